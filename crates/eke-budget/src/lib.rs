@@ -1,0 +1,84 @@
+//! Privacy budgets that cannot be overspent.
+//!
+//! ```
+//! use eke_budget::*;
+//!
+//! // A promise to every rider, fixed for good: epsilon 1 at delta 1e-6.
+//! let budget = BudgetSpec::promising(Epsilon::new(1.0)?)
+//!     .with_delta(Delta::new(1e-6)?)
+//!     .resolve(Metric::Hamming(Adjacency::AddRemove))?;
+//! let mut account = Account::open("riders", budget);
+//! let mut journal = MemoryJournal::new();
+//!
+//! // A release is approved, recorded, and only then drawn: the receipt is the proof.
+//! let receipt = account.approve(Charge::zcdp(Rho::new(0.01)?))?.commit(&mut journal)?;
+//! let _drawn = receipt.redeem();
+//!
+//! // What does not fit is refused, and nothing changes.
+//! let refusal = account.approve(Charge::zcdp(Rho::new(0.5)?)).unwrap_err();
+//! assert!(refusal.to_string().starts_with("refused: rho=0.5 was asked of account `riders`"));
+//! assert_eq!(account.odometer().zcdp().unwrap().spent(), "0.01".parse()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What is where:
+//!
+//! | to state privacy | |
+//! |---|---|
+//! | [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`], [`Variance`], [`Metres`], [`BoundedRange`] | parameters, each a type, checked when made |
+//! | [`Metric`], [`Adjacency`], [`Reach`] | what "close" means |
+//! | [`convert`] | from one statement to another, never understating the loss |
+//!
+//! | to spend it | |
+//! |---|---|
+//! | [`Amount`] | exact money |
+//! | [`Charge`], [`Purchase`] | a price, and what is bought for it |
+//! | [`BudgetSpec`], [`Budget`], [`Promise`] | what may be spent and what that promises |
+//! | [`Account`], [`Purse`], [`Refusal`] | the filter that says yes or no |
+//! | [`Raise`], [`Coarsen`], [`Level`], [`PathId`] | noise paths, paid up to their finest point |
+//! | [`Round`], [`Extension`], [`Settlement`] | ex-post prices: reserved at worst, settled at what they came to |
+//! | [`GroupPrices`] | many groups, of which a unit touches few |
+//!
+//! | to show it | |
+//! |---|---|
+//! | [`Approved`], [`Receipt`], [`Journal`] | proof that a release was charged and recorded first |
+//! | [`Odometer`], [`TimeUniform`] | what has been spent |
+//!
+//! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.
+
+mod account;
+mod amount;
+mod book;
+mod budget;
+mod charge;
+pub mod convert;
+mod enclosure;
+mod evidence;
+mod group;
+mod metric;
+mod odometer;
+mod parameter;
+mod path;
+mod purse;
+mod refusal;
+mod round;
+
+pub use account::{Account, CancelError, ReplayError};
+pub use amount::{Amount, Currency, Price};
+pub use budget::{Budget, BudgetError, BudgetSpec, Promise};
+pub use charge::{Charge, ChargeError, Purchase};
+pub use evidence::{
+    Approved, Entry, Event, Journal, MemoryJournal, NoHistory, Receipt, Uncommitted,
+};
+pub use group::{GroupError, GroupPrices, GroupRound};
+pub use metric::{Adjacency, Metric, Reach};
+pub use odometer::{Odometer, RunningBound, TimeUniform};
+pub use parameter::{
+    BoundedRange, Delta, Epsilon, L1, L2, LInf, Metres, ParameterError, Rho, Variance,
+};
+pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise};
+pub use purse::Purse;
+pub use refusal::Refusal;
+pub use round::{
+    AboveWorstCase, ExtendError, Extension, Round, Settlement, Unsettled, UnsettledReason,
+};

@@ -1,0 +1,162 @@
+//! Ex-post rounds: mechanisms whose price is known only afterwards.
+//!
+//! The worst case is reserved before the round starts and counts as spent until the round is
+//! settled at its realised price, which goes to the pure purse. It never becomes zCDP: charging a
+//! realised price as epsilon squared over two is false (docs/theorems.md, ex-post-not-zcdp), and no
+//! verb here does it.
+
+use crate::evidence::Instance;
+use crate::{Amount, Delta, Epsilon, Receipt, Refusal};
+
+/// A round that may run: what a redeemed [`Receipt`] of a reservation gives. Only an account makes
+/// one, and it ends by being settled. One that is dropped stays at its worst case for good.
+#[derive(Debug)]
+#[must_use = "a round stays at its worst case until it is settled"]
+pub struct Round {
+    pub(crate) account: Instance,
+    pub(crate) id: u64,
+    pub(crate) worst: Amount<Epsilon>,
+    pub(crate) delta: Amount<Delta>,
+}
+
+impl Round {
+    /// The number of the round in its account.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The largest price the round may come to.
+    #[must_use]
+    pub fn worst(&self) -> Amount<Epsilon> {
+        self.worst
+    }
+
+    /// The probability that its price does not bound its loss.
+    #[must_use]
+    pub fn delta(&self) -> Amount<Delta> {
+        self.delta
+    }
+
+    /// Ends the round at the price that its output came to.
+    ///
+    /// # Errors
+    /// The price is above the reserved worst case: the mechanism was wrong about itself. The round
+    /// comes back and stays reserved.
+    pub fn settle_at(self, realised: Amount<Epsilon>) -> Result<Settlement, AboveWorstCase> {
+        if realised <= self.worst {
+            Ok(Settlement { round: self, realised })
+        } else {
+            Err(AboveWorstCase { round: self, realised })
+        }
+    }
+
+    /// Lets the round go on to the larger worst case that was paid for. A receipt of another round
+    /// changes nothing, and is used up.
+    pub fn extend(&mut self, receipt: Receipt<Extension>) {
+        let extension = receipt.redeem();
+        if extension.account == self.account && extension.round == self.id {
+            self.worst = self.worst.max(extension.to);
+        }
+    }
+}
+
+/// A larger worst case for a round that is running, bought.
+#[derive(Debug)]
+pub struct Extension {
+    pub(crate) account: Instance,
+    pub(crate) round: u64,
+    pub(crate) to: Amount<Epsilon>,
+}
+
+impl Extension {
+    /// The round.
+    #[must_use]
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// The worst case it may now come to.
+    #[must_use]
+    pub fn to(&self) -> Amount<Epsilon> {
+        self.to
+    }
+}
+
+/// A round that has ended, to be handed to its account.
+///
+/// There is no way to a zCDP charge from here:
+/// ```compile_fail,E0277
+/// use eke_budget::{Account, Settlement};
+/// fn as_zcdp(account: &mut Account, settlement: Settlement) {
+///     let _ = account.approve(settlement);
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use = "a round stays at its worst case until its account has the settlement"]
+pub struct Settlement {
+    pub(crate) round: Round,
+    pub(crate) realised: Amount<Epsilon>,
+}
+
+impl Settlement {
+    /// What the round came to.
+    #[must_use]
+    pub fn realised(&self) -> Amount<Epsilon> {
+        self.realised
+    }
+}
+
+/// A realised price above the reserved worst case.
+#[derive(Debug, thiserror::Error)]
+#[error("round {id} came to epsilon {realised}, above its reserved worst case {worst}: its mechanism is wrong, and the round stays reserved", id = round.id, worst = round.worst)]
+pub struct AboveWorstCase {
+    /// The round.
+    pub round: Round,
+    /// The price it claims to have come to.
+    pub realised: Amount<Epsilon>,
+}
+
+/// Why a round's worst case could not grow.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// The difference does not fit what is left.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The worst case asked for is not larger.
+    #[error("round {round} already has a worst case of {worst}: ask for a larger one")]
+    NotLarger {
+        /// The round.
+        round: u64,
+        /// Its worst case.
+        worst: Amount<Epsilon>,
+    },
+    /// The round is not running in this account.
+    #[error("round {round} is not running in this account")]
+    NotRunning {
+        /// The round.
+        round: u64,
+    },
+}
+
+/// A settlement that could not be taken. The round stays reserved.
+#[derive(Debug)]
+pub struct Unsettled<E> {
+    /// The settlement, to be tried again.
+    pub settlement: Settlement,
+    /// Why it was not taken.
+    pub reason: UnsettledReason<E>,
+}
+
+/// Why a settlement was not taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnsettledReason<E> {
+    /// The round is not running in this account.
+    #[error("the round is not running in this account")]
+    NotRunning,
+    /// The journal failed.
+    #[error("the settlement could not be recorded, so the round stays reserved: {0}")]
+    Journal(E),
+}

@@ -1,0 +1,75 @@
+//! `eke`: questions about people's data, answered under a privacy budget.
+//!
+//! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
+//! answered, 1 failed, 2 wrong usage, 3 refused.
+
+mod calc;
+mod demo;
+mod table;
+mod usage;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Questions about people's data, answered under a privacy budget that lasts.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what eke does, in a minute, on an account made up for it.
+    Demo,
+    /// Work with privacy parameters: convert them, add them up.
+    #[command(subcommand)]
+    Calc(calc::Calc),
+}
+
+/// How a command ends when it does not end well.
+enum Failure {
+    /// The arguments do not say something that can be done.
+    Usage(String),
+    /// Something that should have worked did not.
+    Failed(Box<dyn Error>),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(&error),
+    };
+    let mut out = io::stdout().lock();
+    let result = match cli.command {
+        Command::Demo => demo::run(&mut out),
+        Command::Calc(calc) => calc.run(&mut out),
+    };
+    match result.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(sentence)) => {
+            eprintln!("eke: {sentence}");
+            ExitCode::from(2)
+        }
+        // Whoever read the output has read enough.
+        Err(Failure::Failed(error)) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(Failure::Failed(error)) => {
+            eprintln!("eke: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}

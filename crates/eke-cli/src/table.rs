@@ -1,0 +1,42 @@
+//! Tables whose columns line up.
+
+use std::io::{self, Write};
+
+/// Rows of text; the first row is the head. Columns are as wide as their widest cell, the first is
+/// aligned left and all others as they come, two spaces apart.
+#[derive(Default)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(head: &[&str]) -> Self {
+        let mut table = Self::default();
+        table.row(head.iter().copied());
+        table
+    }
+
+    pub(crate) fn row<Cell: Into<String>>(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (cell, &width) in row.iter().zip(&widths) {
+                line.push_str("  ");
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', width - cell.chars().count()));
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
