@@ -1,16 +1,7 @@
 //! Accounts: budgets, what has been taken from them, and the verbs that take it.
 //!
-//! An account belongs to a kind of unit, a circle or a device. Its budget is fixed when it is
-//! opened. Every verb that takes money asks the filter first and changes nothing if the answer is
-//! no; what a verb has taken goes back only by [`Account::cancel`], before it was recorded, or by
-//! [`Account::settle`], down to the realised price.
-//!
-//! An account is not `Clone`: a copy would spend the same budget twice.
-//! ```compile_fail,E0599
-//! fn copy(account: &eke_budget::Account) -> eke_budget::Account {
-//!     account.clone()
-//! }
-//! ```
+//! Invariants: a verb that says no has changed nothing; what a verb has taken goes back only by
+//! `cancel`, before it was recorded, or by `settle`, down to the realised price.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +16,19 @@ use crate::{Amount, Budget, Charge, Delta, Epsilon, Price, Promise, Purchase, Re
 
 static NEXT_INSTANCE: AtomicU64 = AtomicU64::new(0);
 
-/// One or two purses with a name. See the [module](self).
+/// One or two purses with a name.
+///
+/// An account belongs to a kind of unit, a circle or a device. Its budget is fixed when it is
+/// opened. Every verb that takes money asks the filter first and changes nothing if the answer is
+/// no. Approvals are committed in the order they were given: a history in another order does not
+/// replay.
+///
+/// An account is not `Clone`: a copy would spend the same budget twice.
+/// ```compile_fail,E0308
+/// fn copy(account: &eke_budget::Account) -> eke_budget::Account {
+///     account.clone()
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Account {
     name: Arc<str>,

@@ -1,17 +1,4 @@
-//! Money: exact amounts in one currency.
-//!
-//! An [`Amount`] counts *grains* of 10⁻³⁰ in a `u128`, so it reaches 3.4 × 10⁸. Why decimal, why so fine, why an integer:
-//!
-//! - Sums of integers are exact, so totals do not depend on the order of charges and nothing
-//!   drifts: ten million charges of 1e-9 are 0.01, not 0.009999999999832776.
-//! - People write decimals. "0.1" is exactly a tenth here, so ten charges of 0.1 fit a budget of 1.
-//! - A count of ten million within 5 % costs about 1e-11 rho; a grain is still nineteen digits
-//!   below that, so rounding every charge up costs nothing that matters.
-//! - It is an integer, so a database can hold it and check it again.
-//!
-//! What is not a whole number of grains is rounded against the spender: charges up, budgets down.
-//! A double stands for the shortest decimal that reads back as it, which is the one people wrote;
-//! numbers that were computed go through [`Amount::ceil`] or [`Amount::floor`], which take the double at its exact binary value.
+//! Money: exact amounts in one currency, as whole numbers of grains.
 //!
 //! The grain may never change: ledgers outlive code.
 
@@ -123,7 +110,22 @@ impl Price for Epsilon {
     }
 }
 
-/// An exact amount in one currency, never negative. See the [module](self) for why it is what it is.
+/// An exact amount in one currency, never negative.
+///
+/// It counts *grains* of 10⁻³⁰ in a `u128`, so it reaches 3.4 × 10⁸. Why an integer, why decimal,
+/// why so fine:
+///
+/// - Sums of integers are exact, so totals do not depend on the order of charges and nothing
+///   drifts: ten million charges of 1e-9 are 0.01, not 0.009999999999919473.
+/// - People write decimals. "0.1" is exactly a tenth here, so ten charges of 0.1 fit a budget of 1.
+/// - A count of ten million within 5 % costs about 1e-11 rho; a grain is nineteen digits below
+///   that, so rounding every charge up costs nothing that matters.
+/// - It is an integer, so a database can hold it and check it again.
+///
+/// What is not a whole number of grains is rounded against the spender: charges up, budgets down.
+/// A double stands for the shortest decimal that reads back as it, which is the one people wrote
+/// ([`Amount::at_least`], [`Amount::at_most`]); numbers that were computed are taken at their exact
+/// binary value ([`Amount::ceil`], [`Amount::floor`]).
 ///
 /// ```
 /// use eke_budget::{Amount, Rho};

@@ -9,7 +9,7 @@
 //! let charge: Charge = "rho=0.1".parse().unwrap();
 //! let forged = Receipt { purchase: charge };
 //! ```
-//! ```compile_fail,E0599
+//! ```compile_fail,E0308
 //! # use eke_budget::{Charge, Receipt};
 //! fn copy(receipt: &Receipt<Charge>) -> Receipt<Charge> {
 //!     receipt.clone()

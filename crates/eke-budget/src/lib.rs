@@ -82,3 +82,8 @@ pub use refusal::Refusal;
 pub use round::{
     AboveWorstCase, ExtendError, Extension, Round, Settlement, Unsettled, UnsettledReason,
 };
+
+/// Runs the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -36,7 +36,7 @@ enum Problem {
     Negative { value: String, range: Range },
     #[error("is zero, which means nothing here: write a number of {range}, or leave it out")]
     Zero { range: Range },
-    #[error("{value} is too small to compute with: write at least {min:e}", min = f64::MIN_POSITIVE)]
+    #[error("{value:?} is too small to compute with: write at least {min:e}", min = f64::MIN_POSITIVE)]
     Subnormal { value: f64 },
     #[error("{value} is too large: write a number of {range}")]
     TooLarge { value: String, range: Range },
@@ -109,7 +109,7 @@ fn check(
     let problem = if value.is_nan() {
         Problem::Nan { example }
     } else if value.is_sign_negative() && !value.is_infinite() {
-        Problem::Negative { value: value.to_string(), range }
+        Problem::Negative { value: format!("{value:?}"), range }
     } else if value.is_infinite() {
         Problem::Infinite { range }
     } else if value == 0.0 {
@@ -117,7 +117,7 @@ fn check(
     } else if value.is_subnormal() {
         Problem::Subnormal { value }
     } else if !range.contains(value) {
-        Problem::TooLarge { value: value.to_string(), range }
+        Problem::TooLarge { value: format!("{value:?}"), range }
     } else {
         return Ok(value);
     };
@@ -241,7 +241,7 @@ parameter! {
     /// use eke_budget::Epsilon;
     /// assert_eq!("0.5".parse::<Epsilon>()?, Epsilon::new(0.5)?);
     /// let error = Epsilon::new(-1.0).unwrap_err().to_string();
-    /// assert_eq!(error, "epsilon -1 is negative: write a number of more than 0 and at most 1e8");
+    /// assert_eq!(error, "epsilon -1.0 is negative: write a number of more than 0 and at most 1e8");
     /// # Ok::<(), eke_budget::ParameterError>(())
     /// ```
     ///

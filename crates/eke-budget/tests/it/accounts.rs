@@ -409,8 +409,11 @@ fn charges_read_from_text_are_exact_and_bad_ones_have_a_sentence() {
         ("rho=1,epsilon=1", "a charge is in rho or in epsilon, not both: write two charges"),
         ("delta=1e-6", "a charge needs rho or epsilon beside its delta"),
         ("rho=", "rho is empty: write a number such as 0.1"),
-        ("rho=-1", "rho -1 is negative: write a number of more than 0 and at most 1e8"),
-        ("rho=0.1,delta=1", "delta 1 is too large: write a number of more than 0 and less than 1"),
+        ("rho=-1", "rho -1.0 is negative: write a number of more than 0 and at most 1e8"),
+        (
+            "rho=0.1,delta=1",
+            "delta 1.0 is too large: write a number of more than 0 and less than 1",
+        ),
         ("rho=nan", "rho is NaN: write a number such as 0.1"),
         ("rho=0.1,", "`` is not part of a charge: write it like rho=0.1 or epsilon=0.5,delta=1e-9"),
     ] {

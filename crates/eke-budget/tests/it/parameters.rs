@@ -13,11 +13,11 @@ fn every_bad_double_has_its_sentence() {
         (f64::NAN, "rho is NaN: write a number such as 0.1".to_owned()),
         (f64::INFINITY, format!("rho is infinite: {range}")),
         (f64::NEG_INFINITY, format!("rho is infinite: {range}")),
-        (-1.0, format!("rho -1 is negative: {range}")),
-        (-0.0, format!("rho -0 is negative: {range}")),
+        (-1.0, format!("rho -1.0 is negative: {range}")),
+        (-0.0, format!("rho -0.0 is negative: {range}")),
         (0.0, format!("rho is zero, which means nothing here: {range}, or leave it out")),
-        (5e-324, "rho 0.000".to_owned()),
-        (1e9, format!("rho 1000000000 is too large: {range}")),
+        (5e-324, "rho 5e-324 is too small".to_owned()),
+        (1e9, format!("rho 1000000000.0 is too large: {range}")),
     ] {
         let said = says(Rho::new(value));
         assert!(said.starts_with(&sentence), "{value}: {said}");
@@ -40,8 +40,8 @@ fn every_bad_text_has_its_sentence() {
         ("-inf", "delta is infinite: write a number of more than 0 and less than 1"),
         ("1e400", "delta 1e400 is too large: write a number of more than 0 and less than 1"),
         ("-1e400", "delta -1e400 is negative: write a number of more than 0 and less than 1"),
-        ("1", "delta 1 is too large: write a number of more than 0 and less than 1"),
-        ("-0.0", "delta -0 is negative: write a number of more than 0 and less than 1"),
+        ("1", "delta 1.0 is too large: write a number of more than 0 and less than 1"),
+        ("-0.0", "delta -0.0 is negative: write a number of more than 0 and less than 1"),
         (
             "1e-400",
             "delta is zero, which means nothing here: write a number of more than 0 and less than 1, or leave it out",
@@ -55,10 +55,10 @@ fn every_bad_text_has_its_sentence() {
 fn serde_goes_through_the_same_checks() {
     for (json, sentence) in [
         ("0", "epsilon is zero, which means nothing here"),
-        ("-1", "epsilon -1 is negative"),
-        ("-0.0", "epsilon -0 is negative"),
-        ("1e9", "epsilon 1000000000 is too large"),
-        ("4e-320", "epsilon 0.000"),
+        ("-1", "epsilon -1.0 is negative"),
+        ("-0.0", "epsilon -0.0 is negative"),
+        ("1e9", "epsilon 1000000000.0 is too large"),
+        ("4e-320", "epsilon 4e-320 is too small"),
         ("1e400", "number out of range"),
         ("NaN", "expected"),
         ("\"0.5\"", "invalid type: string"),
