@@ -358,7 +358,7 @@ impl Account {
         price: Charge,
     ) -> bool {
         let Some(level) = self.level::<C>(path) else { return false };
-        if level.increments != increment + 1 || level.at != to {
+        if level.increments != increment + 1 {
             return false;
         }
         let price_in_currency = match price {

@@ -1,8 +1,8 @@
 //! No purse is ever exceeded, whatever happens in whatever order.
 
 use eke_budget::{
-    Account, Amount, Approved, CancelError, Charge, Coarsen, Delta, Entry, Epsilon, Extension,
-    Journal, L1, L2, MemoryJournal, Purse, Raise, ReplayError, Rho, Round,
+    Account, Amount, Approved, CancelError, Charge, Coarsen, Delta, Entry, Epsilon, Event,
+    Extension, Journal, L1, L2, MemoryJournal, Purse, Raise, ReplayError, Rho, Round,
 };
 use proptest::prelude::*;
 
@@ -18,6 +18,9 @@ fn totals(account: &Account) -> (Purse<Rho>, Purse<Epsilon>) {
 fn charges_add_up_and_the_last_grain_can_be_spent() {
     let mut account = account();
     let mut journal = MemoryJournal::new();
+    assert_eq!(account.name(), "riders");
+    assert_eq!(account.promise(), account.budget().promise());
+    assert!(account.promise().is_some());
     for _ in 0..10 {
         account
             .approve(Charge::zcdp(Rho::new(0.1).unwrap()))
@@ -138,6 +141,25 @@ fn a_history_that_could_not_have_happened_does_not_replay() {
         replay("riders", &[entry.clone(), entry.clone()]),
         Some(ReplayError::DoesNotFit { index: 1 })
     );
+    for wrong in [
+        // A step of another increment, and one at another price.
+        r#"{"raised":{"path":"PATH","increment":1,"to":{"zcdp":{"rho":"0.1","delta":"0"}},"price":{"zcdp":{"rho":"0.1","delta":"0"}},"sensitivity":1.0}}"#,
+        r#"{"raised":{"path":"PATH","increment":0,"to":{"zcdp":{"rho":"0.1","delta":"0"}},"price":{"zcdp":{"rho":"0.05","delta":"0"}},"sensitivity":1.0}}"#,
+        r#"{"raised":{"path":"PATH","increment":0,"to":{"zcdp":{"rho":"0.1","delta":"0"}},"price":{"zcdp":{"rho":"0.1","delta":"0"}},"sensitivity":-1.0}}"#,
+        r#"{"coarsened":{"path":"PATH","to":{"zcdp":{"rho":"0.1","delta":"0"}}}}"#,
+        r#"{"settled":{"round":0,"realised":"0"}}"#,
+        r#"{"extended":{"round":0,"from":"0","to":"0.1"}}"#,
+    ] {
+        let event = serde_json::from_str(&wrong.replace("PATH", &path(1).to_string())).unwrap();
+        let impossible = Entry { account: "riders".into(), event };
+        let failed = replay("riders", &[entry.clone(), impossible]);
+        assert_eq!(failed, Some(ReplayError::DoesNotFit { index: 1 }), "{wrong}");
+    }
+    let reserved = Event::Reserved { round: 0, worst: amount("0.2"), delta: Amount::ZERO };
+    let settled = Event::Settled { round: 0, realised: amount("0.3") };
+    let above = [reserved, settled].map(|event| Entry { account: "riders".into(), event });
+    assert_eq!(replay("riders", &above), Some(ReplayError::DoesNotFit { index: 1 }));
+
     let other = replay("drivers", std::slice::from_ref(entry)).unwrap();
     assert_eq!(other.to_string(), "entry 0 of the history belongs to account `riders`");
 }

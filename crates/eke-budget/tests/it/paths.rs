@@ -80,6 +80,16 @@ fn only_the_last_step_of_a_path_can_be_cancelled() {
 }
 
 #[test]
+fn a_path_whose_first_step_was_cancelled_was_never_opened() {
+    let mut account = account();
+    let first = account.raise(path(1), amount::<Rho>("0.1"), one()).unwrap();
+    account.cancel(first).unwrap();
+    assert_eq!(account.level::<Rho>(path(1)), None);
+    // So it may be opened with another sensitivity.
+    assert!(account.raise(path(1), amount::<Rho>("0.1"), L2::new(2.0).unwrap()).is_ok());
+}
+
+#[test]
 fn a_path_in_one_currency_is_none_in_the_other() {
     let mut account = account();
     let _ = account.raise(path(1), amount::<Epsilon>("0.1"), L1::new(1.0).unwrap()).unwrap();
