@@ -18,7 +18,7 @@ fn account() -> Account {
         .with_pure("1e6".parse().unwrap())
         .resolve(Metric::Hamming(Adjacency::AddRemove))
         .unwrap();
-    Account::open("bench", budget)
+    Account::open("bench", budget, &mut NoHistory).unwrap()
 }
 
 /// A yes: the filter looks, and the totals change.
@@ -35,7 +35,8 @@ fn filter_yes_and_receipt(bencher: Bencher) {
     let mut account = account();
     let charge: Charge = "rho=1e-20".parse().unwrap();
     bencher.bench_local(|| {
-        account.approve(black_box(charge)).unwrap().commit(&mut NoHistory).unwrap().redeem()
+        let approved = account.approve(black_box(charge)).unwrap();
+        account.commit(approved, &mut NoHistory).unwrap().redeem()
     });
 }
 
@@ -47,7 +48,7 @@ fn filter_no(bencher: Bencher) {
     bencher.bench_local(|| account.approve(black_box(charge)).unwrap_err());
 }
 
-/// One path taken a step further, again and again.
+/// One path taken a step further and recorded, again and again.
 #[divan::bench]
 fn raise_a_path(bencher: Bencher) {
     let mut account = account();
@@ -55,7 +56,8 @@ fn raise_a_path(bencher: Bencher) {
     let mut grains = 0;
     bencher.bench_local(|| {
         grains += 1;
-        account.raise(path, Amount::<Rho>::from_grains(grains), one).unwrap()
+        let approved = account.raise(path, Amount::<Rho>::from_grains(grains), one).unwrap();
+        account.commit(approved, &mut NoHistory).unwrap().redeem()
     });
 }
 
@@ -65,23 +67,24 @@ fn reserve_and_settle(bencher: Bencher) {
     let mut account = account();
     let worst = "1e-3".parse().unwrap();
     bencher.bench_local(|| {
-        let round = account.reserve(worst, Amount::ZERO).unwrap();
-        let round = round.commit(&mut NoHistory).unwrap().redeem();
+        let approved = account.reserve(worst, Amount::ZERO).unwrap();
+        let round = account.commit(approved, &mut NoHistory).unwrap().redeem();
         let settlement = round.settle_at(Amount::GRAIN).unwrap();
         account.settle(settlement, &mut NoHistory).unwrap();
     });
 }
 
 /// A million groups, of which a unit touches at most k, raised one by one in a scrambled order, the
-/// price of the whole set read after every one.
+/// price of the whole set read after every one, then bought and kept.
 #[divan::bench(args = [3, 1000], sample_count = 20)]
 fn raise_a_million_groups(bencher: Bencher, k: u32) {
     const GROUPS: u32 = 1_000_000;
     bencher
         .with_inputs(|| {
-            GroupPrices::<Rho>::new(GROUPS, NonZeroU32::new(k).unwrap(), Adjacency::AddRemove)
+            let metric = Metric::Hamming(Adjacency::AddRemove);
+            (GroupPrices::<Rho>::new(GROUPS, NonZeroU32::new(k).unwrap(), metric), account())
         })
-        .bench_local_values(|mut prices| {
+        .bench_local_values(|(mut prices, mut account)| {
             let mut round = prices.round();
             for step in 0..GROUPS {
                 // The factors scatter groups and prices, so that neighbours in time are not in rank.
@@ -91,8 +94,10 @@ fn raise_a_million_groups(bencher: Bencher, k: u32) {
                 round.raise(group, Amount::from_grains(raised)).unwrap();
                 black_box(round.price());
             }
-            round.keep();
-            prices
+            let approved = account.raise_groups(round.offer(PathId::new([7; 32]))).unwrap();
+            let receipt = account.commit(approved, &mut NoHistory).unwrap();
+            prices.keep(&receipt).unwrap();
+            (prices, account, receipt)
         });
 }
 

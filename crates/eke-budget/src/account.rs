@@ -1,17 +1,21 @@
 //! Accounts: budgets, what has been taken from them, and the verbs that take it.
 //!
-//! Invariants: a verb that says no has changed nothing; what a verb has taken goes back only by
-//! `cancel`, before it was recorded, or by `settle`, down to the realised price.
+//! Invariants: a verb that says no has changed nothing; what a verb has taken goes back only
+//! before it was recorded, or by `settle`, down to the realised price; levels of paths and running
+//! rounds are those of recorded steps; the history is numbered without gaps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::book::Books;
-use crate::evidence::{Approved, Entry, Event, Instance, Journal};
+use crate::evidence::{
+    Approved, CommitError, Entry, Event, Instance, Journal, OtherAccount, Receipt, Receipts,
+};
+use crate::group::{GroupOffer, GroupRaise};
 use crate::odometer::Odometer;
 use crate::path::{Coarsen, Level, PathError, PathId, Raise};
-use crate::round::{ExtendError, Extension, Round, Settlement, Unsettled, UnsettledReason};
+use crate::round::{ExtendError, Round, Settlement, Unsettled, UnsettledReason};
 use crate::{Amount, Budget, Charge, Delta, Epsilon, Price, Promise, Purchase, Refusal};
 
 static NEXT_INSTANCE: AtomicU64 = AtomicU64::new(0);
@@ -20,8 +24,7 @@ static NEXT_INSTANCE: AtomicU64 = AtomicU64::new(0);
 ///
 /// An account belongs to a kind of unit, a circle or a device. Its budget is fixed when it is
 /// opened. Every verb that takes money asks the filter first and changes nothing if the answer is
-/// no. Approvals are committed in the order they were given: a history in another order does not
-/// replay.
+/// no. What was approved is drawn only after [`Account::commit`] has recorded it.
 ///
 /// An account is not `Clone`: a copy would spend the same budget twice.
 /// ```compile_fail,E0308
@@ -35,22 +38,35 @@ pub struct Account {
     instance: Instance,
     budget: Budget,
     books: Books,
-    /// The worst case of every round that has not been settled.
+    /// The worst case of every round that has started and has not been settled.
     rounds: HashMap<u64, Amount<Epsilon>>,
     next_round: u64,
+    /// The number of the next entry in the history.
+    next_sequence: u64,
 }
 
 impl Account {
-    /// Opens an account with a full budget.
-    #[must_use]
-    pub fn open(name: &str, budget: Budget) -> Self {
+    /// Opens an account with a full budget, and records that.
+    ///
+    /// # Errors
+    /// The journal failed; there is no account.
+    pub fn open<J: Journal>(name: &str, budget: Budget, journal: &mut J) -> Result<Self, J::Error> {
+        let mut account = Self::full(name.into(), budget);
+        let opened = account.entry(Event::Opened(account.budget.clone()));
+        journal.record(std::slice::from_ref(&opened))?;
+        account.next_sequence += 1;
+        Ok(account)
+    }
+
+    fn full(name: Arc<str>, budget: Budget) -> Self {
         Self {
-            name: name.into(),
+            name,
             instance: Instance(NEXT_INSTANCE.fetch_add(1, Ordering::Relaxed)),
             books: Books::open(&budget),
             budget,
             rounds: HashMap::new(),
             next_round: 0,
+            next_sequence: 0,
         }
     }
 
@@ -100,11 +116,12 @@ impl Account {
     }
 
     /// Buys the next increment of a path: from where it stands to a finer point, for the
-    /// difference of their prices. A path not seen before stands at zero.
+    /// difference of their prices. A path not seen before stands at zero. The sensitivity is that
+    /// under the account's own adjacency.
     ///
     /// # Errors
-    /// The step does not fit, the point is not finer, or the sensitivity is not the path's. The
-    /// account is as it was.
+    /// The step does not fit, the point is not finer, the sensitivity is not the path's, or another
+    /// step of the path is under way. The account is as it was.
     pub fn raise<C: Price>(
         &mut self,
         path: PathId,
@@ -122,10 +139,7 @@ impl Account {
             to: to.to_string(),
         })?;
         let price = C::charge(raise.price(), Amount::ZERO);
-        if !self.books.spend(price) {
-            return Err(self.refusal(price).into());
-        }
-        self.set_level(path, Some(raise.after()));
+        self.take_step::<C>(path, price)?;
         let event = Event::Raised {
             path,
             increment: raise.increment(),
@@ -153,6 +167,31 @@ impl Account {
         Ok(self.approved(coarsen, event))
     }
 
+    /// Buys the raises of a bundle's groups that were offered, for what they add to the price of
+    /// the whole set. That may be nothing.
+    ///
+    /// # Errors
+    /// They do not fit, do not start from what is recorded, or another step of the bundle is under
+    /// way. The account is as it was.
+    pub fn raise_groups<C: Price>(
+        &mut self,
+        offer: GroupOffer<C>,
+    ) -> Result<Approved<GroupRaise<C>>, PathError> {
+        let GroupOffer { bundle, from, to, steps } = offer;
+        let recorded = C::book(&self.books).and_then(|book| book.bundles.get(&bundle).copied());
+        let (increment, at) = recorded.unwrap_or((0, Amount::ZERO));
+        let more = to.minus(from).filter(|_| from == at).ok_or_else(|| PathError::OutOfStep {
+            path: bundle,
+            at: at.to_string(),
+            from: from.to_string(),
+        })?;
+        let price = C::charge(more, Amount::ZERO);
+        self.take_step::<C>(bundle, price)?;
+        let to_charge = C::charge(to, Amount::ZERO);
+        let event = Event::GroupsRaised { bundle, increment, to: to_charge, price };
+        Ok(self.approved(GroupRaise { bundle, increment, from, to, steps }, event))
+    }
+
     /// Sets aside the worst case of an ex-post round and spends its delta, if both fit.
     ///
     /// # Errors
@@ -168,35 +207,39 @@ impl Account {
         }
         let id = self.next_round;
         self.next_round += 1;
-        self.rounds.insert(id, worst);
         let round = Round { account: self.instance, id, worst, delta };
         Ok(self.approved(round, Event::Reserved { round: id, worst, delta }))
     }
 
-    /// Sets aside more for a round that is running, so that it may go on.
+    /// Sets aside more for a round that is running, records that, and lets the round go on.
     ///
     /// # Errors
-    /// The difference does not fit, the worst case is not larger, or the round is not this
-    /// account's. The account is as it was.
-    pub fn extend(
+    /// The difference does not fit, the worst case is not larger, the round is not running in this
+    /// account, or the journal failed. Account and round are as they were.
+    pub fn extend<J: Journal>(
         &mut self,
-        round: &Round,
+        round: &mut Round,
         to: Amount<Epsilon>,
-    ) -> Result<Approved<Extension>, ExtendError> {
+        journal: &mut J,
+    ) -> Result<(), ExtendError<J::Error>> {
         let id = round.id;
-        let running = self.running(round).ok_or(ExtendError::NotRunning { round: id })?;
+        let from = self.running(round).ok_or(ExtendError::NotRunning { round: id })?;
         let more = to
-            .minus(running)
+            .minus(from)
             .filter(|more| !more.is_zero())
-            .ok_or(ExtendError::NotLarger { round: id, worst: running })?;
-        let fits =
-            self.books.pure.as_mut().is_some_and(|book| book.purse.reserve(more, Amount::ZERO));
-        if !fits {
+            .ok_or(ExtendError::NotLarger { round: id, worst: from })?;
+        if !self.reserve_more(more) {
             return Err(self.refusal(Charge::Pure { epsilon: more, delta: Amount::ZERO }).into());
         }
-        self.rounds.insert(id, to);
-        let extension = Extension { account: self.instance, round: id, to };
-        Ok(self.approved(extension, Event::Extended { round: id, from: running, to }))
+        let event = Event::Extended { round: id, from, to };
+        let entry = self.entry(event);
+        if let Err(error) = journal.record(std::slice::from_ref(&entry)) {
+            self.unreserve(more, Amount::ZERO);
+            return Err(ExtendError::Journal(error));
+        }
+        self.confirm(&entry.event);
+        round.worst = to;
+        Ok(())
     }
 
     /// Ends a round at its realised price; the rest of its reservation goes back, its delta does
@@ -209,15 +252,66 @@ impl Account {
         settlement: Settlement,
         journal: &mut J,
     ) -> Result<(), Unsettled<J::Error>> {
-        let Some(worst) = self.running(&settlement.round) else {
+        if self.running(&settlement.round).is_none() {
             return Err(Unsettled { settlement, reason: UnsettledReason::NotRunning });
-        };
+        }
         let (round, realised) = (settlement.round.id, settlement.realised);
-        if let Err(error) = journal.record(&self.entry(Event::Settled { round, realised })) {
+        let entry = self.entry(Event::Settled { round, realised });
+        if let Err(error) = journal.record(std::slice::from_ref(&entry)) {
             return Err(Unsettled { settlement, reason: UnsettledReason::Journal(error) });
         }
-        self.settle_round(round, worst, realised);
+        self.confirm(&entry.event);
         Ok(())
+    }
+
+    /// Records an approval. The receipt exists only once that has succeeded.
+    ///
+    /// # Errors
+    /// The journal failed, and the price is back in the account; or the approval is another
+    /// account's, and comes back.
+    pub fn commit<P, J: Journal>(
+        &mut self,
+        approved: Approved<P>,
+        journal: &mut J,
+    ) -> Result<Receipt<P>, CommitError<P, J::Error>> {
+        Ok(self.commit_with::<P, P, J>(approved, Vec::new(), journal)?.own)
+    }
+
+    /// Records an approval together with those of other accounts, such as the circles of the analyst
+    /// who asks: all of them or none.
+    ///
+    /// # Errors
+    /// The journal failed, or an approval of `others` is not that account's; or the approval is
+    /// another account's, and comes back. All other prices are back in their accounts.
+    pub fn commit_with<P, Q, J: Journal>(
+        &mut self,
+        approved: Approved<P>,
+        others: Vec<(&mut Self, Approved<Q>)>,
+        journal: &mut J,
+    ) -> Result<Receipts<P, Q>, CommitError<P, J::Error>> {
+        if approved.account != self.instance {
+            cancel_all(others);
+            return Err(CommitError::OtherAccount(OtherAccount { approved }));
+        }
+        if !others.iter().all(|(account, other)| other.account == account.instance) {
+            self.undo(&approved.event);
+            cancel_all(others);
+            return Err(CommitError::Mismatched);
+        }
+        let mut entries = vec![self.entry(approved.event.clone())];
+        entries.extend(others.iter().map(|(account, other)| account.entry(other.event.clone())));
+        if let Err(error) = journal.record(&entries) {
+            self.undo(&approved.event);
+            cancel_all(others);
+            return Err(CommitError::Journal(error));
+        }
+        let mut entries = entries.into_iter();
+        let own = self.receipt(approved.purchase, entries.next());
+        let others = others
+            .into_iter()
+            .map(|(account, other)| account.receipt(other.purchase, entries.next()))
+            .collect();
+        Ok(Receipts { own, others })
     }
 
     /// Gives back what an approval took. It was never recorded, so nothing was drawn for it, and
@@ -226,158 +320,187 @@ impl Account {
     /// # use eke_budget::{Account, Approved, Charge, NoHistory};
     /// fn paid_and_refunded(account: &mut Account, approved: Approved<Charge>) {
     ///     account.cancel(approved).unwrap();
-    ///     let receipt = approved.commit(&mut NoHistory);
+    ///     let receipt = account.commit(approved, &mut NoHistory);
     /// }
     /// ```
     ///
     /// # Errors
-    /// The approval is another account's, or the path or round has moved on since. What it took
-    /// stays spent.
-    #[expect(clippy::needless_pass_by_value, reason = "an approval that was cancelled is gone")]
-    pub fn cancel<P>(&mut self, approved: Approved<P>) -> Result<(), CancelError> {
+    /// The approval is another account's, and comes back.
+    pub fn cancel<P>(&mut self, approved: Approved<P>) -> Result<(), OtherAccount<P>> {
         if approved.account != self.instance {
-            return Err(CancelError::OtherAccount);
+            return Err(OtherAccount { approved });
         }
-        match approved.entry.event {
-            Event::Charged(charge) => self.books.unspend(charge),
-            Event::Raised { path, increment, to, price, .. } => {
-                let undone = match to {
-                    Charge::Zcdp { rho, .. } => self.lower(path, increment, rho, price),
-                    Charge::Pure { epsilon, .. } => self.lower(path, increment, epsilon, price),
-                };
-                return if undone { Ok(()) } else { Err(CancelError::MovedOn) };
-            }
-            Event::Coarsened { .. } | Event::Settled { .. } => {}
-            Event::Reserved { round, worst, delta } => {
-                if self.rounds.get(&round) != Some(&worst) {
-                    return Err(CancelError::MovedOn);
-                }
-                self.rounds.remove(&round);
-                if let Some(book) = self.books.pure.as_mut() {
-                    book.purse.unreserve(worst, delta);
-                }
-            }
-            Event::Extended { round, from, to } => {
-                if self.rounds.get(&round) != Some(&to) {
-                    return Err(CancelError::MovedOn);
-                }
-                self.rounds.insert(round, from);
-                if let (Some(book), Some(more)) = (self.books.pure.as_mut(), to.minus(from)) {
-                    book.purse.unreserve(more, Amount::ZERO);
-                }
-            }
-        }
+        self.undo(&approved.event);
         Ok(())
     }
 
-    /// Rebuilds an account from its budget and its history. Rounds that were not settled stay at
-    /// their worst case for good: nobody can tell any more what they came to.
+    /// Rebuilds an account from its history, which names it and its budget. Rounds that were not
+    /// settled stay at their worst case for good: nobody can tell any more what they came to.
     ///
     /// # Errors
-    /// The history does not belong to this account, does not fit its budget, or contradicts itself.
-    pub fn replay<'a>(
-        name: &str,
-        budget: Budget,
-        history: impl IntoIterator<Item = &'a Entry>,
-    ) -> Result<Self, ReplayError> {
-        let mut account = Self::open(name, budget);
-        for (index, entry) in history.into_iter().enumerate() {
-            if *entry.account != *name {
-                return Err(ReplayError::OtherAccount { index, account: entry.account.clone() });
+    /// The history does not start with an opening, has a gap, names another account, or contradicts
+    /// itself.
+    pub fn replay<'a>(history: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
+        let mut entries = history.into_iter();
+        let Some(Entry { account: name, sequence: 0, event: Event::Opened(budget) }) =
+            entries.next()
+        else {
+            return Err(ReplayError::NotOpened);
+        };
+        let mut account = Self::full(Arc::clone(name), budget.clone());
+        account.next_sequence = 1;
+        for entry in entries {
+            let sequence = entry.sequence;
+            if entry.account != account.name {
+                return Err(ReplayError::OtherAccount { sequence, account: entry.account.clone() });
+            }
+            if sequence != account.next_sequence {
+                return Err(ReplayError::Gap { expected: account.next_sequence, found: sequence });
             }
             if !account.apply(&entry.event) {
-                return Err(ReplayError::DoesNotFit { index });
+                return Err(ReplayError::DoesNotFit { sequence });
             }
         }
         Ok(account)
     }
 
-    /// Applies one recorded event, and says whether it could have happened.
-    fn apply(&mut self, event: &Event) -> bool {
+    /// Takes the price of the next step of a path or bundle, and marks it as under way.
+    fn take_step<C: Price>(&mut self, path: PathId, price: Charge) -> Result<(), PathError> {
+        if C::book(&self.books).is_some_and(|book| book.under_way.contains(&path)) {
+            return Err(PathError::UnderWay { path });
+        }
+        if !self.books.spend(price) {
+            return Err(self.refusal(price).into());
+        }
+        self.books.set_under_way(path, price, true);
+        Ok(())
+    }
+
+    /// Gives back what an event took that was never recorded.
+    fn undo(&mut self, event: &Event) {
         match *event {
-            Event::Charged(charge) => self.books.spend(charge),
-            Event::Raised { path, increment, to, price, sensitivity } => match to {
-                Charge::Zcdp { rho, .. } => {
-                    self.apply_raise(path, increment, rho, price, sensitivity)
-                }
+            Event::Charged(charge) => self.books.unspend(charge),
+            Event::Raised { path, price, .. } | Event::GroupsRaised { bundle: path, price, .. } => {
+                self.books.unspend(price);
+                self.books.set_under_way(path, price, false);
+            }
+            Event::Reserved { worst, delta, .. } => self.unreserve(worst, delta),
+            // These take nothing before they are recorded.
+            Event::Opened(_)
+            | Event::Coarsened { .. }
+            | Event::Extended { .. }
+            | Event::Settled { .. } => {}
+        }
+    }
+
+    /// Brings levels and rounds up to date with an event that has been recorded.
+    fn confirm(&mut self, event: &Event) {
+        self.next_sequence += 1;
+        match *event {
+            Event::Raised { path, increment, to, sensitivity, .. } => match to {
+                Charge::Zcdp { rho, .. } => self.set_level(path, increment, rho, sensitivity),
                 Charge::Pure { epsilon, .. } => {
-                    self.apply_raise(path, increment, epsilon, price, sensitivity)
+                    self.set_level(path, increment, epsilon, sensitivity);
                 }
             },
+            Event::GroupsRaised { bundle, increment, to, .. } => match to {
+                Charge::Zcdp { rho, .. } => self.set_bundle(bundle, increment, rho),
+                Charge::Pure { epsilon, .. } => self.set_bundle(bundle, increment, epsilon),
+            },
+            Event::Reserved { round, worst, .. } | Event::Extended { round, to: worst, .. } => {
+                self.rounds.insert(round, worst);
+            }
+            Event::Settled { round, realised } => {
+                let worst = self.rounds.remove(&round);
+                if let (Some(book), Some(worst)) = (self.books.pure.as_mut(), worst) {
+                    book.purse.settle(worst, realised);
+                }
+            }
+            Event::Opened(_) | Event::Charged(_) | Event::Coarsened { .. } => {}
+        }
+    }
+
+    /// Applies one recorded event, and says whether it could have happened.
+    fn apply(&mut self, event: &Event) -> bool {
+        let possible = match *event {
+            Event::Opened(_) => false,
+            Event::Charged(charge) => self.books.spend(charge),
+            Event::Raised { path, to, sensitivity, .. } => {
+                let approved = match to {
+                    Charge::Zcdp { rho, .. } => self.raise_as(path, rho, sensitivity),
+                    Charge::Pure { epsilon, .. } => self.raise_as(path, epsilon, sensitivity),
+                };
+                approved.as_ref() == Some(event)
+            }
+            Event::GroupsRaised { bundle, to, .. } => {
+                let approved = match to {
+                    Charge::Zcdp { rho, .. } => self.raise_groups_as(bundle, rho),
+                    Charge::Pure { epsilon, .. } => self.raise_groups_as(bundle, epsilon),
+                };
+                approved.as_ref() == Some(event)
+            }
             Event::Coarsened { path, to } => match to {
                 Charge::Zcdp { rho, .. } => self.coarsen(path, rho).is_ok(),
                 Charge::Pure { epsilon, .. } => self.coarsen(path, epsilon).is_ok(),
             },
             Event::Reserved { round, worst, delta } => {
-                // Numbers of rounds that were cancelled before they were recorded are left out.
-                if round < self.next_round {
-                    return false;
-                }
-                self.next_round = round;
-                self.reserve(worst, delta).is_ok()
-            }
-            Event::Extended { round, from, to } => {
-                if self.rounds.get(&round) != Some(&from) {
-                    return false;
-                }
-                let running =
-                    Round { account: self.instance, id: round, worst: from, delta: Amount::ZERO };
-                self.extend(&running, to).is_ok()
-            }
-            Event::Settled { round, realised } => match self.rounds.get(&round) {
-                Some(&worst) if realised <= worst => {
-                    self.settle_round(round, worst, realised);
+                let next = round.checked_add(1).map(|next| next.max(self.next_round));
+                let possible = !self.rounds.contains_key(&round) && next.is_some();
+                possible && self.reserve(worst, delta).is_ok() && {
+                    self.next_round = next.unwrap_or(round);
                     true
                 }
-                _ => false,
-            },
-        }
-    }
-
-    fn apply_raise<C: Price>(
-        &mut self,
-        path: PathId,
-        increment: u32,
-        to: Amount<C>,
-        price: Charge,
-        sensitivity: f64,
-    ) -> bool {
-        let Ok(sensitivity) = C::Sensitivity::try_from(sensitivity) else { return false };
-        self.raise(path, to, sensitivity).is_ok_and(|approved| {
-            let raise = approved.purchase();
-            raise.increment() == increment && C::charge(raise.price(), Amount::ZERO) == price
-        })
-    }
-
-    /// Takes a path back to where it stood before an increment, if that is still its last one.
-    fn lower<C: Price>(
-        &mut self,
-        path: PathId,
-        increment: u32,
-        to: Amount<C>,
-        price: Charge,
-    ) -> bool {
-        let Some(level) = self.level::<C>(path) else { return false };
-        if level.increments != increment + 1 {
-            return false;
-        }
-        let price_in_currency = match price {
-            Charge::Zcdp { rho, .. } => rho.grains(),
-            Charge::Pure { epsilon, .. } => epsilon.grains(),
+            }
+            Event::Extended { round, from, to } => {
+                let more = to.minus(from).filter(|more| !more.is_zero());
+                self.rounds.get(&round) == Some(&from)
+                    && more.is_some_and(|more| self.reserve_more(more))
+            }
+            Event::Settled { round, realised } => {
+                self.rounds.get(&round).is_some_and(|&worst| realised <= worst)
+            }
         };
-        let at = Amount::from_grains(to.grains() - price_in_currency);
-        let before = Level { increments: increment, at, ..level };
-        self.set_level(path, (increment > 0).then_some(before));
-        self.books.unspend(price);
-        true
+        if possible {
+            self.confirm(event);
+        }
+        possible
     }
 
-    fn set_level<C: Price>(&mut self, path: PathId, level: Option<Level<C>>) {
+    /// Approves the step that a recorded event names, and says what it would record.
+    fn raise_as<C: Price>(
+        &mut self,
+        path: PathId,
+        to: Amount<C>,
+        sensitivity: f64,
+    ) -> Option<Event> {
+        let sensitivity = C::Sensitivity::try_from(sensitivity).ok()?;
+        Some(self.raise(path, to, sensitivity).ok()?.event)
+    }
+
+    fn raise_groups_as<C: Price>(&mut self, bundle: PathId, to: Amount<C>) -> Option<Event> {
+        let from = C::book(&self.books)?.bundles.get(&bundle).map_or(Amount::ZERO, |&(_, at)| at);
+        let offer = GroupOffer { bundle, from, to, steps: Arc::default() };
+        Some(self.raise_groups(offer).ok()?.event)
+    }
+
+    fn set_level<C: Price>(
+        &mut self,
+        path: PathId,
+        increment: u32,
+        at: Amount<C>,
+        sensitivity: f64,
+    ) {
+        let sensitivity = C::Sensitivity::try_from(sensitivity);
+        if let (Some(book), Ok(sensitivity)) = (C::book_mut(&mut self.books), sensitivity) {
+            book.paths.insert(path, Level { increments: increment + 1, at, sensitivity });
+            book.under_way.remove(&path);
+        }
+    }
+
+    fn set_bundle<C: Price>(&mut self, bundle: PathId, increment: u32, at: Amount<C>) {
         if let Some(book) = C::book_mut(&mut self.books) {
-            match level {
-                Some(level) => book.paths.insert(path, level),
-                None => book.paths.remove(&path),
-            };
+            book.bundles.insert(bundle, (increment + 1, at));
+            book.under_way.remove(&bundle);
         }
     }
 
@@ -385,19 +508,29 @@ impl Account {
         if round.account == self.instance { self.rounds.get(&round.id).copied() } else { None }
     }
 
-    fn settle_round(&mut self, round: u64, worst: Amount<Epsilon>, realised: Amount<Epsilon>) {
-        self.rounds.remove(&round);
+    fn reserve_more(&mut self, more: Amount<Epsilon>) -> bool {
+        self.books.pure.as_mut().is_some_and(|book| book.purse.reserve(more, Amount::ZERO))
+    }
+
+    fn unreserve(&mut self, worst: Amount<Epsilon>, delta: Amount<Delta>) {
         if let Some(book) = self.books.pure.as_mut() {
-            book.purse.settle(worst, realised);
+            book.purse.unreserve(worst, delta);
         }
     }
 
     fn entry(&self, event: Event) -> Entry {
-        Entry { account: Arc::clone(&self.name), event }
+        Entry { account: Arc::clone(&self.name), sequence: self.next_sequence, event }
     }
 
     fn approved<P>(&self, purchase: P, event: Event) -> Approved<P> {
-        Approved { purchase, entry: self.entry(event), account: self.instance }
+        Approved { purchase, event, account: self.instance }
+    }
+
+    /// The receipt for an entry that has been recorded.
+    fn receipt<P>(&mut self, purchase: P, entry: Option<Entry>) -> Receipt<P> {
+        let entry = entry.expect("an entry for every approval");
+        self.confirm(&entry.event);
+        Receipt { purchase, entry, metric: self.budget.metric() }
     }
 
     #[cold]
@@ -407,34 +540,40 @@ impl Account {
     }
 }
 
-/// Why an approval could not be cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CancelError {
-    /// It was approved by another account.
-    #[error("the approval belongs to another account: cancel it there")]
-    OtherAccount,
-    /// Something was built on it since.
-    #[error("the path or round has gone on since this was approved, so it stays paid for")]
-    MovedOn,
+/// Cancels every approval that is its account's. One that belongs elsewhere stays paid for there.
+fn cancel_all<Q>(others: Vec<(&mut Account, Approved<Q>)>) {
+    for (account, other) in others {
+        let _ = account.cancel(other);
+    }
 }
 
 /// Why a history does not rebuild an account.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
+    /// The first entry is not the opening of an account.
+    #[error("the history does not start with the opening of its account")]
+    NotOpened,
+    /// An entry is missing, or stands twice.
+    #[error("entry {found} of the history stands where entry {expected} should be")]
+    Gap {
+        /// The number that should come.
+        expected: u64,
+        /// The number that came.
+        found: u64,
+    },
     /// An entry names another account.
-    #[error("entry {index} of the history belongs to account `{account}`")]
+    #[error("entry {sequence} of the history belongs to account `{account}`")]
     OtherAccount {
-        /// The entry's place in the history, from 0.
-        index: usize,
+        /// The entry's number.
+        sequence: u64,
         /// The account it names.
         account: Arc<str>,
     },
     /// An entry that this account could not have made.
-    #[error("entry {index} of the history does not fit the budget and what came before it")]
+    #[error("entry {sequence} of the history does not fit the budget and what came before it")]
     DoesNotFit {
-        /// The entry's place in the history, from 0.
-        index: usize,
+        /// The entry's number.
+        sequence: u64,
     },
 }

@@ -356,13 +356,15 @@ impl<C: Currency> Amount<C> {
     where
         C: TryFrom<f64, Error = ParameterError>,
     {
+        C::try_from(self.to_f64_up())
+    }
+
+    /// The least double whose decimal is not below this amount, for showing what was spent.
+    #[must_use]
+    pub fn to_f64_up(self) -> f64 {
         let nearest = self.to_f64();
-        let parameter = C::try_from(nearest)?;
-        if Self::at_least(parameter) >= self {
-            Ok(parameter)
-        } else {
-            C::try_from(nearest.next_up())
-        }
+        let decimal = Self::from_decimal(&format!("{nearest:e}"), Rounding::Up);
+        if decimal.is_ok_and(|decimal| decimal >= self) { nearest } else { nearest.next_up() }
     }
 
     /// The nearest double, for showing. What is computed from it does not go back into an account.

@@ -1,15 +1,20 @@
 //! The two sides of an account: each a purse and the paths paid from it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::path::{Level, PathId};
-use crate::{Amount, Budget, Charge, Delta, Epsilon, Price, Purse, Rho};
+use crate::{Amount, Budget, Charge, Delta, Epsilon, Limits, Price, Purse, Rho};
 
-/// A purse and how far the paths paid from it have been revealed.
+/// A purse, and how far the paths and bundles paid from it have been revealed. Levels are those of
+/// recorded steps only.
 #[derive(Debug)]
 pub struct Book<C: Price> {
     pub(crate) purse: Purse<C>,
     pub(crate) paths: HashMap<PathId, Level<C>>,
+    /// The increments bought and the price of all groups together, by bundle.
+    pub(crate) bundles: HashMap<PathId, (u32, Amount<C>)>,
+    /// Paths and bundles whose next step is approved and not recorded yet.
+    pub(crate) under_way: HashSet<PathId>,
 }
 
 /// Both sides of an account.
@@ -20,8 +25,13 @@ pub struct Books {
 }
 
 impl<C: Price> Book<C> {
-    fn open(purse: &Purse<C>) -> Self {
-        Self { purse: purse.clone(), paths: HashMap::new() }
+    fn open(limits: Limits<C>) -> Self {
+        Self {
+            purse: Purse::new(limits),
+            paths: HashMap::new(),
+            bundles: HashMap::new(),
+            under_way: HashSet::new(),
+        }
     }
 }
 
@@ -38,7 +48,7 @@ impl Books {
         }
     }
 
-    /// Takes back a charge that was never committed.
+    /// Takes back a charge that was never recorded.
     pub(crate) fn unspend(&mut self, charge: Charge) {
         match charge {
             Charge::Zcdp { rho, delta } => self.unspend_in(rho, delta),
@@ -56,6 +66,23 @@ impl Books {
         match charge {
             Charge::Zcdp { .. } => self.zcdp.as_ref().map(both),
             Charge::Pure { .. } => self.pure.as_ref().map(both),
+        }
+    }
+
+    /// Says that the next step of a path or bundle is, or is no longer, under way.
+    pub(crate) fn set_under_way(&mut self, path: PathId, currency: Charge, under_way: bool) {
+        fn set<C: Price>(book: Option<&mut Book<C>>, path: PathId, under_way: bool) {
+            if let Some(book) = book {
+                if under_way {
+                    book.under_way.insert(path);
+                } else {
+                    book.under_way.remove(&path);
+                }
+            }
+        }
+        match currency {
+            Charge::Zcdp { .. } => set(self.zcdp.as_mut(), path, under_way),
+            Charge::Pure { .. } => set(self.pure.as_mut(), path, under_way),
         }
     }
 

@@ -12,19 +12,20 @@ use serde::{Deserialize, Serialize};
 use crate::convert::{ConvertError, Curve, Method};
 use crate::enclosure::Enclosure;
 use crate::parameter::ParameterError;
-use crate::{Amount, Delta, Epsilon, Metres, Metric, Purse, Rho};
+use crate::{Amount, Currency, Delta, Epsilon, Limits, Metres, Metric, Rho};
 
 /// What is promised to every unit whatever is asked: (epsilon, delta), per unit of distance and
 /// within a reach where places are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Promise {
     /// The bound on the privacy loss.
     pub epsilon: Epsilon,
     /// The probability that it fails; none where it never does.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
     /// How far apart places may be; none outside a metric, and where the promise has no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Metres>,
 }
 
@@ -242,7 +243,7 @@ impl BudgetSpec {
         if let Some((_, name)) = alone.into_iter().find(|(given, _)| *given) {
             return Err(BudgetError::NeedsDelta(name));
         }
-        let pure = Purse::new(not_nothing(Amount::at_most(epsilon))?, Amount::ZERO);
+        let pure = Limits { budget: not_nothing(Amount::at_most(epsilon))?, delta: Amount::ZERO };
         let promise = Some(Promise::new(epsilon, None, metric));
         Ok(Budget { metric, zcdp: None, pure: Some(pure), promise })
     }
@@ -257,11 +258,13 @@ impl BudgetSpec {
             promised.map_or((Amount::ZERO, Amount::ZERO), |(deltas, _)| (deltas.zcdp, deltas.pure));
         let pure = match self.pure {
             None => None,
-            Some(epsilon) => Some(Purse::new(not_nothing(Amount::at_most(epsilon))?, pure_delta)),
+            Some(epsilon) => {
+                Some(Limits { budget: not_nothing(Amount::at_most(epsilon))?, delta: pure_delta })
+            }
         };
         Ok(Budget {
             metric,
-            zcdp: Some(Purse::new(not_nothing(Amount::at_most(rho))?, zcdp_delta)),
+            zcdp: Some(Limits { budget: not_nothing(Amount::at_most(rho))?, delta: zcdp_delta }),
             pure,
             promise: promised.map(|(_, promise)| promise),
         })
@@ -284,11 +287,15 @@ impl Deltas {
             None => Amount::from_grains(Amount::at_most(delta).grains() / 10),
         };
         let pure = spec.pure_delta.map_or(Amount::ZERO, Amount::at_most);
-        let kept = zcdp.plus(pure).map(Amount::to_f64).unwrap_or(f64::INFINITY);
-        let left = Enclosure::exact(delta.get()) - Enclosure::exact(kept.next_up());
-        let conversion = if kept == 0.0 { delta.get() } else { left.lower() };
-        let conversion =
-            Delta::new(conversion).map_err(|_| BudgetError::KeptDeltaTooLarge { delta })?;
+        let too_large = BudgetError::KeptDeltaTooLarge { delta };
+        let kept = zcdp.plus(pure).ok_or(too_large.clone())?;
+        let conversion = if kept.is_zero() {
+            delta
+        } else {
+            // Exact in grains; one step down, so that the double is not above them.
+            let left = Amount::at_most(delta).minus(kept).ok_or(too_large.clone())?;
+            Delta::new(left.to_f64().next_down()).map_err(|_| too_large)?
+        };
         Ok(Self { zcdp, pure, conversion })
     }
 }
@@ -303,7 +310,7 @@ fn sum(concentrated: Epsilon, pure: Epsilon) -> Result<Epsilon, ParameterError> 
     Epsilon::new((Enclosure::exact(concentrated.get()) + Enclosure::exact(pure.get())).upper())
 }
 
-fn not_nothing<C: crate::Currency>(amount: Amount<C>) -> Result<Amount<C>, BudgetError> {
+fn not_nothing<C: Currency>(amount: Amount<C>) -> Result<Amount<C>, BudgetError> {
     if amount.is_zero() { Err(BudgetError::RoundsToNothing(C::NAME)) } else { Ok(amount) }
 }
 
@@ -314,13 +321,15 @@ impl Promise {
     }
 }
 
-/// The purses of an account as they are when it is opened, and what they promise together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The purses of an account as they are when it is opened, and what they promise together. Made by
+/// [`BudgetSpec::resolve`], or read back from a journal in the exact amounts it was opened with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Budget {
-    pub(crate) metric: Metric,
-    pub(crate) zcdp: Option<Purse<Rho>>,
-    pub(crate) pure: Option<Purse<Epsilon>>,
-    pub(crate) promise: Option<Promise>,
+    metric: Metric,
+    zcdp: Option<Limits<Rho>>,
+    pure: Option<Limits<Epsilon>>,
+    promise: Option<Promise>,
 }
 
 impl Budget {
@@ -330,16 +339,16 @@ impl Budget {
         self.metric
     }
 
-    /// The zCDP purse, full.
+    /// What the zCDP purse holds.
     #[must_use]
-    pub fn zcdp(&self) -> Option<&Purse<Rho>> {
-        self.zcdp.as_ref()
+    pub fn zcdp(&self) -> Option<Limits<Rho>> {
+        self.zcdp
     }
 
-    /// The pure purse, full.
+    /// What the pure purse holds.
     #[must_use]
-    pub fn pure(&self) -> Option<&Purse<Epsilon>> {
-        self.pure.as_ref()
+    pub fn pure(&self) -> Option<Limits<Epsilon>> {
+        self.pure
     }
 
     /// What the budget promises, all of it spent; none for a rho that was given no delta.

@@ -26,15 +26,15 @@ pub enum Charge {
     Zcdp {
         /// The concentrated price.
         rho: Amount<Rho>,
-        /// The probability that the mechanism is not covered by rho.
+        /// The weight of what rho does not cover.
         delta: Amount<Delta>,
     },
-    /// (epsilon, delta)-DP, or a bound on the loss that fails with probability delta; paid from the
-    /// pure purse.
+    /// (epsilon, delta)-DP, or an ex-post bound that fails with probability delta; paid from the pure
+    /// purse.
     Pure {
         /// The pure price.
         epsilon: Amount<Epsilon>,
-        /// The probability that the loss exceeds epsilon.
+        /// The delta of it.
         delta: Amount<Delta>,
     },
 }

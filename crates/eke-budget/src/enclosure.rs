@@ -26,16 +26,18 @@ impl Enclosure {
 
     /// A double that is above the true value, and stays so when it is read as its shortest decimal.
     pub(crate) fn upper(self) -> f64 {
-        self.hi.next_up()
+        if self.hi.is_nan() { f64::INFINITY } else { self.hi.next_up() }
     }
 
     /// A double that is below the true value, and stays so when it is read as its shortest decimal.
     pub(crate) fn lower(self) -> f64 {
-        self.lo.next_down()
+        if self.lo.is_nan() { f64::NEG_INFINITY } else { self.lo.next_down() }
     }
 
     pub(crate) fn max(self, other: Self) -> Self {
-        Self { lo: self.lo.max(other.lo), hi: self.hi.max(other.hi) }
+        // Not `f64::max`, which would take the number beside a NaN for the answer.
+        let larger = |a: f64, b: f64| if a < b { b } else { a };
+        Self { lo: larger(self.lo, other.lo), hi: larger(self.hi, other.hi) }
     }
 
     /// What is left of a value known not to be negative.
@@ -129,12 +131,7 @@ impl Mul for Enclosure {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        let corners =
-            [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi];
-        Self {
-            lo: corners.into_iter().fold(f64::INFINITY, f64::min).next_down(),
-            hi: corners.into_iter().fold(f64::NEG_INFINITY, f64::max).next_up(),
-        }
+        hull([self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi])
     }
 }
 
@@ -144,12 +141,18 @@ impl Div for Enclosure {
     /// By a value whose enclosure does not contain zero.
     fn div(self, other: Self) -> Self {
         debug_assert!(other.lo > 0.0 || other.hi < 0.0);
-        let corners =
-            [self.lo / other.lo, self.lo / other.hi, self.hi / other.lo, self.hi / other.hi];
-        Self {
-            lo: corners.into_iter().fold(f64::INFINITY, f64::min).next_down(),
-            hi: corners.into_iter().fold(f64::NEG_INFINITY, f64::max).next_up(),
-        }
+        hull([self.lo / other.lo, self.lo / other.hi, self.hi / other.lo, self.hi / other.hi])
+    }
+}
+
+/// Everything between four corners; everything at all where one of them is not a number.
+fn hull(corners: [f64; 4]) -> Enclosure {
+    if corners.iter().any(|corner| corner.is_nan()) {
+        return Enclosure { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+    }
+    Enclosure {
+        lo: corners.into_iter().fold(f64::INFINITY, f64::min).next_down(),
+        hi: corners.into_iter().fold(f64::NEG_INFINITY, f64::max).next_up(),
     }
 }
 
@@ -226,6 +229,16 @@ mod tests {
             prop_assert!(b == 0.0 || holds(x / y, wide(a) / wide(b)));
             prop_assert!(holds(x.square(), wide(a) * wide(a)));
         }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_enclosed_by_everything() {
+        let infinite = Enclosure::exact(f64::INFINITY);
+        let nothing = infinite * Enclosure::exact(0.0);
+        assert_eq!((nothing.lower(), nothing.upper()), (f64::NEG_INFINITY, f64::INFINITY));
+        let difference = infinite - infinite;
+        assert_eq!((difference.lower(), difference.upper()), (f64::NEG_INFINITY, f64::INFINITY));
+        assert!(difference.not_negative().upper().is_infinite());
     }
 
     #[test]

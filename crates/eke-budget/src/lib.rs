@@ -7,11 +7,12 @@
 //! let budget = BudgetSpec::promising(Epsilon::new(1.0)?)
 //!     .with_delta(Delta::new(1e-6)?)
 //!     .resolve(Metric::Hamming(Adjacency::AddRemove))?;
-//! let mut account = Account::open("riders", budget);
 //! let mut journal = MemoryJournal::new();
+//! let mut account = Account::open("riders", budget, &mut journal)?;
 //!
 //! // A release is approved, recorded, and only then drawn: the receipt is the proof.
-//! let receipt = account.approve(Charge::zcdp(Rho::new(0.01)?))?.commit(&mut journal)?;
+//! let approved = account.approve(Charge::zcdp(Rho::new(0.01)?))?;
+//! let receipt = account.commit(approved, &mut journal)?;
 //! let _drawn = receipt.redeem();
 //!
 //! // What does not fit is refused, and nothing changes.
@@ -36,8 +37,8 @@
 //! | [`BudgetSpec`], [`Budget`], [`Promise`] | what may be spent and what that promises |
 //! | [`Account`], [`Purse`], [`Refusal`] | the filter that says yes or no |
 //! | [`Raise`], [`Coarsen`], [`Level`], [`PathId`] | noise paths, paid up to their finest point |
-//! | [`Round`], [`Extension`], [`Settlement`] | ex-post prices: reserved at worst, settled at what they came to |
-//! | [`GroupPrices`] | many groups, of which a unit touches few |
+//! | [`Round`], [`Settlement`] | ex-post prices: reserved at worst, settled at what they came to |
+//! | [`GroupPrices`], [`GroupRaise`] | many groups, of which a unit touches few |
 //!
 //! | to show it | |
 //! |---|---|
@@ -63,25 +64,24 @@ mod purse;
 mod refusal;
 mod round;
 
-pub use account::{Account, CancelError, ReplayError};
+pub use account::{Account, ReplayError};
 pub use amount::{Amount, Currency, Price};
 pub use budget::{Budget, BudgetError, BudgetSpec, Promise};
 pub use charge::{Charge, ChargeError, Purchase};
 pub use evidence::{
-    Approved, Entry, Event, Journal, MemoryJournal, NoHistory, Receipt, Uncommitted,
+    Approved, CommitError, Entry, Event, Journal, MemoryJournal, NoHistory, OtherAccount,
+    OutOfSequence, Receipt, Receipts,
 };
-pub use group::{GroupError, GroupPrices, GroupRound};
+pub use group::{GroupError, GroupOffer, GroupPrices, GroupRaise, GroupRound, GroupStep};
 pub use metric::{Adjacency, Metric, Reach};
 pub use odometer::{Odometer, RunningBound, TimeUniform};
 pub use parameter::{
     BoundedRange, Delta, Epsilon, L1, L2, LInf, Metres, ParameterError, Rho, Variance,
 };
 pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise};
-pub use purse::Purse;
+pub use purse::{Limits, Purse};
 pub use refusal::Refusal;
-pub use round::{
-    AboveWorstCase, ExtendError, Extension, Round, Settlement, Unsettled, UnsettledReason,
-};
+pub use round::{AboveWorstCase, ExtendError, Round, Settlement, Unsettled, UnsettledReason};
 
 /// Runs the example in the README.
 #[cfg(doctest)]

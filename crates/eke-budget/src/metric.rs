@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Metres;
+use crate::{Metres, Price};
 
 /// Which datasets are neighbours in the central model. Constants depend on it, so it is a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +59,18 @@ impl Metric {
             Self::Hamming(_) | Self::Discrete => Some(Metres::ONE),
             Self::Euclidean(Reach::Within(reach)) => Some(reach),
             Self::Euclidean(Reach::Unlimited) => None,
+        }
+    }
+
+    /// How many times its add-remove price a set of groups costs here (see
+    /// [`Price::REPLACE_FACTOR`]). Changing an answer or a place replaces it.
+    #[must_use]
+    pub fn group_factor<C: Price>(self) -> u32 {
+        match self {
+            Self::Hamming(Adjacency::AddRemove) => 1,
+            Self::Hamming(Adjacency::Replace) | Self::Discrete | Self::Euclidean(_) => {
+                C::REPLACE_FACTOR
+            }
         }
     }
 

@@ -41,7 +41,7 @@ impl<'a> Odometer<'a> {
     ///   `V/2 + sqrt((V + gamma) ln((V + gamma)/(delta² gamma)))` at all times
     /// - Assumes: charges are fixed before their release (receipts); gamma and delta before all
     ///   (caller)
-    /// - Deviates: reserved worst cases count as spent; pure prices and used deltas are added;
+    /// - Deviates: in a metric gamma scales with the distance squared; reserved worst cases count as spent; pure prices and used deltas are added;
     ///   rounded up
     /// - Checked by: `the_time_uniform_bound_matches_the_golden_values`,
     ///   `the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment`
@@ -80,7 +80,8 @@ fn enclose<C: Currency>(amount: Amount<C>) -> Enclosure {
 pub struct RunningBound {
     /// The bound on the loss.
     pub epsilon: Epsilon,
-    /// The probability that it was ever exceeded, at this or any earlier time.
+    /// What had to be given up for it: but for the deltas of the charges and an event of probability
+    /// that of the shape, the loss was below the bound at this and all earlier times.
     pub delta: Delta,
     /// How far apart places may be; none outside a metric.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ impl TimeUniform {
     pub fn tightest_at(rho: Rho, delta: Delta) -> Self {
         let twice = -2.0 * libm::log(delta.get());
         let gamma = 2.0 * rho.get() / (twice + libm::log1p(twice) + 1.0);
-        Self { gamma: gamma.max(f64::MIN_POSITIVE), delta }
+        Self { gamma: gamma.max(1e-30), delta }
     }
 
     /// A bound with the mixture's own parameter; none unless gamma is a normal number above 0.

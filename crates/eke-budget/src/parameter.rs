@@ -304,6 +304,10 @@ impl Epsilon {
     pub const FLOOR: Self = Self(1e-30);
 }
 
+impl Rho {
+    pub(crate) const LARGEST: Self = Self(LARGEST_PRICE.max);
+}
+
 impl Delta {
     /// The smallest delta that can be written. Bounds below it are reported as this one.
     pub const FLOOR: Self = Self(f64::MIN_POSITIVE);

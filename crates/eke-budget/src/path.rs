@@ -117,11 +117,6 @@ impl<C: Price> Raise<C> {
         (to > at).then_some(Self { path, increment: increments, from: at, to, sensitivity })
     }
 
-    /// The level after this step.
-    pub(crate) fn after(&self) -> Level<C> {
-        Level { increments: self.increment + 1, at: self.to, sensitivity: self.sensitivity }
-    }
-
     /// The path.
     #[must_use]
     pub fn path(&self) -> PathId {
@@ -227,6 +222,24 @@ pub enum PathError {
         path: PathId,
         /// The price of the point asked for, as text.
         to: String,
+    },
+    /// Another step of the path is approved and not recorded yet.
+    #[error("another step of path {path} is under way: commit or cancel it first")]
+    UnderWay {
+        /// The path.
+        path: PathId,
+    },
+    /// The prices of a bundle's groups are not those the account has recorded.
+    #[error(
+        "the prices of bundle {path} start from {from}, but {at} is recorded: keep what was paid for, and nothing else"
+    )]
+    OutOfStep {
+        /// The bundle.
+        path: PathId,
+        /// The price of all its groups together that is recorded, as text.
+        at: String,
+        /// The price that its groups start from, as text.
+        from: String,
     },
     /// The sensitivity is not the one the path was opened with.
     #[error("path {path} was opened with another sensitivity: a changed bound is another path")]

@@ -3,9 +3,19 @@
 //! Invariant: spent plus reserved never exceeds the budget, in the currency and in delta. Nothing
 //! here moves a budget after it was set, and nothing moves money between purses.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Amount, Currency, Delta};
+
+/// What a purse holds when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound = "", deny_unknown_fields)]
+pub struct Limits<C: Currency> {
+    /// The budget in the currency.
+    pub budget: Amount<C>,
+    /// The delta that mechanisms may use.
+    pub delta: Amount<Delta>,
+}
 
 /// A budget in one currency and what has been taken from it.
 ///
@@ -30,28 +40,23 @@ use crate::{Amount, Currency, Delta};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(bound = "")]
 pub struct Purse<C: Currency> {
-    budget: Amount<C>,
+    #[serde(flatten)]
+    limits: Limits<C>,
     spent: Amount<C>,
     reserved: Amount<C>,
-    delta_budget: Amount<Delta>,
     delta_spent: Amount<Delta>,
 }
 
 impl<C: Currency> Purse<C> {
-    pub(crate) fn new(budget: Amount<C>, delta_budget: Amount<Delta>) -> Self {
-        Self {
-            budget,
-            spent: Amount::ZERO,
-            reserved: Amount::ZERO,
-            delta_budget,
-            delta_spent: Amount::ZERO,
-        }
+    pub(crate) fn new(limits: Limits<C>) -> Self {
+        let (spent, reserved, delta_spent) = (Amount::ZERO, Amount::ZERO, Amount::ZERO);
+        Self { limits, spent, reserved, delta_spent }
     }
 
     /// What the purse held when it was opened.
     #[must_use]
     pub fn budget(&self) -> Amount<C> {
-        self.budget
+        self.limits.budget
     }
 
     /// What has been paid for good.
@@ -69,13 +74,13 @@ impl<C: Currency> Purse<C> {
     /// What can still be charged: the budget less what is spent and reserved.
     #[must_use]
     pub fn left(&self) -> Amount<C> {
-        Amount::from_grains(self.budget.grains() - self.spent.grains() - self.reserved.grains())
+        Amount::from_grains(self.budget().grains() - self.spent.grains() - self.reserved.grains())
     }
 
     /// The delta that mechanisms may use.
     #[must_use]
     pub fn delta_budget(&self) -> Amount<Delta> {
-        self.delta_budget
+        self.limits.delta
     }
 
     /// The delta that mechanisms have used.
@@ -87,7 +92,7 @@ impl<C: Currency> Purse<C> {
     /// The delta that mechanisms may still use.
     #[must_use]
     pub fn delta_left(&self) -> Amount<Delta> {
-        Amount::from_grains(self.delta_budget.grains() - self.delta_spent.grains())
+        Amount::from_grains(self.delta_budget().grains() - self.delta_spent.grains())
     }
 
     /// Whether a charge fits what is left.
@@ -116,13 +121,13 @@ impl<C: Currency> Purse<C> {
         fits
     }
 
-    /// Undoes a charge that was never committed.
+    /// Undoes a charge that was never recorded.
     pub(crate) fn unspend(&mut self, price: Amount<C>, delta: Amount<Delta>) {
         self.spent = subtract(self.spent, price);
         self.delta_spent = subtract(self.delta_spent, delta);
     }
 
-    /// Undoes a reservation that was never committed.
+    /// Undoes a reservation that was never recorded.
     pub(crate) fn unreserve(&mut self, worst: Amount<C>, delta: Amount<Delta>) {
         self.reserved = subtract(self.reserved, worst);
         self.delta_spent = subtract(self.delta_spent, delta);

@@ -6,10 +6,10 @@
 //! verb here does it.
 
 use crate::evidence::Instance;
-use crate::{Amount, Delta, Epsilon, Receipt, Refusal};
+use crate::{Amount, Delta, Epsilon, Refusal};
 
-/// A round that may run: what a redeemed [`Receipt`] of a reservation gives. Only an account makes
-/// one, and it ends by being settled. One that is dropped stays at its worst case for good.
+/// A round that may run: what a redeemed receipt of a reservation gives. Only an account makes one,
+/// and it ends by being settled. One that is dropped stays at its worst case for good.
 #[derive(Debug)]
 #[must_use = "a round stays at its worst case until it is settled"]
 pub struct Round {
@@ -42,44 +42,13 @@ impl Round {
     ///
     /// # Errors
     /// The price is above the reserved worst case: the mechanism was wrong about itself. The round
-    /// comes back and stays reserved.
+    /// is over, and stays reserved at its worst case for good.
     pub fn settle_at(self, realised: Amount<Epsilon>) -> Result<Settlement, AboveWorstCase> {
         if realised <= self.worst {
             Ok(Settlement { round: self, realised })
         } else {
-            Err(AboveWorstCase { round: self, realised })
+            Err(AboveWorstCase { round: self.id, worst: self.worst, realised })
         }
-    }
-
-    /// Lets the round go on to the larger worst case that was paid for. A receipt of another round
-    /// changes nothing, and is used up.
-    pub fn extend(&mut self, receipt: Receipt<Extension>) {
-        let extension = receipt.redeem();
-        if extension.account == self.account && extension.round == self.id {
-            self.worst = self.worst.max(extension.to);
-        }
-    }
-}
-
-/// A larger worst case for a round that is running, bought.
-#[derive(Debug)]
-pub struct Extension {
-    pub(crate) account: Instance,
-    pub(crate) round: u64,
-    pub(crate) to: Amount<Epsilon>,
-}
-
-impl Extension {
-    /// The round.
-    #[must_use]
-    pub fn round(&self) -> u64 {
-        self.round
-    }
-
-    /// The worst case it may now come to.
-    #[must_use]
-    pub fn to(&self) -> Amount<Epsilon> {
-        self.to
     }
 }
 
@@ -108,19 +77,23 @@ impl Settlement {
 }
 
 /// A realised price above the reserved worst case.
-#[derive(Debug, thiserror::Error)]
-#[error("round {id} came to epsilon {realised}, above its reserved worst case {worst}: its mechanism is wrong, and the round stays reserved", id = round.id, worst = round.worst)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "round {round} came to epsilon {realised}, above its reserved worst case {worst}: its mechanism is wrong, and the round stays reserved"
+)]
 pub struct AboveWorstCase {
     /// The round.
-    pub round: Round,
+    pub round: u64,
+    /// What was reserved.
+    pub worst: Amount<Epsilon>,
     /// The price it claims to have come to.
     pub realised: Amount<Epsilon>,
 }
 
-/// Why a round's worst case could not grow.
+/// Why a round's worst case could not grow. It is as it was.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ExtendError {
+pub enum ExtendError<E> {
     /// The difference does not fit what is left.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -138,6 +111,9 @@ pub enum ExtendError {
         /// The round.
         round: u64,
     },
+    /// The journal failed.
+    #[error("the larger worst case could not be recorded, so the round may not go on: {0}")]
+    Journal(E),
 }
 
 /// A settlement that could not be taken. The round stays reserved.

@@ -310,9 +310,9 @@ impl Compose {
         let promise = self.promise(&total)?;
         if self.json {
             let composed = Composed {
-                rho: total.rho.to_f64(),
-                epsilon: total.epsilon.to_f64(),
-                delta: total.delta.to_f64(),
+                rho: total.rho.to_f64_up(),
+                epsilon: total.epsilon.to_f64_up(),
+                delta: total.delta.to_f64_up(),
                 lambda: self.lambda,
                 promise,
             };
@@ -361,7 +361,7 @@ impl Compose {
             let epsilon = total.epsilon.to_parameter().map_err(usage)?;
             Ok(ComposedPromise { epsilon, delta, method: "pure", accounting: Accounting::Pure })
         };
-        let used = total.delta.to_f64();
+        let used = total.delta.to_f64_up();
         let Some(delta) = self.delta else {
             return if total.rho.is_zero() { pure(used).map(Some) } else { Ok(None) };
         };
@@ -391,8 +391,10 @@ impl Compose {
             apart.epsilon = sum.to_parameter().map_err(usage)?;
             apart
         };
-        let together = concentrated(self.all_zcdp(total)?, Accounting::AllZcdp)?;
-        Ok(Some(if apart.epsilon <= together.epsilon { apart } else { together }))
+        // Very large epsilons have no rho; then they stay what they are.
+        let together =
+            self.all_zcdp(total).and_then(|rho| concentrated(rho, Accounting::AllZcdp)).ok();
+        Ok(Some(together.filter(|t| t.epsilon < apart.epsilon).unwrap_or(apart)))
     }
 
     /// All charges in rho, the pure ones at their price.

@@ -25,10 +25,10 @@ fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         .with_delta(delta)
         .with_pure(Epsilon::new(0.2)?)
         .resolve(Metric::Hamming(Adjacency::AddRemove))?;
-    let rho = budget.zcdp().map_or(0.0, |purse| purse.budget().to_f64());
+    let rho = budget.zcdp().map_or(0.0, |limits| limits.budget.to_f64());
     let shape = TimeUniform::tightest_at(Rho::new(rho)?, Delta::new(1e-7)?);
-    let mut riders = Account::open("riders", budget);
     let mut journal = MemoryJournal::new();
+    let mut riders = Account::open("riders", budget, &mut journal)?;
     writeln!(
         out,
         "   Every rider of a city is promised epsilon 1 at delta 1e-6, for good, whatever is asked."
@@ -43,7 +43,8 @@ fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let one = L2::new(1.0)?;
     let trips = PathId::new([1; 32]);
     let coarse = gaussian_release(one, Variance::new(400.0)?)?;
-    let receipt = riders.raise(trips, coarse, one)?.commit(&mut journal)?;
+    let approved = riders.raise(trips, coarse, one)?;
+    let receipt = riders.commit(approved, &mut journal)?;
     writeln!(
         out,
         "   With noise of standard deviation 20 it costs rho {}.",
@@ -58,7 +59,8 @@ fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
 
     writeln!(out, "3. The same question, more exactly")?;
     let fine = gaussian_release(one, Variance::new(100.0)?)?;
-    let receipt = riders.raise(trips, fine, one)?.commit(&mut journal)?;
+    let approved = riders.raise(trips, fine, one)?;
+    let receipt = riders.commit(approved, &mut journal)?;
     writeln!(
         out,
         "   Standard deviation 10 is a point further along the same noise path. It costs the difference,"
@@ -73,8 +75,8 @@ fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     bars(out, &riders)?;
 
     writeln!(out, "4. The same question from a partner who may see less")?;
-    let coarser = riders.coarsen(trips, coarse)?.commit(&mut journal)?;
-    coarser.redeem();
+    let approved = riders.coarsen(trips, coarse)?;
+    riders.commit(approved, &mut journal)?.redeem();
     writeln!(
         out,
         "   An earlier point of the path, at standard deviation 20, costs the riders nothing.\n"
@@ -82,7 +84,8 @@ fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
 
     writeln!(out, "5. A question priced afterwards: tell me when the count crosses the line")?;
     let worst = "0.15".parse()?;
-    let round = riders.reserve(worst, Amount::ZERO)?.commit(&mut journal)?.redeem();
+    let approved = riders.reserve(worst, Amount::ZERO)?;
+    let round = riders.commit(approved, &mut journal)?.redeem();
     writeln!(
         out,
         "   It may cost up to epsilon {worst}, so that much is set aside before it starts."
@@ -127,7 +130,7 @@ fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         "   The journal has {} entries, and replaying them gives the same totals.",
         journal.entries().len()
     )?;
-    let replayed = Account::replay("riders", riders.budget().clone(), journal.entries())?;
+    let replayed = Account::replay(journal.entries())?;
     if replayed.odometer().zcdp() != riders.odometer().zcdp()
         || replayed.odometer().pure() != riders.odometer().pure()
     {

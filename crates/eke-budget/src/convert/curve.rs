@@ -131,7 +131,8 @@ pub trait Curve: sealed::Sealed {
         reach: Metres,
     ) -> Result<Rho, ConvertError> {
         let keeps = |rho: f64| epsilon_at(self, rho, delta, reach) <= epsilon.get().next_down();
-        let rho = largest(f64::MIN_POSITIVE, 1e300, keeps);
+        // No rho is larger than the largest parameter.
+        let rho = largest(f64::MIN_POSITIVE, Rho::LARGEST.get(), keeps);
         if keeps(rho) {
             Ok(Rho::new(rho)?)
         } else {
@@ -148,7 +149,7 @@ fn epsilon_at<T: Curve + ?Sized>(curve: &T, rho: f64, delta: Delta, reach: Metre
     } else {
         (Enclosure::exact(at_reach) / Enclosure::written(reach.get())).upper()
     };
-    bound.max(Epsilon::FLOOR.get())
+    if bound < Epsilon::FLOOR.get() { Epsilon::FLOOR.get() } else { bound }
 }
 
 fn times_square(rho: f64, reach: Metres) -> Enclosure {

@@ -13,7 +13,7 @@ def ln_delta(rho, epsilon):
 
 
 print("rho,epsilon,ln_delta")
-for exponent in range(-24, 7):
+for exponent in range(-24, 16):
     rho = mp.mpf(10.0 ** (exponent / 2))
     for deviations in ("0.01", "0.5", "1", "2", "4", "8", "16", "30", "36"):
         epsilon = mp.mpf(float(rho + mp.mpf(deviations) * mp.sqrt(2 * rho)))

@@ -1,62 +1,16 @@
 //! Conversions against arithmetic with 200 bits, and against each other.
 
-use dashu_float::FBig;
-use dashu_float::round::mode::HalfEven;
-use eke_budget::convert::{Curve, GaussianCurve, Method, gaussian_release, pure_to_zcdp};
+use eke_budget::convert::{Curve, GaussianCurve, Method, Row, gaussian_release, pure_to_zcdp};
 use eke_budget::{
     Amount, Charge, Delta, Epsilon, L2, Metres, Metric, Reach, Rho, Variance, convert,
 };
 use proptest::prelude::*;
 
 use crate::CENTRAL;
-
-type Wide = FBig<HalfEven, 2>;
-
-fn wide(value: f64) -> Wide {
-    Wide::try_from(value).unwrap().with_precision(200).value()
-}
-
-fn wide_amount(amount: Amount<Rho>) -> Wide {
-    Wide::from(amount.grains()).with_precision(200).value()
-        / Wide::from(Amount::<Rho>::ONE.grains())
-}
-
-/// The order less one that is optimal for this rho and delta, by Newton's method in doubles.
-fn best_y(rho: f64, delta: f64) -> f64 {
-    let target = -delta.ln();
-    let mut y = (target / rho).sqrt().min((target.exp_m1()).min(1e300));
-    for _ in 0..200 {
-        let step = (rho * y * y + y.ln_1p() - target) / (2.0 * rho * y + 1.0 / (1.0 + y));
-        y = if step < y { y - step } else { y / 2.0 };
-    }
-    y
-}
-
-/// The tight epsilon, in 200 bits. The formula is flat at its best order, so an order that is good
-/// to sixteen digits gives thirty of the answer.
-fn tight(rho: f64, delta: f64) -> Wide {
-    let y = wide(best_y(rho, delta));
-    let one = wide(1.0);
-    let order = (one.clone() + &y) * wide(rho);
-    let rest = (-wide(delta).ln() - y.ln_1p()) / &y;
-    order + rest - (one / y).ln_1p()
-}
-
-fn simple(rho: f64, delta: f64) -> Wide {
-    wide(rho) + wide(2.0) * (wide(rho) * -wide(delta).ln()).sqrt()
-}
-
-/// Its root in 200 bits, by Newton's method from the double.
-fn optimal_s(rho: f64, delta: f64) -> Wide {
-    let (rho, target) = (wide(rho), -wide(delta).ln());
-    let mut y = wide(best_y(rho.to_f64().value(), delta));
-    for _ in 0..4 {
-        let over = &rho * &y * &y + y.ln_1p() - &target;
-        let slope = wide(2.0) * &rho * &y + wide(1.0) / (wide(1.0) + &y);
-        y -= over / slope;
-    }
-    (wide(1.0) + wide(2.0) * y) * rho
-}
+use crate::wide::{
+    exact, optimal_s, optimal_s_ln_delta, simple, simple_ln_delta, tight, tight_ln_delta, wide,
+    written,
+};
 
 fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
@@ -70,15 +24,15 @@ proptest! {
         rho in log_uniform(1e-12, 1e3),
         delta in log_uniform(1e-300, 0.9),
     ) {
-        let truths = [
-            (Method::Tight, tight(rho, delta)),
-            (Method::Simple, simple(rho, delta)),
-            (Method::OptimalS, optimal_s(rho, delta)),
-        ];
-        for (method, truth) in truths {
-            let bound =
-                method.epsilon(Rho::new(rho).unwrap(), Delta::new(delta).unwrap()).unwrap().get();
-            prop_assert!(wide(bound) >= truth, "{method}: {bound} is below");
+        let (rho, delta) = (Rho::new(rho).unwrap(), Delta::new(delta).unwrap());
+        let (r, d) = (written(rho.get()), written(delta.get()));
+        for (method, truth) in [
+            (Method::Tight, tight(&r, &d)),
+            (Method::Simple, simple(&r, &d)),
+            (Method::OptimalS, optimal_s(&r, &d)),
+        ] {
+            let bound = method.epsilon(rho, delta).unwrap().get();
+            prop_assert!(written(bound) >= truth, "{method}: {bound} is below");
             let truth = truth.to_f64().value();
             // A tight epsilon may be negative, where delta alone covers the loss.
             let close = bound <= truth * (1.0 + 1e-9) || bound <= truth + 1e-13 || bound <= 1e-30;
@@ -98,14 +52,14 @@ proptest! {
             let rho = method.rho(epsilon, delta).unwrap();
             let kept = method.epsilon(rho, delta).unwrap();
             prop_assert!(kept <= epsilon && kept.get() >= epsilon.get() * (1.0 - 1e-9));
-            // The largest decimal the account would let through still keeps it.
-            let spent = Amount::at_most(rho).to_f64();
+            // The decimals that people wrote and that the account lets through keep it as well.
+            let (spent, d) = (exact(Amount::at_most(rho)), written(delta.get()));
             let truth = match method {
-                Method::Tight => tight(spent, delta.get()),
-                Method::Simple => simple(spent, delta.get()),
-                Method::OptimalS => optimal_s(spent, delta.get()),
+                Method::Tight => tight(&spent, &d),
+                Method::Simple => simple(&spent, &d),
+                Method::OptimalS => optimal_s(&spent, &d),
             };
-            prop_assert!(truth <= wide(epsilon.get()), "{method}");
+            prop_assert!(truth <= written(epsilon.get()), "{method}");
             let within = method.rho_within(epsilon, delta, reach).unwrap();
             prop_assert!(method.epsilon_within(within, delta, reach).unwrap() <= epsilon);
         }
@@ -124,6 +78,51 @@ proptest! {
             if epsilon > Epsilon::FLOOR {
                 // Larger than asked by the two roundings, no more.
                 let back = curve.delta(rho, epsilon).unwrap().get() / delta.get();
+                prop_assert!((0.999_999..=1.000_001).contains(&back), "{back}");
+            }
+        }
+    }
+
+    #[test]
+    fn deltas_are_never_below_wide_arithmetic(
+        rho in log_uniform(1e-9, 1e2),
+        deviations in 0.5f64..30.0,
+    ) {
+        let rho = Rho::new(rho).unwrap();
+        let epsilon = Epsilon::new(rho.get() + deviations * (2.0 * rho.get()).sqrt()).unwrap();
+        let (r, e) = (written(rho.get()), written(epsilon.get()));
+        for (method, truth) in [
+            (Method::Tight, tight_ln_delta(&r, &e)),
+            (Method::Simple, simple_ln_delta(&r, &e)),
+            (Method::OptimalS, optimal_s_ln_delta(&r, &e)),
+        ] {
+            let bound = method.ln_delta(rho, epsilon);
+            prop_assert!(wide(bound) >= truth, "{method}: {bound} is below");
+            prop_assert!(bound <= truth.to_f64().value() + 1e-9, "{method}: {bound} is far above");
+        }
+        // A shift takes epsilon away, a constant adds to the logarithm.
+        let row = Row { shift: epsilon.get() / 4.0, rho, constant: 0.25 };
+        let left = &e - written(row.shift);
+        let truth = tight_ln_delta(&r, &left) + written(row.constant);
+        let bound = row.ln_delta(epsilon);
+        prop_assert!(wide(bound) >= truth || bound == 0.0);
+    }
+
+    #[test]
+    fn in_a_metric_delta_belongs_to_the_reach(
+        rho in log_uniform(1e-9, 1e-2),
+        delta in log_uniform(1e-200, 0.01),
+        reach in log_uniform(0.1, 1e3),
+    ) {
+        let (rho, delta) = (Rho::new(rho).unwrap(), Delta::new(delta).unwrap());
+        let reach = Metres::new(reach).unwrap();
+        let curves: [&dyn Curve; 4] =
+            [&Method::Tight, &Method::Simple, &Method::OptimalS, &GaussianCurve];
+        for curve in curves {
+            let epsilon = curve.epsilon_within(rho, delta, reach).unwrap();
+            // Nothing is to be read off where delta alone covers the loss.
+            if epsilon.get() > 1e-20 {
+                let back = curve.delta_within(rho, epsilon, reach).unwrap().get() / delta.get();
                 prop_assert!((0.999_999..=1.000_001).contains(&back), "{back}");
             }
         }
@@ -160,10 +159,11 @@ proptest! {
         variance in log_uniform(1e-2, 1e18),
     ) {
         for (sensitivity, variance) in [(sensitivity, variance), (sensitivity.ceil(), variance.ceil())] {
-            let truth = wide(sensitivity) * wide(sensitivity) / (wide(2.0) * wide(variance));
+            let truth =
+                written(sensitivity) * written(sensitivity) / (wide(2.0) * written(variance));
             prop_assume!(truth < wide(1e8));
             let (l2, noise) = (L2::new(sensitivity).unwrap(), Variance::new(variance).unwrap());
-            let price = wide_amount(gaussian_release(l2, noise).unwrap());
+            let price = exact(gaussian_release(l2, noise).unwrap());
             prop_assert!(price >= truth);
             prop_assert!(price <= &truth * wide(1.0 + 1e-14) + wide(1.1e-30));
         }
@@ -204,7 +204,7 @@ fn the_gaussian_curve_is_never_below_its_reference() {
         assert!(bound <= truth + 1e-9, "{line}: {bound}");
         checked += 1;
     }
-    assert_eq!(checked, 310);
+    assert_eq!(checked, 400);
 }
 
 #[test]
@@ -243,6 +243,25 @@ fn the_ends_of_the_range_have_answers() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn the_gaussian_curve_has_answers_at_every_reach() {
+    let (epsilon, delta): (Epsilon, Delta) = ("1".parse().unwrap(), "1e-6".parse().unwrap());
+    for metres in [1.0, 1e2, 1e4, 1e6, 1e9] {
+        let reach = Metres::new(metres).unwrap();
+        let rho = GaussianCurve.rho_within(epsilon, delta, reach).unwrap();
+        assert!(GaussianCurve.epsilon_within(rho, delta, reach).unwrap() <= epsilon);
+        assert!(rho >= Method::Tight.rho_within(epsilon, delta, reach).unwrap());
+    }
+    // Far out of range nothing is promised, and nothing is not a small delta.
+    let (rho, reach) = (Rho::new(1e8).unwrap(), Metres::new(1e150).unwrap());
+    let curves: [&dyn Curve; 4] =
+        [&Method::Tight, &Method::Simple, &Method::OptimalS, &GaussianCurve];
+    for curve in curves {
+        assert!(curve.delta_within(rho, epsilon, reach).is_err());
+        assert!(curve.epsilon_within(rho, delta, reach).is_err());
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{Adjacency, Amount, Epsilon, GroupError, GroupPrices, Price, Rho};
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, GroupError, GroupPrices, Metric, NoHistory,
+    PathError, Price, Reach, Rho,
+};
 use proptest::prelude::*;
 
-use crate::amount;
+use crate::{CENTRAL, amount, path};
 
 fn most(k: u32) -> NonZeroU32 {
     NonZeroU32::new(k).unwrap()
@@ -16,6 +19,19 @@ fn price_of<C: Price>(prices: &[u128], k: usize, factor: u128) -> Amount<C> {
     let mut sorted = prices.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
     Amount::from_grains(factor * sorted.iter().take(k).sum::<u128>())
+}
+
+/// What becomes of a round of raises.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Drop,
+    Forget,
+    Cancel,
+    Keep,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop::sample::select(vec![Fate::Drop, Fate::Forget, Fate::Cancel, Fate::Keep, Fate::Keep])
 }
 
 proptest! {
@@ -29,13 +45,16 @@ proptest! {
         k in 1u32..15,
         replace: bool,
         rounds in prop::collection::vec(
-            (prop::collection::vec((0u32..12, 0u128..50), 1..10), any::<bool>()), 1..8),
+            (prop::collection::vec((0u32..12, 0u128..50), 1..10), fate()), 1..8),
     ) {
         let (adjacency, factor) =
             if replace { (Adjacency::Replace, 4) } else { (Adjacency::AddRemove, 1) };
-        let mut prices = GroupPrices::<Rho>::new(groups, most(k), adjacency);
+        let metric = Metric::Hamming(adjacency);
+        let budget = BudgetSpec::zcdp(Rho::new(1.0).unwrap()).resolve(metric).unwrap();
+        let mut account = Account::open("riders", budget, &mut NoHistory).unwrap();
+        let mut prices = GroupPrices::<Rho>::new(groups, most(k), metric);
         let mut model = vec![0u128; groups as usize];
-        for (raises, keep) in rounds {
+        for (raises, fate) in rounds {
             let before = prices.price();
             let mut tried = model.clone();
             let mut round = prices.round();
@@ -46,12 +65,24 @@ proptest! {
                 let now = price_of::<Rho>(&tried, k as usize, factor);
                 prop_assert_eq!(round.price(), now.minus(before).unwrap());
             }
-            if keep {
-                round.keep();
-                model = tried;
-            } else {
-                drop(round);
+            match fate {
+                Fate::Drop => drop(round),
+                Fate::Forget => std::mem::forget(round),
+                Fate::Cancel => {
+                    let approved = account.raise_groups(round.offer(path(1))).unwrap();
+                    account.cancel(approved).unwrap();
+                }
+                Fate::Keep => {
+                    let approved = account.raise_groups(round.offer(path(1))).unwrap();
+                    let receipt = account.commit(approved, &mut NoHistory).unwrap();
+                    prices.keep(&receipt).unwrap();
+                    model = tried;
+                }
             }
+            // Whatever was not kept is undone before the next round.
+            drop(prices.round());
+            let spent = account.odometer().zcdp().unwrap().spent();
+            prop_assert_eq!(prices.price(), spent);
             prop_assert_eq!(prices.price(), price_of(&model, k as usize, factor));
             for (group, &price) in model.iter().enumerate() {
                 let group = u32::try_from(group).unwrap();
@@ -83,51 +114,124 @@ proptest! {
     }
 }
 
+fn in_riders(groups: u32, k: u32, adjacency: Adjacency) -> (GroupPrices<Rho>, Account) {
+    let metric = Metric::Hamming(adjacency);
+    let budget = BudgetSpec::zcdp(Rho::new(1.0).unwrap()).resolve(metric).unwrap();
+    let account = Account::open("riders", budget, &mut NoHistory).unwrap();
+    (GroupPrices::new(groups, most(k), metric), account)
+}
+
 #[test]
 fn a_unit_that_swings_in_its_dearest_groups_needs_the_whole_factor() {
-    let mut prices = GroupPrices::<Rho>::new(3, most(1), Adjacency::Replace);
+    let (mut prices, mut account) = in_riders(3, 2, Adjacency::Replace);
     let mut round = prices.round();
     round.raise(1, amount("0.1")).unwrap();
-    round.keep();
+    assert_eq!(round.group(1), Some(amount("0.1")));
+    let approved = account.raise_groups(round.offer(path(1))).unwrap();
+    assert_eq!((prices.len(), prices.is_empty(), prices.most()), (3, false, most(2)));
+    let receipt = account.commit(approved, &mut NoHistory).unwrap();
+    prices.keep(&receipt).unwrap();
     assert_eq!(prices.price(), amount("0.4"));
-    assert_eq!((prices.len(), prices.is_empty(), prices.most()), (3, false, most(1)));
+    assert_eq!(account.odometer().zcdp().unwrap().spent(), amount("0.4"));
+
+    // The receipt names the bundle, the step and every group's part in it.
+    let raise = receipt.redeem();
+    assert_eq!((raise.bundle(), raise.increment()), (path(1), 0));
+    assert_eq!((raise.from(), raise.to()), (Amount::ZERO, amount("0.4")));
+    let [step] = raise.steps() else { panic!("{:?}", raise.steps()) };
+    assert_eq!((step.group(), step.from(), step.to()), (1, Amount::ZERO, amount("0.1")));
+}
+
+#[test]
+fn other_metrics_are_priced_like_replacing() {
+    for metric in [Metric::Discrete, Metric::Euclidean(Reach::Unlimited)] {
+        assert_eq!((metric.group_factor::<Rho>(), metric.group_factor::<Epsilon>()), (4, 2));
+    }
+    assert_eq!(CENTRAL.group_factor::<Rho>(), 1);
+}
+
+#[test]
+fn raises_are_kept_only_for_their_own_receipt() {
+    let (mut prices, mut account) = in_riders(3, 2, Adjacency::AddRemove);
+    let offer = |prices: &mut GroupPrices<Rho>, to: &str| {
+        let mut round = prices.round();
+        round.raise(0, amount(to)).unwrap();
+        round.offer(path(1))
+    };
+    let first = offer(&mut prices, "0.1");
+    let first = account.raise_groups(first).unwrap();
+    // A second offer replaces the first, and is not what was paid for.
+    let second = offer(&mut prices, "0.3");
+    let error = account.raise_groups(second).unwrap_err();
+    assert_eq!(error, PathError::UnderWay { path: path(1) });
+    let receipt = account.commit(first, &mut NoHistory).unwrap();
+    assert_eq!(prices.keep(&receipt), Err(GroupError::NotOffered));
+    // Prices that do not start from what was paid for are noticed.
+    let third = offer(&mut prices, "0.2");
+    let error = account.raise_groups(third).unwrap_err();
+    assert!(matches!(error, PathError::OutOfStep { .. }), "{error}");
+    assert_eq!(account.odometer().zcdp().unwrap().spent(), amount("0.1"));
+}
+
+#[test]
+fn a_refused_round_leaves_everything_as_it_was() {
+    let (mut prices, mut account) = in_riders(3, 2, Adjacency::AddRemove);
+    let mut round = prices.round();
+    round.raise(0, amount("2")).unwrap();
+    let error = account.raise_groups(round.offer(path(1))).unwrap_err();
+    assert!(matches!(error, PathError::Refused(_)), "{error}");
+    assert!(prices.price().is_zero() && account.odometer().zcdp().unwrap().spent().is_zero());
+    drop(prices.round());
+    assert_eq!(prices.group(0), Some(Amount::ZERO));
+}
+
+#[test]
+fn groups_below_the_dearest_cost_nothing_more_and_are_counted() {
+    let (mut prices, mut account) = in_riders(3, 1, Adjacency::AddRemove);
+    for (increment, (group, to)) in [(0, "0.2"), (1, "0.1"), (2, "0.3")].into_iter().enumerate() {
+        let mut round = prices.round();
+        round.raise(group, amount(to)).unwrap();
+        let approved = account.raise_groups(round.offer(path(1))).unwrap();
+        let receipt = account.commit(approved, &mut NoHistory).unwrap();
+        assert_eq!(receipt.purchase().increment() as usize, increment);
+        prices.keep(&receipt).unwrap();
+    }
+    assert_eq!(account.odometer().zcdp().unwrap().spent(), amount("0.3"));
 }
 
 #[test]
 fn prices_do_not_fall_and_unknown_groups_are_errors() {
-    let mut prices = GroupPrices::<Rho>::new(2, most(1), Adjacency::AddRemove);
+    let (mut prices, _) = in_riders(2, 1, Adjacency::AddRemove);
     let mut round = prices.round();
     round.raise(0, amount("0.2")).unwrap();
     assert_eq!(round.raise(0, amount("0.1")), Err(GroupError::WouldFall { group: 0 }));
     assert_eq!(round.raise(2, amount("0.1")), Err(GroupError::NoSuchGroup { group: 2, groups: 2 }));
-    round.keep();
-    assert_eq!(prices.price(), amount("0.2"));
+    assert_eq!(round.price(), amount("0.2"));
+    drop(round);
     assert_eq!(prices.group(2), None);
 }
 
 #[test]
 fn sums_beyond_the_largest_amount_are_errors_that_change_nothing() {
     let half = Amount::<Rho>::from_grains(u128::MAX / 2);
-    let mut prices = GroupPrices::<Rho>::new(4, most(2), Adjacency::AddRemove);
+    let (mut prices, _) = in_riders(4, 2, Adjacency::AddRemove);
     let mut round = prices.round();
     round.raise(0, half).unwrap();
     round.raise(1, half).unwrap();
     assert_eq!(round.raise(2, Amount::MAX), Err(GroupError::TooLarge));
     assert_eq!(round.raise(1, Amount::MAX), Err(GroupError::TooLarge));
-    round.keep();
-    assert_eq!(prices.group(2), Some(Amount::ZERO));
-    assert_eq!(prices.price(), half.times(2).unwrap());
+    assert_eq!(round.group(2), Some(Amount::ZERO));
+    assert_eq!(round.price(), half.times(2).unwrap());
+    drop(round);
 
-    let mut replaced = GroupPrices::<Rho>::new(4, most(2), Adjacency::Replace);
+    let (mut replaced, _) = in_riders(4, 2, Adjacency::Replace);
     assert_eq!(replaced.round().raise(0, half), Err(GroupError::TooLarge));
 }
 
 #[test]
 fn no_groups_cost_nothing() {
-    let mut prices = GroupPrices::<Rho>::new(0, most(3), Adjacency::AddRemove);
-    assert_eq!(
-        prices.round().raise(0, amount("0.1")),
-        Err(GroupError::NoSuchGroup { group: 0, groups: 0 })
-    );
+    let (mut prices, _) = in_riders(0, 3, Adjacency::AddRemove);
+    let error = prices.round().raise(0, amount("0.1"));
+    assert_eq!(error, Err(GroupError::NoSuchGroup { group: 0, groups: 0 }));
     assert!(prices.price().is_zero() && prices.is_empty());
 }

@@ -12,8 +12,12 @@ mod odometer;
 mod parameters;
 mod paths;
 mod rounds;
+mod wide;
 
-use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Currency, Metric, PathId};
+use eke_budget::{
+    Account, Adjacency, Amount, Approved, Budget, BudgetSpec, Currency, Journal, MemoryJournal,
+    Metric, PathId,
+};
 
 const CENTRAL: Metric = Metric::Hamming(Adjacency::AddRemove);
 
@@ -25,15 +29,25 @@ fn path(number: u8) -> PathId {
     PathId::new([number; 32])
 }
 
-/// An account with rho 1 and delta 1e-6 kept in the zCDP purse, epsilon 1 and delta 1e-6 in the
-/// pure one.
-fn account() -> Account {
-    let budget = BudgetSpec::zcdp("1".parse().unwrap())
+/// Rho 1 and delta 1e-6 in the zCDP purse, epsilon 1 and delta 1e-6 in the pure one.
+fn budget() -> Budget {
+    BudgetSpec::zcdp("1".parse().unwrap())
         .with_delta("1e-5".parse().unwrap())
         .with_zcdp_delta("1e-6".parse().unwrap())
         .with_pure("1".parse().unwrap())
         .with_pure_delta("1e-6".parse().unwrap())
         .resolve(CENTRAL)
-        .unwrap();
-    Account::open("riders", budget)
+        .unwrap()
+}
+
+/// An account with that budget, and its journal.
+fn account() -> (Account, MemoryJournal) {
+    let mut journal = MemoryJournal::new();
+    (Account::open("riders", budget(), &mut journal).unwrap(), journal)
+}
+
+/// Commits an approval and uses its receipt up.
+fn buy<P, J: Journal>(account: &mut Account, approved: Approved<P>, journal: &mut J) -> P {
+    let Ok(receipt) = account.commit(approved, journal) else { panic!("the journal failed") };
+    receipt.redeem()
 }

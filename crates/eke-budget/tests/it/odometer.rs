@@ -4,7 +4,7 @@ use eke_budget::{
     Account, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, NoHistory, Reach, Rho, TimeUniform,
 };
 
-use crate::{CENTRAL, account, amount};
+use crate::{CENTRAL, account, amount, buy};
 
 /// SplitMix64: enough for a simulation, and nothing else.
 struct Random(u64);
@@ -38,7 +38,7 @@ fn the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment() 
     let delta = Delta::new(0.05).unwrap();
     let shape = TimeUniform::with_gamma(1.0, delta).unwrap();
     let budget = BudgetSpec::zcdp(Rho::new(1000.0).unwrap()).resolve(CENTRAL).unwrap();
-    let mut account = Account::open("adversary", budget);
+    let mut account = Account::open("adversary", budget, &mut NoHistory).unwrap();
 
     // The bound after each charge does not depend on the loss, so it is read once.
     let rhos: Vec<f64> = (0..300).map(|step| 0.001 * 1.03f64.powi(step % 150)).collect();
@@ -47,7 +47,8 @@ fn the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment() 
         .iter()
         .map(|&rho| {
             let charge = Charge::zcdp(Rho::new(rho).unwrap());
-            account.approve(charge).unwrap().commit(&mut NoHistory).unwrap().redeem();
+            let approved = account.approve(charge).unwrap();
+            buy(&mut account, approved, &mut NoHistory);
             spent += rho;
             (account.odometer().bound(shape).unwrap().unwrap().epsilon.get(), spent)
         })
@@ -75,7 +76,7 @@ fn the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment() 
 
 #[test]
 fn the_bound_adds_pure_prices_reservations_and_deltas() {
-    let mut account = account();
+    let (mut account, _) = account();
     let delta = Delta::new(1e-6).unwrap();
     let shape = TimeUniform::tightest_at(Rho::new(1.0).unwrap(), delta);
     let at_start = account.odometer().bound(shape).unwrap().unwrap();
@@ -97,7 +98,7 @@ fn in_a_metric_the_bound_is_per_metre_and_within_reach() {
     let shape = TimeUniform::with_gamma(0.1, Delta::new(1e-6).unwrap()).unwrap();
     let bound_of = |metric, charge| {
         let budget = BudgetSpec::zcdp(Rho::new(1.0).unwrap()).resolve(metric).unwrap();
-        let mut account = Account::open("phones", budget);
+        let mut account = Account::open("phones", budget, &mut NoHistory).unwrap();
         let _ = account.approve(charge).unwrap();
         account.odometer().bound(shape).unwrap()
     };
@@ -116,12 +117,14 @@ fn a_bound_is_tightest_near_the_rho_it_was_made_for() {
     let delta = Delta::new(1e-6).unwrap();
     let at = |tuned: f64| {
         let budget = BudgetSpec::zcdp(Rho::new(10.0).unwrap()).resolve(CENTRAL).unwrap();
-        let mut account = Account::open("tuned", budget);
+        let mut account = Account::open("tuned", budget, &mut NoHistory).unwrap();
         let _ = account.approve(Charge::zcdp(Rho::new(0.5).unwrap())).unwrap();
         let shape = TimeUniform::tightest_at(Rho::new(tuned).unwrap(), delta);
         account.odometer().bound(shape).unwrap().unwrap().epsilon
     };
     assert!(at(0.5) < at(5.0) && at(0.5) < at(0.05));
+    // The smallest budgets have a bound as well, if not a tight one.
+    assert!(at(1e-300).get().is_finite());
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 5e-324] {
         assert_eq!(TimeUniform::with_gamma(wrong, delta), None);
     }
@@ -132,7 +135,7 @@ fn a_pure_account_loses_what_it_spent_and_no_more() {
     let budget = BudgetSpec::promising(Epsilon::new(1.0).unwrap())
         .resolve(Metric::Euclidean(Reach::Unlimited))
         .unwrap();
-    let mut account = Account::open("phones", budget);
+    let mut account = Account::open("phones", budget, &mut NoHistory).unwrap();
     let _ = account.approve(Charge::pure(Epsilon::new(0.3).unwrap())).unwrap();
     let shape = TimeUniform::with_gamma(1.0, Delta::new(1e-6).unwrap()).unwrap();
     let bound = account.odometer().bound(shape).unwrap().unwrap();
