@@ -8,7 +8,7 @@ use eke_budget::{
 };
 use proptest::prelude::*;
 
-use crate::{CENTRAL, amount, path};
+use crate::{CENTRAL, account, amount, path};
 
 fn most(k: u32) -> NonZeroU32 {
     NonZeroU32::new(k).unwrap()
@@ -187,16 +187,30 @@ fn a_refused_round_leaves_everything_as_it_was() {
 
 #[test]
 fn groups_below_the_dearest_cost_nothing_more_and_are_counted() {
-    let (mut prices, mut account) = in_riders(3, 1, Adjacency::AddRemove);
+    let (mut account, mut journal) = account();
+    let mut prices = GroupPrices::<Rho>::new(3, most(1), CENTRAL);
     for (increment, (group, to)) in [(0, "0.2"), (1, "0.1"), (2, "0.3")].into_iter().enumerate() {
         let mut round = prices.round();
         round.raise(group, amount(to)).unwrap();
         let approved = account.raise_groups(round.offer(path(1))).unwrap();
-        let receipt = account.commit(approved, &mut NoHistory).unwrap();
+        let receipt = account.commit(approved, &mut journal).unwrap();
         assert_eq!(receipt.purchase().increment() as usize, increment);
         prices.keep(&receipt).unwrap();
     }
     assert_eq!(account.odometer().zcdp().unwrap().spent(), amount("0.3"));
+
+    // After a restart the bundle goes on where it was, and nowhere else.
+    let mut after = Account::replay(journal.entries()).unwrap();
+    assert_eq!(after.odometer().zcdp(), account.odometer().zcdp());
+    let mut anew = GroupPrices::<Rho>::new(3, most(1), CENTRAL);
+    let mut round = anew.round();
+    round.raise(0, amount("0.4")).unwrap();
+    let error = after.raise_groups(round.offer(path(1))).unwrap_err();
+    assert!(matches!(error, PathError::OutOfStep { .. }), "{error}");
+    let mut round = prices.round();
+    round.raise(0, amount("0.4")).unwrap();
+    let next = after.raise_groups(round.offer(path(1))).unwrap();
+    assert_eq!((next.purchase().increment(), next.purchase().from()), (3, amount("0.3")));
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! `eke-lab`: eke's claims, for anyone to check.
+
+mod sample;
+mod seeded;
+mod speed;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Experiments and measurements around eke's noise.
+#[derive(Parser)]
+#[command(name = "eke-lab", version, arg_required_else_help = true, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print raw draws of a law, one a line, to test with your own tools.
+    Sample(sample::Sample),
+    /// Measure how fast something is, next to a baseline in the same run.
+    #[command(subcommand)]
+    Speed(Speed),
+}
+
+#[derive(Subcommand)]
+enum Speed {
+    /// Draws a second of every law, next to the unsafe floating-point sampler.
+    Noise(speed::Noise),
+}
+
+/// One sentence about what is wrong.
+enum Failure {
+    Usage(String),
+    Output(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+fn main() -> ExitCode {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let result = match Cli::parse().command {
+        Command::Sample(sample) => sample.run(&mut out),
+        Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
+    };
+    match result.and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(sentence)) => {
+            eprintln!("eke-lab: {sentence}");
+            ExitCode::from(2)
+        }
+        // Whoever read the output has read enough.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Output(error)) => {
+            eprintln!("eke-lab: the output could not be written: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

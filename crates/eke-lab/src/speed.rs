@@ -1,0 +1,109 @@
+//! `eke-lab speed noise`: draws a second and core, next to the unsafe sampler in the same run.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::time::Instant;
+
+use clap::Args;
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Ratio};
+use rand_distr::{Distribution, Normal};
+use serde::Serialize;
+
+use crate::Failure;
+use crate::seeded::Seeded;
+
+/// How to show it.
+#[derive(Args)]
+pub(crate) struct Noise {
+    /// Print one JSON array.
+    #[arg(long)]
+    json: bool,
+    /// Draws in a batch.
+    #[arg(long, default_value_t = 1_000_000)]
+    batch: usize,
+}
+
+#[derive(Serialize)]
+struct Row {
+    law: &'static str,
+    scale: f64,
+    draws_per_second: f64,
+    /// How many times as fast as the unsafe sampler.
+    ratio: f64,
+}
+
+const SCALES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e6, 1e9];
+/// Batches of each law; the fastest counts, which is the one least disturbed.
+const ROUNDS: usize = 9;
+
+impl Noise {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let mut entropy = Seeded::new(1);
+        let mut floats = vec![0.0; self.batch];
+        let mut integers = vec![0; self.batch];
+        // The same generator for everybody.
+        let normal = Normal::new(0.0, 1.0).map_err(|error| Failure::Usage(error.to_string()))?;
+        let baseline = self.fastest(|| {
+            for float in &mut floats {
+                *float = normal.sample(&mut entropy.0);
+            }
+            black_box(&floats);
+        });
+        let mut rows = vec![Row {
+            law: "unsafe float gaussian (rand_distr)",
+            scale: 1.0,
+            draws_per_second: baseline,
+            ratio: 1.0,
+        }];
+        for scale in SCALES {
+            let variance = positive(scale * scale)?;
+            let gaussian =
+                DiscreteGaussian::new(&variance).map_err(|e| Failure::Usage(e.to_string()))?;
+            let rate = self.fastest(|| {
+                gaussian.fill(&mut integers, &mut entropy);
+                black_box(&integers);
+            });
+            let ratio = rate / baseline;
+            rows.push(Row { law: "discrete gaussian", scale, draws_per_second: rate, ratio });
+        }
+        for scale in SCALES {
+            let laplace = DiscreteLaplace::new(&positive(scale)?)
+                .map_err(|e| Failure::Usage(e.to_string()))?;
+            let rate = self.fastest(|| {
+                laplace.fill(&mut integers, &mut entropy);
+                black_box(&integers);
+            });
+            let ratio = rate / baseline;
+            rows.push(Row { law: "discrete laplace", scale, draws_per_second: rate, ratio });
+        }
+        if self.json {
+            serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+            return Ok(());
+        }
+        writeln!(out, "  {:<36}{:>6}{:>16}{:>8}", "law", "scale", "draws a second", "ratio")?;
+        for Row { law, scale, draws_per_second, ratio } in rows {
+            let scale = if scale < 1000.0 { scale.to_string() } else { format!("{scale:e}") };
+            writeln!(out, "  {law:<36}{scale:>6}{:>15.1}M{ratio:>8.2}", draws_per_second / 1e6)?;
+        }
+        Ok(())
+    }
+
+    /// Draws a second in the fastest of some batches.
+    fn fastest(&self, mut batch: impl FnMut()) -> f64 {
+        let seconds = (0..ROUNDS)
+            .map(|_| {
+                let start = Instant::now();
+                batch();
+                start.elapsed().as_secs_f64()
+            })
+            .fold(f64::INFINITY, f64::min);
+        #[expect(clippy::cast_precision_loss, reason = "a measurement")]
+        let draws = self.batch as f64;
+        draws / seconds
+    }
+}
+
+fn positive(value: f64) -> Result<Ratio, Failure> {
+    Ratio::from_f64(value).ok_or_else(|| Failure::Usage(format!("{value} is not positive")))
+}

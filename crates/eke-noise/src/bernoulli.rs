@@ -1,0 +1,150 @@
+//! Coins with exact probabilities, and other draws of which every outcome is equally likely.
+
+use dashu_int::UBig;
+
+use crate::fixed::Fixed;
+use crate::{Entropy, Ratio};
+
+/// A uniform number below `bound`; zero where the bound is zero or one.
+///
+/// Words at or above the largest multiple of the bound are drawn again, so every outcome has
+/// exactly the same number of words.
+pub fn uniform_below<E: Entropy + ?Sized>(bound: u64, entropy: &mut E) -> u64 {
+    if bound <= 1 {
+        return 0;
+    }
+    // 2^64 mod bound words are left over.
+    let left_over = bound.wrapping_neg() % bound;
+    loop {
+        let word = entropy.word();
+        if word >= left_over {
+            return word % bound;
+        }
+    }
+}
+
+/// A coin that is true with probability `numerator / denominator`, exactly; always true where that
+/// is one or more.
+pub fn bernoulli<E: Entropy + ?Sized>(numerator: u64, denominator: u64, entropy: &mut E) -> bool {
+    uniform_below(denominator, entropy) < numerator
+}
+
+/// A coin that is true with probability `exp(-x)`, exactly.
+///
+/// A uniform number is compared with `exp(-x)` bit by bit, as many bits as it takes: the first 64
+/// against floating point with its error, and only if they do not decide, more bits against an
+/// enclosure in integers.
+pub fn bernoulli_exp_neg<E: Entropy + ?Sized>(x: &Ratio, entropy: &mut E) -> bool {
+    let about = x.approximate();
+    Coin { about, error: about * 1e-14 }.flip(entropy, || x.clone())
+}
+
+/// A coin of probability `exp(-x)`, where x is known about and can be known exactly.
+pub(crate) struct Coin {
+    /// x, nearly.
+    pub(crate) about: f64,
+    /// How far x may be from that.
+    pub(crate) error: f64,
+}
+
+impl Coin {
+    pub(crate) fn flip<E: Entropy + ?Sized>(
+        &self,
+        entropy: &mut E,
+        exactly: impl FnOnce() -> Ratio,
+    ) -> bool {
+        let word = entropy.word();
+        self.flip_word(word, entropy, exactly)
+    }
+
+    /// The same with the first 32 bits of the uniform number, which are nearly always enough.
+    #[inline]
+    pub(crate) fn flip_from<E: Entropy + ?Sized>(
+        &self,
+        first: u32,
+        entropy: &mut E,
+        exactly: impl FnOnce() -> Ratio,
+    ) -> bool {
+        // The product is off by less than one, and the number is below its first bits plus one.
+        let highest = self.about + self.error;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let surely = ((1.0 - highest) * 4_294_967_296.0) as u64;
+        if u64::from(first) + 2 < surely {
+            return true;
+        }
+        let word = (u64::from(first) << 32) | (entropy.word() >> 32);
+        self.flip_word(word, entropy, exactly)
+    }
+
+    /// The same with the first 64 bits.
+    fn flip_word<E: Entropy + ?Sized>(
+        &self,
+        word: u64,
+        entropy: &mut E,
+        exactly: impl FnOnce() -> Ratio,
+    ) -> bool {
+        // exp(-x) >= 1 - x, and 1 - x is quickly had. The product is off by less than 2^12.
+        let highest = self.about + self.error;
+        if word < words(1.0 - highest).saturating_sub(1 << 12) {
+            return true;
+        }
+        let power = libm::exp(-self.about);
+        // Relative: the error of x, of the exponential, and of the products here.
+        let slack = power * (2.0 * self.error + 1e-15);
+        if word < words(power - slack).saturating_sub(1 << 12) {
+            return true;
+        }
+        if self.error < 1e-3 && word > words(power + slack).saturating_add(1 << 12) {
+            return false;
+        }
+        below_exp_neg(word, &exactly(), entropy)
+    }
+}
+
+/// A probability as a number of words out of 2^64, nearly.
+fn words(probability: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let words = (probability * 18_446_744_073_709_551_616.0) as u64;
+    words
+}
+
+/// Whether a uniform number whose first 64 bits are `word` is below `exp(-x)`.
+#[cold]
+fn below_exp_neg<E: Entropy + ?Sized>(word: u64, x: &Ratio, entropy: &mut E) -> bool {
+    let mut uniform = Uniform::new(word);
+    loop {
+        uniform.refine(entropy);
+        let power = Fixed::exp_neg(x, uniform.bits);
+        if uniform.lowest_above() <= power.lo {
+            return true;
+        }
+        if uniform.lowest >= power.hi {
+            return false;
+        }
+    }
+}
+
+/// A uniform number between 0 and 1, of which so many bits are known.
+pub(crate) struct Uniform {
+    pub(crate) lowest: UBig,
+    pub(crate) bits: usize,
+}
+
+impl Uniform {
+    pub(crate) fn new(word: u64) -> Self {
+        Self { lowest: word.into(), bits: 64 }
+    }
+
+    /// Draws as many bits again as are known.
+    pub(crate) fn refine<E: Entropy + ?Sized>(&mut self, entropy: &mut E) {
+        for _ in 0..self.bits / 64 {
+            self.lowest = (&self.lowest << 64) + UBig::from(entropy.word());
+        }
+        self.bits *= 2;
+    }
+
+    /// What the number is below, in the same unit.
+    pub(crate) fn lowest_above(&self) -> UBig {
+        &self.lowest + UBig::ONE
+    }
+}

@@ -1,0 +1,77 @@
+//! Choosing one of several by score, and some of many at random.
+
+use std::collections::HashMap;
+
+use dashu_int::UBig;
+
+use crate::bernoulli::{bernoulli_exp_neg, uniform_below};
+use crate::{Entropy, Ratio};
+
+/// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`, exactly.
+/// None if there are no items.
+///
+/// Items are proposed uniformly, with replacement, and one is taken with probability
+/// `exp(-rate (best - score))`; what is taken first has exactly that law.
+pub fn choose_exponentially<E: Entropy + ?Sized>(
+    scores: &[i64],
+    rate: &Ratio,
+    entropy: &mut E,
+) -> Option<usize> {
+    let best = *scores.iter().max()?;
+    loop {
+        let item = below(scores.len(), entropy);
+        if takes(best.abs_diff(scores[item]), rate, entropy) {
+            return Some(item);
+        }
+    }
+}
+
+/// Permute and flip: items are looked at in a random order, without replacement, and the first one
+/// is taken whose coin of probability `exp(-rate (best - score))` shows heads. None if there are no
+/// items. Its law is not the exponential mechanism's, and it is priced as pure only.
+pub fn permute_and_flip<E: Entropy + ?Sized>(
+    scores: &[i64],
+    rate: &Ratio,
+    entropy: &mut E,
+) -> Option<usize> {
+    let best = *scores.iter().max()?;
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    for seen in 0..order.len() {
+        let next = seen + below(order.len() - seen, entropy);
+        order.swap(seen, next);
+        let item = order[seen];
+        if takes(best.abs_diff(scores[item]), rate, entropy) {
+            return Some(item);
+        }
+    }
+    // The best item's coin always shows heads.
+    unreachable!("the best item is taken when it is seen")
+}
+
+/// `size` different numbers below `bound`, every set equally likely, in no order of meaning; all of
+/// them where there are no more.
+pub fn uniform_subset<E: Entropy + ?Sized>(
+    bound: usize,
+    size: usize,
+    entropy: &mut E,
+) -> Vec<usize> {
+    // The start of a random permutation, of which only what was moved is kept.
+    let mut moved: HashMap<usize, usize> = HashMap::new();
+    (0..size.min(bound))
+        .map(|place| {
+            let other = place + below(bound - place, entropy);
+            let chosen = moved.get(&other).copied().unwrap_or(other);
+            let here = moved.get(&place).copied().unwrap_or(place);
+            moved.insert(other, here);
+            chosen
+        })
+        .collect()
+}
+
+fn takes<E: Entropy + ?Sized>(gap: u64, rate: &Ratio, entropy: &mut E) -> bool {
+    gap == 0 || bernoulli_exp_neg(&rate.times(&UBig::from(gap)), entropy)
+}
+
+fn below<E: Entropy + ?Sized>(bound: usize, entropy: &mut E) -> usize {
+    usize::try_from(uniform_below(bound as u64, entropy)).expect("below a usize")
+}

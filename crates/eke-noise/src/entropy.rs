@@ -1,0 +1,63 @@
+//! Where randomness comes from.
+//!
+//! Samplers take any [`Entropy`]. The one that releases are drawn with is [`SystemEntropy`]: ChaCha
+//! with twelve rounds, keyed by the operating system, and nothing in this crate can be told to use
+//! a key of one's own. (The lab has a seeded one, and nothing depends on the lab.)
+
+use std::fmt;
+
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// A source of uniform, independent bits.
+pub trait Entropy {
+    /// The next 64 bits.
+    fn word(&mut self) -> u64;
+}
+
+impl<E: Entropy + ?Sized> Entropy for &mut E {
+    fn word(&mut self) -> u64 {
+        (**self).word()
+    }
+}
+
+/// A cryptographic generator keyed by the operating system.
+///
+/// It is not `Clone`: two copies would draw the same noise.
+/// ```compile_fail,E0308
+/// fn copy(entropy: &eke_noise::SystemEntropy) -> eke_noise::SystemEntropy {
+///     entropy.clone()
+/// }
+/// ```
+pub struct SystemEntropy {
+    generator: ChaCha12Rng,
+}
+
+/// The operating system gave no randomness, so nothing may be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the operating system gave no randomness, so nothing can be drawn: {0}")]
+pub struct NoEntropy(String);
+
+impl SystemEntropy {
+    /// A new generator with a key of its own.
+    ///
+    /// # Errors
+    /// The operating system gave no key.
+    pub fn new() -> Result<Self, NoEntropy> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| NoEntropy(error.to_string()))?;
+        Ok(Self { generator: ChaCha12Rng::from_seed(key) })
+    }
+}
+
+impl Entropy for SystemEntropy {
+    fn word(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+}
+
+impl fmt::Debug for SystemEntropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SystemEntropy(..)")
+    }
+}

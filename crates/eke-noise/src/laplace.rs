@@ -1,0 +1,124 @@
+//! The discrete Laplace law (two-sided geometric): `P(k)` proportional to `exp(-|k| / scale)`.
+
+use dashu_int::UBig;
+
+use crate::bernoulli::{Coin, bernoulli_exp_neg};
+use crate::scale::{apart, power_below, shift, signed};
+use crate::table::{Shape, Table, Weights};
+use crate::{Entropy, Ratio, ScaleError};
+
+/// Discrete Laplace noise of one scale, prepared for many draws.
+///
+/// Magnitudes are drawn as a bin, from a table, and a place in it, uniform and then kept with
+/// probability `exp(-place / scale)`: bins are powers of two no wider than a sixteenth of the
+/// scale, so hardly any is drawn again.
+#[derive(Clone, Debug)]
+pub struct DiscreteLaplace {
+    scale: Ratio,
+    inverse: f64,
+    shift: u32,
+    table: Table,
+}
+
+impl DiscreteLaplace {
+    /// Prepares the law of a scale.
+    ///
+    /// # Errors
+    /// The scale is too large.
+    pub fn new(scale: &Ratio) -> Result<Self, ScaleError> {
+        let shift = shift(scale.approximate())?;
+        let rate = scale.inverse().times(&(UBig::ONE << shift as usize));
+        let weights = Weights { rate, shape: Shape::Geometric, two_sided: shift == 0 };
+        let table = Table::new(weights);
+        Ok(Self { scale: scale.clone(), inverse: 1.0 / scale.approximate(), shift, table })
+    }
+
+    /// One draw.
+    #[inline]
+    pub fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
+        loop {
+            let bin = u128::from(self.table.draw(entropy));
+            if self.shift == 0 {
+                return signed(bin, bin != 0 && entropy.word() & 1 == 1);
+            }
+            let (negative, place, rest) = apart(entropy.word(), self.shift);
+            if self.keeps(place, rest, entropy) {
+                let magnitude = (bin << self.shift) + u128::from(place);
+                // There is one zero, not two.
+                if magnitude != 0 || !negative {
+                    return signed(magnitude, negative);
+                }
+            }
+        }
+    }
+
+    /// Fills a slice with independent draws.
+    pub fn fill<E: Entropy + ?Sized>(&self, draws: &mut [i64], entropy: &mut E) {
+        for draw in draws {
+            *draw = self.draw(entropy);
+        }
+    }
+
+    #[inline]
+    fn keeps<E: Entropy + ?Sized>(&self, place: u64, rest: Option<u32>, entropy: &mut E) -> bool {
+        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
+        let about = place as f64 * self.inverse;
+        let exactly = || self.scale.inverse().times(&place.into());
+        let coin = Coin { about, error: about * 1e-14 };
+        match rest {
+            _ if place == 0 => true,
+            Some(rest) => coin.flip_from(rest, entropy, exactly),
+            None => coin.flip(entropy, exactly),
+        }
+    }
+
+    /// One draw of a scale that is not drawn from again, without preparing it.
+    ///
+    /// # Errors
+    /// The scale is too large.
+    pub fn once<E: Entropy + ?Sized>(scale: &Ratio, entropy: &mut E) -> Result<i64, ScaleError> {
+        let shift = power_below(scale.approximate())?;
+        let rate = scale.inverse();
+        let bin_rate = rate.times(&(UBig::ONE << shift as usize));
+        loop {
+            let word = entropy.word();
+            let place = word & ((1 << shift) - 1);
+            if place != 0 && !bernoulli_exp_neg(&rate.times(&place.into()), entropy) {
+                continue;
+            }
+            let mut bin: u128 = 0;
+            while bernoulli_exp_neg(&bin_rate, entropy) {
+                bin += 1;
+            }
+            let (magnitude, negative) = ((bin << shift) + u128::from(place), word >> 63 == 1);
+            if magnitude != 0 || !negative {
+                return Ok(signed(magnitude, negative));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixed::Fixed;
+
+    /// In closed form, magnitudes up to j have probability `1 - 2 p^(j+1)/(1+p)`, p = exp(-1/scale).
+    #[test]
+    fn the_table_is_the_closed_form_to_the_last_bit() {
+        for (numerator, denominator) in [(1, 10), (1, 1), (7, 3), (31, 1), (63, 2)] {
+            let scale = Ratio::new(numerator, denominator).unwrap();
+            let law = DiscreteLaplace::new(&scale).unwrap();
+            let rate = scale.inverse();
+            let one = UBig::ONE << 256;
+            let p = Fixed::exp_neg(&rate, 256);
+            for (outcome, &threshold) in (1u64..).zip(law.table.thresholds()) {
+                let power = Fixed::exp_neg(&rate.times(&outcome.into()), 256);
+                let low = (&one << 64) - (&power.hi << 65) * &one / (&one + &p.lo) - UBig::ONE;
+                let high = (&one << 64) - (&power.lo << 65) * &one / (&one + &p.hi);
+                assert_eq!(UBig::from(threshold), low >> 256, "{scale:?} {outcome}");
+                assert_eq!(UBig::from(threshold), (high >> 256).min(u64::MAX.into()));
+            }
+        }
+    }
+}

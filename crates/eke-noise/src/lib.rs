@@ -1,0 +1,41 @@
+//! Exact noise.
+//!
+//! The only crate of eke's that draws randomness, and it draws exactly: every law here is sampled
+//! with integer arithmetic, or with floating point whose error is known and that hands over to
+//! integers where it cannot decide. No output depends on a rounding.
+//!
+//! ```
+//! use eke_noise::{DiscreteGaussian, Ratio, SystemEntropy};
+//!
+//! let mut entropy = SystemEntropy::new()?;
+//! let noise = DiscreteGaussian::new(&Ratio::new(400, 1).unwrap())?;
+//! let mut draws = [0; 1000];
+//! noise.fill(&mut draws, &mut entropy);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
+//! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
+//! | [`choose_exponentially`], [`permute_and_flip`] | choosing by score |
+//! | [`Ratio`] | scales and variances, exact |
+
+mod bernoulli;
+mod choice;
+mod entropy;
+mod fixed;
+mod gaussian;
+mod laplace;
+mod ratio;
+mod scale;
+mod table;
+
+pub use bernoulli::{bernoulli, bernoulli_exp_neg, uniform_below};
+pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
+pub use entropy::{Entropy, NoEntropy, SystemEntropy};
+pub use gaussian::DiscreteGaussian;
+pub use laplace::DiscreteLaplace;
+pub use ratio::Ratio;
+pub use scale::ScaleError;

@@ -1,0 +1,75 @@
+//! Positive rational numbers, exact.
+
+use std::fmt;
+
+use dashu_int::UBig;
+use dashu_int::ops::BitTest;
+
+/// A positive rational number: what scales, variances and rates are given in, so that a sampler's
+/// law is exactly the one that was priced.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ratio {
+    pub(crate) numerator: UBig,
+    pub(crate) denominator: UBig,
+}
+
+impl Ratio {
+    /// The quotient of two integers; none if either is zero.
+    #[must_use]
+    pub fn new(numerator: u128, denominator: u128) -> Option<Self> {
+        let ratio = Self { numerator: numerator.into(), denominator: denominator.into() };
+        (numerator != 0 && denominator != 0).then_some(ratio)
+    }
+
+    /// The exact value of a double; none if it is not a positive number.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Option<Self> {
+        if !(value.is_finite() && value > 0.0) {
+            return None;
+        }
+        let bits = value.to_bits();
+        let (biased, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
+        let (mantissa, exponent) =
+            if biased == 0 { (fraction, -1074) } else { (fraction | (1 << 52), exponent(biased)) };
+        let (mut numerator, mut denominator) = (UBig::from(mantissa), UBig::ONE);
+        if exponent >= 0 {
+            numerator <<= exponent.unsigned_abs() as usize;
+        } else {
+            denominator <<= exponent.unsigned_abs() as usize;
+        }
+        Some(Self { numerator, denominator })
+    }
+
+    /// A double within a relative error of 2⁻⁵⁰, zero or infinite beyond the range of doubles.
+    pub(crate) fn approximate(&self) -> f64 {
+        let (numerator, up) = leading(&self.numerator);
+        let (denominator, down) = leading(&self.denominator);
+        libm::ldexp(numerator / denominator, up - down)
+    }
+
+    pub(crate) fn inverse(&self) -> Self {
+        Self { numerator: self.denominator.clone(), denominator: self.numerator.clone() }
+    }
+
+    pub(crate) fn times(&self, factor: &UBig) -> Self {
+        Self { numerator: &self.numerator * factor, denominator: self.denominator.clone() }
+    }
+}
+
+fn exponent(biased: u64) -> i32 {
+    i32::try_from(biased).expect("11 bits") - 1075
+}
+
+/// The leading 64 bits of an integer as a double, and what power of two they are to be multiplied by.
+fn leading(value: &UBig) -> (f64, i32) {
+    let shift = value.bit_len().saturating_sub(64);
+    let top = u64::try_from(value >> shift).expect("64 bits");
+    #[expect(clippy::cast_precision_loss, reason = "an approximation")]
+    (top as f64, i32::try_from(shift).unwrap_or(i32::MAX / 4))
+}
+
+impl fmt::Debug for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.numerator, self.denominator)
+    }
+}

@@ -1,0 +1,26 @@
+//! The laws, tested as a user would meet them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod choices;
+mod coins;
+mod fit;
+mod laws;
+
+use eke_noise::Entropy;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// A generator with a seed, so that a test that passes passes again.
+struct Seeded(ChaCha12Rng);
+
+impl Seeded {
+    fn new(seed: u64) -> Self {
+        Self(ChaCha12Rng::seed_from_u64(seed))
+    }
+}
+
+impl Entropy for Seeded {
+    fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
