@@ -31,9 +31,13 @@ pub fn bernoulli<E: Entropy + ?Sized>(numerator: u64, denominator: u64, entropy:
 
 /// A coin that is true with probability `exp(-x)`, exactly.
 ///
-/// A uniform number is compared with `exp(-x)` bit by bit, as many bits as it takes: the first 64
-/// against floating point with its error, and only if they do not decide, more bits against an
-/// enclosure in integers.
+/// - Theorem: lazy-bits (docs/theorems.md)
+/// - Proves: comparing the first bits of a uniform number with bounds on a probability, and drawing
+///   more bits and better bounds while they do not decide, is a coin of exactly that probability
+/// - Assumes: independent uniform bits (entropy)
+/// - Deviates: the first bounds are in floating point, with a margin above its error
+/// - Checked by: `coins_of_exponential_probability_have_it`,
+///   `a_coin_that_64_bits_do_not_decide_takes_more`, `exponentials_enclose_their_tabulated_values`
 pub fn bernoulli_exp_neg<E: Entropy + ?Sized>(x: &Ratio, entropy: &mut E) -> bool {
     let about = x.approximate();
     Coin { about, error: about * 1e-14 }.flip(entropy, || x.clone())

@@ -10,8 +10,12 @@ use crate::{Entropy, Ratio};
 /// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`, exactly.
 /// None if there are no items.
 ///
-/// Items are proposed uniformly, with replacement, and one is taken with probability
-/// `exp(-rate (best - score))`; what is taken first has exactly that law.
+/// - Theorem: exponential-choice (docs/theorems.md)
+/// - Proves: uniform proposals with replacement, each taken with probability
+///   `exp(-rate (best - score))`, give exactly the exponential mechanism
+/// - Assumes: candidates are public; the price is for monotone or for general scores (caller)
+/// - Deviates: nothing
+/// - Checked by: `the_exponential_mechanism_has_its_law`
 pub fn choose_exponentially<E: Entropy + ?Sized>(
     scores: &[i64],
     rate: &Ratio,
@@ -28,7 +32,14 @@ pub fn choose_exponentially<E: Entropy + ?Sized>(
 
 /// Permute and flip: items are looked at in a random order, without replacement, and the first one
 /// is taken whose coin of probability `exp(-rate (best - score))` shows heads. None if there are no
-/// items. Its law is not the exponential mechanism's, and it is priced as pure only.
+/// items.
+///
+/// - Theorem: permute-and-flip (docs/theorems.md)
+/// - Proves: epsilon-DP at the rate of the exponential mechanism, with no larger expected gap; not
+///   its concentrated price, so it is priced as pure only
+/// - Assumes: candidates are public (caller)
+/// - Deviates: nothing
+/// - Checked by: `permute_and_flip_has_its_law`
 pub fn permute_and_flip<E: Entropy + ?Sized>(
     scores: &[i64],
     rate: &Ratio,

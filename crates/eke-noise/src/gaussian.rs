@@ -9,6 +9,14 @@ use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 
 /// Discrete Gaussian noise of one variance, prepared for many draws.
 ///
+/// - Theorem: bins (docs/theorems.md)
+/// - Proves: as for [`DiscreteLaplace`]
+/// - Assumes: independent uniform bits (entropy)
+/// - Deviates: the bin comes from a table of 64 bits, and from integers where they do not decide
+/// - Checked by: `gaussian_noise_of_every_scale_has_its_law`,
+///   `the_bits_of_a_table_do_not_depend_on_how_many_were_worked_out`,
+///   `a_word_on_an_edge_is_decided_by_more_bits`
+///
 /// Magnitudes are drawn as a bin, from a table of the law at the bins' lower ends, and a place in it,
 /// uniform and then kept with the probability that is left: `exp(-(2 start place + place²)/(2 variance))`.
 #[derive(Clone, Debug)]
@@ -75,32 +83,112 @@ impl DiscreteGaussian {
         }
     }
 
-    /// One draw of a variance that is not drawn from again, without preparing it: discrete Laplace
-    /// noise of nearly the same width, kept with the ratio of the two laws.
+    /// One draw of a variance that is not drawn from again, without preparing it.
     ///
     /// # Errors
     /// The variance is too large.
     pub fn once<E: Entropy + ?Sized>(variance: &Ratio, entropy: &mut E) -> Result<i64, ScaleError> {
+        Self::once_around(&Centre::ZERO, variance, entropy)
+    }
+
+    /// One draw around a centre that is not an integer: `P(k)` proportional to
+    /// `exp(-(k - centre)² / (2 variance))`.
+    ///
+    /// - Theorem: laplace-proposals (docs/theorems.md)
+    /// - Proves: discrete Laplace noise kept with the ratio below has exactly this law
+    /// - Assumes: independent uniform bits (entropy)
+    /// - Deviates: noise beyond 64-bit integers saturates, whatever the data
+    /// - Checked by: `gaussian_noise_around_a_centre_has_its_law`,
+    ///   `gaussian_noise_of_every_scale_has_its_law`
+    ///
+    /// It is discrete Laplace noise around the nearest integer, of nearly the same width t, kept with
+    /// the ratio of the two laws. With f what is left of the centre and s the sign of the noise y,
+    /// that is `exp(-E)`, `E = (|y| - s f - variance/t)²/(2 variance) + (|f| - s f)/t`.
+    ///
+    /// # Errors
+    /// The variance is too large.
+    pub fn once_around<E: Entropy + ?Sized>(
+        centre: &Centre,
+        variance: &Ratio,
+        entropy: &mut E,
+    ) -> Result<i64, ScaleError> {
         let shift = power_below(root(variance))?;
-        let width = 1u128 << shift;
-        let scale = Ratio::new(width, 1).expect("a power of two");
-        let about_variance = variance.approximate();
+        let width = 1u64 << shift;
+        let scale = Ratio::new(width.into(), 1).expect("a power of two");
+        let (about_variance, about_left) = (variance.approximate(), centre.left.approximate());
         #[expect(clippy::cast_precision_loss, reason = "a power of two is exact")]
-        let middle = about_variance / width as f64;
+        let about_width = width as f64;
+        let middle = about_variance / about_width;
         loop {
-            let draw = DiscreteLaplace::once(&scale, entropy)?;
-            let magnitude = draw.unsigned_abs();
-            // The laws' ratio is exp(-(|k| - variance/width)²/(2 variance)), up to a factor.
+            let noise = DiscreteLaplace::once(&scale, entropy)?;
+            let magnitude = noise.unsigned_abs();
+            // Whether the noise leads away from the centre, seen from the integer.
+            let away = (noise < 0) != centre.left_is_negative;
             #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
             let size = magnitude as f64;
-            let apart = size - middle;
-            let about = apart * apart * 0.5 / about_variance;
-            let error = about * 1e-14 + apart.abs() * (size + middle) * 1e-15 / about_variance;
-            let exactly = || ratio_of_laws(magnitude, width, variance);
+            let towards = if away { -about_left } else { about_left };
+            let apart = size - towards - middle;
+            let extra = if away { 2.0 * about_left / about_width } else { 0.0 };
+            let about = apart * apart * 0.5 / about_variance + extra;
+            let error =
+                about * 1e-14 + apart.abs() * (size + 1.0 + middle) * 1e-15 / about_variance;
+            let exactly = || ratio_of_laws(magnitude, width, away, centre, variance);
             if (Coin { about, error }).flip(entropy, exactly) {
-                return Ok(draw);
+                return Ok(centre.integer.saturating_add(noise));
             }
         }
+    }
+}
+
+/// A centre for noise: an integer, and what is left of it, at most one half to either side.
+#[derive(Clone, Debug)]
+pub struct Centre {
+    integer: i64,
+    left_is_negative: bool,
+    left: Left,
+}
+
+/// What is left of a centre: a ratio, or nothing.
+#[derive(Clone, Debug)]
+struct Left {
+    numerator: UBig,
+    denominator: UBig,
+}
+
+impl Left {
+    fn approximate(&self) -> f64 {
+        if self.numerator.is_zero() {
+            return 0.0;
+        }
+        let (numerator, denominator) = (self.numerator.clone(), self.denominator.clone());
+        Ratio { numerator, denominator }.approximate()
+    }
+}
+
+impl Centre {
+    /// The origin.
+    pub const ZERO: Self = Self {
+        integer: 0,
+        left_is_negative: false,
+        left: Left { numerator: UBig::ZERO, denominator: UBig::ONE },
+    };
+
+    /// The quotient of two integers; none if the second is zero, or the quotient beyond the range of
+    /// 64-bit integers.
+    #[must_use]
+    pub fn new(numerator: i128, denominator: u128) -> Option<Self> {
+        let signed = i128::try_from(denominator).ok().filter(|d| *d > 0)?;
+        let floor = numerator.div_euclid(signed);
+        let over = numerator.rem_euclid(signed).unsigned_abs();
+        // To the nearest integer, which is above if more than half is over.
+        let is_above = over > denominator - over;
+        let (integer, left) =
+            if is_above { (floor + 1, denominator - over) } else { (floor, over) };
+        Some(Self {
+            integer: i64::try_from(integer).ok()?,
+            left_is_negative: is_above,
+            left: Left { numerator: left.into(), denominator: denominator.into() },
+        })
     }
 }
 
@@ -110,11 +198,28 @@ fn half_inverse(variance: &Ratio) -> Ratio {
     Ratio { numerator: denominator.clone(), denominator: numerator << 1 }
 }
 
-/// `(|k| - variance/width)²/(2 variance)`, which with variance n/d is `(|k| width d - n)²/(2 n d width²)`.
-fn ratio_of_laws(magnitude: u64, width: u128, variance: &Ratio) -> Ratio {
+/// The exponent of the ratio of the laws (see `once_around`), exactly. With variance n/d, width t
+/// and `|f| = p/q`, the square is that of `(|y| t d q ± p t d - n q)/(t d q)`, over `2n/d`.
+fn ratio_of_laws(
+    magnitude: u64,
+    width: u64,
+    away: bool,
+    centre: &Centre,
+    variance: &Ratio,
+) -> Ratio {
     let Ratio { numerator: n, denominator: d } = variance;
-    let scaled = UBig::from(magnitude) * UBig::from(width) * d;
-    let apart = if scaled > *n { scaled - n } else { n - scaled };
+    let Left { numerator: p, denominator: q } = &centre.left;
     let width = UBig::from(width);
-    Ratio { numerator: &apart * &apart, denominator: ((n * d * &width) * &width) << 1 }
+    let (size, left) = (UBig::from(magnitude) * &width * d * q, p * &width * d);
+    let (mut more, mut less) = (size, n * q);
+    if away {
+        more += left
+    } else {
+        less += left
+    }
+    let apart = if more > less { more - less } else { less - more };
+    // apart² / (2 n d t² q²), and 2 p / (q t) where the noise leads away.
+    let denominator = ((n * d * &width * &width) * (q * q)) << 1;
+    let extra = if away { ((p * n * d * &width) * q) << 2 } else { UBig::ZERO };
+    Ratio { numerator: &apart * &apart + extra, denominator }
 }

@@ -9,6 +9,14 @@ use crate::{Entropy, Ratio, ScaleError};
 
 /// Discrete Laplace noise of one scale, prepared for many draws.
 ///
+/// - Theorem: bins (docs/theorems.md)
+/// - Proves: a bin with the weight of its lower end and a uniform place in it, kept with the ratio of
+///   the weights there and at the lower end, have exactly the law
+/// - Assumes: independent uniform bits (entropy)
+/// - Deviates: the bin comes from a table of 64 bits, and from integers where they do not decide
+/// - Checked by: `the_table_is_the_closed_form_to_the_last_bit`,
+///   `laplace_noise_of_every_scale_has_its_law`, `places_within_a_bin_have_their_law`
+///
 /// Magnitudes are drawn as a bin, from a table, and a place in it, uniform and then kept with
 /// probability `exp(-place / scale)`: bins are powers of two no wider than a sixteenth of the
 /// scale, so hardly any is drawn again.

@@ -19,7 +19,8 @@
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
-//! | [`choose_exponentially`], [`permute_and_flip`] | choosing by score |
+//! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
+//! | [`Normal`], [`NoisyScore`] | normal numbers, exact, as far as a comparison needs them |
 //! | [`Ratio`] | scales and variances, exact |
 
 mod bernoulli;
@@ -28,6 +29,7 @@ mod entropy;
 mod fixed;
 mod gaussian;
 mod laplace;
+mod normal;
 mod ratio;
 mod scale;
 mod table;
@@ -35,7 +37,8 @@ mod table;
 pub use bernoulli::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
-pub use gaussian::DiscreteGaussian;
+pub use gaussian::{Centre, DiscreteGaussian};
 pub use laplace::DiscreteLaplace;
+pub use normal::{NoisyScore, Normal, noisy_max};
 pub use ratio::Ratio;
 pub use scale::ScaleError;

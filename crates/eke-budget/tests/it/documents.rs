@@ -105,3 +105,12 @@ fn the_threats_name_tests_that_exist() {
         }
     }
 }
+
+#[test]
+fn nothing_depends_on_the_lab() {
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = fs::read_to_string(entry.unwrap().path().join("Cargo.toml")).unwrap();
+        let uses = manifest.lines().any(|line| line.starts_with("eke-lab"));
+        assert!(!uses, "{manifest}");
+    }
+}

@@ -125,8 +125,9 @@ fn in_riders(groups: u32, k: u32, adjacency: Adjacency) -> (GroupPrices<Rho>, Ac
 fn a_unit_that_swings_in_its_dearest_groups_needs_the_whole_factor() {
     let (mut prices, mut account) = in_riders(3, 2, Adjacency::Replace);
     let mut round = prices.round();
-    round.raise(1, amount("0.1")).unwrap();
-    assert_eq!(round.group(1), Some(amount("0.1")));
+    round.raise(2, amount("0.05")).unwrap();
+    round.raise(2, amount("0.1")).unwrap();
+    assert_eq!(round.group(2), Some(amount("0.1")));
     let approved = account.raise_groups(round.offer(path(1))).unwrap();
     assert_eq!((prices.len(), prices.is_empty(), prices.most()), (3, false, most(2)));
     let receipt = account.commit(approved, &mut NoHistory).unwrap();
@@ -138,8 +139,8 @@ fn a_unit_that_swings_in_its_dearest_groups_needs_the_whole_factor() {
     let raise = receipt.redeem();
     assert_eq!((raise.bundle(), raise.increment()), (path(1), 0));
     assert_eq!((raise.from(), raise.to()), (Amount::ZERO, amount("0.4")));
-    let [step] = raise.steps() else { panic!("{:?}", raise.steps()) };
-    assert_eq!((step.group(), step.from(), step.to()), (1, Amount::ZERO, amount("0.1")));
+    let [_, step] = raise.steps() else { panic!("{:?}", raise.steps()) };
+    assert_eq!((step.group(), step.from(), step.to()), (2, amount("0.05"), amount("0.1")));
 }
 
 #[test]

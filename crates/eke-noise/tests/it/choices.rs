@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{Ratio, choose_exponentially, permute_and_flip, uniform_subset};
+use eke_noise::{
+    NoisyScore, Ratio, choose_exponentially, noisy_max, permute_and_flip, uniform_subset,
+};
 
 use crate::Seeded;
 use crate::fit::Fit;
@@ -96,4 +98,57 @@ fn every_subset_is_equally_likely() {
     assert_eq!(all, [0, 1, 2, 3]);
     assert_eq!(uniform_subset(0, 3, &mut entropy), Vec::<usize>::new());
     assert_eq!(uniform_subset(1_000_000_000_000, 3, &mut entropy).len(), 3);
+}
+
+/// The difference of two is normal with the deviations' squares added, so the larger score wins with
+/// probability Phi of the gap in those units, which is in every table.
+#[test]
+fn noisy_comparisons_have_the_law_of_normal_numbers() {
+    let coin = |heads: f64| BTreeMap::from([(true, heads), (false, 1.0 - heads)]);
+    // Deviations of 3 and 4, and of 6 and 5/2, are 5 and 13/2 together.
+    for (seed, (gap, deviations, heads)) in (21..).zip([
+        (3, [(3, 1), (4, 1)], 0.725_746_882_249_926_4), // 3/5 deviations
+        (5, [(3, 1), (4, 1)], 0.841_344_746_068_542_9), // 1
+        (13, [(12, 2), (5, 2)], 0.977_249_868_051_820_8), // 2
+    ]) {
+        let mut entropy = Seeded::new(seed);
+        let [first, second] = deviations.map(|(n, d)| Ratio::new(n, d).unwrap());
+        let wins: Vec<bool> = (0..200_000)
+            .map(|_| {
+                let mut high = NoisyScore::new(gap, &first, &mut entropy);
+                let mut low = NoisyScore::new(0, &second, &mut entropy);
+                high.compare(&mut low, &mut entropy).is_gt()
+            })
+            .collect();
+        let fit = |heads| Fit::of(wins.iter().copied(), &coin(heads));
+        let off = heads + (1.0 - heads) * 0.2;
+        fit(heads).assert(&fit(off), &format!("a gap of {gap}"));
+    }
+}
+
+/// Of three equal scores each is the largest a third of the time; and against two rivals a score
+/// that is ahead wins as often as integrating says.
+#[test]
+fn the_noisy_maximum_has_its_law() {
+    let mut entropy = Seeded::new(31);
+    let deviation = Ratio::new(2, 1).unwrap();
+    let draws: Vec<usize> =
+        (0..200_000).map(|_| noisy_max(&[3, 0, 0], &deviation, &mut entropy).unwrap()).collect();
+    // E[Phi(z + gap)²], gap 3/2, by the trapezoid rule.
+    let phi = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let winning = |gap: f64| -> f64 {
+        let density = |z: f64| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        (-800..=800)
+            .map(|step| f64::from(step) / 100.0)
+            .map(|z| density(z) * phi(z + gap).powi(2))
+            .sum::<f64>()
+            / 100.0
+    };
+    let law = |gap: f64| {
+        let first = winning(gap);
+        BTreeMap::from([(0, first), (1, (1.0 - first) / 2.0), (2, (1.0 - first) / 2.0)])
+    };
+    let fit = |law| Fit::of(draws.iter().copied(), &law);
+    fit(law(1.5)).assert(&fit(law(1.575)), "noisy max");
+    assert_eq!(noisy_max(&[], &deviation, &mut entropy), None);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, ScaleError};
+use eke_noise::{Centre, DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, ScaleError};
 
 use crate::Seeded;
 use crate::fit::Fit;
@@ -91,6 +91,46 @@ fn gaussian_noise_of_every_scale_has_its_law() {
         let draws = many(|| DiscreteGaussian::once(&exact, &mut entropy).unwrap());
         cells.fit(&draws).assert(&off.fit(&draws), &format!("gaussian {deviation}, one by one"));
     }
+}
+
+/// Around centres that are not integers, to either side, and far from zero.
+#[test]
+fn gaussian_noise_around_a_centre_has_its_law() {
+    let centres = [(1, 3), (-1, 3), (1, 2), (-1, 2), (49, 100), (-1007, 10), (10_000_003, 7)];
+    for (seed, (numerator, denominator)) in (201..).zip(centres) {
+        for deviation in [0.6, 5.0, 70.0] {
+            let mut entropy = Seeded::new(seed);
+            let centre = Centre::new(numerator, denominator).unwrap();
+            let exact = Ratio::from_f64(deviation * deviation).unwrap();
+            let draws =
+                many(|| DiscreteGaussian::once_around(&centre, &exact, &mut entropy).unwrap());
+            let middle = numerator as f64 / denominator as f64;
+            let nearest = middle.floor() as i64;
+            let cells = |middle: f64| {
+                let left = middle - nearest as f64;
+                Cells::new(deviation, move |k| {
+                    (-(k - left).powi(2) / (2.0 * deviation * deviation)).exp()
+                })
+            };
+            let moved: Vec<i64> = draws.iter().map(|draw| draw - nearest).collect();
+            let off = cells(middle + 0.05 * deviation).fit(&moved);
+            cells(middle).fit(&moved).assert(&off, &format!("around {middle}, {deviation}"));
+        }
+    }
+}
+
+#[test]
+fn centres_are_quotients_within_range() {
+    assert!(Centre::new(1, 0).is_none());
+    assert!(Centre::new(i128::MAX, 1).is_none());
+    assert!(Centre::new(i128::from(i64::MIN), 1).is_some());
+    // Noise at the end of the range saturates.
+    let end = Centre::new(i128::from(i64::MAX), 1).unwrap();
+    let mut entropy = Seeded::new(1);
+    let variance = Ratio::new(100, 1).unwrap();
+    let most =
+        (0..100).map(|_| DiscreteGaussian::once_around(&end, &variance, &mut entropy).unwrap());
+    assert_eq!(most.max(), Some(i64::MAX));
 }
 
 /// Within a bin the law is not flat: low bits alone are tested, at a scale where a mutant that
