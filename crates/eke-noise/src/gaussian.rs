@@ -213,9 +213,9 @@ fn ratio_of_laws(
     let (size, left) = (UBig::from(magnitude) * &width * d * q, p * &width * d);
     let (mut more, mut less) = (size, n * q);
     if away {
-        more += left
+        more += left;
     } else {
-        less += left
+        less += left;
     }
     let apart = if more > less { more - less } else { less - more };
     // apart² / (2 n d t² q²), and 2 p / (q t) where the noise leads away.
