@@ -128,6 +128,47 @@ fn below_exp_neg<E: Entropy + ?Sized>(word: u64, x: &Ratio, entropy: &mut E) -> 
     }
 }
 
+/// One of several outcomes, by their probabilities: nearly, and enclosed in as many bits as are
+/// asked for. What is not covered by the probabilities is the last outcome.
+pub(crate) fn choose<const N: usize, E: Entropy + ?Sized>(
+    about: [f64; N],
+    exactly: impl Fn(usize) -> [Fixed; N],
+    entropy: &mut E,
+) -> usize {
+    /// Above the error of the probabilities, of their sums and of the uniform number as a double.
+    const MARGIN: f64 = 1e-12;
+    let word = entropy.word();
+    #[expect(clippy::cast_precision_loss, reason = "within the margin")]
+    let uniform = libm::ldexp(word as f64, -64);
+    let mut sum = 0.0;
+    let mut undecided = false;
+    for (outcome, probability) in about.into_iter().enumerate() {
+        sum += probability;
+        undecided |= (uniform - sum).abs() <= MARGIN || sum.is_nan();
+        if uniform < sum && !undecided {
+            return outcome;
+        }
+    }
+    if !undecided {
+        return N;
+    }
+    let mut uniform = Uniform::new(word);
+    'more: loop {
+        uniform.refine(entropy);
+        let mut sum = Fixed::zero(uniform.bits);
+        for (outcome, probability) in exactly(uniform.bits).into_iter().enumerate() {
+            sum = &sum + &probability;
+            if uniform.lowest_above() <= sum.lo {
+                return outcome;
+            }
+            if uniform.lowest < sum.hi {
+                continue 'more;
+            }
+        }
+        return N;
+    }
+}
+
 /// A uniform number between 0 and 1, of which so many bits are known.
 pub(crate) struct Uniform {
     pub(crate) lowest: UBig,

@@ -2,7 +2,7 @@
 //!
 //! Everything is integer arithmetic: lower ends round down, upper ends up.
 
-use std::ops::{Add, Mul};
+use std::ops::{Add, Div, Mul, Sub};
 
 use dashu_int::UBig;
 
@@ -73,6 +73,11 @@ impl Fixed {
         Self { lo: &self.lo / &divisor, hi: &self.hi / &divisor + UBig::ONE, bits: self.bits }
     }
 
+    /// What is left of one.
+    pub(crate) fn complement(&self) -> Self {
+        &Self::one(self.bits) - self
+    }
+
     pub(crate) fn doubled(&self) -> Self {
         Self { lo: &self.lo << 1, hi: &self.hi << 1, bits: self.bits }
     }
@@ -88,6 +93,35 @@ impl Mul for &Fixed {
             hi: ((&self.hi * &other.hi) >> self.bits) + UBig::ONE,
             bits: self.bits,
         }
+    }
+}
+
+/// By a number that is surely positive; where it is not, nothing is known.
+impl Div for &Fixed {
+    type Output = Fixed;
+
+    fn div(self, other: Self) -> Fixed {
+        debug_assert_eq!(self.bits, other.bits);
+        if other.lo.is_zero() {
+            // Every quotient that is asked for is at most one.
+            return Fixed { lo: UBig::ZERO, hi: UBig::ONE << self.bits, bits: self.bits };
+        }
+        Fixed {
+            lo: (&self.lo << self.bits) / &other.hi,
+            hi: (&self.hi << self.bits) / &other.lo + UBig::ONE,
+            bits: self.bits,
+        }
+    }
+}
+
+/// A difference that is known not to be negative.
+impl Sub for &Fixed {
+    type Output = Fixed;
+
+    fn sub(self, other: Self) -> Fixed {
+        debug_assert_eq!(self.bits, other.bits);
+        let less = |a: &UBig, b: &UBig| if a > b { a - b } else { UBig::ZERO };
+        Fixed { lo: less(&self.lo, &other.hi), hi: less(&self.hi, &other.lo), bits: self.bits }
     }
 }
 

@@ -112,8 +112,8 @@ impl DiscreteGaussian {
         variance: &Ratio,
         entropy: &mut E,
     ) -> Result<i64, ScaleError> {
-        let shift = power_below(root(variance))?;
-        let width = 1u64 << shift;
+        shift(root(variance))?;
+        let width = 1u64 << power_below(root(variance))?;
         let scale = Ratio::new(width.into(), 1).expect("a power of two");
         let (about_variance, about_left) = (variance.approximate(), centre.left.approximate());
         #[expect(clippy::cast_precision_loss, reason = "a power of two is exact")]

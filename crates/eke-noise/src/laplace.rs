@@ -85,25 +85,37 @@ impl DiscreteLaplace {
     /// # Errors
     /// The scale is too large.
     pub fn once<E: Entropy + ?Sized>(scale: &Ratio, entropy: &mut E) -> Result<i64, ScaleError> {
-        let shift = power_below(scale.approximate())?;
+        shift(scale.approximate())?;
         let rate = scale.inverse();
-        let bin_rate = rate.times(&(UBig::ONE << shift as usize));
         loop {
-            let word = entropy.word();
-            let place = word & ((1 << shift) - 1);
-            if place != 0 && !bernoulli_exp_neg(&rate.times(&place.into()), entropy) {
-                continue;
-            }
-            let mut bin: u128 = 0;
-            while bernoulli_exp_neg(&bin_rate, entropy) {
-                bin += 1;
-            }
-            let (magnitude, negative) = ((bin << shift) + u128::from(place), word >> 63 == 1);
+            let magnitude = geometric(&rate, entropy)?;
+            let negative = entropy.word() & 1 == 1;
             if magnitude != 0 || !negative {
                 return Ok(signed(magnitude, negative));
             }
         }
     }
+}
+
+/// One draw of the geometric law, `P(k)` proportional to `exp(-rate k)`: a place below the largest
+/// power of two within `1/rate`, kept as in a bin, and how many bins of that width go before it.
+pub(crate) fn geometric<E: Entropy + ?Sized>(
+    rate: &Ratio,
+    entropy: &mut E,
+) -> Result<u128, ScaleError> {
+    let shift = power_below(1.0 / rate.approximate())?;
+    let bin_rate = rate.times(&(UBig::ONE << shift as usize));
+    let place = loop {
+        let place = if shift == 0 { 0 } else { entropy.word() >> (64 - shift) };
+        if place == 0 || bernoulli_exp_neg(&rate.times(&place.into()), entropy) {
+            break place;
+        }
+    };
+    let mut bins: u128 = 0;
+    while bernoulli_exp_neg(&bin_rate, entropy) {
+        bins += 1;
+    }
+    Ok((bins << shift) + u128::from(place))
 }
 
 #[cfg(test)]

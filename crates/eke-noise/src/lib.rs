@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Normal`], [`NoisyScore`] | normal numbers, exact, as far as a comparison needs them |
@@ -28,6 +29,7 @@ mod choice;
 mod entropy;
 mod fixed;
 mod gaussian;
+mod geometric;
 mod laplace;
 mod normal;
 mod ratio;
@@ -38,6 +40,7 @@ pub use bernoulli::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use gaussian::{Centre, DiscreteGaussian};
+pub use geometric::{GeometricLevel, LevelError};
 pub use laplace::DiscreteLaplace;
 pub use normal::{NoisyScore, Normal, noisy_max};
 pub use ratio::Ratio;

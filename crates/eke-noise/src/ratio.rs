@@ -47,6 +47,25 @@ impl Ratio {
         libm::ldexp(numerator / denominator, up - down)
     }
 
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let [ours, theirs, denominator] = self.with_common_denominator(other);
+        Self { numerator: ours + theirs, denominator }
+    }
+
+    /// The difference; none unless it is positive.
+    pub(crate) fn minus(&self, other: &Self) -> Option<Self> {
+        let [ours, theirs, denominator] = self.with_common_denominator(other);
+        (ours > theirs).then(|| Self { numerator: ours - theirs, denominator })
+    }
+
+    fn with_common_denominator(&self, other: &Self) -> [UBig; 3] {
+        [
+            &self.numerator * &other.denominator,
+            &other.numerator * &self.denominator,
+            &self.denominator * &other.denominator,
+        ]
+    }
+
     pub(crate) fn inverse(&self) -> Self {
         Self { numerator: self.denominator.clone(), denominator: self.numerator.clone() }
     }

@@ -4,34 +4,36 @@ use crate::Ratio;
 
 /// A law too wide to be drawn in 64-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the noise is too wide: its scale may be at most 2^55")]
+#[error("the noise is too wide: its scale must be below 2^43")]
 pub struct ScaleError;
 
 /// Scales from which on outcomes are drawn in bins, and the narrowest a law is in bins: wide enough
 /// that a bin is nearly flat, narrow enough that its table is small.
 const NARROWEST: f64 = 16.0;
-const WIDEST_SHIFT: u32 = 55;
+/// Noise of this scale is beyond 64-bit integers with probability `exp(-2^63/2^43)`, below 2^-1500000.
+const WIDEST: f64 = 8_796_093_022_208.0;
 
 /// How many low bits of an outcome are drawn apart from its bin, for a law of about this scale.
 pub(crate) fn shift(scale: f64) -> Result<u32, ScaleError> {
     if scale < 2.0 * NARROWEST {
         return Ok(0);
     }
-    let shift = (scale / NARROWEST).log2().floor();
-    if shift >= f64::from(WIDEST_SHIFT - 3) {
+    if scale.is_nan() || scale >= WIDEST {
         return Err(ScaleError);
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 52")]
+    let shift = (scale / NARROWEST).log2().floor();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 39")]
     Ok(shift as u32)
 }
 
-/// The largest power of two that is not above a scale, and 1 below that; its logarithm.
+/// The largest power of two that is not above a scale, and 1 below that; its logarithm. It is at
+/// most 63, so that a place below it fits a word.
 pub(crate) fn power_below(scale: f64) -> Result<u32, ScaleError> {
     let log = scale.log2().floor().max(0.0);
-    if log > f64::from(WIDEST_SHIFT) {
+    if log > 63.0 || log.is_nan() {
         return Err(ScaleError);
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 55")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 63")]
     Ok(log as u32)
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn root(variance: &Ratio) -> f64 {
 }
 
 /// A magnitude with a sign. Magnitudes beyond the range saturate, which depends on nothing private:
-/// it concerns the noise alone, and has a probability below 2^-1000000.
+/// it concerns the noise alone, and has a probability below 2^-1500000 (see `WIDEST`).
 pub(crate) fn signed(magnitude: u128, negative: bool) -> i64 {
     let magnitude = i64::try_from(magnitude).unwrap_or(i64::MAX);
     if negative { -magnitude } else { magnitude }

@@ -5,6 +5,7 @@ mod choices;
 mod coins;
 mod fit;
 mod laws;
+mod levels;
 
 use eke_noise::Entropy;
 use rand_chacha::ChaCha12Rng;
