@@ -18,6 +18,8 @@
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
+//! | [`NoisePath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
@@ -27,11 +29,13 @@
 mod bernoulli;
 mod choice;
 mod entropy;
+mod exact;
 mod fixed;
 mod gaussian;
 mod geometric;
 mod laplace;
 mod normal;
+mod path;
 mod ratio;
 mod scale;
 mod table;
@@ -39,9 +43,11 @@ mod table;
 pub use bernoulli::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
+pub use exact::{Exact, Released};
 pub use gaussian::{Centre, DiscreteGaussian};
 pub use geometric::{GeometricLevel, LevelError};
 pub use laplace::DiscreteLaplace;
 pub use normal::{NoisyScore, Normal, noisy_max};
+pub use path::{GeometricPath, Mismatch, MismatchReason, NoisePath};
 pub use ratio::Ratio;
 pub use scale::ScaleError;

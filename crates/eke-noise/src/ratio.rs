@@ -66,6 +66,13 @@ impl Ratio {
         ]
     }
 
+    pub(crate) fn over(&self, other: &Self) -> Self {
+        Self {
+            numerator: &self.numerator * &other.denominator,
+            denominator: &self.denominator * &other.numerator,
+        }
+    }
+
     pub(crate) fn inverse(&self) -> Self {
         Self { numerator: self.denominator.clone(), denominator: self.numerator.clone() }
     }

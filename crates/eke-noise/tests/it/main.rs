@@ -6,6 +6,7 @@ mod coins;
 mod fit;
 mod laws;
 mod levels;
+mod paths;
 
 use eke_noise::Entropy;
 use rand_chacha::ChaCha12Rng;
