@@ -1,6 +1,7 @@
 //! The discrete Gaussian law: `P(k)` proportional to `exp(-k² / (2 variance))`.
 
-use dashu_int::UBig;
+use dashu_int::ops::UnsignedAbs;
+use dashu_int::{IBig, Sign, UBig};
 
 use crate::bernoulli::Coin;
 use crate::scale::{apart, power_below, root, shift, signed};
@@ -173,22 +174,34 @@ impl Centre {
         left: Left { numerator: UBig::ZERO, denominator: UBig::ONE },
     };
 
+    /// The quotient of two integers, the second positive. Beyond the range of 64-bit integers it
+    /// saturates.
+    pub(crate) fn from_ratio(numerator: &IBig, denominator: &UBig) -> Self {
+        let (sign, magnitude) = (numerator.sign(), numerator.unsigned_abs());
+        let (whole, over) = (&magnitude / denominator, &magnitude % denominator);
+        // To the nearest integer, which is further out if more than half is over.
+        let is_out = over > denominator - &over;
+        let (whole, left) =
+            if is_out { (whole + UBig::ONE, denominator - &over) } else { (whole, over) };
+        let negative = sign == Sign::Negative;
+        let size = i64::try_from(whole).unwrap_or(i64::MAX);
+        Self {
+            integer: if negative { -size } else { size },
+            left_is_negative: is_out != negative,
+            left: Left { numerator: left, denominator: denominator.clone() },
+        }
+    }
+
     /// The quotient of two integers; none if the second is zero, or the quotient beyond the range of
     /// 64-bit integers.
     #[must_use]
     pub fn new(numerator: i128, denominator: u128) -> Option<Self> {
-        let signed = i128::try_from(denominator).ok().filter(|d| *d > 0)?;
-        let floor = numerator.div_euclid(signed);
-        let over = numerator.rem_euclid(signed).unsigned_abs();
-        // To the nearest integer, which is above if more than half is over.
-        let is_above = over > denominator - over;
-        let (integer, left) =
-            if is_above { (floor + 1, denominator - over) } else { (floor, over) };
-        Some(Self {
-            integer: i64::try_from(integer).ok()?,
-            left_is_negative: is_above,
-            left: Left { numerator: left.into(), denominator: denominator.into() },
-        })
+        if denominator == 0 {
+            return None;
+        }
+        let whole = numerator / i128::try_from(denominator).unwrap_or(i128::MAX);
+        i64::try_from(whole).ok()?;
+        Some(Self::from_ratio(&numerator.into(), &denominator.into()))
     }
 }
 

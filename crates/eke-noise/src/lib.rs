@@ -19,7 +19,7 @@
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
-//! | [`NoisePath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
+//! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
@@ -32,7 +32,9 @@ mod entropy;
 mod exact;
 mod fixed;
 mod gaussian;
+mod gaussian_path;
 mod geometric;
+mod geometric_path;
 mod laplace;
 mod normal;
 mod path;
@@ -45,9 +47,11 @@ pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released};
 pub use gaussian::{Centre, DiscreteGaussian};
+pub use gaussian_path::GaussianPath;
 pub use geometric::{GeometricLevel, LevelError};
+pub use geometric_path::GeometricPath;
 pub use laplace::DiscreteLaplace;
 pub use normal::{NoisyScore, Normal, noisy_max};
-pub use path::{GeometricPath, Mismatch, MismatchReason, NoisePath};
+pub use path::{Mismatch, MismatchReason, NoisePath};
 pub use ratio::Ratio;
 pub use scale::ScaleError;

@@ -73,6 +73,24 @@ impl Ratio {
         }
     }
 
+    pub(crate) fn by(&self, other: &Self) -> Self {
+        self.over(&other.inverse())
+    }
+
+    pub(crate) fn squared(&self) -> Self {
+        self.by(self)
+    }
+
+    pub(crate) fn plus_whole(&self, whole: u128) -> Self {
+        let numerator = &self.numerator + &self.denominator * UBig::from(whole);
+        Self { numerator, denominator: self.denominator.clone() }
+    }
+
+    /// Whether it is below a whole number.
+    pub(crate) fn is_below(&self, whole: u128) -> bool {
+        self.numerator < &self.denominator * UBig::from(whole)
+    }
+
     pub(crate) fn inverse(&self) -> Self {
         Self { numerator: self.denominator.clone(), denominator: self.numerator.clone() }
     }

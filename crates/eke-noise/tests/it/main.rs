@@ -4,6 +4,7 @@
 mod choices;
 mod coins;
 mod fit;
+mod gaussian_paths;
 mod laws;
 mod levels;
 mod paths;

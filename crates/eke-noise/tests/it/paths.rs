@@ -171,7 +171,7 @@ fn a_path_takes_only_its_own_next_receipt() {
     );
     // The receipt has come back and is good where it belongs.
     let mut unopened = GeometricPath::open(id(1), one());
-    assert!(unopened.refine(&truth, mismatch.receipt, e).is_ok());
+    assert!(unopened.refine(&truth, *mismatch.receipt, e).is_ok());
 
     // A truth of another sensitivity.
     let wider = Exact::new(TRUTH, L1::new(2.0).unwrap());
@@ -184,7 +184,7 @@ fn a_path_takes_only_its_own_next_receipt() {
     let mismatch = walk.path.coarsen(other, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherStep);
     let mut elsewhere = GeometricPath::open(id(3), one());
-    let mismatch = elsewhere.coarsen(mismatch.receipt, e).unwrap_err();
+    let mismatch = elsewhere.coarsen(*mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherPath);
     assert_eq!(walk.path, before);
 }
