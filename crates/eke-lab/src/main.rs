@@ -1,5 +1,6 @@
 //! `eke-lab`: eke's claims, for anyone to check.
 
+mod path;
 mod sample;
 mod seeded;
 mod speed;
@@ -21,6 +22,8 @@ struct Cli {
 enum Command {
     /// Print raw draws of a law, one a line, to test with your own tools.
     Sample(sample::Sample),
+    /// Print points of noise paths, a fresh path a line, to test with your own tools.
+    Path(path::Path),
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
     Speed(Speed),
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let result = match Cli::parse().command {
         Command::Sample(sample) => sample.run(&mut out),
+        Command::Path(path) => path.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

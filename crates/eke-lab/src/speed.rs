@@ -1,11 +1,17 @@
 //! `eke-lab speed noise`: draws a second and core, next to the unsafe sampler in the same run.
 
+use std::error::Error;
 use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
 
 use clap::Args;
-use eke_noise::{DiscreteGaussian, DiscreteLaplace, Ratio};
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
+};
+use eke_noise::{
+    DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath, NoisePath, Ratio,
+};
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;
 
@@ -28,8 +34,9 @@ struct Row {
     law: &'static str,
     scale: f64,
     draws_per_second: f64,
-    /// How many times as fast as the unsafe sampler.
-    ratio: f64,
+    /// How many times as fast as the unsafe sampler; none where the two do not compare.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
 }
 
 const SCALES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e6, 1e9];
@@ -53,7 +60,7 @@ impl Noise {
             law: "unsafe float gaussian (rand_distr)",
             scale: 1.0,
             draws_per_second: baseline,
-            ratio: 1.0,
+            ratio: Some(1.0),
         }];
         for scale in SCALES {
             let variance = positive(scale * scale)?;
@@ -63,7 +70,7 @@ impl Noise {
                 gaussian.fill(&mut integers, &mut entropy);
                 black_box(&integers);
             });
-            let ratio = rate / baseline;
+            let ratio = Some(rate / baseline);
             rows.push(Row { law: "discrete gaussian", scale, draws_per_second: rate, ratio });
         }
         for scale in SCALES {
@@ -73,9 +80,11 @@ impl Noise {
                 laplace.fill(&mut integers, &mut entropy);
                 black_box(&integers);
             });
-            let ratio = rate / baseline;
+            let ratio = Some(rate / baseline);
             rows.push(Row { law: "discrete laplace", scale, draws_per_second: rate, ratio });
         }
+        rows.push(steps("gaussian path, one refine", gaussian_step)?);
+        rows.push(steps("geometric path, one refine", geometric_step)?);
         if self.json {
             serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
             writeln!(out)?;
@@ -84,7 +93,8 @@ impl Noise {
         writeln!(out, "  {:<36}{:>6}{:>16}{:>8}", "law", "scale", "draws a second", "ratio")?;
         for Row { law, scale, draws_per_second, ratio } in rows {
             let scale = if scale < 1000.0 { scale.to_string() } else { format!("{scale:e}") };
-            writeln!(out, "  {law:<36}{scale:>6}{:>15.1}M{ratio:>8.2}", draws_per_second / 1e6)?;
+            let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
+            writeln!(out, "  {law:<36}{scale:>6}{:>15.2}M{ratio:>8}", draws_per_second / 1e6)?;
         }
         Ok(())
     }
@@ -106,4 +116,60 @@ impl Noise {
 
 fn positive(value: f64) -> Result<Ratio, Failure> {
     Ratio::from_f64(value).ok_or_else(|| Failure::Usage(format!("{value} is not positive")))
+}
+
+/// Steps a second of one path going further and further: approve, commit, draw.
+fn steps(law: &'static str, step: fn(u32) -> Result<(), Box<dyn Error>>) -> Result<Row, Failure> {
+    const STEPS: u32 = 2_000;
+    let mut fastest = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        step(STEPS).map_err(|error| Failure::Usage(error.to_string()))?;
+        fastest = fastest.min(start.elapsed().as_secs_f64());
+    }
+    let rate = f64::from(STEPS) / fastest;
+    Ok(Row { law, scale: 1.0, draws_per_second: rate, ratio: None })
+}
+
+fn lab_account() -> Result<Account, Box<dyn Error>> {
+    let budget = BudgetSpec::zcdp(Rho::new(1e8)?)
+        .with_pure(Epsilon::new(1e8)?)
+        .resolve(Metric::Hamming(Adjacency::AddRemove))?;
+    Ok(Account::open("lab", budget, &mut NoHistory)?)
+}
+
+/// Paths of ten steps each, from rho 0.001 on.
+fn gaussian_step(count: u32) -> Result<(), Box<dyn Error>> {
+    let mut entropy = Seeded::new(2);
+    let steps = L2::new(1024.0)?;
+    let truth = Exact::new(1_000_000, L1::new(1024.0)?);
+    for _ in 0..count / 10 {
+        let mut account = lab_account()?;
+        let mut path = GaussianPath::open(PathId::new([1; 32]), steps);
+        for step in 1..=10u128 {
+            let to = Amount::from_grains(step * 10u128.pow(27));
+            let approved = account.raise(path.id(), to, steps)?;
+            let receipt = account.commit(approved, &mut NoHistory)?;
+            black_box(path.refine(&truth, receipt, &mut entropy)?);
+        }
+    }
+    Ok(())
+}
+
+/// Paths of ten steps each, from epsilon 0.01 on.
+fn geometric_step(count: u32) -> Result<(), Box<dyn Error>> {
+    let mut entropy = Seeded::new(3);
+    let one = L1::new(1.0)?;
+    let truth = Exact::new(1_000_000, one);
+    for _ in 0..count / 10 {
+        let mut account = lab_account()?;
+        let mut path = GeometricPath::open(PathId::new([1; 32]), one);
+        for step in 1..=10u128 {
+            let to = Amount::from_grains(step * 10u128.pow(28));
+            let approved = account.raise(path.id(), to, one)?;
+            let receipt = account.commit(approved, &mut NoHistory)?;
+            black_box(path.refine(&truth, receipt, &mut entropy)?);
+        }
+    }
+    Ok(())
 }

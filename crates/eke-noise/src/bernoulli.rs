@@ -193,3 +193,106 @@ impl Uniform {
         &self.lowest + UBig::ONE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A few words, and then the last of them for good.
+    struct Tape(Vec<u64>);
+
+    impl Entropy for Tape {
+        fn word(&mut self) -> u64 {
+            if self.0.len() > 1 { self.0.remove(0) } else { self.0[0] }
+        }
+    }
+
+    /// On and around the edge between heads and tails, in its first 32 and its first 64 bits, with
+    /// zeros and with ones to follow: heads exactly where the whole number is below exp(-x).
+    #[test]
+    fn coins_are_decided_right_on_either_side_of_their_edge() {
+        for (numerator, denominator) in [
+            (1, 1_000_000),
+            (1, 100_000),
+            (1, 1000),
+            (1, 50),
+            (1, 7),
+            (1, 3),
+            (1, 1),
+            (9, 4),
+            (30, 1),
+        ] {
+            let x = Ratio::new(numerator, denominator).unwrap();
+            let about = x.approximate();
+            let coin = Coin { about, error: about * 1e-14 };
+            let power = Fixed::exp_neg(&x, 512);
+            // Whether a number of so many bits, then zeros or ones, is below exp(-x).
+            let is_below = |bits: u64, width: usize, ones: bool| {
+                let number = UBig::from(bits) + UBig::from(u8::from(ones));
+                if ones {
+                    number << (512 - width) <= power.lo
+                } else {
+                    number << (512 - width) < power.lo
+                }
+            };
+            for ones in [false, true] {
+                let follow = if ones { u64::MAX } else { 0 };
+                let edge = u64::try_from(&power.lo >> 480usize).unwrap();
+                for first in edge.saturating_sub(3)..=(edge + 3).min(u64::from(u32::MAX)) {
+                    let mut tape = Tape(vec![follow]);
+                    let heads =
+                        coin.flip_from(u32::try_from(first).unwrap(), &mut tape, || x.clone());
+                    assert_eq!(heads, is_below(first, 32, ones), "{x:?} {first:x} {ones}");
+                }
+                let edge = u64::try_from(&power.lo >> 448usize).unwrap();
+                for off in [0, 1, 2, 1 << 8, 1 << 12, 1 << 13, 1 << 14, 1 << 20, 1 << 30] {
+                    for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
+                        let mut tape = Tape(vec![word, follow]);
+                        let heads = coin.flip(&mut tape, || x.clone());
+                        assert_eq!(heads, is_below(word, 64, ones), "{x:?} {word:x} {ones}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// An exponent known only roughly is decided by the exact one.
+    #[test]
+    fn a_rough_exponent_does_not_decide() {
+        let x = Ratio::new(1, 1).unwrap();
+        let edge = u64::try_from(Fixed::exp_neg(&x, 64).lo).unwrap();
+        for (about, error) in
+            [(1.2, 0.25), (0.8, 0.25), (f64::INFINITY, f64::INFINITY), (5.0, 10.0)]
+        {
+            let coin = Coin { about, error };
+            for (word, heads) in [(edge - (1 << 58), true), (edge + (1 << 58), false)] {
+                assert_eq!(coin.flip(&mut Tape(vec![word, 0]), || x.clone()), heads, "{about}");
+            }
+        }
+    }
+
+    /// The parts of a choice, each with its edges.
+    #[test]
+    fn choices_are_decided_right_on_either_side_of_their_edges() {
+        let thirds = |bits: usize| {
+            let third = (UBig::ONE << bits) / UBig::from(3u8);
+            [0, 1].map(|_| Fixed { lo: third.clone(), hi: &third + UBig::ONE, bits })
+        };
+        let third = u64::MAX / 3;
+        for (word, follow, outcome) in [
+            (0, 0, 0),
+            (third - 1, 0, 0),
+            // One third is 0101… in binary: zeros after it are below, ones above.
+            (third, 0, 0),
+            (third, u64::MAX, 1),
+            (third + 1, 0, 1),
+            (2 * third, 0, 1),
+            (2 * third, u64::MAX, 2),
+            (2 * third + 1, 0, 2),
+            (u64::MAX, u64::MAX, 2),
+        ] {
+            let about = [1.0 / 3.0, 1.0 / 3.0];
+            assert_eq!(choose(about, thirds, &mut Tape(vec![word, follow])), outcome, "{word:x}");
+        }
+    }
+}

@@ -53,7 +53,7 @@ impl DiscreteGaussian {
             }
             let (negative, place, rest) = apart(entropy.word(), self.shift);
             let (start, place) = (bin << self.shift, u128::from(place));
-            if self.keeps(place * (2 * start + place), rest, entropy) {
+            if self.keeps(excess(start, place), rest, entropy) {
                 let magnitude = start + place;
                 // There is one zero, not two.
                 if magnitude != 0 || !negative {
@@ -73,15 +73,23 @@ impl DiscreteGaussian {
     /// Keeps a place whose square is so much above that of its bin.
     #[inline]
     fn keeps<E: Entropy + ?Sized>(&self, excess: u128, rest: Option<u32>, entropy: &mut E) -> bool {
-        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
-        let about = excess as f64 * self.half_inverse;
-        let exactly = || half_inverse(&self.variance).times(&excess.into());
-        let coin = Coin { about, error: about * 1e-14 };
+        let coin = self.coin(excess);
+        let exactly = || self.exponent(excess);
         match rest {
             _ if excess == 0 => true,
             Some(rest) => coin.flip_from(rest, entropy, exactly),
             None => coin.flip(entropy, exactly),
         }
+    }
+
+    fn coin(&self, excess: u128) -> Coin {
+        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
+        let about = excess as f64 * self.half_inverse;
+        Coin { about, error: about * 1e-14 }
+    }
+
+    fn exponent(&self, excess: u128) -> Ratio {
+        half_inverse(&self.variance).times(&excess.into())
     }
 
     /// One draw of a variance that is not drawn from again, without preparing it.
@@ -104,7 +112,8 @@ impl DiscreteGaussian {
     ///
     /// It is discrete Laplace noise around the nearest integer, of nearly the same width t, kept with
     /// the ratio of the two laws. With f what is left of the centre and s the sign of the noise y,
-    /// that is `exp(-E)`, `E = (|y| - s f - variance/t)²/(2 variance) + (|f| - s f)/t`.
+    /// that is `exp(-E)`, `E = (|y| - s f - variance/t)²/(2 variance) + (|f| - s f)/t`, less the
+    /// smallest E there is where the law is narrow.
     ///
     /// # Errors
     /// The variance is too large.
@@ -114,30 +123,98 @@ impl DiscreteGaussian {
         entropy: &mut E,
     ) -> Result<i64, ScaleError> {
         shift(root(variance))?;
-        let width = 1u64 << power_below(root(variance))?;
-        let scale = Ratio::new(width.into(), 1).expect("a power of two");
-        let (about_variance, about_left) = (variance.approximate(), centre.left.approximate());
-        #[expect(clippy::cast_precision_loss, reason = "a power of two is exact")]
-        let about_width = width as f64;
-        let middle = about_variance / about_width;
+        let proposals = Proposals::new(centre, variance)?;
         loop {
-            let noise = DiscreteLaplace::once(&scale, entropy)?;
-            let magnitude = noise.unsigned_abs();
-            // Whether the noise leads away from the centre, seen from the integer.
-            let away = (noise < 0) != centre.left_is_negative;
-            #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
-            let size = magnitude as f64;
-            let towards = if away { -about_left } else { about_left };
-            let apart = size - towards - middle;
-            let extra = if away { 2.0 * about_left / about_width } else { 0.0 };
-            let about = apart * apart * 0.5 / about_variance + extra;
-            let error =
-                about * 1e-14 + apart.abs() * (size + 1.0 + middle) * 1e-15 / about_variance;
-            let exactly = || ratio_of_laws(magnitude, width, away, centre, variance);
-            if (Coin { about, error }).flip(entropy, exactly) {
+            let noise = DiscreteLaplace::once(&proposals.scale, entropy)?;
+            let coin = proposals.coin(noise);
+            if coin.flip(entropy, || proposals.exponent(noise)) {
                 return Ok(centre.integer.saturating_add(noise));
             }
         }
+    }
+}
+
+/// Laplace proposals for Gaussian noise around a centre (see `once_around`).
+struct Proposals<'a> {
+    centre: &'a Centre,
+    variance: &'a Ratio,
+    width: u64,
+    scale: Ratio,
+    /// The proposal that fits best, where the law is so narrow that none need fit well.
+    best: Option<i64>,
+}
+
+impl<'a> Proposals<'a> {
+    fn new(centre: &'a Centre, variance: &'a Ratio) -> Result<Self, ScaleError> {
+        let width = 1u64 << power_below(root(variance))?;
+        let scale = Ratio::new(width.into(), 1).expect("a power of two");
+        let mut proposals = Self { centre, variance, width, scale, best: None };
+        if width == 1 {
+            // The variance is below 4, and the best proposal within it and a half of the centre.
+            proposals.best = (-6i64..=6).min_by(|&one, &other| {
+                proposals.whole_exponent(one).compare(&proposals.whole_exponent(other))
+            });
+        }
+        Ok(proposals)
+    }
+
+    /// Whether a proposal leads away from the centre, seen from the integer.
+    fn leads_away(&self, noise: i64) -> bool {
+        (noise < 0) != self.centre.left_is_negative
+    }
+
+    /// The coin that keeps a proposal.
+    fn coin(&self, noise: i64) -> Coin {
+        let coin = self.whole_coin(noise);
+        match self.best.map(|best| self.whole_coin(best)) {
+            None => coin,
+            Some(best) => Coin {
+                about: coin.about - best.about,
+                error: coin.error + best.error + (coin.about + best.about) * 1e-15,
+            },
+        }
+    }
+
+    /// The exponent of that coin, exactly.
+    fn exponent(&self, noise: i64) -> Ratio {
+        let whole = self.whole_exponent(noise);
+        self.best
+            .map_or_else(|| whole.clone(), |best| whole.minus_or_zero(&self.whole_exponent(best)))
+    }
+
+    /// `E`, nearly.
+    fn whole_coin(&self, noise: i64) -> Coin {
+        let (variance, left) = (self.variance.approximate(), self.centre.left.approximate());
+        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
+        let (size, width) = (noise.unsigned_abs() as f64, self.width as f64);
+        let middle = variance / width;
+        let away = self.leads_away(noise);
+        let apart = size - (if away { -left } else { left }) - middle;
+        let extra = if away { 2.0 * left / width } else { 0.0 };
+        let about = apart * apart * 0.5 / variance + extra;
+        let error = about * 1e-14 + apart.abs() * (size + 1.0 + middle) * 1e-15 / variance;
+        Coin { about, error }
+    }
+
+    /// `E`, exactly. With variance n/d, width t and `|f| = p/q`, the square is that of
+    /// `(|y| t d q ± p t d - n q)/(t d q)`, over `2n/d`; and `2 p/(q t)` is added where the proposal
+    /// leads away.
+    fn whole_exponent(&self, noise: i64) -> Ratio {
+        let Ratio { numerator: n, denominator: d } = self.variance;
+        let Left { numerator: p, denominator: q } = &self.centre.left;
+        let (width, away) = (UBig::from(self.width), self.leads_away(noise));
+        let size = UBig::from(noise.unsigned_abs()) * &width * d * q;
+        let left = p * &width * d;
+        let (mut more, mut less) = (size, n * q);
+        if away {
+            more += left;
+        } else {
+            less += left;
+        }
+        let apart = if more > less { more - less } else { less - more };
+        let denominator = ((n * d * &width * &width) * (q * q)) << 1;
+        let extra = if away { ((p * n * d * &width) * q) << 2 } else { UBig::ZERO };
+        Ratio { numerator: &apart * &apart + extra, denominator }
     }
 }
 
@@ -205,34 +282,89 @@ impl Centre {
     }
 }
 
+/// How much the square of a number is above that of the start of its bin.
+fn excess(start: u128, place: u128) -> u128 {
+    place * (2 * start + place)
+}
+
 /// `1/(2 variance)`
 fn half_inverse(variance: &Ratio) -> Ratio {
     let Ratio { numerator, denominator } = variance;
     Ratio { numerator: denominator.clone(), denominator: numerator << 1 }
 }
 
-/// The exponent of the ratio of the laws (see `once_around`), exactly. With variance n/d, width t
-/// and `|f| = p/q`, the square is that of `(|y| t d q ± p t d - n q)/(t d q)`, over `2n/d`.
-fn ratio_of_laws(
-    magnitude: u64,
-    width: u64,
-    away: bool,
-    centre: &Centre,
-    variance: &Ratio,
-) -> Ratio {
-    let Ratio { numerator: n, denominator: d } = variance;
-    let Left { numerator: p, denominator: q } = &centre.left;
-    let width = UBig::from(width);
-    let (size, left) = (UBig::from(magnitude) * &width * d * q, p * &width * d);
-    let (mut more, mut less) = (size, n * q);
-    if away {
-        more += left;
-    } else {
-        less += left;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The distance of what a coin is about from its exponent is within its stated error.
+    fn is_within_its_error(coin: &Coin, exact: &Ratio) -> bool {
+        let Some(about) = Ratio::from_f64(coin.about.abs()) else {
+            return exact.approximate() <= coin.error;
+        };
+        let off = about.minus(exact).or_else(|| exact.minus(&about));
+        let error = Ratio::from_f64(coin.error);
+        off.is_none_or(|off| error.is_some_and(|error| off.compare(&error).is_le()))
     }
-    let apart = if more > less { more - less } else { less - more };
-    // apart² / (2 n d t² q²), and 2 p / (q t) where the noise leads away.
-    let denominator = ((n * d * &width * &width) * (q * q)) << 1;
-    let extra = if away { ((p * n * d * &width) * q) << 2 } else { UBig::ZERO };
-    Ratio { numerator: &apart * &apart + extra, denominator }
+
+    proptest! {
+        #[test]
+        fn places_are_kept_by_the_ratio_of_the_laws(
+            deviation in 32.0f64..1e9,
+            bin in 0u128..300,
+            place in any::<u64>(),
+        ) {
+            let variance = Ratio::from_f64(deviation * deviation).unwrap();
+            let law = DiscreteGaussian::new(&variance).unwrap();
+            let (start, place) = (bin << law.shift, u128::from(place) & ((1 << law.shift) - 1));
+            // From the law itself: the difference of two squares over twice the variance.
+            let squares = (start + place) * (start + place) - start * start;
+            prop_assert_eq!(excess(start, place), squares);
+            let exact = Ratio { numerator: squares.into(), denominator: UBig::ONE }
+                .over(&variance.times(&2u8.into()));
+            prop_assert!(law.exponent(squares).compare(&exact).is_eq());
+            prop_assert!(is_within_its_error(&law.coin(squares), &exact));
+        }
+
+        /// E(y) - E(z) = ((y-f)² - (z-f)²)/(2v) - (|y| - |z|)/t, for any two proposals.
+        #[test]
+        fn proposals_are_kept_by_the_ratio_of_the_laws(
+            log in -20.0f64..40.0,
+            numerator in -1000i128..1000,
+            denominator in 1u128..500,
+            one in -40i64..40,
+            other in -40i64..40,
+        ) {
+            let variance = Ratio::from_f64(log.exp()).unwrap();
+            let centre = Centre::new(numerator, denominator).unwrap();
+            let proposals = Proposals::new(&centre, &variance).unwrap();
+            for noise in [one, other] {
+                prop_assert!(is_within_its_error(&proposals.whole_coin(noise), &proposals.whole_exponent(noise)));
+                prop_assert!(is_within_its_error(&proposals.coin(noise), &proposals.exponent(noise)));
+            }
+            // In whole numbers: with f = left/denominator (signed) and variance n/d, times 2 n q² t.
+            let left = numerator - i128::from(centre.integer) * i128::try_from(denominator).unwrap();
+            let q = IBig::from(denominator);
+            let square = |y: i64| {
+                let apart = IBig::from(y) * &q - IBig::from(left);
+                &apart * &apart
+            };
+            let (n, d) = (IBig::from(variance.numerator.clone()), IBig::from(variance.denominator.clone()));
+            let t = IBig::from(proposals.width);
+            let law = (square(one) - square(other)) * &d * &t
+                - (IBig::from(one.unsigned_abs()) - IBig::from(other.unsigned_abs())) * IBig::from(2) * &n * &q * &q;
+            // Ours, times the same.
+            let times = |ratio: Ratio| {
+                let scaled = IBig::from(ratio.numerator) * IBig::from(2) * &n * &q * &q * &t;
+                (scaled, IBig::from(ratio.denominator))
+            };
+            let (first, first_below) = times(proposals.exponent(one));
+            let (second, second_below) = times(proposals.exponent(other));
+            prop_assert_eq!(
+                first * &second_below - second * &first_below,
+                law * first_below * second_below
+            );
+        }
+    }
 }

@@ -69,15 +69,23 @@ impl DiscreteLaplace {
 
     #[inline]
     fn keeps<E: Entropy + ?Sized>(&self, place: u64, rest: Option<u32>, entropy: &mut E) -> bool {
-        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
-        let about = place as f64 * self.inverse;
-        let exactly = || self.scale.inverse().times(&place.into());
-        let coin = Coin { about, error: about * 1e-14 };
+        let coin = self.coin(place);
+        let exactly = || self.exponent(place);
         match rest {
             _ if place == 0 => true,
             Some(rest) => coin.flip_from(rest, entropy, exactly),
             None => coin.flip(entropy, exactly),
         }
+    }
+
+    fn coin(&self, place: u64) -> Coin {
+        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
+        let about = place as f64 * self.inverse;
+        Coin { about, error: about * 1e-14 }
+    }
+
+    fn exponent(&self, place: u64) -> Ratio {
+        self.scale.inverse().times(&place.into())
     }
 
     /// One draw of a scale that is not drawn from again, without preparing it.
@@ -122,6 +130,25 @@ pub(crate) fn geometric<E: Entropy + ?Sized>(
 mod tests {
     use super::*;
     use crate::fixed::Fixed;
+
+    /// The exponent is place/scale, and what the coin is about is within its stated error of that.
+    #[test]
+    fn places_are_kept_by_the_ratio_of_the_laws() {
+        for scale in [32.0, 33.3, 1e3, 12_345.678, 1e9, 4e12] {
+            let law = DiscreteLaplace::new(&Ratio::from_f64(scale).unwrap()).unwrap();
+            for place in [1, 2, 3, (1 << law.shift) / 3 + 1, (1 << law.shift) - 1] {
+                let exact =
+                    Ratio::new(place.into(), 1).unwrap().over(&Ratio::from_f64(scale).unwrap());
+                assert!(law.exponent(place).compare(&exact).is_eq());
+                let Coin { about, error } = law.coin(place);
+                let about = Ratio::from_f64(about).unwrap();
+                let off = about.minus(&exact).or_else(|| exact.minus(&about));
+                let error = Ratio::from_f64(error).unwrap();
+                assert!(off.is_none_or(|off| off.compare(&error).is_le()), "{scale} {place}");
+                assert!(error.approximate() <= exact.approximate() * 1e-13, "a blind margin");
+            }
+        }
+    }
 
     /// In closed form, magnitudes up to j have probability `1 - 2 p^(j+1)/(1+p)`, p = exp(-1/scale).
     #[test]

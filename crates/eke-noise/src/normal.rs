@@ -5,6 +5,7 @@
 //! a fraction of which only the first bits exist until more are asked for.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::sync::OnceLock;
 
 use dashu_int::{IBig, UBig};
@@ -25,10 +26,16 @@ use crate::{Entropy, Ratio};
 /// - Checked by: `noisy_comparisons_have_the_law_of_normal_numbers`, `the_noisy_maximum_has_its_law`,
 ///   `a_coin_on_its_edge_takes_more_bits`
 ///
+/// It is not `Clone`: two copies would draw different bits further on, and not be one number.
+/// ```compile_fail,E0308
+/// fn copy(normal: &eke_noise::Normal) -> eke_noise::Normal {
+///     normal.clone()
+/// }
+/// ```
+///
 /// The density of `whole + fraction` is `exp(-whole²/2)` times `exp(-fraction (2 whole + fraction)/2)`:
 /// the whole part is drawn from the first, a uniform fraction is kept with the second. That coin
 /// looks at the first bits of the fraction only, so the bits after them are still uniform.
-#[derive(Clone, Debug)]
 pub struct Normal {
     negative: bool,
     whole: u64,
@@ -106,13 +113,24 @@ impl Normal {
     }
 }
 
+impl fmt::Debug for Normal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Normal(..)")
+    }
+}
+
+impl fmt::Debug for NoisyScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NoisyScore(..)")
+    }
+}
+
 fn low_word(value: &UBig) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an approximation")]
     u64::try_from(value).map_or(0.0, |word| word as f64)
 }
 
 /// A score on the integers with normal noise of its own on top, never rounded.
-#[derive(Clone, Debug)]
 pub struct NoisyScore {
     score: i64,
     deviation: Ratio,

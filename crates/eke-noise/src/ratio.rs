@@ -1,5 +1,6 @@
 //! Positive rational numbers, exact.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use dashu_int::UBig;
@@ -50,6 +51,16 @@ impl Ratio {
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let [ours, theirs, denominator] = self.with_common_denominator(other);
         Self { numerator: ours + theirs, denominator }
+    }
+
+    /// The difference, or zero where it would be negative. (The only ratio that may be zero.)
+    pub(crate) fn minus_or_zero(&self, other: &Self) -> Self {
+        self.minus(other).unwrap_or(Self { numerator: UBig::ZERO, denominator: UBig::ONE })
+    }
+
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        let [ours, theirs, _] = self.with_common_denominator(other);
+        ours.cmp(&theirs)
     }
 
     /// The difference; none unless it is positive.

@@ -56,3 +56,27 @@ pub(crate) fn signed(magnitude: u128, negative: bool) -> i64 {
     let magnitude = i64::try_from(magnitude).unwrap_or(i64::MAX);
     if negative { -magnitude } else { magnitude }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every bit of a word goes to one part at most, and every part has all its bits.
+    #[test]
+    fn the_parts_of_a_word_do_not_overlap() {
+        for shift in 1..=39 {
+            let (mut places, mut rests, mut signs) = (0, 0, 0);
+            let whole = apart(0, shift);
+            for bit in 0..64 {
+                let parts = apart(1 << bit, shift);
+                let (sign, place, rest) =
+                    (parts.0 != whole.0, parts.1 != whole.1, parts.2 != whole.2);
+                assert!(u8::from(sign) + u8::from(place) + u8::from(rest) <= 1, "{shift} {bit}");
+                signs += u32::from(sign);
+                places += u32::from(place);
+                rests += u32::from(rest);
+            }
+            assert_eq!((signs, places, rests), (1, shift, if shift <= 31 { 32 } else { 0 }));
+        }
+    }
+}

@@ -208,6 +208,19 @@ mod tests {
         assert!((395..=404).contains(&step), "{step}");
     }
 
+    /// The total encloses that of twice the bits, whose own width is nothing beside it.
+    #[test]
+    fn what_the_tail_leaves_out_is_in_the_total() {
+        for shape in [Shape::Geometric, Shape::Gaussian] {
+            for (numerator, denominator) in [(1, 3), (1, 16), (1, 31), (1, 1000), (3, 1)] {
+                let rate = Ratio::new(numerator, denominator).unwrap();
+                let weights = Weights { rate, shape, two_sided: true };
+                let ((_, short), (_, long)) = (weights.cumulative(64), weights.cumulative(256));
+                assert!(short.lo << 192 <= long.lo && long.hi <= short.hi << 192, "{weights:?}");
+            }
+        }
+    }
+
     #[test]
     fn the_bits_of_a_table_do_not_depend_on_how_many_were_worked_out() {
         for shape in [Shape::Geometric, Shape::Gaussian] {

@@ -93,6 +93,23 @@ fn every_subset_is_equally_likely() {
     let fit = |law| Fit::of(subsets.iter().cloned(), &law);
     fit(law(0.1)).assert(&fit(law(0.11)), "subsets");
 
+    // Three of four, in order: twenty-four orders, all equally likely.
+    let orders: Vec<Vec<usize>> =
+        (0..200_000).map(|_| uniform_subset(4, 3, &mut entropy)).collect();
+    let all_orders = |first: f64| {
+        let mut law: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
+        for code in 0..64 {
+            let order = vec![code / 16, code / 4 % 4, code % 4];
+            if order[0] != order[1] && order[1] != order[2] && order[0] != order[2] {
+                law.insert(order, (1.0 - first) / 23.0);
+            }
+        }
+        *law.values_mut().next().unwrap() = first;
+        law
+    };
+    let fit = |first| Fit::of(orders.iter().cloned(), &all_orders(first));
+    fit(1.0 / 24.0).assert(&fit(1.2 / 24.0), "orders");
+
     let mut all = uniform_subset(4, 9, &mut entropy);
     all.sort_unstable();
     assert_eq!(all, [0, 1, 2, 3]);

@@ -43,9 +43,9 @@ impl Fit {
         }
         if rest_expected >= 10.0 {
             add(rest, rest_expected);
-        } else if rest > 60.0 + 10.0 * rest_expected.max(0.0) {
-            // So many where hardly any should be: no chi-square is needed.
-            add(rest, 1.0);
+        } else if rest > 10.0 + rest_expected.max(0.0) + 6.0 * rest_expected.max(0.0).sqrt() {
+            // More than a Poisson number of that mean is but once in 1e10: reject.
+            add(1e9, 1.0);
         }
         // Wilson and Hilferty's approximation of the chi-square quantile.
         let freedom: f64 = cells - 1.0;

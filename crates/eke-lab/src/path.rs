@@ -1,0 +1,123 @@
+//! `eke-lab path`: points of noise paths, in any order.
+
+use std::error::Error;
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Price, Rho,
+};
+use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, NoisePath, SystemEntropy};
+
+use crate::Failure;
+use crate::seeded::Seeded;
+
+/// Which paths to draw.
+#[derive(Args)]
+pub(crate) struct Path {
+    /// The law.
+    #[arg(long)]
+    kind: Kind,
+    /// The answer without noise, of sensitivity 1.
+    #[arg(long, allow_hyphen_values = true)]
+    truth: i32,
+    /// Prices of points (rho or epsilon), in the order they are to be revealed: 0.5,2,1
+    #[arg(long, value_delimiter = ',', required = true)]
+    points: Vec<String>,
+    /// How many paths, each on a line of its own.
+    #[arg(long)]
+    n: u64,
+    /// Draw the same again; without it, the operating system's randomness is used.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Kind {
+    /// Points are rho; values are multiples of 1/1024.
+    Gaussian,
+    /// Points are epsilon; values are integers.
+    Geometric,
+}
+
+/// Steps of the Gaussian grid in one.
+const GRID: i32 = 1024;
+
+impl Path {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        match self.seed {
+            Some(seed) => self.draw(out, &mut Seeded::new(seed)),
+            None => {
+                let entropy = SystemEntropy::new();
+                self.draw(out, &mut entropy.map_err(|error| Failure::Usage(error.to_string()))?)
+            }
+        }
+    }
+
+    fn draw<E: Entropy>(&self, out: &mut impl Write, entropy: &mut E) -> Result<(), Failure> {
+        let wrong = |error: Box<dyn Error>| Failure::Usage(error.to_string());
+        let id = PathId::new([0; 32]);
+        for line in 0..self.n {
+            let values: Vec<f64> = match self.kind {
+                Kind::Gaussian => {
+                    let steps = L2::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
+                    let sensitivity = L1::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
+                    let truth = Exact::new(i64::from(self.truth) * i64::from(GRID), sensitivity);
+                    let path = GaussianPath::open(id, steps);
+                    let values =
+                        self.walk::<Rho, _, _>(path, &truth, steps, entropy).map_err(wrong)?;
+                    values.into_iter().map(|value| value / f64::from(GRID)).collect()
+                }
+                Kind::Geometric => {
+                    let one = L1::new(1.0).map_err(|e| wrong(e.into()))?;
+                    let truth = Exact::new(i64::from(self.truth), one);
+                    let path = GeometricPath::open(id, one);
+                    self.walk::<Epsilon, _, _>(path, &truth, one, entropy).map_err(wrong)?
+                }
+            };
+            if line == 0 {
+                writeln!(out, "{}", self.points.join(","))?;
+            }
+            let cells: Vec<String> = values.iter().map(f64::to_string).collect();
+            writeln!(out, "{}", cells.join(","))?;
+        }
+        Ok(())
+    }
+
+    /// Reveals the points of one path through an account, as a release would.
+    fn walk<C, P, E>(
+        &self,
+        mut path: P,
+        truth: &Exact<i64>,
+        sensitivity: C::Sensitivity,
+        entropy: &mut E,
+    ) -> Result<Vec<f64>, Box<dyn Error>>
+    where
+        C: Price,
+        P: NoisePath<Currency = C>,
+        E: Entropy,
+    {
+        let budget = BudgetSpec::zcdp(Rho::new(1e8)?)
+            .with_pure(Epsilon::new(1e8)?)
+            .resolve(Metric::Hamming(Adjacency::AddRemove))?;
+        let mut account = Account::open("lab", budget, &mut NoHistory)?;
+        let mut values = Vec::new();
+        for point in &self.points {
+            let to: Amount<C> = point.parse()?;
+            let value = if to > path.finest() {
+                let approved = account.raise(path.id(), to, sensitivity)?;
+                let receipt =
+                    account.commit(approved, &mut NoHistory).map_err(|e| e.to_string())?;
+                path.refine(truth, receipt, entropy).map_err(|mismatch| mismatch.reason)?
+            } else {
+                let approved = account.coarsen(path.id(), to)?;
+                let receipt =
+                    account.commit(approved, &mut NoHistory).map_err(|e| e.to_string())?;
+                path.coarsen(receipt, entropy).map_err(|mismatch| mismatch.reason)?
+            };
+            #[expect(clippy::cast_precision_loss, reason = "shown, not used")]
+            values.push(value.get() as f64);
+        }
+        Ok(values)
+    }
+}
