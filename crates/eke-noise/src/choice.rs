@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dashu_int::UBig;
 
-use crate::bernoulli::{bernoulli_exp_neg, uniform_below};
+use crate::coin::{bernoulli_exp_neg, uniform_below};
 use crate::{Entropy, Ratio};
 
 /// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`, exactly.

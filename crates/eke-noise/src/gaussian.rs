@@ -3,7 +3,7 @@
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, Sign, UBig};
 
-use crate::bernoulli::Coin;
+use crate::coin::Coin;
 use crate::scale::{apart, power_below, root, shift, signed};
 use crate::table::{Shape, Table, Weights};
 use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};

@@ -8,7 +8,7 @@
 //! Together they draw levels in any order with the joint law of one path. (What finer noise is *of*,
 //! the truth, does not come in here: these are laws of the noise alone.)
 
-use crate::bernoulli::{bernoulli_exp_neg, choose, uniform_below};
+use crate::coin::{bernoulli_exp_neg, choose, uniform_below};
 use crate::fixed::Fixed;
 use crate::laplace::geometric;
 use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};

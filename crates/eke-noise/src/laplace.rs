@@ -2,7 +2,7 @@
 
 use dashu_int::UBig;
 
-use crate::bernoulli::{Coin, bernoulli_exp_neg};
+use crate::coin::{Coin, bernoulli_exp_neg};
 use crate::scale::{apart, power_below, shift, signed};
 use crate::table::{Shape, Table, Weights};
 use crate::{Entropy, Ratio, ScaleError};

@@ -26,8 +26,8 @@
 //! | [`Normal`], [`NoisyScore`] | normal numbers, exact, as far as a comparison needs them |
 //! | [`Ratio`] | scales and variances, exact |
 
-mod bernoulli;
 mod choice;
+mod coin;
 mod entropy;
 mod exact;
 mod fixed;
@@ -42,8 +42,8 @@ mod ratio;
 mod scale;
 mod table;
 
-pub use bernoulli::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
+pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released};
 pub use gaussian::{Centre, DiscreteGaussian};

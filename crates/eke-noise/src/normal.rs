@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use dashu_int::{IBig, UBig};
 
-use crate::bernoulli::Uniform;
+use crate::coin::Uniform;
 use crate::fixed::Fixed;
 use crate::table::{Shape, Table, Weights};
 use crate::{Entropy, Ratio};

@@ -8,7 +8,7 @@
 
 use dashu_int::UBig;
 
-use crate::bernoulli::Uniform;
+use crate::coin::Uniform;
 use crate::fixed::Fixed;
 use crate::{Entropy, Ratio};
 
