@@ -195,8 +195,18 @@ impl Uniform {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// The distance of what a coin is about from its exponent is within its stated error.
+    pub(crate) fn is_within_its_error(coin: &Coin, exact: &Ratio) -> bool {
+        let Some(about) = Ratio::from_f64(coin.about.abs()) else {
+            return exact.approximate() <= coin.error;
+        };
+        let off = about.minus(exact).or_else(|| exact.minus(&about));
+        let error = Ratio::from_f64(coin.error);
+        off.is_none_or(|off| error.is_some_and(|error| off.compare(&error).is_le()))
+    }
 
     /// A few words, and then the last of them for good.
     struct Tape(Vec<u64>);

@@ -3,9 +3,10 @@
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, Sign, UBig};
 
+use crate::binned::Binned;
 use crate::coin::Coin;
-use crate::scale::{apart, power_below, root, shift, signed};
-use crate::table::{Shape, Table, Weights};
+use crate::scale::{power_below, root, shift};
+use crate::table::Shape;
 use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 
 /// Discrete Gaussian noise of one variance, prepared for many draws.
@@ -22,10 +23,7 @@ use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 /// uniform and then kept with the probability that is left: `exp(-(2 start place + place²)/(2 variance))`.
 #[derive(Clone, Debug)]
 pub struct DiscreteGaussian {
-    variance: Ratio,
-    half_inverse: f64,
-    shift: u32,
-    table: Table,
+    law: Binned,
 }
 
 impl DiscreteGaussian {
@@ -34,62 +32,21 @@ impl DiscreteGaussian {
     /// # Errors
     /// The variance is too large.
     pub fn new(variance: &Ratio) -> Result<Self, ScaleError> {
-        let shift = shift(root(variance))?;
-        let bin_square = UBig::ONE << (2 * shift as usize);
-        let rate = half_inverse(variance).times(&bin_square);
-        let weights = Weights { rate, shape: Shape::Gaussian, two_sided: shift == 0 };
-        let table = Table::new(weights);
-        let half_inverse = 0.5 / variance.approximate();
-        Ok(Self { variance: variance.clone(), half_inverse, shift, table })
+        let Ratio { numerator, denominator } = variance;
+        let half_inverse = Ratio { numerator: denominator.clone(), denominator: numerator << 1 };
+        let law = Binned::new(Shape::Gaussian, half_inverse, root(variance))?;
+        Ok(Self { law })
     }
 
     /// One draw.
     #[inline]
     pub fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
-        loop {
-            let bin = u128::from(self.table.draw(entropy));
-            if self.shift == 0 {
-                return signed(bin, bin != 0 && entropy.word() & 1 == 1);
-            }
-            let (negative, place, rest) = apart(entropy.word(), self.shift);
-            let (start, place) = (bin << self.shift, u128::from(place));
-            if self.keeps(excess(start, place), rest, entropy) {
-                let magnitude = start + place;
-                // There is one zero, not two.
-                if magnitude != 0 || !negative {
-                    return signed(magnitude, negative);
-                }
-            }
-        }
+        self.law.draw(entropy)
     }
 
     /// Fills a slice with independent draws.
     pub fn fill<E: Entropy + ?Sized>(&self, draws: &mut [i64], entropy: &mut E) {
-        for draw in draws {
-            *draw = self.draw(entropy);
-        }
-    }
-
-    /// Keeps a place whose square is so much above that of its bin.
-    #[inline]
-    fn keeps<E: Entropy + ?Sized>(&self, excess: u128, rest: Option<u32>, entropy: &mut E) -> bool {
-        let coin = self.coin(excess);
-        let exactly = || self.exponent(excess);
-        match rest {
-            _ if excess == 0 => true,
-            Some(rest) => coin.flip_from(rest, entropy, exactly),
-            None => coin.flip(entropy, exactly),
-        }
-    }
-
-    fn coin(&self, excess: u128) -> Coin {
-        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
-        let about = excess as f64 * self.half_inverse;
-        Coin { about, error: about * 1e-14 }
-    }
-
-    fn exponent(&self, excess: u128) -> Ratio {
-        half_inverse(&self.variance).times(&excess.into())
+        self.law.fill(draws, entropy);
     }
 
     /// One draw of a variance that is not drawn from again, without preparing it.
@@ -282,51 +239,13 @@ impl Centre {
     }
 }
 
-/// How much the square of a number is above that of the start of its bin.
-fn excess(start: u128, place: u128) -> u128 {
-    place * (2 * start + place)
-}
-
-/// `1/(2 variance)`
-fn half_inverse(variance: &Ratio) -> Ratio {
-    let Ratio { numerator, denominator } = variance;
-    Ratio { numerator: denominator.clone(), denominator: numerator << 1 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coin::tests::is_within_its_error;
     use proptest::prelude::*;
 
-    /// The distance of what a coin is about from its exponent is within its stated error.
-    fn is_within_its_error(coin: &Coin, exact: &Ratio) -> bool {
-        let Some(about) = Ratio::from_f64(coin.about.abs()) else {
-            return exact.approximate() <= coin.error;
-        };
-        let off = about.minus(exact).or_else(|| exact.minus(&about));
-        let error = Ratio::from_f64(coin.error);
-        off.is_none_or(|off| error.is_some_and(|error| off.compare(&error).is_le()))
-    }
-
     proptest! {
-        #[test]
-        fn places_are_kept_by_the_ratio_of_the_laws(
-            deviation in 32.0f64..1e9,
-            bin in 0u128..300,
-            place in any::<u64>(),
-        ) {
-            let variance = Ratio::from_f64(deviation * deviation).unwrap();
-            let law = DiscreteGaussian::new(&variance).unwrap();
-            let (start, place) = (bin << law.shift, u128::from(place) & ((1 << law.shift) - 1));
-            // From the law itself: the difference of two squares over twice the variance.
-            let squares = (start + place) * (start + place) - start * start;
-            prop_assert_eq!(excess(start, place), squares);
-            let exact = Ratio { numerator: squares.into(), denominator: UBig::ONE }
-                .over(&variance.times(&2u8.into()));
-            prop_assert!(law.exponent(squares).compare(&exact).is_eq());
-            prop_assert!(is_within_its_error(&law.coin(squares), &exact));
-        }
-
         /// E(y) - E(z) = ((y-f)² - (z-f)²)/(2v) - (|y| - |z|)/t, for any two proposals.
         #[test]
         fn proposals_are_kept_by_the_ratio_of_the_laws(

@@ -2,9 +2,10 @@
 
 use dashu_int::UBig;
 
-use crate::coin::{Coin, bernoulli_exp_neg};
-use crate::scale::{apart, power_below, shift, signed};
-use crate::table::{Shape, Table, Weights};
+use crate::binned::Binned;
+use crate::coin::bernoulli_exp_neg;
+use crate::scale::{power_below, shift, signed};
+use crate::table::Shape;
 use crate::{Entropy, Ratio, ScaleError};
 
 /// Discrete Laplace noise of one scale, prepared for many draws.
@@ -18,14 +19,10 @@ use crate::{Entropy, Ratio, ScaleError};
 ///   `laplace_noise_of_every_scale_has_its_law`, `places_within_a_bin_have_their_law`
 ///
 /// Magnitudes are drawn as a bin, from a table, and a place in it, uniform and then kept with
-/// probability `exp(-place / scale)`: bins are powers of two no wider than a sixteenth of the
-/// scale, so hardly any is drawn again.
+/// probability `exp(-place / scale)`.
 #[derive(Clone, Debug)]
 pub struct DiscreteLaplace {
-    scale: Ratio,
-    inverse: f64,
-    shift: u32,
-    table: Table,
+    law: Binned,
 }
 
 impl DiscreteLaplace {
@@ -34,58 +31,19 @@ impl DiscreteLaplace {
     /// # Errors
     /// The scale is too large.
     pub fn new(scale: &Ratio) -> Result<Self, ScaleError> {
-        let shift = shift(scale.approximate())?;
-        let rate = scale.inverse().times(&(UBig::ONE << shift as usize));
-        let weights = Weights { rate, shape: Shape::Geometric, two_sided: shift == 0 };
-        let table = Table::new(weights);
-        Ok(Self { scale: scale.clone(), inverse: 1.0 / scale.approximate(), shift, table })
+        let law = Binned::new(Shape::Geometric, scale.inverse(), scale.approximate())?;
+        Ok(Self { law })
     }
 
     /// One draw.
     #[inline]
     pub fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
-        loop {
-            let bin = u128::from(self.table.draw(entropy));
-            if self.shift == 0 {
-                return signed(bin, bin != 0 && entropy.word() & 1 == 1);
-            }
-            let (negative, place, rest) = apart(entropy.word(), self.shift);
-            if self.keeps(place, rest, entropy) {
-                let magnitude = (bin << self.shift) + u128::from(place);
-                // There is one zero, not two.
-                if magnitude != 0 || !negative {
-                    return signed(magnitude, negative);
-                }
-            }
-        }
+        self.law.draw(entropy)
     }
 
     /// Fills a slice with independent draws.
     pub fn fill<E: Entropy + ?Sized>(&self, draws: &mut [i64], entropy: &mut E) {
-        for draw in draws {
-            *draw = self.draw(entropy);
-        }
-    }
-
-    #[inline]
-    fn keeps<E: Entropy + ?Sized>(&self, place: u64, rest: Option<u32>, entropy: &mut E) -> bool {
-        let coin = self.coin(place);
-        let exactly = || self.exponent(place);
-        match rest {
-            _ if place == 0 => true,
-            Some(rest) => coin.flip_from(rest, entropy, exactly),
-            None => coin.flip(entropy, exactly),
-        }
-    }
-
-    fn coin(&self, place: u64) -> Coin {
-        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
-        let about = place as f64 * self.inverse;
-        Coin { about, error: about * 1e-14 }
-    }
-
-    fn exponent(&self, place: u64) -> Ratio {
-        self.scale.inverse().times(&place.into())
+        self.law.fill(draws, entropy);
     }
 
     /// One draw of a scale that is not drawn from again, without preparing it.
@@ -131,25 +89,6 @@ mod tests {
     use super::*;
     use crate::fixed::Fixed;
 
-    /// The exponent is place/scale, and what the coin is about is within its stated error of that.
-    #[test]
-    fn places_are_kept_by_the_ratio_of_the_laws() {
-        for scale in [32.0, 33.3, 1e3, 12_345.678, 1e9, 4e12] {
-            let law = DiscreteLaplace::new(&Ratio::from_f64(scale).unwrap()).unwrap();
-            for place in [1, 2, 3, (1 << law.shift) / 3 + 1, (1 << law.shift) - 1] {
-                let exact =
-                    Ratio::new(place.into(), 1).unwrap().over(&Ratio::from_f64(scale).unwrap());
-                assert!(law.exponent(place).compare(&exact).is_eq());
-                let Coin { about, error } = law.coin(place);
-                let about = Ratio::from_f64(about).unwrap();
-                let off = about.minus(&exact).or_else(|| exact.minus(&about));
-                let error = Ratio::from_f64(error).unwrap();
-                assert!(off.is_none_or(|off| off.compare(&error).is_le()), "{scale} {place}");
-                assert!(error.approximate() <= exact.approximate() * 1e-13, "a blind margin");
-            }
-        }
-    }
-
     /// In closed form, magnitudes up to j have probability `1 - 2 p^(j+1)/(1+p)`, p = exp(-1/scale).
     #[test]
     fn the_table_is_the_closed_form_to_the_last_bit() {
@@ -159,7 +98,7 @@ mod tests {
             let rate = scale.inverse();
             let one = UBig::ONE << 256;
             let p = Fixed::exp_neg(&rate, 256);
-            for (outcome, &threshold) in (1u64..).zip(law.table.thresholds()) {
+            for (outcome, &threshold) in (1u64..).zip(law.law.table().thresholds()) {
                 let power = Fixed::exp_neg(&rate.times(&outcome.into()), 256);
                 let low = (&one << 64) - (&power.hi << 65) * &one / (&one + &p.lo) - UBig::ONE;
                 let high = (&one << 64) - (&power.lo << 65) * &one / (&one + &p.hi);

@@ -26,6 +26,7 @@
 //! | [`Normal`], [`NoisyScore`] | normal numbers, exact, as far as a comparison needs them |
 //! | [`Ratio`] | scales and variances, exact |
 
+mod binned;
 mod choice;
 mod coin;
 mod entropy;

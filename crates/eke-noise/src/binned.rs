@@ -1,0 +1,141 @@
+//! Symmetric laws on the integers, drawn as a bin from a table and a place in it.
+
+use dashu_int::UBig;
+
+use crate::coin::Coin;
+use crate::scale::{apart, shift, signed};
+use crate::table::{Shape, Table, Weights};
+use crate::{Entropy, Ratio, ScaleError};
+
+/// A law prepared for many draws: `P(k)` proportional to `exp(-rate |k|)` or `exp(-rate k²)`.
+///
+/// Bins are powers of two no wider than a sixteenth of the scale, so a bin is nearly flat and hardly
+/// any place is drawn again. Narrow laws have bins of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Binned {
+    rate: Ratio,
+    about_rate: f64,
+    shape: Shape,
+    shift: u32,
+    table: Table,
+}
+
+impl Binned {
+    pub(crate) fn new(shape: Shape, rate: Ratio, scale: f64) -> Result<Self, ScaleError> {
+        let shift = shift(scale)?;
+        let powers = match shape {
+            Shape::Geometric => shift,
+            Shape::Gaussian => 2 * shift,
+        };
+        let bin_rate = rate.times(&(UBig::ONE << powers as usize));
+        let table = Table::new(Weights { rate: bin_rate, shape, two_sided: shift == 0 });
+        Ok(Self { about_rate: rate.approximate(), rate, shape, shift, table })
+    }
+
+    #[inline]
+    pub(crate) fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
+        loop {
+            let bin = u128::from(self.table.draw(entropy));
+            if self.shift == 0 {
+                return signed(bin, bin != 0 && entropy.word() & 1 == 1);
+            }
+            let (negative, place, rest) = apart(entropy.word(), self.shift);
+            let (start, place) = (bin << self.shift, u128::from(place));
+            if self.keeps(self.excess(start, place), rest, entropy) {
+                let magnitude = start + place;
+                // There is one zero, not two.
+                if magnitude != 0 || !negative {
+                    return signed(magnitude, negative);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn fill<E: Entropy + ?Sized>(&self, draws: &mut [i64], entropy: &mut E) {
+        for draw in draws {
+            *draw = self.draw(entropy);
+        }
+    }
+
+    /// How much a number, or its square, is above that of the start of its bin.
+    #[inline]
+    fn excess(&self, start: u128, place: u128) -> u128 {
+        match self.shape {
+            Shape::Geometric => place,
+            Shape::Gaussian => place * (2 * start + place),
+        }
+    }
+
+    /// A coin of probability `exp(-rate excess)`.
+    #[inline]
+    fn keeps<E: Entropy + ?Sized>(&self, excess: u128, rest: Option<u32>, entropy: &mut E) -> bool {
+        let coin = self.coin(excess);
+        let exactly = || self.exponent(excess);
+        match rest {
+            _ if excess == 0 => true,
+            Some(rest) => coin.flip_from(rest, entropy, exactly),
+            None => coin.flip(entropy, exactly),
+        }
+    }
+
+    #[inline]
+    fn coin(&self, excess: u128) -> Coin {
+        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
+        let about = excess as f64 * self.about_rate;
+        Coin { about, error: about * 1e-14 }
+    }
+
+    fn exponent(&self, excess: u128) -> Ratio {
+        self.rate.times(&excess.into())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::tests::is_within_its_error;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// From the law itself: a place is kept by the ratio of the law there and at the start of
+        /// its bin, and what the coin is about is within its stated error of that.
+        #[test]
+        fn places_are_kept_by_the_ratio_of_the_laws(
+            log in 3.5f64..29.0,
+            rate in 1u128..1_000_000,
+            bin in 0u128..300,
+            place in any::<u64>(),
+        ) {
+            // A scale of exp(log), as a rate that is no double.
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number")]
+            let scale = (log.exp() * rate as f64) as u128;
+            for shape in [Shape::Geometric, Shape::Gaussian] {
+                let unit = match shape {
+                    Shape::Geometric => Ratio::new(rate, scale).unwrap(),
+                    Shape::Gaussian => {
+                        let rate = Ratio::new(rate, scale).unwrap();
+                        rate.squared().over(&Ratio::new(2, 1).unwrap())
+                    }
+                };
+                let law = Binned::new(shape, unit.clone(), log.exp()).unwrap();
+                let (start, place) = (bin << law.shift, u128::from(place) & ((1 << law.shift) - 1));
+                let number = start + place;
+                let above = match shape {
+                    Shape::Geometric => number - start,
+                    Shape::Gaussian => number * number - start * start,
+                };
+                prop_assert_eq!(law.excess(start, place), above);
+                let exact = unit.times(&above.into());
+                prop_assert!(law.exponent(above).compare(&exact).is_eq());
+                let coin = law.coin(above);
+                prop_assert!(is_within_its_error(&coin, &exact));
+                prop_assert!(coin.error <= coin.about * 1e-13, "a blind margin");
+            }
+        }
+    }
+}
