@@ -77,10 +77,15 @@ impl<T> Exact<T> {
         let sensitivity = L1::new(if factor == 1 { product } else { product.next_up() })?;
         Ok(Exact { value: function(self.value), sensitivity })
     }
+}
 
-    /// Only mechanisms of this crate look inside.
-    pub(crate) fn open(&self) -> &T {
-        &self.value
+impl Exact<i64> {
+    /// The value within 2⁶² of zero, which leaves room for noise. Clamping to bounds that do not
+    /// depend on the data changes no sensitivity, and keeps noise that was added from being cut off
+    /// where the truth would show.
+    pub(crate) fn clamped(&self) -> i64 {
+        const BOUND: i64 = 1 << 62;
+        self.value.clamp(-BOUND, BOUND)
     }
 }
 

@@ -29,7 +29,8 @@ const NARROWEST: u128 = 64;
 /// - Proves: everything revealed of the path costs the rho of its finest point
 /// - Assumes: the truth has the path's sensitivity and is the same at every step (caller); the step
 ///   was charged (receipt)
-/// - Deviates: averages are rounded to the grid, which is post-processing
+/// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity; averages are
+///   rounded to the grid, which is post-processing
 /// - Checked by: `gaussian_points_in_any_order_have_the_covariance_of_one_path`,
 ///   `a_gaussian_point_has_the_variance_it_was_paid_for`
 ///
@@ -232,7 +233,7 @@ impl NoisePath for GaussianPath {
         match noise {
             Ok(noise) => {
                 receipt.redeem();
-                let release = truth.open().saturating_add(noise);
+                let release = truth.clamped().saturating_add(noise);
                 self.increments.push(Increment { from, versions: BTreeMap::from([(to, release)]) });
                 Ok(Released::new(self.average(self.increments.len() - 1, to, release)))
             }

@@ -16,7 +16,7 @@ use crate::{Entropy, Exact, Ratio, Released};
 /// - Proves: everything revealed of the path costs the epsilon of its finest point
 /// - Assumes: the truth has the path's sensitivity and is the same at every step (caller); the step
 ///   was charged (receipt)
-/// - Deviates: values beyond 64-bit integers saturate, which is post-processing
+/// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity
 /// - Checked by: `points_revealed_in_any_order_have_one_joint_law`,
 ///   `a_path_takes_only_its_own_next_receipt`
 ///
@@ -125,7 +125,7 @@ impl NoisePath for GeometricPath {
         let to = receipt.purchase().to();
         let drawn = self
             .check_raise(truth, receipt.purchase())
-            .and_then(|()| self.draw_finer(*truth.open(), to, entropy));
+            .and_then(|()| self.draw_finer(truth.clamped(), to, entropy));
         match drawn {
             Ok(value) => {
                 receipt.redeem();

@@ -219,6 +219,28 @@ fn an_exact_value_shows_nothing_and_maps_with_its_sensitivity() {
     assert_eq!((released.get(), serde_json::to_string(&released).unwrap()), (5, "5".to_owned()));
 }
 
+/// At the ends of the range the truth is clamped before noise is added, so noise is never cut off.
+#[test]
+fn truths_at_the_ends_of_the_range_are_clamped_before_the_noise() {
+    let mut entropy = Seeded::new(56);
+    for (truth, clamped) in [(i64::MAX, 1i64 << 62), (i64::MIN, -(1 << 62))] {
+        let exact = Exact::new(truth, one());
+        let (mut above, mut below) = (0, 0);
+        for _ in 0..200 {
+            let mut account = account();
+            let mut path = GeometricPath::open(id(1), one());
+            for to in ["0.1", "0.2"] {
+                let receipt = raise(&mut account, id(1), to);
+                let value = path.refine(&exact, receipt, &mut entropy).unwrap().get();
+                above += u32::from(value > clamped);
+                below += u32::from(value < clamped);
+                assert!(value.abs_diff(clamped) < 1000);
+            }
+        }
+        assert!(above > 100 && below > 100, "{above} {below}");
+    }
+}
+
 /// With sensitivity 3, a point at epsilon 1.5 has noise of rate one half.
 #[test]
 fn a_larger_sensitivity_makes_wider_noise() {
