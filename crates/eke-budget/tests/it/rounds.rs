@@ -36,6 +36,7 @@ fn the_deltas_of_started_rounds_stay_spent() {
     let (mut account, _) = account();
     for _ in 0..4 {
         let round = start(&mut account, "0.5", "0.00000025");
+        assert_eq!(round.delta(), amount("0.00000025"));
         account.settle(round.settle_at(Amount::ZERO).unwrap(), &mut NoHistory).unwrap();
     }
     assert_eq!(pure(&account), (amount("0"), amount("0"), amount("0.000001")));
