@@ -444,7 +444,8 @@ impl Account {
                 Charge::Pure { epsilon, .. } => self.coarsen(path, epsilon).is_ok(),
             },
             Event::Reserved { round, worst, delta } => {
-                let next = round.checked_add(1).map(|next| next.max(self.next_round));
+                // The last number is left free, so that the next one can always be counted.
+                let next = round.checked_add(2).map(|_| (round + 1).max(self.next_round));
                 let possible = !self.rounds.contains_key(&round) && next.is_some();
                 possible && self.reserve(worst, delta).is_ok() && {
                     self.next_round = next.unwrap_or(round);

@@ -41,8 +41,8 @@ impl<'a> Odometer<'a> {
     ///   `V/2 + sqrt((V + gamma) ln((V + gamma)/(delta² gamma)))` at all times
     /// - Assumes: charges are fixed before their release (receipts); gamma and delta before all
     ///   (caller)
-    /// - Deviates: in a metric gamma scales with the distance squared; reserved worst cases count as spent; pure prices and used deltas are added;
-    ///   rounded up
+    /// - Deviates: in a metric gamma scales with the distance squared; reserved worst cases count as
+    ///   spent; pure prices and used deltas are added; rounded up
     /// - Checked by: `the_time_uniform_bound_matches_the_golden_values`,
     ///   `the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment`
     ///

@@ -304,5 +304,15 @@ pub(crate) mod tests {
             let about = [1.0 / 3.0, 1.0 / 3.0];
             assert_eq!(choose(about, thirds, &mut Tape(vec![word, follow])), outcome, "{word:x}");
         }
+        // Doubles that are off by less than the margin do not decide near an edge.
+        let near = 1 << 22;
+        for off in [4e-13, -4e-13] {
+            let about = [1.0 / 3.0 + off, 1.0 / 3.0];
+            for (word, outcome) in
+                [(third - near, 0), (third + near, 1), (2 * third - near, 1), (2 * third + near, 2)]
+            {
+                assert_eq!(choose(about, thirds, &mut Tape(vec![word, 0])), outcome, "{off:e}");
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! U is drawn as 64 bits and compared with the cumulative probabilities C, of which the table has
 //! the first 64 bits, rounded down: bits below those of C mean that U is below C, bits above them
 //! that it is not, and equal bits are undecided. Then more bits of U and of C are worked out until
-//! they differ. So the law is exact, and one draw in 2⁵⁰ or so takes a few milliseconds.
+//! they differ. So the law is exact, and one draw in 2⁵³ or so takes the long way.
 
 use dashu_int::UBig;
 

@@ -130,7 +130,7 @@ pub trait Curve: sealed::Sealed {
         delta: Delta,
         reach: Metres,
     ) -> Result<Rho, ConvertError> {
-        let keeps = |rho: f64| epsilon_at(self, rho, delta, reach) <= epsilon.get().next_down();
+        let keeps = |rho: f64| epsilon_at(self, rho, delta, reach) <= epsilon.get();
         // No rho is larger than the largest parameter.
         let rho = largest(f64::MIN_POSITIVE, Rho::LARGEST.get(), keeps);
         if keeps(rho) {

@@ -229,6 +229,7 @@ fn a_history_that_could_not_have_happened_does_not_replay() {
         r#"{"settled":{"round":0,"realised":"0"}}"#,
         r#"{"extended":{"round":0,"from":"0","to":"0.1"}}"#,
         r#"{"reserved":{"round":18446744073709551615,"worst":"0.1","delta":"0"}}"#,
+        r#"{"reserved":{"round":18446744073709551614,"worst":"0.1","delta":"0"}}"#,
     ] {
         let event = serde_json::from_str(&wrong.replace("PATH", &path(1).to_string())).unwrap();
         let failed = replay(&[opened.clone(), spent.clone(), event]);

@@ -1,8 +1,8 @@
 //! Goodness of fit.
 //!
 //! Every statistical test of this crate is a row here: a chi-square statistic against a critical
-//! value of probability at most 1e-9. With under a hundred rows the false alarms of one run of all
-//! tests together have probability below 1e-7; and since seeds are fixed, a test that has
+//! value of probability at most 1e-9. With about a hundred rows the false alarms of one run of all
+//! tests together have probability of about 1e-7; and since seeds are fixed, a test that has
 //! passed passes again. Every row has a control that must be rejected.
 
 use std::collections::BTreeMap;

@@ -88,7 +88,7 @@ const ORDERS: [(&str, Order); 6] = [
 ];
 
 /// One path has covariances `Cov(y_r, y_s) = variance(max(r, s))`, whatever was asked first. With
-/// 40,000 runs each of the nine estimates has a deviation of at most 0.9 % of the geometric mean of the
+/// 40,000 runs each of the nine estimates has a deviation of at most 0.71 % of the geometric mean of the
 /// variances; eight deviations for fifty-four estimates is far below one false alarm in 1e9. The control is
 /// the same with answers of two paths mixed, as independent draws would be.
 #[test]
@@ -200,6 +200,12 @@ fn points_too_close_to_another_are_moved_to_a_coarser_one() {
         assert_eq!(walk.coarsen(again, &mut entropy), close, "{again}");
     }
     assert_eq!(stored_prices(&walk.path).len(), 2);
+    // 13 steps squared finer than a stored version: that version. 100 steps squared: its own.
+    let stored = walk.coarsen("2", &mut entropy);
+    assert_eq!(walk.coarsen("2.0001", &mut entropy), stored);
+    assert_eq!(stored_prices(&walk.path).len(), 3);
+    walk.coarsen("2.0008", &mut entropy);
+    assert_eq!(stored_prices(&walk.path).len(), 4);
     assert_eq!(walk.coarsen("4", &mut entropy), fine);
 }
 
@@ -233,6 +239,12 @@ fn a_gaussian_path_takes_only_its_own_next_receipt() {
     let narrow = Exact::new(TRUTH, L1::new(1.0).unwrap());
     let mismatch = fresh.refine(&narrow, *mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
+    let wider = L2::new(2.0 * SENSITIVITY).unwrap();
+    let mut wide = Walk::new();
+    let approved = wide.account.raise(id(), at("1"), wider).unwrap();
+    let other = wide.account.commit(approved, &mut NoHistory).unwrap();
+    let reason = fresh.refine(&truth(), other, e).unwrap_err().reason;
+    assert_eq!(reason, MismatchReason::OtherSensitivity);
     // A price so high that the noise would be narrower than the grid allows: 1024²/(2 · 8192) = 64.
     assert!(fresh.refine(&truth(), *mismatch.receipt, e).is_ok());
     let mut walk = Walk::new();

@@ -179,6 +179,13 @@ fn a_path_takes_only_its_own_next_receipt() {
     let mismatch = walk.path.refine(&wider, next, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
 
+    // A receipt that was paid for another sensitivity than the path's, with a truth of the path's.
+    let mut wide = account();
+    let approved = wide.raise(id(1), at("1"), L1::new(2.0).unwrap()).unwrap();
+    let receipt = wide.commit(approved, &mut NoHistory).unwrap();
+    let mismatch = GeometricPath::open(id(1), one()).refine(&truth, receipt, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
+
     // Coarser points of another path, and of one that has not come so far.
     let other = coarsen(&mut fresh, id(1), "0.7");
     let mismatch = walk.path.coarsen(other, e).unwrap_err();
