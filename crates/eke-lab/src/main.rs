@@ -1,8 +1,8 @@
 //! `eke-lab`: eke's claims, for anyone to check.
 
+mod audits;
 mod path;
 mod sample;
-mod seeded;
 mod speed;
 
 use std::io::{self, Write};
@@ -24,6 +24,8 @@ enum Command {
     Sample(sample::Sample),
     /// Print points of noise paths, a fresh path a line, to test with your own tools.
     Path(path::Path),
+    /// Try what the mechanisms claim: laws, losses on neighbouring inputs.
+    Audit(audits::Audits),
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
     Speed(Speed),
@@ -38,6 +40,7 @@ enum Speed {
 /// One sentence about what is wrong.
 enum Failure {
     Usage(String),
+    Found(String),
     Output(io::Error),
 }
 
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Sample(sample) => sample.run(&mut out),
         Command::Path(path) => path.run(&mut out),
+        Command::Audit(audits) => audits.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {
@@ -59,6 +63,11 @@ fn main() -> ExitCode {
         Err(Failure::Usage(sentence)) => {
             eprintln!("eke-lab: {sentence}");
             ExitCode::from(2)
+        }
+        Err(Failure::Found(sentence)) => {
+            let _ = out.flush();
+            eprintln!("eke-lab: {sentence}");
+            ExitCode::FAILURE
         }
         // Whoever read the output has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {

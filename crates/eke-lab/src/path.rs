@@ -10,7 +10,7 @@ use eke_budget::{
 use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, NoisePath, SystemEntropy};
 
 use crate::Failure;
-use crate::seeded::Seeded;
+use eke_lab::seeded::Seeded;
 
 /// Which paths to draw.
 #[derive(Args)]
@@ -63,7 +63,7 @@ impl Path {
                     let steps = L2::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
                     let sensitivity = L1::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
                     let truth = Exact::new(i64::from(self.truth) * i64::from(GRID), sensitivity);
-                    let path = GaussianPath::open(id, steps);
+                    let path = GaussianPath::<i64>::open(id, steps);
                     let values =
                         self.walk::<Rho, _, _>(path, &truth, steps, entropy).map_err(wrong)?;
                     values.into_iter().map(|value| value / f64::from(GRID)).collect()
@@ -71,7 +71,7 @@ impl Path {
                 Kind::Geometric => {
                     let one = L1::new(1.0).map_err(|e| wrong(e.into()))?;
                     let truth = Exact::new(i64::from(self.truth), one);
-                    let path = GeometricPath::open(id, one);
+                    let path = GeometricPath::<i64>::open(id, one);
                     self.walk::<Epsilon, _, _>(path, &truth, one, entropy).map_err(wrong)?
                 }
             };
@@ -94,7 +94,7 @@ impl Path {
     ) -> Result<Vec<f64>, Box<dyn Error>>
     where
         C: Price,
-        P: NoisePath<Currency = C>,
+        P: NoisePath<Currency = C, Value = i64>,
         E: Entropy,
     {
         let budget = BudgetSpec::zcdp(Rho::new(1e8)?)

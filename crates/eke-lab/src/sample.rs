@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, SystemEntropy};
 
 use crate::Failure;
-use crate::seeded::Seeded;
+use eke_lab::seeded::Seeded;
 
 /// What to draw.
 #[derive(Args)]

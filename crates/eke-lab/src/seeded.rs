@@ -6,10 +6,12 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// A generator that a seed decides.
-pub(crate) struct Seeded(pub(crate) ChaCha12Rng);
+pub struct Seeded(pub ChaCha12Rng);
 
 impl Seeded {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The generator of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self(ChaCha12Rng::seed_from_u64(seed))
     }
 }

@@ -16,7 +16,7 @@ use rand_distr::{Distribution, Normal};
 use serde::Serialize;
 
 use crate::Failure;
-use crate::seeded::Seeded;
+use eke_lab::seeded::Seeded;
 
 /// How to show it.
 #[derive(Args)]
@@ -145,7 +145,7 @@ fn gaussian_step(count: u32) -> Result<(), Box<dyn Error>> {
     let truth = Exact::new(1_000_000, L1::new(1024.0)?);
     for _ in 0..count / 10 {
         let mut account = lab_account()?;
-        let mut path = GaussianPath::open(PathId::new([1; 32]), steps);
+        let mut path = GaussianPath::<i64>::open(PathId::new([1; 32]), steps);
         for step in 1..=10u128 {
             let to = Amount::from_grains(step * 10u128.pow(27));
             let approved = account.raise(path.id(), to, steps)?;
@@ -163,7 +163,7 @@ fn geometric_step(count: u32) -> Result<(), Box<dyn Error>> {
     let truth = Exact::new(1_000_000, one);
     for _ in 0..count / 10 {
         let mut account = lab_account()?;
-        let mut path = GeometricPath::open(PathId::new([1; 32]), one);
+        let mut path = GeometricPath::<i64>::open(PathId::new([1; 32]), one);
         for step in 1..=10u128 {
             let to = Amount::from_grains(step * 10u128.pow(28));
             let approved = account.raise(path.id(), to, one)?;

@@ -2,7 +2,9 @@
 
 use dashu_int::UBig;
 
+use crate::cells::{self, Cell};
 use crate::coin::Coin;
+use crate::fixed::Fixed;
 use crate::scale::{apart, shift, signed};
 use crate::table::{Shape, Table, Weights};
 use crate::{Entropy, Ratio, ScaleError};
@@ -37,9 +39,10 @@ impl Binned {
         loop {
             let bin = u128::from(self.table.draw(entropy));
             if self.shift == 0 {
-                return signed(bin, bin != 0 && entropy.word() & 1 == 1);
+                return signed(bin, bin != 0 && entropy.word_among(&cells::last_bit) & 1 == 1);
             }
-            let (negative, place, rest) = apart(entropy.word(), self.shift);
+            let word = entropy.word_among(&|| self.cells(bin << self.shift));
+            let (negative, place, rest) = apart(word, self.shift);
             let (start, place) = (bin << self.shift, u128::from(place));
             if self.keeps(self.excess(start, place), rest, entropy) {
                 let magnitude = start + place;
@@ -55,6 +58,24 @@ impl Binned {
         for draw in draws {
             *draw = self.draw(entropy);
         }
+    }
+
+    /// What is told apart of a word that is a sign, a place in the bin that starts here, and the first 32
+    /// bits of the coin that keeps it.
+    fn cells(&self, start: u128) -> Vec<Cell> {
+        let (unused, mut cells) = (((1 << 31) - 1) & !((1u64 << self.shift) - 1), Vec::new());
+        for place in 0..1u64 << self.shift {
+            let excess = self.excess(start, place.into());
+            let power = Fixed::exp_neg(&self.exponent(excess.max(1)), 128).lo;
+            // A place of no excess is kept without a coin.
+            let edge = if excess == 0 { u64::MAX } else { u64::try_from(power >> 96).unwrap_or(0) };
+            for sign in [0, 1 << 63] {
+                let around = (sign | place, sign | place | unused);
+                let words = 1u128 << (31 - self.shift.min(31));
+                cells.extend(cells::cut_inside(edge, 31, around, words));
+            }
+        }
+        cells
     }
 
     /// How much a number, or its square, is above that of the start of its bin.

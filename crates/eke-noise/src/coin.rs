@@ -3,7 +3,7 @@
 use dashu_int::UBig;
 
 use crate::fixed::Fixed;
-use crate::{Entropy, Ratio};
+use crate::{Entropy, Ratio, cells};
 
 /// A uniform number below `bound`; zero where the bound is zero or one.
 ///
@@ -16,7 +16,7 @@ pub fn uniform_below<E: Entropy + ?Sized>(bound: u64, entropy: &mut E) -> u64 {
     // 2^64 mod bound words are left over.
     let left_over = bound.wrapping_neg() % bound;
     loop {
-        let word = entropy.word();
+        let word = entropy.word_among(&|| cells::remainders(bound, left_over));
         if word >= left_over {
             return word % bound;
         }
@@ -55,9 +55,9 @@ impl Coin {
     pub(crate) fn flip<E: Entropy + ?Sized>(
         &self,
         entropy: &mut E,
-        exactly: impl FnOnce() -> Ratio,
+        exactly: impl Fn() -> Ratio,
     ) -> bool {
-        let word = entropy.word();
+        let word = entropy.word_among(&|| cells::cut([&Fixed::exp_neg(&exactly(), 128)]));
         self.flip_word(word, entropy, exactly)
     }
 
@@ -67,7 +67,7 @@ impl Coin {
         &self,
         first: u32,
         entropy: &mut E,
-        exactly: impl FnOnce() -> Ratio,
+        exactly: impl Fn() -> Ratio,
     ) -> bool {
         // The product is off by less than one, and the number is below its first bits plus one.
         let highest = self.about + self.error;
@@ -76,7 +76,14 @@ impl Coin {
         if u64::from(first) + 2 < surely {
             return true;
         }
-        let word = (u64::from(first) << 32) | (entropy.word() >> 32);
+        let rest = entropy.word_among(&|| {
+            // Below, equal to or above the next 32 bits of the probability, if the first are equal.
+            let power = u64::try_from(Fixed::exp_neg(&exactly(), 128).lo >> 64).unwrap_or(u64::MAX);
+            let (start, edge) = (power >> 32, power & u64::from(u32::MAX));
+            let edge = if start == u64::from(first) { edge } else { 0 };
+            cells::cut_inside(edge, 32, (0, u64::from(u32::MAX)), 1 << 32)
+        });
+        let word = (u64::from(first) << 32) | (rest >> 32);
         self.flip_word(word, entropy, exactly)
     }
 
@@ -85,7 +92,7 @@ impl Coin {
         &self,
         word: u64,
         entropy: &mut E,
-        exactly: impl FnOnce() -> Ratio,
+        exactly: impl Fn() -> Ratio,
     ) -> bool {
         // exp(-x) >= 1 - x, and 1 - x is quickly had. The product is off by less than 2^12.
         let highest = self.about + self.error;
@@ -137,7 +144,14 @@ pub(crate) fn choose<const N: usize, E: Entropy + ?Sized>(
 ) -> usize {
     /// Above the error of the probabilities, of their sums and of the uniform number as a double.
     const MARGIN: f64 = 1e-12;
-    let word = entropy.word();
+    let word = entropy.word_among(&|| {
+        let mut sum = Fixed::zero(128);
+        let sums = exactly(128).map(|probability| {
+            sum = &sum + &probability;
+            sum.clone()
+        });
+        cells::cut(&sums)
+    });
     #[expect(clippy::cast_precision_loss, reason = "within the margin")]
     let uniform = libm::ldexp(word as f64, -64);
     let mut sum = 0.0;

@@ -9,15 +9,30 @@ use std::fmt;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use crate::cells::Cell;
+
 /// A source of uniform, independent bits.
 pub trait Entropy {
     /// The next 64 bits.
     fn word(&mut self) -> u64;
+
+    /// The next 64 bits, for a draw that tells apart these cells of them and no more. That is of use to
+    /// auditors alone, whose source tries every cell; a source of randomness leaves it as it is.
+    #[inline]
+    fn word_among(&mut self, cells: &dyn Fn() -> Vec<Cell>) -> u64 {
+        let _ = cells;
+        self.word()
+    }
 }
 
 impl<E: Entropy + ?Sized> Entropy for &mut E {
     fn word(&mut self) -> u64 {
         (**self).word()
+    }
+
+    #[inline]
+    fn word_among(&mut self, cells: &dyn Fn() -> Vec<Cell>) -> u64 {
+        (**self).word_among(cells)
     }
 }
 

@@ -38,60 +38,103 @@
 
 use std::fmt;
 
-use eke_budget::L1;
+use eke_budget::{L1, ParameterError};
 use serde::{Deserialize, Serialize};
+
+use crate::bound::{Bound, Norms};
+
+/// What can be computed from private rows. Its type says what a bound on it means.
+pub trait Truth {
+    /// How far one unit can change it.
+    type Bound: Bound;
+}
+
+/// One number: a unit changes it by at most the bound.
+impl Truth for i64 {
+    type Bound = L1;
+}
+
+/// One number, to be put on a grid: a unit changes it by at most the bound.
+impl Truth for f64 {
+    type Bound = L1;
+}
+
+/// A vector: a unit moves it by at most the bound, in both norms.
+impl Truth for Vec<i64> {
+    type Bound = Norms;
+}
+
+/// A vector, to be put on a grid: a unit moves it by at most the bound, in both norms.
+impl Truth for Vec<f64> {
+    type Bound = Norms;
+}
+
+/// One score per candidate: a unit changes each of them by at most the bound.
+#[derive(Clone)]
+pub struct Scores(pub Vec<i64>);
+
+impl Truth for Scores {
+    type Bound = L1;
+}
 
 /// A value computed from private rows, with what one unit can change it by.
 #[derive(Clone)]
-pub struct Exact<T> {
+pub struct Exact<T: Truth> {
     value: T,
-    sensitivity: L1,
+    sensitivity: T::Bound,
 }
 
-impl<T> Exact<T> {
+impl<T: Truth> Exact<T> {
     /// Wraps a value that one unit can change by at most the sensitivity, under the adjacency of the
     /// account that will pay for it. Whoever computed it vouches for that.
     #[must_use]
-    pub fn new(value: T, sensitivity: L1) -> Self {
+    pub fn new(value: T, sensitivity: T::Bound) -> Self {
         Self { value, sensitivity }
     }
 
     /// What one unit can change the value by.
     #[must_use]
-    pub fn sensitivity(&self) -> L1 {
-        self.sensitivity
+    pub fn sensitivity(&self) -> &T::Bound {
+        &self.sensitivity
     }
 
     /// Computes on the value. The function must be Lipschitz: whatever changes by d changes what it
-    /// returns by at most `factor` times d.
+    /// returns by at most `factor` times d, in every norm of the bound.
     ///
     /// # Errors
     /// The factor is zero, or the sensitivity would be out of range.
-    pub fn map<U>(
+    pub fn map<U: Truth<Bound = T::Bound>>(
         self,
         function: fn(T) -> U,
         factor: u32,
-    ) -> Result<Exact<U>, eke_budget::ParameterError> {
-        // One step up, since the product may have been rounded.
-        let product = self.sensitivity.get() * f64::from(factor);
-        let sensitivity = L1::new(if factor == 1 { product } else { product.next_up() })?;
+    ) -> Result<Exact<U>, ParameterError> {
+        let sensitivity = self.sensitivity.times(factor)?;
         Ok(Exact { value: function(self.value), sensitivity })
     }
-}
 
-impl Exact<i64> {
-    /// The value within 2⁶² of zero, which leaves room for noise. Clamping to bounds that do not
-    /// depend on the data changes no sensitivity, and keeps noise that was added from being cut off
-    /// where the truth would show.
-    pub(crate) fn clamped(&self) -> i64 {
-        const BOUND: i64 = 1 << 62;
-        self.value.clamp(-BOUND, BOUND)
+    /// For the verbs of this crate alone.
+    pub(crate) fn open(&self) -> &T {
+        &self.value
     }
 }
 
-impl<T> fmt::Debug for Exact<T> {
+/// A truth within 2⁶² of zero, which leaves room for noise. Clamping to bounds that do not depend on
+/// the data changes no sensitivity, and keeps noise that was added from being cut off where the truth
+/// would show.
+pub(crate) fn clamped(value: i64) -> i64 {
+    const BOUND: i64 = 1 << 62;
+    value.clamp(-BOUND, BOUND)
+}
+
+impl<T: Truth> fmt::Debug for Exact<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Exact(..)")
+    }
+}
+
+impl fmt::Debug for Scores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scores(..)")
     }
 }
 
@@ -110,6 +153,11 @@ impl<T> Released<T> {
     /// The value.
     pub fn get(self) -> T {
         self.value
+    }
+
+    /// The value, looked at.
+    pub fn peek(&self) -> &T {
+        &self.value
     }
 }
 

@@ -11,19 +11,18 @@
 //! Gaussians are discrete Gaussians up to a factor within 1e-270 of one.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
-use dashu_int::IBig;
 use eke_budget::{Amount, Coarsen, Delta, L2, PathId, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
-use crate::path::{Mismatch, MismatchReason, NoisePath};
-use crate::{Centre, DiscreteGaussian, Entropy, Exact, Ratio, Released, ScaleError};
+use crate::exact::clamped;
+use crate::gaussian_law::{GaussianLaw, average, too_wide};
+use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
+use crate::{DiscreteGaussian, Entropy, Exact, Released};
 
-/// The narrowest noise on the grid, as a variance in steps squared.
-const NARROWEST: u128 = 64;
-
-/// A path of Gaussian noise on an integer truth, priced in rho: a point at rho has variance
-/// `sensitivity²/(2 rho)`.
+/// A path of Gaussian noise on an integer truth, or on a vector of integers, priced in rho: a point at
+/// rho has variance `sensitivity²/(2 rho)` in every coordinate.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: everything revealed of the path costs the rho of its finest point
@@ -46,21 +45,21 @@ const NARROWEST: u128 = 64;
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GaussianPath {
+#[serde(bound = "", deny_unknown_fields)]
+pub struct GaussianPath<T: Integers = i64> {
     id: PathId,
     sensitivity: L2,
-    increments: Vec<Increment>,
+    increments: Vec<Increment<T>>,
 }
 
 /// One independent release, and its coarser versions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Increment {
+#[serde(bound = "", deny_unknown_fields)]
+struct Increment<T: Integers> {
     /// The price of the path before it.
     from: Amount<Rho>,
     /// Values by the price of the path they reach; the last one is the release itself.
-    versions: BTreeMap<Amount<Rho>, i64>,
+    versions: BTreeMap<Amount<Rho>, T>,
 }
 
 impl GaussianPath {
@@ -73,37 +72,46 @@ impl GaussianPath {
     pub fn slack() -> Delta {
         Delta::new(1e-30).expect("a delta")
     }
+}
 
+impl<T: Integers> GaussianPath<T> {
     /// A path of which nothing has been revealed. The sensitivity is in steps of the grid.
     #[must_use]
     pub fn open(id: PathId, sensitivity: L2) -> Self {
         Self { id, sensitivity, increments: Vec::new() }
     }
 
-    /// The variance that a price pays for: `sensitivity²/(2 price)`.
-    fn variance(&self, price: Amount<Rho>) -> Option<Ratio> {
-        let sensitivity = Ratio::from_f64(self.sensitivity.get())?;
-        let twice = Ratio::new(price.grains(), Amount::<Rho>::ONE.grains())?.times(&2u8.into());
-        Some(sensitivity.squared().over(&twice))
+    fn law(&self) -> GaussianLaw {
+        GaussianLaw { sensitivity: self.sensitivity }
     }
 
-    fn check_raise(&self, truth: &Exact<i64>, raise: &Raise<Rho>) -> Result<Ratio, MismatchReason> {
+    /// A new increment: the truth with noise of its own.
+    fn draw_increment<E: Entropy + ?Sized>(
+        &self,
+        truth: &Exact<T>,
+        raise: &Raise<Rho>,
+        entropy: &mut E,
+    ) -> Result<T, MismatchReason> {
         if raise.path() != self.id {
             return Err(MismatchReason::OtherPath);
         }
-        let ours = self.sensitivity;
-        #[expect(clippy::float_cmp, reason = "the same bound, or another path")]
-        if raise.sensitivity() != ours || truth.sensitivity().get() != ours.get() {
+        if raise.sensitivity() != self.sensitivity
+            || T::l2(truth.sensitivity()) != Ok(self.sensitivity)
+        {
             return Err(MismatchReason::OtherSensitivity);
         }
         if raise.from() != self.finest() {
             return Err(MismatchReason::OtherStep);
         }
-        let variance = self.variance(raise.price()).ok_or(MismatchReason::OtherStep)?;
-        if variance.is_below(NARROWEST) {
-            return Err(MismatchReason::TooFine);
+        let truth = truth.open();
+        if self.increments.last().is_some_and(|last| !last.has_the_shape_of(truth)) {
+            return Err(MismatchReason::OtherShape);
         }
-        Ok(variance)
+        let variance = self.law().increment(raise.price())?;
+        truth.try_map(|_, value| {
+            let noise = DiscreteGaussian::once(&variance, entropy).map_err(too_wide)?;
+            Ok(clamped(value).saturating_add(noise))
+        })
     }
 
     /// The increment that a price ends in.
@@ -113,18 +121,18 @@ impl GaussianPath {
     }
 
     /// The average of the increments before one, and of a version of it.
-    fn average(&self, index: usize, at: Amount<Rho>, version: i64) -> i64 {
-        let mut sum = IBig::ZERO;
-        for increment in &self.increments[..index] {
-            sum += IBig::from(increment.to().grains() - increment.from.grains())
-                * IBig::from(increment.release());
+    fn average(&self, index: usize, at: Amount<Rho>, version: &T) -> T {
+        let weight = at.grains() - self.increments[index].from.grains();
+        let average = version.try_map(|coordinate, value| {
+            let before = self.increments[..index].iter().filter_map(|increment| {
+                let release = increment.release()?.coordinates().get(coordinate)?;
+                Some((increment.to().grains() - increment.from.grains(), *release))
+            });
+            Ok::<_, Infallible>(average((weight, value), before))
+        });
+        match average {
+            Ok(average) => average,
         }
-        sum += IBig::from(at.grains() - self.increments[index].from.grains()) * IBig::from(version);
-        // To the nearest integer.
-        let total = IBig::from(at.grains());
-        let twice: IBig = (sum << 1) + &total;
-        let rounded = floor_div(&twice, &(total << 1));
-        i64::try_from(rounded).unwrap_or(if version < 0 { i64::MIN } else { i64::MAX })
     }
 
     /// A version of an increment at a price inside it, drawn if need be: the price it is really at,
@@ -134,77 +142,43 @@ impl GaussianPath {
         index: usize,
         at: Amount<Rho>,
         entropy: &mut E,
-    ) -> Result<(Amount<Rho>, i64), MismatchReason> {
+    ) -> Result<(Amount<Rho>, T), MismatchReason> {
         let increment = &self.increments[index];
-        if let Some(&value) = increment.versions.get(&at) {
-            return Ok((at, value));
+        if let Some(value) = increment.versions.get(&at) {
+            return Ok((at, value.clone()));
         }
-        let (&finer, &fine) =
+        let (&finer, fine) =
             increment.versions.range(at..).next().ok_or(MismatchReason::OtherStep)?;
-        let coarser = increment.versions.range(..at).next_back().map(|(&at, &value)| (at, value));
-        let variance = |at: Amount<Rho>| {
-            let price = at.minus(increment.from).ok_or(MismatchReason::OtherStep)?;
-            self.variance(price).ok_or(MismatchReason::OtherStep)
-        };
-        let fine_variance = variance(finer)?;
-        // No closer to the finer version than the narrowest noise.
-        let limit = self.price_of(&fine_variance.plus_whole(NARROWEST));
-        let at =
-            limit.and_then(|price| increment.from.plus(price)).map_or(at, |limit| at.min(limit));
-        if at <= increment.from {
-            return Err(MismatchReason::OtherStep);
-        }
-        let residual = variance(at)?.minus(&fine_variance).ok_or(MismatchReason::OtherStep)?;
-        let Some((coarse_at, coarse)) = coarser else {
-            let noise = DiscreteGaussian::once(&residual, entropy).map_err(too_wide)?;
-            return Ok((at, fine.saturating_add(noise)));
-        };
-        // Nor to the coarser one: then that is the answer.
-        let beyond = variance(coarse_at)?.minus(&variance(at)?);
-        let Some(beyond) = beyond.filter(|beyond| !beyond.is_below(NARROWEST)) else {
-            return Ok((coarse_at, coarse));
-        };
-        // The bridge: around the part of the way that the residual is of both, with their harmonic sum.
-        let both = residual.plus(&beyond);
-        let way = IBig::from(coarse) - IBig::from(fine);
-        let part = residual.over(&both);
-        let centre = Centre::from_ratio(&(way * IBig::from(part.numerator)), &part.denominator);
-        let narrow = residual.over(&both).by(&beyond);
-        let noise = DiscreteGaussian::once_around(&centre, &narrow, entropy).map_err(too_wide)?;
-        Ok((at, fine.saturating_add(noise)))
-    }
-
-    /// The largest price whose variance is not below this one.
-    fn price_of(&self, variance: &Ratio) -> Option<Amount<Rho>> {
-        let sensitivity = Ratio::from_f64(self.sensitivity.get())?;
-        let price = sensitivity.squared().over(&variance.times(&2u8.into()));
-        let grains = price.times(&Amount::<Rho>::ONE.grains().into());
-        u128::try_from(&grains.numerator / &grains.denominator).ok().map(Amount::from_grains)
+        let coarser = increment.versions.range(..at).next_back();
+        let version =
+            self.law().version(increment.from, at, finer, coarser.map(|(&price, _)| price))?;
+        let coarse = coarser.map(|(_, value)| value);
+        let value = fine.try_map(|coordinate, fine| {
+            let coarse = coarse.and_then(|c| c.coordinates().get(coordinate)).unwrap_or(&fine);
+            version.draw(fine, *coarse, entropy)
+        })?;
+        let at = version.at().or(coarser.map(|(&price, _)| price)).unwrap_or(finer);
+        Ok((at, value))
     }
 }
 
-impl Increment {
+impl<T: Integers> Increment<T> {
     fn to(&self) -> Amount<Rho> {
         self.versions.last_key_value().map_or(self.from, |(&at, _)| at)
     }
 
-    fn release(&self) -> i64 {
-        self.versions.last_key_value().map_or(0, |(_, &value)| value)
+    fn release(&self) -> Option<&T> {
+        self.versions.last_key_value().map(|(_, value)| value)
+    }
+
+    fn has_the_shape_of(&self, truth: &T) -> bool {
+        self.release().is_some_and(|r| r.coordinates().len() == truth.coordinates().len())
     }
 }
 
-fn too_wide(error: ScaleError) -> MismatchReason {
-    MismatchReason::Level(error.into())
-}
-
-/// Rounded down, also below zero.
-fn floor_div(numerator: &IBig, denominator: &IBig) -> IBig {
-    let quotient = numerator / denominator;
-    if &quotient * denominator > *numerator { quotient - IBig::ONE } else { quotient }
-}
-
-impl NoisePath for GaussianPath {
+impl<T: Integers> NoisePath for GaussianPath<T> {
     type Currency = Rho;
+    type Value = T;
 
     fn id(&self) -> PathId {
         self.id
@@ -214,28 +188,25 @@ impl NoisePath for GaussianPath {
         self.increments.last().map_or(Amount::ZERO, Increment::to)
     }
 
-    fn point(&self, at: Amount<Rho>) -> Option<Released<i64>> {
+    fn point(&self, at: Amount<Rho>) -> Option<Released<T>> {
         let index = self.increment(at)?;
-        let version = *self.increments[index].versions.get(&at)?;
+        let version = self.increments[index].versions.get(&at)?;
         Some(Released::new(self.average(index, at, version)))
     }
 
     fn refine<E: Entropy + ?Sized>(
         &mut self,
-        truth: &Exact<i64>,
+        truth: &Exact<T>,
         receipt: Receipt<Raise<Rho>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Raise<Rho>>> {
+    ) -> Result<Released<T>, Mismatch<Raise<Rho>>> {
         let (from, to) = (receipt.purchase().from(), receipt.purchase().to());
-        let noise = self
-            .check_raise(truth, receipt.purchase())
-            .and_then(|variance| DiscreteGaussian::once(&variance, entropy).map_err(too_wide));
-        match noise {
-            Ok(noise) => {
+        match self.draw_increment(truth, receipt.purchase(), entropy) {
+            Ok(release) => {
                 receipt.redeem();
-                let release = truth.clamped().saturating_add(noise);
-                self.increments.push(Increment { from, versions: BTreeMap::from([(to, release)]) });
-                Ok(Released::new(self.average(self.increments.len() - 1, to, release)))
+                let versions = BTreeMap::from([(to, release.clone())]);
+                self.increments.push(Increment { from, versions });
+                Ok(Released::new(self.average(self.increments.len() - 1, to, &release)))
             }
             Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
         }
@@ -245,7 +216,7 @@ impl NoisePath for GaussianPath {
         &mut self,
         receipt: Receipt<Coarsen<Rho>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Coarsen<Rho>>> {
+    ) -> Result<Released<T>, Mismatch<Coarsen<Rho>>> {
         let (path, to) = (receipt.purchase().path(), receipt.purchase().to());
         let found = if path == self.id {
             self.increment(to).ok_or(MismatchReason::OtherStep)
@@ -256,8 +227,9 @@ impl NoisePath for GaussianPath {
         match version {
             Ok((index, (at, value))) => {
                 receipt.redeem();
+                let average = self.average(index, at, &value);
                 self.increments[index].versions.insert(at, value);
-                Ok(Released::new(self.average(index, at, value)))
+                Ok(Released::new(average))
             }
             Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
         }

@@ -8,9 +8,12 @@
 //! Together they draw levels in any order with the joint law of one path. (What finer noise is *of*,
 //! the truth, does not come in here: these are laws of the noise alone.)
 
+use eke_budget::{Amount, Epsilon, L1};
+
 use crate::coin::{bernoulli_exp_neg, choose, uniform_below};
 use crate::fixed::Fixed;
 use crate::laplace::geometric;
+use crate::path::MismatchReason;
 use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 
 /// A level of geometric noise, by its rate: epsilon over the sensitivity.
@@ -36,6 +39,41 @@ impl GeometricLevel {
     #[must_use]
     pub fn new(rate: &Ratio) -> Self {
         Self { rate: rate.clone() }
+    }
+
+    /// The level that a price pays for: epsilon over the sensitivity, exactly; none for no price.
+    pub(crate) fn at(price: Amount<Epsilon>, sensitivity: L1) -> Option<Self> {
+        let epsilon = Ratio::new(price.grains(), Amount::<Epsilon>::ONE.grains())?;
+        let sensitivity = Ratio::from_f64(sensitivity.get())?;
+        Some(Self::new(&epsilon.over(&sensitivity)))
+    }
+
+    /// A truth with noise of this level, given the next coarser level and what was released there.
+    pub(crate) fn around<E: Entropy + ?Sized>(
+        &self,
+        truth: i64,
+        coarser: Option<(&Self, i64)>,
+        entropy: &mut E,
+    ) -> Result<i64, MismatchReason> {
+        let noise = match coarser {
+            None => self.draw(entropy)?,
+            Some((level, value)) => level.finer(value.saturating_sub(truth), self, entropy)?,
+        };
+        Ok(truth.saturating_add(noise))
+    }
+
+    /// A value of this level, given those released next to it: a finer one, and a coarser one if there
+    /// is any. The noise of both is off by the same truth, which cancels.
+    pub(crate) fn beside<E: Entropy + ?Sized>(
+        &self,
+        (finer, fine): (&Self, i64),
+        coarser: Option<(&Self, i64)>,
+        entropy: &mut E,
+    ) -> Result<i64, LevelError> {
+        match coarser {
+            None => finer.coarser(fine, self, entropy),
+            Some(coarser) => self.between((finer, fine), coarser, entropy),
+        }
     }
 
     /// Noise at this level, from nothing.

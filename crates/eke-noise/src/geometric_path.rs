@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use eke_budget::{Amount, Coarsen, Epsilon, L1, PathId, Raise, Receipt};
 use serde::{Deserialize, Serialize};
 
+use crate::exact::clamped;
 use crate::geometric::GeometricLevel;
-use crate::path::{Mismatch, MismatchReason, NoisePath};
-use crate::{Entropy, Exact, Ratio, Released};
+use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
+use crate::{Entropy, Exact, Released};
 
 /// A path of two-sided geometric noise, priced in pure epsilon: a point at epsilon has noise of rate
-/// epsilon over the sensitivity, on an integer truth.
+/// epsilon over the sensitivity, on an integer truth or in every coordinate of a vector of integers.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: everything revealed of the path costs the epsilon of its finest point
@@ -22,87 +23,82 @@ use crate::{Entropy, Exact, Ratio, Released};
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GeometricPath {
+#[serde(bound = "", deny_unknown_fields)]
+pub struct GeometricPath<T: Integers = i64> {
     id: PathId,
     sensitivity: L1,
     /// Values by the price of their point.
-    points: BTreeMap<Amount<Epsilon>, Released<i64>>,
+    points: BTreeMap<Amount<Epsilon>, Released<T>>,
 }
 
-impl GeometricPath {
+impl<T: Integers> GeometricPath<T> {
     /// A path of which nothing has been revealed.
     #[must_use]
     pub fn open(id: PathId, sensitivity: L1) -> Self {
         Self { id, sensitivity, points: BTreeMap::new() }
     }
 
-    /// The level of noise at a price: epsilon over the sensitivity, exactly.
-    fn level(&self, at: Amount<Epsilon>) -> Option<GeometricLevel> {
-        let epsilon = Ratio::new(at.grains(), Amount::<Epsilon>::ONE.grains())?;
-        let sensitivity = Ratio::from_f64(self.sensitivity.get())?;
-        Some(GeometricLevel::new(&epsilon.over(&sensitivity)))
+    fn level(&self, at: Amount<Epsilon>) -> Result<GeometricLevel, MismatchReason> {
+        GeometricLevel::at(at, self.sensitivity).ok_or(MismatchReason::OtherStep)
     }
 
-    fn check_raise(
+    /// A finer point than all revealed ones.
+    fn draw_finer<E: Entropy + ?Sized>(
         &self,
-        truth: &Exact<i64>,
+        truth: &Exact<T>,
         raise: &Raise<Epsilon>,
-    ) -> Result<(), MismatchReason> {
+        entropy: &mut E,
+    ) -> Result<T, MismatchReason> {
         if raise.path() != self.id {
             return Err(MismatchReason::OtherPath);
         }
-        if raise.sensitivity() != self.sensitivity || truth.sensitivity() != self.sensitivity {
+        if raise.sensitivity() != self.sensitivity || T::l1(truth.sensitivity()) != self.sensitivity
+        {
             return Err(MismatchReason::OtherSensitivity);
         }
         if raise.from() != self.finest() {
             return Err(MismatchReason::OtherStep);
         }
-        Ok(())
-    }
-
-    /// The value of a finer point than all revealed ones.
-    fn draw_finer<E: Entropy + ?Sized>(
-        &self,
-        truth: i64,
-        to: Amount<Epsilon>,
-        entropy: &mut E,
-    ) -> Result<i64, MismatchReason> {
-        let level = self.level(to).ok_or(MismatchReason::OtherStep)?;
-        let noise = match self.points.last_key_value() {
-            None => level.draw(entropy)?,
-            Some((&at, value)) => {
-                let coarser = self.level(at).ok_or(MismatchReason::OtherStep)?;
-                coarser.finer(value.get().saturating_sub(truth), &level, entropy)?
-            }
+        let (truth, last) = (truth.open(), self.points.last_key_value());
+        let coarser = match last {
+            None => None,
+            Some((&at, point)) => Some((self.level(at)?, point.peek().coordinates())),
         };
-        Ok(truth.saturating_add(noise))
+        if coarser.as_ref().is_some_and(|(_, point)| point.len() != truth.coordinates().len()) {
+            return Err(MismatchReason::OtherShape);
+        }
+        let level = self.level(raise.to())?;
+        truth.try_map(|coordinate, value| {
+            let coarser = coarser.as_ref().map(|(level, point)| (level, point[coordinate]));
+            level.around(clamped(value), coarser, entropy)
+        })
     }
 
-    /// The value of a point that is not finer than the finest.
+    /// A point that is not finer than the finest.
     fn draw_coarser<E: Entropy + ?Sized>(
         &self,
         to: Amount<Epsilon>,
         entropy: &mut E,
-    ) -> Result<i64, MismatchReason> {
-        let level = self.level(to).ok_or(MismatchReason::OtherStep)?;
-        let finer = self.points.range(to..).next().ok_or(MismatchReason::OtherStep)?;
-        let fine_level = self.level(*finer.0).ok_or(MismatchReason::OtherStep)?;
-        let fine = finer.1.get();
-        // The noise of both neighbours is off by the same truth, which cancels.
-        let value = match self.points.range(..to).next_back() {
-            None => fine_level.coarser(fine, &level, entropy)?,
-            Some((&at, coarser)) => {
-                let coarse_level = self.level(at).ok_or(MismatchReason::OtherStep)?;
-                level.between((&fine_level, fine), (&coarse_level, coarser.get()), entropy)?
-            }
+    ) -> Result<T, MismatchReason> {
+        let level = self.level(to)?;
+        let (&at, finer) = self.points.range(to..).next().ok_or(MismatchReason::OtherStep)?;
+        let fine_level = self.level(at)?;
+        let coarser = match self.points.range(..to).next_back() {
+            None => None,
+            Some((&at, point)) => Some((self.level(at)?, point.peek().coordinates())),
         };
-        Ok(value)
+        finer.peek().try_map(|coordinate, fine| {
+            let coarser = coarser
+                .as_ref()
+                .and_then(|(level, point)| point.get(coordinate).map(|&value| (level, value)));
+            Ok(level.beside((&fine_level, fine), coarser, entropy)?)
+        })
     }
 }
 
-impl NoisePath for GeometricPath {
+impl<T: Integers> NoisePath for GeometricPath<T> {
     type Currency = Epsilon;
+    type Value = T;
 
     fn id(&self) -> PathId {
         self.id
@@ -112,25 +108,23 @@ impl NoisePath for GeometricPath {
         self.points.last_key_value().map_or(Amount::ZERO, |(&at, _)| at)
     }
 
-    fn point(&self, at: Amount<Epsilon>) -> Option<Released<i64>> {
-        self.points.get(&at).copied()
+    fn point(&self, at: Amount<Epsilon>) -> Option<Released<T>> {
+        self.points.get(&at).cloned()
     }
 
     fn refine<E: Entropy + ?Sized>(
         &mut self,
-        truth: &Exact<i64>,
+        truth: &Exact<T>,
         receipt: Receipt<Raise<Epsilon>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Raise<Epsilon>>> {
+    ) -> Result<Released<T>, Mismatch<Raise<Epsilon>>> {
         let to = receipt.purchase().to();
-        let drawn = self
-            .check_raise(truth, receipt.purchase())
-            .and_then(|()| self.draw_finer(truth.clamped(), to, entropy));
-        match drawn {
+        match self.draw_finer(truth, receipt.purchase(), entropy) {
             Ok(value) => {
                 receipt.redeem();
-                self.points.insert(to, Released::new(value));
-                Ok(Released::new(value))
+                let released = Released::new(value);
+                self.points.insert(to, released.clone());
+                Ok(released)
             }
             Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
         }
@@ -140,20 +134,20 @@ impl NoisePath for GeometricPath {
         &mut self,
         receipt: Receipt<Coarsen<Epsilon>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Coarsen<Epsilon>>> {
+    ) -> Result<Released<T>, Mismatch<Coarsen<Epsilon>>> {
         let (path, to) = (receipt.purchase().path(), receipt.purchase().to());
-        let value = if path != self.id {
+        let released = if path != self.id {
             Err(MismatchReason::OtherPath)
         } else if let Some(stored) = self.point(to) {
-            Ok(stored.get())
+            Ok(stored)
         } else {
-            self.draw_coarser(to, entropy)
+            self.draw_coarser(to, entropy).map(Released::new)
         };
-        match value {
-            Ok(value) => {
+        match released {
+            Ok(released) => {
                 receipt.redeem();
-                self.points.insert(to, Released::new(value));
-                Ok(Released::new(value))
+                self.points.insert(to, released.clone());
+                Ok(released)
             }
             Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
         }

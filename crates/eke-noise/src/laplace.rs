@@ -6,7 +6,7 @@ use crate::binned::Binned;
 use crate::coin::bernoulli_exp_neg;
 use crate::scale::{power_below, shift, signed};
 use crate::table::Shape;
-use crate::{Entropy, Ratio, ScaleError};
+use crate::{Entropy, Ratio, ScaleError, cells};
 
 /// Discrete Laplace noise of one scale, prepared for many draws.
 ///
@@ -55,7 +55,7 @@ impl DiscreteLaplace {
         let rate = scale.inverse();
         loop {
             let magnitude = geometric(&rate, entropy)?;
-            let negative = entropy.word() & 1 == 1;
+            let negative = entropy.word_among(&cells::last_bit) & 1 == 1;
             if magnitude != 0 || !negative {
                 return Ok(signed(magnitude, negative));
             }
@@ -72,7 +72,10 @@ pub(crate) fn geometric<E: Entropy + ?Sized>(
     let shift = power_below(1.0 / rate.approximate())?;
     let bin_rate = rate.times(&(UBig::ONE << shift as usize));
     let place = loop {
-        let place = if shift == 0 { 0 } else { entropy.word() >> (64 - shift) };
+        let place = match shift {
+            0 => 0,
+            _ => entropy.word_among(&|| cells::leading(shift)) >> (64 - shift),
+        };
         if place == 0 || bernoulli_exp_neg(&rate.times(&place.into()), entropy) {
             break place;
         }

@@ -19,6 +19,8 @@
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
+//! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
+//! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
@@ -27,32 +29,41 @@
 //! | [`Ratio`] | scales and variances, exact |
 
 mod binned;
+mod bound;
+mod cells;
 mod choice;
 mod coin;
 mod entropy;
 mod exact;
 mod fixed;
 mod gaussian;
+mod gaussian_law;
 mod gaussian_path;
 mod geometric;
 mod geometric_path;
+mod grid;
 mod laplace;
 mod normal;
 mod path;
 mod ratio;
 mod scale;
 mod table;
+mod verbs;
 
+pub use bound::{Bound, Norms};
+pub use cells::Cell;
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
-pub use exact::{Exact, Released};
+pub use exact::{Exact, Released, Scores, Truth};
 pub use gaussian::{Centre, DiscreteGaussian};
 pub use gaussian_path::GaussianPath;
 pub use geometric::{GeometricLevel, LevelError};
 pub use geometric_path::GeometricPath;
+pub use grid::{Grid, GridError};
 pub use laplace::DiscreteLaplace;
 pub use normal::{NoisyScore, Normal, noisy_max};
-pub use path::{Mismatch, MismatchReason, NoisePath};
+pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ratio::Ratio;
 pub use scale::ScaleError;
+pub use verbs::{Choice, Comparison, choose, compare};

@@ -160,6 +160,22 @@ impl NoisyScore {
         }
     }
 
+    /// Whether it is at least a number, drawing as many bits more as it takes.
+    pub fn is_at_least<E: Entropy + ?Sized>(&mut self, number: i64, entropy: &mut E) -> bool {
+        loop {
+            let (low, high) = self.ends(&UBig::ONE, 0);
+            let number = IBig::from(number) * IBig::from(self.deviation.denominator.clone());
+            let number = number << self.noise.bits;
+            if low >= number {
+                return true;
+            }
+            if high <= number {
+                return false;
+            }
+            self.noise.refine(entropy);
+        }
+    }
+
     /// What is known of the value, times its own and another denominator, and two to the power of
     /// its own and another number of bits: then two of them have the same unit.
     fn ends(&self, other_denominator: &UBig, other_bits: usize) -> (IBig, IBig) {

@@ -7,15 +7,94 @@
 
 use std::fmt;
 
-use eke_budget::{Amount, Coarsen, PathId, Price, Raise, Receipt};
+use eke_budget::{Amount, Coarsen, L1, L2, ParameterError, PathId, Price, Raise, Receipt};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::exact::Truth;
 use crate::geometric::LevelError;
 use crate::{Entropy, Exact, Released};
+
+/// What noise is added to: an integer, or a vector of them whose coordinates go along the path
+/// together, for one price.
+pub trait Integers:
+    Truth + Clone + PartialEq + fmt::Debug + Serialize + DeserializeOwned + sealed::Sealed
+{
+    /// The coordinates.
+    fn coordinates(&self) -> &[i64];
+
+    /// A value of as many coordinates, each made from its index and the one in its place.
+    ///
+    /// # Errors
+    /// Those of the function.
+    fn try_map<F>(&self, function: impl FnMut(usize, i64) -> Result<i64, F>) -> Result<Self, F>;
+
+    /// Its bound in the sum of absolute differences.
+    fn l1(bound: &Self::Bound) -> L1;
+
+    /// Its bound in Euclidean length.
+    ///
+    /// # Errors
+    /// Never for bounds that exist.
+    fn l2(bound: &Self::Bound) -> Result<L2, ParameterError>;
+}
+
+impl Integers for i64 {
+    fn coordinates(&self) -> &[i64] {
+        std::slice::from_ref(self)
+    }
+
+    fn try_map<F>(
+        &self,
+        mut function: impl FnMut(usize, i64) -> Result<i64, F>,
+    ) -> Result<Self, F> {
+        function(0, *self)
+    }
+
+    fn l1(bound: &L1) -> L1 {
+        *bound
+    }
+
+    fn l2(bound: &L1) -> Result<L2, ParameterError> {
+        L2::new(bound.get())
+    }
+}
+
+impl Integers for Vec<i64> {
+    fn coordinates(&self) -> &[i64] {
+        self
+    }
+
+    fn try_map<F>(
+        &self,
+        mut function: impl FnMut(usize, i64) -> Result<i64, F>,
+    ) -> Result<Self, F> {
+        self.iter().enumerate().map(|(index, &value)| function(index, value)).collect()
+    }
+
+    fn l1(bound: &Self::Bound) -> L1 {
+        bound.sum()
+    }
+
+    fn l2(bound: &Self::Bound) -> Result<L2, ParameterError> {
+        Ok(bound.length())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for i64 {}
+    impl Sealed for Vec<i64> {}
+}
 
 /// What every kind of path can do, whatever its law.
 pub trait NoisePath {
     /// What its points are priced in.
     type Currency: Price;
+
+    /// What it is a path of.
+    type Value: Integers;
 
     /// Which path it is.
     fn id(&self) -> PathId;
@@ -24,7 +103,7 @@ pub trait NoisePath {
     fn finest(&self) -> Amount<Self::Currency>;
 
     /// A point that has been revealed.
-    fn point(&self, at: Amount<Self::Currency>) -> Option<Released<i64>>;
+    fn point(&self, at: Amount<Self::Currency>) -> Option<Released<Self::Value>>;
 
     /// Reveals the finer point that was paid for.
     ///
@@ -33,10 +112,10 @@ pub trait NoisePath {
     /// comes back.
     fn refine<E: Entropy + ?Sized>(
         &mut self,
-        truth: &Exact<i64>,
+        truth: &Exact<Self::Value>,
         receipt: Receipt<Raise<Self::Currency>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Raise<Self::Currency>>>;
+    ) -> Result<Released<Self::Value>, Mismatch<Raise<Self::Currency>>>;
 
     /// Reveals the coarser point that was asked for, or the same again.
     ///
@@ -47,7 +126,7 @@ pub trait NoisePath {
         &mut self,
         receipt: Receipt<Coarsen<Self::Currency>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Coarsen<Self::Currency>>>;
+    ) -> Result<Released<Self::Value>, Mismatch<Coarsen<Self::Currency>>>;
 }
 
 /// A receipt that is for something else.
@@ -72,6 +151,9 @@ pub enum MismatchReason {
     /// It was paid for another sensitivity.
     #[error("the receipt or the truth is for another sensitivity than the path's")]
     OtherSensitivity,
+    /// It has another number of coordinates than what has been revealed.
+    #[error("the truth has another number of coordinates than what has been revealed of the path")]
+    OtherShape,
     /// The noise would be narrower than the grid of the truth allows.
     #[error("the step is too fine for the grid its truth is on: put the truth on a finer grid")]
     TooFine,

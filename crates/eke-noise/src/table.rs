@@ -10,7 +10,7 @@ use dashu_int::UBig;
 
 use crate::coin::Uniform;
 use crate::fixed::Fixed;
-use crate::{Entropy, Ratio};
+use crate::{Entropy, Ratio, cells};
 
 /// The weights of a law, up to a factor.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl Table {
 
     #[inline]
     pub(crate) fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> u64 {
-        let word = entropy.word();
+        let word = entropy.word_among(&|| cells::cut_at(&self.thresholds));
         let start = usize::try_from(word >> (64 - GUIDE_BITS)).unwrap_or(0);
         let mut outcome = usize::from(self.guide[start]);
         while self.thresholds.get(outcome).is_some_and(|&threshold| word >= threshold) {

@@ -3,11 +3,13 @@
 
 mod choices;
 mod coins;
+#[path = "../../../eke-lab/src/fit.rs"]
 mod fit;
 mod gaussian_paths;
 mod laws;
 mod levels;
 mod paths;
+mod vectors;
 
 use eke_noise::Entropy;
 use rand_chacha::ChaCha12Rng;

@@ -190,7 +190,7 @@ fn a_path_takes_only_its_own_next_receipt() {
     let other = coarsen(&mut fresh, id(1), "0.7");
     let mismatch = walk.path.coarsen(other, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherStep);
-    let mut elsewhere = GeometricPath::open(id(3), one());
+    let mut elsewhere = GeometricPath::<i64>::open(id(3), one());
     let mismatch = elsewhere.coarsen(*mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherPath);
     assert_eq!(walk.path, before);

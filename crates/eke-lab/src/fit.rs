@@ -1,9 +1,9 @@
-//! Goodness of fit.
+//! Goodness of fit: a chi-square statistic against a critical value that fitting draws exceed with
+//! probability 1e-9, and a control that must be rejected.
 //!
-//! Every statistical test of this crate is a row here: a chi-square statistic against a critical
-//! value of probability at most 1e-9. With about a hundred rows the false alarms of one run of all
-//! tests together have probability of about 1e-7; and since seeds are fixed, a test that has
-//! passed passes again. Every row has a control that must be rejected.
+//! With some two hundred fits the false alarms of one run of everything have a probability of about
+//! 2e-7; and since seeds are fixed, what has passed passes again. (The samplers' own tests include this
+//! file, so that there is one of it.)
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,21 @@ use std::collections::BTreeMap;
 const DEVIATIONS: f64 = 6.0;
 
 /// How draws fall into cells, against what a law expects.
-pub(crate) struct Fit {
-    statistic: f64,
-    critical: f64,
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// How far the draws are from the law, in chi-square.
+    pub statistic: f64,
+    /// What draws of the law exceed with probability 1e-9.
+    pub critical: f64,
 }
 
 impl Fit {
     /// Counts draws in cells of known probability. Cells are those that expect ten draws or more; all
     /// other outcomes are one cell together.
-    pub(crate) fn of<K: Ord>(draws: impl IntoIterator<Item = K>, law: &BTreeMap<K, f64>) -> Self {
+    ///
+    /// # Panics
+    /// The law has a single cell, which says nothing.
+    pub fn of<K: Ord>(draws: impl IntoIterator<Item = K>, law: &BTreeMap<K, f64>) -> Self {
         let mut counts: BTreeMap<K, f64> = BTreeMap::new();
         let mut total = 0.0;
         for draw in draws {
@@ -55,12 +61,17 @@ impl Fit {
         Self { statistic, critical }
     }
 
-    pub(crate) fn is_rejected(&self) -> bool {
+    /// Whether the draws do not fit.
+    #[must_use]
+    pub fn is_rejected(&self) -> bool {
         self.statistic > self.critical
     }
 
     /// The draws fit the law, and do not fit the control.
-    pub(crate) fn assert(&self, control: &Self, what: &str) {
+    ///
+    /// # Panics
+    /// Either is not so.
+    pub fn assert(&self, control: &Self, what: &str) {
         assert!(!self.is_rejected(), "{what}: {} > {}", self.statistic, self.critical);
         assert!(control.is_rejected(), "{what}: the control passes, so the test is blind");
     }

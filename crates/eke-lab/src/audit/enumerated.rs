@@ -1,0 +1,279 @@
+//! Laws worked out exactly: samplers, choices, and the geometric path in every order.
+
+use std::error::Error;
+
+use eke_budget::{Account, Amount, Epsilon, L1, NoHistory, PathId};
+use eke_noise::{
+    Choice, DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, Scores,
+    choose, choose_exponentially, permute_and_flip, uniform_subset,
+};
+
+use super::{Audit, Finding, Method, law_finding, loss_finding};
+use crate::account;
+use crate::laws::{gaussian, geometric, path_of_three};
+use crate::oracle::{End, Oracle, enumerate};
+
+pub(super) fn audits() -> Vec<Audit> {
+    let method = Method::Enumeration;
+    vec![
+        Audit {
+            name: "laplace-law",
+            about: "discrete Laplace noise has its law, drawn once and from tables",
+            method,
+            run: laplace_law,
+        },
+        Audit {
+            name: "gaussian-law",
+            about: "discrete Gaussian noise has its law, drawn once and from tables",
+            method,
+            run: gaussian_law,
+        },
+        Audit {
+            name: "laplace-loss",
+            about: "discrete Laplace noise costs its epsilon, no more and no less",
+            method,
+            run: laplace_loss,
+        },
+        Audit {
+            name: "choice-law",
+            about: "exponential choice, permute and flip, and subsets have their laws",
+            method,
+            run: choice_law,
+        },
+        Audit {
+            name: "choice-loss",
+            about: "a choice by score costs its epsilon, no more and no less",
+            method,
+            run: choice_loss,
+        },
+        Audit {
+            name: "geometric-orders",
+            about: "points of a geometric path have one joint law in every order",
+            method,
+            run: geometric_orders,
+        },
+        Audit {
+            name: "geometric-path-loss",
+            about: "all points of a geometric path together cost the finest one's epsilon",
+            method,
+            run: geometric_path_loss,
+        },
+    ]
+}
+
+type Findings = Result<Vec<Finding>, Box<dyn Error>>;
+
+fn ratio(numerator: u128, denominator: u128) -> Result<Ratio, Box<dyn Error>> {
+    Ratio::new(numerator, denominator).ok_or_else(|| "a ratio of zero".into())
+}
+
+fn approximate(numerator: u128, denominator: u128) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let quotient = numerator as f64 / denominator as f64;
+    quotient
+}
+
+fn laplace_law() -> Findings {
+    let mut findings = Vec::new();
+    for (numerator, denominator) in [(1, 3), (1, 1), (5, 2)] {
+        let scale = ratio(numerator, denominator)?;
+        let law = geometric(1.0 / approximate(numerator, denominator));
+        findings.push(law_finding(
+            format!("one draw of scale {numerator}/{denominator}"),
+            1e-6,
+            |oracle| DiscreteLaplace::once(&scale, oracle).ok(),
+            |&k| k.map_or(0.0, &law),
+        ));
+    }
+    for (numerator, denominator) in [(1, 3), (3, 1), (40, 1)] {
+        let prepared = DiscreteLaplace::new(&ratio(numerator, denominator)?)?;
+        let law = geometric(1.0 / approximate(numerator, denominator));
+        findings.push(law_finding(
+            format!("a table of scale {numerator}/{denominator}"),
+            1e-7,
+            |oracle| prepared.draw(oracle),
+            |&k| law(k),
+        ));
+    }
+    Ok(findings)
+}
+
+fn gaussian_law() -> Findings {
+    let mut findings = Vec::new();
+    for (numerator, denominator) in [(1, 2), (1, 1)] {
+        let variance = ratio(numerator, denominator)?;
+        let law = gaussian(0.0, approximate(numerator, denominator));
+        findings.push(law_finding(
+            format!("one draw of variance {numerator}/{denominator}"),
+            1e-6,
+            |oracle| DiscreteGaussian::once(&variance, oracle).ok(),
+            |&k| k.map_or(0.0, &law),
+        ));
+    }
+    for (numerator, denominator) in [(1, 4), (4, 1), (1100, 1)] {
+        let prepared = DiscreteGaussian::new(&ratio(numerator, denominator)?)?;
+        let law = gaussian(0.0, approximate(numerator, denominator));
+        findings.push(law_finding(
+            format!("a table of variance {numerator}/{denominator}"),
+            1e-7,
+            |oracle| prepared.draw(oracle),
+            |&k| law(k),
+        ));
+    }
+    Ok(findings)
+}
+
+fn laplace_loss() -> Findings {
+    let mut findings = Vec::new();
+    for (numerator, denominator) in [(3, 2), (1, 1)] {
+        let scale = ratio(numerator, denominator)?;
+        let side = |truth: i64| {
+            enumerate(End::First, 1e-8, |oracle| {
+                DiscreteLaplace::once(&scale, oracle).map(|noise| truth + noise).ok()
+            })
+        };
+        let epsilon = approximate(denominator, numerator);
+        findings.push(loss_finding(
+            format!("scale {numerator}/{denominator}, truths 7 and 8"),
+            epsilon,
+            [side(7), side(8)],
+        ));
+    }
+    Ok(findings)
+}
+
+fn choice_law() -> Findings {
+    let scores = [3, 5, 4, 5];
+    let rate = ratio(1, 2)?;
+    let weights = scores.map(|score: i32| (f64::from(score) / 2.0).exp());
+    let total: f64 = weights.iter().sum();
+    let exponential = law_finding(
+        "exponential choice of four",
+        1e-10,
+        |oracle| choose_exponentially(&scores.map(i64::from), &rate, oracle),
+        |item| item.map_or(0.0, |item| weights[item] / total),
+    );
+    let flipped = permute_and_flip_law(&scores.map(|score| (f64::from(score - 5) / 2.0).exp()));
+    let permute = law_finding(
+        "permute and flip of four",
+        1e-10,
+        |oracle| permute_and_flip(&scores.map(i64::from), &rate, oracle),
+        |item| item.map_or(0.0, |item| flipped[item]),
+    );
+    let subset = law_finding(
+        "two of five",
+        1e-10,
+        |oracle| {
+            let mut set = uniform_subset(5, 2, oracle);
+            set.sort_unstable();
+            set
+        },
+        |set| if set.len() == 2 && set[0] < set[1] { 0.1 } else { 0.0 },
+    );
+    Ok(vec![exponential, permute, subset])
+}
+
+/// The law of permute and flip, by going through all orders.
+fn permute_and_flip_law(coins: &[f64]) -> Vec<f64> {
+    fn go(coins: &[f64], left: &[usize], weight: f64, law: &mut [f64]) {
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        let each = weight / left.len() as f64;
+        for &item in left {
+            law[item] += each * coins[item];
+            let others: Vec<usize> = left.iter().copied().filter(|&other| other != item).collect();
+            if coins[item] < 1.0 {
+                go(coins, &others, each * (1.0 - coins[item]), law);
+            }
+        }
+    }
+    let mut law = vec![0.0; coins.len()];
+    let all: Vec<usize> = (0..coins.len()).collect();
+    go(coins, &all, 1.0, &mut law);
+    law
+}
+
+fn choice_loss() -> Findings {
+    let one = L1::new(1.0)?;
+    let side = |scores: &[i64]| {
+        enumerate(End::First, 1e-10, |oracle| {
+            let mut account = account();
+            let choice = Choice { epsilon: "1.5".parse().ok()?, sensitivity: one };
+            let approved = account.approve(choice).ok()?;
+            let receipt = account.commit(approved, &mut NoHistory).ok()?;
+            let scores = Exact::new(Scores(scores.to_vec()), one);
+            choose(&scores, receipt, oracle).ok().map(eke_noise::Released::get)
+        })
+    };
+    // One score up, the others down; far below the others a candidate's probability moves the most.
+    let laws = [side(&[10, 21, 21]), side(&[11, 20, 20])];
+    Ok(vec![loss_finding("three candidates, one up and two down", 1.5, laws)])
+}
+
+/// What was paid for and drawn, in the order given, of a path of truth and sensitivity one.
+fn walk(truth: i64, order: &[&str], oracle: &mut Oracle) -> Option<Vec<i64>> {
+    let (mut account, id, one) = (account(), PathId::new([1; 32]), L1::new(1.0).ok()?);
+    let mut path = GeometricPath::<i64>::open(id, one);
+    let exact = Exact::new(truth, one);
+    order
+        .iter()
+        .map(|to| reveal(&mut account, &mut path, &exact, to.parse().ok()?, oracle))
+        .collect()
+}
+
+fn reveal(
+    account: &mut Account,
+    path: &mut GeometricPath,
+    truth: &Exact<i64>,
+    to: Amount<Epsilon>,
+    oracle: &mut Oracle,
+) -> Option<i64> {
+    let id = path.id();
+    if to > path.finest() {
+        let approved = account.raise(id, to, *truth.sensitivity()).ok()?;
+        let receipt = account.commit(approved, &mut NoHistory).ok()?;
+        path.refine(truth, receipt, oracle).ok().map(eke_noise::Released::get)
+    } else {
+        let approved = account.coarsen(id, to).ok()?;
+        let receipt = account.commit(approved, &mut NoHistory).ok()?;
+        path.coarsen(receipt, oracle).ok().map(eke_noise::Released::get)
+    }
+}
+
+/// Points at epsilon 3, 2 and 1.5: all six orders, each against the law of one path.
+fn geometric_orders() -> Findings {
+    let points = ["3", "2", "1.5"];
+    let known = path_of_three([3.0, 2.0, 1.5]);
+    let mut findings = Vec::new();
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let names = order.map(|index| points[index]);
+        findings.push(law_finding(
+            format!("revealed in the order {}", names.join(", ")),
+            1e-6,
+            |oracle| {
+                let revealed = walk(5, &names, oracle)?;
+                let mut values = [0; 3];
+                for (index, value) in order.into_iter().zip(revealed) {
+                    values[index] = value;
+                }
+                Some(values)
+            },
+            |values| values.map_or(0.0, |values| known(values.map(|value| value - 5))),
+        ));
+    }
+    Ok(findings)
+}
+
+/// Everything revealed of a path, on neighbouring truths.
+fn geometric_path_loss() -> Findings {
+    let mut findings = Vec::new();
+    for order in [["3", "4", "3.5"], ["4", "3", "3.5"]] {
+        let side = |truth| enumerate(End::First, 1e-7, |oracle| walk(truth, &order, oracle));
+        let laws = [side(0), side(1)];
+        findings.push(loss_finding(
+            format!("points {}, truths 0 and 1", order.join(", ")),
+            4.0,
+            laws,
+        ));
+    }
+    Ok(findings)
+}

@@ -1,0 +1,271 @@
+//! Mechanisms on neighbouring inputs: a lower bound on what they cost, next to what they claim.
+//!
+//! A release is a vector of numbers. A fifth of the runs chooses a direction in which the two inputs are told
+//! apart best and a line across it, the others count how often each input's release is beyond it.
+
+use std::error::Error;
+
+use eke_budget::{Account, Amount, L1, L2, NoHistory, PathId, Rho};
+use eke_noise::{
+    Comparison, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath, Ratio, Released, compare,
+};
+
+use super::bounds::{self, Count};
+use super::{Audit, Finding, Method};
+use crate::account;
+use crate::seeded::Seeded;
+
+pub(super) fn audits() -> Vec<Audit> {
+    let method = Method::Neighbours;
+    vec![
+        Audit { name: "laplace", about: "discrete Laplace noise, sampled", method, run: laplace },
+        Audit {
+            name: "gaussian-path",
+            about: "every point of a Gaussian path, in any order, costs the finest one's rho",
+            method,
+            run: gaussian_path,
+        },
+        Audit {
+            name: "gaussian-tiers",
+            about: "coarser points of a Gaussian path, without the finest, cost the finer one's rho",
+            method,
+            run: gaussian_tiers,
+        },
+        Audit {
+            name: "two-paths",
+            about: "two paths have noise of their own",
+            method,
+            run: two_paths,
+        },
+        Audit {
+            name: "comparison",
+            about: "a comparison with a threshold costs its rho",
+            method,
+            run: comparison,
+        },
+    ]
+}
+
+type Findings = Result<Vec<Finding>, Box<dyn Error>>;
+
+/// Runs on either input.
+const RUNS: u32 = 200_000;
+/// What one unit changes a truth by, in steps.
+const STEPS: i64 = 1024;
+
+fn l1() -> Result<L1, eke_budget::ParameterError> {
+    L1::new(1024.0)
+}
+
+fn l2() -> Result<L2, eke_budget::ParameterError> {
+    L2::new(1024.0)
+}
+
+fn finding(what: &str, measure: &'static str, claim: f64, found: f64) -> Finding {
+    Finding { what: what.to_owned(), measure, claim, at_least: Some(0.95 * claim), found }
+}
+
+/// At epsilon 1: whether the answer is at least the larger truth.
+fn laplace() -> Findings {
+    const RUNS: u32 = 1_000_000;
+    let mut entropy = Seeded::new(101);
+    let law = DiscreteLaplace::new(&Ratio::new(1, 1).ok_or("no scale")?)?;
+    let mut count = |truth: i64| {
+        let hits = (0..RUNS).map(|_| u32::from(truth + law.draw(&mut entropy) >= 8)).sum();
+        Count { hits, runs: RUNS }
+    };
+    let found = bounds::epsilon(count(8), count(7));
+    Ok(vec![finding("scale 1, truths 7 and 8", "epsilon", 1.0, found)])
+}
+
+/// A path and who pays for it.
+struct Walk {
+    account: Account,
+    path: GaussianPath,
+    truth: Exact<i64>,
+}
+
+impl Walk {
+    fn new(id: u8, truth: i64) -> Result<Self, Box<dyn Error>> {
+        let path = GaussianPath::open(PathId::new([id; 32]), l2()?);
+        Ok(Self { account: account(), path, truth: Exact::new(truth, l1()?) })
+    }
+
+    /// Reveals the point of this price, wherever it is.
+    fn reveal<E: Entropy>(&mut self, to: &str, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
+        let (id, to): (_, Amount<Rho>) = (self.path.id(), to.parse()?);
+        let value = if to > self.path.finest() {
+            let approved = self.account.raise(id, to, l2()?)?;
+            let receipt = self.account.commit(approved, &mut NoHistory)?;
+            self.path.refine(&self.truth, receipt, entropy)?
+        } else {
+            let approved = self.account.coarsen(id, to)?;
+            let receipt = self.account.commit(approved, &mut NoHistory)?;
+            self.path.coarsen(receipt, entropy)?
+        };
+        Ok(double(value))
+    }
+}
+
+fn double(value: Released<i64>) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let value = value.get() as f64;
+    value
+}
+
+fn gaussian_path() -> Findings {
+    let mut findings = Vec::new();
+    for (what, order) in [
+        ("one point", vec!["2"]),
+        ("coarse to fine", vec!["0.4", "1.2", "2"]),
+        ("fine to coarse", vec!["2", "1.2", "0.4"]),
+        ("in between, by bridges", vec!["0.4", "2", "0.8", "1.6", "1.2"]),
+    ] {
+        let mut entropy = Seeded::new(102);
+        let found = told_apart(RUNS, |truth| {
+            let mut walk = Walk::new(1, truth)?;
+            order.iter().map(|to| walk.reveal(to, &mut entropy)).collect()
+        })?;
+        findings.push(finding(what, "rho", 2.0, found));
+    }
+    Ok(findings)
+}
+
+/// Two readers, at 2 and at 1.6, of a path that somebody has seen up to 2.4.
+fn gaussian_tiers() -> Findings {
+    let mut findings = Vec::new();
+    for (what, seen) in [
+        ("points 2 and 1.6 of a path revealed to 2.4", ["2", "1.6"]),
+        ("points 1.6 and then 2 of it", ["1.6", "2"]),
+    ] {
+        let mut entropy = Seeded::new(103);
+        let found = told_apart(RUNS, |truth| {
+            let mut walk = Walk::new(1, truth)?;
+            walk.reveal("2.4", &mut entropy)?;
+            seen.iter().map(|to| walk.reveal(to, &mut entropy)).collect()
+        })?;
+        findings.push(finding(what, "rho", 2.0, found));
+    }
+    Ok(findings)
+}
+
+/// A path whose truth the unit changes, beside one whose truth it does not.
+fn two_paths() -> Findings {
+    let mut entropy = Seeded::new(104);
+    let found = told_apart(RUNS, |truth| {
+        let (mut one, mut two) = (Walk::new(1, truth)?, Walk::new(2, 77)?);
+        let early = [one.reveal("0.8", &mut entropy)?, two.reveal("0.8", &mut entropy)?];
+        let late = [one.reveal("2", &mut entropy)?, two.reveal("2", &mut entropy)?];
+        Ok(vec![early[0], early[1], late[0], late[1]])
+    })?;
+    Ok(vec![finding("a path beside another's", "rho", 2.0, found)])
+}
+
+fn comparison() -> Findings {
+    let mut entropy = Seeded::new(105);
+    let mut findings = Vec::new();
+    for threshold in [STEPS / 2, STEPS / 3] {
+        let mut count = |truth: i64| -> Result<Count, Box<dyn Error>> {
+            let mut hits = 0;
+            for _ in 0..RUNS {
+                let mut account = account();
+                let (rho, sensitivity) = ("2".parse()?, l2()?);
+                let approved = account.approve(Comparison { rho, sensitivity, threshold })?;
+                let receipt = account.commit(approved, &mut NoHistory)?;
+                let truth = Exact::new(truth, l1()?);
+                hits += u32::from(compare(&truth, receipt, &mut entropy)?.get());
+            }
+            Ok(Count { hits, runs: RUNS })
+        };
+        let (above, below) = (count(STEPS)?, count(0)?);
+        findings.push(finding(
+            &format!("threshold {threshold}"),
+            "rho",
+            2.0,
+            bounds::rho(above, below),
+        ));
+    }
+    Ok(findings)
+}
+
+/// A lower bound on the rho of a mechanism, from so many runs on either of two truths.
+fn told_apart(
+    runs: u32,
+    mut mechanism: impl FnMut(i64) -> Result<Vec<f64>, Box<dyn Error>>,
+) -> Result<f64, Box<dyn Error>> {
+    let mut side = |truth| (0..runs).map(|_| mechanism(truth)).collect::<Result<Vec<_>, _>>();
+    let (zero, one) = (side(0)?, side(STEPS)?);
+    let few = usize::try_from(runs / 5)?;
+    let line = Line::between(&zero[..few], &one[..few]).ok_or("no line tells the inputs apart")?;
+    let count = |draws: &[Vec<f64>]| -> Result<Count, Box<dyn Error>> {
+        let hits = draws.iter().filter(|draw| line.is_beyond(draw)).count();
+        Ok(Count { hits: hits.try_into()?, runs: draws.len().try_into()? })
+    };
+    Ok(bounds::rho(count(&one[few..])?, count(&zero[few..])?))
+}
+
+/// A direction, and a place on it.
+struct Line {
+    direction: Vec<f64>,
+    place: f64,
+}
+
+impl Line {
+    /// The best line between two Gaussian clouds of one shape: across the difference of their means, seen
+    /// through the inverse of their covariance.
+    fn between(zero: &[Vec<f64>], one: &[Vec<f64>]) -> Option<Self> {
+        let size = zero.first()?.len();
+        let mean = |draws: &[Vec<f64>]| -> Vec<f64> {
+            let count = f64::from(u32::try_from(draws.len()).unwrap_or(u32::MAX));
+            (0..size).map(|i| draws.iter().map(|draw| draw[i]).sum::<f64>() / count).collect()
+        };
+        let means = [mean(zero), mean(one)];
+        let mut covariance = vec![vec![0.0; size]; size];
+        for (draws, mean) in [(zero, &means[0]), (one, &means[1])] {
+            for draw in draws {
+                for i in 0..size {
+                    for j in 0..size {
+                        covariance[i][j] += (draw[i] - mean[i]) * (draw[j] - mean[j]);
+                    }
+                }
+            }
+        }
+        // A trace of independence, so that what is fully determined can be inverted.
+        for (i, row) in covariance.iter_mut().enumerate() {
+            row[i] *= 1.0 + 1e-9;
+        }
+        let difference = (0..size).map(|i| means[1][i] - means[0][i]).collect();
+        let direction = solve(covariance, difference)?;
+        let at = |mean: &[f64]| -> f64 { mean.iter().zip(&direction).map(|(m, d)| m * d).sum() };
+        let place = f64::midpoint(at(&means[0]), at(&means[1]));
+        Some(Self { direction, place })
+    }
+
+    fn is_beyond(&self, draw: &[f64]) -> bool {
+        draw.iter().zip(&self.direction).map(|(value, d)| value * d).sum::<f64>() > self.place
+    }
+}
+
+/// Solves linear equations by elimination, largest pivots first.
+fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+    let size = right.len();
+    for column in 0..size {
+        let pivot = (column..size)
+            .max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()))?;
+        matrix.swap(column, pivot);
+        right.swap(column, pivot);
+        let (above, below) = matrix.split_at_mut(column + 1);
+        for (row, place) in below.iter_mut().zip(column + 1..) {
+            let factor = row[column] / above[column][column];
+            for (value, known) in row.iter_mut().zip(&above[column]) {
+                *value -= factor * known;
+            }
+            right[place] -= factor * right[column];
+        }
+    }
+    for column in (0..size).rev() {
+        let known: f64 = (column + 1..size).map(|other| matrix[column][other] * right[other]).sum();
+        right[column] = (right[column] - known) / matrix[column][column];
+    }
+    right.iter().all(|x| x.is_finite()).then_some(right)
+}

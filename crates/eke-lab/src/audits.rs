@@ -1,0 +1,122 @@
+//! `eke-lab audit`: claims, and what was found when they were tried.
+
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+use clap::Args;
+use eke_lab::audit::{self, Audit, Finding};
+use serde::Serialize;
+
+use crate::Failure;
+
+/// What to audit.
+#[derive(Args)]
+pub(crate) struct Audits {
+    /// One audit, by name; all of them without it.
+    name: Option<String>,
+    /// List the audits there are.
+    #[arg(long)]
+    list: bool,
+    /// Print one JSON array.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    audit: &'static str,
+    method: audit::Method,
+    #[serde(flatten)]
+    finding: &'a Finding,
+    passes: bool,
+}
+
+impl Audits {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let mut audits = audit::all();
+        if let Some(name) = &self.name {
+            audits.retain(|audit| audit.name == name);
+            if audits.is_empty() {
+                let sentence = format!("there is no audit `{name}`: see eke-lab audit --list");
+                return Err(Failure::Usage(sentence));
+            }
+        }
+        if self.list {
+            for Audit { name, about, method, .. } in &audits {
+                writeln!(out, "  {name:<22}{:<13}{about}", method.as_str())?;
+            }
+            return Ok(());
+        }
+        let mut findings = Vec::new();
+        let mut failed = 0;
+        for (index, audit) in audits.iter().enumerate() {
+            let done = format!("{}/{} {}", index + 1, audits.len(), audit.name);
+            let start = Instant::now();
+            progress(&done);
+            let found = audit.run().map_err(|error| Failure::Usage(error.to_string()))?;
+            progress("");
+            failed += found.iter().filter(|finding| !finding.passes()).count();
+            if !self.json {
+                writeln!(
+                    out,
+                    "{}: {} ({}, {:.1} s)",
+                    audit.name,
+                    audit.about,
+                    audit.method.as_str(),
+                    start.elapsed().as_secs_f64()
+                )?;
+                for finding in &found {
+                    show(out, finding)?;
+                }
+                out.flush()?;
+            }
+            findings.push((audit, found));
+        }
+        if self.json {
+            let rows: Vec<Row> = findings
+                .iter()
+                .flat_map(|(audit, found)| {
+                    found.iter().map(|finding| Row {
+                        audit: audit.name,
+                        method: audit.method,
+                        finding,
+                        passes: finding.passes(),
+                    })
+                })
+                .collect();
+            serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else if failed == 0 {
+            writeln!(out, "no claim was refuted, and no audit was blind")?;
+        }
+        match failed {
+            0 => Ok(()),
+            1 => Err(Failure::Found("1 finding does not fit its claim".to_owned())),
+            _ => Err(Failure::Found(format!("{failed} findings do not fit their claims"))),
+        }
+    }
+}
+
+fn show(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
+    let Finding { what, measure, claim, at_least, found } = finding;
+    let mark = if finding.passes() { "ok" } else { "NO" };
+    let range = match at_least {
+        Some(least) if *claim == f64::MAX => format!("at least {least:.4}"),
+        Some(least) => format!("{least:.4} to {claim:.4}"),
+        None => format!("at most {}", number(*claim)),
+    };
+    writeln!(out, "  {mark}  {what:<48} {measure} {} ({range})", number(*found))
+}
+
+fn number(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.1e}") } else { format!("{value:.4}") }
+}
+
+/// What is under way, on a terminal.
+fn progress(what: &str) {
+    let mut error = std::io::stderr();
+    if error.is_terminal() {
+        let _ = write!(error, "\r\x1b[K{what}");
+        let _ = error.flush();
+    }
+}

@@ -1,0 +1,37 @@
+//! Laws in closed form or by summing, for mechanisms to be compared with.
+
+/// Two-sided geometric noise: `P(k)` proportional to `exp(-rate |k|)`.
+pub fn geometric(rate: f64) -> impl Fn(i64) -> f64 {
+    let zero = (1.0 - (-rate).exp()) / (1.0 + (-rate).exp());
+    move |k| zero * (-rate * double(k).abs()).exp()
+}
+
+/// What is between noise of two rates: nothing with some probability, and noise of the coarser rate else.
+pub fn residual(fine: f64, coarse: f64) -> impl Fn(i64) -> f64 {
+    let part = (1.0 - (-coarse).exp()) / (1.0 - (-fine).exp());
+    let weight = (coarse - fine).exp() * part * part;
+    let law = geometric(coarse);
+    move |k| (if k == 0 { weight } else { 0.0 }) + (1.0 - weight) * law(k)
+}
+
+/// The noise at three points of one geometric path, the finest first.
+pub fn path_of_three([fine, middle, coarse]: [f64; 3]) -> impl Fn([i64; 3]) -> f64 {
+    let (first, second, third) =
+        (geometric(fine), residual(fine, middle), residual(middle, coarse));
+    move |[f, m, c]| first(f) * second(m - f) * third(c - m)
+}
+
+/// A discrete Gaussian: `P(k)` proportional to `exp(-(k - centre)²/(2 variance))`.
+pub fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
+    let weight = move |k: i64| (-(double(k) - centre).powi(2) / (2.0 * variance)).exp();
+    #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+    let reach = (variance.sqrt() * 12.0 + centre.abs() + 12.0) as i64;
+    let total: f64 = (-reach..=reach).map(weight).sum();
+    move |k| weight(k) / total
+}
+
+fn double(k: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "for a probability")]
+    let k = k as f64;
+    k
+}

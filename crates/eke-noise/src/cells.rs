@@ -1,0 +1,158 @@
+//! What a draw tells apart in the bits it is given.
+//!
+//! A sampler looks at 64 random bits at a time, and does the same for whole stretches of them. It says
+//! which, whenever it asks for bits, to a source that wants to know. Sources of randomness do not; an
+//! auditor's source does, since with it the law of a mechanism can be worked out exactly: by trying
+//! every cell in turn, with the share of words in it as its probability. From a cell the auditor may
+//! take any word; that the first and the last of each lead to the same law is the check that what the
+//! sampler says of itself is true.
+
+use dashu_int::UBig;
+
+use crate::fixed::Fixed;
+
+/// Words that a draw does not tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// How many of the 2⁶⁴ words there are in it.
+    pub words: u128,
+    /// The smallest of them.
+    pub first: u64,
+    /// The largest of them.
+    pub last: u64,
+}
+
+/// The words from one to another, both included.
+fn interval(first: u64, last: u64) -> Cell {
+    Cell { words: u128::from(last - first) + 1, first, last }
+}
+
+/// Cells cut at cumulative probabilities, of each of which 128 bits are enclosed: words below the first
+/// bits, and above them. Words that 64 bits do not decide are cells of their own.
+pub(crate) fn cut<'a>(sums: impl IntoIterator<Item = &'a Fixed>) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut next = Some(0u64);
+    for sum in sums {
+        let shift = sum.bits - 64;
+        let word = |end: &UBig| u64::try_from(end >> shift).unwrap_or(u64::MAX);
+        let (low, high) = (word(&sum.lo), word(&sum.hi));
+        let Some(start) = next else { break };
+        if low > start {
+            cells.push(interval(start, low - 1));
+        }
+        if high >= start {
+            cells.push(interval(low.max(start), high));
+            next = high.checked_add(1);
+        }
+    }
+    cells.extend(next.map(|start| interval(start, u64::MAX)));
+    cells
+}
+
+/// Cells of words cut at thresholds, in order: below each, equal to it, and above the last.
+pub(crate) fn cut_at(thresholds: &[u64]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut next = Some(0u64);
+    for &threshold in thresholds {
+        let Some(start) = next else { break };
+        if threshold > start {
+            cells.push(interval(start, threshold - 1));
+        }
+        if threshold >= start {
+            cells.push(interval(threshold, threshold));
+            next = threshold.checked_add(1);
+        }
+    }
+    cells.extend(next.map(|start| interval(start, u64::MAX)));
+    cells
+}
+
+/// Cells by the remainder of division by a bound, with the smallest words, so many, left over.
+pub(crate) fn remainders(bound: u64, left_over: u64) -> Vec<Cell> {
+    let words = ((1u128 << 64) - u128::from(left_over)) / u128::from(bound);
+    let mut cells: Vec<Cell> = (0..bound)
+        .map(|remainder| {
+            let least = left_over + (remainder + bound - left_over % bound) % bound;
+            let last = least + u64::try_from((words - 1) * u128::from(bound)).unwrap_or(u64::MAX);
+            Cell { words, first: least, last }
+        })
+        .collect();
+    if left_over > 0 {
+        cells.push(interval(0, left_over - 1));
+    }
+    cells
+}
+
+/// Cells by the first bits of a word, so many.
+pub(crate) fn leading(bits: u32) -> Vec<Cell> {
+    let width = 64 - bits;
+    let rest = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+    (0..1u64 << bits)
+        .map(|start| {
+            interval(
+                start.checked_shl(width).unwrap_or(0),
+                start.checked_shl(width).unwrap_or(0) | rest,
+            )
+        })
+        .collect()
+}
+
+/// Cells by the last bit of a word.
+pub(crate) fn last_bit() -> Vec<Cell> {
+    let half = 1u128 << 63;
+    vec![
+        Cell { words: half, first: 0, last: u64::MAX - 1 },
+        Cell { words: half, first: 1, last: u64::MAX },
+    ]
+}
+
+/// Cells of words that a number of 32 bits is part of, cut where it is below, equal to or above an edge;
+/// the others are in the two words given, smallest and largest, and so many words share each number.
+pub(crate) fn cut_inside(edge: u64, shift: u32, around: (u64, u64), words: u128) -> Vec<Cell> {
+    const NUMBERS: u64 = 1 << 32;
+    let edge = edge.min(NUMBERS - 1);
+    [(0, edge), (edge, edge + 1), (edge + 1, NUMBERS)]
+        .into_iter()
+        .filter(|(from, to)| from < to)
+        .map(|(from, to)| Cell {
+            words: u128::from(to - from) * words,
+            first: around.0 | (from << shift),
+            last: around.1 | ((to - 1) << shift),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(cells: &[Cell]) -> u128 {
+        cells.iter().map(|cell| cell.words).sum()
+    }
+
+    #[test]
+    fn cells_cover_every_word_once() {
+        let third = (UBig::ONE << 128) / UBig::from(3u8);
+        let fixed = Fixed { lo: third.clone(), hi: third + UBig::ONE, bits: 128 };
+        let cells = cut([&fixed]);
+        assert_eq!((total(&cells), cells.len()), (1 << 64, 3));
+        assert_eq!(cells[1], interval(u64::MAX / 3, u64::MAX / 3));
+        for cells in [
+            cut_at(&[0, 5, 5, 9, u64::MAX]),
+            cut_at(&[]),
+            remainders(7, 7u64.wrapping_neg() % 7),
+            remainders(1 << 40 >> 38, 0),
+            leading(0),
+            leading(3),
+            last_bit(),
+        ] {
+            assert_eq!(total(&cells), 1 << 64, "{cells:?}");
+        }
+        for cell in remainders(7, 7u64.wrapping_neg() % 7).iter().take(7).zip(0..) {
+            assert_eq!((cell.0.first % 7, cell.0.last % 7), (cell.1, cell.1));
+        }
+        let inside = cut_inside(10, 31, (0, (1 << 31) - 1), 1 << 31);
+        assert_eq!((total(&inside), inside.len()), (1 << 63, 3));
+        assert_eq!(cut_inside(u64::MAX, 31, (0, 0), 1).len(), 2);
+    }
+}

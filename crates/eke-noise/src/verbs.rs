@@ -1,0 +1,150 @@
+//! Choosing and comparing: the verbs beside the paths that open an [`Exact`], each for a receipt of its
+//! own.
+//!
+//! ```
+//! use eke_budget::*;
+//! use eke_noise::{Choice, Exact, Scores, SystemEntropy, choose};
+//!
+//! let budget = BudgetSpec::promising(Epsilon::new(1.0)?).resolve(Metric::Hamming(Adjacency::AddRemove))?;
+//! let mut account = Account::open("riders", budget, &mut NoHistory)?;
+//!
+//! let votes = Exact::new(Scores(vec![120, 80, 640]), L1::new(1.0)?);
+//! let choice = Choice { epsilon: "0.5".parse()?, sensitivity: L1::new(1.0)? };
+//! let approved = account.approve(choice)?;
+//! let receipt = account.commit(approved, &mut NoHistory)?;
+//! let winner = choose(&votes, receipt, &mut SystemEntropy::new()?)?;
+//! assert_eq!(winner.get(), Some(2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use eke_budget::{Amount, Charge, Epsilon, L1, L2, Purchase, Receipt, Rho};
+
+use crate::choice::permute_and_flip;
+use crate::exact::clamped;
+use crate::path::{Mismatch, MismatchReason};
+use crate::{Entropy, Exact, NoisyScore, Ratio, Released, Scores};
+
+/// A choice by score, to be bought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The price.
+    pub epsilon: Amount<Epsilon>,
+    /// What one unit can change each score by.
+    pub sensitivity: L1,
+}
+
+impl Purchase for Choice {
+    fn charge(&self) -> Charge {
+        Charge::Pure { epsilon: self.epsilon, delta: Amount::ZERO }
+    }
+}
+
+/// The candidate of the largest score, or nearly: by permute and flip, which is never worse in
+/// expectation than the exponential mechanism of the same price. None if there are no candidates.
+///
+/// - Theorem: permute-and-flip (docs/theorems.md)
+/// - Proves: epsilon-DP at rate epsilon over twice the sensitivity
+/// - Assumes: candidates are public, and one unit changes each score by at most the sensitivity
+///   (caller)
+/// - Deviates: scores beyond 2⁶² are clamped to it, which changes no sensitivity
+/// - Checked by: `a_choice_costs_its_epsilon_and_no_less`, `permute_and_flip_has_its_law`
+///
+/// # Errors
+/// The receipt is for another sensitivity, and comes back; nothing is drawn.
+pub fn choose<E: Entropy + ?Sized>(
+    scores: &Exact<Scores>,
+    receipt: Receipt<Choice>,
+    entropy: &mut E,
+) -> Result<Released<Option<usize>>, Mismatch<Choice>> {
+    let Choice { epsilon, sensitivity } = *receipt.purchase();
+    let rate = Ratio::new(epsilon.grains(), Amount::<Epsilon>::ONE.grains())
+        .zip(Ratio::from_f64(sensitivity.get()))
+        .map(|(epsilon, sensitivity)| epsilon.over(&sensitivity.times(&2u8.into())));
+    let Some(rate) = rate.filter(|_| *scores.sensitivity() == sensitivity) else {
+        let reason = MismatchReason::OtherSensitivity;
+        return Err(Mismatch { receipt: Box::new(receipt), reason });
+    };
+    receipt.redeem();
+    let scores: Vec<i64> = scores.open().0.iter().map(|&score| clamped(score)).collect();
+    Ok(Released::new(permute_and_flip(&scores, &rate, entropy)))
+}
+
+/// A comparison with a public threshold, to be bought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// The price.
+    pub rho: Amount<Rho>,
+    /// What one unit can change the truth by.
+    pub sensitivity: L2,
+    /// What the truth is compared with.
+    pub threshold: i64,
+}
+
+impl Purchase for Comparison {
+    fn charge(&self) -> Charge {
+        Charge::Zcdp { rho: self.rho, delta: Amount::ZERO }
+    }
+}
+
+/// Whether the truth with normal noise of variance `sensitivity²/(2 rho)` is at least the threshold.
+///
+/// - Theorem: gaussian-release (docs/theorems.md)
+/// - Proves: rho-zCDP, since whether a Gaussian release is above a line is a function of it
+/// - Assumes: one unit changes the truth by at most the sensitivity (caller)
+/// - Deviates: the noise is normal on the real line, drawn as far as the comparison needs; its
+///   deviation is rounded up; truths and thresholds beyond 2⁶² are clamped to it
+/// - Checked by: `a_comparison_costs_its_rho_and_no_less`
+///
+/// # Errors
+/// The receipt is for another sensitivity, and comes back; nothing is drawn.
+pub fn compare<E: Entropy + ?Sized>(
+    truth: &Exact<i64>,
+    receipt: Receipt<Comparison>,
+    entropy: &mut E,
+) -> Result<Released<bool>, Mismatch<Comparison>> {
+    let Comparison { rho, sensitivity, threshold } = *receipt.purchase();
+    #[expect(clippy::float_cmp, reason = "the same bound, or another truth")]
+    let same = truth.sensitivity().get() == sensitivity.get();
+    let Some(deviation) = deviation(rho, sensitivity).filter(|_| same) else {
+        let reason = MismatchReason::OtherSensitivity;
+        return Err(Mismatch { receipt: Box::new(receipt), reason });
+    };
+    receipt.redeem();
+    let mut noisy = NoisyScore::new(clamped(*truth.open()), &deviation, entropy);
+    Ok(Released::new(noisy.is_at_least(clamped(threshold), entropy)))
+}
+
+/// The standard deviation of a price: the next double above `sensitivity/sqrt(2 rho)` whose square is not
+/// below what was paid for.
+fn deviation(rho: Amount<Rho>, sensitivity: L2) -> Option<Ratio> {
+    let twice = Ratio::new(rho.grains(), Amount::<Rho>::ONE.grains())?.times(&2u8.into());
+    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice);
+    let mut deviation = variance.approximate().sqrt();
+    loop {
+        let ratio = Ratio::from_f64(deviation)?;
+        if ratio.squared().compare(&variance).is_ge() {
+            return Some(ratio);
+        }
+        deviation = deviation.next_up();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn deviations_are_rounded_up_and_hardly(grains in 1u128..10u128.pow(36), log in -30.0f64..30.0) {
+            let sensitivity = L2::new(log.exp()).unwrap();
+            let rho = Amount::from_grains(grains);
+            let deviation = deviation(rho, sensitivity).unwrap();
+            let twice = Ratio::new(grains, Amount::<Rho>::ONE.grains()).unwrap().times(&2u8.into());
+            let variance = Ratio::from_f64(sensitivity.get()).unwrap().squared().over(&twice);
+            prop_assert!(deviation.squared().compare(&variance).is_ge());
+            let off = deviation.squared().approximate() / variance.approximate() - 1.0;
+            prop_assert!(off < 1e-14, "{off}");
+        }
+    }
+}
