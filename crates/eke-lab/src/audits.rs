@@ -101,7 +101,7 @@ fn show(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
     let Finding { what, measure, claim, at_least, found } = finding;
     let mark = if finding.passes() { "ok" } else { "NO" };
     let range = match at_least {
-        Some(least) if *claim == f64::MAX => format!("at least {least:.4}"),
+        Some(least) if claim.is_infinite() => format!("at least {least:.4}"),
         Some(least) => format!("{least:.4} to {claim:.4}"),
         None => format!("at most {}", number(*claim)),
     };

@@ -1,6 +1,7 @@
 //! Eke's claims, for anyone to check: experiments, audits and measurements. Nothing depends on it.
 
 pub mod audit;
+pub mod calibrate;
 pub mod fit;
 pub mod laws;
 pub mod oracle;

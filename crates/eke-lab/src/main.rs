@@ -26,6 +26,8 @@ enum Command {
     Path(path::Path),
     /// Try what the mechanisms claim: laws, losses on neighbouring inputs.
     Audit(audits::Audits),
+    /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
+    Calibrate,
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
     Speed(Speed),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Sample(sample) => sample.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
+        Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

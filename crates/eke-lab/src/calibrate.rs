@@ -1,0 +1,308 @@
+//! The constants of the boundary at which a relative goal stops, worked out.
+//!
+//! A truth of one is looked at with precision s (one over the variance), at geometrically spaced s. Then
+//! `m = y sqrt(s)` is `sqrt(s)` plus a standard normal number, and from one look to the next it is a Gaussian
+//! step. Stop at the first look with `m >= K` and release `y (1 - b)`. The density of m among runs that
+//! have not stopped is carried from look to look on Gauss-Legendre nodes; what stops at a look within the
+//! tolerance is known in closed form. Where the looks lie relative to the truth is unknown, so the worst of
+//! several phases counts. Any other truth is this one in other units.
+
+use std::io::{self, Write};
+
+use statrs::function::erf::{erfc, erfc_inv};
+
+/// Nodes of the quadrature.
+const NODES: usize = 160;
+/// Deviations beyond which a normal number is not looked for: a tail of 1e-11.
+const REACH: f64 = 6.7;
+/// Phases of the looks that are tried.
+const PHASES: u32 = 8;
+/// The half-width, in z deviations, of the interval of an answer that ends without having stopped.
+pub const END: f64 = 1.1;
+/// What coverage must exceed the confidence by: for quadrature, for phases not tried, and for looks that
+/// are skipped.
+const MARGIN: f64 = 2e-4;
+
+/// A goal, and how the looks are spaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks {
+    /// The relative error that is good enough.
+    pub tolerance: f64,
+    /// How sure that must be.
+    pub confidence: f64,
+    /// The precision of a look over that of the one before.
+    pub ratio: f64,
+}
+
+/// The tolerances of the table.
+pub const TOLERANCES: [f64; 5] = [0.01, 0.02, 0.05, 0.1, 0.2];
+/// The confidences of the table.
+pub const CONFIDENCES: [f64; 5] = [0.8, 0.9, 0.95, 0.99, 0.999];
+/// The ratios of the table.
+pub const RATIOS: [f64; 4] = [1.05, 1.1, 1.3, 2.0];
+/// The least K for which the law of what is released does not depend on the truth.
+const LEAST: f64 = 8.0;
+
+/// Works out the table, and prints it as it stands in the code of the stopping rules.
+///
+/// # Errors
+/// The output could not be written.
+pub fn print_table(out: &mut impl Write) -> io::Result<()> {
+    for ratio in RATIOS {
+        for confidence in CONFIDENCES {
+            for tolerance in TOLERANCES {
+                let looks = Looks { tolerance, confidence, ratio };
+                if looks.quantile() / tolerance >= LEAST {
+                    let boundary = looks.calibrate();
+                    let Performance { coverage, price } = looks.performance(boundary);
+                    let Boundary { kappa, beta } = boundary;
+                    writeln!(
+                        out,
+                        "    row({ratio}, {confidence}, {tolerance}, {kappa:.3}, {beta:.1}), \
+                         // covers {coverage:.4}, costs {price:.3}"
+                    )?;
+                    out.flush()?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Boundary {
+    /// Times `z/tolerance`, z being the two-sided normal quantile: K.
+    pub kappa: f64,
+    /// Times `tolerance²`: what is taken off the answer.
+    pub beta: f64,
+}
+
+/// How a boundary does.
+#[derive(Clone, Copy, Debug)]
+pub struct Performance {
+    /// How often the answer is within the tolerance, in the worst phase.
+    pub coverage: f64,
+    /// The precision paid for, on average over phases, over that of one look that knows the truth.
+    pub price: f64,
+}
+
+impl Looks {
+    /// The two-sided normal quantile of the confidence.
+    #[must_use]
+    pub fn quantile(&self) -> f64 {
+        std::f64::consts::SQRT_2 * erfc_inv(1.0 - self.confidence)
+    }
+
+    /// How a boundary does.
+    #[must_use]
+    pub fn performance(&self, boundary: Boundary) -> Performance {
+        let (mut coverage, mut price): (f64, f64) = (1.0, 0.0);
+        for phase in 0..PHASES {
+            let run = Run::new(self, boundary, f64::from(phase) / f64::from(PHASES), None);
+            coverage = coverage.min(run.covered);
+            price += run.price / f64::from(PHASES);
+        }
+        let oracle = (self.quantile() / self.tolerance).powi(2);
+        Performance { coverage, price: price / oracle }
+    }
+
+    /// The worst coverage where a highest price ends the looks, wherever it is.
+    #[must_use]
+    pub fn coverage_at_the_end(&self, boundary: Boundary) -> f64 {
+        let start = self.quantile() / self.tolerance;
+        let mut worst: f64 = 1.0;
+        for step in 0..14 {
+            // Square roots of the last precision, around K.
+            let last = start + (f64::from(step) - 7.0) / 2.0;
+            for apart in [1.0, 0.3] {
+                // The last look is this part of a step after the one before it.
+                let phase = ((last * last).ln() / self.ratio.ln() - apart).rem_euclid(1.0);
+                worst = worst.min(Run::new(self, boundary, phase, Some(last * last)).covered);
+            }
+        }
+        worst
+    }
+
+    /// The boundary of the least price whose coverage is enough, also where it ends early.
+    #[must_use]
+    pub fn calibrate(&self) -> Boundary {
+        let mut best = Boundary { kappa: f64::INFINITY, beta: 0.0 };
+        for beta in [1.0, 0.5, 0.0] {
+            let enough = |kappa: f64| {
+                let (boundary, least) = (Boundary { kappa, beta }, self.confidence + MARGIN);
+                self.performance(boundary).coverage >= least
+                    && self.coverage_at_the_end(boundary) >= least
+            };
+            if best.kappa.is_finite() && !enough(best.kappa) {
+                continue;
+            }
+            let kappa = least(0.98, 1.25, enough);
+            if kappa < best.kappa {
+                best = Boundary { kappa, beta };
+            }
+        }
+        best
+    }
+}
+
+/// The least number for which something is so, in thousandths, rounded up.
+fn least(from: f64, to: f64, is_enough: impl Fn(f64) -> bool) -> f64 {
+    if is_enough(from) {
+        return from;
+    }
+    let (mut low, mut high) = (from, to);
+    while high - low > 5e-4 {
+        let middle = f64::midpoint(low, high);
+        if is_enough(middle) { high = middle } else { low = middle }
+    }
+    (high * 1000.0).ceil() / 1000.0
+}
+
+/// What becomes of all runs together.
+struct Run {
+    covered: f64,
+    price: f64,
+}
+
+impl Run {
+    /// Looks at precisions `ratio^(k + phase)`, up to a last one if there is one.
+    fn new(looks: &Looks, boundary: Boundary, phase: f64, last: Option<f64>) -> Self {
+        let Looks { tolerance, ratio, .. } = *looks;
+        let z = looks.quantile();
+        let k = boundary.kappa * z / tolerance;
+        let shrink = 1.0 - boundary.beta * tolerance * tolerance;
+        let mut covered = 0.0;
+        let mut price = 0.0;
+        // The first look at which stopping is possible at all.
+        let start = (k - REACH).max(0.5).powi(2).ln() / ratio.ln();
+        let mut index = start.floor() + phase;
+        let mut before: Option<(f64, Density)> = None;
+        loop {
+            let on_schedule = (index * ratio.ln()).exp();
+            let is_last = last.is_some_and(|last| on_schedule >= last * (1.0 - 1e-12));
+            let s = last.filter(|_| is_last).unwrap_or(on_schedule);
+            let root = s.sqrt();
+            // Good answers at this look: m from K on, and y (1 - b) within the tolerance of one.
+            let least = (root * (1.0 - tolerance) / shrink).max(k);
+            let most = root * (1.0 + tolerance) / shrink;
+            let step = Step::new(before.as_ref().map(|(s, _)| *s), s);
+            let chance = |from: f64, to: f64| match &before {
+                None => (normal(to - root) - normal(from - root)).max(0.0),
+                Some((_, density)) => density.mass(|m| step.mass(m, from, to)),
+            };
+            covered += chance(least, most.max(least));
+            let stopped = chance(k, f64::INFINITY);
+            price += s * stopped;
+            if is_last {
+                // What has not stopped ends here, with an ordinary interval.
+                let half = END * z;
+                covered += chance(root - half, (root + half).min(k));
+                price += s * chance(f64::NEG_INFINITY, k);
+                return Self { covered, price };
+            }
+            let density = Density::new(root - REACH - 1.0, (root + REACH).min(k), |m| match &before {
+                None => bell(m - root),
+                Some((_, density)) => density.mass(|from| step.density(from, m)),
+            });
+            if density.mass(|_| 1.0) < 1e-9 {
+                return Self { covered, price };
+            }
+            before = Some((s, density));
+            index += 1.0;
+        }
+    }
+}
+
+/// The step of m from one precision to the next: `m sqrt(s/s')`, a drift, and noise.
+struct Step {
+    scale: f64,
+    drift: f64,
+    deviation: f64,
+}
+
+impl Step {
+    fn new(from: Option<f64>, to: f64) -> Self {
+        let from = from.unwrap_or(0.0);
+        let part = from / to;
+        Self { scale: part.sqrt(), drift: (to - from) / to.sqrt(), deviation: (1.0 - part).sqrt() }
+    }
+
+    fn density(&self, from: f64, to: f64) -> f64 {
+        bell((to - self.scale * from - self.drift) / self.deviation) / self.deviation
+    }
+
+    fn mass(&self, m: f64, from: f64, to: f64) -> f64 {
+        let at = |x: f64| normal((x - self.scale * m - self.drift) / self.deviation);
+        (at(to) - at(from)).max(0.0)
+    }
+}
+
+/// A density at the nodes of a quadrature.
+struct Density {
+    /// Nodes, and density times weight there.
+    nodes: Vec<(f64, f64)>,
+}
+
+impl Density {
+    fn new(low: f64, high: f64, density: impl Fn(f64) -> f64) -> Self {
+        if high <= low {
+            return Self { nodes: Vec::new() };
+        }
+        let half = (high - low) / 2.0;
+        let nodes = legendre()
+            .iter()
+            .map(|&(x, weight)| {
+                let m = f64::midpoint(low, high) + half * x;
+                (m, density(m) * weight * half)
+            })
+            .collect();
+        Self { nodes }
+    }
+
+    fn mass(&self, function: impl Fn(f64) -> f64) -> f64 {
+        self.nodes.iter().map(|&(m, weight)| weight * function(m)).sum()
+    }
+}
+
+/// The nodes and weights of Gauss-Legendre quadrature on (-1, 1), by Newton's method.
+fn legendre() -> &'static [(f64, f64)] {
+    static RULE: std::sync::OnceLock<Vec<(f64, f64)>> = std::sync::OnceLock::new();
+    RULE.get_or_init(|| {
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let n = NODES as f64;
+        (0..NODES)
+            .map(|i| {
+                #[expect(clippy::cast_precision_loss, reason = "a small number")]
+                let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5)).cos();
+                let mut slope = 1.0;
+                for _ in 0..100 {
+                    let (mut p, mut last) = (1.0, 0.0);
+                    for j in 1..=NODES {
+                        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+                        let j = j as f64;
+                        (p, last) = (((2.0 * j - 1.0) * x * p - (j - 1.0) * last) / j, p);
+                    }
+                    slope = n * (x * p - last) / (x * x - 1.0);
+                    let change = p / slope;
+                    x -= change;
+                    if change.abs() < 1e-15 {
+                        break;
+                    }
+                }
+                (x, 2.0 / ((1.0 - x * x) * slope * slope))
+            })
+            .collect()
+    })
+}
+
+fn bell(x: f64) -> f64 {
+    (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+}
+
+fn normal(x: f64) -> f64 {
+    if x.is_infinite() {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
+    erfc(-x / std::f64::consts::SQRT_2) / 2.0
+}
