@@ -1,14 +1,16 @@
 //! Audits: what a mechanism claims, next to what was found when it was tried.
 //!
-//! Three methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring inputs,
+//! Four methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring inputs,
 //! exactly. *Fit* compares draws with a law, beside a control that must be rejected. *Neighbours* runs a
 //! mechanism on neighbouring inputs and bounds its privacy loss from below, with confidence 1 - 1e-6: a
 //! bound above the claim refutes it, and one far below it where the mechanism is tight means that the
-//! audit is blind. An audit that passes has not refuted the claim; it proves nothing.
+//! audit is blind. *Coverage* counts how often an answer is not within its goal. An audit that passes has not refuted the claim; it proves nothing.
 
 mod bounds;
+mod covered;
 mod enumerated;
 mod fitted;
+pub mod mutants;
 mod neighbours;
 
 use std::error::Error;
@@ -38,6 +40,8 @@ pub enum Method {
     Fit,
     /// By running on neighbouring inputs.
     Neighbours,
+    /// By counting how often a stated interval does not hold.
+    Coverage,
 }
 
 impl Method {
@@ -48,6 +52,7 @@ impl Method {
             Self::Enumeration => "enumeration",
             Self::Fit => "fit",
             Self::Neighbours => "neighbours",
+            Self::Coverage => "coverage",
         }
     }
 }
@@ -80,7 +85,10 @@ impl Finding {
 /// Every audit there is.
 #[must_use]
 pub fn all() -> Vec<Audit> {
-    [enumerated::audits(), fitted::audits(), neighbours::audits()].into_iter().flatten().collect()
+    [enumerated::audits(), fitted::audits(), neighbours::audits(), covered::audits()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 impl Audit {

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 use clap::Args;
+use eke_lab::audit::mutants::{self, Outcome, Workshop};
 use eke_lab::audit::{self, Audit, Finding};
 use serde::Serialize;
 
@@ -17,6 +18,9 @@ pub(crate) struct Audits {
     /// List the audits there are.
     #[arg(long)]
     list: bool,
+    /// Try whether the audits catch mistakes: build mutants of the source, and audit them (minutes).
+    #[arg(long)]
+    mutants: bool,
     /// Print one JSON array.
     #[arg(long)]
     json: bool,
@@ -40,6 +44,9 @@ impl Audits {
                 let sentence = format!("there is no audit `{name}`: see eke-lab audit --list");
                 return Err(Failure::Usage(sentence));
             }
+        }
+        if self.mutants {
+            return self.try_mutants(out);
         }
         if self.list {
             for Audit { name, about, method, .. } in &audits {
@@ -93,6 +100,40 @@ impl Audits {
             0 => Ok(()),
             1 => Err(Failure::Found("1 finding does not fit its claim".to_owned())),
             _ => Err(Failure::Found(format!("{failed} findings do not fit their claims"))),
+        }
+    }
+}
+
+impl Audits {
+    fn try_mutants(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::Found(error.to_string());
+        let wanted = |audit: &str| self.name.as_ref().is_none_or(|name| name == audit);
+        let mutants: Vec<_> = mutants::all().iter().filter(|m| wanted(m.audit)).collect();
+        let workshop = Workshop::new().map_err(failed)?;
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        for (index, mutant) in mutants.iter().enumerate() {
+            progress(&format!("{}/{} {}", index + 1, mutants.len(), mutant.name));
+            let outcome = workshop.try_mutant(mutant).map_err(failed)?;
+            progress("");
+            if !self.json {
+                let mark = if outcome.caught { "caught" } else { "MISSED" };
+                let (name, audit, about) = (mutant.name, mutant.audit, mutant.about);
+                writeln!(out, "  {mark}  {name:<22} by {audit:<20} {about}")?;
+                out.flush()?;
+            }
+            outcomes.push(outcome);
+        }
+        let missed = outcomes.iter().filter(|outcome| !outcome.caught).count();
+        if self.json {
+            serde_json::to_writer(&mut *out, &outcomes).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{} of {} mutants were caught", mutants.len() - missed, mutants.len())?;
+        }
+        if missed == 0 {
+            Ok(())
+        } else {
+            Err(Failure::Found(format!("{missed} mutants were missed")))
         }
     }
 }

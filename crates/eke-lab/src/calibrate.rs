@@ -2,7 +2,8 @@
 //!
 //! A truth of one is looked at with precision s (one over the variance), at geometrically spaced s. Then
 //! `m = y sqrt(s)` is `sqrt(s)` plus a standard normal number, and from one look to the next it is a Gaussian
-//! step. Stop at the first look with `m >= K` and release `y (1 - b)`. The density of m among runs that
+//! step. Stop at the first look with `m >= K` and release `y (1 - b)`, b being
+//! the square of the tolerance. The density of m among runs that
 //! have not stopped is carried from look to look on Gauss-Legendre nodes; what stops at a look within the
 //! tolerance is known in closed form. Where the looks lie relative to the truth is unknown, so the worst of
 //! several phases counts. Any other truth is this one in other units.
@@ -55,10 +56,10 @@ pub fn print_table(out: &mut impl Write) -> io::Result<()> {
                 if looks.quantile() / tolerance >= LEAST {
                     let boundary = looks.calibrate();
                     let Performance { coverage, price } = looks.performance(boundary);
-                    let Boundary { kappa, beta } = boundary;
+                    let Boundary { kappa } = boundary;
                     writeln!(
                         out,
-                        "    row({ratio}, {confidence}, {tolerance}, {kappa:.3}, {beta:.1}), \
+                        "    row({ratio}, {confidence}, {tolerance}, {kappa:.3}), \
                          // covers {coverage:.4}, costs {price:.3}"
                     )?;
                     out.flush()?;
@@ -74,8 +75,6 @@ pub fn print_table(out: &mut impl Write) -> io::Result<()> {
 pub struct Boundary {
     /// Times `z/tolerance`, z being the two-sided normal quantile: K.
     pub kappa: f64,
-    /// Times `tolerance²`: what is taken off the answer.
-    pub beta: f64,
 }
 
 /// How a boundary does.
@@ -112,9 +111,9 @@ impl Looks {
     pub fn coverage_at_the_end(&self, boundary: Boundary) -> f64 {
         let start = self.quantile() / self.tolerance;
         let mut worst: f64 = 1.0;
-        for step in 0..14 {
+        for step in 0..32 {
             // Square roots of the last precision, around K.
-            let last = start + (f64::from(step) - 7.0) / 2.0;
+            let last = start + (f64::from(step) - 16.0) / 4.0;
             for apart in [1.0, 0.3] {
                 // The last look is this part of a step after the one before it.
                 let phase = ((last * last).ln() / self.ratio.ln() - apart).rem_euclid(1.0);
@@ -124,29 +123,21 @@ impl Looks {
         worst
     }
 
-    /// The boundary of the least price whose coverage is enough, also where it ends early.
+    /// The least boundary whose coverage is enough, also where it ends early; none below one planned
+    /// look's.
     #[must_use]
     pub fn calibrate(&self) -> Boundary {
-        let mut best = Boundary { kappa: f64::INFINITY, beta: 0.0 };
-        for beta in [1.0, 0.5, 0.0] {
-            let enough = |kappa: f64| {
-                let (boundary, least) = (Boundary { kappa, beta }, self.confidence + MARGIN);
-                self.performance(boundary).coverage >= least
-                    && self.coverage_at_the_end(boundary) >= least
-            };
-            if best.kappa.is_finite() && !enough(best.kappa) {
-                continue;
-            }
-            let kappa = least(0.98, 1.25, enough);
-            if kappa < best.kappa {
-                best = Boundary { kappa, beta };
-            }
-        }
-        best
+        let kappa = least(1.0, 1.25, |kappa| {
+            let (boundary, least) = (Boundary { kappa }, self.confidence + MARGIN);
+            self.performance(boundary).coverage >= least
+                && self.coverage_at_the_end(boundary) >= least
+        });
+        Boundary { kappa }
     }
 }
 
-/// The least number for which something is so, in thousandths, rounded up.
+/// A small number for which something is so, in thousandths. (Where the looks lie makes it a little uneven,
+/// so it may not be the least.)
 fn least(from: f64, to: f64, is_enough: impl Fn(f64) -> bool) -> f64 {
     if is_enough(from) {
         return from;
@@ -156,7 +147,11 @@ fn least(from: f64, to: f64, is_enough: impl Fn(f64) -> bool) -> f64 {
         let middle = f64::midpoint(low, high);
         if is_enough(middle) { high = middle } else { low = middle }
     }
-    (high * 1000.0).ceil() / 1000.0
+    let mut thousandths = (high * 1000.0).ceil();
+    while !is_enough(thousandths / 1000.0) {
+        thousandths += 1.0;
+    }
+    thousandths / 1000.0
 }
 
 /// What becomes of all runs together.
@@ -171,7 +166,7 @@ impl Run {
         let Looks { tolerance, ratio, .. } = *looks;
         let z = looks.quantile();
         let k = boundary.kappa * z / tolerance;
-        let shrink = 1.0 - boundary.beta * tolerance * tolerance;
+        let shrink = 1.0 - tolerance * tolerance;
         let mut covered = 0.0;
         let mut price = 0.0;
         // The first look at which stopping is possible at all.
@@ -201,10 +196,11 @@ impl Run {
                 price += s * chance(f64::NEG_INFINITY, k);
                 return Self { covered, price };
             }
-            let density = Density::new(root - REACH - 1.0, (root + REACH).min(k), |m| match &before {
-                None => bell(m - root),
-                Some((_, density)) => density.mass(|from| step.density(from, m)),
-            });
+            let density =
+                Density::new(root - REACH - 1.0, (root + REACH).min(k), |m| match &before {
+                    None => bell(m - root),
+                    Some((_, density)) => density.mass(|from| step.density(from, m)),
+                });
             if density.mass(|_| 1.0) < 1e-9 {
                 return Self { covered, price };
             }

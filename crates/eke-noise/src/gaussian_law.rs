@@ -78,7 +78,9 @@ impl GaussianLaw {
 }
 
 /// Where a coarser version of an increment comes from.
-pub(crate) enum Version {
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Version {
     /// It is the stored coarser one.
     Coarser,
     /// The finer version and a residual.

@@ -194,6 +194,12 @@ impl<T: Integers> NoisePath for GaussianPath<T> {
         Some(Released::new(self.average(index, at, version)))
     }
 
+    fn nearest(&self, to: Amount<Rho>) -> Option<Amount<Rho>> {
+        let versions =
+            |increment: &Increment<T>| Some(*increment.versions.range(..=to).next_back()?.0);
+        self.increments.iter().rev().find_map(versions)
+    }
+
     fn refine<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<T>,

@@ -48,6 +48,16 @@ impl GeometricLevel {
         Some(Self::new(&epsilon.over(&sensitivity)))
     }
 
+    /// The scale of the noise.
+    pub(crate) fn scale(&self) -> Ratio {
+        self.rate.inverse()
+    }
+
+    /// How much larger another level's rate is; none unless it is finer.
+    pub(crate) fn apart(&self, finer: &Self) -> Option<Ratio> {
+        finer.rate.minus(&self.rate)
+    }
+
     /// A truth with noise of this level, given the next coarser level and what was released there.
     pub(crate) fn around<E: Entropy + ?Sized>(
         &self,

@@ -112,6 +112,10 @@ impl<T: Integers> NoisePath for GeometricPath<T> {
         self.points.get(&at).cloned()
     }
 
+    fn nearest(&self, to: Amount<Epsilon>) -> Option<Amount<Epsilon>> {
+        Some(*self.points.range(..=to).next_back()?.0)
+    }
+
     fn refine<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<T>,

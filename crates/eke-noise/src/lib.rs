@@ -22,6 +22,9 @@
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
+//! | [`Bundle`] | the paths of all groups of a question, refined together |
+//! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
+//! | [`release_tiers`] | one answer per tier, for the price of the finest |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
@@ -30,6 +33,9 @@
 
 mod binned;
 mod bound;
+mod boundary;
+mod bundle;
+mod bundle_law;
 mod cells;
 mod choice;
 mod coin;
@@ -41,16 +47,22 @@ mod gaussian_law;
 mod gaussian_path;
 mod geometric;
 mod geometric_path;
+mod goal;
 mod grid;
 mod laplace;
 mod normal;
 mod path;
 mod ratio;
 mod scale;
+mod schedule;
+mod sequence;
+mod stopping;
 mod table;
 mod verbs;
 
 pub use bound::{Bound, Norms};
+pub use bundle::{Bundle, BundleError, Column, Columns};
+pub use bundle_law::BundleLaw;
 pub use cells::Cell;
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
@@ -60,10 +72,17 @@ pub use gaussian::{Centre, DiscreteGaussian};
 pub use gaussian_path::GaussianPath;
 pub use geometric::{GeometricLevel, LevelError};
 pub use geometric_path::GeometricPath;
+pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
 pub use laplace::DiscreteLaplace;
 pub use normal::{NoisyScore, Normal, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ratio::Ratio;
 pub use scale::ScaleError;
+pub use schedule::Schedule;
+pub use sequence::ConfidenceSequence;
+pub use stopping::{
+    Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
+    Unpaid, refine_until, release_tiers, reveal,
+};
 pub use verbs::{Choice, Comparison, choose, compare};

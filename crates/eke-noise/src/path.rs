@@ -105,6 +105,9 @@ pub trait NoisePath {
     /// A point that has been revealed.
     fn point(&self, at: Amount<Self::Currency>) -> Option<Released<Self::Value>>;
 
+    /// The price of the finest revealed point that is not finer than this.
+    fn nearest(&self, to: Amount<Self::Currency>) -> Option<Amount<Self::Currency>>;
+
     /// Reveals the finer point that was paid for.
     ///
     /// # Errors
@@ -117,7 +120,8 @@ pub trait NoisePath {
         entropy: &mut E,
     ) -> Result<Released<Self::Value>, Mismatch<Raise<Self::Currency>>>;
 
-    /// Reveals the coarser point that was asked for, or the same again.
+    /// Reveals the coarser point that was asked for, or the same again; or, where the grid does not allow
+    /// that point beside the others, one that is a little coarser. [`NoisePath::nearest`] says which.
     ///
     /// # Errors
     /// The receipt is not for this path, or the path has not been revealed so far. Nothing is drawn, and

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use eke_budget::{Account, Amount, Epsilon, L1, NoHistory, PathId};
+use eke_budget::{Account, Amount, Charge, Epsilon, L1, NoHistory, PathId, Purchase};
 use eke_noise::{
     Choice, DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, Scores,
     choose, choose_exponentially, permute_and_flip, uniform_subset,
@@ -194,10 +194,11 @@ fn permute_and_flip_law(coins: &[f64]) -> Vec<f64> {
 
 fn choice_loss() -> Findings {
     let one = L1::new(1.0)?;
+    let choice = Choice { epsilon: "1.5".parse()?, sensitivity: one };
+    let Charge::Pure { epsilon, .. } = choice.charge() else { return Err("not pure".into()) };
     let side = |scores: &[i64]| {
         enumerate(End::First, 1e-10, |oracle| {
             let mut account = account();
-            let choice = Choice { epsilon: "1.5".parse().ok()?, sensitivity: one };
             let approved = account.approve(choice).ok()?;
             let receipt = account.commit(approved, &mut NoHistory).ok()?;
             let scores = Exact::new(Scores(scores.to_vec()), one);
@@ -206,7 +207,7 @@ fn choice_loss() -> Findings {
     };
     // One score up, the others down; far below the others a candidate's probability moves the most.
     let laws = [side(&[10, 21, 21]), side(&[11, 20, 20])];
-    Ok(vec![loss_finding("three candidates, one up and two down", 1.5, laws)])
+    Ok(vec![loss_finding("three candidates, one up and two down", epsilon.to_f64(), laws)])
 }
 
 /// What was paid for and drawn, in the order given, of a path of truth and sensitivity one.

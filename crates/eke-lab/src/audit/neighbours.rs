@@ -4,10 +4,12 @@
 //! apart best and a line across it, the others count how often each input's release is beyond it.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 
-use eke_budget::{Account, Amount, L1, L2, NoHistory, PathId, Rho};
+use eke_budget::{Account, Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
 use eke_noise::{
-    Comparison, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath, Ratio, Released, compare,
+    Bundle, Column, Columns, Comparison, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath,
+    Ratio, Released, compare,
 };
 
 use super::bounds::{self, Count};
@@ -36,6 +38,12 @@ pub(super) fn audits() -> Vec<Audit> {
             about: "two paths have noise of their own",
             method,
             run: two_paths,
+        },
+        Audit {
+            name: "bundle",
+            about: "a unit's groups of a bundle together cost what the account was charged",
+            method,
+            run: bundle,
         },
         Audit {
             name: "comparison",
@@ -91,6 +99,11 @@ impl Walk {
         Ok(Self { account: account(), path, truth: Exact::new(truth, l1()?) })
     }
 
+    /// What has been paid for.
+    fn spent(&self) -> f64 {
+        spent(&self.account)
+    }
+
     /// Reveals the point of this price, wherever it is.
     fn reveal<E: Entropy>(&mut self, to: &str, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
         let (id, to): (_, Amount<Rho>) = (self.path.id(), to.parse()?);
@@ -107,6 +120,11 @@ impl Walk {
     }
 }
 
+/// What an account has been charged: that is the claim.
+fn spent(account: &Account) -> f64 {
+    account.odometer().zcdp().map_or(0.0, |purse| purse.spent().to_f64())
+}
+
 fn double(value: Released<i64>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let value = value.get() as f64;
@@ -121,12 +139,14 @@ fn gaussian_path() -> Findings {
         ("fine to coarse", vec!["2", "1.2", "0.4"]),
         ("in between, by bridges", vec!["0.4", "2", "0.8", "1.6", "1.2"]),
     ] {
-        let mut entropy = Seeded::new(102);
+        let (mut entropy, mut claim) = (Seeded::new(102), 0.0);
         let found = told_apart(RUNS, |truth| {
             let mut walk = Walk::new(1, truth)?;
-            order.iter().map(|to| walk.reveal(to, &mut entropy)).collect()
+            let values = order.iter().map(|to| walk.reveal(to, &mut entropy)).collect();
+            claim = walk.spent();
+            values
         })?;
-        findings.push(finding(what, "rho", 2.0, found));
+        findings.push(finding(what, "rho", claim, found));
     }
     Ok(findings)
 }
@@ -165,6 +185,7 @@ fn comparison() -> Findings {
     let mut entropy = Seeded::new(105);
     let mut findings = Vec::new();
     for threshold in [STEPS / 2, STEPS / 3] {
+        let mut claim = 0.0;
         let mut count = |truth: i64| -> Result<Count, Box<dyn Error>> {
             let mut hits = 0;
             for _ in 0..RUNS {
@@ -174,18 +195,52 @@ fn comparison() -> Findings {
                 let receipt = account.commit(approved, &mut NoHistory)?;
                 let truth = Exact::new(truth, l1()?);
                 hits += u32::from(compare(&truth, receipt, &mut entropy)?.get());
+                claim = spent(&account);
             }
             Ok(Count { hits, runs: RUNS })
         };
         let (above, below) = (count(STEPS)?, count(0)?);
-        findings.push(finding(
-            &format!("threshold {threshold}"),
-            "rho",
-            2.0,
-            bounds::rho(above, below),
-        ));
+        let found = bounds::rho(above, below);
+        findings.push(finding(&format!("threshold {threshold}"), "rho", claim, found));
     }
     Ok(findings)
+}
+
+/// A unit that is in two of four groups, counted in one column and summed in another: everything that is
+/// revealed of the bundle, in two rounds, some groups further than others.
+fn bundle() -> Findings {
+    let (mut entropy, mut claim) = (Seeded::new(106), 0.0);
+    let metric = Metric::Hamming(Adjacency::AddRemove);
+    let columns = vec![
+        Column { sensitivity: l1()?, share: 1 },
+        Column { sensitivity: L1::new(3072.0)?, share: 3 },
+    ];
+    let found = told_apart(RUNS, |truth| {
+        let mut account = account();
+        let two = NonZeroU32::new(2).ok_or("zero")?;
+        let mut prices = GroupPrices::<Rho>::new(4, two, metric);
+        let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), 4)?;
+        let counts = vec![truth, truth, 5, 6];
+        let sums = vec![3 * truth, -3 * truth, 7, 8];
+        let bounds = columns.iter().map(|column| column.sensitivity).collect();
+        let exact = Exact::new(Columns(vec![counts, sums]), bounds);
+        for round in [[(0, "0.4"), (1, "0.4"), (2, "0.2")], [(0, "1"), (1, "1"), (3, "0.5")]] {
+            let mut steps = prices.round();
+            for (group, to) in round {
+                steps.raise(group, to.parse()?)?;
+            }
+            let approved = account.raise_groups(steps.offer(bundle.id()))?;
+            let receipt = account.commit(approved, &mut NoHistory)?;
+            prices.keep(&receipt)?;
+            bundle.refine(&exact, receipt, &mut entropy)?;
+        }
+        claim = spent(&account);
+        let most: Amount<Rho> = "9".parse()?;
+        let points =
+            (0..4).flat_map(|group| [0, 1].map(|column| bundle.nearest(group, column, most)));
+        points.map(|point| Ok(double(point.ok_or("no point")?.1))).collect()
+    })?;
+    Ok(vec![finding("two groups of a unit, two columns", "rho", claim, found)])
 }
 
 /// A lower bound on the rho of a mechanism, from so many runs on either of two truths.

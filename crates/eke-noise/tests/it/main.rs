@@ -1,14 +1,17 @@
 //! The laws, tested as a user would meet them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod bundles;
 mod choices;
 mod coins;
 #[path = "../../../eke-lab/src/fit.rs"]
+#[allow(unreachable_pub, reason = "the lab exports it")]
 mod fit;
 mod gaussian_paths;
 mod laws;
 mod levels;
 mod paths;
+mod stopping;
 mod vectors;
 
 use eke_noise::Entropy;

@@ -1,0 +1,344 @@
+//! Mutants: plausible mistakes, made on purpose in a copy of the source, each of which an audit must
+//! catch. What an audit cannot catch it does not audit.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Serialize;
+
+/// A mistake.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutant {
+    /// What it is called.
+    pub name: &'static str,
+    /// The mistake, in words.
+    pub about: &'static str,
+    /// The audit that must catch it.
+    pub audit: &'static str,
+    file: &'static str,
+    find: &'static str,
+    replace: &'static str,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The mutant.
+    pub mutant: &'static str,
+    /// The audit that was to catch it.
+    pub audit: &'static str,
+    /// Whether it did.
+    pub caught: bool,
+}
+
+/// Every mutant there is.
+#[must_use]
+pub fn all() -> &'static [Mutant] {
+    MUTANTS
+}
+
+/// Where mutants are made and built: beside everything else that is built, in folders of their own.
+pub struct Workshop {
+    root: PathBuf,
+    copy: PathBuf,
+    build: PathBuf,
+}
+
+impl Workshop {
+    /// A workshop for the source that this program was built from, with a fresh copy of it.
+    ///
+    /// # Errors
+    /// The source is not there any more, or could not be copied.
+    pub fn new() -> io::Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+        let folder = root.join("target").join("mutants");
+        let (copy, build) = (folder.join("source"), folder.join("build"));
+        for entry in ["Cargo.toml", "Cargo.lock", "crates"] {
+            copy_changed(&root.join(entry), &copy.join(entry))?;
+        }
+        Ok(Self { root, copy, build })
+    }
+
+    /// Makes a mutant, builds it, and runs its audit.
+    ///
+    /// # Errors
+    /// The source is not as the mutant expects it, does not build, or the audit could not be run.
+    pub fn try_mutant(&self, mutant: &Mutant) -> io::Result<Outcome> {
+        let file = self.copy.join(mutant.file);
+        let original = fs::read_to_string(self.root.join(mutant.file))?;
+        if original.matches(mutant.find).count() != 1 {
+            let sentence = format!(
+                "mutant `{}` does not fit {}: what it changes must stand there once",
+                mutant.name, mutant.file
+            );
+            return Err(io::Error::other(sentence));
+        }
+        fs::write(&file, original.replacen(mutant.find, mutant.replace, 1))?;
+        let caught = self.is_caught(mutant.audit);
+        fs::write(&file, original)?;
+        Ok(Outcome { mutant: mutant.name, audit: mutant.audit, caught: caught? })
+    }
+
+    /// Whether the audit of the copy fails; with no mistake in it, it must not.
+    ///
+    /// # Errors
+    /// The copy does not build, or the audit could not be run.
+    pub fn is_caught(&self, audit: &str) -> io::Result<bool> {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--locked", "-j2", "-p", "eke-lab"])
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", &self.build)
+            .env("RUSTFLAGS", "-Awarnings")
+            .status()?;
+        if !built.success() {
+            return Err(io::Error::other("the mutant does not build"));
+        }
+        let audited = Command::new(self.build.join("debug").join("eke-lab"))
+            .args(["audit", audit, "--json"])
+            .output()?;
+        match audited.status.code() {
+            Some(0) => Ok(false),
+            // Found, or stopped by an assertion.
+            Some(1 | 101) => Ok(true),
+            _ => Err(io::Error::other(String::from_utf8_lossy(&audited.stderr).into_owned())),
+        }
+    }
+}
+
+/// Copies a file or folder, leaving alone what is the same, so that it is not built again.
+fn copy_changed(from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let name = entry?.file_name();
+            copy_changed(&from.join(&name), &to.join(&name))?;
+        }
+        return Ok(());
+    }
+    let text = fs::read(from)?;
+    if fs::read(to).ok().as_ref() != Some(&text) {
+        fs::write(to, text)?;
+    }
+    Ok(())
+}
+
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "residual-weight",
+        about: "the weight of a geometric residual is 1 % too large",
+        audit: "geometric-orders",
+        file: "crates/eke-noise/src/geometric.rs",
+        find: "        power(&self.difference) * part * part\n",
+        replace: "        1.01 * power(&self.difference) * part * part\n",
+    },
+    Mutant {
+        name: "finer-parts",
+        about: "the finer noise is too often the coarser one's",
+        audit: "geometric-orders",
+        file: "crates/eke-noise/src/geometric.rs",
+        find: "            to_n * power(&self.difference) * one_less(",
+        replace: "            to_n * one_less(",
+    },
+    Mutant {
+        name: "equal-neighbours",
+        about: "equal neighbours are taken for different ones",
+        audit: "geometric-orders",
+        file: "crates/eke-noise/src/geometric.rs",
+        find: "        let equal = difference == 0;\n",
+        replace: "        let equal = difference == i64::MIN;\n",
+    },
+    Mutant {
+        name: "independent-finer",
+        about: "a finer point of a geometric path is drawn without looking at the coarser one",
+        audit: "geometric-path-loss",
+        file: "crates/eke-noise/src/geometric_path.rs",
+        find: "level.around(clamped(value), coarser, entropy)",
+        replace: "level.around(clamped(value), coarser.filter(|_| false), entropy)",
+    },
+    Mutant {
+        name: "increments-reused",
+        about: "an increment of a Gaussian path is the one before it again",
+        audit: "gaussian-path-law",
+        file: "crates/eke-noise/src/gaussian_path.rs",
+        find: "        let variance = self.law().increment(raise.price())?;\n",
+        replace: "        if let Some(last) = self.increments.last().and_then(Increment::release) { return Ok(last.clone()); }\n        let variance = self.law().increment(raise.price())?;\n",
+    },
+    Mutant {
+        name: "seed-shared",
+        about: "two paths share their noise",
+        audit: "two-paths",
+        file: "crates/eke-noise/src/gaussian_path.rs",
+        find: "            let noise = DiscreteGaussian::once(&variance, entropy).map_err(too_wide)?;\n",
+        replace: "            thread_local! { static LAST: std::cell::Cell<Option<i64>> = const { std::cell::Cell::new(None) }; }\n            let noise = match LAST.take() { Some(last) => last, None => { let noise = DiscreteGaussian::once(&variance, entropy).map_err(too_wide)?; LAST.set(Some(noise)); noise } };\n",
+    },
+    Mutant {
+        name: "half-noise",
+        about: "Gaussian noise has half its variance",
+        audit: "gaussian-path",
+        file: "crates/eke-noise/src/gaussian_law.rs",
+        find: "        Some(sensitivity.squared().over(&twice))\n",
+        replace: "        Some(sensitivity.squared().over(&twice.times(&2u8.into())))\n",
+    },
+    Mutant {
+        name: "independent-residuals",
+        about: "a point between two others is drawn from the finer one alone",
+        audit: "gaussian-tiers",
+        file: "crates/eke-noise/src/gaussian_law.rs",
+        find: "        let Some(coarser) = coarser else { return Ok(Version::Residual { at, residual }) };\n",
+        replace: "        let Some(coarser) = coarser.filter(|_| false) else { return Ok(Version::Residual { at, residual }) };\n",
+    },
+    Mutant {
+        name: "bridge-reversed",
+        about: "a point between two others is drawn at the wrong part of the way",
+        audit: "gaussian-tiers",
+        file: "crates/eke-noise/src/gaussian_law.rs",
+        find: "        let part = residual.over(&residual.plus(&beyond));\n        let variance = part.by(&beyond);\n",
+        replace: "        let part = beyond.over(&residual.plus(&beyond));\n        let variance = part.by(&residual);\n",
+    },
+    Mutant {
+        name: "no-residual",
+        about: "a coarser point is the finer one",
+        audit: "gaussian-tiers",
+        file: "crates/eke-noise/src/gaussian_law.rs",
+        find: "            Self::Residual { residual, .. } => DiscreteGaussian::once(residual, entropy),\n",
+        replace: "            Self::Residual { .. } => Ok(0),\n",
+    },
+    Mutant {
+        name: "weights-dropped",
+        about: "increments are averaged as if they were equally precise",
+        audit: "gaussian-path-law",
+        file: "crates/eke-noise/src/gaussian_path.rs",
+        find: "                Some((increment.to().grains() - increment.from.grains(), *release))\n",
+        replace: "                Some((weight, *release))\n",
+    },
+    Mutant {
+        name: "undercharged-raise",
+        about: "a step of a path is charged half its price",
+        audit: "gaussian-path",
+        file: "crates/eke-budget/src/account.rs",
+        find: "        let price = C::charge(raise.price(), Amount::ZERO);\n",
+        replace: "        let price = C::charge(Amount::from_grains(raise.price().grains() / 2), Amount::ZERO);\n",
+    },
+    Mutant {
+        name: "one-group",
+        about: "groups are charged as if a unit touched one",
+        audit: "bundle",
+        file: "crates/eke-budget/src/group.rs",
+        find: "        let dearest = most.get().min(groups);\n",
+        replace: "        let dearest = most.get().min(groups).min(1);\n",
+    },
+    Mutant {
+        name: "whole-share",
+        about: "every column of a bundle gets the group's whole price",
+        audit: "bundle",
+        file: "crates/eke-noise/src/bundle.rs",
+        find: "        Amount::from_grains(price / shares * share + price % shares * share / shares)\n",
+        replace: "        let _ = (share, shares);\n        Amount::from_grains(price)\n",
+    },
+    Mutant {
+        name: "no-noise-again",
+        about: "the second round of a bundle adds no noise",
+        audit: "bundle",
+        file: "crates/eke-noise/src/bundle.rs",
+        find: "                let value = C::draw(law, truth[column][group], coarse, entropy);\n",
+        replace: "                let value = if coarse.is_some() { truth[column][group] } else { C::draw(law, truth[column][group], coarse, entropy) };\n",
+    },
+    Mutant {
+        name: "two-zeros",
+        about: "zero has both signs",
+        audit: "laplace-law",
+        file: "crates/eke-noise/src/laplace.rs",
+        find: "            if magnitude != 0 || !negative {\n",
+        replace: "            if magnitude != u128::MAX {\n",
+    },
+    Mutant {
+        name: "flat-bins",
+        about: "places in a bin are equally likely",
+        audit: "laplace-law",
+        file: "crates/eke-noise/src/binned.rs",
+        find: "            _ if excess == 0 => true,\n",
+        replace: "            _ if excess < 9 => true,\n",
+    },
+    Mutant {
+        name: "biased-coin",
+        about: "a coin of probability exp(-x) is 1 % off in x",
+        audit: "laplace-law",
+        file: "crates/eke-noise/src/coin.rs",
+        find: "        let power = libm::exp(-self.about);\n",
+        replace: "        let power = libm::exp(-1.01 * self.about);\n",
+    },
+    Mutant {
+        name: "one-sided-table",
+        about: "a table forgets that numbers have two signs",
+        audit: "laplace-law",
+        file: "crates/eke-noise/src/binned.rs",
+        find: "two_sided: shift == 0 }",
+        replace: "two_sided: false }",
+    },
+    Mutant {
+        name: "loose-proposals",
+        about: "a Gaussian keeps too many of its proposals",
+        audit: "gaussian-law",
+        file: "crates/eke-noise/src/gaussian.rs",
+        find: "        let about = apart * apart * 0.5 / variance + extra;\n",
+        replace: "        let about = apart * apart * 0.4 / variance + extra;\n",
+    },
+    Mutant {
+        name: "with-replacement",
+        about: "permute and flip looks at candidates twice",
+        audit: "choice-law",
+        file: "crates/eke-noise/src/choice.rs",
+        find: "        let next = seen + below(order.len() - seen, entropy);\n",
+        replace: "        let next = below(order.len(), entropy);\n",
+    },
+    Mutant {
+        name: "monotone-rate",
+        about: "a choice between general scores is drawn at the rate of monotone ones",
+        audit: "choice-loss",
+        file: "crates/eke-noise/src/verbs.rs",
+        find: "epsilon.over(&sensitivity.times(&2u8.into()))",
+        replace: "epsilon.over(&sensitivity)",
+    },
+    Mutant {
+        name: "subset-overlap",
+        about: "a subset forgets what it has moved",
+        audit: "choice-law",
+        file: "crates/eke-noise/src/choice.rs",
+        find: "            moved.insert(other, here);\n",
+        replace: "            let _ = here;\n",
+    },
+    Mutant {
+        name: "normal-kept",
+        about: "normal numbers keep every fraction",
+        audit: "normal-law",
+        file: "crates/eke-noise/src/normal.rs",
+        find: "            if normal.keeps(entropy) {\n",
+        replace: "            if normal.keeps(entropy) || normal.whole == 0 {\n",
+    },
+    Mutant {
+        name: "narrow-comparison",
+        about: "a comparison's noise is for rho, not for twice rho",
+        audit: "comparison",
+        file: "crates/eke-noise/src/verbs.rs",
+        find: "    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice);\n    let mut deviation",
+        replace: "    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice.times(&2u8.into()));\n    let mut deviation",
+    },
+    Mutant {
+        name: "early-boundary",
+        about: "a relative goal stops at a boundary a tenth too low",
+        audit: "coverage",
+        file: "crates/eke-noise/src/boundary.rs",
+        find: "        let k = kappa * quantile / tolerance;\n",
+        replace: "        let k = 0.9 * kappa * quantile / tolerance;\n",
+    },
+    Mutant {
+        name: "one-look-interval",
+        about: "the confidence sequence forgets that there are many looks",
+        audit: "sequence",
+        file: "crates/eke-noise/src/sequence.rs",
+        find: "        let log = libm::log(total / self.gamma) + self.log;\n",
+        replace: "        let log = self.log;\n",
+    },
+];

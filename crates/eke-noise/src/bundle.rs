@@ -1,0 +1,487 @@
+//! Bundles: the paths of all groups of a question, as columns.
+//!
+//! A group has one path per column (per aggregate), and all of them go along together: a group's price is
+//! divided over its columns by their shares. A round takes some groups further, each to a point of its
+//! own, for one receipt. What has been revealed lies in a few long columns, not in one value per group.
+//!
+//! Invariants: a group's points are linked from fine to coarse; the finest is the end of an increment; no
+//! point is finer than what was paid for.
+
+use std::collections::HashMap;
+
+use eke_budget::{Amount, GroupRaise, GroupStep, L1, ParameterError, PathId, Receipt};
+use serde::{Deserialize, Serialize};
+
+use crate::bound::Bound;
+use crate::bundle_law::{BundleLaw, Neighbours};
+use crate::exact::Truth;
+use crate::path::{Mismatch, MismatchReason};
+use crate::{Entropy, Exact, Released};
+
+/// The truths of a bundle: for every column, one value per group. A unit changes each value of a column by
+/// at most that column's bound, and at most so many groups as the prices of the groups are for.
+pub struct Columns(pub Vec<Vec<i64>>);
+
+impl Truth for Columns {
+    type Bound = Vec<L1>;
+}
+
+impl Bound for Vec<L1> {
+    fn times(&self, factor: u32) -> Result<Self, ParameterError> {
+        self.iter().map(|bound| bound.times(factor)).collect()
+    }
+}
+
+/// One column of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// What one unit can change a value of it by, under add-remove.
+    pub sensitivity: L1,
+    /// Its share of a group's price, beside the others'.
+    pub share: u16,
+}
+
+/// No point.
+const NONE: u32 = u32::MAX;
+/// From so many draws of one law on, it is prepared.
+const MANY: u32 = 64;
+
+/// The paths of all groups of a question. `Bundle<Rho>` has Gaussian noise, `Bundle<Epsilon>` geometric.
+///
+/// - Theorem: groups (docs/theorems.md)
+/// - Proves: with each column's paths as for one path, everything revealed costs the sum of the largest
+///   groups' prices
+/// - Assumes: columns change by at most their sensitivity (caller); the step was charged (receipt)
+/// - Deviates: shares of a price are rounded down, to grains
+/// - Checked by: `a_bundle_has_the_noise_of_its_prices_group_by_group`,
+///   `coarser_points_of_a_bundle_are_points_of_the_same_paths`, `a_bundle_takes_only_its_own_next_receipt`
+///
+/// A bundle's name contains its columns: another sensitivity or share is another bundle, for which no
+/// receipt of this one is good.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "", try_from = "Stored", into = "Stored")]
+pub struct Bundle<C: BundleLaw> {
+    stored: Stored,
+    currency: std::marker::PhantomData<C>,
+}
+
+/// What is stored of a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    question: PathId,
+    id: PathId,
+    columns: Vec<Column>,
+    /// The finest point of every group.
+    finest: Vec<u32>,
+    /// The prices of points, as those of their group, in grains.
+    #[serde(with = "halves")]
+    prices: Vec<u128>,
+    /// The next coarser point of the same group.
+    coarser: Vec<u32>,
+    /// Whether the point is the end of an increment, and not a coarser version inside one.
+    ends: Vec<bool>,
+    /// The values of points, one per column.
+    values: Vec<i64>,
+}
+
+/// Columns that no bundle has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// There are none, or one has no share.
+    #[error("a bundle needs columns, each with a share of the price of at least one")]
+    NoShare,
+    /// What is stored does not hang together.
+    #[error("what is stored of the bundle does not hang together: it is not a bundle, or damaged")]
+    Damaged,
+}
+
+impl<C: BundleLaw> Bundle<C> {
+    /// A bundle of so many groups, of which nothing has been revealed, for a question with this digest.
+    ///
+    /// # Errors
+    /// There are no columns, or one has no share.
+    pub fn open(question: PathId, columns: Vec<Column>, groups: u32) -> Result<Self, BundleError> {
+        if columns.is_empty() || columns.iter().any(|column| column.share == 0) {
+            return Err(BundleError::NoShare);
+        }
+        let mut stored = Stored {
+            question,
+            id: question,
+            columns,
+            finest: vec![NONE; groups as usize],
+            prices: Vec::new(),
+            coarser: Vec::new(),
+            ends: Vec::new(),
+            values: Vec::new(),
+        };
+        stored.id = name::<C>(&stored);
+        Ok(Self { stored, currency: std::marker::PhantomData })
+    }
+
+    /// Which bundle it is: what offers to an account name.
+    #[must_use]
+    pub fn id(&self) -> PathId {
+        self.stored.id
+    }
+
+    /// How many groups it has.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.stored.finest.len()
+    }
+
+    /// Its columns.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.stored.columns
+    }
+
+    /// The price of a group's finest point; zero if there is none.
+    #[must_use]
+    pub fn finest(&self, group: u32) -> Amount<C> {
+        Amount::from_grains(self.stored.price(self.stored.head(group)))
+    }
+
+    /// A group's finest revealed point that is not finer than this, in one column, and its price.
+    #[must_use]
+    pub fn nearest(
+        &self,
+        group: u32,
+        column: usize,
+        to: Amount<C>,
+    ) -> Option<(Amount<C>, Released<i64>)> {
+        let stored = &self.stored;
+        let node =
+            stored.chain(stored.head(group)).find(|&node| stored.price(node) <= to.grains())?;
+        let value = self.value(node, column)?;
+        Some((Amount::from_grains(stored.price(node)), Released::new(value)))
+    }
+
+    /// Takes groups further, as was paid for: every group of the receipt to its new point. What is new is
+    /// read with [`Bundle::nearest`].
+    ///
+    /// # Errors
+    /// The receipt or the truth is not for the next step of this bundle. Nothing is drawn, and the
+    /// receipt comes back.
+    pub fn refine<E: Entropy + ?Sized>(
+        &mut self,
+        truth: &Exact<Columns>,
+        receipt: Receipt<GroupRaise<C>>,
+        entropy: &mut E,
+    ) -> Result<(), Mismatch<GroupRaise<C>>> {
+        let laws = match self.check(truth, receipt.purchase()) {
+            Ok(laws) => laws,
+            Err(reason) => return Err(Mismatch { receipt: Box::new(receipt), reason }),
+        };
+        let raise = receipt.redeem();
+        let truth = &truth.open().0;
+        let count = self.stored.columns.len();
+        self.stored.reserve(raise.steps().len());
+        for step in raise.steps().iter().filter(|step| step.to() > step.from()) {
+            let (group, head) = (step.group() as usize, self.stored.head(step.group()));
+            for column in 0..count {
+                let law = &laws[&(column, step.from().grains(), step.to().grains())].1;
+                let coarse = self.stored.value(head, column);
+                let value = C::draw(law, truth[column][group], coarse, entropy);
+                self.stored.values.push(value);
+            }
+            self.stored.push(step.to().grains(), head, true);
+            self.stored.finest[group] = self.stored.last();
+        }
+        Ok(())
+    }
+
+    /// Reveals coarser points of groups, for somebody whose own account paid for them: every group of the
+    /// receipt at its new price, none of them finer than what has been revealed. The truth is not touched.
+    ///
+    /// # Errors
+    /// The receipt is not for this bundle, or goes further than it. Nothing is drawn, and the receipt comes
+    /// back.
+    pub fn coarsen<E: Entropy + ?Sized>(
+        &mut self,
+        receipt: Receipt<GroupRaise<C>>,
+        entropy: &mut E,
+    ) -> Result<(), Mismatch<GroupRaise<C>>> {
+        let reason = self.check_coarser(receipt.purchase()).err();
+        if let Some(reason) = reason {
+            return Err(Mismatch { receipt: Box::new(receipt), reason });
+        }
+        for step in receipt.redeem().steps() {
+            // A point that the law refuses all the same is left out, and the nearest coarser one stands.
+            let _ = self.insert(step, entropy);
+        }
+        Ok(())
+    }
+
+    /// A price's part for one column.
+    fn part(&self, column: usize, price: u128) -> Amount<C> {
+        self.stored.part(column, price)
+    }
+
+    /// The laws of all steps, if the receipt and the truth are for them.
+    fn check(
+        &self,
+        truth: &Exact<Columns>,
+        raise: &GroupRaise<C>,
+    ) -> Result<HashMap<Key, (u32, C::Law)>, MismatchReason> {
+        let stored = &self.stored;
+        if raise.bundle() != stored.id {
+            return Err(MismatchReason::OtherPath);
+        }
+        let bounds = stored.columns.iter().map(|column| column.sensitivity);
+        if !truth.sensitivity().iter().copied().eq(bounds) {
+            return Err(MismatchReason::OtherSensitivity);
+        }
+        let columns = &truth.open().0;
+        if columns.len() != stored.columns.len()
+            || columns.iter().any(|column| column.len() != stored.finest.len())
+        {
+            return Err(MismatchReason::OtherShape);
+        }
+        let mut at: Vec<u128> = stored.finest.iter().map(|&node| stored.price(node)).collect();
+        let mut counts: HashMap<Key, u32> = HashMap::new();
+        for step in raise.steps() {
+            let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
+            if *now != step.from().grains() {
+                return Err(MismatchReason::OtherStep);
+            }
+            *now = step.to().grains();
+            if step.to() > step.from() {
+                let key = (0, step.from().grains(), step.to().grains());
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+        let mut laws = HashMap::new();
+        for (&(_, from, to), &count) in &counts {
+            for (index, column) in stored.columns.iter().enumerate() {
+                let (from_part, to_part) = (self.part(index, from), self.part(index, to));
+                let law = C::law(column.sensitivity, from_part, to_part, count >= MANY)?;
+                laws.insert((index, from, to), (count, law));
+            }
+        }
+        Ok(laws)
+    }
+
+    fn check_coarser(&self, raise: &GroupRaise<C>) -> Result<(), MismatchReason> {
+        if raise.bundle() != self.stored.id {
+            return Err(MismatchReason::OtherPath);
+        }
+        let too_far = raise.steps().iter().any(|step| step.to() > self.finest(step.group()));
+        if too_far { Err(MismatchReason::OtherStep) } else { Ok(()) }
+    }
+
+    /// Draws the point of one coarser step, if it is not there.
+    fn insert<E: Entropy + ?Sized>(
+        &mut self,
+        step: &GroupStep<C>,
+        entropy: &mut E,
+    ) -> Result<(), MismatchReason> {
+        let stored = &self.stored;
+        let (mut finer, mut at) = (NONE, step.to().grains());
+        let mut coarser = stored.head(step.group());
+        while stored.price(coarser) > at {
+            (finer, coarser) = (coarser, stored.next(coarser));
+        }
+        if finer == NONE || stored.price(coarser) == at {
+            return Ok(());
+        }
+        // Where the increment that the point is in starts.
+        let start = stored.chain(coarser).find(|&node| stored.ends[node as usize]).unwrap_or(NONE);
+        // All columns stand at one point. Where the grid of one does not allow it so close to another, all of
+        // them go to a coarser one; and where there is none, the coarser neighbour is the answer.
+        let versions = loop {
+            if at <= stored.price(coarser) {
+                return Ok(());
+            }
+            let mut versions = Vec::with_capacity(stored.columns.len());
+            let mut lower = at;
+            for (index, column) in stored.columns.iter().enumerate() {
+                let part = |price: u128| self.part(index, price);
+                let neighbours = Neighbours {
+                    start: part(stored.price(start)),
+                    at: part(at),
+                    finer: part(stored.price(finer)),
+                    inside: (coarser != start).then(|| part(stored.price(coarser))),
+                    coarser: (coarser != NONE).then(|| part(stored.price(coarser))),
+                };
+                let (moved, version) = C::version(column.sensitivity, &neighbours)?;
+                let Some(moved) = moved else { return Ok(()) };
+                if moved < neighbours.at {
+                    lower = lower.min(stored.whole(index, moved.grains()));
+                }
+                versions.push(version);
+            }
+            if lower == at {
+                break versions;
+            }
+            at = lower;
+        };
+        for (column, version) in versions.iter().enumerate() {
+            let fine = self.stored.value(finer, column).ok_or(MismatchReason::OtherStep)?;
+            let coarse = self.stored.value(coarser, column).unwrap_or(fine);
+            let value = C::draw_version(version, fine, coarse, entropy)?;
+            self.stored.values.push(value);
+        }
+        self.stored.push(at, coarser, false);
+        let last = self.stored.last();
+        self.stored.coarser[finer as usize] = last;
+        Ok(())
+    }
+
+    /// What a point says in one column.
+    fn value(&self, node: u32, column: usize) -> Option<i64> {
+        let stored = &self.stored;
+        let own = stored.value(node, column)?;
+        let mut before =
+            stored.chain(stored.next(node)).filter(|&node| stored.ends[node as usize]).peekable();
+        let weight = |node: u32, below: u32| {
+            let part = |node: u32| self.part(column, stored.price(node)).grains();
+            part(node) - part(below)
+        };
+        let start = before.peek().copied().unwrap_or(NONE);
+        let before = before.filter_map(|node| {
+            let below = stored.chain(stored.next(node)).find(|&n| stored.ends[n as usize]);
+            Some((weight(node, below.unwrap_or(NONE)), stored.value(node, column)?))
+        });
+        Some(C::point((weight(node, start), own), before))
+    }
+}
+
+/// The name of a bundle: a digest of everything its law depends on.
+fn name<C: BundleLaw>(stored: &Stored) -> PathId {
+    let mut name = blake3::Hasher::new_derive_key("eke bundle 1");
+    name.update(stored.question.digest());
+    name.update(C::NAME.as_bytes());
+    name.update(&(stored.finest.len() as u64).to_le_bytes());
+    for column in &stored.columns {
+        name.update(&column.sensitivity.get().to_bits().to_le_bytes());
+        name.update(&column.share.to_le_bytes());
+    }
+    PathId::new(*name.finalize().as_bytes())
+}
+
+/// A column, and the prices of a group before and after a step.
+type Key = (usize, u128, u128);
+
+impl Stored {
+    fn head(&self, group: u32) -> u32 {
+        self.finest.get(group as usize).copied().unwrap_or(NONE)
+    }
+
+    /// The price of a point; zero where there is none.
+    fn price(&self, node: u32) -> u128 {
+        self.prices.get(node as usize).copied().unwrap_or(0)
+    }
+
+    fn next(&self, node: u32) -> u32 {
+        self.coarser.get(node as usize).copied().unwrap_or(NONE)
+    }
+
+    fn value(&self, node: u32, column: usize) -> Option<i64> {
+        let place = (node as usize).checked_mul(self.columns.len())?.checked_add(column)?;
+        self.values.get(place).copied().filter(|_| node != NONE)
+    }
+
+    /// A point and those after it, from fine to coarse.
+    fn chain(&self, from: u32) -> impl Iterator<Item = u32> + '_ {
+        let some = |node: u32| (node != NONE).then_some(node);
+        std::iter::successors(some(from), move |&node| some(self.next(node)))
+    }
+
+    fn reserve(&mut self, points: usize) {
+        self.prices.reserve(points);
+        self.coarser.reserve(points);
+        self.ends.reserve(points);
+        self.values.reserve(points * self.columns.len());
+    }
+
+    fn push(&mut self, price: u128, coarser: u32, end: bool) {
+        self.prices.push(price);
+        self.coarser.push(coarser);
+        self.ends.push(end);
+    }
+
+    /// The point that was pushed last.
+    fn last(&self) -> u32 {
+        u32::try_from(self.prices.len() - 1).expect("fewer than 2^32 points")
+    }
+
+    fn shares(&self) -> u128 {
+        self.columns.iter().map(|column| u128::from(column.share)).sum()
+    }
+
+    /// A column's part of a group's price, rounded down.
+    fn part<C: BundleLaw>(&self, column: usize, price: u128) -> Amount<C> {
+        let (share, shares) = (u128::from(self.columns[column].share), self.shares());
+        // Without overflow: price = q shares + r.
+        Amount::from_grains(price / shares * share + price % shares * share / shares)
+    }
+
+    /// The largest price of a group of which a column's part is not above this.
+    fn whole(&self, column: usize, part: u128) -> u128 {
+        let (share, shares) = (u128::from(self.columns[column].share), self.shares());
+        part / share * shares + part % share * shares / share
+    }
+
+    /// Whether it could have come about.
+    fn hangs_together(&self) -> bool {
+        let points = self.prices.len();
+        let lengths = self.coarser.len() == points
+            && self.ends.len() == points
+            && Some(self.values.len()) == points.checked_mul(self.columns.len())
+            && u32::try_from(points).is_ok_and(|points| points < NONE)
+            && u32::try_from(self.finest.len()).is_ok();
+        let columns = !self.columns.is_empty() && self.columns.iter().all(|c| c.share > 0);
+        // Links lead to points that are there, and prices fall along them: so no chain is a circle.
+        let is_point = |node: u32| node == NONE || (node as usize) < points;
+        let falls = |node: usize| {
+            let next = self.coarser[node];
+            is_point(next) && self.prices[node] > self.price(next)
+        };
+        let heads = self.finest.iter().all(|&node| {
+            is_point(node) && (node == NONE || self.ends.get(node as usize) == Some(&true))
+        });
+        lengths && columns && heads && (0..points).all(falls)
+    }
+}
+
+impl<C: BundleLaw> TryFrom<Stored> for Bundle<C> {
+    type Error = BundleError;
+
+    fn try_from(stored: Stored) -> Result<Self, BundleError> {
+        // Also the name must be that of the columns, for this currency.
+        if !stored.hangs_together() || stored.id != name::<C>(&stored) {
+            return Err(BundleError::Damaged);
+        }
+        Ok(Self { stored, currency: std::marker::PhantomData })
+    }
+}
+
+impl<C: BundleLaw> From<Bundle<C>> for Stored {
+    fn from(bundle: Bundle<C>) -> Self {
+        bundle.stored
+    }
+}
+
+/// Integers of 128 bits as two of 64, which every format has.
+mod halves {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        values: &[u128],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let half = |value: u128| u64::try_from(value & u128::from(u64::MAX)).unwrap_or(0);
+        serializer.collect_seq(values.iter().map(|&value| (half(value >> 64), half(value))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u128>, D::Error> {
+        let halves = Vec::<(u64, u64)>::deserialize(deserializer)?;
+        Ok(halves.into_iter().map(|(high, low)| u128::from(high) << 64 | u128::from(low)).collect())
+    }
+}

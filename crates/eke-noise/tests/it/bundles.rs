@@ -1,0 +1,315 @@
+//! Bundles: all groups of a question, from prices to answers.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, GroupPrices, GroupRaise, L1, Metric,
+    NoHistory, PathId, Price, Receipt, Rho,
+};
+use eke_noise::{Bundle, BundleLaw, Column, Columns, Exact, MismatchReason};
+
+use crate::Seeded;
+use crate::fit::Fit;
+
+fn bound(value: f64) -> L1 {
+    L1::new(value).unwrap()
+}
+
+/// Who pays for groups: an account and the prices of the groups.
+struct Groups<C: Price> {
+    account: Account,
+    prices: GroupPrices<C>,
+}
+
+impl<C: Price + std::fmt::Debug> Groups<C> {
+    fn new(groups: u32) -> Self {
+        let metric = Metric::Hamming(Adjacency::AddRemove);
+        let budget = BudgetSpec::zcdp(Rho::new(1e6).unwrap())
+            .with_pure(Epsilon::new(1e6).unwrap())
+            .resolve(metric)
+            .unwrap();
+        let account = Account::open("riders", budget, &mut NoHistory).unwrap();
+        let prices = GroupPrices::new(groups, NonZeroU32::new(2).unwrap(), metric);
+        Self { account, prices }
+    }
+
+    fn pay(
+        &mut self,
+        bundle: PathId,
+        steps: impl IntoIterator<Item = (u32, Amount<C>)>,
+    ) -> Receipt<GroupRaise<C>> {
+        let mut round = self.prices.round();
+        for (group, to) in steps {
+            round.raise(group, to).unwrap();
+        }
+        let approved = self.account.raise_groups(round.offer(bundle)).unwrap();
+        let receipt = self.account.commit(approved, &mut NoHistory).unwrap();
+        self.prices.keep(&receipt).unwrap();
+        receipt
+    }
+}
+
+fn at<C: Price>(text: &str) -> Amount<C> {
+    text.parse().unwrap()
+}
+
+const GROUPS: u32 = 30_000;
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column { sensitivity: bound(1024.0), share: 3 },
+        Column { sensitivity: bound(5000.0), share: 1 },
+    ]
+}
+
+/// Group g has the truths 1000 g and -7 g.
+fn truth() -> Exact<Columns> {
+    let groups = i64::from(GROUPS);
+    let columns =
+        vec![(0..groups).map(|g| 1000 * g).collect(), (0..groups).map(|g| -7 * g).collect()];
+    Exact::new(Columns(columns), vec![bound(1024.0), bound(5000.0)])
+}
+
+fn noise<C: BundleLaw>(
+    bundle: &Bundle<C>,
+    group: u32,
+    column: usize,
+    to: Amount<C>,
+) -> (Amount<C>, f64) {
+    let (price, value) = bundle.nearest(group, column, to).unwrap();
+    let truth = if column == 0 { 1000 } else { -7 } * i64::from(group);
+    (price, (value.get() - truth) as f64)
+}
+
+/// Even groups go to rho 1 and then to 2, odd groups stop at 1: every group's answer has the variance of
+/// its own price and share, and noise of its own. With 15,000 groups a deviation is 1.2 %; eight of them.
+#[test]
+fn a_bundle_has_the_noise_of_its_prices_group_by_group() {
+    let mut entropy = Seeded::new(71);
+    let mut groups = Groups::<Rho>::new(GROUPS);
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns(), GROUPS).unwrap();
+    let first = groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, at("1"))));
+    bundle.refine(&truth(), first, &mut entropy).unwrap();
+    let second = groups.pay(bundle.id(), (0..GROUPS).step_by(2).map(|group| (group, at("2"))));
+    bundle.refine(&truth(), second, &mut entropy).unwrap();
+    // Of groups at 2, those that one unit touches: two.
+    assert_eq!(groups.account.odometer().zcdp().unwrap().spent(), at("4"));
+    for (rest, rho) in [(0, 2.0), (1, 1.0)] {
+        for (column, sensitivity, share) in [(0, 1024.0f64, 0.75), (1, 5000.0, 0.25)] {
+            let variance = sensitivity.powi(2) / (2.0 * rho * share);
+            let draws: Vec<f64> = (0..GROUPS)
+                .filter(|group| group % 2 == rest)
+                .map(|group| noise(&bundle, group, column, at("5")).1)
+                .collect();
+            let count = draws.len() as f64;
+            let found = draws.iter().map(|x| x * x).sum::<f64>() / count / variance;
+            assert!((found - 1.0).abs() < 0.1, "{rest} {column}: {found}");
+            let beside = draws.windows(2).map(|x| x[0] * x[1]).sum::<f64>() / count / variance;
+            assert!(beside.abs() < 0.07, "{rest} {column}: {beside}");
+        }
+    }
+    // The two columns have noise of their own, and a group's earlier point is still there.
+    let product: f64 = (0..GROUPS)
+        .map(|g| noise(&bundle, g, 0, at("5")).1 * noise(&bundle, g, 1, at("5")).1)
+        .sum::<f64>()
+        / f64::from(GROUPS);
+    assert!(product.abs() / (1024.0 * 5000.0) < 0.05, "{product}");
+    assert_eq!(noise(&bundle, 8, 0, at("1.5")).0, at("1"));
+    assert_eq!((bundle.finest(8), bundle.finest(9)), (at("2"), at("1")));
+    let stored = serde_json::to_string(&bundle).unwrap();
+    assert_eq!(serde_json::from_str::<Bundle<Rho>>(&stored).unwrap(), bundle);
+}
+
+/// Points at 2, 1 and 0.5, the coarser ones for a circle of its own: covariances are those of one path,
+/// `variance(max(r, s))`, in every order, by residual and by bridge.
+#[test]
+fn coarser_points_of_a_bundle_are_points_of_the_same_paths() {
+    let mut entropy = Seeded::new(72);
+    for order in [["1", "0.5"], ["0.5", "1"]] {
+        let (mut groups, mut circle) = (Groups::<Rho>::new(GROUPS), Groups::<Rho>::new(GROUPS));
+        let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns(), GROUPS).unwrap();
+        let mut receipt = groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, at("0.8"))));
+        bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+        receipt = groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, at("2"))));
+        bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+        for to in order {
+            // The circle's own history: a lower price again is another circle's.
+            let mut other = Groups::<Rho>::new(GROUPS);
+            let seen = if to == "1" { &mut circle } else { &mut other };
+            let receipt = seen.pay(bundle.id(), (0..GROUPS).map(|group| (group, at(to))));
+            bundle.coarsen(receipt, &mut entropy).unwrap();
+        }
+        let rhos = [2.0f64, 1.0, 0.5];
+        let points = |group| ["2", "1", "0.5"].map(|to| noise(&bundle, group, 0, at(to)));
+        assert_eq!(points(17).map(|point| point.0), ["2", "1", "0.5"].map(at));
+        let variance = |rho: f64| 1024.0f64.powi(2) / (2.0 * rho * 0.75);
+        for i in 0..3 {
+            for j in 0..3 {
+                let sum: f64 = (0..GROUPS).map(|g| points(g)[i].1 * points(g)[j].1).sum();
+                let expected = variance(rhos[i].max(rhos[j]));
+                let size = (variance(rhos[i]) * variance(rhos[j])).sqrt();
+                let off = (sum / f64::from(GROUPS) - expected) / size;
+                assert!(off.abs() < 0.065, "{order:?} {i} {j}: {off}");
+            }
+        }
+        // Asking again gives the same.
+        let before = bundle.clone();
+        let mut again = Groups::<Rho>::new(GROUPS);
+        let receipt = again.pay(bundle.id(), (0..GROUPS).map(|group| (group, at("1"))));
+        bundle.coarsen(receipt, &mut entropy).unwrap();
+        assert_eq!(bundle, before);
+    }
+}
+
+/// Where a coarser point would be too close to another for one of the columns, all columns stand at a
+/// coarser one, never at the finer.
+#[test]
+fn points_of_a_bundle_too_close_to_another_are_moved_to_a_coarser_one() {
+    let mut entropy = Seeded::new(73);
+    let columns = vec![
+        Column { sensitivity: bound(16.0), share: 1 },
+        Column { sensitivity: bound(1024.0), share: 1 },
+    ];
+    let truth = Exact::new(Columns(vec![vec![5], vec![7]]), vec![bound(16.0), bound(1024.0)]);
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns, 1).unwrap();
+    let receipt = Groups::<Rho>::new(1).pay(bundle.id(), [(0, at("2"))]);
+    bundle.refine(&truth, receipt, &mut entropy).unwrap();
+    // The first column's variance is 128 at 2, and 192 at the closest: two thirds of the price.
+    let receipt = Groups::<Rho>::new(1).pay(bundle.id(), [(0, at("1.9"))]);
+    bundle.coarsen(receipt, &mut entropy).unwrap();
+    let (price, _) = bundle.nearest(0, 0, at("1.9")).unwrap();
+    assert!(price <= at("1.333333333333333333333333333334") && price > at("1.3333"), "{price}");
+    assert_eq!(bundle.nearest(0, 1, at("1.9")).unwrap().0, price);
+    // The same for what is asked for beside it.
+    let points = serde_json::to_string(&bundle).unwrap();
+    let receipt = Groups::<Rho>::new(1).pay(bundle.id(), [(0, at("1.8"))]);
+    bundle.coarsen(receipt, &mut entropy).unwrap();
+    assert_eq!(serde_json::to_string(&bundle).unwrap(), points);
+}
+
+/// Geometric noise, a step and a finer step, against the joint law of one path.
+#[test]
+fn a_bundle_of_geometric_noise_has_the_joint_law_of_its_paths() {
+    const GROUPS: u32 = 60_000;
+    let mut entropy = Seeded::new(74);
+    let columns = vec![Column { sensitivity: bound(1.0), share: 1 }];
+    let truth = Exact::new(Columns(vec![vec![40; GROUPS as usize]]), vec![bound(1.0)]);
+    let mut bundle = Bundle::<Epsilon>::open(PathId::new([1; 32]), columns, GROUPS).unwrap();
+    let mut groups = Groups::<Epsilon>::new(GROUPS);
+    for to in ["0.5", "2"] {
+        let receipt = groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, at(to))));
+        bundle.refine(&truth, receipt, &mut entropy).unwrap();
+    }
+    let receipt =
+        Groups::<Epsilon>::new(GROUPS).pay(bundle.id(), (0..GROUPS).map(|g| (g, at("1"))));
+    bundle.coarsen(receipt, &mut entropy).unwrap();
+    assert_eq!(groups.account.odometer().pure().unwrap().spent(), at("4"));
+    let draws: Vec<[i64; 3]> = (0..GROUPS)
+        .map(|group| {
+            ["2", "1", "0.5"].map(|to| bundle.nearest(group, 0, at(to)).unwrap().1.get() - 40)
+        })
+        .collect();
+    let law = |rate: f64, k: i64| {
+        let p = (-rate).exp();
+        (1.0 - p) / (1.0 + p) * p.powf(k.abs() as f64)
+    };
+    let residual = |fine: f64, coarse: f64, k: i64| {
+        let part = (1.0 - (-coarse).exp()) / (1.0 - (-fine).exp());
+        let weight = (coarse - fine).exp() * part * part;
+        (if k == 0 { weight } else { 0.0 }) + (1.0 - weight) * law(coarse, k)
+    };
+    let joint = |middle: f64| -> BTreeMap<[i64; 3], f64> {
+        let mut joint = BTreeMap::new();
+        for fine in -5..=5 {
+            for step in -5..=5 {
+                for last in -7..=7 {
+                    let p =
+                        law(2.0, fine) * residual(2.0, middle, step) * residual(middle, 0.5, last);
+                    joint.insert([fine, fine + step, fine + step + last], p);
+                }
+            }
+        }
+        joint
+    };
+    let fit = |middle| Fit::of(draws.iter().copied(), &joint(middle));
+    fit(1.0).assert(&fit(1.1), "a bundle's geometric paths");
+}
+
+#[test]
+fn a_bundle_takes_only_its_own_next_receipt() {
+    let mut entropy = Seeded::new(75);
+    let e = &mut entropy;
+    let open = |sensitivity: f64| {
+        let columns = vec![Column { sensitivity: bound(sensitivity), share: 1 }];
+        Bundle::<Rho>::open(PathId::new([1; 32]), columns, 3).unwrap()
+    };
+    let truth = |values: Vec<i64>, sensitivity: f64| {
+        Exact::new(Columns(vec![values]), vec![bound(sensitivity)])
+    };
+    let right = || truth(vec![1, 2, 3], 100.0);
+    let mut bundle = open(100.0);
+    let mut groups = Groups::<Rho>::new(3);
+    let receipt = groups.pay(bundle.id(), [(0, at("1")), (2, at("1"))]);
+    // Another sensitivity is another bundle.
+    let mut wider = open(200.0);
+    assert_ne!(wider.id(), bundle.id());
+    let mismatch = wider.refine(&truth(vec![1, 2, 3], 200.0), receipt, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherPath);
+    let mismatch = bundle.refine(&truth(vec![1, 2, 3], 99.0), *mismatch.receipt, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
+    let mismatch = bundle.refine(&truth(vec![1, 2], 100.0), *mismatch.receipt, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherShape);
+    bundle.refine(&right(), *mismatch.receipt, e).unwrap();
+    assert!(bundle.finest(1).is_zero() && bundle.nearest(1, 0, at("9")).is_none());
+
+    // A receipt whose groups start elsewhere, and one that was drawn for already.
+    let mut elsewhere = Groups::<Rho>::new(3);
+    let mismatch =
+        bundle.refine(&right(), elsewhere.pay(bundle.id(), [(0, at("2"))]), e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherStep);
+    // Too fine for the grid: 100²/(2 · 80) is below 64.
+    let mismatch =
+        bundle.refine(&right(), groups.pay(bundle.id(), [(1, at("80"))]), e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::TooFine);
+    // A circle that is to see further than anybody.
+    let mut circle = Groups::<Rho>::new(3);
+    let mismatch = bundle.coarsen(circle.pay(bundle.id(), [(0, at("3"))]), e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherStep);
+    // A group twice in one round goes through both points.
+    let mut twice = Groups::<Rho>::new(3);
+    let mut fresh = open(100.0);
+    let receipt = twice.pay(fresh.id(), [(0, at("1")), (0, at("2")), (1, at("1"))]);
+    fresh.refine(&right(), receipt, e).unwrap();
+    assert_eq!(fresh.nearest(0, 0, at("1.5")).unwrap().0, at("1"));
+    assert_eq!(fresh.finest(0), at("2"));
+}
+
+#[test]
+fn a_damaged_bundle_is_not_read() {
+    let mut entropy = Seeded::new(76);
+    let columns = vec![Column { sensitivity: bound(1024.0), share: 1 }];
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns, 2).unwrap();
+    let receipt = Groups::<Rho>::new(2).pay(bundle.id(), [(0, at("1")), (1, at("1"))]);
+    let truth = Exact::new(Columns(vec![vec![0, 0]]), vec![bound(1024.0)]);
+    bundle.refine(&truth, receipt, &mut entropy).unwrap();
+    let json = serde_json::to_value(&bundle).unwrap();
+    let reads = |json: serde_json::Value| serde_json::from_value::<Bundle<Rho>>(json).is_ok();
+    assert!(reads(json.clone()));
+    assert!(serde_json::from_value::<Bundle<Epsilon>>(json.clone()).is_err(), "another currency");
+    for (field, value) in [
+        ("coarser", serde_json::json!([0, 1])),
+        ("coarser", serde_json::json!([7, u32::MAX])),
+        ("finest", serde_json::json!([5, 0])),
+        ("finest", serde_json::json!([0])),
+        ("ends", serde_json::json!([true, false])),
+        ("values", serde_json::json!([1])),
+        ("columns", serde_json::json!([])),
+        ("columns", serde_json::json!([{"sensitivity": 1.0, "share": 1}])),
+    ] {
+        let mut damaged = json.clone();
+        damaged[field] = value.clone();
+        assert!(!reads(damaged), "{field} {value}");
+    }
+    assert!(Bundle::<Rho>::open(PathId::new([1; 32]), Vec::new(), 2).is_err());
+}

@@ -1,0 +1,369 @@
+//! Following paths until their answers are good enough.
+
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
+};
+use eke_noise::{
+    Answer, Confidence, ConfidenceSequence, Ending, Exact, GaussianPath, GaussianRule,
+    GeometricPath, GeometricRule, Goal, NoAnswer, NoisePath, Schedule, Steps, Till, Tolerance,
+    Within, refine_until, release_tiers,
+};
+
+use crate::Seeded;
+
+/// Steps of the grid in one, and what one unit changes a count by in steps.
+const GRID: f64 = 1024.0;
+const RUNS: u32 = 10_000;
+/// More misses than this in 10,000 runs of probability 0.05 have probability below 1e-6:
+/// 500 + 4.9 deviations of 21.8.
+const MISSES: u32 = 607;
+
+fn id() -> PathId {
+    PathId::new([6; 32])
+}
+
+fn account(rho: &str) -> Account {
+    let budget = BudgetSpec::zcdp(rho.parse().unwrap())
+        .with_pure(Epsilon::new(1e6).unwrap())
+        .resolve(Metric::Hamming(Adjacency::AddRemove))
+        .unwrap();
+    Account::open("riders", budget, &mut NoHistory).unwrap()
+}
+
+fn goal(within: Within) -> Goal<Rho> {
+    let (confidence, most) = (Confidence::new(0.95).unwrap(), "4".parse().unwrap());
+    Goal { within, confidence, floor: None, most }
+}
+
+fn relative(tolerance: f64) -> Within {
+    Within::Relative(Tolerance::new(tolerance).unwrap())
+}
+
+fn steps() -> L2 {
+    L2::new(GRID).unwrap()
+}
+
+fn exact(truth: f64) -> Exact<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "a small number")]
+    let steps = (truth * GRID) as i64;
+    Exact::new(steps, L1::new(GRID).unwrap())
+}
+
+/// One answer on a fresh path.
+fn ask(truth: f64, rule: &GaussianRule, entropy: &mut Seeded) -> Answer<Rho> {
+    let mut account = account("1000000");
+    let mut path = GaussianPath::open(id(), steps());
+    let mut till = Till { account: &mut account, journal: &mut NoHistory };
+    refine_until(&mut path, &exact(truth), steps(), rule, &mut till, entropy).unwrap()
+}
+
+/// Misses of a tolerance, which are those of the interval where the goal is met at the boundary, the mean price over the oracle's, and the mean number of looks. The oracle knows
+/// the truth's size, and looks once where the deviation is `tolerance truth/1.96`.
+fn measure(
+    truth: f64,
+    rule: &GaussianRule,
+    tolerance: f64,
+    is_calibrated: bool,
+    entropy: &mut Seeded,
+) -> (u32, f64, f64) {
+    let (mut misses, mut price, mut looks) = (0, 0.0, 0.0);
+    for _ in 0..RUNS {
+        let answer = ask(truth, rule, entropy);
+        let value = answer.estimate.value / GRID;
+        let miss = (value - truth).abs() > tolerance * truth.abs();
+        misses += u32::from(miss);
+        if answer.estimate.ending == Ending::Met && is_calibrated {
+            let (low, high) = (answer.estimate.low / GRID, answer.estimate.high / GRID);
+            assert_eq!(miss, !(low <= truth && truth <= high), "{answer:?}");
+        }
+        price += answer.price.to_f64();
+        looks += f64::from(answer.looks);
+    }
+    let oracle = (1.96 / (tolerance * truth)).powi(2) / 2.0;
+    (misses, price / f64::from(RUNS) / oracle, looks / f64::from(RUNS))
+}
+
+/// "Within 5 % at 95 %" in 10,000 runs for each truth, at no more than 1.1 times the oracle's price; and
+/// the control, a goal of 6 % held to 5 %, is rejected.
+#[test]
+fn within_five_per_cent_holds_for_every_truth() {
+    let mut entropy = Seeded::new(91);
+    let rule = |tolerance| {
+        let goal = goal(relative(tolerance));
+        GaussianRule::new(goal, Schedule::up_to(goal.most), steps())
+    };
+    for truth in [50.0, 173.0, 1e3, 12_345.0, 1e5, 1e6, 1e7, -3000.0] {
+        let (misses, price, looks) = measure(truth, &rule(0.05), 0.05, true, &mut entropy);
+        println!(
+            "{truth:>9}: {misses} misses, {price:.3} times the oracle's price, {looks:.1} looks"
+        );
+        assert!(misses <= MISSES, "{truth}: {misses}");
+        assert!(misses > 300, "{truth}: {misses}, so it costs too much");
+        assert!(price <= 1.1, "{truth}: {price}");
+        assert!(looks < 25.0, "{truth}: {looks}");
+    }
+    let (misses, ..) = measure(1e4, &rule(0.06), 0.05, false, &mut entropy);
+    assert!(misses > MISSES, "the control passes: {misses}");
+}
+
+/// Other tolerances, spacings, and rules without a table, which hold as well and cost more.
+#[test]
+fn other_goals_and_schedules_hold_too() {
+    let mut entropy = Seeded::new(92);
+    let first: Amount<Rho> = "1e-8".parse().unwrap();
+    for (tolerance, schedule, most_price) in [
+        (0.01, Schedule::geometric(first, 1.1).unwrap(), 1.1),
+        (0.2, Schedule::geometric(first, 1.05).unwrap(), 1.1),
+        (0.033, Schedule::geometric(first, 1.07).unwrap(), 1.1),
+        (0.05, Schedule::doubling(first).unwrap(), 2.0),
+        (0.4, Schedule::geometric(first, 1.05).unwrap(), 12.0),
+        (0.05, Schedule::linear("0.00002".parse().unwrap()).unwrap(), 5.0),
+    ] {
+        let rule = GaussianRule::new(goal(relative(tolerance)), schedule, steps());
+        let (misses, price, _) = measure(2000.0, &rule, tolerance, false, &mut entropy);
+        println!("{tolerance}: {misses} misses, {price:.3} times the oracle's price");
+        assert!(
+            misses <= MISSES && price < most_price,
+            "{tolerance} {schedule:?}: {misses} {price}"
+        );
+    }
+}
+
+/// Where the highest price or the floor ends it, the interval still holds, whatever the truth: also near
+/// the one at which the goal is just about met.
+#[test]
+fn what_does_not_reach_its_goal_has_an_interval_that_holds() {
+    let mut entropy = Seeded::new(93);
+    let highest = Goal { most: "1e-6".parse().unwrap(), ..goal(relative(0.05)) };
+    let floor = Goal { floor: Some(Steps::new(1500.0 * GRID).unwrap()), ..goal(relative(0.05)) };
+    for (goal, expected) in [(highest, Ending::HighestPrice), (floor, Ending::Floor)] {
+        let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
+        // At rho 1e-6 a deviation is 707, and 5 % of 27,719 is 1.96 of them.
+        for truth in [0.0, 10_000.0, 26_500.0, 27_719.0, 29_000.0] {
+            let (mut misses, mut ended) = (0, 0);
+            for _ in 0..RUNS {
+                let answer = ask(truth, &rule, &mut entropy);
+                let (low, high) = (answer.estimate.low / GRID, answer.estimate.high / GRID);
+                misses += u32::from(!(low..=high).contains(&truth));
+                ended += u32::from(answer.estimate.ending == expected);
+                assert!(
+                    answer.estimate.ending == expected || answer.estimate.ending == Ending::Met
+                );
+                if expected == Ending::Floor && answer.estimate.ending == Ending::Floor {
+                    assert!((high - low) / 2.0 <= 1500.0 + 1e-6, "{answer:?}");
+                }
+            }
+            assert!(misses <= MISSES, "{truth}: {misses}");
+            assert!(truth > 10_000.0 || ended == RUNS, "{truth}: {ended}");
+        }
+    }
+}
+
+/// An absolute error takes one look of the price that was to be expected, also on a coarse grid, where
+/// rounding matters.
+#[test]
+fn an_absolute_error_takes_one_planned_look() {
+    let mut entropy = Seeded::new(94);
+    for half in [17.0, 20.0, 5000.0] {
+        let rule = GaussianRule::new(
+            Goal {
+                most: "100000".parse().unwrap(),
+                ..goal(Within::Absolute(Steps::new(half).unwrap()))
+            },
+            Schedule::up_to("1".parse().unwrap()),
+            steps(),
+        );
+        let mut misses = 0;
+        for _ in 0..RUNS {
+            let answer = ask(3.0, &rule, &mut entropy);
+            assert_eq!((answer.looks, answer.estimate.ending), (1, Ending::Met));
+            assert!((answer.estimate.high - answer.estimate.low) / 2.0 <= half + 1e-9);
+            misses += u32::from((answer.estimate.value - 3.0 * GRID).abs() > half);
+        }
+        assert!(misses <= MISSES && misses > 300, "{half}: {misses}");
+    }
+}
+
+/// The rule of the accuracy-first papers stops where it says, and on its own grid.
+#[test]
+fn the_papers_rule_is_available_by_name() {
+    let mut entropy = Seeded::new(95);
+    let goal = Goal {
+        most: "1".parse().unwrap(),
+        ..goal(Within::Heuristic(Tolerance::new(0.1).unwrap()))
+    };
+    let rule =
+        GaussianRule::new(goal, Schedule::paper("0.0001".parse().unwrap()).unwrap(), steps());
+    for _ in 0..200 {
+        let answer = ask(300.0, &rule, &mut entropy);
+        assert_eq!(answer.estimate.ending, Ending::Met);
+        let deviation = (0.5 / answer.price.to_f64()).sqrt();
+        assert!(answer.estimate.value / GRID >= 2.1 / 0.1 * deviation);
+        // A thousandth of a price of one apart.
+        let steps = (answer.price.to_f64() - 1e-4) / (0.9999 / 999.0);
+        assert!(
+            (steps - steps.round()).abs() < 1e-6
+                && (f64::from(answer.looks) - steps - 1.0).abs() < 1e-6
+        );
+    }
+    // A negative answer does not stop it.
+    let answer = ask(-300.0, &rule, &mut entropy);
+    assert_eq!(answer.estimate.ending, Ending::HighestPrice);
+}
+
+/// An adversary looks at sixty points and stops as soon as the interval does not hold: that happens in no
+/// more than 5 % of the paths. With intervals for one look it happens in most.
+#[test]
+fn the_confidence_sequence_survives_a_greedy_adversary() {
+    let mut entropy = Seeded::new(96);
+    let confidence = Confidence::new(0.95).unwrap();
+    let precision = |rho: f64| 2.0 * rho / (GRID * GRID);
+    let sequence = ConfidenceSequence::tightest_at(precision(0.01), confidence);
+    let (mut broken, mut plainly_broken) = (0, 0);
+    for _ in 0..RUNS / 4 {
+        let mut account = account("1000");
+        let mut path = GaussianPath::open(id(), steps());
+        let (mut breaks, mut plainly) = (false, false);
+        for look in 0..60 {
+            let rho = 1e-4 * 1.2f64.powi(look);
+            let approved = account.raise(id(), Amount::<Rho>::ceil(rho).unwrap(), steps()).unwrap();
+            let receipt = account.commit(approved, &mut NoHistory).unwrap();
+            let value = path.refine(&exact(500.0), receipt, &mut entropy).unwrap().get();
+            let off = (value as f64 - 500.0 * GRID).abs();
+            breaks |= off > sequence.half_width(precision(rho));
+            plainly |= off > confidence.quantile() / precision(rho).sqrt() + 0.5;
+        }
+        broken += u32::from(breaks);
+        plainly_broken += u32::from(plainly);
+    }
+    // 125 and 5 deviations of 10.9.
+    assert!(broken <= 180, "{broken}");
+    assert!(plainly_broken > 500, "the control passes: {plainly_broken}");
+    let best = sequence.half_width(precision(0.01)) - 0.5;
+    let ratio = best * precision(0.01).sqrt();
+    assert!((ratio - 3.04).abs() < 0.02, "{ratio} deviations where it is tightest");
+}
+
+#[test]
+fn geometric_goals_hold_for_every_truth() {
+    let mut entropy = Seeded::new(97);
+    let one = L1::new(1.0).unwrap();
+    let confidence = Confidence::new(0.95).unwrap();
+    let most: Amount<Epsilon> = "8".parse().unwrap();
+    let goal = |within| Goal { within, confidence, floor: None, most };
+    let mut ask = |truth: i64, goal: Goal<Epsilon>| {
+        let rule = GeometricRule::new(goal, Schedule::up_to(most), one);
+        let mut account = account("1");
+        let mut path = GeometricPath::open(id(), one);
+        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let exact = Exact::new(truth, one);
+        refine_until(&mut path, &exact, one, &rule, &mut till, &mut entropy).unwrap()
+    };
+    for truth in [60, 1000, 1_000_000] {
+        let (mut misses, mut price, mut looks) = (0, 0.0, 0);
+        for _ in 0..2000 {
+            let answer = ask(truth, goal(relative(0.05)));
+            assert_eq!(answer.estimate.ending, Ending::Met, "{answer:?}");
+            misses += u32::from((answer.estimate.value / truth as f64 - 1.0).abs() > 0.05);
+            price += answer.price.to_f64() / 2000.0;
+            looks += answer.looks;
+        }
+        // An oracle needs epsilon ln(1/0.05)/(0.05 truth).
+        let oracle = 20f64.ln() / (0.05 * truth as f64);
+        assert!(misses <= 150 && price < 3.0 * oracle, "{truth}: {misses} {}", price / oracle);
+        assert!(looks < 2000 * 20, "{looks}");
+    }
+    for _ in 0..2000 {
+        let answer = ask(7, goal(Within::Absolute(Steps::new(9.0).unwrap())));
+        assert_eq!((answer.looks, answer.estimate.ending), (1, Ending::Met));
+        assert!((answer.estimate.high - answer.estimate.low) / 2.0 <= 9.0);
+    }
+    let floor = Goal { floor: Some(Steps::new(50.0).unwrap()), ..goal(relative(0.05)) };
+    let answer = ask(0, floor);
+    assert_eq!(answer.estimate.ending, Ending::Floor);
+    assert!(answer.price.to_f64() < 0.4, "{answer:?}");
+}
+
+/// Asking again, or for less, is free and gives the same; asking for more goes on.
+#[test]
+fn a_goal_asked_again_is_free_and_a_finer_one_goes_on() {
+    let mut entropy = Seeded::new(98);
+    let mut account = account("1000");
+    let mut path = GaussianPath::open(id(), steps());
+    let mut spent = Vec::new();
+    let mut values = Vec::new();
+    for tolerance in [0.1, 0.1, 0.2, 0.05, 0.1] {
+        let goal = goal(relative(tolerance));
+        let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
+        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let answer =
+            refine_until(&mut path, &exact(4000.0), steps(), &rule, &mut till, &mut entropy)
+                .unwrap();
+        values.push(answer.estimate.value);
+        spent.push(account.odometer().zcdp().unwrap().spent());
+    }
+    assert_eq!((values[0], values[0]), (values[1], values[4]));
+    assert!(
+        spent[0] == spent[1] && spent[1] == spent[2] && spent[2] < spent[3] && spent[3] == spent[4]
+    );
+    assert_eq!(path.finest(), spent[3]);
+}
+
+/// A budget that ends on the way gives the answer so far; one that does not begin is a refusal.
+#[test]
+fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
+    let mut entropy = Seeded::new(99);
+    let goal = goal(relative(0.05));
+    let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
+    let mut path = GaussianPath::open(id(), steps());
+    let mut poor = account("1e-5");
+    let mut till = Till { account: &mut poor, journal: &mut NoHistory };
+    let answer =
+        refine_until(&mut path, &exact(40.0), steps(), &rule, &mut till, &mut entropy).unwrap();
+    assert_eq!((answer.estimate.ending, answer.price), (Ending::Refused, path.finest()));
+    assert!(answer.estimate.low < answer.estimate.value && answer.looks >= 1);
+    let mut path = GaussianPath::open(PathId::new([7; 32]), steps());
+    let planned = GaussianRule::new(
+        Goal { within: Within::Price, ..goal },
+        Schedule::up_to(goal.most),
+        steps(),
+    );
+    let mut till = Till { account: &mut poor, journal: &mut NoHistory };
+    let refused = refine_until(&mut path, &exact(40.0), steps(), &planned, &mut till, &mut entropy);
+    assert!(matches!(refused, Err(NoAnswer::Refused(_))), "{refused:?}");
+    assert!(path.finest().is_zero());
+}
+
+/// Three tiers: each answer has the variance of its own price, all of them cost the finest, and whoever
+/// averages them in the best way has the finest one's variance.
+#[test]
+fn tiers_cost_the_finest_and_each_has_the_law_of_its_own_price() {
+    let mut entropy = Seeded::new(100);
+    let tiers: [Amount<Rho>; 3] = ["0.5", "2", "1"].map(|tier| tier.parse().unwrap());
+    let runs = 20_000;
+    let mut sums = [[0.0; 3]; 3];
+    for _ in 0..runs {
+        let mut account = account("1000");
+        let mut path = GaussianPath::open(id(), steps());
+        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let answers =
+            release_tiers(&mut path, &exact(0.0), steps(), &tiers, &mut till, &mut entropy)
+                .unwrap();
+        let values: Vec<f64> = answers.into_iter().map(|answer| answer.get() as f64).collect();
+        for (i, row) in sums.iter_mut().enumerate() {
+            for (j, sum) in row.iter_mut().enumerate() {
+                *sum += values[i] * values[j] / f64::from(runs);
+            }
+        }
+        assert_eq!(account.odometer().zcdp().unwrap().spent(), tiers[1]);
+    }
+    // Cov(y_r, y_s) is the variance of the finer of the two: 1024²/(2 max(r, s)); 8 deviations of 1 %.
+    let rhos = [0.5, 2.0, 1.0f64];
+    for i in 0..3 {
+        for j in 0..3 {
+            let expected = GRID * GRID / (2.0 * rhos[i].max(rhos[j]));
+            let size = GRID * GRID / (2.0 * (rhos[i] * rhos[j]).sqrt());
+            assert!((sums[i][j] - expected).abs() < 0.08 * size, "{i} {j}: {sums:?}");
+        }
+    }
+}
