@@ -82,8 +82,3 @@ pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise};
 pub use purse::{Limits, Purse};
 pub use refusal::Refusal;
 pub use round::{AboveWorstCase, ExtendError, Round, Settlement, Unsettled, UnsettledReason};
-
-/// Runs the example in the README.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

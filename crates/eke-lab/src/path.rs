@@ -4,9 +4,7 @@ use std::error::Error;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Price, Rho,
-};
+use eke_budget::{Amount, Epsilon, L1, L2, NoHistory, PathId, Price, Rho};
 use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, NoisePath, SystemEntropy};
 
 use crate::Failure;
@@ -97,10 +95,7 @@ impl Path {
         P: NoisePath<Currency = C, Value = i64>,
         E: Entropy,
     {
-        let budget = BudgetSpec::zcdp(Rho::new(1e8)?)
-            .with_pure(Epsilon::new(1e8)?)
-            .resolve(Metric::Hamming(Adjacency::AddRemove))?;
-        let mut account = Account::open("lab", budget, &mut NoHistory)?;
+        let mut account = eke_lab::account();
         let mut values = Vec::new();
         for point in &self.points {
             let to: Amount<C> = point.parse()?;

@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::hint::black_box;
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::time::Instant;
 
 use clap::Args;
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
-};
+use eke_budget::{Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
 use eke_noise::{
-    DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath, NoisePath, Ratio,
+    Bundle, Column, Columns, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath,
+    NoisePath, Ratio,
 };
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;
@@ -85,6 +85,7 @@ impl Noise {
         }
         rows.push(steps("gaussian path, one refine", gaussian_step)?);
         rows.push(steps("geometric path, one refine", geometric_step)?);
+        rows.push(bundle_round().map_err(|error| Failure::Usage(error.to_string()))?);
         if self.json {
             serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
             writeln!(out)?;
@@ -131,11 +132,39 @@ fn steps(law: &'static str, step: fn(u32) -> Result<(), Box<dyn Error>>) -> Resu
     Ok(Row { law, scale: 1.0, draws_per_second: rate, ratio: None })
 }
 
-fn lab_account() -> Result<Account, Box<dyn Error>> {
-    let budget = BudgetSpec::zcdp(Rho::new(1e8)?)
-        .with_pure(Epsilon::new(1e8)?)
-        .resolve(Metric::Hamming(Adjacency::AddRemove))?;
-    Ok(Account::open("lab", budget, &mut NoHistory)?)
+/// Groups a second of a bundle of a million, in a round that takes all of them further.
+fn bundle_round() -> Result<Row, Box<dyn Error>> {
+    const GROUPS: u32 = 1_000_000;
+    let mut entropy = Seeded::new(4);
+    let bound = L1::new(1024.0)?;
+    let columns = vec![Column { sensitivity: bound, share: 1 }];
+    let truth = Exact::new(Columns(vec![vec![12_345; GROUPS as usize]]), vec![bound]);
+    let mut fastest = f64::INFINITY;
+    for _ in 0..3 {
+        let mut account = eke_lab::account();
+        let most = NonZeroU32::new(3).ok_or("zero")?;
+        let metric = Metric::Hamming(Adjacency::AddRemove);
+        let mut prices = GroupPrices::<Rho>::new(GROUPS, most, metric);
+        let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), GROUPS)?;
+        let start = Instant::now();
+        let mut round = prices.round();
+        for group in 0..GROUPS {
+            round.raise(group, Amount::from_grains(10u128.pow(27)))?;
+        }
+        let approved = account.raise_groups(round.offer(bundle.id()))?;
+        let receipt = account.commit(approved, &mut NoHistory)?;
+        prices.keep(&receipt)?;
+        bundle.refine(&truth, receipt, &mut entropy)?;
+        fastest = fastest.min(start.elapsed().as_secs_f64());
+        black_box(&bundle);
+    }
+    let rate = f64::from(GROUPS) / fastest;
+    Ok(Row {
+        law: "gaussian bundle, one group's refine",
+        scale: 1.0,
+        draws_per_second: rate,
+        ratio: None,
+    })
 }
 
 /// Paths of ten steps each, from rho 0.001 on.
@@ -144,7 +173,7 @@ fn gaussian_step(count: u32) -> Result<(), Box<dyn Error>> {
     let steps = L2::new(1024.0)?;
     let truth = Exact::new(1_000_000, L1::new(1024.0)?);
     for _ in 0..count / 10 {
-        let mut account = lab_account()?;
+        let mut account = eke_lab::account();
         let mut path = GaussianPath::<i64>::open(PathId::new([1; 32]), steps);
         for step in 1..=10u128 {
             let to = Amount::from_grains(step * 10u128.pow(27));
@@ -162,7 +191,7 @@ fn geometric_step(count: u32) -> Result<(), Box<dyn Error>> {
     let one = L1::new(1.0)?;
     let truth = Exact::new(1_000_000, one);
     for _ in 0..count / 10 {
-        let mut account = lab_account()?;
+        let mut account = eke_lab::account();
         let mut path = GeometricPath::<i64>::open(PathId::new([1; 32]), one);
         for step in 1..=10u128 {
             let to = Amount::from_grains(step * 10u128.pow(28));

@@ -163,4 +163,48 @@ mod tests {
         assert_eq!(average((1, i64::MAX), [(1, i64::MIN)]), -1);
         assert_eq!(average((1, i64::MAX), [(0, i64::MIN)]), i64::MAX);
     }
+
+    /// Variances of 100 and 400, and what they cost at a sensitivity of 1000.
+    fn price(variance: f64) -> Amount<Rho> {
+        Amount::ceil(1e6 / (2.0 * variance)).unwrap()
+    }
+
+    /// From mpmath: given y = 12.5 at variance 4 and y = 10.2 at variance 1, a point of variance 2 has mean
+    /// 10.9666... and variance 0.6666...; here with a hundred steps for one, from one increment.
+    #[test]
+    fn bridges_match_the_golden_values() {
+        let law = GaussianLaw { sensitivity: L2::new(1000.0).unwrap() };
+        let version = law
+            .version(Amount::ZERO, price(20_000.0), price(10_000.0), Some(price(40_000.0)))
+            .unwrap();
+        let Version::Bridge { part, variance, .. } = version else { panic!("not a bridge") };
+        let mean = 10.2 + (12.5 - 10.2) * part.approximate();
+        assert!((mean - 10.966_666_666_666_667).abs() < 1e-12, "{mean}");
+        assert!((variance.approximate() / 1e4 - 0.666_666_666_666_666_6).abs() < 1e-12);
+    }
+
+    /// From mpmath: a finer point given a coarser one has mean 10.625 and variance 0.75 for truth 10, answer
+    /// 12.5, variances 4 and 1; and mean -0.48 and variance 0.336 for 0, -3, 2.5 and 0.4. An increment of the
+    /// difference in price, averaged in, has that law.
+    #[test]
+    fn increments_match_the_golden_values_of_finer_points() {
+        let law = GaussianLaw { sensitivity: L2::new(1000.0).unwrap() };
+        for (truth, coarse, from, to, mean, variance) in
+            [(10.0, 12.5, 4.0, 1.0, 10.625, 0.75), (0.0, -3.0, 2.5, 0.4, -0.48, 0.336)]
+        {
+            let (from, to) = (price(from * 1e4), price(to * 1e4));
+            let step = to.minus(from).unwrap();
+            // Weights are prices.
+            let (old, new) = (from.to_f64() / to.to_f64(), step.to_f64() / to.to_f64());
+            assert!((old * coarse + new * truth - mean).abs() < 1e-9);
+            let own = law.increment(step).unwrap().approximate() / 1e4;
+            assert!((new * new * own - variance).abs() < 1e-9, "{own}");
+            // And that is how they are averaged.
+            #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+            let steps = |value: f64| (value * 1e6) as i64;
+            let (coarse_steps, release) = (steps(coarse), steps(truth));
+            let point = average((step.grains(), release), [(from.grains(), coarse_steps)]);
+            assert!((point as f64 / 1e6 - mean).abs() < 1e-6, "{point}");
+        }
+    }
 }

@@ -86,3 +86,8 @@ pub use stopping::{
     Unpaid, refine_until, release_tiers, reveal,
 };
 pub use verbs::{Choice, Comparison, choose, compare};
+
+/// Runs the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

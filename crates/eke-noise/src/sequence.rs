@@ -36,3 +36,24 @@ impl ConfidenceSequence {
         (total * log).sqrt() / precision + 0.5
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From mpmath, at forty digits: precision, gamma, alpha, and the half-width times the precision.
+    #[test]
+    fn half_widths_match_the_golden_values() {
+        for (precision, gamma, alpha, golden) in [
+            (0.5, 1.0, 1e-6f64, 6.484_961_783_700_430),
+            (0.5, 0.5, 1e-2, 3.146_980_704_188_719),
+            (2.706, 0.5, 1e-2, 5.956_983_146_791_294),
+            (10.0, 1.0, 1e-2, 11.300_026_198_753_704),
+            (100.0, 0.5, 1e-6, 57.531_728_336_725_26),
+        ] {
+            let sequence = ConfidenceSequence { gamma, log: -2.0 * alpha.ln() };
+            let width = (sequence.half_width(precision) - 0.5) * precision;
+            assert!((width / golden - 1.0).abs() < 1e-12, "{width} {golden}");
+        }
+    }
+}

@@ -55,6 +55,7 @@ impl Workshop {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
         let folder = root.join("target").join("mutants");
         let (copy, build) = (folder.join("source"), folder.join("build"));
+        fs::create_dir_all(&copy)?;
         for entry in ["Cargo.toml", "Cargo.lock", "crates"] {
             copy_changed(&root.join(entry), &copy.join(entry))?;
         }
