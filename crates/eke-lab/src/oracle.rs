@@ -147,6 +147,10 @@ impl Entropy for Oracle {
         }
     }
 
+    fn audits(&self) -> bool {
+        true
+    }
+
     fn word_among(&mut self, cells: &dyn Fn() -> Vec<Cell>) -> u64 {
         if self.abandoned {
             return self.any();

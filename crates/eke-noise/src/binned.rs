@@ -39,9 +39,9 @@ impl Binned {
         loop {
             let bin = u128::from(self.table.draw(entropy));
             if self.shift == 0 {
-                return signed(bin, bin != 0 && entropy.word_among(&cells::last_bit) & 1 == 1);
+                return signed(bin, bin != 0 && cells::word(entropy, cells::last_bit) & 1 == 1);
             }
-            let word = entropy.word_among(&|| self.cells(bin << self.shift));
+            let word = cells::word(entropy, || self.cells(bin << self.shift));
             let (negative, place, rest) = apart(word, self.shift);
             let (start, place) = (bin << self.shift, u128::from(place));
             if self.keeps(self.excess(start, place), rest, entropy) {

@@ -9,6 +9,7 @@
 
 use dashu_int::UBig;
 
+use crate::Entropy;
 use crate::fixed::Fixed;
 
 /// Words that a draw does not tell apart.
@@ -20,6 +21,12 @@ pub struct Cell {
     pub first: u64,
     /// The largest of them.
     pub last: u64,
+}
+
+/// The next 64 bits, for a draw that tells apart these cells of them.
+#[inline]
+pub(crate) fn word<E: Entropy + ?Sized>(entropy: &mut E, cells: impl Fn() -> Vec<Cell>) -> u64 {
+    if entropy.audits() { entropy.word_among(&cells) } else { entropy.word() }
 }
 
 /// The words from one to another, both included.

@@ -16,7 +16,7 @@ pub fn uniform_below<E: Entropy + ?Sized>(bound: u64, entropy: &mut E) -> u64 {
     // 2^64 mod bound words are left over.
     let left_over = bound.wrapping_neg() % bound;
     loop {
-        let word = entropy.word_among(&|| cells::remainders(bound, left_over));
+        let word = cells::word(entropy, || cells::remainders(bound, left_over));
         if word >= left_over {
             return word % bound;
         }
@@ -57,7 +57,7 @@ impl Coin {
         entropy: &mut E,
         exactly: impl Fn() -> Ratio,
     ) -> bool {
-        let word = entropy.word_among(&|| cells::cut([&Fixed::exp_neg(&exactly(), 128)]));
+        let word = cells::word(entropy, || cells::cut([&Fixed::exp_neg(&exactly(), 128)]));
         self.flip_word(word, entropy, exactly)
     }
 
@@ -76,7 +76,7 @@ impl Coin {
         if u64::from(first) + 2 < surely {
             return true;
         }
-        let rest = entropy.word_among(&|| {
+        let rest = cells::word(entropy, || {
             // Below, equal to or above the next 32 bits of the probability, if the first are equal.
             let power = u64::try_from(Fixed::exp_neg(&exactly(), 128).lo >> 64).unwrap_or(u64::MAX);
             let (start, edge) = (power >> 32, power & u64::from(u32::MAX));
@@ -144,7 +144,7 @@ pub(crate) fn choose<const N: usize, E: Entropy + ?Sized>(
 ) -> usize {
     /// Above the error of the probabilities, of their sums and of the uniform number as a double.
     const MARGIN: f64 = 1e-12;
-    let word = entropy.word_among(&|| {
+    let word = cells::word(entropy, || {
         let mut sum = Fixed::zero(128);
         let sums = exactly(128).map(|probability| {
             sum = &sum + &probability;

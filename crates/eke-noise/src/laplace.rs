@@ -55,7 +55,7 @@ impl DiscreteLaplace {
         let rate = scale.inverse();
         loop {
             let magnitude = geometric(&rate, entropy)?;
-            let negative = entropy.word_among(&cells::last_bit) & 1 == 1;
+            let negative = cells::word(entropy, cells::last_bit) & 1 == 1;
             if magnitude != 0 || !negative {
                 return Ok(signed(magnitude, negative));
             }
@@ -74,7 +74,7 @@ pub(crate) fn geometric<E: Entropy + ?Sized>(
     let place = loop {
         let place = match shift {
             0 => 0,
-            _ => entropy.word_among(&|| cells::leading(shift)) >> (64 - shift),
+            _ => cells::word(entropy, || cells::leading(shift)) >> (64 - shift),
         };
         if place == 0 || bernoulli_exp_neg(&rate.times(&place.into()), entropy) {
             break place;

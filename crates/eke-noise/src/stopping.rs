@@ -93,6 +93,10 @@ pub struct GaussianRule {
     sequence: ConfidenceSequence,
 }
 
+/// The widest noise that a first look has, as a scale in steps: 2^35. What comes between later looks may be
+/// some hundred times wider, and can still be drawn.
+const WIDEST: f64 = 34_359_738_368.0;
+
 /// How far an answer moves from a look on, in its own deviations: more has probability 4e-9.
 const MOVES: f64 = 6.0;
 
@@ -173,7 +177,11 @@ impl Rule for GaussianRule {
     fn first(&self) -> Amount<Rho> {
         match self.goal.within {
             Within::Absolute(_) | Within::Price => self.last.0,
-            Within::Relative(_) | Within::Heuristic(_) => self.schedule.first().min(self.last.0),
+            Within::Relative(_) | Within::Heuristic(_) => {
+                let widest = Amount::ceil(1.0 / (WIDEST * WIDEST * self.per_price));
+                let first = self.schedule.first().max(widest.unwrap_or(self.last.0));
+                first.min(self.last.0)
+            }
         }
     }
 
@@ -286,7 +294,11 @@ impl Rule for GeometricRule {
     fn first(&self) -> Amount<Epsilon> {
         match self.goal.within {
             Within::Absolute(_) | Within::Price => self.last.0,
-            Within::Relative(_) | Within::Heuristic(_) => self.schedule.first().min(self.last.0),
+            Within::Relative(_) | Within::Heuristic(_) => {
+                let widest = Amount::ceil(self.sensitivity / WIDEST);
+                let first = self.schedule.first().max(widest.unwrap_or(self.last.0));
+                first.min(self.last.0)
+            }
         }
     }
 

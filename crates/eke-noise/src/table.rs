@@ -97,7 +97,7 @@ impl Table {
 
     #[inline]
     pub(crate) fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> u64 {
-        let word = entropy.word_among(&|| cells::cut_at(&self.thresholds));
+        let word = cells::word(entropy, || cells::cut_at(&self.thresholds));
         let start = usize::try_from(word >> (64 - GUIDE_BITS)).unwrap_or(0);
         let mut outcome = usize::from(self.guide[start]);
         while self.thresholds.get(outcome).is_some_and(|&threshold| word >= threshold) {

@@ -367,3 +367,28 @@ fn tiers_cost_the_finest_and_each_has_the_law_of_its_own_price() {
         }
     }
 }
+
+/// On a grid so fine that the cheapest looks could not be drawn, the first look is one that can.
+#[test]
+fn the_first_look_is_one_that_can_be_drawn() {
+    let mut entropy = Seeded::new(88);
+    let wide = 2f64.powi(38);
+    let goal = goal(relative(0.05));
+    let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), L2::new(wide).unwrap());
+    let mut account = account("1000");
+    let mut path = GaussianPath::open(id(), L2::new(wide).unwrap());
+    let mut till = Till { account: &mut account, journal: &mut NoHistory };
+    let truth = Exact::new(5000 << 38, L1::new(wide).unwrap());
+    for _ in 0..2 {
+        let answer =
+            refine_until(&mut path, &truth, L2::new(wide).unwrap(), &rule, &mut till, &mut entropy);
+        assert_eq!(answer.unwrap().estimate.ending, Ending::Met);
+    }
+    let one = L1::new(wide).unwrap();
+    let most: Amount<Epsilon> = "8".parse().unwrap();
+    let goal = Goal { within: relative(0.05), confidence: goal.confidence, floor: None, most };
+    let rule = GeometricRule::new(goal, Schedule::up_to(most), one);
+    let mut path = GeometricPath::open(PathId::new([8; 32]), one);
+    let answer = refine_until(&mut path, &truth, one, &rule, &mut till, &mut entropy).unwrap();
+    assert_eq!(answer.estimate.ending, Ending::Met);
+}
