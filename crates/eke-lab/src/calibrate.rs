@@ -111,11 +111,11 @@ impl Looks {
     pub fn coverage_at_the_end(&self, boundary: Boundary) -> f64 {
         let start = self.quantile() / self.tolerance;
         let mut worst: f64 = 1.0;
-        for step in 0..32 {
+        for step in 0..20 {
             // Square roots of the last precision, around K.
-            let last = start + (f64::from(step) - 16.0) / 4.0;
-            for apart in [1.0, 0.3] {
-                // The last look is this part of a step after the one before it.
+            let last = start + (f64::from(step) - 10.0) / 2.5;
+            for apart in [1.0, 1.2, 1.4, 1.6, 1.8, 2.0] {
+                // The last look is a step or more after the one before it, and less than two.
                 let phase = ((last * last).ln() / self.ratio.ln() - apart).rem_euclid(1.0);
                 worst = worst.min(Run::new(self, boundary, phase, Some(last * last)).covered);
             }
@@ -175,7 +175,8 @@ impl Run {
         let mut before: Option<(f64, Density)> = None;
         loop {
             let on_schedule = (index * ratio.ln()).exp();
-            let is_last = last.is_some_and(|last| on_schedule >= last * (1.0 - 1e-12));
+            // A look less than a step before the last is the last.
+            let is_last = last.is_some_and(|last| on_schedule * ratio > last * (1.0 + 1e-9));
             let s = last.filter(|_| is_last).unwrap_or(on_schedule);
             let root = s.sqrt();
             // Good answers at this look: m from K on, and y (1 - b) within the tolerance of one.

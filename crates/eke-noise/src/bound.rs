@@ -18,10 +18,14 @@ impl Bound for L1 {
 }
 
 /// How far one unit can move a vector: in the sum of absolute differences, and in Euclidean length.
+///
+/// How many coordinates the vector has is part of the bound, and public: nothing is computed from how long
+/// a vector turns out to be. One that is shorter counts as padded with zeros, one that is longer as cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Norms {
     l1: L1,
     l2: L2,
+    coordinates: usize,
 }
 
 impl Norms {
@@ -29,16 +33,16 @@ impl Norms {
     ///
     /// # Errors
     /// Never for bounds that exist.
-    pub fn new(l1: L1, l2: L2) -> Result<Self, ParameterError> {
-        Ok(Self { l1, l2: L2::new(l2.get().min(l1.get()))? })
+    pub fn new(l1: L1, l2: L2, coordinates: usize) -> Result<Self, ParameterError> {
+        Ok(Self { l1, l2: L2::new(l2.get().min(l1.get()))?, coordinates })
     }
 
     /// A bound on the sum of absolute differences alone; the length is within it.
     ///
     /// # Errors
     /// Never for bounds that exist.
-    pub fn l1(l1: L1) -> Result<Self, ParameterError> {
-        Ok(Self { l1, l2: L2::new(l1.get())? })
+    pub fn l1(l1: L1, coordinates: usize) -> Result<Self, ParameterError> {
+        Ok(Self { l1, l2: L2::new(l1.get())?, coordinates })
     }
 
     /// A bound on the length alone, of a vector of so many coordinates: the sum is at most the square
@@ -50,7 +54,13 @@ impl Norms {
         #[expect(clippy::cast_precision_loss, reason = "the product is rounded up beyond it")]
         let root = (coordinates.max(1) as f64).sqrt();
         let sum = l2.get() * root * (1.0 + 4.0 * f64::EPSILON);
-        Ok(Self { l1: L1::new(sum)?, l2 })
+        Ok(Self { l1: L1::new(sum)?, l2, coordinates })
+    }
+
+    /// How many coordinates the vector has.
+    #[must_use]
+    pub fn coordinates(&self) -> usize {
+        self.coordinates
     }
 
     /// In the sum of absolute differences.
@@ -69,7 +79,7 @@ impl Norms {
 impl Bound for Norms {
     fn times(&self, factor: u32) -> Result<Self, ParameterError> {
         let l2 = L2::new(product(self.l2.get(), factor))?;
-        Ok(Self { l1: self.l1.times(factor)?, l2 })
+        Ok(Self { l1: self.l1.times(factor)?, l2, coordinates: self.coordinates })
     }
 }
 

@@ -8,6 +8,7 @@
 //! point is finer than what was paid for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use eke_budget::{Amount, GroupRaise, GroupStep, L1, ParameterError, PathId, Receipt};
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,8 @@ pub struct Bundle<C: BundleLaw> {
 struct Stored {
     question: PathId,
     id: PathId,
+    /// Who has paid for it so far.
+    payer: Option<Arc<str>>,
     columns: Vec<Column>,
     /// The finest point of every group.
     finest: Vec<u32>,
@@ -110,6 +113,7 @@ impl<C: BundleLaw> Bundle<C> {
         let mut stored = Stored {
             question,
             id: question,
+            payer: None,
             columns,
             finest: vec![NONE; groups as usize],
             prices: Vec::new(),
@@ -161,7 +165,7 @@ impl<C: BundleLaw> Bundle<C> {
     }
 
     /// Takes groups further, as was paid for: every group of the receipt to its new point. What is new is
-    /// read with [`Bundle::nearest`].
+    /// read with [`Bundle::nearest`]. The account that pays for the first round is the one that pays for all.
     ///
     /// # Errors
     /// The receipt or the truth is not for the next step of this bundle. Nothing is drawn, and the
@@ -172,12 +176,18 @@ impl<C: BundleLaw> Bundle<C> {
         receipt: Receipt<GroupRaise<C>>,
         entropy: &mut E,
     ) -> Result<(), Mismatch<GroupRaise<C>>> {
-        let laws = match self.check(truth, receipt.purchase()) {
+        let laws = match self.check(truth, &receipt) {
             Ok(laws) => laws,
             Err(reason) => return Err(Mismatch { receipt: Box::new(receipt), reason }),
         };
+        self.stored.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
         let raise = receipt.redeem();
+        // Columns and groups are the bundle's: what is missing in the truth counts as zero, and nothing
+        // shows it.
         let truth = &truth.open().0;
+        let truth = |column: usize, group: usize| {
+            truth.get(column).and_then(|values| values.get(group)).copied().unwrap_or(0)
+        };
         let count = self.stored.columns.len();
         self.stored.reserve(raise.steps().len());
         for step in raise.steps().iter().filter(|step| step.to() > step.from()) {
@@ -185,7 +195,7 @@ impl<C: BundleLaw> Bundle<C> {
             for column in 0..count {
                 let law = &laws[&(column, step.from().grains(), step.to().grains())].1;
                 let coarse = self.stored.value(head, column);
-                let value = C::draw(law, truth[column][group], coarse, entropy);
+                let value = C::draw(law, truth(column, group), coarse, entropy);
                 self.stored.values.push(value);
             }
             self.stored.push(step.to().grains(), head, true);
@@ -225,21 +235,18 @@ impl<C: BundleLaw> Bundle<C> {
     fn check(
         &self,
         truth: &Exact<Columns>,
-        raise: &GroupRaise<C>,
+        receipt: &Receipt<GroupRaise<C>>,
     ) -> Result<HashMap<Key, (u32, C::Law)>, MismatchReason> {
-        let stored = &self.stored;
+        let (stored, raise) = (&self.stored, receipt.purchase());
         if raise.bundle() != stored.id {
             return Err(MismatchReason::OtherPath);
+        }
+        if stored.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
+            return Err(MismatchReason::OtherAccount);
         }
         let bounds = stored.columns.iter().map(|column| column.sensitivity);
         if !truth.sensitivity().iter().copied().eq(bounds) {
             return Err(MismatchReason::OtherSensitivity);
-        }
-        let columns = &truth.open().0;
-        if columns.len() != stored.columns.len()
-            || columns.iter().any(|column| column.len() != stored.finest.len())
-        {
-            return Err(MismatchReason::OtherShape);
         }
         let mut at: Vec<u128> = stored.finest.iter().map(|&node| stored.price(node)).collect();
         let mut counts: HashMap<Key, u32> = HashMap::new();
@@ -319,12 +326,14 @@ impl<C: BundleLaw> Bundle<C> {
             }
             at = lower;
         };
+        // All columns or none: a point with a value missing would shift those of all points after it.
+        let mut values = Vec::with_capacity(versions.len());
         for (column, version) in versions.iter().enumerate() {
-            let fine = self.stored.value(finer, column).ok_or(MismatchReason::OtherStep)?;
-            let coarse = self.stored.value(coarser, column).unwrap_or(fine);
-            let value = C::draw_version(version, fine, coarse, entropy)?;
-            self.stored.values.push(value);
+            let fine = stored.value(finer, column).ok_or(MismatchReason::OtherStep)?;
+            let coarse = stored.value(coarser, column).unwrap_or(fine);
+            values.push(C::draw_version(version, fine, coarse, entropy)?);
         }
+        self.stored.values.append(&mut values);
         self.stored.push(at, coarser, false);
         let last = self.stored.last();
         self.stored.coarser[finer as usize] = last;
@@ -382,7 +391,7 @@ impl Stored {
 
     fn value(&self, node: u32, column: usize) -> Option<i64> {
         let place = (node as usize).checked_mul(self.columns.len())?.checked_add(column)?;
-        self.values.get(place).copied().filter(|_| node != NONE)
+        self.values.get(place).copied().filter(|_| node != NONE && column < self.columns.len())
     }
 
     /// A point and those after it, from fine to coarse.
@@ -420,7 +429,7 @@ impl Stored {
         Amount::from_grains(price / shares * share + price % shares * share / shares)
     }
 
-    /// The largest price of a group of which a column's part is not above this.
+    /// A price of a group of which a column's part is not above this, nearly the largest.
     fn whole(&self, column: usize, part: u128) -> u128 {
         let (share, shares) = (u128::from(self.columns[column].share), self.shares());
         part / share * shares + part % share * shares / share
@@ -444,7 +453,15 @@ impl Stored {
         let heads = self.finest.iter().all(|&node| {
             is_point(node) && (node == NONE || self.ends.get(node as usize) == Some(&true))
         });
-        lengths && columns && heads && (0..points).all(falls)
+        // And every point is one group's.
+        let mut taken = vec![false; points];
+        let mut alone = |node: u32| {
+            node == NONE
+                || taken.get_mut(node as usize).is_some_and(|taken| !std::mem::replace(taken, true))
+        };
+        let chains = || self.finest.iter().chain(&self.coarser).all(|&node| alone(node));
+        let payer = self.payer.is_none() == self.prices.is_empty();
+        lengths && columns && heads && payer && (0..points).all(falls) && { chains }()
     }
 }
 
@@ -483,5 +500,33 @@ mod halves {
     ) -> Result<Vec<u128>, D::Error> {
         let halves = Vec::<(u64, u64)>::deserialize(deserializer)?;
         Ok(halves.into_iter().map(|(high, low)| u128::from(high) << 64 | u128::from(low)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_budget::Rho;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What the columns of a group cost together is never more than the group's price, and a whole is
+        /// never more than its part.
+        #[test]
+        fn parts_of_a_price_never_add_up_to_more(
+            price in prop_oneof![0u128..200, 0u128..10u128.pow(38)],
+            shares in prop::collection::vec(1u16.., 1..6),
+        ) {
+            let sensitivity = L1::new(1.0).unwrap();
+            let columns = shares.iter().map(|&share| Column { sensitivity, share }).collect();
+            let bundle = Bundle::<Rho>::open(PathId::new([0; 32]), columns, 1).unwrap();
+            let parts: u128 = (0..shares.len()).map(|column| bundle.part(column, price).grains()).sum();
+            prop_assert!(parts <= price && price - parts < shares.len() as u128);
+            for column in 0..shares.len() {
+                let part = bundle.part(column, price).grains();
+                let whole = bundle.stored.whole(column, part);
+                prop_assert!(bundle.part(column, whole).grains() <= part);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use eke_budget::{Amount, Epsilon, L1, L2, Price, Rho};
 use crate::exact::clamped;
 use crate::gaussian_law::{GaussianLaw, Version, average, too_wide};
 use crate::path::MismatchReason;
-use crate::scale::{power_below, root, shift};
+use crate::scale::{root, shift};
 use crate::{DiscreteGaussian, DiscreteLaplace, Entropy, GeometricLevel, Ratio};
 
 /// A currency in which bundles are priced, and the noise that it pays for.
@@ -177,16 +177,10 @@ impl BundleLaw for Epsilon {
         many: bool,
     ) -> Result<Geometric, MismatchReason> {
         let level = level(to, sensitivity)?;
-        let scale = level.scale();
-        shift(scale.approximate()).map_err(too_wide)?;
         let coarser = GeometricLevel::at(from, sensitivity);
-        if let Some(coarser) = &coarser {
-            // The widest law that the step draws from has the difference of the rates.
-            let difference = coarser.apart(&level).ok_or(MismatchReason::OtherStep)?;
-            power_below(1.0 / difference.approximate()).map_err(too_wide)?;
-        }
+        level.can_follow(coarser.as_ref())?;
         let first = match coarser {
-            None if many => Some(Box::new(DiscreteLaplace::new(&scale).map_err(too_wide)?)),
+            None if many => Some(Box::new(DiscreteLaplace::new(&level.scale()).map_err(too_wide)?)),
             _ => None,
         };
         Ok(Geometric { level, coarser, first })

@@ -43,8 +43,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::bound::{Bound, Norms};
 
-/// What can be computed from private rows. Its type says what a bound on it means.
-pub trait Truth {
+/// What can be computed from private rows. Its type says what a bound on it means. (Sealed: the types are
+/// those of this crate, whose verbs know them.)
+pub trait Truth: sealed::Sealed {
     /// How far one unit can change it.
     type Bound: Bound;
 }
@@ -77,6 +78,16 @@ impl Truth for Scores {
     type Bound = L1;
 }
 
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for i64 {}
+    impl Sealed for f64 {}
+    impl Sealed for Vec<i64> {}
+    impl Sealed for Vec<f64> {}
+    impl Sealed for super::Scores {}
+    impl Sealed for crate::Columns {}
+}
+
 /// A value computed from private rows, with what one unit can change it by.
 #[derive(Clone)]
 pub struct Exact<T: Truth> {
@@ -98,7 +109,8 @@ impl<T: Truth> Exact<T> {
         &self.sensitivity
     }
 
-    /// Computes on the value. The function must be Lipschitz: whatever changes by d changes what it
+    /// Computes on the value. The function must be pure (a plain function cannot capture, but it could still
+    /// write to a static: that is for whoever reviews it), and Lipschitz: whatever changes by d changes what it
     /// returns by at most `factor` times d, in every norm of the bound.
     ///
     /// # Errors

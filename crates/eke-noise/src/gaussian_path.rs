@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use eke_budget::{Amount, Coarsen, Delta, L2, PathId, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::exact::clamped;
 use crate::gaussian_law::{GaussianLaw, average, too_wide};
 use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
+use crate::scale::{root, shift};
 use crate::{DiscreteGaussian, Entropy, Exact, Released};
 
 /// A path of Gaussian noise on an integer truth, or on a vector of integers, priced in rho: a point at
@@ -37,7 +39,7 @@ use crate::{DiscreteGaussian, Entropy, Exact, Released};
 /// [`GaussianPath::slack`]:
 ///
 /// - Theorem: gaussian-residuals (docs/theorems.md)
-/// - Proves: a coarser version costs its own rho and a delta below the slack
+/// - Proves: a coarser version costs its own rho, but for the slack
 /// - Assumes: no noise is narrower than 64 steps squared (this type)
 /// - Deviates: versions closer than that to a finer one are moved to the next coarser that is not
 /// - Checked by: `points_too_close_to_another_are_moved_to_a_coarser_one`,
@@ -45,10 +47,22 @@ use crate::{DiscreteGaussian, Entropy, Exact, Released};
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "", deny_unknown_fields)]
+#[serde(bound = "", try_from = "Stored<T>", into = "Stored<T>")]
 pub struct GaussianPath<T: Integers = i64> {
     id: PathId,
     sensitivity: L2,
+    /// Who has paid for it so far.
+    payer: Option<Arc<str>>,
+    increments: Vec<Increment<T>>,
+}
+
+/// A path as it is stored, before anybody has looked whether it hangs together.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "", deny_unknown_fields)]
+struct Stored<T: Integers> {
+    id: PathId,
+    sensitivity: L2,
+    payer: Option<Arc<str>>,
     increments: Vec<Increment<T>>,
 }
 
@@ -63,14 +77,15 @@ struct Increment<T: Integers> {
 }
 
 impl GaussianPath {
-    /// What a circle that sees coarser points is charged beside their rho, as a delta: far above the
-    /// most that they can differ from discrete Gaussians.
+    /// What coarser points can differ from discrete Gaussians by, as a delta, at most, all those that could
+    /// ever be stored together. It is below the unit in the last place of any delta down to 1e-200, which
+    /// the conversion of a budget leaves free (docs/theorems.md), so nobody is charged for it.
     ///
     /// # Panics
     /// Never: it is a constant.
     #[must_use]
     pub fn slack() -> Delta {
-        Delta::new(1e-30).expect("a delta")
+        Delta::new(1e-240).expect("a delta")
     }
 }
 
@@ -78,7 +93,7 @@ impl<T: Integers> GaussianPath<T> {
     /// A path of which nothing has been revealed. The sensitivity is in steps of the grid.
     #[must_use]
     pub fn open(id: PathId, sensitivity: L2) -> Self {
-        Self { id, sensitivity, increments: Vec::new() }
+        Self { id, sensitivity, payer: None, increments: Vec::new() }
     }
 
     fn law(&self) -> GaussianLaw {
@@ -89,46 +104,55 @@ impl<T: Integers> GaussianPath<T> {
     fn draw_increment<E: Entropy + ?Sized>(
         &self,
         truth: &Exact<T>,
-        raise: &Raise<Rho>,
+        receipt: &Receipt<Raise<Rho>>,
         entropy: &mut E,
     ) -> Result<T, MismatchReason> {
+        let raise = receipt.purchase();
         if raise.path() != self.id {
             return Err(MismatchReason::OtherPath);
+        }
+        if self.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
+            return Err(MismatchReason::OtherAccount);
         }
         if raise.sensitivity() != self.sensitivity
             || T::l2(truth.sensitivity()) != Ok(self.sensitivity)
         {
             return Err(MismatchReason::OtherSensitivity);
         }
-        if raise.from() != self.finest() {
+        // What was paid for and lost before it was drawn stays a gap: it is never drawn again.
+        if raise.from() < self.finest() {
             return Err(MismatchReason::OtherStep);
         }
-        let truth = truth.open();
-        if self.increments.last().is_some_and(|last| !last.has_the_shape_of(truth)) {
+        let count = T::count(truth.sensitivity());
+        if self.increments.last().and_then(Increment::release).is_some_and(|r| r.len() != count) {
             return Err(MismatchReason::OtherShape);
         }
         let variance = self.law().increment(raise.price())?;
-        truth.try_map(|_, value| {
+        T::make(count, |coordinate| {
             let noise = DiscreteGaussian::once(&variance, entropy).map_err(too_wide)?;
-            Ok(clamped(value).saturating_add(noise))
+            Ok(clamped(truth.open().coordinate(coordinate)).saturating_add(noise))
         })
     }
 
-    /// The increment that a price ends in.
-    fn increment(&self, at: Amount<Rho>) -> Option<usize> {
+    /// The increment that a price ends in, and the price; in a gap, those of what is before it.
+    fn increment(&self, at: Amount<Rho>) -> Option<(usize, Amount<Rho>)> {
         let index = self.increments.partition_point(|increment| increment.to() < at);
-        (index < self.increments.len() && !at.is_zero()).then_some(index)
+        if self.increments.get(index)?.from < at {
+            return Some((index, at));
+        }
+        let before = index.checked_sub(1)?;
+        Some((before, self.increments[before].to()))
     }
 
     /// The average of the increments before one, and of a version of it.
     fn average(&self, index: usize, at: Amount<Rho>, version: &T) -> T {
         let weight = at.grains() - self.increments[index].from.grains();
-        let average = version.try_map(|coordinate, value| {
+        let average = T::make(version.len(), |coordinate| {
             let before = self.increments[..index].iter().filter_map(|increment| {
-                let release = increment.release()?.coordinates().get(coordinate)?;
-                Some((increment.to().grains() - increment.from.grains(), *release))
+                let release = increment.release()?.coordinate(coordinate);
+                Some((increment.to().grains() - increment.from.grains(), release))
             });
-            Ok::<_, Infallible>(average((weight, value), before))
+            Ok::<_, Infallible>(average((weight, version.coordinate(coordinate)), before))
         });
         match average {
             Ok(average) => average,
@@ -153,9 +177,9 @@ impl<T: Integers> GaussianPath<T> {
         let version =
             self.law().version(increment.from, at, finer, coarser.map(|(&price, _)| price))?;
         let coarse = coarser.map(|(_, value)| value);
-        let value = fine.try_map(|coordinate, fine| {
-            let coarse = coarse.and_then(|c| c.coordinates().get(coordinate)).unwrap_or(&fine);
-            version.draw(fine, *coarse, entropy)
+        let value = T::make(fine.len(), |coordinate| {
+            let fine = fine.coordinate(coordinate);
+            version.draw(fine, coarse.map_or(fine, |c| c.coordinate(coordinate)), entropy)
         })?;
         let at = version.at().or(coarser.map(|(&price, _)| price)).unwrap_or(finer);
         Ok((at, value))
@@ -170,9 +194,40 @@ impl<T: Integers> Increment<T> {
     fn release(&self) -> Option<&T> {
         self.versions.last_key_value().map(|(_, value)| value)
     }
+}
 
-    fn has_the_shape_of(&self, truth: &T) -> bool {
-        self.release().is_some_and(|r| r.coordinates().len() == truth.coordinates().len())
+/// What is stored is not a path, or damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what is stored of the path does not hang together: it is not a path, or damaged")]
+pub struct DamagedPath;
+
+impl<T: Integers> TryFrom<Stored<T>> for GaussianPath<T> {
+    type Error = DamagedPath;
+
+    /// Increments come after each other, have versions of one shape, and each ends beyond its start.
+    fn try_from(stored: Stored<T>) -> Result<Self, DamagedPath> {
+        let Stored { id, sensitivity, payer, increments } = stored;
+        let mut at = Amount::ZERO;
+        let shape = increments.first().and_then(Increment::release).map_or(0, Integers::len);
+        for increment in &increments {
+            let inside = increment.versions.keys().all(|&version| version > increment.from);
+            let shapes = increment.versions.values().all(|version| version.len() == shape);
+            if increment.from < at || increment.versions.is_empty() || !inside || !shapes {
+                return Err(DamagedPath);
+            }
+            at = increment.to();
+        }
+        if payer.is_none() != increments.is_empty() {
+            return Err(DamagedPath);
+        }
+        Ok(Self { id, sensitivity, payer, increments })
+    }
+}
+
+impl<T: Integers> From<GaussianPath<T>> for Stored<T> {
+    fn from(path: GaussianPath<T>) -> Self {
+        let GaussianPath { id, sensitivity, payer, increments } = path;
+        Self { id, sensitivity, payer, increments }
     }
 }
 
@@ -189,8 +244,8 @@ impl<T: Integers> NoisePath for GaussianPath<T> {
     }
 
     fn point(&self, at: Amount<Rho>) -> Option<Released<T>> {
-        let index = self.increment(at)?;
-        let version = self.increments[index].versions.get(&at)?;
+        let (index, inside) = self.increment(at)?;
+        let version = self.increments[index].versions.get(&at).filter(|_| inside == at)?;
         Some(Released::new(self.average(index, at, version)))
     }
 
@@ -200,6 +255,20 @@ impl<T: Integers> NoisePath for GaussianPath<T> {
         self.increments.iter().rev().find_map(versions)
     }
 
+    fn worth(&self, at: Amount<Rho>) -> Amount<Rho> {
+        let drawn = self.increments.iter().map(|increment| {
+            let to = increment.to().min(at).grains();
+            to.saturating_sub(increment.from.grains())
+        });
+        Amount::from_grains(drawn.sum())
+    }
+
+    fn can_refine(&self, to: Amount<Rho>) -> Result<(), MismatchReason> {
+        let price = to.minus(self.finest()).ok_or(MismatchReason::OtherStep)?;
+        let variance = self.law().increment(price)?;
+        shift(root(&variance)).map(|_| ()).map_err(too_wide)
+    }
+
     fn refine<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<T>,
@@ -207,8 +276,9 @@ impl<T: Integers> NoisePath for GaussianPath<T> {
         entropy: &mut E,
     ) -> Result<Released<T>, Mismatch<Raise<Rho>>> {
         let (from, to) = (receipt.purchase().from(), receipt.purchase().to());
-        match self.draw_increment(truth, receipt.purchase(), entropy) {
+        match self.draw_increment(truth, &receipt, entropy) {
             Ok(release) => {
+                self.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
                 receipt.redeem();
                 let versions = BTreeMap::from([(to, release.clone())]);
                 self.increments.push(Increment { from, versions });
@@ -229,7 +299,7 @@ impl<T: Integers> NoisePath for GaussianPath<T> {
         } else {
             Err(MismatchReason::OtherPath)
         };
-        let version = found.and_then(|index| Ok((index, self.version(index, to, entropy)?)));
+        let version = found.and_then(|(index, to)| Ok((index, self.version(index, to, entropy)?)));
         match version {
             Ok((index, (at, value))) => {
                 receipt.redeem();

@@ -14,6 +14,7 @@ use crate::coin::{bernoulli_exp_neg, choose, uniform_below};
 use crate::fixed::Fixed;
 use crate::laplace::geometric;
 use crate::path::MismatchReason;
+use crate::scale::{power_below, shift};
 use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 
 /// A level of geometric noise, by its rate: epsilon over the sensitivity.
@@ -56,6 +57,18 @@ impl GeometricLevel {
     /// How much larger another level's rate is; none unless it is finer.
     pub(crate) fn apart(&self, finer: &Self) -> Option<Ratio> {
         finer.rate.minus(&self.rate)
+    }
+
+    /// Whether noise of this level can be drawn, given a coarser level if there is one: the widest law that
+    /// goes into it has the difference of the rates.
+    pub(crate) fn can_follow(&self, coarser: Option<&Self>) -> Result<(), MismatchReason> {
+        let too_wide = |error: ScaleError| MismatchReason::Level(error.into());
+        shift(self.scale().approximate()).map_err(too_wide)?;
+        if let Some(coarser) = coarser {
+            let difference = coarser.apart(self).ok_or(MismatchReason::OtherStep)?;
+            power_below(1.0 / difference.approximate()).map_err(too_wide)?;
+        }
+        Ok(())
     }
 
     /// A truth with noise of this level, given the next coarser level and what was released there.

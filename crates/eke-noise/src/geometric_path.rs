@@ -1,11 +1,13 @@
 //! Paths of geometric noise, priced in pure epsilon.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use eke_budget::{Amount, Coarsen, Epsilon, L1, PathId, Raise, Receipt};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::clamped;
+use crate::gaussian_path::DamagedPath;
 use crate::geometric::GeometricLevel;
 use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
 use crate::{Entropy, Exact, Released};
@@ -23,19 +25,53 @@ use crate::{Entropy, Exact, Released};
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "", deny_unknown_fields)]
+#[serde(bound = "", try_from = "Stored<T>", into = "Stored<T>")]
 pub struct GeometricPath<T: Integers = i64> {
     id: PathId,
     sensitivity: L1,
+    /// Who has paid for it so far.
+    payer: Option<Arc<str>>,
     /// Values by the price of their point.
     points: BTreeMap<Amount<Epsilon>, Released<T>>,
+}
+
+/// A path as it is stored, before anybody has looked whether it hangs together.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "", deny_unknown_fields)]
+struct Stored<T: Integers> {
+    id: PathId,
+    sensitivity: L1,
+    payer: Option<Arc<str>>,
+    points: BTreeMap<Amount<Epsilon>, Released<T>>,
+}
+
+impl<T: Integers> TryFrom<Stored<T>> for GeometricPath<T> {
+    type Error = DamagedPath;
+
+    /// Points have a price and one shape.
+    fn try_from(stored: Stored<T>) -> Result<Self, DamagedPath> {
+        let Stored { id, sensitivity, payer, points } = stored;
+        let shape = points.values().next().map_or(0, |point| point.peek().len());
+        let fits = points.iter().all(|(at, point)| !at.is_zero() && point.peek().len() == shape);
+        if !fits || payer.is_none() != points.is_empty() {
+            return Err(DamagedPath);
+        }
+        Ok(Self { id, sensitivity, payer, points })
+    }
+}
+
+impl<T: Integers> From<GeometricPath<T>> for Stored<T> {
+    fn from(path: GeometricPath<T>) -> Self {
+        let GeometricPath { id, sensitivity, payer, points } = path;
+        Self { id, sensitivity, payer, points }
+    }
 }
 
 impl<T: Integers> GeometricPath<T> {
     /// A path of which nothing has been revealed.
     #[must_use]
     pub fn open(id: PathId, sensitivity: L1) -> Self {
-        Self { id, sensitivity, points: BTreeMap::new() }
+        Self { id, sensitivity, payer: None, points: BTreeMap::new() }
     }
 
     fn level(&self, at: Amount<Epsilon>) -> Result<GeometricLevel, MismatchReason> {
@@ -46,31 +82,37 @@ impl<T: Integers> GeometricPath<T> {
     fn draw_finer<E: Entropy + ?Sized>(
         &self,
         truth: &Exact<T>,
-        raise: &Raise<Epsilon>,
+        receipt: &Receipt<Raise<Epsilon>>,
         entropy: &mut E,
     ) -> Result<T, MismatchReason> {
+        let raise = receipt.purchase();
         if raise.path() != self.id {
             return Err(MismatchReason::OtherPath);
+        }
+        if self.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
+            return Err(MismatchReason::OtherAccount);
         }
         if raise.sensitivity() != self.sensitivity || T::l1(truth.sensitivity()) != self.sensitivity
         {
             return Err(MismatchReason::OtherSensitivity);
         }
-        if raise.from() != self.finest() {
+        // What was paid for and lost before it was drawn is made up for by the next step.
+        if raise.from() < self.finest() {
             return Err(MismatchReason::OtherStep);
         }
-        let (truth, last) = (truth.open(), self.points.last_key_value());
-        let coarser = match last {
+        let count = T::count(truth.sensitivity());
+        let coarser = match self.points.last_key_value() {
             None => None,
-            Some((&at, point)) => Some((self.level(at)?, point.peek().coordinates())),
+            Some((&at, point)) => Some((self.level(at)?, point.peek())),
         };
-        if coarser.as_ref().is_some_and(|(_, point)| point.len() != truth.coordinates().len()) {
+        if coarser.as_ref().is_some_and(|(_, point)| point.len() != count) {
             return Err(MismatchReason::OtherShape);
         }
         let level = self.level(raise.to())?;
-        truth.try_map(|coordinate, value| {
-            let coarser = coarser.as_ref().map(|(level, point)| (level, point[coordinate]));
-            level.around(clamped(value), coarser, entropy)
+        T::make(count, |coordinate| {
+            let coarser =
+                coarser.as_ref().map(|(level, point)| (level, point.coordinate(coordinate)));
+            level.around(clamped(truth.open().coordinate(coordinate)), coarser, entropy)
         })
     }
 
@@ -85,13 +127,14 @@ impl<T: Integers> GeometricPath<T> {
         let fine_level = self.level(at)?;
         let coarser = match self.points.range(..to).next_back() {
             None => None,
-            Some((&at, point)) => Some((self.level(at)?, point.peek().coordinates())),
+            Some((&at, point)) => Some((self.level(at)?, point.peek())),
         };
-        finer.peek().try_map(|coordinate, fine| {
-            let coarser = coarser
-                .as_ref()
-                .and_then(|(level, point)| point.get(coordinate).map(|&value| (level, value)));
-            Ok(level.beside((&fine_level, fine), coarser, entropy)?)
+        let finer = finer.peek();
+        T::make(finer.len(), |coordinate| {
+            let coarser =
+                coarser.as_ref().map(|(level, point)| (level, point.coordinate(coordinate)));
+            let fine = (&fine_level, finer.coordinate(coordinate));
+            Ok(level.beside(fine, coarser, entropy)?)
         })
     }
 }
@@ -116,6 +159,14 @@ impl<T: Integers> NoisePath for GeometricPath<T> {
         Some(*self.points.range(..=to).next_back()?.0)
     }
 
+    fn can_refine(&self, to: Amount<Epsilon>) -> Result<(), MismatchReason> {
+        if to <= self.finest() {
+            return Err(MismatchReason::OtherStep);
+        }
+        let coarser = GeometricLevel::at(self.finest(), self.sensitivity);
+        self.level(to)?.can_follow(coarser.as_ref())
+    }
+
     fn refine<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<T>,
@@ -123,8 +174,9 @@ impl<T: Integers> NoisePath for GeometricPath<T> {
         entropy: &mut E,
     ) -> Result<Released<T>, Mismatch<Raise<Epsilon>>> {
         let to = receipt.purchase().to();
-        match self.draw_finer(truth, receipt.purchase(), entropy) {
+        match self.draw_finer(truth, &receipt, entropy) {
             Ok(value) => {
+                self.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
                 receipt.redeem();
                 let released = Released::new(value);
                 self.points.insert(to, released.clone());

@@ -137,13 +137,15 @@ impl Exact<Vec<f64>> {
     /// # Errors
     /// A sensitivity in steps is out of range.
     pub fn on(&self, grid: Grid) -> Result<Exact<Vec<i64>>, ParameterError> {
+        let coordinates = self.sensitivity().coordinates();
         #[expect(clippy::cast_precision_loss, reason = "rounded up beyond it")]
-        let count = self.open().len().max(1) as f64;
+        let count = coordinates.max(1) as f64;
         let up = 1.0 + 4.0 * f64::EPSILON;
         let l1 = (self.sensitivity().sum().get() / grid.step() + count) * up;
         let l2 = (self.sensitivity().length().get() / grid.step() + count.sqrt()) * up;
-        let values = self.open().iter().map(|&value| grid.steps(value)).collect();
-        Ok(Exact::new(values, Norms::new(L1::new(l1)?, L2::new(l2)?)?))
+        let value = |index: usize| self.open().get(index).map_or(0, |&value| grid.steps(value));
+        let values = (0..coordinates).map(value).collect();
+        Ok(Exact::new(values, Norms::new(L1::new(l1)?, L2::new(l2)?, coordinates)?))
     }
 }
 
@@ -186,6 +188,7 @@ mod tests {
             let norms = Norms::new(
                 bound(apart().sum::<f64>().next_up().max(1e-9)),
                 L2::new(apart().map(|d| d * d).sum::<f64>().sqrt().next_up().max(1e-9)).unwrap(),
+                one.len(),
             ).unwrap();
             let on = |v: &Vec<f64>| Exact::new(v.clone(), norms).on(grid).unwrap();
             let (one, two) = (on(&one), on(&two));

@@ -69,7 +69,7 @@ pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released, Scores, Truth};
 pub use gaussian::{Centre, DiscreteGaussian};
-pub use gaussian_path::GaussianPath;
+pub use gaussian_path::{DamagedPath, GaussianPath};
 pub use geometric::{GeometricLevel, LevelError};
 pub use geometric_path::GeometricPath;
 pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};

@@ -21,14 +21,25 @@ use crate::{Entropy, Exact, Released};
 pub trait Integers:
     Truth + Clone + PartialEq + fmt::Debug + Serialize + DeserializeOwned + sealed::Sealed
 {
-    /// The coordinates.
-    fn coordinates(&self) -> &[i64];
+    /// How many coordinates a value with this bound has.
+    fn count(bound: &Self::Bound) -> usize;
 
-    /// A value of as many coordinates, each made from its index and the one in its place.
+    /// How many coordinates there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A coordinate; zero beyond the last.
+    fn coordinate(&self, index: usize) -> i64;
+
+    /// A value of so many coordinates, each made from its index.
     ///
     /// # Errors
     /// Those of the function.
-    fn try_map<F>(&self, function: impl FnMut(usize, i64) -> Result<i64, F>) -> Result<Self, F>;
+    fn make<F>(count: usize, function: impl FnMut(usize) -> Result<i64, F>) -> Result<Self, F>;
 
     /// Its bound in the sum of absolute differences.
     fn l1(bound: &Self::Bound) -> L1;
@@ -41,15 +52,20 @@ pub trait Integers:
 }
 
 impl Integers for i64 {
-    fn coordinates(&self) -> &[i64] {
-        std::slice::from_ref(self)
+    fn count(_: &L1) -> usize {
+        1
     }
 
-    fn try_map<F>(
-        &self,
-        mut function: impl FnMut(usize, i64) -> Result<i64, F>,
-    ) -> Result<Self, F> {
-        function(0, *self)
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn coordinate(&self, index: usize) -> i64 {
+        if index == 0 { *self } else { 0 }
+    }
+
+    fn make<F>(_: usize, mut function: impl FnMut(usize) -> Result<i64, F>) -> Result<Self, F> {
+        function(0)
     }
 
     fn l1(bound: &L1) -> L1 {
@@ -62,15 +78,20 @@ impl Integers for i64 {
 }
 
 impl Integers for Vec<i64> {
-    fn coordinates(&self) -> &[i64] {
-        self
+    fn count(bound: &Self::Bound) -> usize {
+        bound.coordinates()
     }
 
-    fn try_map<F>(
-        &self,
-        mut function: impl FnMut(usize, i64) -> Result<i64, F>,
-    ) -> Result<Self, F> {
-        self.iter().enumerate().map(|(index, &value)| function(index, value)).collect()
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    fn coordinate(&self, index: usize) -> i64 {
+        self.get(index).copied().unwrap_or(0)
+    }
+
+    fn make<F>(count: usize, function: impl FnMut(usize) -> Result<i64, F>) -> Result<Self, F> {
+        (0..count).map(function).collect()
     }
 
     fn l1(bound: &Self::Bound) -> L1 {
@@ -108,7 +129,20 @@ pub trait NoisePath {
     /// The price of the finest revealed point that is not finer than this.
     fn nearest(&self, to: Amount<Self::Currency>) -> Option<Amount<Self::Currency>>;
 
-    /// Reveals the finer point that was paid for.
+    /// What a revealed point of this price is as precise as: that price, but for increments that were paid
+    /// for and lost before they were drawn.
+    fn worth(&self, at: Amount<Self::Currency>) -> Amount<Self::Currency> {
+        at
+    }
+
+    /// Whether a step to this point could be drawn: something to know before it is paid for.
+    ///
+    /// # Errors
+    /// It is not finer, or its noise is too narrow or too wide.
+    fn can_refine(&self, to: Amount<Self::Currency>) -> Result<(), MismatchReason>;
+
+    /// Reveals the finer point that was paid for. The account that pays for the first is the one that pays
+    /// for all of them.
     ///
     /// # Errors
     /// The receipt or the truth is not for this step of this path. Nothing is drawn, and the receipt
@@ -149,15 +183,18 @@ pub enum MismatchReason {
     /// It names another path.
     #[error("the receipt is for another path")]
     OtherPath,
-    /// It starts from, or goes to, another point.
+    /// It starts from a point that the path is beyond, or goes to none.
     #[error("the receipt is for another step of the path than its next one")]
     OtherStep,
     /// It was paid for another sensitivity.
     #[error("the receipt or the truth is for another sensitivity than the path's")]
     OtherSensitivity,
-    /// It has another number of coordinates than what has been revealed.
-    #[error("the truth has another number of coordinates than what has been revealed of the path")]
+    /// It is for another number of coordinates than what has been revealed.
+    #[error("the truth is for another number of values than what has been revealed of the path")]
     OtherShape,
+    /// Another account paid than the one that has paid for the path so far.
+    #[error("another account has paid for the path so far, and it alone can take it further")]
+    OtherAccount,
     /// The noise would be narrower than the grid of the truth allows.
     #[error("the step is too fine for the grid its truth is on: put the truth on a finer grid")]
     TooFine,

@@ -25,7 +25,7 @@ impl ConfidenceSequence {
     pub fn tightest_at(precision: f64, confidence: Confidence) -> Self {
         let log = -2.0 * libm::log(1.0 - confidence.get());
         let gamma = precision / (log + libm::log1p(log) + 1.0);
-        Self { gamma: gamma.clamp(1e-280, 1e280), log }
+        Self { gamma: if gamma.is_normal() { gamma.clamp(1e-150, 1e150) } else { 1.0 }, log }
     }
 
     /// The half-width at a precision, in steps.

@@ -62,6 +62,8 @@ pub enum Ending {
     HighestPrice,
     /// The next look does not fit the budget.
     Refused,
+    /// The grid does not allow a point so fine beside those that have been revealed.
+    Grid,
 }
 
 /// When to look, and when to stop. It sees released values alone.
@@ -108,7 +110,7 @@ impl GaussianRule {
         let quantile = goal.confidence.quantile();
         let price = |half_width: f64, factor: f64| {
             let precision = (factor * quantile / (half_width - 0.5)).powi(2);
-            Amount::ceil(precision / per_price).unwrap_or(goal.most)
+            Amount::ceil(precision / per_price).unwrap_or(Amount::MAX)
         };
         let good_enough = match (goal.within, goal.floor) {
             (Within::Absolute(steps), _) => Some((price(steps.get(), 1.0), Ending::Met)),
@@ -200,6 +202,11 @@ impl Rule for GaussianRule {
             if steps >= 1.0 {
                 next = times(next, ratio.powf(steps.floor())).min(self.last.0);
             }
+            // The last look is a whole step from the one before it, or more: two looks close to each other
+            // would be two chances to stop at a flattering one.
+            if self.boundary.is_some() && times(next, ratio) > self.last.0 {
+                next = self.last.0;
+            }
         }
         Next::Look(next)
     }
@@ -213,6 +220,14 @@ impl Rule for GaussianRule {
             (Within::Relative(_), Some(_)) => END * self.quantile / precision.sqrt() + 0.5,
             _ => self.sequence.half_width(precision),
         };
+        // A point that was moved for the grid's sake says less than was planned.
+        let promised = match (ending, self.goal.within, self.goal.floor) {
+            (Ending::Met, Within::Absolute(steps), _) | (Ending::Floor, _, Some(steps)) => {
+                steps.get()
+            }
+            _ => f64::INFINITY,
+        };
+        let ending = if half > promised * (1.0 + 1e-9) { Ending::Grid } else { ending };
         around(double(look.value.get()), half, ending)
     }
 }
@@ -502,6 +517,8 @@ where
         Unpaid::Failed(error) => NoAnswer::Unpaid(error),
     };
     if to > path.finest() {
+        // Nothing is paid for that could not be drawn.
+        path.can_refine(to).map_err(NoAnswer::Mismatch)?;
         let receipt = payer.raise(path.id(), to, sensitivity).map_err(paid)?;
         path.refine(truth, receipt, entropy)
             .map_err(|Mismatch { reason, .. }| NoAnswer::Mismatch(reason))
@@ -532,8 +549,15 @@ where
     Y: Payer<P::Currency>,
     E: Entropy + ?Sized,
 {
-    let (mut to, mut last, mut looks) = (rule.first(), None, 0);
+    let (mut asked, mut last, mut looks) = (rule.first(), None, 0);
     loop {
+        // A step too small to be drawn, from where an earlier question has left the path, is not taken.
+        let finest = path.finest();
+        let crumb = asked > finest && !finest.is_zero() && {
+            let step = asked.minus(finest).unwrap_or(Amount::ZERO);
+            step.grains() < finest.grains() / 1000 && path.can_refine(asked).is_err()
+        };
+        let to = if crumb { finest } else { asked };
         let value = match reveal(path, truth, sensitivity, to, payer, entropy) {
             Ok(value) => value,
             Err(NoAnswer::Refused(refusal)) => {
@@ -544,10 +568,10 @@ where
             Err(error) => return Err(error),
         };
         looks += 1;
-        let price = path.nearest(to).unwrap_or(to);
-        let look = Look { number: looks, asked: to, price, value };
+        let price = path.worth(path.nearest(to).unwrap_or(to));
+        let look = Look { number: looks, asked, price, value };
         match rule.after(look) {
-            Next::Look(next) => (to, last) = (next, Some(look)),
+            Next::Look(next) => (asked, last) = (next, Some(look)),
             Next::Stop(estimate) => return Ok(Answer { estimate, price, looks }),
         }
     }
@@ -559,7 +583,7 @@ where
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: any subset of the answers costs the finest of the subset
 /// - Assumes: as for the path
-/// - Deviates: nothing
+/// - Deviates: a tier too close to another for the grid is a little coarser ([`NoisePath::nearest`])
 /// - Checked by: `tiers_cost_the_finest_and_each_has_the_law_of_its_own_price`
 ///
 /// # Errors
@@ -577,6 +601,9 @@ where
     Y: Payer<P::Currency>,
     E: Entropy + ?Sized,
 {
+    if tiers.iter().any(|tier| tier.is_zero()) {
+        return Err(NoAnswer::Mismatch(crate::MismatchReason::OtherStep));
+    }
     if let Some(&finest) = tiers.iter().max().filter(|&&finest| finest > path.finest()) {
         reveal(path, truth, sensitivity, finest, payer, entropy)?;
     }

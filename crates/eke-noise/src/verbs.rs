@@ -119,14 +119,17 @@ pub fn compare<E: Entropy + ?Sized>(
 fn deviation(rho: Amount<Rho>, sensitivity: L2) -> Option<Ratio> {
     let twice = Ratio::new(rho.grains(), Amount::<Rho>::ONE.grains())?.times(&2u8.into());
     let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice);
-    let mut deviation = variance.approximate().sqrt();
-    loop {
+    let about = variance.approximate();
+    let mut deviation = if about.is_normal() { about.sqrt() } else { return None };
+    // Two or three steps, for what the root and the approximation round.
+    for _ in 0..16 {
         let ratio = Ratio::from_f64(deviation)?;
         if ratio.squared().compare(&variance).is_ge() {
             return Some(ratio);
         }
         deviation = deviation.next_up();
     }
+    None
 }
 
 #[cfg(test)]

@@ -279,3 +279,20 @@ fn a_conversion_without_an_answer_says_so() {
     let error = Method::Simple.rho(tiny, delta).unwrap_err();
     assert!(error.to_string().starts_with("no rho keeps epsilon 2.2250738585072014e-308"));
 }
+
+/// What all coarser points of Gaussian paths together may differ by, 1e-240, fits below every delta that a
+/// budget is likely to have: converting leaves the unit in its last place free.
+#[test]
+fn conversions_leave_the_last_place_of_delta_free() {
+    for delta in [1e-3, 1e-6, 1e-12, 1e-100] {
+        for rho in [1e-4, 0.1, 3.0] {
+            let rho = Rho::new(rho).unwrap();
+            let lower = Delta::new(f64::next_down(delta)).unwrap();
+            assert!(delta - lower.get() > 1e-240);
+            // The tight conversion at the next lower delta, in wide arithmetic, is still covered.
+            let ours = Method::Tight.epsilon(rho, Delta::new(delta).unwrap());
+            let reference = tight(&wide(rho.get()), &wide(lower.get()));
+            assert!(wide(ours.unwrap().get()) >= reference, "{rho} {delta}");
+        }
+    }
+}

@@ -101,8 +101,7 @@ impl Workshop {
             .output()?;
         match audited.status.code() {
             Some(0) => Ok(false),
-            // Found, or stopped by an assertion.
-            Some(1 | 101) => Ok(true),
+            Some(1) => Ok(true),
             _ => Err(io::Error::other(String::from_utf8_lossy(&audited.stderr).into_owned())),
         }
     }
@@ -155,8 +154,8 @@ const MUTANTS: &[Mutant] = &[
         about: "a finer point of a geometric path is drawn without looking at the coarser one",
         audit: "geometric-path-loss",
         file: "crates/eke-noise/src/geometric_path.rs",
-        find: "level.around(clamped(value), coarser, entropy)",
-        replace: "level.around(clamped(value), coarser.filter(|_| false), entropy)",
+        find: "level.around(clamped(truth.open().coordinate(coordinate)), coarser, entropy)",
+        replace: "level.around(clamped(truth.open().coordinate(coordinate)), coarser.filter(|_| false), entropy)",
     },
     Mutant {
         name: "increments-reused",
@@ -211,8 +210,8 @@ const MUTANTS: &[Mutant] = &[
         about: "increments are averaged as if they were equally precise",
         audit: "gaussian-path-law",
         file: "crates/eke-noise/src/gaussian_path.rs",
-        find: "                Some((increment.to().grains() - increment.from.grains(), *release))\n",
-        replace: "                Some((weight, *release))\n",
+        find: "                Some((increment.to().grains() - increment.from.grains(), release))\n",
+        replace: "                Some((weight, release))\n",
     },
     Mutant {
         name: "undercharged-raise",
@@ -243,8 +242,24 @@ const MUTANTS: &[Mutant] = &[
         about: "the second round of a bundle adds no noise",
         audit: "bundle",
         file: "crates/eke-noise/src/bundle.rs",
-        find: "                let value = C::draw(law, truth[column][group], coarse, entropy);\n",
-        replace: "                let value = if coarse.is_some() { truth[column][group] } else { C::draw(law, truth[column][group], coarse, entropy) };\n",
+        find: "                let value = C::draw(law, truth(column, group), coarse, entropy);\n",
+        replace: "                let value = if coarse.is_some() { truth(column, group) } else { C::draw(law, truth(column, group), coarse, entropy) };\n",
+    },
+    Mutant {
+        name: "bundle-independent",
+        about: "points between two others of a bundle are drawn from the finer one alone",
+        audit: "bundle-tiers",
+        file: "crates/eke-noise/src/bundle.rs",
+        find: "                    inside: (coarser != start).then(|| part(stored.price(coarser))),\n",
+        replace: "                    inside: None,\n",
+    },
+    Mutant {
+        name: "bundle-weights",
+        about: "a version of a bundle's increment is weighed from the next point, not from its start",
+        audit: "bundle-tiers",
+        file: "crates/eke-noise/src/bundle.rs",
+        find: "        Some(C::point((weight(node, start), own), before))\n",
+        replace: "        let start = if stored.next(node) == NONE { start } else { stored.next(node) };\n        Some(C::point((weight(node, start), own), before))\n",
     },
     Mutant {
         name: "two-zeros",

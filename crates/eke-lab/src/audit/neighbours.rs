@@ -46,6 +46,12 @@ pub(super) fn audits() -> Vec<Audit> {
             run: bundle,
         },
         Audit {
+            name: "bundle-tiers",
+            about: "coarser points of a bundle, without the finest, cost the finest of those seen",
+            method,
+            run: bundle_tiers,
+        },
+        Audit {
             name: "comparison",
             about: "a comparison with a threshold costs its rho",
             method,
@@ -241,6 +247,45 @@ fn bundle() -> Findings {
         points.map(|point| Ok(double(point.ok_or("no point")?.1))).collect()
     })?;
     Ok(vec![finding("two groups of a unit, two columns", "rho", claim, found)])
+}
+
+/// Two readers, at 2 and at 1.6, of a bundle's group that was taken to 1 and then to 2.4. The claim is what
+/// the finer of them was charged.
+fn bundle_tiers() -> Findings {
+    let (mut entropy, mut claim) = (Seeded::new(107), 0.0);
+    let columns = vec![Column { sensitivity: l1()?, share: 1 }];
+    let pay = |account: &mut Account, id: PathId, prices: &mut GroupPrices<Rho>, to: &str| {
+        let mut steps = prices.round();
+        steps.raise(0, to.parse()?)?;
+        let approved = account.raise_groups(steps.offer(id))?;
+        let receipt = account.commit(approved, &mut NoHistory)?;
+        prices.keep(&receipt)?;
+        Ok::<_, Box<dyn Error>>(receipt)
+    };
+    let fresh = || -> Result<GroupPrices<Rho>, Box<dyn Error>> {
+        let one = NonZeroU32::new(1).ok_or("zero")?;
+        Ok(GroupPrices::new(1, one, Metric::Hamming(Adjacency::AddRemove)))
+    };
+    let found = told_apart(RUNS, |truth| {
+        let (mut unit, mut prices) = (account(), fresh()?);
+        let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), 1)?;
+        let exact = Exact::new(Columns(vec![vec![truth]]), vec![l1()?]);
+        for to in ["1", "2.4"] {
+            let receipt = pay(&mut unit, bundle.id(), &mut prices, to)?;
+            bundle.refine(&exact, receipt, &mut entropy)?;
+        }
+        let mut seen = Vec::new();
+        for to in ["1.6", "2"] {
+            let mut circle = account();
+            let receipt = pay(&mut circle, bundle.id(), &mut fresh()?, to)?;
+            bundle.coarsen(receipt, &mut entropy)?;
+            let point = bundle.nearest(0, 0, to.parse()?).ok_or("no point")?;
+            seen.push(double(point.1));
+            claim = spent(&circle);
+        }
+        Ok(seen)
+    })?;
+    Ok(vec![finding("points 1.6 and 2 of a group revealed to 2.4", "rho", claim, found)])
 }
 
 /// A lower bound on the rho of a mechanism, from so many runs on either of two truths.

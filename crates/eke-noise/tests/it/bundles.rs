@@ -24,12 +24,16 @@ struct Groups<C: Price> {
 
 impl<C: Price + std::fmt::Debug> Groups<C> {
     fn new(groups: u32) -> Self {
+        Self::named("riders", groups)
+    }
+
+    fn named(name: &str, groups: u32) -> Self {
         let metric = Metric::Hamming(Adjacency::AddRemove);
         let budget = BudgetSpec::zcdp(Rho::new(1e6).unwrap())
             .with_pure(Epsilon::new(1e6).unwrap())
             .resolve(metric)
             .unwrap();
-        let account = Account::open("riders", budget, &mut NoHistory).unwrap();
+        let account = Account::open(name, budget, &mut NoHistory).unwrap();
         let prices = GroupPrices::new(groups, NonZeroU32::new(2).unwrap(), metric);
         Self { account, prices }
     }
@@ -258,9 +262,17 @@ fn a_bundle_takes_only_its_own_next_receipt() {
     assert_eq!(mismatch.reason, MismatchReason::OtherPath);
     let mismatch = bundle.refine(&truth(vec![1, 2, 3], 99.0), *mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
-    let mismatch = bundle.refine(&truth(vec![1, 2], 100.0), *mismatch.receipt, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherShape);
     bundle.refine(&right(), *mismatch.receipt, e).unwrap();
+    // Another account cannot take it further.
+    let mut others = Groups::<Rho>::named("circle", 3);
+    let receipt = others.pay(bundle.id(), [(1, at("1"))]);
+    let mismatch = bundle.refine(&right(), receipt, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherAccount);
+    // A truth of another shape is not told apart from any other.
+    let mut short = open(100.0);
+    let receipt = Groups::<Rho>::new(3).pay(short.id(), [(0, at("1")), (2, at("1"))]);
+    short.refine(&truth(vec![1], 100.0), receipt, e).unwrap();
+    assert!(short.nearest(2, 0, at("1")).is_some() && short.nearest(2, 1, at("1")).is_none());
     assert!(bundle.finest(1).is_zero() && bundle.nearest(1, 0, at("9")).is_none());
 
     // A receipt whose groups start elsewhere, and one that was drawn for already.
@@ -304,6 +316,8 @@ fn a_damaged_bundle_is_not_read() {
         ("finest", serde_json::json!([0])),
         ("ends", serde_json::json!([true, false])),
         ("values", serde_json::json!([1])),
+        ("finest", serde_json::json!([1, 1])),
+        ("payer", serde_json::Value::Null),
         ("columns", serde_json::json!([])),
         ("columns", serde_json::json!([{"sensitivity": 1.0, "share": 1}])),
     ] {
@@ -312,4 +326,69 @@ fn a_damaged_bundle_is_not_read() {
         assert!(!reads(damaged), "{field} {value}");
     }
     assert!(Bundle::<Rho>::open(PathId::new([1; 32]), Vec::new(), 2).is_err());
+}
+
+/// Two versions inside one increment, in both orders, beside those of an increment before and one after:
+/// covariances are those of one path, by the bridge and by averages over what was inserted.
+#[test]
+fn versions_inside_one_increment_of_a_bundle_are_bridged() {
+    let mut entropy = Seeded::new(77);
+    for order in [["1.6", "1.2"], ["1.2", "1.6"]] {
+        let mut groups = Groups::<Rho>::new(GROUPS);
+        let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns(), GROUPS).unwrap();
+        for to in ["0.8", "2"] {
+            let receipt = groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, at(to))));
+            bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+        }
+        for to in order {
+            let receipt =
+                Groups::<Rho>::new(GROUPS).pay(bundle.id(), (0..GROUPS).map(|g| (g, at(to))));
+            bundle.coarsen(receipt, &mut entropy).unwrap();
+        }
+        let receipt = groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, at("3"))));
+        bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+        let prices = ["3", "2", "1.6", "1.2", "0.8"];
+        let rhos = [3.0f64, 2.0, 1.6, 1.2, 0.8];
+        for (column, sensitivity, share) in [(0, 1024.0f64, 0.75), (1, 5000.0, 0.25)] {
+            let variance = |rho: f64| sensitivity.powi(2) / (2.0 * rho * share);
+            let points: Vec<[f64; 5]> =
+                (0..GROUPS).map(|g| prices.map(|to| noise(&bundle, g, column, at(to)).1)).collect();
+            for i in 0..5 {
+                for j in 0..5 {
+                    let sum: f64 = points.iter().map(|point| point[i] * point[j]).sum();
+                    let expected = variance(rhos[i].max(rhos[j]));
+                    let size = (variance(rhos[i]) * variance(rhos[j])).sqrt();
+                    let off = (sum / f64::from(GROUPS) - expected) / size;
+                    assert!(off.abs() < 0.065, "{order:?} {column} {i} {j}: {off}");
+                }
+            }
+        }
+    }
+}
+
+/// A coarser point that one column cannot have is had by none, and nothing after it is shifted.
+#[test]
+fn a_coarser_point_too_wide_for_one_column_leaves_the_others_as_they_were() {
+    let mut entropy = Seeded::new(78);
+    let columns = vec![
+        Column { sensitivity: bound(1024.0), share: 1 },
+        Column { sensitivity: bound(1e6), share: 1 },
+    ];
+    let truth = || {
+        let values = vec![vec![0, 5_000_000_000], vec![0, 7_000_000_000]];
+        Exact::new(Columns(values), vec![bound(1024.0), bound(1e6)])
+    };
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns, 2).unwrap();
+    let mut groups = Groups::<Rho>::new(2);
+    let receipt = groups.pay(bundle.id(), [(0, at("1"))]);
+    bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+    let receipt = Groups::<Rho>::new(2).pay(bundle.id(), [(0, at("1e-14"))]);
+    bundle.coarsen(receipt, &mut entropy).unwrap();
+    let receipt = groups.pay(bundle.id(), [(1, at("1000"))]);
+    bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+    assert!(bundle.nearest(0, 0, at("1e-6")).is_none());
+    let (_, value) = bundle.nearest(1, 1, at("1000")).unwrap();
+    assert!((value.get() - 7_000_000_000).abs() < 1_000_000, "{value:?}");
+    let json = serde_json::to_string(&bundle).unwrap();
+    assert!(serde_json::from_str::<Bundle<Rho>>(&json).is_ok());
 }

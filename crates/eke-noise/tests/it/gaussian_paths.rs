@@ -230,7 +230,8 @@ fn a_gaussian_path_takes_only_its_own_next_receipt() {
         let approved = other.account.raise(id(), at(to), sensitivity).unwrap();
         other.account.commit(approved, &mut NoHistory).unwrap()
     };
-    let mismatch = walk.path.refine(&truth(), receipt("2"), e).unwrap_err();
+    let first = receipt("0.7");
+    let mismatch = walk.path.refine(&truth(), first, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherStep);
     let mut elsewhere = GaussianPath::open(PathId::new([1; 32]), sensitivity);
     let mismatch = elsewhere.refine(&truth(), *mismatch.receipt, e).unwrap_err();
@@ -262,4 +263,60 @@ fn a_gaussian_path_takes_only_its_own_next_receipt() {
     assert!(mismatch.to_string().ends_with("put the truth on a finer grid"));
     assert_eq!(before.finest(), at("1"));
     assert!(GaussianPath::slack().get() > 1e-270);
+}
+
+#[test]
+fn a_damaged_gaussian_path_is_not_read() {
+    let mut entropy = Seeded::new(67);
+    let mut walk = Walk::new();
+    walk.refine("1", &mut entropy);
+    walk.refine("2", &mut entropy);
+    let json = serde_json::to_value(&walk.path).unwrap();
+    let reads = |json: serde_json::Value| serde_json::from_value::<GaussianPath>(json).is_ok();
+    assert!(reads(json.clone()));
+    for increments in [
+        serde_json::json!([{"from": "2", "versions": {"1": 5}}]),
+        serde_json::json!([{"from": "0", "versions": {"1": 5}}, {"from": "0.5", "versions": {"2": 5}}]),
+        serde_json::json!([{"from": "0", "versions": {}}]),
+        serde_json::json!([]),
+    ] {
+        let mut damaged = json.clone();
+        damaged["increments"] = increments.clone();
+        assert!(!reads(damaged), "{increments}");
+    }
+}
+
+/// A step that was paid for and lost stays a gap: the path goes on after it, as precise as what was drawn,
+/// and what was lost is never drawn.
+#[test]
+fn a_lost_increment_stays_a_gap() {
+    const RUNS: usize = 20_000;
+    let mut entropy = Seeded::new(68);
+    let sensitivity = L2::new(SENSITIVITY).unwrap();
+    let (mut fine, mut coarse, mut both) = (0.0, 0.0, 0.0);
+    for run in 0..RUNS {
+        let mut walk = Walk::new();
+        walk.refine("1", &mut entropy);
+        let approved = walk.account.raise(id(), at("2"), sensitivity).unwrap();
+        drop(walk.account.commit(approved, &mut NoHistory).unwrap());
+        let after = (walk.refine("4", &mut entropy) - TRUTH) as f64;
+        let inside = (walk.coarsen("3", &mut entropy) - TRUTH) as f64;
+        fine += after * after;
+        coarse += inside * inside;
+        both += after * inside;
+        if run == 0 {
+            // Inside the gap there is what was before it.
+            let before = walk.path.point(at("1")).unwrap().get();
+            assert_eq!(walk.coarsen("1.5", &mut entropy), before);
+            assert_eq!(walk.path.point(at("1.5")), None);
+            assert_eq!(walk.path.worth(at("4")), at("3"));
+            let json = serde_json::to_string(&walk.path).unwrap();
+            assert_eq!(serde_json::from_str::<GaussianPath>(&json).unwrap(), walk.path);
+        }
+    }
+    // A rho of 3 and of 2 was drawn; eight deviations of 1 %.
+    for (sum, rho) in [(fine, 3.0), (coarse, 2.0), (both, 3.0)] {
+        let found = sum / RUNS as f64 / variance(rho);
+        assert!((found - 1.0).abs() < 0.09, "{rho}: {found}");
+    }
 }

@@ -266,3 +266,32 @@ fn a_larger_sensitivity_makes_wider_noise() {
     let fit = |rate| Fit::of(draws.iter().copied(), &of(rate));
     fit(0.5).assert(&fit(0.525), "sensitivity 3");
 }
+
+#[test]
+fn a_damaged_path_is_not_read_and_another_account_cannot_take_one_further() {
+    let mut entropy = Seeded::new(57);
+    let mut walk = Walk::new();
+    walk.refine("0.5", &mut entropy);
+    let json = serde_json::to_value(&walk.path).unwrap();
+    let reads = |json: serde_json::Value| serde_json::from_value::<GeometricPath>(json).is_ok();
+    assert!(reads(json.clone()));
+    for (field, value) in [
+        ("payer", serde_json::Value::Null),
+        ("points", serde_json::json!({"0": 5})),
+        ("points", serde_json::json!({})),
+    ] {
+        let mut damaged = json.clone();
+        damaged[field] = value;
+        assert!(!reads(damaged), "{field}");
+    }
+    // The account that replays the same steps under another name.
+    let budget = BudgetSpec::promising(Epsilon::new(9.0).unwrap())
+        .resolve(Metric::Hamming(Adjacency::AddRemove))
+        .unwrap();
+    let mut other = Account::open("circle", budget, &mut NoHistory).unwrap();
+    let _ = raise(&mut other, id(1), "0.5");
+    let receipt = raise(&mut other, id(1), "1");
+    let truth = Exact::new(TRUTH, one());
+    let mismatch = walk.path.refine(&truth, receipt, &mut entropy).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherAccount);
+}

@@ -17,7 +17,7 @@ fn id() -> PathId {
 }
 
 fn exact() -> Exact<Vec<i64>> {
-    let norms = Norms::new(L1::new(SUM).unwrap(), L2::new(LENGTH).unwrap()).unwrap();
+    let norms = Norms::new(L1::new(SUM).unwrap(), L2::new(LENGTH).unwrap(), 3).unwrap();
     Exact::new(TRUTH.to_vec(), norms)
 }
 
@@ -111,10 +111,11 @@ fn a_vector_of_another_shape_or_norm_is_not_taken() {
     };
     path.refine(&exact(), receipt("1"), e).unwrap();
     let json = serde_json::to_string(&path).unwrap();
-    let shorter = exact().map(|v| v[..2].to_vec(), 1).unwrap();
+    let two = Norms::new(L1::new(SUM).unwrap(), length, 2).unwrap();
+    let shorter = Exact::new(TRUTH.to_vec(), two);
     let mismatch = path.refine(&shorter, receipt("2"), e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherShape);
-    let swapped = Norms::l1(L1::new(SUM).unwrap()).unwrap();
+    let swapped = Norms::l1(L1::new(SUM).unwrap(), 3).unwrap();
     let mismatch =
         path.refine(&Exact::new(TRUTH.to_vec(), swapped), *mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
@@ -127,10 +128,29 @@ fn a_vector_of_another_shape_or_norm_is_not_taken() {
 fn norms_bound_each_other() {
     let (l1, l2) = (L1::new(3.0).unwrap(), L2::new(5.0).unwrap());
     let of = |norms: Norms| (norms.sum().get(), norms.length().get());
-    assert_eq!(of(Norms::new(l1, l2).unwrap()), (3.0, 3.0));
-    assert_eq!(of(Norms::l1(l1).unwrap()), (3.0, 3.0));
+    assert_eq!(of(Norms::new(l1, l2, 2).unwrap()), (3.0, 3.0));
+    assert_eq!(of(Norms::l1(l1, 2).unwrap()), (3.0, 3.0));
     let four = of(Norms::l2(l2, 4).unwrap());
     assert!(four.0 >= 10.0 && four.0 < 10.000_001 && (four.1 - 5.0).abs() < 1e-12);
     let doubled = of(*exact().map(|v| v, 2).unwrap().sensitivity());
     assert!(doubled.0 >= 2.0 * SUM && doubled.1 >= 2.0 * LENGTH && doubled.1 < 2.001 * LENGTH);
+}
+
+/// How long a vector turns out to be is not shown: what is missing counts as zero, what is beyond is cut.
+#[test]
+fn the_length_of_a_vector_is_that_of_its_bound() {
+    let mut entropy = Seeded::new(84);
+    let length = L2::new(LENGTH).unwrap();
+    for odd in [Vec::new(), vec![1; 5]] {
+        let odd = Exact::new(odd, *exact().sensitivity());
+        let mut account = account();
+        let approved = account.raise::<Rho>(id(), "1".parse().unwrap(), length).unwrap();
+        let receipt = account.commit(approved, &mut NoHistory).unwrap();
+        let mut path = GaussianPath::<Vec<i64>>::open(id(), length);
+        assert_eq!(path.refine(&odd, receipt, &mut entropy).unwrap().get().len(), 3);
+    }
+    let reals =
+        Exact::new(vec![0.5; 77], *exact().sensitivity()).on(eke_noise::Grid::WHOLE).unwrap();
+    assert_eq!(reals.sensitivity().coordinates(), 3);
+    assert!(reals.sensitivity().sum().get() < SUM + 3.001);
 }
