@@ -14,7 +14,7 @@ use crate::evidence::{
 };
 use crate::group::{GroupOffer, GroupRaise};
 use crate::odometer::Odometer;
-use crate::path::{Coarsen, Level, PathError, PathId, Raise};
+use crate::path::{Coarsen, Level, PathError, PathId, Raise, Reveal};
 use crate::round::{ExtendError, Round, Settlement, Unsettled, UnsettledReason};
 use crate::{Amount, Budget, Charge, Delta, Epsilon, Price, Promise, Purchase, Refusal};
 
@@ -34,15 +34,15 @@ static NEXT_INSTANCE: AtomicU64 = AtomicU64::new(0);
 /// ```
 #[derive(Debug)]
 pub struct Account {
-    name: Arc<str>,
-    instance: Instance,
-    budget: Budget,
-    books: Books,
+    pub(crate) name: Arc<str>,
+    pub(crate) instance: Instance,
+    pub(crate) budget: Budget,
+    pub(crate) books: Books,
     /// The worst case of every round that has started and has not been settled.
-    rounds: HashMap<u64, Amount<Epsilon>>,
-    next_round: u64,
+    pub(crate) rounds: HashMap<u64, Amount<Epsilon>>,
+    pub(crate) next_round: u64,
     /// The number of the next entry in the history.
-    next_sequence: u64,
+    pub(crate) next_sequence: u64,
 }
 
 impl Account {
@@ -58,7 +58,7 @@ impl Account {
         Ok(account)
     }
 
-    fn full(name: Arc<str>, budget: Budget) -> Self {
+    pub(crate) fn full(name: Arc<str>, budget: Budget) -> Self {
         Self {
             name,
             instance: Instance(NEXT_INSTANCE.fetch_add(1, Ordering::Relaxed)),
@@ -167,6 +167,26 @@ impl Account {
         Ok(self.approved(coarsen, event))
     }
 
+    /// Buys a point of a path whichever way it lies: the next increment if it is finer than what
+    /// has been revealed, and otherwise a coarser point, for nothing.
+    ///
+    /// # Errors
+    /// As for [`Account::raise`] and [`Account::coarsen`]. The account is as it was.
+    pub fn reveal<C: Price>(
+        &mut self,
+        path: PathId,
+        to: Amount<C>,
+        sensitivity: C::Sensitivity,
+    ) -> Result<Approved<Reveal<C>>, PathError> {
+        match self.level::<C>(path) {
+            Some(level) if level.sensitivity != sensitivity => {
+                Err(PathError::OtherSensitivity { path })
+            }
+            Some(level) if to <= level.at => Ok(self.coarsen(path, to)?.map(Reveal::Coarser)),
+            _ => Ok(self.raise(path, to, sensitivity)?.map(Reveal::Finer)),
+        }
+    }
+
     /// Buys the raises of a bundle's groups that were offered, for what they add to the price of
     /// the whole set. That may be nothing.
     ///
@@ -222,19 +242,10 @@ impl Account {
         to: Amount<Epsilon>,
         journal: &mut J,
     ) -> Result<(), ExtendError<J::Error>> {
-        let id = round.id;
-        let from = self.running(round).ok_or(ExtendError::NotRunning { round: id })?;
-        let more = to
-            .minus(from)
-            .filter(|more| !more.is_zero())
-            .ok_or(ExtendError::NotLarger { round: id, worst: from })?;
-        if !self.reserve_more(more) {
-            return Err(self.refusal(Charge::Pure { epsilon: more, delta: Amount::ZERO }).into());
-        }
-        let event = Event::Extended { round: id, from, to };
+        let event = self.extension(round, to)?;
         let entry = self.entry(event);
         if let Err(error) = journal.record(std::slice::from_ref(&entry)) {
-            self.unreserve(more, Amount::ZERO);
+            self.undo(&entry.event);
             return Err(ExtendError::Journal(error));
         }
         self.confirm(&entry.event);
@@ -334,6 +345,12 @@ impl Account {
         Ok(())
     }
 
+    /// The number of the next entry in the account's history.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
     /// Rebuilds an account from its history, which names it and its budget. Rounds that were not
     /// settled stay at their worst case for good: nobody can tell any more what they came to.
     ///
@@ -385,16 +402,16 @@ impl Account {
                 self.books.set_under_way(path, price, false);
             }
             Event::Reserved { worst, delta, .. } => self.unreserve(worst, delta),
+            Event::Extended { from, to, .. } => {
+                self.unreserve(to.minus(from).unwrap_or(Amount::ZERO), Amount::ZERO);
+            }
             // These take nothing before they are recorded.
-            Event::Opened(_)
-            | Event::Coarsened { .. }
-            | Event::Extended { .. }
-            | Event::Settled { .. } => {}
+            Event::Opened(_) | Event::Coarsened { .. } | Event::Settled { .. } => {}
         }
     }
 
     /// Brings levels and rounds up to date with an event that has been recorded.
-    fn confirm(&mut self, event: &Event) {
+    pub(crate) fn confirm(&mut self, event: &Event) {
         self.next_sequence += 1;
         match *event {
             Event::Raised { path, increment, to, sensitivity, .. } => match to {
@@ -505,7 +522,25 @@ impl Account {
         }
     }
 
-    fn running(&self, round: &Round) -> Option<Amount<Epsilon>> {
+    /// Takes what a larger worst case adds, and says what there is to record.
+    pub(crate) fn extension<E>(
+        &mut self,
+        round: &Round,
+        to: Amount<Epsilon>,
+    ) -> Result<Event, ExtendError<E>> {
+        let id = round.id;
+        let from = self.running(round).ok_or(ExtendError::NotRunning { round: id })?;
+        let more = to
+            .minus(from)
+            .filter(|more| !more.is_zero())
+            .ok_or(ExtendError::NotLarger { round: id, worst: from })?;
+        if !self.reserve_more(more) {
+            return Err(self.refusal(Charge::Pure { epsilon: more, delta: Amount::ZERO }).into());
+        }
+        Ok(Event::Extended { round: id, from, to })
+    }
+
+    pub(crate) fn running(&self, round: &Round) -> Option<Amount<Epsilon>> {
         if round.account == self.instance { self.rounds.get(&round.id).copied() } else { None }
     }
 
@@ -519,7 +554,7 @@ impl Account {
         }
     }
 
-    fn entry(&self, event: Event) -> Entry {
+    pub(crate) fn entry(&self, event: Event) -> Entry {
         Entry { account: Arc::clone(&self.name), sequence: self.next_sequence, event }
     }
 

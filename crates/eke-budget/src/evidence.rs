@@ -71,6 +71,12 @@ impl<P> Approved<P> {
     pub fn event(&self) -> &Event {
         &self.event
     }
+
+    /// The same approval, its purchase said differently.
+    pub(crate) fn map<Q>(self, say: impl FnOnce(P) -> Q) -> Approved<Q> {
+        let Self { purchase, event, account } = self;
+        Approved { purchase: say(purchase), event, account }
+    }
 }
 
 /// An approval that was handed to another account than the one that gave it.

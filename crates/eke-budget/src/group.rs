@@ -145,6 +145,21 @@ impl<C: Price> GroupPrices<C> {
         }
     }
 
+    /// Groups at prices that have been paid for before, in an account of this metric.
+    ///
+    /// # Errors
+    /// There are more groups than can be numbered, or the prices add up to more than eke counts.
+    pub fn at(prices: &[Amount<C>], most: NonZeroU32, metric: Metric) -> Result<Self, GroupError> {
+        let groups = u32::try_from(prices.len()).map_err(|_| GroupError::TooLarge)?;
+        let mut set = Self::new(groups, most, metric);
+        for (group, &price) in (0..groups).zip(prices) {
+            set.raise(group, price)?;
+        }
+        set.open.clear();
+        set.kept = set.current();
+        Ok(set)
+    }
+
     /// What everything kept so far costs one unit.
     #[must_use]
     pub fn price(&self) -> Amount<C> {
@@ -369,6 +384,20 @@ pub struct GroupOffer<C: Price> {
     pub(crate) from: Amount<C>,
     pub(crate) to: Amount<C>,
     pub(crate) steps: Arc<Vec<GroupStep<C>>>,
+}
+
+impl<C: Price> GroupOffer<C> {
+    /// The bundle.
+    #[must_use]
+    pub fn bundle(&self) -> PathId {
+        self.bundle
+    }
+
+    /// Every raise, in the order it was made.
+    #[must_use]
+    pub fn steps(&self) -> &[GroupStep<C>] {
+        &self.steps
+    }
 }
 
 /// One increment of a bundle, bought: which groups go from where to where, and what the whole set

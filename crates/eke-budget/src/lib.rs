@@ -43,12 +43,15 @@
 //! | to show it | |
 //! |---|---|
 //! | [`Approved`], [`Receipt`], [`Journal`] | proof that a release was charged and recorded first |
+//! | [`Batch`], [`Entered`], [`Recorded`] | approvals of many requests, recorded together |
+//! | [`Standing`], [`Totals`] | an account without its history, to be kept and restored |
 //! | [`Odometer`], [`TimeUniform`] | what has been spent |
 //!
 //! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.
 
 mod account;
 mod amount;
+mod batch;
 mod book;
 mod budget;
 mod charge;
@@ -63,9 +66,11 @@ mod path;
 mod purse;
 mod refusal;
 mod round;
+mod standing;
 
 pub use account::{Account, ReplayError};
 pub use amount::{Amount, Currency, Price};
+pub use batch::{Batch, Entered, Recorded};
 pub use budget::{Budget, BudgetError, BudgetSpec, Promise};
 pub use charge::{Charge, ChargeError, Purchase};
 pub use evidence::{
@@ -78,7 +83,10 @@ pub use odometer::{Odometer, RunningBound, TimeUniform};
 pub use parameter::{
     BoundedRange, Delta, Epsilon, L1, L2, LInf, Metres, ParameterError, Rho, Variance,
 };
-pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise};
+pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise, Reveal, RevealReceipt};
 pub use purse::{Limits, Purse};
 pub use refusal::Refusal;
-pub use round::{AboveWorstCase, ExtendError, Round, Settlement, Unsettled, UnsettledReason};
+pub use round::{
+    AboveWorstCase, ExtendError, Extension, Round, Settlement, Unsettled, UnsettledReason,
+};
+pub use standing::{Standing, StandingError, Totals};

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, Price, Refusal};
+use crate::{Amount, Price, Receipt, Refusal};
 
 /// The identity of a path: a digest of everything its law and its truth depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -193,6 +193,59 @@ impl<C: Price> Coarsen<C> {
     #[must_use]
     pub fn sensitivity(&self) -> C::Sensitivity {
         self.sensitivity
+    }
+}
+
+/// A point of a path, whichever way it lies from what has been revealed. Only an account makes one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(bound = "", rename_all = "kebab-case")]
+pub enum Reveal<C: Price> {
+    /// A finer point, for the difference.
+    Finer(Raise<C>),
+    /// A point no finer than what has been revealed, for nothing.
+    Coarser(Coarsen<C>),
+}
+
+impl<C: Price> Reveal<C> {
+    /// The path.
+    #[must_use]
+    pub fn path(&self) -> PathId {
+        match self {
+            Self::Finer(raise) => raise.path(),
+            Self::Coarser(coarsen) => coarsen.path(),
+        }
+    }
+
+    /// What the point costs as the finest of its path.
+    #[must_use]
+    pub fn to(&self) -> Amount<C> {
+        match self {
+            Self::Finer(raise) => raise.to(),
+            Self::Coarser(coarsen) => coarsen.to(),
+        }
+    }
+}
+
+/// The receipt for a point, by the way that the path goes to it.
+#[derive(Debug)]
+#[must_use = "a receipt is paid for: hand it to the path that draws"]
+pub enum RevealReceipt<C: Price> {
+    /// For a finer point.
+    Finer(Receipt<Raise<C>>),
+    /// For a point no finer than what has been revealed.
+    Coarser(Receipt<Coarsen<C>>),
+}
+
+impl<C: Price> Receipt<Reveal<C>> {
+    /// The same receipt, for the verb of the path that takes it.
+    pub fn sorted(self) -> RevealReceipt<C> {
+        let Self { purchase, entry, metric } = self;
+        match purchase {
+            Reveal::Finer(purchase) => RevealReceipt::Finer(Receipt { purchase, entry, metric }),
+            Reveal::Coarser(purchase) => {
+                RevealReceipt::Coarser(Receipt { purchase, entry, metric })
+            }
+        }
     }
 }
 

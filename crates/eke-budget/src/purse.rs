@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, Currency, Delta};
+use crate::{Amount, Currency, Delta, Totals};
 
 /// What a purse holds when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,20 @@ impl<C: Currency> Purse<C> {
     pub(crate) fn new(limits: Limits<C>) -> Self {
         let (spent, reserved, delta_spent) = (Amount::ZERO, Amount::ZERO, Amount::ZERO);
         Self { limits, spent, reserved, delta_spent }
+    }
+
+    /// A purse from which this much has been taken; none if that is more than it held.
+    pub(crate) fn standing(limits: Limits<C>, totals: Totals<C>) -> Option<Self> {
+        let Totals { spent, reserved, delta_spent } = totals;
+        let within = totals.taken()? <= limits.budget && delta_spent <= limits.delta;
+        within.then_some(Self { limits, spent, reserved, delta_spent })
+    }
+
+    /// What has been taken from it.
+    #[must_use]
+    pub fn totals(&self) -> Totals<C> {
+        let Self { spent, reserved, delta_spent, .. } = *self;
+        Totals { spent, reserved, delta_spent }
     }
 
     /// What the purse held when it was opened.

@@ -6,7 +6,7 @@
 //! verb here does it.
 
 use crate::evidence::Instance;
-use crate::{Amount, Delta, Epsilon, Refusal};
+use crate::{Amount, Delta, Epsilon, Receipt, Refusal};
 
 /// A round that may run: what a redeemed receipt of a reservation gives. Only an account makes one,
 /// and it ends by being settled. One that is dropped stays at its worst case for good.
@@ -38,6 +38,20 @@ impl Round {
         self.delta
     }
 
+    /// Lets the round go on to a larger worst case, now that it is recorded.
+    ///
+    /// # Errors
+    /// The receipt is another round's, and comes back.
+    pub fn extended(&mut self, receipt: Receipt<Extension>) -> Result<(), Box<Receipt<Extension>>> {
+        let Extension { account, round, to } = *receipt.purchase();
+        if account != self.account || round != self.id {
+            return Err(Box::new(receipt));
+        }
+        receipt.redeem();
+        self.worst = to;
+        Ok(())
+    }
+
     /// Ends the round at the price that its output came to.
     ///
     /// # Errors
@@ -49,6 +63,28 @@ impl Round {
         } else {
             Err(AboveWorstCase { round: self.id, worst: self.worst, realised })
         }
+    }
+}
+
+/// A larger worst case of a running round, bought. Only an account makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension {
+    pub(crate) account: Instance,
+    pub(crate) round: u64,
+    pub(crate) to: Amount<Epsilon>,
+}
+
+impl Extension {
+    /// The round.
+    #[must_use]
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Its worst case from now on.
+    #[must_use]
+    pub fn to(&self) -> Amount<Epsilon> {
+        self.to
     }
 }
 
@@ -69,6 +105,12 @@ pub struct Settlement {
 }
 
 impl Settlement {
+    /// The number of the round in its account.
+    #[must_use]
+    pub fn round(&self) -> u64 {
+        self.round.id
+    }
+
     /// What the round came to.
     #[must_use]
     pub fn realised(&self) -> Amount<Epsilon> {

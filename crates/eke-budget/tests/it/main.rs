@@ -3,6 +3,7 @@
 
 mod accounts;
 mod amounts;
+mod batches;
 mod budgets;
 mod conversions;
 mod documents;
