@@ -367,18 +367,27 @@ impl Account {
         let mut account = Self::full(Arc::clone(name), budget.clone());
         account.next_sequence = 1;
         for entry in entries {
-            let sequence = entry.sequence;
-            if entry.account != account.name {
-                return Err(ReplayError::OtherAccount { sequence, account: entry.account.clone() });
-            }
-            if sequence != account.next_sequence {
-                return Err(ReplayError::Gap { expected: account.next_sequence, found: sequence });
-            }
-            if !account.apply(&entry.event) {
-                return Err(ReplayError::DoesNotFit { sequence });
-            }
+            account.follow(entry)?;
         }
         Ok(account)
+    }
+
+    /// Goes on by one recorded entry of the account's history.
+    ///
+    /// # Errors
+    /// The entry is not the next one, names another account, or contradicts what came before it.
+    pub fn follow(&mut self, entry: &Entry) -> Result<(), ReplayError> {
+        let sequence = entry.sequence;
+        if entry.account != self.name {
+            return Err(ReplayError::OtherAccount { sequence, account: entry.account.clone() });
+        }
+        if sequence != self.next_sequence {
+            return Err(ReplayError::Gap { expected: self.next_sequence, found: sequence });
+        }
+        if !self.apply(&entry.event) {
+            return Err(ReplayError::DoesNotFit { sequence });
+        }
+        Ok(())
     }
 
     /// Takes the price of the next step of a path or bundle, and marks it as under way.

@@ -107,6 +107,14 @@ impl Account {
         Ok(batch.enter(extension, entry, self.budget.metric()))
     }
 
+    /// Whether a settlement is of a round that is running in this account, at a price that it has
+    /// reserved: what is recorded counts, not what the round says of itself.
+    #[must_use]
+    pub fn can_settle(&self, settlement: &Settlement) -> bool {
+        let worst = self.running(&settlement.round);
+        worst.is_some_and(|worst| settlement.realised <= worst)
+    }
+
     /// Ends a round at its realised price, and enters that into a batch.
     ///
     /// # Errors
@@ -116,11 +124,10 @@ impl Account {
         settlement: &Settlement,
         batch: &mut Batch,
     ) -> Result<(), UnsettledReason<Infallible>> {
-        let Settlement { round, realised } = settlement;
-        // What is recorded counts, not what the round says of itself.
-        if self.running(round).is_none_or(|worst| *realised > worst) {
+        if !self.can_settle(settlement) {
             return Err(UnsettledReason::NotRunning);
         }
+        let Settlement { round, realised } = settlement;
         let entry = self.entry(Event::Settled { round: round.id, realised: *realised });
         self.confirm(&entry.event);
         let _ = batch.enter((), entry, self.budget.metric());

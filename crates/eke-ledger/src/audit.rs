@@ -1,0 +1,367 @@
+//! The audit: everything that can be worked out twice is, and has to agree.
+//!
+//! Chains are hashed again, line by line. Histories are replayed through the filters, and have to
+//! end at the totals, rounds and levels that are stored. Answers, states, plans, rounds, sheets and
+//! questions have to have the digests that the journal says. An anchor has to lie on the chains.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use eke_budget::{Account, Entry, Event, PathId, Standing};
+
+use crate::anchor::{Anchor, Anchored, NAMES_AT_A_TIME};
+use crate::line::{Line, What};
+use crate::page::Position;
+use crate::store::{Currencies, Store, StoredLevel};
+use crate::{Digest, Key, LineRow, StoreError};
+
+/// How many lines are read at a time.
+pub(crate) const LINES_AT_A_TIME: u32 = 1024;
+/// After how many findings an account is not looked at any further.
+const MOST_FINDINGS: usize = 100;
+
+/// What an audit found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many accounts were looked through.
+    pub accounts: u64,
+    /// How many lines were looked through.
+    pub lines: u64,
+    /// What is wrong; nothing if the ledger is as it was written.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The account.
+    pub account: Arc<str>,
+    /// The line of its journal, if it is one line that is wrong.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "account `{}`", self.account)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+/// Looks through a ledger, and holds it against an anchor if there is one.
+///
+/// # Errors
+/// The store could not be read.
+pub fn verify(store: &mut dyn Store, anchor: Option<&Anchor>) -> Result<Report, StoreError> {
+    store.snapshot()?;
+    let mut report = Report::default();
+    if let Some(anchor) = anchor.filter(|anchor| anchor.ledger != store.ledger()) {
+        report.findings.push(Finding {
+            account: "".into(),
+            line: None,
+            what: format!(
+                "the anchor is of ledger {}, and this is ledger {}",
+                anchor.ledger,
+                store.ledger()
+            ),
+        });
+    }
+    let mut missing: Vec<Arc<str>> =
+        anchor.map_or_else(Vec::new, |anchor| anchor.accounts.keys().cloned().collect());
+    let mut names = store.names(None, NAMES_AT_A_TIME)?;
+    while let Some(last) = names.last().cloned() {
+        for name in names {
+            let anchored = anchor.and_then(|anchor| anchor.accounts.get(&name)).copied();
+            missing.retain(|anchored| *anchored != name);
+            let mut audit = Audit::new(&name, anchored);
+            audit.run(store)?;
+            report.accounts += 1;
+            report.lines += audit.position.lines;
+            report.findings.append(&mut audit.findings);
+        }
+        names = store.names(Some(&last), NAMES_AT_A_TIME)?;
+    }
+    for account in missing {
+        let what = "the anchor has it, and the ledger does not".into();
+        report.findings.push(Finding { account, line: None, what });
+    }
+    store.unlock()?;
+    Ok(report)
+}
+
+/// What an account's journal says so far.
+struct Audit {
+    name: Arc<str>,
+    anchored: Option<Anchored>,
+    position: Position,
+    findings: Vec<Finding>,
+    /// The account, replayed; none before its opening, and after an entry that does not fit.
+    account: Option<Account>,
+    levels: HashMap<(PathId, Currencies), StoredLevel>,
+    /// The digest of the last state stored of each path.
+    states: HashMap<PathId, Digest>,
+    sheet: Option<(u64, Digest)>,
+}
+
+impl Audit {
+    fn new(name: &Arc<str>, anchored: Option<Anchored>) -> Self {
+        Self {
+            name: Arc::clone(name),
+            anchored,
+            position: Position { lines: 0, head: Digest::origin("", name) },
+            findings: Vec::new(),
+            account: None,
+            levels: HashMap::new(),
+            states: HashMap::new(),
+            sheet: None,
+        }
+    }
+
+    fn find(&mut self, line: Option<u64>, what: impl Into<String>) {
+        if self.findings.len() < MOST_FINDINGS {
+            let account = Arc::clone(&self.name);
+            self.findings.push(Finding { account, line, what: what.into() });
+        }
+    }
+
+    fn run(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        self.position.head = Digest::origin(store.ledger(), &self.name);
+        loop {
+            let rows = store.lines(&self.name, self.position.lines, LINES_AT_A_TIME)?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in rows {
+                self.line(&row, store)?;
+            }
+        }
+        self.end(store)
+    }
+
+    fn line(&mut self, row: &LineRow, store: &mut dyn Store) -> Result<(), StoreError> {
+        let number = row.line;
+        if number != self.position.lines {
+            let expected = self.position.lines;
+            self.find(Some(number), format!("stands where line {expected} should be"));
+        }
+        if self.position.head.then(&row.body) != row.digest {
+            self.find(Some(number), "was edited, or does not follow the line before it");
+        }
+        // Go on from what stands there, so that one edit is one finding.
+        self.position = Position { lines: number + 1, head: row.digest };
+        let anchored = self.anchored.filter(|anchored| anchored.lines == self.position.lines);
+        if anchored.is_some_and(|anchored| anchored.head != row.digest) {
+            self.find(Some(number), "is not the line that the anchor has");
+        }
+        let Ok(line) = serde_json::from_str::<Line>(&row.body) else {
+            self.find(Some(number), "is not a line of a journal");
+            return Ok(());
+        };
+        if line.account != self.name || line.line != number {
+            let (account, other) = (&line.account, line.line);
+            self.find(Some(number), format!("is line {other} of account `{account}`"));
+        }
+        if let Some(question) = line.question {
+            let text = store.question(question)?;
+            let is_there = text.is_some_and(|text| Digest::of(text.as_bytes()) == question);
+            // A refused question is not kept.
+            let refused = matches!(line.what, What::Refused { .. });
+            if !is_there && !refused {
+                self.find(Some(number), "its question is missing or was edited");
+            }
+        }
+        self.what(number, line, store)
+    }
+
+    fn what(&mut self, number: u64, line: Line, store: &mut dyn Store) -> Result<(), StoreError> {
+        match line.what {
+            What::Entry { sequence, event, plan } => {
+                let account = Arc::clone(&self.name);
+                let entry = Entry { account, sequence, event };
+                self.entry(number, &entry);
+                if let Some(key) = &line.request {
+                    self.request(number, key, &entry, plan, store)?;
+                }
+            }
+            What::Refused { .. } | What::GivenUp { .. } => {}
+            What::Revealed { answer, path, state, round } => {
+                let request = match &line.request {
+                    Some(key) => store.request(key)?,
+                    None => None,
+                };
+                let stored = request.as_ref().and_then(|request| request.answer.as_deref());
+                if stored.map(Digest::of) != Some(answer) {
+                    self.find(Some(number), "its answer is missing or was edited");
+                }
+                let owned = request.is_some_and(|request| request.account == self.name);
+                if let (Some(path), Some(state), true) = (path, state, owned) {
+                    self.states.insert(path, state);
+                }
+                if let (Some(path), Some(round), Some(key), true) =
+                    (path, round, &line.request, owned)
+                {
+                    self.round(number, path, key, round, store)?;
+                }
+            }
+            What::Sheet { version, digest } => self.sheet = Some((version, digest)),
+        }
+        Ok(())
+    }
+
+    /// Replays an entry, and keeps the level it raises.
+    fn entry(&mut self, number: u64, entry: &Entry) {
+        let followed = match (&mut self.account, &entry.event) {
+            (None, Event::Opened(_)) => Account::replay([entry]).map(|account| {
+                self.account = Some(account);
+            }),
+            (Some(account), _) => account.follow(entry),
+            (None, _) => return,
+        };
+        if let Err(error) = followed {
+            self.account = None;
+            self.find(Some(number), error.to_string());
+        }
+        let (path, increment, at, sensitivity) = match entry.event {
+            Event::Raised { path, increment, to, sensitivity, .. } => {
+                (path, increment, to, Some(sensitivity))
+            }
+            Event::GroupsRaised { bundle, increment, to, .. } => (bundle, increment, to, None),
+            _ => return,
+        };
+        let level = StoredLevel { increments: increment + 1, at, sensitivity };
+        self.levels.insert((path, Currencies::of(at)), level);
+    }
+
+    /// The request of a charge has to be there, and its increment and plan with it.
+    fn request(
+        &mut self,
+        number: u64,
+        key: &Key,
+        entry: &Entry,
+        plan: Option<Digest>,
+        store: &mut dyn Store,
+    ) -> Result<(), StoreError> {
+        let Some(request) = store.request(key)? else {
+            self.find(Some(number), format!("its request `{key}` is missing"));
+            return Ok(());
+        };
+        let (path, increment) = match entry.event {
+            Event::Raised { path, increment, .. } => (path, increment),
+            Event::GroupsRaised { bundle, increment, .. } => (bundle, increment),
+            _ => return Ok(()),
+        };
+        if request.account != self.name {
+            return Ok(());
+        }
+        let point = store.point(path, increment)?;
+        let Some(point) = point.filter(|point| point.key == *key) else {
+            self.find(Some(number), format!("increment {increment} of path {path} is missing"));
+            return Ok(());
+        };
+        if point.plan.as_deref().map(Digest::of) != plan {
+            self.find(Some(number), format!("the plan of path {path} is missing or was edited"));
+        }
+        Ok(())
+    }
+
+    /// The values of a bundle's round have to be those that were stored.
+    fn round(
+        &mut self,
+        number: u64,
+        path: PathId,
+        key: &Key,
+        digest: Digest,
+        store: &mut dyn Store,
+    ) -> Result<(), StoreError> {
+        let increments: Vec<u32> = self
+            .levels
+            .iter()
+            .filter(|((raised, _), _)| *raised == path)
+            .map(|(_, level)| level.increments)
+            .collect();
+        for increment in increments.into_iter().flat_map(|count| (0..count).rev()) {
+            if let Some(point) = store.point(path, increment)?.filter(|point| point.key == *key) {
+                if point.round.as_deref().map(Digest::of) == Some(digest) {
+                    return Ok(());
+                }
+                break;
+            }
+        }
+        self.find(Some(number), format!("the round of bundle {path} is missing or was edited"));
+        Ok(())
+    }
+
+    /// What is stored beside the journal has to be what the journal comes to.
+    fn end(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        let Some(stored) = store.account(&self.name)? else { return Ok(()) };
+        let (there, said) = (self.position, stored.position);
+        if there.lines != said.lines {
+            let (lines, said) = (there.lines, said.lines);
+            self.find(None, format!("its journal has {lines} lines and should have {said}"));
+        } else if there.head != said.head {
+            self.find(None, "its journal does not end with the line it should end with");
+        }
+        if let Some(Anchored { lines, .. }) = self.anchored.filter(|a| a.lines > there.lines) {
+            let what = format!(
+                "the anchor has {lines} lines and the ledger {}: it was rolled back or restored from an old copy",
+                there.lines
+            );
+            self.find(None, what);
+        }
+        match self.account.take() {
+            None => self.find(None, "its history does not replay"),
+            Some(account) if !same(&account.standing(), &stored.standing) => {
+                self.find(None, "its totals are not those of its history");
+            }
+            Some(_) => {}
+        }
+        self.end_levels(store)?;
+        for (path, digest) in std::mem::take(&mut self.states) {
+            let state = store.path(path)?.and_then(|stored| stored.state);
+            if state.as_deref().map(Digest::of) != Some(digest) {
+                self.find(None, format!("what is stored of path {path} is missing or was edited"));
+            }
+        }
+        if let Some((version, digest)) = self.sheet {
+            let sheet = store.sheet(&self.name)?;
+            let same =
+                sheet.is_some_and(|(at, bytes)| at == version && Digest::of(&bytes) == digest);
+            if !same {
+                self.find(None, "its sheet is missing or was edited");
+            }
+        }
+        Ok(())
+    }
+
+    fn end_levels(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let stored = store.levels(&self.name, after, LINES_AT_A_TIME)?;
+            let Some((path, level)) = stored.last() else { break };
+            after = Some((*path, Currencies::of(level.at)));
+            for (path, level) in stored {
+                let said = self.levels.remove(&(path, Currencies::of(level.at)));
+                if said != Some(level) {
+                    self.find(None, format!("path {path} is not paid for up to where it says"));
+                }
+            }
+        }
+        for (path, _) in std::mem::take(&mut self.levels).into_keys() {
+            self.find(None, format!("how far path {path} is paid for is missing"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether two standings are the same. Numbers of rounds that were cancelled before they were
+/// recorded are left out in the history.
+fn same(replayed: &Standing, stored: &Standing) -> bool {
+    let next_round = stored.next_round.max(replayed.next_round);
+    let replayed = Standing { next_round, ..replayed.clone() };
+    replayed == *stored
+}

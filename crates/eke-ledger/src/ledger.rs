@@ -1,0 +1,288 @@
+//! The ledger: a handle that any number of threads may ask, and the threads behind it.
+
+use std::fmt;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use eke_budget::{Account, Amount, Budget, Epsilon, PathId, Round, Settlement};
+
+use crate::address::Address;
+use crate::desk::Cache;
+use crate::job::{Answering, Charging, Extending, Filing, GivingUp, Job, Open, Settling};
+use crate::request::{
+    Answer, Answered, Claim, LONGEST_NAME, Outcome, Request, Stamp, check_length,
+};
+use crate::store::{Held, Seen, Store, StoredPath, StoredPoint};
+use crate::ticket::{Ticket, ticket};
+use crate::want::Want;
+use crate::writer::{Stop, Writer};
+use crate::{Key, LedgerError, StoreError};
+
+/// What the reading thread is asked to do.
+type Reading = Box<dyn FnOnce(&mut dyn Store) + Send>;
+
+/// A ledger that is open. Clones are the same ledger.
+///
+/// Everything that is asked is answered with a [`Ticket`]. One thread writes, so that requests
+/// that wait at the same time share one commit; another reads. Any number of ledgers, in any
+/// number of programs, may be open on the same store.
+#[derive(Clone)]
+pub struct Ledger {
+    threads: Arc<Threads>,
+}
+
+struct Threads {
+    jobs: Option<Sender<Box<dyn Job>>>,
+    reads: Option<Sender<Reading>>,
+    handles: Vec<JoinHandle<()>>,
+    stop: Stop,
+}
+
+/// A round whose worst case was to grow, and whether it did.
+pub type Extended = (Round, Result<(), LedgerError>);
+
+impl Ledger {
+    /// Opens the ledger at an address, and makes it if there is none.
+    ///
+    /// # Errors
+    /// It cannot be opened, is not a ledger, or was written by a newer eke.
+    pub fn open(address: &Address) -> Result<Self, LedgerError> {
+        Self::over(address.open()?, address.open()?)
+    }
+
+    /// A ledger over two connections to the same store, one to write and one to read.
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn over(write: Box<dyn Store>, mut read: Box<dyn Store>) -> Result<Self, LedgerError> {
+        let stop: Stop = Arc::new(OnceLock::new());
+        let (jobs, asked) = channel::<Box<dyn Job>>();
+        let (reads, wanted) = channel::<Reading>();
+        let no_thread = |error: std::io::Error| {
+            LedgerError::Open(
+                format!("a thread for the ledger could not be started: {error}").into(),
+            )
+        };
+        let writer = Writer { store: write, stop: Arc::clone(&stop), cache: Cache::default() };
+        let writer = std::thread::Builder::new()
+            .name("eke-ledger-write".into())
+            .spawn(move || writer.run(&asked))
+            .map_err(no_thread)?;
+        let reader = std::thread::Builder::new()
+            .name("eke-ledger-read".into())
+            .spawn(move || {
+                while let Ok(reading) = wanted.recv() {
+                    reading(&mut *read);
+                }
+            })
+            .map_err(no_thread)?;
+        let (jobs, reads) = (Some(jobs), Some(reads));
+        let threads = Threads { jobs, reads, handles: vec![writer, reader], stop };
+        Ok(Self { threads: Arc::new(threads) })
+    }
+
+    /// Opens an account with a full budget. One that is there with the same budget is left as it is.
+    pub fn open_account(&self, name: &str, budget: Budget, stamp: Stamp) -> Ticket<()> {
+        let (reply, ticket) = ticket();
+        match name_of_account(name) {
+            Err(error) => reply.send(Err(error)),
+            Ok(name) => self.submit(Open { name, budget, stamp, reply }),
+        }
+        ticket
+    }
+
+    /// Charges a request: what is wanted of the account that owns the path (the unit's), and of any
+    /// others (the circles of whoever asks), all of it or nothing.
+    ///
+    /// The receipts come when the charge is on disk. A request whose key was charged before is not
+    /// charged again: it gets the answer that was stored.
+    pub fn charge<W: Want, V: Want>(
+        &self,
+        request: Request,
+        account: &str,
+        want: W,
+        others: Vec<(&str, V)>,
+    ) -> Ticket<Outcome<W::Bought, V::Bought>> {
+        let (reply, ticket) = ticket();
+        let others: Vec<(Arc<str>, V)> =
+            others.into_iter().map(|(name, want)| (name.into(), want)).collect();
+        let names: Vec<&str> =
+            std::iter::once(account).chain(others.iter().map(|(name, _)| &**name)).collect();
+        let twice = (1..names.len()).find(|&at| names[..at].contains(&names[at]));
+        if let Some(at) = twice {
+            reply.send(Err(LedgerError::Twice(names[at].into())));
+        } else {
+            self.submit(Charging::new(request, (account.into(), want), others, reply));
+        }
+        ticket
+    }
+
+    /// Stores the answer of a charged request. When the ticket says so, and not before, it may be
+    /// sent.
+    pub fn answer(&self, claim: Claim, answer: Answer, stamp: Stamp) -> Ticket<Answered> {
+        let (reply, ticket) = ticket();
+        self.submit(Answering { claim, answer, stamp, reply });
+        ticket
+    }
+
+    /// Settles rounds, one of an account each, all of them or none.
+    pub fn settle(&self, settlements: Vec<(&str, Settlement)>, stamp: Stamp) -> Ticket<()> {
+        let (reply, ticket) = ticket();
+        let names: Vec<&str> = settlements.iter().map(|(name, _)| *name).collect();
+        let twice = (1..names.len()).find(|&at| names[..at].contains(&names[at]));
+        if let Some(at) = twice {
+            reply.send(Err(LedgerError::Twice(names[at].into())));
+            return ticket;
+        }
+        let settlements =
+            settlements.into_iter().map(|(name, settlement)| (name.into(), settlement)).collect();
+        self.submit(Settling { settlements, stamp, reply });
+        ticket
+    }
+
+    /// Sets aside more for a round that is running. The round comes back in any case.
+    pub fn extend(
+        &self,
+        account: &str,
+        round: Round,
+        to: Amount<Epsilon>,
+        stamp: Stamp,
+    ) -> Ticket<Extended> {
+        let (reply, ticket) = ticket();
+        let account = account.into();
+        self.submit(Extending { account, round, to, stamp, entered: None, reply });
+        ticket
+    }
+
+    /// Gives up a request that holds a path and will never answer, because its program ended. What
+    /// it paid stays paid, its increment is lost, and an answer that comes after all is refused.
+    pub fn give_up(&self, account: &str, path: PathId, key: Key, stamp: Stamp) -> Ticket<()> {
+        let (reply, ticket) = ticket();
+        self.submit(GivingUp { account: account.into(), path, key, stamp, reply });
+        ticket
+    }
+
+    /// Commits a sheet: the balances of many small accounts, such as a fleet's, as one blob under
+    /// the account whose budget each of them has. Its digest goes to the journal. The version it
+    /// goes on from is that of the sheet that was read, and zero for the first.
+    pub fn file_sheet(
+        &self,
+        account: &str,
+        from_version: u64,
+        bytes: impl Into<Vec<u8>>,
+        stamp: Stamp,
+    ) -> Ticket<u64> {
+        let (reply, ticket) = ticket();
+        let (version, bytes) = (from_version.saturating_add(1), bytes.into().into());
+        self.submit(Filing { account: account.into(), version, bytes, stamp, reply });
+        ticket
+    }
+
+    /// How an account stands: an account of its own, to be looked at. What it approves is worth
+    /// nothing, because no journal takes it.
+    pub fn account(&self, name: &str) -> Ticket<Option<Account>> {
+        let name = name.to_owned();
+        self.read(move |store| {
+            let Some(stored) = store.account(&name)? else { return Ok(None) };
+            let broken = |error: eke_budget::StandingError| StoreError::Broken(error.to_string());
+            Ok(Some(Account::restore(&stored.standing).map_err(broken)?))
+        })
+    }
+
+    /// The answer that is stored for a key; none if there is none.
+    pub fn stored_answer(&self, key: Key) -> Ticket<Option<Answered>> {
+        self.read(move |store| {
+            let request = store.request(&key)?;
+            Ok(request
+                .and_then(|request| request.answer)
+                .map(|body| Answered { body: body.into() }))
+        })
+    }
+
+    /// What is stored of a path or bundle.
+    pub fn path(&self, path: PathId) -> Ticket<Option<StoredPath>> {
+        self.read(move |store| Ok(store.path(path)?))
+    }
+
+    /// An increment of a path or bundle, with the plan and the values of its round.
+    pub fn point(&self, path: PathId, increment: u32) -> Ticket<Option<StoredPoint>> {
+        self.read(move |store| Ok(store.point(path, increment)?))
+    }
+
+    /// What an account, the unit's or a circle's, has been shown of a path, oldest first.
+    pub fn seen(&self, account: &str, path: PathId) -> Ticket<Vec<Seen>> {
+        let account = account.to_owned();
+        self.read(move |store| Ok(store.seen(&account, path)?))
+    }
+
+    /// Paths that requests hold, at most so many. After a crash those of the program that crashed
+    /// are among them, and can be given up.
+    pub fn held(&self, most: u32) -> Ticket<Vec<Held>> {
+        self.read(move |store| Ok(store.held(most)?))
+    }
+
+    /// The sheet of an account with its version; none if there is none.
+    pub fn sheet(&self, account: &str) -> Ticket<Option<(u64, Vec<u8>)>> {
+        let account = account.to_owned();
+        self.read(move |store| Ok(store.sheet(&account)?))
+    }
+
+    /// Why the ledger has stopped; none while it works.
+    #[must_use]
+    pub fn stopped(&self) -> Option<LedgerError> {
+        self.threads.stop.get().map(|why| LedgerError::Stopped(Arc::clone(why)))
+    }
+
+    fn submit(&self, job: impl Job + 'static) {
+        // A job that cannot be sent is dropped, and its ticket says that the ledger has stopped.
+        if let Some(jobs) = &self.threads.jobs {
+            let _ = jobs.send(Box::new(job));
+        }
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
+    ) -> Ticket<T> {
+        let (reply, ticket) = ticket();
+        let stop = Arc::clone(&self.threads.stop);
+        let reading: Reading = Box::new(move |store| {
+            let result = match stop.get() {
+                Some(why) => Err(LedgerError::Stopped(Arc::clone(why))),
+                None => look(store),
+            };
+            if let Err(LedgerError::Stopped(why)) = &result {
+                let _ = stop.set(Arc::clone(why));
+            }
+            reply.send(result);
+        });
+        if let Some(reads) = &self.threads.reads {
+            let _ = reads.send(reading);
+        }
+        ticket
+    }
+}
+
+fn name_of_account(name: &str) -> Result<Arc<str>, LedgerError> {
+    check_length("the name of an account", name, LONGEST_NAME)?;
+    Ok(name.into())
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("stopped", &self.threads.stop.get()).finish()
+    }
+}
+
+/// The last handle waits until everything that was asked is done, and the store is closed.
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.reads = None;
+        for handle in self.handles.drain(..) {
+            // A thread that panicked has told whoever waited by dropping their replies.
+            let _ = handle.join();
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The one thread that writes.
+//!
+//! It takes everything that is waiting, fills one page from it, and writes that: requests that
+//! wait together share one commit. Callers are answered only after the page is on disk. On a
+//! remote store it tries the page at once, with the accounts as it remembers them, and only a yes
+//! counts then; if anything has changed or anybody is refused, it locks the accounts, reads what
+//! it does not know, and fills the page again.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, OnceLock};
+
+use eke_budget::{Batch, Entry, Journal, Recorded};
+
+use crate::desk::{Cache, Desk, Halt};
+use crate::job::Job;
+use crate::page::Page;
+use crate::store::{Appended, Store};
+use crate::{LedgerError, StoreError};
+
+/// The most requests that share a page.
+const MOST_JOBS: usize = 256;
+/// How often a page is filled again because somebody else wrote first.
+const MOST_TRIES: u32 = 64;
+
+/// Why the ledger has stopped, once it has.
+pub(crate) type Stop = Arc<OnceLock<Arc<str>>>;
+
+pub(crate) struct Writer {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) stop: Stop,
+    pub(crate) cache: Cache,
+}
+
+impl Writer {
+    /// Works until nobody can ask any more.
+    pub(crate) fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
+        while let Ok(first) = jobs.recv() {
+            let mut batch = vec![first];
+            while batch.len() < MOST_JOBS {
+                match jobs.try_recv() {
+                    Ok(job) => batch.push(job),
+                    Err(_) => break,
+                }
+            }
+            self.work(batch);
+        }
+    }
+
+    fn work(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        if let Some(why) = self.stop.get() {
+            return fail(jobs, &LedgerError::Stopped(Arc::clone(why)));
+        }
+        let mut locked = !self.store.is_remote() || jobs.iter().any(|job| job.needs_lock());
+        for _ in 0..MOST_TRIES {
+            match self.attempt(&mut jobs, locked) {
+                Ok(Written { recorded, declined }) => {
+                    for (job, declined) in jobs.into_iter().zip(declined) {
+                        match declined {
+                            None => job.done(&recorded),
+                            Some(error) => job.failed(error),
+                        }
+                    }
+                    self.cache.trim();
+                    return;
+                }
+                Err(Unwritten::Again) => locked = true,
+                Err(Unwritten::Store(error)) => {
+                    if let StoreError::Broken(why) = &error {
+                        let _ = self.stop.set(why.as_str().into());
+                    }
+                    return fail(jobs, &error.into());
+                }
+            }
+        }
+        let why =
+            "others write to the same accounts all the time, so this was not written: ask again";
+        fail(jobs, &LedgerError::Busy(why.into()));
+    }
+
+    /// Fills a page and writes it.
+    fn attempt(&mut self, jobs: &mut [Box<dyn Job>], locked: bool) -> Result<Written, Unwritten> {
+        if locked {
+            let names: BTreeSet<Arc<str>> = jobs.iter().flat_map(|job| job.accounts()).collect();
+            let names: Vec<Arc<str>> = names.into_iter().collect();
+            let lines = self.store.lock(&names).map_err(Unwritten::Store)?;
+            self.cache.compare(&names, &lines);
+        }
+        let mut desk = Desk::new(&mut *self.store, &mut self.cache, locked);
+        let filled = fill(&mut desk, jobs);
+        desk.close();
+        let Desk { page, batch, touched, posted, .. } = desk;
+        let result = match filled {
+            Err(unwritten) => Err(unwritten),
+            Ok(declined) => self
+                .write(batch, &page, &posted, locked)
+                .map(|recorded| Written { recorded, declined }),
+        };
+        match &result {
+            Ok(_) => self.cache.written(&page),
+            Err(unwritten) => {
+                self.cache.not_written(&touched);
+                // A store that failed is not asked again.
+                let broken = matches!(unwritten, Unwritten::Store(StoreError::Broken(_)));
+                if locked && !broken {
+                    self.store.unlock().map_err(Unwritten::Store)?;
+                }
+            }
+        }
+        result
+    }
+
+    fn write(
+        &mut self,
+        batch: Batch,
+        page: &Page,
+        posted: &[(Arc<str>, u64)],
+        locked: bool,
+    ) -> Result<Recorded, Unwritten> {
+        let mut appending = Appending { store: &mut *self.store, page, posted, locked };
+        batch.record(&mut appending)
+    }
+}
+
+fn fail(jobs: Vec<Box<dyn Job>>, error: &LedgerError) {
+    for job in jobs {
+        job.failed(error.clone());
+    }
+}
+
+/// Enters every job, and says which were declined and why.
+fn fill(
+    desk: &mut Desk<'_>,
+    jobs: &mut [Box<dyn Job>],
+) -> Result<Vec<Option<LedgerError>>, Unwritten> {
+    let mut declined = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        match job.enter(desk) {
+            Ok(()) => declined.push(None),
+            Err(Halt::Store(error)) => return Err(Unwritten::Store(error)),
+            // Before anything is locked only a yes counts.
+            Err(Halt::Request(_)) if !desk.locked => return Err(Unwritten::Again),
+            Err(Halt::Request(error)) => declined.push(Some(error)),
+        }
+    }
+    Ok(declined)
+}
+
+struct Written {
+    recorded: Recorded,
+    /// Why each job was declined; none if it was not.
+    declined: Vec<Option<LedgerError>>,
+}
+
+enum Unwritten {
+    /// Something is not as it was remembered: lock, read and fill the page again.
+    Again,
+    Store(StoreError),
+}
+
+/// The journal of a batch: recording it writes its page.
+struct Appending<'a> {
+    store: &'a mut dyn Store,
+    page: &'a Page,
+    posted: &'a [(Arc<str>, u64)],
+    locked: bool,
+}
+
+impl Journal for Appending<'_> {
+    type Error = Unwritten;
+
+    fn record(&mut self, entries: &[Entry]) -> Result<(), Unwritten> {
+        // Every charge has its line on the page. Openings have theirs beside them.
+        let mut posted = self.posted.iter();
+        let has_line = |entry: &Entry| {
+            posted.any(|(account, number)| (account, *number) == (&entry.account, entry.sequence))
+        };
+        if !entries.iter().all(has_line) {
+            let why = "a charge has no line in the journal, which is a defect of eke's";
+            return Err(Unwritten::Store(StoreError::Broken(why.into())));
+        }
+        if self.page.is_empty() {
+            return if self.locked {
+                self.store.unlock().map_err(Unwritten::Store)
+            } else {
+                Ok(())
+            };
+        }
+        match self.store.append(self.page) {
+            Ok(Appended::Done) => Ok(()),
+            Ok(Appended::Conflict(_)) => Err(Unwritten::Again),
+            Err(error) => Err(Unwritten::Store(error)),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Opening: older formats, newer formats, wrong files, read-only files, locked files.
+
+use eke_ledger::{Address, Ledger, LedgerError, Sqlite};
+use rusqlite::Connection;
+
+use crate::{Place, buy, charge, on_every_store, riders, spend, spent};
+
+fn sentence(place: &Place) -> String {
+    Ledger::open(&place.address()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_ledger_of_an_older_format_is_upgraded() {
+    let place = Place::file();
+    let old = Connection::open(place.path()).unwrap();
+    old.execute_batch(include_str!("../../src/sqlite/1.sql")).unwrap();
+    old.execute_batch(
+        "INSERT INTO meta VALUES ('ledger', 'old'); \
+         PRAGMA application_id = 0x656b656c; PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    let told = Sqlite::read_only(&place.path()).unwrap_err().to_string();
+    assert!(
+        told.contains("it has format 1") && told.contains("open it once for writing"),
+        "{told}"
+    );
+    let ledger = riders(&place, "1");
+    ledger.file_sheet("riders", 0, vec![1], crate::stamp("fleet")).wait().unwrap();
+    place.is_sound();
+}
+
+#[test]
+fn a_ledger_of_a_newer_format_is_refused() {
+    on_every_store(|place| {
+        drop(riders(place, "1"));
+        if place.is_postgres() {
+            let Address::Postgres(url) = place.address() else { panic!("not PostgreSQL") };
+            let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+            let sql = "UPDATE eke_meta SET value = '99' WHERE name = 'format'";
+            client.batch_execute(sql).unwrap();
+        } else {
+            place.tamper("PRAGMA user_version = 99");
+        }
+        let told = sentence(place);
+        assert!(told.contains("format 99") && told.contains("use the newer eke"), "{told}");
+    });
+}
+
+#[test]
+fn a_file_that_is_no_ledger_is_left_alone() {
+    let place = Place::file();
+    std::fs::write(place.path(), "a recipe for soup, not a ledger".repeat(100)).unwrap();
+    assert!(sentence(&place).ends_with("its file is not an eke ledger: look at the path"));
+    let place = Place::file();
+    let other = Connection::open(place.path()).unwrap();
+    other.execute_batch("CREATE TABLE soup (recipe TEXT)").unwrap();
+    drop(other);
+    assert!(sentence(&place).ends_with("its file is not an eke ledger: look at the path"));
+    let missing = Address::File(place.folder().join("none")).read_only().err().unwrap();
+    assert!(missing.to_string().ends_with("there is no such file: look at the path"), "{missing}");
+    let nowhere = Address::File(place.folder().join("no/folder"));
+    let told = Ledger::open(&nowhere).unwrap_err().to_string();
+    assert!(told.contains("cannot be opened: look at the path"), "{told}");
+}
+
+#[test]
+fn a_damaged_file_is_said_to_be_damaged_and_nothing_is_answered() {
+    let place = Place::file();
+    let ledger = riders(&place, "1");
+    for number in 0..50 {
+        buy(&ledger, &format!("q-{number}"), spend("0.01"));
+    }
+    drop(ledger);
+    let mut bytes = std::fs::read(place.path()).unwrap();
+    for byte in &mut bytes[4096..] {
+        *byte ^= 0x5a;
+    }
+    std::fs::write(place.path(), bytes).unwrap();
+    let told = match Ledger::open(&place.address()) {
+        Err(error) => error.to_string(),
+        Ok(ledger) => charge(&ledger, "q", spend("0.01")).unwrap_err().to_string(),
+    };
+    assert!(told.contains("its file is damaged"), "{told}");
+}
+
+#[test]
+fn a_full_disk_stops_the_ledger_and_no_charge_is_lost() {
+    let place = Place::file();
+    drop(riders(&place, "1"));
+    // SQLite is told that its disk ends soon.
+    let store = Sqlite::open(&place.path()).unwrap();
+    let limited = store.limited_to(40).unwrap();
+    let ledger = Ledger::over(Box::new(limited), place.store()).unwrap();
+    let mut charged = 0;
+    let error = loop {
+        let key = format!("q-{charged}");
+        match charge(&ledger, &key, spend("0.001")) {
+            Ok(_) => charged += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("the disk is full: make room"), "{error}");
+    assert!(matches!(charge(&ledger, "late", spend("0.001")), Err(LedgerError::Stopped(_))));
+    assert!(ledger.account("riders").wait().is_err());
+    drop(ledger);
+    let ledger = place.ledger();
+    assert_eq!(spent(&ledger, "riders").grains(), charged * 10_u128.pow(27));
+    buy(&ledger, "more", spend("0.001"));
+    place.is_sound();
+}
+
+#[test]
+fn a_file_that_may_not_be_written_says_so() {
+    let place = Place::file();
+    drop(riders(&place, "1"));
+    let store = Sqlite::read_only(&place.path()).unwrap();
+    let ledger = Ledger::over(Box::new(store), place.store()).unwrap();
+    let told = charge(&ledger, "q", spend("0.1")).unwrap_err().to_string();
+    assert!(told.contains("its file or its disk is read-only: make it writable"), "{told}");
+    drop(ledger);
+    place.is_sound();
+}
+
+#[test]
+fn a_locked_file_is_busy_and_the_ledger_goes_on() {
+    let place = Place::file();
+    drop(riders(&place, "1"));
+    let store = Sqlite::open(&place.path()).unwrap().impatient().unwrap();
+    let ledger = Ledger::over(Box::new(store), place.store()).unwrap();
+    let other = Connection::open(place.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let busy = charge(&ledger, "q", spend("0.1")).unwrap_err();
+    assert!(matches!(&busy, LedgerError::Busy(_)), "{busy}");
+    other.execute_batch("COMMIT").unwrap();
+    buy(&ledger, "q", spend("0.1"));
+    place.is_sound();
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said_in_one_sentence() {
+    let nobody = Address::Postgres("postgres://eke@127.0.0.1:1/none".into());
+    let told = Ledger::open(&nobody).unwrap_err().to_string();
+    assert!(told.contains("the connection to PostgreSQL was lost or could not be made"), "{told}");
+    let nonsense = Address::Postgres("postgres://[nonsense".into());
+    let told = Ledger::open(&nonsense).unwrap_err().to_string();
+    assert!(told.contains("its address is not one"), "{told}");
+}
