@@ -3,9 +3,11 @@
 
 mod accounts;
 mod audit;
+mod history;
 mod opening;
 mod paths;
 mod place;
+mod races;
 mod requests;
 
 use eke_budget::{
