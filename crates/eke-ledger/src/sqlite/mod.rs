@@ -7,6 +7,7 @@ mod open;
 mod read;
 mod write;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use eke_budget::PathId;
@@ -28,6 +29,8 @@ pub struct Sqlite {
     ledger: String,
     /// Bytes appended since the last checkpoint, about.
     appended: usize,
+    /// The folder of the file, until it has been synced.
+    folder: Option<PathBuf>,
 }
 
 impl Sqlite {
@@ -35,6 +38,18 @@ impl Sqlite {
         if !self.connection.is_autocommit() {
             self.connection.execute_batch("ROLLBACK").map_err(|error| broken(&error))?;
         }
+        Ok(())
+    }
+
+    /// Makes sure that the log is found again: it may be new, and SQLite does not tell when the
+    /// folder that names it could not be synced.
+    fn sync_folder(&mut self) -> Result<(), StoreError> {
+        let Some(folder) = self.folder.take() else { return Ok(()) };
+        // Folders cannot be opened or synced everywhere; where they can, it must succeed.
+        #[cfg(unix)]
+        std::fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
+            StoreError::Broken(format!("the folder of its file could not be synced: {error}"))
+        })?;
         Ok(())
     }
 
@@ -88,6 +103,7 @@ impl Store for Sqlite {
         }
         // Whatever goes wrong from here on, the page may be on disk or not.
         self.connection.execute_batch("COMMIT").map_err(|error| broken(&error))?;
+        self.sync_folder()?;
         self.appended += size(page);
         if self.appended > CHECKPOINT_BYTES {
             self.checkpoint()?;

@@ -99,7 +99,9 @@ impl Sqlite {
             .query_row("SELECT value FROM meta WHERE name = 'ledger'", [], |row| row.get(0))
             .map_err(|error| sentence(&error))?;
         connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self { connection, ledger, appended: 0 })
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = Some(folder.unwrap_or(Path::new(".")).to_owned());
+        Ok(Self { connection, ledger, appended: 0, folder })
     }
 }
 

@@ -3,12 +3,18 @@
 
 mod accounts;
 mod audit;
+mod crashes;
+mod faults;
 mod history;
+mod network;
 mod opening;
 mod paths;
 mod place;
+mod power;
 mod races;
 mod requests;
+mod script;
+mod syscalls;
 
 use eke_budget::{
     Adjacency, Amount, Budget, BudgetSpec, Charge, Currency, L2, Metric, PathId, Receipt, Rho,
