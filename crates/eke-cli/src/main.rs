@@ -5,6 +5,7 @@
 
 mod calc;
 mod demo;
+mod ledger;
 mod table;
 mod usage;
 
@@ -29,6 +30,9 @@ enum Command {
     /// Work with privacy parameters: convert them, add them up.
     #[command(subcommand)]
     Calc(calc::Calc),
+    /// Work with a ledger: look through it, write it out, pin it down.
+    #[command(subcommand)]
+    Ledger(ledger::Ledger),
 }
 
 /// How a command ends when it does not end well.
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo => demo::run(&mut out),
         Command::Calc(calc) => calc.run(&mut out),
+        Command::Ledger(ledger) => ledger.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

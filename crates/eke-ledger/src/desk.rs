@@ -91,12 +91,14 @@ impl Cache {
 
     /// Forgets what can be read again, if there is much of it. Accounts with running rounds stay:
     /// whoever holds a round can settle it only with the account that gave it.
-    pub(crate) fn trim(&mut self) {
+    pub(crate) fn trim(&mut self, page: &Page) {
         if self.accounts.len() > MOST_ACCOUNTS {
             self.accounts.retain(|_, kept| !kept.account.standing().rounds.is_empty());
         }
-        for kept in self.accounts.values_mut().filter(|kept| kept.paths > MOST_PATHS) {
-            kept.stale = true;
+        for row in &page.accounts {
+            if let Some(kept) = self.accounts.get_mut(&row.standing.account) {
+                kept.stale |= kept.paths > MOST_PATHS;
+            }
         }
     }
 }

@@ -64,7 +64,8 @@ impl Ledger {
                 format!("a thread for the ledger could not be started: {error}").into(),
             )
         };
-        let writer = Writer { store: write, stop: Arc::clone(&stop), cache: Cache::default() };
+        let writer =
+            Writer { store: write, stop: Arc::clone(&stop), cache: Cache::default(), crowded: 0 };
         let writer = std::thread::Builder::new()
             .name("eke-ledger-write".into())
             .spawn(move || writer.run(&asked))

@@ -7,7 +7,7 @@
 //! it does not know, and fills the page again.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, OnceLock};
 
 use eke_budget::{Batch, Entry, Journal, Recorded};
@@ -20,6 +20,10 @@ use crate::{LedgerError, StoreError};
 
 /// The most requests that share a page.
 const MOST_JOBS: usize = 256;
+/// How often others get a turn before a page is smaller than the one before it.
+const TURNS: u32 = 64;
+/// How many pages are locked first after one that was not written.
+const CROWDED: u32 = 16;
 /// How often a page is filled again because somebody else wrote first.
 const MOST_TRIES: u32 = 64;
 
@@ -30,19 +34,30 @@ pub(crate) struct Writer {
     pub(crate) store: Box<dyn Store>,
     pub(crate) stop: Stop,
     pub(crate) cache: Cache,
+    /// How many more pages are locked first, because somebody else wrote in between.
+    pub(crate) crowded: u32,
 }
 
 impl Writer {
     /// Works until nobody can ask any more.
     pub(crate) fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
+        let mut last = 1;
         while let Ok(first) = jobs.recv() {
             let mut batch = vec![first];
+            let mut turns = TURNS;
             while batch.len() < MOST_JOBS {
                 match jobs.try_recv() {
                     Ok(job) => batch.push(job),
+                    // Those who were answered a moment ago are about to ask again: a commit for
+                    // each of them would take longer than to let them.
+                    Err(TryRecvError::Empty) if batch.len() < last && turns > 0 => {
+                        turns -= 1;
+                        std::thread::yield_now();
+                    }
                     Err(_) => break,
                 }
             }
+            last = batch.len();
             self.work(batch);
         }
     }
@@ -51,7 +66,9 @@ impl Writer {
         if let Some(why) = self.stop.get() {
             return fail(jobs, &LedgerError::Stopped(Arc::clone(why)));
         }
-        let mut locked = !self.store.is_remote() || jobs.iter().any(|job| job.needs_lock());
+        let mut locked =
+            !self.store.is_remote() || self.crowded > 0 || jobs.iter().any(|job| job.needs_lock());
+        self.crowded = self.crowded.saturating_sub(1);
         for _ in 0..MOST_TRIES {
             match self.attempt(&mut jobs, locked) {
                 Ok(Written { recorded, declined }) => {
@@ -61,10 +78,12 @@ impl Writer {
                             Some(error) => job.failed(error),
                         }
                     }
-                    self.cache.trim();
                     return;
                 }
-                Err(Unwritten::Again) => locked = true,
+                Err(Unwritten::Again) => {
+                    locked = true;
+                    self.crowded = CROWDED;
+                }
                 Err(Unwritten::Store(error)) => {
                     if let StoreError::Broken(why) = &error {
                         let _ = self.stop.set(why.as_str().into());
@@ -97,7 +116,10 @@ impl Writer {
                 .map(|recorded| Written { recorded, declined }),
         };
         match &result {
-            Ok(_) => self.cache.written(&page),
+            Ok(_) => {
+                self.cache.written(&page);
+                self.cache.trim(&page);
+            }
             Err(unwritten) => {
                 self.cache.not_written(&touched);
                 // A store that failed is not asked again.

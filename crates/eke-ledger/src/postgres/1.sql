@@ -70,8 +70,13 @@ CREATE TABLE eke_question (
 CREATE TABLE eke_request (
     key text COLLATE "C" PRIMARY KEY,
     digest bytea NOT NULL CHECK (length(digest) = 32),
-    account text COLLATE "C" NOT NULL,
-    answer bytea
+    account text COLLATE "C" NOT NULL
+);
+
+-- A request is answered once. Answers lie apart, since they may be large.
+CREATE TABLE eke_answer (
+    key text COLLATE "C" PRIMARY KEY,
+    body bytea NOT NULL
 );
 
 -- How far a path (with a sensitivity) or a bundle (without) is paid for by an account.

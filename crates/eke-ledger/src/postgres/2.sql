@@ -19,7 +19,6 @@ $$;
 CREATE FUNCTION eke_append(page jsonb, blobs bytea[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     r record;
-    changed bigint;
 BEGIN
     FOR r IN
         SELECT * FROM jsonb_to_recordset(page->'accounts') AS t(
@@ -109,23 +108,21 @@ BEGIN
     END IF;
 
     IF page ? 'answers' THEN
-        UPDATE eke_request SET answer = blobs[t.body]
-        FROM jsonb_to_recordset(page->'answers') AS t(key text, body int)
-        WHERE eke_request.key = t.key AND eke_request.answer IS NULL;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed <> jsonb_array_length(page->'answers') THEN
-            PERFORM eke_conflict('a request is answered already');
-        END IF;
+        INSERT INTO eke_answer (key, body)
+        SELECT key, blobs[body] FROM jsonb_to_recordset(page->'answers') AS t(key text, body int);
     END IF;
 
+    -- Row by row: joined, the planner may choose to read all paths.
     IF page ? 'releases' THEN
-        UPDATE eke_path SET holder = NULL, state = coalesce(blobs[t.state], eke_path.state)
-        FROM jsonb_to_recordset(page->'releases') AS t(path text, key text, state int)
-        WHERE eke_path.path = decode(t.path, 'hex') AND eke_path.holder = t.key;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        IF changed <> jsonb_array_length(page->'releases') THEN
-            PERFORM eke_conflict('a request does not hold its path');
-        END IF;
+        FOR r IN
+            SELECT * FROM jsonb_to_recordset(page->'releases') AS t(path text, key text, state int)
+        LOOP
+            UPDATE eke_path SET holder = NULL, state = coalesce(blobs[r.state], state)
+            WHERE path = decode(r.path, 'hex') AND holder = r.key;
+            IF NOT FOUND THEN
+                PERFORM eke_conflict(format('request `%s` does not hold its path', r.key));
+            END IF;
+        END LOOP;
     END IF;
 
     IF page ? 'draws' THEN

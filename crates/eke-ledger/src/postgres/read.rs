@@ -132,7 +132,8 @@ impl Postgres {
     }
 
     pub(super) fn read_request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError> {
-        let sql = "SELECT digest, account, answer FROM eke_request WHERE key = $1";
+        let sql = "SELECT digest, account, body FROM eke_request LEFT JOIN eke_answer USING (key) \
+                   WHERE key = $1";
         let rows = self.rows(sql, &[&key.as_str()])?;
         let request = |row: &Row| {
             let account: &str = row.get(1);
@@ -178,8 +179,8 @@ impl Postgres {
         account: &str,
         path: PathId,
     ) -> Result<Vec<Seen>, StoreError> {
-        let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, request.answer \
-                   FROM eke_seen seen JOIN eke_request request ON request.key = seen.key \
+        let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, answer.body \
+                   FROM eke_seen seen JOIN eke_answer answer ON answer.key = seen.key \
                    WHERE seen.account = $1 AND seen.path = $2 ORDER BY seen.line";
         let rows = self.rows(sql, &[&account, &&path.digest()[..]])?;
         let seen = |row: &Row| {

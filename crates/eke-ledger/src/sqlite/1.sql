@@ -72,8 +72,13 @@ CREATE TABLE question (
 CREATE TABLE request (
     key TEXT PRIMARY KEY,
     digest BLOB NOT NULL CHECK (length(digest) = 32),
-    account TEXT NOT NULL,
-    answer BLOB
+    account TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A request is answered once. Answers lie apart, since they may be large.
+CREATE TABLE answer (
+    key TEXT PRIMARY KEY,
+    body BLOB NOT NULL
 ) STRICT;
 
 -- How far a path (with a sensitivity) or a bundle (without) is paid for by an account.

@@ -145,7 +145,8 @@ impl Sqlite {
     }
 
     pub(super) fn read_request(&self, key: &Key) -> Result<Option<StoredRequest>> {
-        let sql = "SELECT digest, account, answer FROM request WHERE key = ?1";
+        let sql = "SELECT digest, account, (SELECT body FROM answer WHERE answer.key = request.key) \
+                   FROM request WHERE key = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let read = |row: &Row<'_>| {
             let (account, answer) = (row.get(1)?, row.get(2)?);
@@ -180,8 +181,8 @@ impl Sqlite {
     }
 
     pub(super) fn read_seen(&self, account: &str, path: PathId) -> Result<Vec<Seen>> {
-        let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, request.answer \
-                   FROM seen JOIN request ON request.key = seen.key \
+        let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, answer.body \
+                   FROM seen JOIN answer ON answer.key = seen.key \
                    WHERE seen.account = ?1 AND seen.path = ?2 ORDER BY seen.line";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params![account, path.digest()], |row| {

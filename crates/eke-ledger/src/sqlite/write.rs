@@ -186,12 +186,10 @@ impl Sqlite {
     }
 
     fn write_answers(&self, page: &Page) -> Result<Option<String>> {
-        let sql = "UPDATE request SET answer = ?2 WHERE key = ?1 AND answer IS NULL";
+        let sql = "INSERT INTO answer (key, body) VALUES (?1, ?2)";
         let mut statement = self.connection.prepare_cached(sql)?;
         for row in &page.answers {
-            if statement.execute(params![row.key.as_str(), &*row.body])? != 1 {
-                return Ok(Some(format!("request `{}` is answered already", row.key)));
-            }
+            statement.execute(params![row.key.as_str(), &*row.body])?;
         }
         let sql = "UPDATE path SET holder = NULL, state = coalesce(?3, state) \
                    WHERE path = ?1 AND holder = ?2";

@@ -35,7 +35,7 @@ fn any_edit_gap_or_reordering_is_found() {
         ("DELETE FROM journal WHERE account = 'riders' AND line >= 5", "should have 8"),
         ("UPDATE account SET rho_spent = rho_delta_spent WHERE name = 'riders'", "totals"),
         ("UPDATE account SET lines = 7 WHERE name = 'riders'", "should have 7"),
-        ("UPDATE request SET answer = x'00' WHERE key = 'q-1'", "answer is missing or was edited"),
+        ("UPDATE answer SET body = x'00' WHERE key = 'q-1'", "answer is missing or was edited"),
         ("UPDATE question SET text = 'DROP TABLE trips' WHERE text <> ''", "its question"),
         ("DELETE FROM request WHERE key = 'q-2'", "request `q-2` is missing"),
         ("UPDATE level SET increments = 1 WHERE account = 'riders'", "is not paid for up to where"),

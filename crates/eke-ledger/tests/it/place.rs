@@ -103,7 +103,9 @@ impl Place {
                     format!("SET search_path = {schema}; SET session_replication_role = replica;");
                 client.batch_execute(&drop).unwrap();
                 let mut sql = sql.to_owned();
-                for table in ["account", "journal", "question", "request", "level", "point"] {
+                for table in
+                    ["account", "journal", "question", "request", "answer", "level", "point"]
+                {
                     for word in ["UPDATE", "FROM", "INTO"] {
                         let (from, to) =
                             (format!("{word} {table} "), format!("{word} eke_{table} "));

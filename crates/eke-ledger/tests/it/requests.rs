@@ -113,7 +113,7 @@ fn an_answer_is_stored_once() {
         let ledger = riders(place, "1");
         let charged = buy(&ledger, "q-1", spend("0.25"));
         // Somebody stores an answer under the same key, behind the back of the claim.
-        let sql = "UPDATE request SET answer = x'00' WHERE key = 'q-1'";
+        let sql = "INSERT INTO answer (key, body) VALUES ('q-1', x'00')";
         assert_eq!(place.tamper(sql), 1);
         let refused = ledger.answer(charged.claim, Answer::new("1234"), stamp("ana")).wait();
         assert_eq!(refused.unwrap_err(), LedgerError::NotHeld(key("q-1")));
