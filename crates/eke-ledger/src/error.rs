@@ -48,6 +48,12 @@ pub enum LedgerError {
         "request `{0}` does not hold its claim any more: its answer is not stored, so do not send it"
     )]
     NotHeld(Key),
+    /// An increment was drawn, and what it makes of its path did not come with the answer. The answer
+    /// is not stored.
+    #[error(
+        "the answer from path {0} came without the path's new state or round: store both together, or what was drawn is lost"
+    )]
+    NoState(PathId),
     /// A round is not running, or its worst case cannot grow like this.
     #[error("{0}")]
     Round(Arc<str>),

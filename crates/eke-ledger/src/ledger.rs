@@ -119,11 +119,15 @@ impl Ledger {
         ticket
     }
 
-    /// Stores the answer of a charged request. When the ticket says so, and not before, it may be
-    /// sent.
+    /// Stores the answer of a charged request, and with it what an increment makes of its path. When
+    /// the ticket says so, and not before, it may be sent.
     pub fn answer(&self, claim: Claim, answer: Answer, stamp: Stamp) -> Ticket<Answered> {
         let (reply, ticket) = ticket();
-        self.submit(Answering { claim, answer, stamp, reply });
+        let forgotten = claim.increment && answer.state.is_none() && answer.round.is_none();
+        match claim.path.filter(|_| forgotten) {
+            Some(path) => reply.send(Err(LedgerError::NoState(path))),
+            None => self.submit(Answering { claim, answer, stamp, reply }),
+        }
         ticket
     }
 

@@ -74,12 +74,7 @@ impl Sqlite {
     }
 
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Self, String> {
-        if rusqlite::version_number() < OLDEST_SQLITE {
-            return Err(format!(
-                "SQLite {} can lose what it wrote: build eke with 3.51.3 or later",
-                rusqlite::version()
-            ));
-        }
+        check_version(rusqlite::version_number(), rusqlite::version())?;
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection =
             Connection::open_with_flags(path, flags).map_err(|error| sentence(&error))?;
@@ -103,6 +98,15 @@ impl Sqlite {
         let folder = Some(folder.unwrap_or(Path::new(".")).to_owned());
         Ok(Self { connection, ledger, appended: 0, folder })
     }
+}
+
+fn check_version(number: i32, version: &str) -> Result<(), String> {
+    if number < OLDEST_SQLITE {
+        return Err(format!(
+            "SQLite {version} can lose what it wrote: build eke with 3.51.3 or later"
+        ));
+    }
+    Ok(())
 }
 
 fn cannot(path: &Path, why: &str) -> LedgerError {
@@ -194,4 +198,17 @@ fn upgrade(connection: &mut Connection, makes: bool) -> Result<(), String> {
     }
     transaction.pragma_update(None, "user_version", FORMAT).map_err(said)?;
     transaction.commit().map_err(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sqlite_that_can_lose_what_it_wrote_is_refused() {
+        assert!(check_version(3_040_001, "3.40.1").is_err());
+        assert!(check_version(3_051_002, "3.51.2").is_err());
+        assert!(check_version(3_051_003, "3.51.3").is_ok());
+        assert!(check_version(rusqlite::version_number(), rusqlite::version()).is_ok());
+    }
 }

@@ -31,6 +31,24 @@ fn a_ledger_of_an_older_format_is_upgraded() {
 }
 
 #[test]
+fn a_ledger_of_an_older_format_in_postgres_is_upgraded() {
+    let Some(place) = Place::postgres() else { return };
+    let Address::Postgres(url) = place.address() else { panic!("not PostgreSQL") };
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    client.batch_execute(include_str!("../../src/postgres/1.sql")).unwrap();
+    let old = "INSERT INTO eke_meta VALUES ('ledger', 'old'), ('format', '1')";
+    client.batch_execute(old).unwrap();
+    let told = place.address().read_only().err().unwrap().to_string();
+    assert!(
+        told.contains("it has format 1") && told.contains("open it once for writing"),
+        "{told}"
+    );
+    let ledger = riders(&place, "1");
+    ledger.file_sheet("riders", 0, vec![1], crate::stamp("fleet")).wait().unwrap();
+    place.is_sound();
+}
+
+#[test]
 fn a_ledger_of_a_newer_format_is_refused() {
     on_every_store(|place| {
         drop(riders(place, "1"));

@@ -144,3 +144,15 @@ fn a_path_belongs_to_one_account() {
         place.is_sound();
     });
 }
+
+#[test]
+fn an_increment_is_not_answered_without_what_it_makes_of_its_path() {
+    on_every_store(|place| {
+        let ledger = riders(place, "1");
+        let charged = buy(&ledger, "q-1", show(path(1), "0.1"));
+        let forgotten = ledger.answer(charged.claim, Answer::new("first"), stamp("ana")).wait();
+        assert_eq!(forgotten.unwrap_err(), LedgerError::NoState(path(1)));
+        assert_eq!(ledger.stored_answer(key("q-1")).wait(), Ok(None));
+        place.is_sound();
+    });
+}
