@@ -42,7 +42,7 @@
 //!
 //! | to check | |
 //! |---|---|
-//! | [`verify`], [`export`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
+//! | [`verify`], [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
 //! | [`Line`], [`What`], [`Digest`] | what a line of the journal says |
 //!
 //! | underneath | |
