@@ -35,7 +35,8 @@ pub struct Ledger {
 struct Threads {
     jobs: Option<Sender<Box<dyn Job>>>,
     reads: Option<Sender<Reading>>,
-    handles: Vec<JoinHandle<()>>,
+    writer: Option<JoinHandle<()>>,
+    reader: Option<JoinHandle<()>>,
     stop: Stop,
 }
 
@@ -79,7 +80,8 @@ impl Ledger {
             })
             .map_err(no_thread)?;
         let (jobs, reads) = (Some(jobs), Some(reads));
-        let threads = Threads { jobs, reads, handles: vec![writer, reader], stop };
+        let (writer, reader) = (Some(writer), Some(reader));
+        let threads = Threads { jobs, reads, writer, reader, stop };
         Ok(Self { threads: Arc::new(threads) })
     }
 
@@ -280,14 +282,14 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// The last handle waits until everything that was asked is done, and the store is closed.
+/// The last handle waits until everything that was asked is done, and the store is closed: the
+/// writer last, so that a ledger in a file moves all of its log into the file.
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.jobs = None;
+        // A thread that panicked has told whoever waited by dropping their replies.
         self.reads = None;
-        for handle in self.handles.drain(..) {
-            // A thread that panicked has told whoever waited by dropping their replies.
-            let _ = handle.join();
-        }
+        let _ = self.reader.take().map(JoinHandle::join);
+        self.jobs = None;
+        let _ = self.writer.take().map(JoinHandle::join);
     }
 }
