@@ -81,6 +81,10 @@ struct Stored {
     /// The prices of points, as those of their group, in grains.
     #[serde(with = "halves")]
     prices: Vec<u128>,
+    /// The prices at which the increments that points are in start, in grains. What was paid for and lost
+    /// before it was drawn is a gap before the start.
+    #[serde(with = "halves")]
+    starts: Vec<u128>,
     /// The next coarser point of the same group.
     coarser: Vec<u32>,
     /// Whether the point is the end of an increment, and not a coarser version inside one.
@@ -117,6 +121,7 @@ impl<C: BundleLaw> Bundle<C> {
             columns,
             finest: vec![NONE; groups as usize],
             prices: Vec::new(),
+            starts: Vec::new(),
             coarser: Vec::new(),
             ends: Vec::new(),
             values: Vec::new(),
@@ -164,6 +169,26 @@ impl<C: BundleLaw> Bundle<C> {
         Some((Amount::from_grains(stored.price(node)), Released::new(value)))
     }
 
+    /// What a group's revealed point of this price is as precise as, in one column: that column's part of
+    /// the price, but for rounds that were paid for and lost before they were drawn.
+    #[must_use]
+    pub fn worth(&self, group: u32, column: usize, at: Amount<C>) -> Amount<C> {
+        let stored = &self.stored;
+        if column >= stored.columns.len() {
+            return Amount::ZERO;
+        }
+        let point =
+            stored.chain(stored.head(group)).find(|&node| stored.price(node) <= at.grains());
+        let worth = point.map_or(0, |node| {
+            let parts = self.weight(node, column);
+            C::worth(
+                self.part(column, stored.price(node)).grains(),
+                stored.ends_after(node).map(|node| self.weight(node, column)).sum::<u128>() + parts,
+            )
+        });
+        Amount::from_grains(worth)
+    }
+
     /// Takes groups further, as was paid for: every group of the receipt to its new point. What is new is
     /// read with [`Bundle::nearest`]. The account that pays for the first round is the one that pays for all.
     ///
@@ -198,7 +223,7 @@ impl<C: BundleLaw> Bundle<C> {
                 let value = C::draw(law, truth(column, group), coarse, entropy);
                 self.stored.values.push(value);
             }
-            self.stored.push(step.to().grains(), head, true);
+            self.stored.push(step.to().grains(), step.from().grains(), head, true);
             self.stored.finest[group] = self.stored.last();
         }
         Ok(())
@@ -252,7 +277,8 @@ impl<C: BundleLaw> Bundle<C> {
         let mut counts: HashMap<Key, u32> = HashMap::new();
         for step in raise.steps() {
             let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
-            if *now != step.from().grains() {
+            // What was paid for and lost before it was drawn stays a gap.
+            if *now > step.from().grains() {
                 return Err(MismatchReason::OtherStep);
             }
             *now = step.to().grains();
@@ -295,12 +321,14 @@ impl<C: BundleLaw> Bundle<C> {
         if finer == NONE || stored.price(coarser) == at {
             return Ok(());
         }
-        // Where the increment that the point is in starts.
-        let start = stored.chain(coarser).find(|&node| stored.ends[node as usize]).unwrap_or(NONE);
+        // The increment that the point is in is that of the finer point, unless the point is in a gap before
+        // it: then the coarser neighbour is the answer.
+        let start = stored.start(finer);
+        let inside = coarser != NONE && stored.price(coarser) > start;
         // All columns stand at one point. Where the grid of one does not allow it so close to another, all of
         // them go to a coarser one; and where there is none, the coarser neighbour is the answer.
         let versions = loop {
-            if at <= stored.price(coarser) {
+            if at <= stored.price(coarser).max(start) {
                 return Ok(());
             }
             let mut versions = Vec::with_capacity(stored.columns.len());
@@ -308,10 +336,10 @@ impl<C: BundleLaw> Bundle<C> {
             for (index, column) in stored.columns.iter().enumerate() {
                 let part = |price: u128| self.part(index, price);
                 let neighbours = Neighbours {
-                    start: part(stored.price(start)),
+                    start: part(start),
                     at: part(at),
                     finer: part(stored.price(finer)),
-                    inside: (coarser != start).then(|| part(stored.price(coarser))),
+                    inside: inside.then(|| part(stored.price(coarser))),
                     coarser: (coarser != NONE).then(|| part(stored.price(coarser))),
                 };
                 let (moved, version) = C::version(column.sensitivity, &neighbours)?;
@@ -334,7 +362,7 @@ impl<C: BundleLaw> Bundle<C> {
             values.push(C::draw_version(version, fine, coarse, entropy)?);
         }
         self.stored.values.append(&mut values);
-        self.stored.push(at, coarser, false);
+        self.stored.push(at, start, coarser, false);
         let last = self.stored.last();
         self.stored.coarser[finer as usize] = last;
         Ok(())
@@ -344,18 +372,16 @@ impl<C: BundleLaw> Bundle<C> {
     fn value(&self, node: u32, column: usize) -> Option<i64> {
         let stored = &self.stored;
         let own = stored.value(node, column)?;
-        let mut before =
-            stored.chain(stored.next(node)).filter(|&node| stored.ends[node as usize]).peekable();
-        let weight = |node: u32, below: u32| {
-            let part = |node: u32| self.part(column, stored.price(node)).grains();
-            part(node) - part(below)
-        };
-        let start = before.peek().copied().unwrap_or(NONE);
-        let before = before.filter_map(|node| {
-            let below = stored.chain(stored.next(node)).find(|&n| stored.ends[n as usize]);
-            Some((weight(node, below.unwrap_or(NONE)), stored.value(node, column)?))
-        });
-        Some(C::point((weight(node, start), own), before))
+        let before = stored
+            .ends_after(node)
+            .filter_map(|node| Some((self.weight(node, column), stored.value(node, column)?)));
+        Some(C::point((self.weight(node, column), own), before))
+    }
+
+    /// What was paid in one column for what is drawn at a point, from the start of its increment.
+    fn weight(&self, node: u32, column: usize) -> u128 {
+        let part = |price: u128| self.part(column, price).grains();
+        part(self.stored.price(node)) - part(self.stored.start(node))
     }
 }
 
@@ -385,6 +411,16 @@ impl Stored {
         self.prices.get(node as usize).copied().unwrap_or(0)
     }
 
+    /// The price at which a point's increment starts.
+    fn start(&self, node: u32) -> u128 {
+        self.starts.get(node as usize).copied().unwrap_or(0)
+    }
+
+    /// The ends of the increments before a point's.
+    fn ends_after(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        self.chain(self.next(node)).filter(|&node| self.ends[node as usize])
+    }
+
     fn next(&self, node: u32) -> u32 {
         self.coarser.get(node as usize).copied().unwrap_or(NONE)
     }
@@ -402,13 +438,15 @@ impl Stored {
 
     fn reserve(&mut self, points: usize) {
         self.prices.reserve(points);
+        self.starts.reserve(points);
         self.coarser.reserve(points);
         self.ends.reserve(points);
         self.values.reserve(points * self.columns.len());
     }
 
-    fn push(&mut self, price: u128, coarser: u32, end: bool) {
+    fn push(&mut self, price: u128, start: u128, coarser: u32, end: bool) {
         self.prices.push(price);
+        self.starts.push(start);
         self.coarser.push(coarser);
         self.ends.push(end);
     }
@@ -439,6 +477,7 @@ impl Stored {
     fn hangs_together(&self) -> bool {
         let points = self.prices.len();
         let lengths = self.coarser.len() == points
+            && self.starts.len() == points
             && self.ends.len() == points
             && Some(self.values.len()) == points.checked_mul(self.columns.len())
             && u32::try_from(points).is_ok_and(|points| points < NONE)
@@ -450,6 +489,12 @@ impl Stored {
             let next = self.coarser[node];
             is_point(next) && self.prices[node] > self.price(next)
         };
+        // An increment starts at the end of the one before it, or beyond.
+        let starts = |node: usize| {
+            let before = self.chain(self.coarser[node]).find(|&n| self.ends[n as usize]);
+            let before = before.map_or(0, |end| self.price(end));
+            self.prices[node] > self.starts[node] && self.starts[node] >= before
+        };
         let heads = self.finest.iter().all(|&node| {
             is_point(node) && (node == NONE || self.ends.get(node as usize) == Some(&true))
         });
@@ -459,9 +504,10 @@ impl Stored {
             node == NONE
                 || taken.get_mut(node as usize).is_some_and(|taken| !std::mem::replace(taken, true))
         };
-        let chains = || self.finest.iter().chain(&self.coarser).all(|&node| alone(node));
+        let chains = self.finest.iter().chain(&self.coarser).all(|&node| alone(node));
         let payer = self.payer.is_none() == self.prices.is_empty();
-        lengths && columns && heads && payer && (0..points).all(falls) && { chains }()
+        let hangs = lengths && columns && heads && payer && chains;
+        hangs && (0..points).all(falls) && (0..points).all(starts)
     }
 }
 

@@ -52,6 +52,10 @@ pub trait BundleLaw: Price + sealed::Sealed {
         entropy: &mut E,
     ) -> Result<i64, MismatchReason>;
 
+    /// What a point is worth, given its price and the sum of what was drawn for it.
+    #[doc(hidden)]
+    fn worth(price: u128, drawn: u128) -> u128;
+
     /// What a point says, given its own stored value and those of the increments before it, with the
     /// prices of each.
     #[doc(hidden)]
@@ -138,6 +142,10 @@ impl BundleLaw for Rho {
         version.draw(fine, coarse, entropy)
     }
 
+    fn worth(_: u128, drawn: u128) -> u128 {
+        drawn
+    }
+
     fn point(own: (u128, i64), before: impl Iterator<Item = (u128, i64)>) -> i64 {
         average(own, before)
     }
@@ -222,6 +230,10 @@ impl BundleLaw for Epsilon {
     ) -> Result<i64, MismatchReason> {
         let coarser = version.coarser.as_ref().map(|level| (level, coarse));
         Ok(version.level.beside((&version.finer, fine), coarser, entropy)?)
+    }
+
+    fn worth(price: u128, _: u128) -> u128 {
+        price
     }
 
     fn point(own: (u128, i64), _: impl Iterator<Item = (u128, i64)>) -> i64 {

@@ -250,7 +250,7 @@ const MUTANTS: &[Mutant] = &[
         about: "points between two others of a bundle are drawn from the finer one alone",
         audit: "bundle-tiers",
         file: "crates/eke-noise/src/bundle.rs",
-        find: "                    inside: (coarser != start).then(|| part(stored.price(coarser))),\n",
+        find: "                    inside: inside.then(|| part(stored.price(coarser))),\n",
         replace: "                    inside: None,\n",
     },
     Mutant {
@@ -258,8 +258,8 @@ const MUTANTS: &[Mutant] = &[
         about: "a version of a bundle's increment is weighed from the next point, not from its start",
         audit: "bundle-tiers",
         file: "crates/eke-noise/src/bundle.rs",
-        find: "        Some(C::point((weight(node, start), own), before))\n",
-        replace: "        let start = if stored.next(node) == NONE { start } else { stored.next(node) };\n        Some(C::point((weight(node, start), own), before))\n",
+        find: "        part(self.stored.price(node)) - part(self.stored.start(node))\n",
+        replace: "        part(self.stored.price(node)) - part(self.stored.price(self.stored.next(node)))\n",
     },
     Mutant {
         name: "two-zeros",

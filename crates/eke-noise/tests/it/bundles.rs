@@ -392,3 +392,41 @@ fn a_coarser_point_too_wide_for_one_column_leaves_the_others_as_they_were() {
     let json = serde_json::to_string(&bundle).unwrap();
     assert!(serde_json::from_str::<Bundle<Rho>>(&json).is_ok());
 }
+
+/// A round that was paid for and lost stays a gap: groups go on after it, as precise as what was drawn.
+#[test]
+fn a_lost_round_of_a_bundle_stays_a_gap() {
+    let mut entropy = Seeded::new(80);
+    let mut groups = Groups::<Rho>::new(GROUPS);
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns(), GROUPS).unwrap();
+    let all = |to: &str| {
+        let to: Amount<Rho> = at(to);
+        (0..GROUPS).map(move |group| (group, to))
+    };
+    let receipt = groups.pay(bundle.id(), all("1"));
+    bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+    drop(groups.pay(bundle.id(), all("2")));
+    let receipt = groups.pay(bundle.id(), all("4"));
+    bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+    // A point inside the last increment, and one inside the gap, where there is what was before it.
+    for to in ["3", "1.5"] {
+        let receipt = Groups::<Rho>::new(GROUPS).pay(bundle.id(), all(to));
+        bundle.coarsen(receipt, &mut entropy).unwrap();
+    }
+    assert_eq!(bundle.nearest(7, 0, at("1.5")).unwrap().0, at("1"));
+    let prices = ["4", "3", "1"];
+    let drawn = [3.0f64, 2.0, 1.0];
+    assert_eq!(prices.map(|to| bundle.worth(7, 0, at(to))), ["2.25", "1.5", "0.75"].map(at));
+    let variance = |rho: f64| 1024.0f64.powi(2) / (2.0 * rho * 0.75);
+    for i in 0..3 {
+        for j in 0..3 {
+            let point = |group, i: usize| noise(&bundle, group, 0, at(prices[i])).1;
+            let sum: f64 = (0..GROUPS).map(|g| point(g, i) * point(g, j)).sum();
+            let size = (variance(drawn[i]) * variance(drawn[j])).sqrt();
+            let off = (sum / f64::from(GROUPS) - variance(drawn[i].max(drawn[j]))) / size;
+            assert!(off.abs() < 0.065, "{i} {j}: {off}");
+        }
+    }
+    let json = serde_json::to_string(&bundle).unwrap();
+    assert_eq!(serde_json::from_str::<Bundle<Rho>>(&json).unwrap(), bundle);
+}
