@@ -302,12 +302,12 @@ const MUTANTS: &[Mutant] = &[
         replace: "        let about = apart * apart * 0.4 / variance + extra;\n",
     },
     Mutant {
-        name: "with-replacement",
-        about: "permute and flip looks at candidates twice",
+        name: "unpermuted",
+        about: "permute and flip looks at candidates in their own order",
         audit: "choice-law",
         file: "crates/eke-noise/src/choice.rs",
         find: "        let next = seen + below(order.len() - seen, entropy);\n",
-        replace: "        let next = below(order.len(), entropy);\n",
+        replace: "        let next = seen;\n",
     },
     Mutant {
         name: "monotone-rate",
