@@ -338,8 +338,8 @@ const MUTANTS: &[Mutant] = &[
         about: "a comparison's noise is for rho, not for twice rho",
         audit: "comparison",
         file: "crates/eke-noise/src/verbs.rs",
-        find: "    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice);\n    let mut deviation",
-        replace: "    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice.times(&2u8.into()));\n    let mut deviation",
+        find: "    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice);\n    let about",
+        replace: "    let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice.times(&2u8.into()));\n    let about",
     },
     Mutant {
         name: "early-boundary",

@@ -249,7 +249,7 @@ fn bundle() -> Findings {
     Ok(vec![finding("two groups of a unit, two columns", "rho", claim, found)])
 }
 
-/// Two readers, at 2 and at 1.6, of a bundle's group that was taken to 1 and then to 2.4. The claim is what
+/// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim is what
 /// the finer of them was charged.
 fn bundle_tiers() -> Findings {
     let (mut entropy, mut claim) = (Seeded::new(107), 0.0);
@@ -270,12 +270,12 @@ fn bundle_tiers() -> Findings {
         let (mut unit, mut prices) = (account(), fresh()?);
         let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), 1)?;
         let exact = Exact::new(Columns(vec![vec![truth]]), vec![l1()?]);
-        for to in ["1", "2.4"] {
+        for to in ["0.4", "8"] {
             let receipt = pay(&mut unit, bundle.id(), &mut prices, to)?;
             bundle.refine(&exact, receipt, &mut entropy)?;
         }
         let mut seen = Vec::new();
-        for to in ["1.6", "2"] {
+        for to in ["1.9", "2"] {
             let mut circle = account();
             let receipt = pay(&mut circle, bundle.id(), &mut fresh()?, to)?;
             bundle.coarsen(receipt, &mut entropy)?;
@@ -285,7 +285,7 @@ fn bundle_tiers() -> Findings {
         }
         Ok(seen)
     })?;
-    Ok(vec![finding("points 1.6 and 2 of a group revealed to 2.4", "rho", claim, found)])
+    Ok(vec![finding("points 1.9 and 2 of a group revealed to 8", "rho", claim, found)])
 }
 
 /// A lower bound on the rho of a mechanism, from so many runs on either of two truths.
