@@ -14,7 +14,7 @@ use eke_budget::{Amount, GroupRaise, GroupStep, L1, ParameterError, PathId, Rece
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
-use crate::bundle_law::{BundleLaw, Neighbours};
+use crate::bundle_law::{BundleLaw, Neighbours, Taken};
 use crate::exact::Truth;
 use crate::path::{Mismatch, MismatchReason};
 use crate::{Entropy, Exact, Released};
@@ -217,8 +217,9 @@ impl<C: BundleLaw> Bundle<C> {
         self.stored.reserve(raise.steps().len());
         for step in raise.steps().iter().filter(|step| step.to() > step.from()) {
             let (group, head) = (step.group() as usize, self.stored.head(step.group()));
+            let now = self.stored.price(head);
             for column in 0..count {
-                let law = &laws[&(column, step.from().grains(), step.to().grains())].1;
+                let law = &laws[&(column, now, step.from().grains(), step.to().grains())].1;
                 let coarse = self.stored.value(head, column);
                 let value = C::draw(law, truth(column, group), coarse, entropy);
                 self.stored.values.push(value);
@@ -281,18 +282,19 @@ impl<C: BundleLaw> Bundle<C> {
             if *now > step.from().grains() {
                 return Err(MismatchReason::OtherStep);
             }
-            *now = step.to().grains();
             if step.to() > step.from() {
-                let key = (0, step.from().grains(), step.to().grains());
+                let key = (0, *now, step.from().grains(), step.to().grains());
                 *counts.entry(key).or_default() += 1;
+                *now = step.to().grains();
             }
         }
         let mut laws = HashMap::new();
-        for (&(_, from, to), &count) in &counts {
+        for (&(_, now, from, to), &count) in &counts {
             for (index, column) in stored.columns.iter().enumerate() {
-                let (from_part, to_part) = (self.part(index, from), self.part(index, to));
-                let law = C::law(column.sensitivity, from_part, to_part, count >= MANY)?;
-                laws.insert((index, from, to), (count, law));
+                let part = |price| self.part(index, price);
+                let taken = Taken { now: part(now), from: part(from), to: part(to) };
+                let law = C::law(column.sensitivity, taken, count >= MANY)?;
+                laws.insert((index, now, from, to), (count, law));
             }
         }
         Ok(laws)
@@ -398,8 +400,8 @@ fn name<C: BundleLaw>(stored: &Stored) -> PathId {
     PathId::new(*name.finalize().as_bytes())
 }
 
-/// A column, and the prices of a group before and after a step.
-type Key = (usize, u128, u128);
+/// A column, the price of a group's finest point, and its prices before and after a step.
+type Key = (usize, u128, u128, u128);
 
 impl Stored {
     fn head(&self, group: u32) -> u32 {

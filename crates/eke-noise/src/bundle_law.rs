@@ -17,15 +17,10 @@ pub trait BundleLaw: Price + sealed::Sealed {
     #[doc(hidden)]
     type Version;
 
-    /// The law of a step from one price to a finer one, prepared if there are many of it. What can be
-    /// wrong with it is found here, before anything is drawn.
+    /// The law of a step, prepared if there are many of it. What can be wrong with it is found here,
+    /// before anything is drawn.
     #[doc(hidden)]
-    fn law(
-        sensitivity: L1,
-        from: Amount<Self>,
-        to: Amount<Self>,
-        many: bool,
-    ) -> Result<Self::Law, MismatchReason>;
+    fn law(sensitivity: L1, step: Taken<Self>, many: bool) -> Result<Self::Law, MismatchReason>;
 
     /// What is stored of a step, given the next coarser point.
     #[doc(hidden)]
@@ -62,6 +57,17 @@ pub trait BundleLaw: Price + sealed::Sealed {
     fn point(own: (u128, i64), before: impl Iterator<Item = (u128, i64)>) -> i64;
 }
 
+/// A step of one column: from the price that was paid before it, to a finer one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<C: Price> {
+    /// The price of the finest point that was drawn: less than `from` after a round that was paid for and
+    /// lost.
+    pub(crate) now: Amount<C>,
+    pub(crate) from: Amount<C>,
+    pub(crate) to: Amount<C>,
+}
+
 /// Where a coarser point lies.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -93,13 +99,8 @@ impl BundleLaw for Rho {
     type Law = Gaussian;
     type Version = Version;
 
-    fn law(
-        sensitivity: L1,
-        from: Amount<Rho>,
-        to: Amount<Rho>,
-        many: bool,
-    ) -> Result<Gaussian, MismatchReason> {
-        let price = to.minus(from).ok_or(MismatchReason::OtherStep)?;
+    fn law(sensitivity: L1, step: Taken<Rho>, many: bool) -> Result<Gaussian, MismatchReason> {
+        let price = step.to.minus(step.from).ok_or(MismatchReason::OtherStep)?;
         let variance = gaussian(sensitivity)?.increment(price)?;
         shift(root(&variance)).map_err(too_wide)?;
         if many {
@@ -178,14 +179,10 @@ impl BundleLaw for Epsilon {
     type Law = Geometric;
     type Version = Between;
 
-    fn law(
-        sensitivity: L1,
-        from: Amount<Epsilon>,
-        to: Amount<Epsilon>,
-        many: bool,
-    ) -> Result<Geometric, MismatchReason> {
-        let level = level(to, sensitivity)?;
-        let coarser = GeometricLevel::at(from, sensitivity);
+    fn law(sensitivity: L1, step: Taken<Epsilon>, many: bool) -> Result<Geometric, MismatchReason> {
+        let level = level(step.to, sensitivity)?;
+        // A finer point is drawn around the finest that was released, whatever was paid for and lost since.
+        let coarser = GeometricLevel::at(step.now, sensitivity);
         level.can_follow(coarser.as_ref())?;
         let first = match coarser {
             None if many => Some(Box::new(DiscreteLaplace::new(&level.scale()).map_err(too_wide)?)),

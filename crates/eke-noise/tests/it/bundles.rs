@@ -60,6 +60,17 @@ fn at<C: Price>(text: &str) -> Amount<C> {
 
 const GROUPS: u32 = 30_000;
 
+fn law(rate: f64, k: i64) -> f64 {
+    let p = (-rate).exp();
+    (1.0 - p) / (1.0 + p) * p.powf(k.abs() as f64)
+}
+
+fn residual(fine: f64, coarse: f64, k: i64) -> f64 {
+    let part = (1.0 - (-coarse).exp()) / (1.0 - (-fine).exp());
+    let weight = (coarse - fine).exp() * part * part;
+    (if k == 0 { weight } else { 0.0 }) + (1.0 - weight) * law(coarse, k)
+}
+
 fn columns() -> Vec<Column> {
     vec![
         Column { sensitivity: bound(1024.0), share: 3 },
@@ -214,15 +225,6 @@ fn a_bundle_of_geometric_noise_has_the_joint_law_of_its_paths() {
             ["2", "1", "0.5"].map(|to| bundle.nearest(group, 0, at(to)).unwrap().1.get() - 40)
         })
         .collect();
-    let law = |rate: f64, k: i64| {
-        let p = (-rate).exp();
-        (1.0 - p) / (1.0 + p) * p.powf(k.abs() as f64)
-    };
-    let residual = |fine: f64, coarse: f64, k: i64| {
-        let part = (1.0 - (-coarse).exp()) / (1.0 - (-fine).exp());
-        let weight = (coarse - fine).exp() * part * part;
-        (if k == 0 { weight } else { 0.0 }) + (1.0 - weight) * law(coarse, k)
-    };
     let joint = |middle: f64| -> BTreeMap<[i64; 3], f64> {
         let mut joint = BTreeMap::new();
         for fine in -5..=5 {
@@ -429,4 +431,35 @@ fn a_lost_round_of_a_bundle_stays_a_gap() {
     }
     let json = serde_json::to_string(&bundle).unwrap();
     assert_eq!(serde_json::from_str::<Bundle<Rho>>(&json).unwrap(), bundle);
+}
+
+/// The same with geometric noise: what comes after the gap is drawn from what was released before it, not
+/// from what was paid for, and the points on both sides have the joint law of one path.
+#[test]
+fn a_lost_round_of_geometric_noise_stays_a_gap() {
+    const GROUPS: u32 = 60_000;
+    let mut entropy = Seeded::new(85);
+    let columns = vec![Column { sensitivity: bound(1.0), share: 1 }];
+    let truth = Exact::new(Columns(vec![vec![40; GROUPS as usize]]), vec![bound(1.0)]);
+    let mut bundle = Bundle::<Epsilon>::open(PathId::new([1; 32]), columns, GROUPS).unwrap();
+    let mut groups = Groups::<Epsilon>::new(GROUPS);
+    let mut pay = |to: &str| {
+        let to: Amount<Epsilon> = at(to);
+        groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, to)))
+    };
+    let (first, lost, last) = (pay("0.5"), pay("1.5"), pay("2"));
+    bundle.refine(&truth, first, &mut entropy).unwrap();
+    drop(lost);
+    bundle.refine(&truth, last, &mut entropy).unwrap();
+    let draws: Vec<[i64; 2]> = (0..GROUPS)
+        .map(|g| ["2", "0.5"].map(|to| bundle.nearest(g, 0, at(to)).unwrap().1.get() - 40))
+        .collect();
+    let joint = |coarse: f64| -> BTreeMap<[i64; 2], f64> {
+        let both = (-5..=5).flat_map(|fine| (-9..=9).map(move |step| (fine, step)));
+        both.map(|(fine, step)| ([fine, fine + step], law(2.0, fine) * residual(2.0, coarse, step)))
+            .collect()
+    };
+    let fit = |coarse| Fit::of(draws.iter().copied(), &joint(coarse));
+    fit(0.5).assert(&fit(0.55), "a gap in a bundle's geometric paths");
+    assert_eq!(bundle.worth(3, 0, at("2")), at("2"));
 }

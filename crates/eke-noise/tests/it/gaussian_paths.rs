@@ -320,3 +320,23 @@ fn a_lost_increment_stays_a_gap() {
         assert!((found - 1.0).abs() < 0.09, "{rho}: {found}");
     }
 }
+
+/// Another account's receipt does not take a path further, though it is for the right step.
+#[test]
+fn another_account_cannot_take_a_gaussian_path_further() {
+    let mut entropy = Seeded::new(69);
+    let sensitivity = L2::new(SENSITIVITY).unwrap();
+    let mut walk = Walk::new();
+    walk.refine("1", &mut entropy);
+    let budget = BudgetSpec::zcdp(Rho::new(9.0).unwrap())
+        .resolve(Metric::Hamming(Adjacency::AddRemove))
+        .unwrap();
+    let mut circle = Account::open("circle", budget, &mut NoHistory).unwrap();
+    let mut receipt = |to: &str| {
+        let approved = circle.raise(id(), at(to), sensitivity).unwrap();
+        circle.commit(approved, &mut NoHistory).unwrap()
+    };
+    drop(receipt("1"));
+    let mismatch = walk.path.refine(&truth(), receipt("2"), &mut entropy).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherAccount);
+}

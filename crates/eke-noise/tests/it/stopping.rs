@@ -494,3 +494,22 @@ fn a_geometric_goal_spends_its_error_over_its_looks() {
         assert!((found.value - (100.0 * 100.0 - h * h) / 100.0).abs() < 1e-9);
     }
 }
+
+/// After a step that was paid for and lost, an interval is that of what was drawn.
+#[test]
+fn a_lost_step_widens_the_interval() {
+    let mut entropy = Seeded::new(86);
+    let mut account = account("1000");
+    let mut path = GaussianPath::open(id(), steps());
+    let approved = account.raise::<Rho>(id(), "3".parse().unwrap(), steps()).unwrap();
+    drop(account.commit(approved, &mut NoHistory).unwrap());
+    let goal = goal(Within::Price);
+    let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
+    let mut till = Till { account: &mut account, journal: &mut NoHistory };
+    let answer =
+        refine_until(&mut path, &exact(500.0), steps(), &rule, &mut till, &mut entropy).unwrap();
+    // Paid for up to 4, of which 1 was drawn.
+    assert_eq!((path.finest(), answer.price), ("4".parse().unwrap(), "1".parse().unwrap()));
+    let half = (answer.estimate.high - answer.estimate.low) / 2.0;
+    assert!((half - 0.5 - 1.96 * GRID / 2f64.sqrt()).abs() < 0.1, "{half}");
+}

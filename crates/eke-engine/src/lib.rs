@@ -1,0 +1,1 @@
+//! Policies, datasets, analysts: questions to answers.

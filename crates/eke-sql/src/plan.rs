@@ -1,0 +1,181 @@
+//! The private plan: what is computed from rows, in a form of our own that outlives engines.
+//!
+//! Invariants: every row that reaches a sum belongs to one unit, by the unit column of its dataset, and is
+//! computed from that row alone; sums are of integers, in steps of a grid; what one unit can change them by
+//! follows from the plan. A plan's digest names its noise paths for good: a change of what a plan means needs
+//! a new [`VERSION`].
+
+use eke_budget::Adjacency;
+use serde::{Deserialize, Serialize};
+
+use crate::{Expr, Type, Value};
+
+/// The version of the plan's form and meaning.
+pub const VERSION: u32 = 1;
+
+/// What is computed for a question, group by group.
+///
+/// A row takes part if its unit is not NULL and the filter is true for it. It belongs to the group of its
+/// keys; where a key has public values, rows of other keys are dropped before anything is bounded. A unit
+/// keeps `max_groups` of its groups, those with the smallest keyed hash of (unit, group). In a group, each
+/// unit adds up each sum over its n rows, and where n is more than `max_rows` the result is multiplied by
+/// `max_rows/n` and cut off towards zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The dataset.
+    pub dataset: String,
+    /// Whose rows are whose.
+    pub unit_column: String,
+    /// Which datasets are neighbours.
+    pub adjacency: Adjacency,
+    /// Which rows take part; all if there is none.
+    pub filter: Option<Expr>,
+    /// What rows are grouped by; with none there is one group.
+    pub keys: Vec<Key>,
+    /// What is added up, without repetition: the columns of the bundle, in this order.
+    pub sums: Vec<Sum>,
+    /// How many groups one unit may touch.
+    pub max_groups: u32,
+    /// How many rows one unit may count for in a group.
+    pub max_rows: u32,
+}
+
+/// One of the expressions that rows are grouped by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// The expression.
+    pub expr: Expr,
+    /// Its type.
+    pub of: Type,
+    /// Its values, sorted and distinct, where they are public: listed in the policy, or all that the
+    /// expression can come to. If every key has them, all combinations are answered; if one has not, keys
+    /// are selected privately among the combinations that occur.
+    pub public: Option<Vec<Value>>,
+}
+
+/// Something that is added up: a column of the bundle. In steps of `2^exponent`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sum {
+    /// What of.
+    pub of: Summand,
+    /// The step is two to this power.
+    pub exponent: i32,
+}
+
+/// What a row adds to a sum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Summand {
+    /// One.
+    Rows,
+    /// One if the expression is not NULL.
+    Present(Expr),
+    /// One for a unit that has rows in the group, however many.
+    Units,
+    /// A number, clamped and centred: nothing if it is NULL, and otherwise its nearest step (halves up),
+    /// clamped to `low..=high`, less `centre`. The expression is an int or a float.
+    Value {
+        /// The number.
+        expr: Expr,
+        /// The least that counts, in steps.
+        low: i64,
+        /// The most that counts, in steps.
+        high: i64,
+        /// What is taken off, in steps.
+        centre: i64,
+    },
+}
+
+impl Sum {
+    /// What "one" is, in steps. The exponent of counts is not positive.
+    #[must_use]
+    pub fn one(&self) -> i64 {
+        1i64 << u32::try_from(-self.exponent).unwrap_or(0).min(62)
+    }
+
+    /// What one unit can change the sum of a group by, in steps, when it is added or removed.
+    #[must_use]
+    pub fn sensitivity(&self, max_rows: u32) -> u64 {
+        let row = match &self.of {
+            Summand::Units => return self.one().unsigned_abs(),
+            Summand::Rows | Summand::Present(_) => self.one().unsigned_abs(),
+            Summand::Value { low, high, centre, .. } => {
+                low.abs_diff(*centre).max(high.abs_diff(*centre))
+            }
+        };
+        row.saturating_mul(u64::from(max_rows))
+    }
+}
+
+/// A question: a plan, and what is done with what was released.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Query {
+    /// What is computed from rows.
+    pub plan: Plan,
+    /// The values of each group, those that are shown and those that are only sorted or filtered by.
+    pub measures: Vec<Measure>,
+    /// What is shown of each group, in this order.
+    pub outputs: Vec<Output>,
+    /// Which groups are shown: those for which it is true. Over keys and measures.
+    pub having: Option<Expr>,
+    /// What they are sorted by. Over keys and measures. Then by their keys.
+    pub order: Vec<Order>,
+    /// How many are left out at the start.
+    pub offset: u64,
+    /// How many are shown; all if there is none.
+    pub limit: Option<u64>,
+}
+
+/// A value that is released for each group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// A sum of the plan, by its index: its steps times the step. Counts and sums.
+    Sum(usize),
+    /// A centred sum over a count, both by their index, plus the centre; an average of values between
+    /// `low` and `high`.
+    Average {
+        /// The centred sum.
+        sum: usize,
+        /// The count of what is not NULL.
+        count: usize,
+    },
+}
+
+/// A column of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// Its name: the alias, or the expression as it was written.
+    pub name: String,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+/// What a column of an answer shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// A key, by its index.
+    Key(usize),
+    /// A measure, by its index.
+    Measure(usize),
+}
+
+/// One of the expressions that an answer is sorted by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The expression.
+    pub by: Expr,
+    /// Whether the largest comes first.
+    pub descending: bool,
+    /// Whether NULL comes first.
+    pub nulls_first: bool,
+}

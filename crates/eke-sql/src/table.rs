@@ -1,0 +1,47 @@
+//! What is known about a dataset before a row is read: the policy's word.
+
+use eke_budget::Adjacency;
+
+use crate::{Type, Value};
+
+/// A dataset that may be asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name in SQL.
+    pub name: String,
+    /// Its columns, in the order of the file.
+    pub columns: Vec<Column>,
+    /// Whose it is.
+    pub protection: Protection,
+}
+
+/// Whose privacy a dataset is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Protection {
+    /// Nobody's.
+    Public,
+    /// Units', one per row.
+    Private {
+        /// The column that says which unit a row belongs to.
+        unit_column: String,
+        /// Which datasets are neighbours.
+        adjacency: Adjacency,
+        /// How many groups one unit may touch.
+        max_groups: u32,
+        /// How many rows one unit may count for in a group.
+        max_rows: u32,
+    },
+}
+
+/// A column of a dataset.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type; none if eke has no such type, and the column cannot be asked about.
+    pub of: Option<Type>,
+    /// What its values are clamped to when they are added up, in the unit of the column.
+    pub bounds: Option<(f64, f64)>,
+    /// The values that it has, where they are public.
+    pub values: Option<Vec<Value>>,
+}

@@ -1,0 +1,118 @@
+//! Values and their types: what a column may hold, and what an expression comes to.
+//!
+//! There is no NaN and no negative zero: where one would come about there is NULL, or zero. So values are
+//! equal if they look equal, and every expression has one meaning.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The type of a column or an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Type {
+    /// True or false.
+    Bool,
+    /// An integer of 64 bits.
+    Int,
+    /// A double that is not NaN.
+    Float,
+    /// Text.
+    Text,
+    /// A day.
+    Date,
+    /// A moment, in microseconds, without a time zone.
+    Timestamp,
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Text => "text",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp",
+        })
+    }
+}
+
+/// A value of one of the types, or NULL. Its order is for sorting: NULL first, then by value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A double: neither NaN nor -0.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since 1970-01-01 00:00.
+    Timestamp(i64),
+}
+
+impl Value {
+    /// A double as a value: NaN is NULL, and -0 is 0.
+    #[must_use]
+    pub fn float(value: f64) -> Self {
+        if value.is_nan() { Self::Null } else { Self::Float(value + 0.0) }
+    }
+
+    /// Its type; none for NULL.
+    #[must_use]
+    pub fn kind(&self) -> Option<Type> {
+        Some(match self {
+            Self::Null => return None,
+            Self::Bool(_) => Type::Bool,
+            Self::Int(_) => Type::Int,
+            Self::Float(_) => Type::Float,
+            Self::Text(_) => Type::Text,
+            Self::Date(_) => Type::Date,
+            Self::Timestamp(_) => Type::Timestamp,
+        })
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rank = |value: &Self| match value {
+            Self::Null => 0u8,
+            Self::Bool(_) => 1,
+            Self::Int(_) => 2,
+            Self::Float(_) => 3,
+            Self::Text(_) => 4,
+            Self::Date(_) => 5,
+            Self::Timestamp(_) => 6,
+        };
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Int(a), Self::Int(b)) | (Self::Timestamp(a), Self::Timestamp(b)) => a.cmp(b),
+            (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Date(a), Self::Date(b)) => a.cmp(b),
+            _ => rank(self).cmp(&rank(other)),
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Value {}
