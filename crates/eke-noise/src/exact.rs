@@ -86,6 +86,7 @@ mod sealed {
     impl Sealed for Vec<f64> {}
     impl Sealed for super::Scores {}
     impl Sealed for crate::Columns {}
+    impl<K> Sealed for crate::KeyCounts<K> {}
 }
 
 /// A value computed from private rows, with what one unit can change it by.

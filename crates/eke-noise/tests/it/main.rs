@@ -8,6 +8,7 @@ mod coins;
 #[allow(unreachable_pub, reason = "the lab exports it")]
 mod fit;
 mod gaussian_paths;
+mod keys;
 mod laws;
 mod levels;
 mod paths;
