@@ -31,6 +31,7 @@
 //! | [`Normal`], [`NoisyScore`] | normal numbers, exact, as far as a comparison needs them |
 //! | [`Ratio`] | scales and variances, exact |
 
+mod average;
 mod binned;
 mod bound;
 mod boundary;
@@ -61,6 +62,7 @@ mod stopping;
 mod table;
 mod verbs;
 
+pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bound::{Bound, Norms};
 pub use bundle::{Bundle, BundleError, Column, Columns};
 pub use bundle_law::BundleLaw;

@@ -62,6 +62,8 @@ pub enum Ending {
     HighestPrice,
     /// The next look does not fit the budget.
     Refused,
+    /// The goal would not be met at the highest price either.
+    OutOfReach,
     /// The grid does not allow a point so fine beside those that have been revealed.
     Grid,
 }
@@ -93,11 +95,15 @@ pub struct GaussianRule {
     quantile: f64,
     boundary: Option<Boundary>,
     sequence: ConfidenceSequence,
+    is_thrifty: bool,
 }
 
 /// The widest noise that a first look has, as a scale in steps: 2^35. What comes between later looks may be
 /// some hundred times wider, and can still be drawn.
 const WIDEST: f64 = 34_359_738_368.0;
+
+/// How many times as dear as the one before a look of a thrifty rule is at most.
+const LEAP: f64 = 4.0;
 
 /// How far an answer moves from a look on, in its own deviations: more has probability 4e-9.
 const MOVES: f64 = 6.0;
@@ -128,7 +134,15 @@ impl GaussianRule {
         };
         let middle = (schedule.first().to_f64() * last.0.to_f64()).sqrt() * per_price;
         let sequence = ConfidenceSequence::tightest_at(middle, goal.confidence);
-        Self { goal, schedule, per_price, last, quantile, boundary, sequence }
+        let is_thrifty = false;
+        Self { goal, schedule, per_price, last, quantile, boundary, sequence, is_thrifty }
+    }
+
+    /// The same rule, which stops where it is as soon as a relative goal is out of reach of the highest
+    /// price, in place of going on to that price. Its interval is then the one that always holds.
+    #[must_use]
+    pub fn thrifty(self) -> Self {
+        Self { is_thrifty: true, ..self }
     }
 
     /// Where a relative goal stops, K, and what is taken off its answer, b: at the first look of
@@ -166,10 +180,17 @@ impl GaussianRule {
 
     /// The least price at which the goal might be met, given a look at which it was not.
     fn reachable(&self, look: Look<Rho>) -> Amount<Rho> {
-        let Some(Boundary { k, .. }) = self.boundary else { return Amount::ZERO };
+        let k = match (self.boundary, self.goal.within) {
+            (Some(Boundary { k, .. }), _) => k,
+            // No interval that always holds is narrower than that of one look.
+            (None, Within::Relative(tolerance)) if self.is_thrifty => {
+                self.quantile / tolerance.get()
+            }
+            _ => return Amount::ZERO,
+        };
         let deviation = 1.0 / self.precision(look.price).sqrt();
         let furthest = double(look.value.get()).abs() + MOVES * deviation;
-        Amount::floor((k / furthest).powi(2) / self.per_price).unwrap_or(self.last.0)
+        Amount::floor((k / furthest).powi(2) / self.per_price).unwrap_or(Amount::MAX)
     }
 }
 
@@ -194,10 +215,18 @@ impl Rule for GaussianRule {
         if look.asked >= self.last.0 {
             return Next::Stop(self.end(look, self.last.1));
         }
+        let is_hopeless = self.last.1 == Ending::HighestPrice && self.reachable(look) > self.last.0;
+        if self.is_thrifty && is_hopeless {
+            return Next::Stop(self.end(look, Ending::OutOfReach));
+        }
         let mut next = self.schedule.after(look.asked, self.last.0);
         if let Some(ratio) = self.schedule.ratio() {
             // On along the schedule, as far as the goal cannot be met.
-            let reachable = self.reachable(look).min(self.last.0);
+            let mut reachable = self.reachable(look).min(self.last.0);
+            if self.is_thrifty {
+                // In leaps that leave room for giving up.
+                reachable = reachable.min(times(look.asked, LEAP));
+            }
             let steps = (reachable.to_f64() / next.to_f64()).ln() / ratio.ln();
             if steps >= 1.0 {
                 next = times(next, ratio.powf(steps.floor())).min(self.last.0);
@@ -215,6 +244,7 @@ impl Rule for GaussianRule {
         let precision = self.precision(look.price);
         let plain = self.quantile / precision.sqrt() + 0.5;
         let half = match (self.goal.within, self.boundary) {
+            _ if ending == Ending::OutOfReach => self.sequence.half_width(precision),
             // One look, wherever it was planned.
             (Within::Absolute(_) | Within::Price, _) => plain,
             (Within::Relative(_), Some(_)) => END * self.quantile / precision.sqrt() + 0.5,

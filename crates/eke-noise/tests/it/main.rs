@@ -1,6 +1,7 @@
 //! The laws, tested as a user would meet them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod averages;
 mod bundles;
 mod choices;
 mod coins;
