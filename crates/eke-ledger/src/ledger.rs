@@ -13,11 +13,11 @@ use crate::job::{Answering, Charging, Extending, Filing, GivingUp, Job, Open, Se
 use crate::request::{
     Answer, Answered, Claim, LONGEST_NAME, Outcome, Request, Stamp, check_length,
 };
-use crate::store::{Held, Seen, Store, StoredPath, StoredPoint};
+use crate::store::{Currencies, Held, Seen, Store, StoredLevel, StoredPath, StoredPoint};
 use crate::ticket::{Ticket, ticket};
 use crate::want::Want;
 use crate::writer::{Stop, Writer};
-use crate::{Key, LedgerError, StoreError};
+use crate::{Digest, Key, LedgerError, LineRow, StoreError};
 
 /// What the reading thread is asked to do.
 type Reading = Box<dyn FnOnce(&mut dyn Store) + Send>;
@@ -205,6 +205,44 @@ impl Ledger {
                 .and_then(|request| request.answer)
                 .map(|body| Answered { body: body.into() }))
         })
+    }
+
+    /// Whether a request was charged under a key, and the answer that is stored for it: none if it was not
+    /// charged, and one without an answer if that is lost or still being drawn.
+    pub fn stored_request(&self, key: Key) -> Ticket<Option<Option<Answered>>> {
+        self.read(move |store| {
+            let request = store.request(&key)?;
+            let answered = |body: Vec<u8>| Answered { body: body.into() };
+            Ok(request.map(|request| request.answer.map(answered)))
+        })
+    }
+
+    /// How far an account has paid for a path or bundle; none if it has not.
+    pub fn level(
+        &self,
+        account: &str,
+        path: PathId,
+        currency: Currencies,
+    ) -> Ticket<Option<StoredLevel>> {
+        let account = account.to_owned();
+        self.read(move |store| Ok(store.level(&account, path, currency)?))
+    }
+
+    /// Names of accounts in order, after one, at most so many.
+    pub fn accounts(&self, after: Option<&str>, most: u32) -> Ticket<Vec<Arc<str>>> {
+        let after = after.map(str::to_owned);
+        self.read(move |store| Ok(store.names(after.as_deref(), most)?))
+    }
+
+    /// Lines of an account's journal from one on, at most so many.
+    pub fn lines(&self, account: &str, from: u64, most: u32) -> Ticket<Vec<LineRow>> {
+        let account = account.to_owned();
+        self.read(move |store| Ok(store.lines(&account, from, most)?))
+    }
+
+    /// The text of a question.
+    pub fn question(&self, digest: Digest) -> Ticket<Option<String>> {
+        self.read(move |store| Ok(store.question(digest)?))
     }
 
     /// What is stored of a path or bundle.

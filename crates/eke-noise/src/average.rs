@@ -119,6 +119,12 @@ impl AverageRule {
         self.schedule.first().min(self.goal.most)
     }
 
+    /// The first look, on paths that have been revealed up to a price before: there, if that is further.
+    #[must_use]
+    pub fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
+        self.first().max(revealed)
+    }
+
     /// What to do after a look.
     #[must_use]
     pub fn after(&self, look: AverageLook) -> Next<Rho> {
@@ -169,7 +175,8 @@ impl AverageRule {
 
     /// How many deviations off the combination may be.
     fn deviations(&self, price: Amount<Rho>) -> f64 {
-        if self.is_one_look() {
+        // One look, where it was planned.
+        if self.is_one_look() && price <= self.goal.most {
             return self.goal.confidence.quantile();
         }
         let price = price.to_f64();

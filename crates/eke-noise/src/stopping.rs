@@ -92,6 +92,8 @@ pub struct GaussianRule {
     per_price: f64,
     /// The last price, and why.
     last: (Amount<Rho>, Ending),
+    /// The price of the one look of an absolute goal.
+    planned: Option<Amount<Rho>>,
     quantile: f64,
     boundary: Option<Boundary>,
     sequence: ConfidenceSequence,
@@ -134,8 +136,9 @@ impl GaussianRule {
         };
         let middle = (schedule.first().to_f64() * last.0.to_f64()).sqrt() * per_price;
         let sequence = ConfidenceSequence::tightest_at(middle, goal.confidence);
-        let is_thrifty = false;
-        Self { goal, schedule, per_price, last, quantile, boundary, sequence, is_thrifty }
+        let planned = good_enough.filter(|(_, ending)| *ending == Ending::Met);
+        let (planned, is_thrifty) = (planned.map(|(price, _)| price), false);
+        Self { goal, schedule, per_price, last, planned, quantile, boundary, sequence, is_thrifty }
     }
 
     /// The same rule, which stops where it is as soon as a relative goal is out of reach of the highest
@@ -145,12 +148,33 @@ impl GaussianRule {
         Self { is_thrifty: true, ..self }
     }
 
+    /// The price of the one look that an absolute goal plans, be it above the highest price or not; none for
+    /// other goals.
+    #[must_use]
+    pub fn planned(&self) -> Option<Amount<Rho>> {
+        self.planned
+    }
+
     /// Where a relative goal stops, K, and what is taken off its answer, b: at the first look of
     /// `|y| sqrt(u) >= K` it answers `y (1 - b)`. None if the goal stops by the confidence sequence: for
     /// looks that are not geometrically spaced, and for tolerances so wide that K would be below 8.
     #[must_use]
     pub fn boundary(&self) -> Option<(f64, f64)> {
         self.boundary.map(|Boundary { k, b }| (k, b))
+    }
+
+    /// The first look, on a path that has been revealed up to a price before: there, if that is further.
+    ///
+    /// Where that was may have depended on what was seen, so the interval of one planned look would be a
+    /// little too narrow there. It is made wider, and if it is then too wide for the goal the look is further.
+    #[must_use]
+    pub fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
+        let first = self.first();
+        match self.goal.within {
+            _ if revealed <= first => first,
+            Within::Absolute(_) => revealed.max(times(first, END * END).min(self.goal.most)),
+            _ => revealed,
+        }
     }
 
     fn precision(&self, price: Amount<Rho>) -> f64 {
@@ -245,8 +269,11 @@ impl Rule for GaussianRule {
         let plain = self.quantile / precision.sqrt() + 0.5;
         let half = match (self.goal.within, self.boundary) {
             _ if ending == Ending::OutOfReach => self.sequence.half_width(precision),
-            // One look, wherever it was planned.
-            (Within::Absolute(_) | Within::Price, _) => plain,
+            // One look, where it was planned, or further on where another goal has ended.
+            (Within::Absolute(_) | Within::Price, _) if look.asked <= self.last.0 => plain,
+            (Within::Absolute(_) | Within::Price, _) => {
+                END * self.quantile / precision.sqrt() + 0.5
+            }
             (Within::Relative(_), Some(_)) => END * self.quantile / precision.sqrt() + 0.5,
             _ => self.sequence.half_width(precision),
         };
