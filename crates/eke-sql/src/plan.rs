@@ -91,7 +91,29 @@ pub enum Summand {
     },
 }
 
+impl Plan {
+    /// What names the plan for good: BLAKE3 over a domain separator, the version and the JSON of the plan.
+    ///
+    /// The same question, written differently in trivial ways, has the same digest; see
+    /// [`crate::canonical`].
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"eke plan\0");
+        hasher.update(&VERSION.to_le_bytes());
+        // Plans are made of texts, numbers that are finite and lists: writing one out does not fail.
+        hasher.update(&serde_json::to_vec(self).unwrap_or_default());
+        *hasher.finalize().as_bytes()
+    }
+}
+
 impl Sum {
+    /// The step, in the unit of what is added up.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        crate::grid::power(self.exponent)
+    }
+
     /// What "one" is, in steps. The exponent of counts is not positive.
     #[must_use]
     pub fn one(&self) -> i64 {

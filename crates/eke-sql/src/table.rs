@@ -15,6 +15,14 @@ pub struct Table {
     pub protection: Protection,
 }
 
+impl Table {
+    /// The column of this name, exactly.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
 /// Whose privacy a dataset is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Protection {

@@ -1,0 +1,88 @@
+//! The grid that sums are taken on: steps of a power of two, chosen from public information.
+//!
+//! A sum's sensitivity is about 2^22 to 2^23 steps, so that rounding a row to a step is far below any noise
+//! that is affordable, and a sum of 2^40 rows still fits 64 bits.
+
+use crate::{Expr, Sum};
+use crate::{SqlError, Summand};
+
+/// Sensitivities have this many bits, about.
+const BITS: i32 = 22;
+/// The most bits of a count's fraction.
+const COUNT_BITS: u32 = 10;
+/// The most bits that an end of a clamp may have: as many as a double.
+const END_BITS: i32 = 52;
+/// No step is finer or coarser than two to this power.
+const STEEPEST: i32 = 500;
+/// The most rows that one unit may count for in a group.
+pub(crate) const MAX_ROWS: u32 = 1 << BITS;
+
+/// A count: steps of 2^-10, or coarser so that `max_rows` of them are 2^22 at most.
+pub(crate) fn count(of: Summand, max_rows: u32) -> Sum {
+    let rows = max_rows.max(1).next_power_of_two().trailing_zeros();
+    let bits = COUNT_BITS.min(BITS.unsigned_abs().saturating_sub(rows));
+    Sum { of, exponent: -i32::try_from(bits).unwrap_or(0) }
+}
+
+/// A sum of numbers between two ends. The clamp is rounded outwards to steps, so that no value within the
+/// bounds is cut. A centred one is for averages: it takes off the middle step.
+pub(crate) fn value(
+    expr: Expr,
+    (low, high): (f64, f64),
+    max_rows: u32,
+    centred: bool,
+    written: &str,
+) -> Result<Sum, SqlError> {
+    let farthest = low.abs().max(high.abs());
+    let reach = if centred { high / 2.0 - low / 2.0 } else { farthest };
+    if reach <= 0.0 || !reach.is_finite() {
+        let instead = if centred && low.abs() > 0.0 {
+            "an average of one constant is that constant"
+        } else {
+            "it is always zero"
+        };
+        return Err(SqlError::bounds(format!(
+            "`{written}` is between {low} and {high}, so there is nothing to add up: {instead}"
+        )));
+    }
+    let wanted = log2(reach) + log2(f64::from(max_rows)) - BITS;
+    // The product of the two can be a power of two more than the sum of their logarithms.
+    let scaled = scale(reach, -wanted) * f64::from(max_rows);
+    let wanted = if scaled >= f64::from(1u32 << (BITS + 1)) { wanted + 1 } else { wanted };
+    let exponent = wanted.max(log2(farthest) + 1 - END_BITS).clamp(-STEEPEST, STEEPEST);
+    let steps =
+        |end: f64| crate::evaluate::int_of_float(end).filter(|end| end.unsigned_abs() <= 1 << 53);
+    let ends = (steps(scale(low, -exponent).floor()), steps(scale(high, -exponent).ceil()));
+    let (Some(low), Some(high)) = ends else {
+        return Err(SqlError::bounds(format!(
+            "`{written}` has bounds that are too large for a sum: give smaller ones, or divide it by a constant"
+        )));
+    };
+    let centre = if centred { (low + high).div_euclid(2) } else { 0 };
+    let sum = Sum { of: Summand::Value { expr, low, high, centre }, exponent };
+    if sum.sensitivity(max_rows) == 0 {
+        return Err(SqlError::bounds(format!(
+            "`{written}` has bounds that are too close to each other for a sum: multiply it by a constant"
+        )));
+    }
+    Ok(sum)
+}
+
+/// The largest power of two that is not larger, for a positive finite double.
+fn log2(value: f64) -> i32 {
+    let bits = value.to_bits();
+    let exponent = i32::try_from(bits >> 52 & 0x7ff).unwrap_or(0);
+    if exponent == 0 { -1022 } else { exponent - 1023 }
+}
+
+/// A double times a power of two, in two exact halves.
+fn scale(value: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    value * power(half) * power(exponent - half)
+}
+
+/// Two to a power between -1022 and 1023.
+pub(crate) fn power(exponent: i32) -> f64 {
+    let biased = u64::try_from(exponent.clamp(-1022, 1023) + 1023).unwrap_or(0);
+    f64::from_bits(biased << 52)
+}

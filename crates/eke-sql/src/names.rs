@@ -1,0 +1,89 @@
+//! Names: how what is written finds a table or a column.
+//!
+//! An unquoted name matches whatever its case, if only one thing has it; a quoted one matches as it is.
+
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+use crate::SqlError;
+use crate::error::{line, quote};
+
+/// Whether a written name means this one.
+pub(crate) fn means(written: &Ident, name: &str) -> bool {
+    if written.quote_style.is_some() {
+        written.value == name
+    } else {
+        written.value == name || written.value.to_lowercase() == name.to_lowercase()
+    }
+}
+
+/// A name without dots.
+pub(crate) fn simple(name: &ObjectName) -> Option<&Ident> {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => Some(ident),
+        _ => None,
+    }
+}
+
+/// The one place that a written name means.
+pub(crate) fn find<'a>(
+    what: &str,
+    written: &Ident,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<Option<usize>, SqlError> {
+    let mut found =
+        names.enumerate().filter(|(_, name)| means(written, name)).map(|(place, _)| place);
+    match (found.next(), found.next()) {
+        (place, None) => Ok(place),
+        (_, Some(_)) => Err(SqlError::name(format!(
+            "There are several {what}s {}: give each a name of its own, or quote the one you mean",
+            quote(&written.value)
+        ))),
+    }
+}
+
+/// What to say where there is no such name: the nearest, or a list.
+pub(crate) fn unknown<'a>(
+    what: &str,
+    place: &str,
+    written: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> SqlError {
+    let names: Vec<&str> = names.take(1_000).collect();
+    let near = names
+        .iter()
+        .map(|name| (distance(written, name), *name))
+        .min()
+        .filter(|(distance, name)| distance * 3 <= name.chars().count().max(3));
+    let hint = match near {
+        Some((_, name)) => format!("did you mean {}?", quote(&name)),
+        None if names.is_empty() => format!("there are no {what}s"),
+        None => {
+            let mut listed: Vec<String> =
+                names.iter().take(20).map(|name| line(name, 60)).collect();
+            if names.len() > 20 {
+                listed.push("…".to_owned());
+            }
+            format!("the {what}s are {}", listed.join(", "))
+        }
+    };
+    SqlError::name(format!("There is no {what} {}{place}: {hint}", quote(&written)))
+}
+
+/// How many letters to change, add or take away, whatever their case (Levenshtein), of names that are not
+/// too long.
+fn distance(a: &str, b: &str) -> usize {
+    let letters =
+        |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<Vec<_>>();
+    let (a, b) = (letters(a), letters(b));
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,69 @@
+//! The tables that the tests ask about.
+
+use eke_budget::Adjacency;
+use eke_sql::{Column, Protection, Table, Type, Value};
+
+pub(crate) fn column(name: &str, of: Type) -> Column {
+    Column { name: name.to_owned(), of: Some(of), bounds: None, values: None }
+}
+
+fn bounded(name: &str, of: Type, low: f64, high: f64) -> Column {
+    Column { bounds: Some((low, high)), ..column(name, of) }
+}
+
+fn listed(name: &str, of: Type, values: &[Value]) -> Column {
+    Column { values: Some(values.to_vec()), ..column(name, of) }
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// `trips`, which is riders'; `people`, which is replaced and has odd names; `zones`, which is public.
+pub(crate) fn tables() -> Vec<Table> {
+    let trips = Table {
+        name: "trips".to_owned(),
+        columns: vec![
+            column("rider_id", Type::Int),
+            listed("city", Type::Text, &[text("Leiden"), text("Delft"), text("Delft")]),
+            column("zone", Type::Text),
+            bounded("fare", Type::Float, 0.0, 200.0),
+            bounded("tip", Type::Float, -5.0, 50.0),
+            bounded("stops", Type::Int, 0.0, 12.0),
+            column("metres", Type::Float),
+            column("paid", Type::Bool),
+            column("day", Type::Date),
+            column("started", Type::Timestamp),
+            listed("seats", Type::Int, &[Value::Int(2), Value::Int(4), Value::Float(1.0)]),
+            Column { of: None, ..column("route", Type::Text) },
+            column("note", Type::Text),
+        ],
+        protection: Protection::Private {
+            unit_column: "rider_id".to_owned(),
+            adjacency: Adjacency::AddRemove,
+            max_groups: 3,
+            max_rows: 20,
+        },
+    };
+    let people = Table {
+        name: "People".to_owned(),
+        columns: vec![
+            column("Id", Type::Text),
+            bounded("Net Income", Type::Float, -1e6, 1e6),
+            column("age", Type::Int),
+            column("Age", Type::Int),
+        ],
+        protection: Protection::Private {
+            unit_column: "Id".to_owned(),
+            adjacency: Adjacency::Replace,
+            max_groups: 1,
+            max_rows: 1,
+        },
+    };
+    let zones = Table {
+        name: "zones".to_owned(),
+        columns: vec![column("zone", Type::Text)],
+        protection: Protection::Public,
+    };
+    vec![trips, people, zones]
+}
