@@ -1,1 +1,3 @@
 //! Policies, datasets, analysts: questions to answers.
+
+pub mod policy;

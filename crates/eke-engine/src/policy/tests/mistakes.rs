@@ -1,0 +1,571 @@
+//! What people are told when they get a policy wrong.
+
+use super::{CITY, parse};
+
+/// A piece of the city's policy, what is written in its place, and what eke says to that.
+const WRONG: &[(&str, &str, &str)] = &[
+    // Unknown keys and names.
+    ("[unit.rider]", "[units.rider]", "eke.toml:2: unknown key `units`: did you mean `unit`?"),
+    (
+        "max_rows = 20",
+        "max_row = 20",
+        "eke.toml:11: unknown key `max_row`: did you mean `max_rows`?",
+    ),
+    (
+        "max_rows = 20",
+        "flavour = 20",
+        "eke.toml:11: unknown key `flavour`: [dataset.trips] has `source`, `unit`, `unit_column`, `max_groups`, `max_rows`, `public` and `columns`",
+    ),
+    (
+        "adjacency =",
+        "adjacancy =",
+        "eke.toml:3: unknown key `adjacancy`: did you mean `adjacency`?",
+    ),
+    (
+        "epsilon = 2.0",
+        "epsilom = 2.0",
+        "eke.toml:4: unknown key `epsilom`: did you mean `epsilon`?",
+    ),
+    ("min = 0,", "mni = 0,", "eke.toml:14: unknown key `mni`: did you mean `min`?"),
+    (
+        "finest = { rho",
+        "finest = { epsilon",
+        "eke.toml:23: unknown key `epsilon`: `finest` has `rho`",
+    ),
+    (
+        "tier = \"internal\"",
+        "teir = \"internal\"",
+        "eke.toml:27: unknown key `teir`: did you mean `tier`?",
+    ),
+    ("analysts = [", "analist = [", "eke.toml:33: unknown key `analist`: did you mean `analysts`?"),
+    (
+        "[tier.internal]",
+        "[ledger]\npath = \"x\"\n[tier.internal]",
+        "eke.toml:22: unknown key `path`: [ledger] has `address`",
+    ),
+    (
+        "[analyst.ana]",
+        "[analyst.steward]",
+        "eke.toml:26: `steward` is whoever keeps this file, and no analyst: choose another name",
+    ),
+    (
+        "[analyst.ana]",
+        "[analyst.\"ana/b\"]",
+        "eke.toml:26: `ana/b` cannot name an analyst: write letters, digits, `_`, `-` and `.`, and begin with a letter or a digit",
+    ),
+    (
+        "[analyst.ana]",
+        "[analyst.\"\"]",
+        "eke.toml:26: an empty text cannot name an analyst: write a name of at least one letter",
+    ),
+    (
+        "[analyst.ana]",
+        "[analyst.ana.b]",
+        "eke.toml:26: unknown key `b`: [analyst.ana] has `tier`; put quotes around a name with a dot in it",
+    ),
+    (
+        "[dataset.zones]",
+        "[dataset.order]",
+        "eke.toml:17: `order` cannot name a dataset: it is a word of SQL, so write something like `order_data`",
+    ),
+    (
+        "[dataset.zones]",
+        "[dataset.zone-map]",
+        "eke.toml:17: `zone-map` cannot name a dataset: questions use it as a table, so write letters, digits and `_`, and do not begin with a digit",
+    ),
+    (
+        "[dataset.zones]",
+        "[dataset.Trips]",
+        "eke.toml:17: `Trips` and `trips` are one table in SQL: rename one of them",
+    ),
+    (
+        "[unit.rider]",
+        "[unit.\"a b\"]",
+        "eke.toml:2: `a b` cannot name a unit: write letters, digits, `_`, `-` and `.`, and begin with a letter or a digit",
+    ),
+    (
+        "[unit.rider]",
+        "[unit]",
+        "eke.toml:3: `adjacency` stands under [unit], which needs a name: write it under [unit.NAME]",
+    ),
+    (
+        "[unit.rider]",
+        "unit = 3\n[tier.rider]",
+        "eke.toml:2: `unit` must be a table, not a whole number: write [unit.NAME], with a name of your own",
+    ),
+    (
+        "[dataset.zones]",
+        "[[dataset.zones]]",
+        "eke.toml:17: `zones` is a list: write [dataset.NAME] once for every dataset, in single brackets",
+    ),
+    // Units and budgets.
+    (
+        "adjacency = \"add-remove\"",
+        "",
+        "eke.toml:2: [unit.rider] has no `adjacency`: write adjacency = \"add-remove\", which hides whether somebody is in the data, or \"replace\", which hides what their rows say but not that they are there",
+    ),
+    (
+        "\"add-remove\"",
+        "\"swap\"",
+        "eke.toml:3: `swap` is no adjacency: write \"add-remove\" or \"replace\"",
+    ),
+    (
+        "\"add-remove\"",
+        "1",
+        "eke.toml:3: `adjacency` must be a text, not a whole number: write \"add-remove\" or \"replace\"",
+    ),
+    (
+        "budget = { epsilon = 2.0, delta = 1e-7 }",
+        "",
+        "eke.toml:2: [unit.rider] has no `budget`: write what may be spent for good, such as budget = { epsilon = 2.0, delta = 1e-7 }",
+    ),
+    (
+        "budget = { epsilon = 2.0, delta = 1e-7 }",
+        "pure = 0.5",
+        "eke.toml:4: `pure` is a part of a budget, and there is none: add budget = { epsilon = 2.0, delta = 1e-7 }",
+    ),
+    (
+        "{ epsilon = 2.0, delta = 1e-7 }",
+        "{}",
+        "eke.toml:4: the budget is empty: give it an epsilon and a delta, or a rho",
+    ),
+    (
+        "{ epsilon = 2.0, delta = 1e-7 }",
+        "2.0",
+        "eke.toml:4: `budget` must be a table, not a decimal number: write budget = { epsilon = 2.0, delta = 1e-7 }",
+    ),
+    (
+        "epsilon = 2.0",
+        "epsilon = 2.0, rho = 1",
+        "eke.toml:4: the budget has an epsilon and a rho: give it one of them; the other follows",
+    ),
+    (
+        "epsilon = 2.0",
+        "epsilon = -1",
+        "eke.toml:4: epsilon -1.0 is negative: write a number of more than 0 and at most 1e8",
+    ),
+    (
+        "epsilon = 2.0",
+        "epsilon = 0",
+        "eke.toml:4: epsilon is zero, which means nothing here: write a number of more than 0 and at most 1e8, or leave it out",
+    ),
+    ("epsilon = 2.0", "epsilon = nan", "eke.toml:4: epsilon is NaN: write a number such as 0.5"),
+    (
+        "epsilon = 2.0",
+        "epsilon = 1e999",
+        "eke.toml:4: epsilon 1e999 is too large: write a number of more than 0 and at most 1e8",
+    ),
+    (
+        "epsilon = 2.0",
+        "epsilon = 0x2",
+        "eke.toml:4: `epsilon` must be a number, not a number in another base: write it like 0.5",
+    ),
+    (
+        "epsilon = 2.0",
+        "epsilon = \"2\"",
+        "eke.toml:4: `epsilon` must be a number, not a text: write it like 0.5",
+    ),
+    (
+        "delta = 1e-7",
+        "delta = 1",
+        "eke.toml:4: delta 1.0 is too large: write a number of more than 0 and less than 1",
+    ),
+    (
+        "delta = 1e-7 }",
+        "delta = 1e-7, pure = 3 }",
+        "eke.toml:4: pure 3.0 must be less than epsilon 2.0: lower it, or leave out the delta",
+    ),
+    (
+        "delta = 1e-7 }",
+        "delta = 1e-7 }\npure = -3",
+        "eke.toml:5: in `pure`, epsilon -3.0 is negative: write a number of more than 0 and at most 1e8",
+    ),
+    (
+        "delta = 1e-7 }",
+        "delta = 1e-7, pure = 1 }\npure = 1",
+        "eke.toml:5: `pure` stands in the budget and beside it: write it once",
+    ),
+    (
+        "delta = 1e-7 }",
+        "delta = 1e-7 }\nzcdp_delta = 1e-6",
+        "eke.toml:4: the deltas kept for mechanisms must add up to less than delta 1e-7: lower them",
+    ),
+    (
+        "delta = 1e-7 }",
+        "delta = 1e-7, method = \"tigth\" }",
+        "eke.toml:4: `tigth` is no method: did you mean `tight`?",
+    ),
+    (
+        "epsilon = 2.0, delta = 1e-7",
+        "epsilon = 2.0, pure = 0.5",
+        "eke.toml:4: without a delta all of epsilon is pure: add a delta, or leave out `pure`",
+    ),
+    // Datasets.
+    (
+        "source = \"trips.parquet\"",
+        "",
+        "eke.toml:6: [dataset.trips] has no `source`: write where its rows are, such as source = \"trips.parquet\"",
+    ),
+    (
+        "source = \"trips.parquet\"",
+        "source = \"\"",
+        "eke.toml:7: `source` is empty: write a path such as \"trips.parquet\"",
+    ),
+    (
+        "source = \"trips.parquet\"",
+        "source = [\"a\", \"b\"]",
+        "eke.toml:7: `source` must be a text, not a list: write a path such as \"trips.parquet\"",
+    ),
+    (
+        "unit = \"rider\"",
+        "",
+        "eke.toml:6: [dataset.trips] does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody",
+    ),
+    (
+        "unit = \"rider\"",
+        "unit = \"riders\"",
+        "eke.toml:8: there is no [unit.riders]: did you mean `rider`?",
+    ),
+    (
+        "unit = \"rider\"",
+        "unit = \"person\"",
+        "eke.toml:8: there is no [unit.person]: the only one is `rider`",
+    ),
+    (
+        "unit_column = \"rider_id\"",
+        "",
+        "eke.toml:6: [dataset.trips] has no `unit_column`: write the column that says which rider a row belongs to",
+    ),
+    (
+        "max_rows = 20",
+        "",
+        "eke.toml:6: [dataset.trips] has no `max_rows`: write how many rows of a group one rider may count for, such as max_rows = 20; noise grows with it",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows = 0",
+        "eke.toml:11: `max_rows` must be at least 1, not `0`: write a number such as 20",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows = -99999999999999999999999999999999999999999999",
+        "eke.toml:11: `max_rows` must be at least 1, not `-99999999999999999999999999999999999999999999`: write a number such as 20",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows = 4294967296",
+        "eke.toml:11: `max_rows` must be at most 4294967295, not `4294967296`: write a number such as 20",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows = 2.5",
+        "eke.toml:11: `max_rows` must be a whole number, not a decimal number: write a number such as 20",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows = \"20\"",
+        "eke.toml:11: `max_rows` must be a whole number, not a text: write a number such as 20",
+    ),
+    (
+        "max_groups = 3",
+        "max_groups = 0",
+        "eke.toml:10: `max_groups` must be at least 1, not `0`: write a number such as 3",
+    ),
+    (
+        "public = true",
+        "public = true\nunit = \"rider\"",
+        "eke.toml:20: a public dataset has no `unit`: leave it out, or leave out `public`",
+    ),
+    (
+        "public = true",
+        "public = true\nmax_rows = 1",
+        "eke.toml:20: a public dataset has no `max_rows`: leave it out, or leave out `public`",
+    ),
+    (
+        "public = true",
+        "public = false",
+        "eke.toml:17: [dataset.zones] does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody",
+    ),
+    (
+        "public = true",
+        "public = \"yes\"",
+        "eke.toml:19: `public` must be true or false, not a text: write it without quotes",
+    ),
+    (
+        "public = true",
+        "public = true\ncolumns = 4",
+        "eke.toml:20: `columns` must be a table, not a whole number: write [dataset.zones.columns], and below it fare = { min = 0, max = 200 }",
+    ),
+    // Columns.
+    (
+        "{ min = 0, max = 200 }",
+        "200",
+        "eke.toml:14: `fare` must be a table, not a whole number: write { min = 0, max = 200 } or { values = [\"Delft\", \"Leiden\"] }",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ max = 200 }",
+        "eke.toml:14: `max` needs `min` beside it: what is added up is clamped on both sides",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = 0 }",
+        "eke.toml:14: `min` needs `max` beside it: what is added up is clamped on both sides",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = 200, max = 0 }",
+        "eke.toml:14: `min` 200.0 must be less than `max` 0.0: swap them, or widen them",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = 0, max = 0.0 }",
+        "eke.toml:14: `min` 0.0 must be less than `max` 0.0: swap them, or widen them",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = 0, max = inf }",
+        "eke.toml:14: `max` must be finite, not `inf`: write a number such as 200",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = nan, max = 1 }",
+        "eke.toml:14: `min` must be finite, not `nan`: write a number such as 0",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = -1e308, max = 1e308 }",
+        "eke.toml:14: `min` and `max` are too far apart to compute with: narrow them",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ min = \"0\", max = 200 }",
+        "eke.toml:14: `min` must be a number, not a text: write it like 0",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ type = \"integer\", min = 0, max = 200 }",
+        "eke.toml:14: `integer` is no type: the types are `int`, `float`, `text`, `bool`, `date` and `timestamp`",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ type = \"money\", min = 0, max = 200 }",
+        "eke.toml:14: `money` is no type: the types are `int`, `float`, `text`, `bool`, `date` and `timestamp`",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ type = \"text\", min = 0, max = 200 }",
+        "eke.toml:14: `fare` is text by its `type`: leave out `min` and `max`, which are for numbers",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ type = \"int\", min = 0.5, max = 200 }",
+        "eke.toml:14: `fare` is int by its `type`: write its `min` and `max` as whole numbers",
+    ),
+    (
+        "{ min = 0, max = 200 }",
+        "{ type = \"int\", min = 0, max = 9007199254740994 }",
+        "eke.toml:14: the bounds of `fare` are too large for integers to be exact: keep them within 9007199254740992",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[]",
+        "eke.toml:15: `values` is empty: list every key that may be answered, or leave it out to have keys selected privately",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "\"Delft\"",
+        "eke.toml:15: `values` must be a list, not a text: write values = [\"Delft\", \"Leiden\"]",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[\"Delft\", \"Delft\"]",
+        "eke.toml:15: `values` has `\"Delft\"` twice: write it once",
+    ),
+    ("[\"Delft\", \"Leiden\"]", "[1, 1.0]", "eke.toml:15: `values` has `1.0` twice: write it once"),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[\"Delft\", 1]",
+        "eke.toml:15: `values` has `1` beside `\"Delft\"`: write values of one type",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[\"Delft\", [1]]",
+        "eke.toml:15: `values` has a list in it: write texts, numbers, dates, true or false",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[1, nan]",
+        "eke.toml:15: `values` has a number that is not finite: leave it out",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[99999999999999999999]",
+        "eke.toml:15: `values` has an integer of more than 64 bits: leave it out",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[08:00:00]",
+        "eke.toml:15: `values` has 08:00:00, a time without a day: write the day before it",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[2026-11-16T08:00:00Z]",
+        "eke.toml:15: `values` has 2026-11-16T08:00:00Z, a time with a zone: write it without one, as the column has it",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[2026-11-16T08:00:00.0000001]",
+        "eke.toml:15: `values` has 2026-11-16T08:00:00.0000001, which no timestamp is: write at most six decimals",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[\"1\"], type = \"int\"",
+        "eke.toml:15: `city` is int by its `type`, and `\"1\"` is not: write its `values` like [1, 2]",
+    ),
+    (
+        "[\"Delft\", \"Leiden\"]",
+        "[\"2026-01-01\"], type = \"date\"",
+        "eke.toml:15: `city` is date by its `type`, and `\"2026-01-01\"` is not: write its `values` like [2026-01-31, 2026-02-28]",
+    ),
+    (
+        "city = {",
+        "rider_id = {",
+        "eke.toml:15: `rider_id` says whose a row is, which is never public: leave out its bounds and `values`",
+    ),
+    // Who may ask.
+    (
+        "budget = { epsilon = 0.5, delta = 1e-8 }",
+        "",
+        "eke.toml:23: `finest` needs a `budget` beside it: a question asked in other words opens a new path, and only a budget limits how many",
+    ),
+    (
+        "finest = { rho = 1e-4 }",
+        "finest = {}",
+        "eke.toml:23: `finest` is empty: write finest = { rho = 1e-4 }",
+    ),
+    (
+        "finest = { rho = 1e-4 }",
+        "finest = 1e-4",
+        "eke.toml:23: `finest` must be a table, not a decimal number: write finest = { rho = 1e-4 }",
+    ),
+    (
+        "finest = { rho = 1e-4 }",
+        "finest = { rho = 0 }",
+        "eke.toml:23: rho is zero, which means nothing here: write a number of more than 0 and at most 1e8, or leave it out",
+    ),
+    (
+        "finest = { rho = 1e-4 }",
+        "finest = { rho = 1e-40 }",
+        "eke.toml:23: rho is less than the 1e-30 that eke counts in: give a larger budget",
+    ),
+    (
+        "tier = \"partner\"",
+        "tier = \"partners\"",
+        "eke.toml:29: there is no [tier.partners]: did you mean `partner`?",
+    ),
+    (
+        "tier = \"partner\"",
+        "tier = 2",
+        "eke.toml:29: `tier` must be a text, not a whole number: write the name of a [tier.NAME]",
+    ),
+    (
+        "analysts = [\"bob\", \"eve\"]",
+        "",
+        "eke.toml:32: [circle.partners] has nobody in it: write analysts = [\"bob\", \"eve\"]",
+    ),
+    (
+        "analysts = [\"bob\", \"eve\"]",
+        "analysts = []",
+        "eke.toml:33: [circle.partners] has nobody in it: write analysts = [\"bob\", \"eve\"]",
+    ),
+    (
+        "analysts = [\"bob\", \"eve\"]",
+        "analysts = [\"bob\", 1]",
+        "eke.toml:33: `analysts` has a whole number in it: write analysts = [\"bob\", \"eve\"]",
+    ),
+    (
+        "analysts = [\"bob\", \"eve\"]",
+        "analysts = [\"bob\", \"bob\"]",
+        "eke.toml:33: `bob` is in [circle.partners] twice: write it once",
+    ),
+    (
+        "analysts = [\"bob\", \"eve\"]",
+        "analysts = [\"bob\", \"evee\"]",
+        "eke.toml:33: there is no [analyst.evee]: did you mean `eve`?",
+    ),
+    (
+        "analysts = [\"bob\", \"eve\"]",
+        "analysts = \"bob\"",
+        "eke.toml:33: `analysts` must be a list, not a text: write analysts = [\"bob\", \"eve\"]",
+    ),
+    (
+        "budget = { epsilon = 0.6, delta = 1e-8 }",
+        "",
+        "eke.toml:32: [circle.partners] has no `budget`: write what its analysts may learn together, such as budget = { epsilon = 0.5, delta = 1e-8 }",
+    ),
+    (
+        "{ epsilon = 0.6, delta = 1e-8 }",
+        "{ epsilon = 0.6 }",
+        "eke.toml:32: the budget of [circle.partners] is in another currency than that of every unit: give both a delta, or neither",
+    ),
+    (
+        "[tier.internal]",
+        "[ledger]\naddress = \"\"\n[tier.internal]",
+        "eke.toml:22: `address` is empty: write a path, or postgresql:// and where the database is",
+    ),
+    (
+        "[tier.internal]",
+        "[ledger]\naddress = 5\n[tier.internal]",
+        "eke.toml:22: `address` must be a text, not a whole number: write a path, or postgresql:// and where the database is",
+    ),
+    // Not TOML.
+    (
+        "max_rows = 20",
+        "max_rows 20",
+        "eke.toml:11: this is not TOML: key with no value, expected `=`",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows =",
+        "eke.toml:11: there is no value here that TOML knows: write texts in double quotes",
+    ),
+    (
+        "max_rows = 20",
+        "max_rows = 20\nmax_rows = 21",
+        "eke.toml:12: this is here twice: write it once",
+    ),
+    ("[analyst.eve]", "[analyst.ana]", "eke.toml:30: this is here twice: write it once"),
+    (
+        "[\"bob\", \"eve\"]",
+        "[\"bob\", \"eve\"",
+        "eke.toml:34: this is not TOML: missing comma between array elements, expected `,`",
+    ),
+    (
+        "\"Leiden\"",
+        "\"Leiden",
+        "eke.toml:15: this is not TOML: invalid basic string, expected `\"`",
+    ),
+    (
+        "\"Leiden\"",
+        "2026-02-30",
+        "eke.toml:15: this is not TOML: invalid date, expected day between 01 and 28",
+    ),
+];
+
+#[test]
+fn every_mistake_is_told_with_its_line_and_what_to_do() {
+    let mut failed = 0;
+    for (from, to, expected) in WRONG {
+        assert!(CITY.contains(from), "{from}");
+        let told = match parse(&CITY.replacen(from, to, 1)) {
+            Ok(_) => "nothing".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        if told != *expected {
+            failed += 1;
+            println!("{from:?} as {to:?}\n  {told}\n  {expected}");
+        }
+    }
+    assert_eq!(failed, 0);
+}
