@@ -121,7 +121,7 @@ pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
 }
 
 /// What to say where a name is not known: the one probably meant, or those that there are.
-pub(super) fn suggestion<'k>(name: &str, known: &[&'k str], there_are: &str) -> String {
+pub(super) fn suggestion(name: &str, known: &[&str], there_are: &str) -> String {
     /// How many names are listed.
     const LISTED: usize = 12;
     if let Some(meant) = nearest(name, known.iter().copied()) {

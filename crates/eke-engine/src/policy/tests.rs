@@ -108,7 +108,7 @@ fn the_unit_pays_first_then_the_analyst_then_its_circles() {
     let unit = ("rider".to_owned(), AccountKind::Unit, promise(2.0, 1e-7));
     let own = |name: &str, budget| (format!("rider/analyst/{name}"), AccountKind::Analyst, budget);
     let circle = ("rider/circle/partners".to_owned(), AccountKind::Circle, promise(0.6, 1e-8));
-    assert_eq!(names(None), [unit.clone()]);
+    assert_eq!(names(None), std::slice::from_ref(&unit));
     assert_eq!(names(Some("ana")), [unit.clone(), own("ana", promise(2.0, 1e-7))]);
     assert_eq!(names(Some("bob")), [unit.clone(), own("bob", promise(0.5, 1e-8)), circle.clone()]);
     assert_eq!(names(Some("eve")), [unit, own("eve", promise(2.0, 1e-7)), circle]);
