@@ -37,6 +37,7 @@ mod analyst;
 mod budget;
 mod column;
 mod dataset;
+mod draft;
 mod error;
 mod name;
 mod section;
@@ -57,6 +58,7 @@ pub use account::{AccountKind, AccountSpec};
 pub use analyst::{Analyst, Circle, Tier};
 pub use column::ColumnPolicy;
 pub use dataset::{Dataset, PolicyProtection};
+pub use draft::{DraftAnswers, Drafted, draft, suggest_name, suggest_unit_columns};
 pub use error::PolicyError;
 pub use unit::Unit;
 

@@ -79,9 +79,7 @@ pub(super) fn quoted(name: &str) -> String {
             shown.push('…');
             break;
         }
-        // Marks that change the direction of what follows are not control characters.
-        let hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if letter.is_control() || hidden {
+        if is_hidden(letter) {
             let _ = write!(shown, "{}", letter.escape_unicode());
         } else {
             shown.push(letter);
@@ -89,4 +87,11 @@ pub(super) fn quoted(name: &str) -> String {
     }
     shown.push('`');
     shown
+}
+
+/// Whether a letter could steer a terminal or an editor: control characters, and the marks that break
+/// lines or change the direction of what follows.
+pub(super) fn is_hidden(letter: char) -> bool {
+    let mark = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    mark || letter.is_control()
 }

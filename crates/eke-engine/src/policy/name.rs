@@ -6,61 +6,11 @@ use super::error::quoted;
 const LONGEST: usize = 64;
 
 /// The words of SQL that cannot name a table unless they are quoted.
-const RESERVED: &[&str] = &[
-    "all",
-    "and",
-    "any",
-    "as",
-    "between",
-    "by",
-    "case",
-    "cast",
-    "cross",
-    "distinct",
-    "else",
-    "end",
-    "except",
-    "exists",
-    "false",
-    "fetch",
-    "for",
-    "from",
-    "full",
-    "group",
-    "having",
-    "in",
-    "inner",
-    "intersect",
-    "into",
-    "is",
-    "join",
-    "lateral",
-    "left",
-    "like",
-    "limit",
-    "natural",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "or",
-    "order",
-    "outer",
-    "qualify",
-    "right",
-    "select",
-    "set",
-    "table",
-    "then",
-    "true",
-    "union",
-    "using",
-    "values",
-    "when",
-    "where",
-    "window",
-    "with",
-];
+const RESERVED: &str = "\
+    all and any as between by case cast cross distinct else end except exists false fetch for \
+    from full group having in inner intersect into is join lateral left like limit natural not \
+    null offset on or order outer qualify right select set table then true union using values \
+    when where window with";
 
 /// Whether that may name a unit, a tier, an analyst or a circle; what is wrong with it if not.
 pub(super) fn check(kind: &str, name: &str) -> Result<(), String> {
@@ -85,7 +35,7 @@ pub(super) fn check_table(name: &str) -> Result<(), String> {
             "{shown} cannot name a dataset: questions use it as a table, so write letters, digits and `_`, and do not begin with a digit"
         ));
     }
-    if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+    if RESERVED.split_whitespace().any(|word| name.eq_ignore_ascii_case(word)) {
         return Err(format!(
             "{shown} cannot name a dataset: it is a word of SQL, so write something like `{name}_data`"
         ));

@@ -9,6 +9,7 @@ use eke_sql::Value;
 
 use super::*;
 
+mod drafts;
 mod files;
 mod mistakes;
 mod texts;
