@@ -1,1 +1,4 @@
 //! Policies, datasets, analysts: questions to answers.
+
+pub mod policy;
+pub mod registry;

@@ -1,0 +1,294 @@
+//! The policy file: the whole promise, as the data steward writes it.
+//!
+//! ```
+//! use std::path::Path;
+//! # use eke_engine::policy::Policy;
+//! let text = r#"
+//!     [unit.rider]
+//!     adjacency = "add-remove"
+//!     budget = { epsilon = 2.0, delta = 1e-7 }
+//!
+//!     [dataset.trips]
+//!     source = "trips.parquet"
+//!     unit = "rider"
+//!     unit_column = "rider_id"
+//!     max_rows = 20
+//!
+//!     [analyst.ana]
+//! "#;
+//! let policy = Policy::parse(text, Path::new("eke.toml"))?;
+//! let accounts = policy.accounts("rider", Some("ana"))?;
+//! let names: Vec<_> = accounts.iter().map(|account| account.name.as_str()).collect();
+//! assert_eq!(names, ["rider", "rider/analyst/ana"]);
+//!
+//! let error = Policy::parse(&text.replace("max_rows", "max_row"), Path::new("eke.toml")).unwrap_err();
+//! assert_eq!(error.to_string(), "eke.toml:10: unknown key `max_row`: did you mean `max_rows`?");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A policy that exists holds together: every name that it refers to is there, every number is in
+//! range, every budget resolves, and there is no key that was not understood. Nothing here reads
+//! a row; [`Dataset::table`] is given the names and types of a file's columns.
+//!
+//! Account names are written to ledgers, which outlive code: they may never change.
+
+mod account;
+mod analyst;
+mod budget;
+mod column;
+mod dataset;
+mod draft;
+mod error;
+mod name;
+mod section;
+mod unit;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use eke_budget::{Amount, Rho};
+use eke_ledger::Address;
+use toml::de::DeTable;
+
+pub use account::{AccountKind, AccountSpec};
+pub use analyst::{Analyst, Circle, Tier};
+pub use column::ColumnPolicy;
+pub use dataset::{Dataset, PolicyProtection};
+pub use draft::{DraftAnswers, Drafted, draft, suggest_name, suggest_unit_columns};
+pub use error::PolicyError;
+pub use unit::Unit;
+
+use section::{Field, Page, Section};
+
+/// What a policy has.
+const KNOWN: [&str; 6] = ["unit", "dataset", "tier", "analyst", "circle", "ledger"];
+/// Where the ledger lies unless the policy says otherwise.
+const LEDGER: &str = "eke.ledger";
+
+/// A policy file, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Whose privacy is protected. There is at least one kind.
+    pub units: BTreeMap<String, Unit>,
+    /// What may be asked about. There is at least one.
+    pub datasets: BTreeMap<String, Dataset>,
+    /// How far analysts may see.
+    pub tiers: BTreeMap<String, Tier>,
+    /// Who may ask, beside the steward.
+    pub analysts: BTreeMap<String, Analyst>,
+    /// Which of them might collude.
+    pub circles: BTreeMap<String, Circle>,
+    /// Where the ledger lies.
+    pub ledger: Address,
+    /// The folder of the policy, where relative paths start.
+    pub folder: PathBuf,
+    path: PathBuf,
+}
+
+impl Policy {
+    /// Reads a policy file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it cannot be as it is; the error names the line.
+    pub fn read(path: &Path) -> Result<Self, PolicyError> {
+        let unreadable =
+            |problem: String| PolicyError::Unreadable { path: path.to_owned(), problem };
+        let bytes = std::fs::read(path).map_err(|error| {
+            unreadable(match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    "there is no such file: draft a policy with `eke init FILE`, or say where it is with --policy".into()
+                }
+                std::io::ErrorKind::IsADirectory => {
+                    format!("this is a folder: name the file in it, such as {}", path.join("eke.toml").display())
+                }
+                _ => format!("cannot be read ({error}): check that you may read it"),
+            })
+        })?;
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Self::parse(text, path),
+            Err(error) => {
+                let before = &bytes[..error.valid_up_to()];
+                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                Err(Page::new("", path)
+                    .wrong(line, "this is not UTF-8 text: save the file as UTF-8"))
+            }
+        }
+    }
+
+    /// Understands the text of a policy file. The path is for messages, and for where relative
+    /// paths start; nothing is read from it.
+    ///
+    /// # Errors
+    /// Something in the text cannot be as it is; the error names the line.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, PolicyError> {
+        let page = Page::new(text, path);
+        let (document, errors) = DeTable::parse_recoverable(text);
+        if let Some(error) = errors.iter().min_by_key(|error| error.span().map(|span| span.start)) {
+            // The end of the text is on the last line that has something.
+            let at = error.span().map_or(0, |span| span.start.min(text.trim_end().len()));
+            return Err(page.wrong(page.line(at), not_toml(error.message())));
+        }
+        let whole = Section::whole(&page, document.get_ref(), &KNOWN)?;
+
+        let units = collect(whole.named("unit")?, Unit::read)?;
+        let datasets = collect(whole.named("dataset")?, |field| Dataset::read(field, &units))?;
+        let tiers = collect(whole.named("tier")?, Tier::read)?;
+        let analysts = collect(whole.named("analyst")?, |field| Analyst::read(field, &tiers))?;
+        let circles = collect(whole.named("circle")?, |field| Circle::read(field, &analysts))?;
+        if units.is_empty() {
+            return Err(whole.wrong(
+                "nobody's privacy is protected here: add a [unit.NAME] with an adjacency and a budget",
+            ));
+        }
+        if datasets.is_empty() {
+            return Err(
+                whole.wrong("there is nothing to ask about: add a [dataset.NAME] with a source")
+            );
+        }
+        check_case(&page, &datasets)?;
+        check_purses(&page, &units, &tiers, &circles)?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let ledger = read_ledger(whole, &folder)?;
+        let path = path.to_owned();
+        Ok(Self { units, datasets, tiers, analysts, circles, ledger, folder, path })
+    }
+
+    /// The file that it was read from.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The kind of unit of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn unit(&self, name: &str) -> Result<&Unit, PolicyError> {
+        let unknown =
+            || PolicyError::UnknownUnit { path: self.path.clone(), name: name.to_owned() };
+        self.units.get(name).ok_or_else(unknown)
+    }
+
+    /// The dataset of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn dataset(&self, name: &str) -> Result<&Dataset, PolicyError> {
+        let unknown =
+            || PolicyError::UnknownDataset { path: self.path.clone(), name: name.to_owned() };
+        self.datasets.get(name).ok_or_else(unknown)
+    }
+
+    /// The analyst of that name.
+    ///
+    /// # Errors
+    /// There is none. The error does not say who there is.
+    pub fn analyst(&self, name: &str) -> Result<&Analyst, PolicyError> {
+        let unknown =
+            || PolicyError::UnknownAnalyst { path: self.path.clone(), name: name.to_owned() };
+        self.analysts.get(name).ok_or_else(unknown)
+    }
+
+    /// The furthest point that an analyst sees of any one path; none if that is wherever the path is,
+    /// as it is for the steward.
+    ///
+    /// # Errors
+    /// There is no such analyst.
+    pub fn finest(&self, analyst: Option<&str>) -> Result<Option<Amount<Rho>>, PolicyError> {
+        let Some(analyst) = analyst else { return Ok(None) };
+        let tier = self.analyst(analyst)?.tier.as_ref();
+        Ok(tier.and_then(|tier| self.tiers.get(tier)).and_then(|tier| tier.finest))
+    }
+
+    /// Where a path of the policy leads, from wherever eke was started.
+    #[must_use]
+    pub fn locate(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+}
+
+fn collect<T>(
+    fields: Vec<Field<'_>>,
+    read: impl Fn(Field<'_>) -> Result<T, PolicyError>,
+) -> Result<BTreeMap<String, T>, PolicyError> {
+    fields.into_iter().map(|field| Ok((field.name().to_owned(), read(field)?))).collect()
+}
+
+/// What the parser says, and more kindly where it is about what people get wrong most.
+fn not_toml(message: &str) -> String {
+    if message.starts_with("duplicate key") {
+        "this is here twice: write it once".into()
+    } else if message.starts_with("string values must be quoted") {
+        "there is no value here that TOML knows: write texts in double quotes".into()
+    } else {
+        format!("this is not TOML: {message}")
+    }
+}
+
+/// SQL does not tell `Trips` from `trips`.
+fn check_case(page: &Page, datasets: &BTreeMap<String, Dataset>) -> Result<(), PolicyError> {
+    let mut seen = BTreeMap::new();
+    for dataset in datasets.values() {
+        if let Some(other) = seen.insert(dataset.name.to_ascii_lowercase(), dataset) {
+            let (first, second) =
+                if other.line < dataset.line { (other, dataset) } else { (dataset, other) };
+            return Err(page.wrong(
+                second.line,
+                format!(
+                    "`{}` and `{}` are one table in SQL: rename one of them",
+                    second.name, first.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A budget of which no unit has a purse could pay for nothing.
+fn check_purses(
+    page: &Page,
+    units: &BTreeMap<String, Unit>,
+    tiers: &BTreeMap<String, Tier>,
+    circles: &BTreeMap<String, Circle>,
+) -> Result<(), PolicyError> {
+    let tiers =
+        tiers.values().filter_map(|tier| Some((tier.line, "tier", &tier.name, tier.budget?)));
+    let circles =
+        circles.values().map(|circle| (circle.line, "circle", &circle.name, circle.budget));
+    for (line, kind, name, spec) in tiers.chain(circles) {
+        let pays = |unit: &Unit| {
+            let Ok(budget) = spec.resolve(unit.budget.metric()) else { return false };
+            let zcdp = budget.zcdp().is_some() && unit.budget.zcdp().is_some();
+            zcdp || (budget.pure().is_some() && unit.budget.pure().is_some())
+        };
+        if !units.values().any(pays) {
+            return Err(page.wrong(
+                line,
+                format!(
+                    "the budget of [{kind}.{name}] is in another currency than that of every unit: give both a delta, or neither"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn read_ledger(whole: Section<'_>, folder: &Path) -> Result<Address, PolicyError> {
+    let written = match whole.get("ledger") {
+        None => None,
+        Some(field) => {
+            let section = field.section(&["address"], "[ledger]", "[ledger]")?;
+            let example = "a path, or postgresql:// and where the database is";
+            section.get("address").map(|address| address.text(example)).transpose()?
+        }
+    };
+    let Ok(address) = written.unwrap_or(LEDGER).parse::<Address>();
+    Ok(match address {
+        Address::File(path) => Address::File(folder.join(path)),
+        Address::Postgres(url) => Address::Postgres(url),
+    })
+}

@@ -1,0 +1,148 @@
+//! Who may ask: analysts, the tiers that say how far they see, and the circles they might collude in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eke_budget::{Amount, BudgetSpec, Rho};
+
+use super::error::quoted;
+use super::name::{self, suggestion};
+use super::section::{Field, found};
+use super::{PolicyError, budget};
+
+/// The name of whoever keeps the policy, who is no analyst.
+const STEWARD: &str = "steward";
+
+/// How far some analysts may see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tier {
+    /// What it is called.
+    pub name: String,
+    /// The furthest point that they see of any one path; none if that is wherever it is.
+    pub finest: Option<Amount<Rho>>,
+    /// What each of them may spend; none if that is what the unit's account holds.
+    pub budget: Option<BudgetSpec>,
+    /// Where the policy says it.
+    pub line: usize,
+}
+
+/// Somebody who may ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analyst {
+    /// What they are called.
+    pub name: String,
+    /// The tier they are in, if any; the policy has it.
+    pub tier: Option<String>,
+    /// Where the policy says it.
+    pub line: usize,
+}
+
+/// Analysts who might tell each other what they see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Circle {
+    /// What it is called.
+    pub name: String,
+    /// Who is in it; the policy has them.
+    pub analysts: BTreeSet<String>,
+    /// What they may spend together.
+    pub budget: BudgetSpec,
+    /// Where the policy says it.
+    pub line: usize,
+}
+
+impl Tier {
+    pub(super) fn read(field: Field<'_>) -> Result<Self, PolicyError> {
+        let known = ["finest", "budget", "pure", "zcdp_delta", "pure_delta"];
+        let name = field.name();
+        name::check("a tier", name).map_err(|problem| field.wrong(problem))?;
+        let section = field.section(&known, &format!("[tier.{name}]"), "[tier.NAME]")?;
+        let budget = budget::read(section)?;
+        let finest = match section.get("finest") {
+            None => None,
+            Some(finest) if budget.is_none() => {
+                return Err(finest.wrong(
+                    "`finest` needs a `budget` beside it: a question asked in other words opens a new path, and only a budget limits how many",
+                ));
+            }
+            Some(finest) => Some(budget::read_finest(finest)?),
+        };
+        Ok(Self { name: name.to_owned(), finest, budget, line: section.line() })
+    }
+}
+
+impl Analyst {
+    pub(super) fn read(
+        field: Field<'_>,
+        tiers: &BTreeMap<String, Tier>,
+    ) -> Result<Self, PolicyError> {
+        let name = field.name();
+        name::check("an analyst", name).map_err(|problem| field.wrong(problem))?;
+        if name.eq_ignore_ascii_case(STEWARD) {
+            return Err(field.wrong(format!(
+                "`{name}` is whoever keeps this file, and no analyst: choose another name"
+            )));
+        }
+        let section = field.section(&["tier"], &format!("[analyst.{name}]"), "[analyst.NAME]")?;
+        let tier = match section.get("tier") {
+            None => None,
+            Some(field) => {
+                let tier = field.text("the name of a [tier.NAME]")?;
+                if !tiers.contains_key(tier) {
+                    return Err(unknown(field, "tier", tier, tiers.keys()));
+                }
+                Some(tier.to_owned())
+            }
+        };
+        Ok(Self { name: name.to_owned(), tier, line: section.line() })
+    }
+}
+
+impl Circle {
+    pub(super) fn read(
+        field: Field<'_>,
+        analysts: &BTreeMap<String, Analyst>,
+    ) -> Result<Self, PolicyError> {
+        let known = ["analysts", "budget", "pure", "zcdp_delta", "pure_delta"];
+        let (name, example) = (field.name(), "analysts = [\"bob\", \"eve\"]");
+        name::check("a circle", name).map_err(|problem| field.wrong(problem))?;
+        let title = format!("[circle.{name}]");
+        let section = field.section(&known, &title, "[circle.NAME]")?;
+        let listed =
+            section.require("analysts", &format!("{title} has nobody in it: write {example}"))?;
+        let mut members = BTreeSet::new();
+        for member in listed.list(example)? {
+            let Some(member) = member.as_str() else {
+                let found = found(member);
+                return Err(listed.wrong(format!("`analysts` has {found} in it: write {example}")));
+            };
+            if !analysts.contains_key(member) {
+                return Err(unknown(listed, "analyst", member, analysts.keys()));
+            }
+            if !members.insert(member.to_owned()) {
+                return Err(listed.wrong(format!("`{member}` is in {title} twice: write it once")));
+            }
+        }
+        if members.is_empty() {
+            return Err(listed.wrong(format!("{title} has nobody in it: write {example}")));
+        }
+        let budget = budget::read(section)?.ok_or_else(|| {
+            section.wrong(format!("{title} has no `budget`: write what its analysts may learn together, such as budget = {{ epsilon = 0.5, delta = 1e-8 }}"))
+        })?;
+        Ok(Self { name: name.to_owned(), analysts: members, budget, line: section.line() })
+    }
+}
+
+fn unknown<'k>(
+    field: Field<'_>,
+    kind: &str,
+    name: &str,
+    known: impl Iterator<Item = &'k String>,
+) -> PolicyError {
+    let known: Vec<_> = known.map(String::as_str).collect();
+    let instead = if known.is_empty() {
+        format!("add it, or write another {kind} here")
+    } else {
+        suggestion(name, &known, &format!("the {kind}s are"))
+    };
+    let name = quoted(name);
+    field.wrong(format!("there is no [{kind}.{}]: {instead}", name.trim_matches('`')))
+}

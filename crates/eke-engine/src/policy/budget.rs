@@ -1,0 +1,100 @@
+//! Budgets as a policy writes them: `budget = { epsilon = 2.0, delta = 1e-7 }`.
+//!
+//! Numbers are read as the decimals that were written, by the types that check them, so the same text
+//! always gives the same budget.
+
+use std::str::FromStr;
+
+use eke_budget::convert::Method;
+use eke_budget::{
+    Adjacency, Amount, BudgetError, BudgetSpec, Delta, Epsilon, Metric, ParameterError, Rho,
+};
+
+use super::PolicyError;
+use super::error::quoted;
+use super::name::suggestion;
+use super::section::{Field, Section};
+
+/// What a budget may say in its braces.
+const INSIDE: [&str; 7] = ["epsilon", "rho", "delta", "pure", "zcdp_delta", "pure_delta", "method"];
+/// What may stand beside a budget as well, in the table that has it.
+pub(super) const BESIDE: [&str; 3] = ["pure", "zcdp_delta", "pure_delta"];
+const EXAMPLE: &str = "budget = { epsilon = 2.0, delta = 1e-7 }";
+
+/// The budget of a section; none if it has none. The parts of it that stand beside it count as well.
+pub(super) fn read(section: Section<'_>) -> Result<Option<BudgetSpec>, PolicyError> {
+    let Some(field) = section.get("budget") else {
+        return match BESIDE.into_iter().find_map(|name| section.get(name)) {
+            None => Ok(None),
+            Some(part) => Err(part.wrong(format!(
+                "`{}` is a part of a budget, and there is none: add {EXAMPLE}",
+                part.name()
+            ))),
+        };
+    };
+    let inside = field.section(&INSIDE, "a budget", EXAMPLE)?;
+    let find = |name: &str| match (inside.get(name), section.get(name)) {
+        (Some(_), Some(twice)) if BESIDE.contains(&name) => {
+            Err(twice.wrong(format!("`{name}` stands in the budget and beside it: write it once")))
+        }
+        (within, beside) => Ok(within.or(beside.filter(|_| BESIDE.contains(&name)))),
+    };
+
+    let target = match (find("epsilon")?, find("rho")?) {
+        (None, None) => Err(BudgetError::Empty),
+        (Some(_), Some(_)) => Err(BudgetError::BothTargets),
+        (Some(epsilon), None) => Ok(BudgetSpec::promising(parameter::<Epsilon>(epsilon)?)),
+        (None, Some(rho)) => Ok(BudgetSpec::zcdp(parameter::<Rho>(rho)?)),
+    };
+    let mut spec = target.map_err(|error| field.wrong(error.to_string()))?;
+    if let Some(delta) = find("delta")? {
+        spec = spec.with_delta(parameter(delta)?);
+    }
+    if let Some(pure) = find("pure")? {
+        spec = spec.with_pure(parameter(pure)?);
+    }
+    if let Some(delta) = find("zcdp_delta")? {
+        spec = spec.with_zcdp_delta(parameter::<Delta>(delta)?);
+    }
+    if let Some(delta) = find("pure_delta")? {
+        spec = spec.with_pure_delta(parameter::<Delta>(delta)?);
+    }
+    if let Some(method) = find("method")? {
+        spec = spec.with_method(read_method(method)?);
+    }
+    // Neighbours that replace a unit have the same budgets; only prices differ.
+    spec.resolve(Metric::Hamming(Adjacency::AddRemove))
+        .map_err(|error| field.wrong(error.to_string()))?;
+    Ok(Some(spec))
+}
+
+/// `finest = { rho = 1e-4 }`.
+pub(super) fn read_finest(field: Field<'_>) -> Result<Amount<Rho>, PolicyError> {
+    let example = "finest = { rho = 1e-4 }";
+    let rho = field
+        .section(&["rho"], "`finest`", example)?
+        .require("rho", &format!("`finest` is empty: write {example}"))?;
+    let finest = Amount::at_most(parameter::<Rho>(rho)?);
+    if finest.is_zero() {
+        return Err(rho.wrong(BudgetError::RoundsToNothing(Rho::NAME).to_string()));
+    }
+    Ok(finest)
+}
+
+fn parameter<P: FromStr<Err = ParameterError>>(field: Field<'_>) -> Result<P, PolicyError> {
+    field.decimal("0.5")?.parse().map_err(|error: ParameterError| {
+        if error.name() == field.name() {
+            field.wrong(error.to_string())
+        } else {
+            field.wrong(format!("in `{}`, {error}", field.name()))
+        }
+    })
+}
+
+fn read_method(field: Field<'_>) -> Result<Method, PolicyError> {
+    let text = field.text("\"tight\"")?;
+    Method::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| {
+        let instead = suggestion(text, &Method::ALL.map(Method::name), "the methods are");
+        field.wrong(format!("{} is no method: {instead}", quoted(text)))
+    })
+}

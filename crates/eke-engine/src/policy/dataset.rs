@@ -1,0 +1,257 @@
+//! The datasets of a policy, and what becomes of them beside the file they name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use eke_budget::Adjacency;
+use eke_sql::{Column, Protection, Table, Type};
+
+use super::error::quoted;
+use super::name::{self, suggestion};
+use super::section::{Field, Page, Section};
+use super::{ColumnPolicy, PolicyError, Unit};
+
+const KNOWN: [&str; 7] =
+    ["source", "unit", "unit_column", "max_groups", "max_rows", "public", "columns"];
+/// What a public dataset does not have.
+const PRIVATE: [&str; 4] = ["unit", "unit_column", "max_groups", "max_rows"];
+
+/// A dataset that may be asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// Its name in SQL.
+    pub name: String,
+    /// Where its rows are, as written: a file, a folder or a pattern, from the policy's folder.
+    pub source: String,
+    /// Whose it is.
+    pub protection: PolicyProtection,
+    /// What is said about its columns. There may be others.
+    pub columns: BTreeMap<String, ColumnPolicy>,
+    /// Where the policy says it.
+    pub line: usize,
+    path: PathBuf,
+}
+
+/// Whose privacy a dataset is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyProtection {
+    /// Nobody's: its rows may be joined and shown freely.
+    Public,
+    /// Units', one per row.
+    Private {
+        /// The kind of unit; the policy has it.
+        unit: String,
+        /// Which datasets are neighbours: the unit's.
+        adjacency: Adjacency,
+        /// The column that says which unit a row belongs to.
+        unit_column: String,
+        /// Where the policy names that column.
+        unit_column_line: usize,
+        /// How many groups one unit may touch.
+        max_groups: u32,
+        /// How many rows one unit may count for in a group.
+        max_rows: u32,
+    },
+}
+
+impl Dataset {
+    pub(super) fn read(
+        field: Field<'_>,
+        units: &BTreeMap<String, Unit>,
+    ) -> Result<Self, PolicyError> {
+        let name = field.name();
+        name::check_table(name).map_err(|problem| field.wrong(problem))?;
+        let title = format!("[dataset.{name}]");
+        let section = field.section(&KNOWN, &title, "[dataset.NAME]")?;
+        let source = section
+            .require(
+                "source",
+                &format!("{title} has no `source`: write where its rows are, such as source = \"{name}.parquet\""),
+            )?
+            .text("a path such as \"trips.parquet\"")?
+            .to_owned();
+        let protection = match section.get("public").map(|field| field.boolean()).transpose()? {
+            Some(true) => {
+                if let Some(field) = PRIVATE.into_iter().find_map(|name| section.get(name)) {
+                    return Err(field.wrong(format!(
+                        "a public dataset has no `{}`: leave it out, or leave out `public`",
+                        field.name()
+                    )));
+                }
+                PolicyProtection::Public
+            }
+            Some(false) | None => PolicyProtection::read(section, &title, units)?,
+        };
+        let columns = match section.get("columns") {
+            None => BTreeMap::new(),
+            Some(columns) => columns
+                .table(&format!(
+                    "[dataset.{name}.columns], and below it fare = {{ min = 0, max = 200 }}"
+                ))?
+                .fields()
+                .into_iter()
+                .map(|field| Ok((field.name().to_owned(), ColumnPolicy::read(field)?)))
+                .collect::<Result<_, PolicyError>>()?,
+        };
+        let path = section.page().path().to_owned();
+        let dataset =
+            Self { name: name.to_owned(), source, protection, columns, line: section.line(), path };
+        dataset.check_unit_column()?;
+        Ok(dataset)
+    }
+
+    /// Who is in the data is never public, and people's names are not added up.
+    fn check_unit_column(&self) -> Result<(), PolicyError> {
+        let PolicyProtection::Private { unit_column, .. } = &self.protection else { return Ok(()) };
+        match self.columns.get(unit_column) {
+            Some(column) if column.values.is_some() || column.bounds.is_some() => Err(self.wrong(
+                column.line,
+                format!(
+                    "{} says whose a row is, which is never public: leave out its bounds and `values`",
+                    quoted(unit_column)
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The dataset as questions see it, if the columns of its file, in their order, are as the policy
+    /// says. A column without a type is of one that eke does not have.
+    ///
+    /// # Errors
+    /// The file lacks a column that the policy names, or has it with a type that does not fit.
+    pub fn table(&self, schema: &[(String, Option<Type>)]) -> Result<Table, PolicyError> {
+        let known: Vec<_> = schema.iter().map(|(name, _)| name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = known.iter().find(|name| !seen.insert(**name)) {
+            return Err(self.wrong(
+                self.line,
+                format!(
+                    "{} has two columns named {}: rename one of them in the file",
+                    quoted(&self.source),
+                    quoted(twice)
+                ),
+            ));
+        }
+        let missing = |name: &str, line, what: &str| {
+            let instead = suggestion(name, &known, "its columns are");
+            let (source, name) = (quoted(&self.source), quoted(name));
+            self.wrong(line, format!("{source} has no {what} {name}: {instead}"))
+        };
+        let protection = match &self.protection {
+            PolicyProtection::Public => Protection::Public,
+            PolicyProtection::Private {
+                unit_column,
+                unit_column_line,
+                adjacency,
+                max_groups,
+                max_rows,
+                ..
+            } => {
+                match schema.iter().find(|(name, _)| name == unit_column) {
+                    Some((_, Some(_))) => {}
+                    Some((_, None)) => {
+                        return Err(self.wrong(
+                            *unit_column_line,
+                            format!(
+                                "the unit column {} has a type that eke does not read: write it to the file as text or integers",
+                                quoted(unit_column)
+                            ),
+                        ));
+                    }
+                    None => return Err(missing(unit_column, *unit_column_line, "unit column")),
+                }
+                Protection::Private {
+                    unit_column: unit_column.clone(),
+                    adjacency: *adjacency,
+                    max_groups: *max_groups,
+                    max_rows: *max_rows,
+                }
+            }
+        };
+        let mut absent: Vec<_> =
+            self.columns.iter().filter(|(name, _)| !seen.contains(name.as_str())).collect();
+        absent.sort_by_key(|(_, column)| column.line);
+        if let Some((name, column)) = absent.first() {
+            return Err(missing(name, column.line, "column"));
+        }
+        let columns =
+            schema.iter().map(|(name, of)| self.column(name, *of)).collect::<Result<_, _>>()?;
+        Ok(Table { name: self.name.clone(), columns, protection })
+    }
+
+    fn column(&self, name: &str, of: Option<Type>) -> Result<Column, PolicyError> {
+        let Some(said) = self.columns.get(name) else {
+            return Ok(Column { name: name.to_owned(), of, bounds: None, values: None });
+        };
+        let Some(of) = of else {
+            return Err(self.wrong(
+                said.line,
+                format!(
+                    "{} has a type in {} that eke does not read: leave it out here, or change it in the file",
+                    quoted(name),
+                    quoted(&self.source)
+                ),
+            ));
+        };
+        if let Some(declared) = said.of.filter(|declared| *declared != of) {
+            return Err(self.wrong(
+                said.line,
+                format!(
+                    "{} is {of} in {}, not {declared}: write type = \"{of}\", or leave `type` out",
+                    quoted(name),
+                    quoted(&self.source)
+                ),
+            ));
+        }
+        let page = Page::new("", &self.path);
+        let fitted = said.fitted(name, of, &format!("in {}", quoted(&self.source)), &page)?;
+        let name = name.to_owned();
+        Ok(Column { name, of: Some(of), bounds: fitted.bounds, values: fitted.values })
+    }
+
+    fn wrong(&self, line: usize, problem: String) -> PolicyError {
+        PolicyError::Wrong { path: self.path.clone(), line, problem }
+    }
+}
+
+impl PolicyProtection {
+    fn read(
+        section: Section<'_>,
+        title: &str,
+        units: &BTreeMap<String, Unit>,
+    ) -> Result<Self, PolicyError> {
+        let field = section.require(
+            "unit",
+            &format!("{title} does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
+        )?;
+        let name = field.text("the name of a [unit.NAME]")?;
+        let unit = units.get(name).ok_or_else(|| {
+            let known: Vec<_> = units.keys().map(String::as_str).collect();
+            let instead = suggestion(name, &known, "the units are");
+            field.wrong(format!("there is no [unit.{}]: {instead}", quoted(name).trim_matches('`')))
+        })?;
+        let column = section.require(
+            "unit_column",
+            &format!("{title} has no `unit_column`: write the column that says which {} a row belongs to", unit.name),
+        )?;
+        let max_groups = match section.get("max_groups") {
+            None => 1,
+            Some(field) => field.count("3")?,
+        };
+        let max_rows = section
+            .require(
+                "max_rows",
+                &format!("{title} has no `max_rows`: write how many rows of a group one {} may count for, such as max_rows = 20; noise grows with it", unit.name),
+            )?
+            .count("20")?;
+        Ok(Self::Private {
+            unit: unit.name.clone(),
+            adjacency: unit.adjacency,
+            unit_column: column.text("the name of a column")?.to_owned(),
+            unit_column_line: column.line(),
+            max_groups,
+            max_rows,
+        })
+    }
+}

@@ -1,0 +1,398 @@
+//! A first policy for some files: what `eke init` writes.
+//!
+//! It is made from the names and types of columns and from what the steward answered. No value of any
+//! row is in it, nor anything that depends on one. What only the steward can decide and did not is left
+//! out, as a comment to fill in; until that is done the policy is not read, so nothing is decided in
+//! silence.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
+
+use eke_budget::{Adjacency, Delta, Epsilon};
+use eke_sql::Type;
+
+use super::name;
+
+/// A file to draft a policy for.
+#[derive(Clone, Copy, Debug)]
+pub struct Drafted<'a> {
+    /// What questions will call it.
+    pub name: &'a str,
+    /// Where it is, from the folder of the policy.
+    pub source: &'a str,
+    /// Its columns, and their types where eke has them.
+    pub columns: &'a [(String, Option<Type>)],
+    /// Whether it is CSV, which does not say the types of its columns, so that the policy must.
+    pub csv: bool,
+}
+
+/// What the steward answered. What is left out is left to be decided in the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DraftAnswers {
+    /// What one of the people is called: `rider`.
+    pub unit: Option<String>,
+    /// The column that says whose a row is.
+    pub unit_column: Option<String>,
+    /// Which datasets are neighbours.
+    pub adjacency: Option<Adjacency>,
+    /// The epsilon that is promised. A budget is written only if there is a delta too.
+    pub epsilon: Option<Epsilon>,
+    /// The delta that is promised.
+    pub delta: Option<Delta>,
+    /// How many groups one unit may touch.
+    pub max_groups: Option<u32>,
+    /// How many rows one unit may count for in a group.
+    pub max_rows: Option<u32>,
+    /// What columns are clamped to: name, least, most.
+    pub bounds: Vec<(String, f64, f64)>,
+    /// The names of the datasets that are about nobody.
+    pub public: BTreeSet<String>,
+}
+
+/// The text of a policy for those files.
+///
+/// ```
+/// # use eke_engine::policy::{DraftAnswers, Drafted, draft};
+/// # use eke_sql::Type;
+/// let columns = [("rider_id".to_owned(), Some(Type::Int)), ("fare".to_owned(), Some(Type::Float))];
+/// let trips = Drafted { name: "trips", source: "trips.parquet", columns: &columns, csv: false };
+/// let text = draft(&[trips], &DraftAnswers::default());
+/// assert!(text.contains("# fare = { min = 0, max = 100 }   # needed for SUM and AVG of fare"));
+/// ```
+#[must_use]
+pub fn draft(datasets: &[Drafted<'_>], answers: &DraftAnswers) -> String {
+    let mut text = String::new();
+    // Writing to a text does not fail.
+    let _ = Draft { answers, unit: unit_name(answers) }.write(datasets, &mut text);
+    text
+}
+
+/// The columns that could say whose a row is, going by their names; the likeliest first.
+#[must_use]
+pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
+    const PEOPLE: &str = "\
+        user rider patient person device customer client member employee student driver account \
+        household subscriber visitor citizen";
+    let rank = |name: &str| {
+        let name = name.to_lowercase();
+        let stem = stem(&name);
+        let is = |person| stem.strip_prefix(person).is_some_and(|rest| matches!(rest, "" | "s"));
+        let is_person = PEOPLE.split_whitespace().any(is);
+        match (is_person, stem == name) {
+            (true, false) => Some(0),
+            (true, true) => Some(1),
+            (false, false) => Some(2),
+            (false, true) => (name == "id" || name == "uid" || name == "uuid").then_some(3),
+        }
+    };
+    let fits = |of: &Option<Type>| matches!(of, None | Some(Type::Int | Type::Text));
+    let mut found: Vec<_> = columns
+        .iter()
+        .filter(|(_, of)| fits(of))
+        .filter_map(|(name, _)| Some((rank(name)?, name.as_str())))
+        .collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+/// What questions could call a file: `data/2026 Trips.csv.gz` is `trips_2026`, or near it.
+#[must_use]
+pub fn suggest_name(source: &str) -> String {
+    let file = source.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or_default();
+    let letters = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+    let mut suggested: String = letters.collect::<String>().to_ascii_lowercase();
+    suggested = suggested.trim_matches('_').chars().take(48).collect();
+    if suggested.is_empty() {
+        return "data".to_owned();
+    }
+    if suggested.starts_with(|c: char| c.is_ascii_digit()) {
+        suggested.insert_str(0, "data_");
+    }
+    if name::check_table(&suggested).is_err() {
+        suggested.push_str("_data");
+    }
+    suggested
+}
+
+/// A column's name without what says that it is an identifier.
+fn stem(name: &str) -> &str {
+    ["_id", "-id", " id", "_uuid", "_key", "_no"]
+        .into_iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(name)
+}
+
+fn unit_name(answers: &DraftAnswers) -> String {
+    if let Some(unit) = &answers.unit {
+        return unit.clone();
+    }
+    let lower = answers.unit_column.as_ref().map(|column| column.to_lowercase());
+    match lower.as_deref().map(stem) {
+        Some(name) if name != "id" && name::check("a unit", name).is_ok() => name.to_owned(),
+        _ => "person".to_owned(),
+    }
+}
+
+struct Draft<'a> {
+    answers: &'a DraftAnswers,
+    unit: String,
+}
+
+impl Draft<'_> {
+    fn write(&self, datasets: &[Drafted<'_>], out: &mut String) -> fmt::Result {
+        out.push_str(
+            "\
+# What may be asked about this data, and what is promised to the people in it.
+# Lines marked `decide` are yours: eke cannot know the answer. Remove their `# ` and fill them in.
+# This was drafted from the names and types of columns. No value of any row is in it.
+
+",
+        );
+        self.write_unit(out)?;
+        for dataset in datasets {
+            self.write_dataset(dataset, out)?;
+        }
+        out.push_str(
+            "
+# Who may ask, beside you. Each has an account of their own; all of them share the budget above.
+# [analyst.ana]
+#
+# Analysts who see less: no single answer is finer than `finest`, and the budget is theirs each.
+# [tier.partner]
+# finest = { rho = 1e-4 }
+# budget = { epsilon = 0.5, delta = 1e-8 }
+#
+# [analyst.bob]
+# tier = \"partner\"
+#
+# Analysts who might tell each other what they see, and what they may learn together.
+# [circle.partners]
+# analysts = [\"ana\", \"bob\"]
+# budget = { epsilon = 0.5, delta = 1e-8 }
+#
+# The ledger of what was spent lies beside this file, as eke.ledger, unless this says otherwise.
+# [ledger]
+# address = \"eke.ledger\"
+",
+        );
+        Ok(())
+    }
+
+    fn write_unit(&self, out: &mut String) -> fmt::Result {
+        writeln!(out, "# Whose privacy is protected.\n[unit.{}]", key(&self.unit))?;
+        out.push_str(
+            "\
+# \"add-remove\" hides whether somebody is in the data at all. \"replace\" hides only what their rows
+# say, for when everybody knows who is in the data; the same noise then costs four times the rho.
+",
+        );
+        match self.answers.adjacency {
+            Some(adjacency) => writeln!(out, "adjacency = \"{adjacency}\"")?,
+            None => out.push_str("# adjacency = \"add-remove\"   # decide\n"),
+        }
+        out.push_str(
+            "
+# What all answers together may tell about one of them: over all datasets, for good, never raised.
+# An epsilon of 1 or less is strong, of 10 weak. Keep delta far below one divided by the number of
+# people in the data.
+",
+        );
+        match (self.answers.epsilon, self.answers.delta) {
+            (Some(epsilon), Some(delta)) => {
+                writeln!(out, "budget = {{ epsilon = {epsilon}, delta = {delta} }}")?;
+            }
+            (epsilon, delta) => {
+                let epsilon = epsilon.map_or_else(|| "1.0".to_owned(), |it| it.to_string());
+                let delta = delta.map_or_else(|| "1e-7".to_owned(), |it| it.to_string());
+                writeln!(out, "# budget = {{ epsilon = {epsilon}, delta = {delta} }}   # decide")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_dataset(&self, dataset: &Drafted<'_>, out: &mut String) -> fmt::Result {
+        let name = key(dataset.name);
+        writeln!(out, "\n[dataset.{name}]\nsource = {}", text(dataset.source))?;
+        let has = |column: &String| dataset.columns.iter().any(|(name, _)| name == column);
+        let unit_column = self.answers.unit_column.as_ref().filter(|column| has(column));
+        let public = self.answers.public.contains(dataset.name);
+        if public {
+            out.push_str(
+                "# About nobody: its rows may be shown and joined freely.\npublic = true\n",
+            );
+        } else {
+            self.write_protection(dataset, unit_column, out)?;
+        }
+        if dataset.columns.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n[dataset.{name}.columns]")?;
+        if dataset.csv {
+            out.push_str("# CSV does not say what its columns hold, so the policy does.\n");
+        }
+        let named = suggest_unit_columns(dataset.columns);
+        for (column, of) in dataset.columns {
+            let hint = if public {
+                Hint::None
+            } else if unit_column == Some(column) {
+                Hint::Unit
+            } else if named.contains(&column.as_str()) && unit_column.is_none() {
+                Hint::None
+            } else {
+                Hint::Use
+            };
+            self.write_column(dataset, (column, *of), hint, out)?;
+        }
+        Ok(())
+    }
+
+    fn write_protection(
+        &self,
+        dataset: &Drafted<'_>,
+        unit_column: Option<&String>,
+        out: &mut String,
+    ) -> fmt::Result {
+        let (unit, of) = (text(&self.unit), key(&self.unit));
+        match unit_column {
+            Some(column) => {
+                writeln!(out, "unit = {unit}\nunit_column = {}   # whose a row is", text(column))?;
+            }
+            None => {
+                let suggested = suggest_unit_columns(dataset.columns);
+                writeln!(
+                    out,
+                    "# Which {of} does a row belong to? If it is about nobody, write public = true instead."
+                )?;
+                writeln!(out, "# unit = {unit}   # decide")?;
+                for column in &suggested {
+                    writeln!(
+                        out,
+                        "# unit_column = {}   # decide: by its name it could be this",
+                        text(column)
+                    )?;
+                }
+                if suggested.is_empty() {
+                    out.push_str(
+                        "# unit_column = \"\"   # decide: no column looks like it by its name\n",
+                    );
+                }
+                out.push_str("# public = true   # decide: only if no row is about anybody\n");
+            }
+        }
+        writeln!(
+            out,
+            "\n# How many groups of an answer one {of} may count in, and for how many rows in each. What is\n# beyond is left out or scaled down; noise grows with both, so choose what is usual, not the most."
+        )?;
+        let mut count = |name: &str, answer: Option<u32>, open: &str| match answer {
+            Some(count) => writeln!(out, "{name} = {count}"),
+            None => writeln!(out, "# {name} = {open}"),
+        };
+        count("max_groups", self.answers.max_groups, "1   # decide: 1 unless you say more")?;
+        count("max_rows", self.answers.max_rows, "10   # decide")
+    }
+
+    fn write_column(
+        &self,
+        dataset: &Drafted<'_>,
+        (name, of): (&str, Option<Type>),
+        hint: Hint,
+        out: &mut String,
+    ) -> fmt::Result {
+        let shown = key(name);
+        let typed = of.filter(|_| dataset.csv).map(|of| format!("type = \"{of}\""));
+        // What was answered is written, and judged when the policy is read.
+        let bounds = self.answers.bounds.iter().find(|(column, ..)| column == name);
+        let bounds =
+            bounds.map(|(_, min, max)| format!("min = {}, max = {}", number(*min), number(*max)));
+        let said: Vec<_> = typed.into_iter().chain(bounds.clone()).collect();
+        if !said.is_empty() {
+            write!(out, "{shown} = {{ {} }}", said.join(", "))?;
+        }
+        let hint = if bounds.is_some() { Hint::None } else { hint };
+        match (hint, of, said.is_empty()) {
+            (_, None, false) | (Hint::None, Some(_), false) => out.push('\n'),
+            (_, None, true) if dataset.csv => {
+                writeln!(
+                    out,
+                    "# {shown} = {{ type = \"text\" }}   # decide: int, float, text, bool, date or timestamp"
+                )?;
+            }
+            (_, None, true) => {
+                writeln!(
+                    out,
+                    "# {shown} has a type that eke does not read: it cannot be asked about"
+                )?;
+            }
+            (Hint::None, Some(_), true) => {}
+            (Hint::Unit, Some(_), false) => out.push_str("   # whose a row is\n"),
+            (Hint::Unit, Some(_), true) => {}
+            (Hint::Use, Some(of), written) => match (example(of), written) {
+                (None, true) => {}
+                (None, false) => out.push('\n'),
+                (Some((example, why)), true) => {
+                    writeln!(out, "# {shown} = {{ {example} }}   # {why} {shown}")?;
+                }
+                (Some((example, why)), false) => {
+                    writeln!(out, "   # add {example}: {why} {shown}")?;
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// What a column is told to be used for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    /// Nothing: it is public, or a name for something.
+    None,
+    /// It says whose a row is.
+    Unit,
+    /// Adding up, or grouping by.
+    Use,
+}
+
+/// What a column of that type could say besides, and what for.
+fn example(of: Type) -> Option<(&'static str, &'static str)> {
+    match of {
+        Type::Int | Type::Float => Some(("min = 0, max = 100", "needed for SUM and AVG of")),
+        Type::Text => Some((
+            "values = [\"…\", \"…\"]",
+            "if these are public, every one is answered in GROUP BY",
+        )),
+        Type::Bool => {
+            Some(("values = [true, false]", "if these are public, both are answered in GROUP BY"))
+        }
+        Type::Date | Type::Timestamp => None,
+    }
+}
+
+/// A name as TOML has it, and harmless in a comment.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
+}
+
+/// A text as TOML has it, on one line whatever is in it.
+fn text(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            letter if super::error::is_hidden(letter) => {
+                let _ = write!(quoted, "\\U{:08X}", u32::from(letter));
+            }
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A number as people write it.
+fn number(number: f64) -> String {
+    let plain = format!("{:?}", number + 0.0);
+    plain.strip_suffix(".0").map_or(plain.clone(), str::to_owned)
+}

@@ -1,0 +1,142 @@
+//! Policies as people write them, and what they are told about them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use eke_budget::{Adjacency, Budget, BudgetSpec, Delta, Epsilon, Metric};
+use eke_ledger::Address;
+use eke_sql::Value;
+
+use super::*;
+
+mod drafts;
+mod files;
+mod mistakes;
+mod texts;
+
+/// A policy with everything in it. Goldens below change one piece of it at a time.
+const CITY: &str = r#"# A city's trips.
+[unit.rider]                              # line 2
+adjacency = "add-remove"
+budget = { epsilon = 2.0, delta = 1e-7 }
+
+[dataset.trips]                           # line 6
+source = "trips.parquet"
+unit = "rider"
+unit_column = "rider_id"
+max_groups = 3
+max_rows = 20
+
+[dataset.trips.columns]                   # line 13
+fare = { min = 0, max = 200 }
+city = { values = ["Delft", "Leiden"] }
+
+[dataset.zones]                           # line 17
+source = "zones.csv"
+public = true
+
+[tier.internal]                           # line 21
+[tier.partner]
+finest = { rho = 1e-4 }
+budget = { epsilon = 0.5, delta = 1e-8 }
+
+[analyst.ana]                             # line 26
+tier = "internal"
+[analyst.bob]
+tier = "partner"
+[analyst.eve]
+
+[circle.partners]                         # line 32
+analysts = ["bob", "eve"]
+budget = { epsilon = 0.6, delta = 1e-8 }
+"#;
+
+fn parse(text: &str) -> Result<Policy, PolicyError> {
+    Policy::parse(text, Path::new("eke.toml"))
+}
+
+fn city() -> Policy {
+    parse(CITY).unwrap()
+}
+
+fn promise(epsilon: f64, delta: f64) -> Budget {
+    BudgetSpec::promising(Epsilon::new(epsilon).unwrap())
+        .with_delta(Delta::new(delta).unwrap())
+        .resolve(Metric::Hamming(Adjacency::AddRemove))
+        .unwrap()
+}
+
+#[test]
+fn a_policy_is_what_it_says() {
+    let policy = city();
+    let rider = policy.unit("rider").unwrap();
+    assert_eq!((rider.adjacency, rider.line), (Adjacency::AddRemove, 2));
+    assert_eq!(rider.budget, promise(2.0, 1e-7));
+    assert_eq!(rider.budget.promise().unwrap().to_string(), "epsilon 2.0, delta 1e-7");
+
+    let trips = policy.dataset("trips").unwrap();
+    assert_eq!((trips.source.as_str(), trips.line), ("trips.parquet", 6));
+    let private = PolicyProtection::Private {
+        unit: "rider".into(),
+        adjacency: Adjacency::AddRemove,
+        unit_column: "rider_id".into(),
+        unit_column_line: 9,
+        max_groups: 3,
+        max_rows: 20,
+    };
+    assert_eq!(trips.protection, private);
+    let fare = ColumnPolicy { of: None, bounds: Some((0.0, 200.0)), values: None, line: 14 };
+    assert_eq!(trips.columns["fare"], fare);
+    let cities = ["Delft", "Leiden"].map(|city| Value::Text(city.into()));
+    assert_eq!(trips.columns["city"].values.as_deref(), Some(&cities[..]));
+    assert_eq!(policy.dataset("zones").unwrap().protection, PolicyProtection::Public);
+
+    assert_eq!(policy.tiers["internal"].finest, None);
+    assert_eq!(policy.tiers["partner"].finest, Some("1e-4".parse().unwrap()));
+    assert_eq!(policy.analysts["ana"].tier.as_deref(), Some("internal"));
+    assert_eq!(policy.analysts["eve"].tier, None);
+    assert_eq!(policy.circles["partners"].analysts, BTreeSet::from(["bob".into(), "eve".into()]));
+    assert_eq!(policy.ledger, Address::File("eke.ledger".into()));
+}
+
+#[test]
+fn the_unit_pays_first_then_the_analyst_then_its_circles() {
+    let policy = city();
+    let names = |analyst| -> Vec<_> {
+        let accounts = policy.accounts("rider", analyst).unwrap();
+        accounts.into_iter().map(|account| (account.name, account.kind, account.budget)).collect()
+    };
+    let unit = ("rider".to_owned(), AccountKind::Unit, promise(2.0, 1e-7));
+    let own = |name: &str, budget| (format!("rider/analyst/{name}"), AccountKind::Analyst, budget);
+    let circle = ("rider/circle/partners".to_owned(), AccountKind::Circle, promise(0.6, 1e-8));
+    assert_eq!(names(None), std::slice::from_ref(&unit));
+    assert_eq!(names(Some("ana")), [unit.clone(), own("ana", promise(2.0, 1e-7))]);
+    assert_eq!(names(Some("bob")), [unit.clone(), own("bob", promise(0.5, 1e-8)), circle.clone()]);
+    assert_eq!(names(Some("eve")), [unit, own("eve", promise(2.0, 1e-7)), circle]);
+
+    assert_eq!(policy.finest(None), Ok(None));
+    assert_eq!(policy.finest(Some("ana")), Ok(None));
+    assert_eq!(policy.finest(Some("bob")), Ok(Some("1e-4".parse().unwrap())));
+}
+
+#[test]
+fn who_is_not_in_the_policy_is_told_where_people_are_named() {
+    let policy = city();
+    let expected =
+        "there is no analyst `zed`: the steward names analysts as [analyst.NAME] in eke.toml";
+    assert_eq!(policy.accounts("rider", Some("zed")).unwrap_err().to_string(), expected);
+    assert_eq!(policy.finest(Some("zed")).unwrap_err().to_string(), expected);
+    assert!(policy.accounts("rider", Some("steward")).is_err());
+    assert_eq!(
+        policy.accounts("driver", None).unwrap_err().to_string(),
+        "there is no unit `driver`: units are named as [unit.NAME] in eke.toml"
+    );
+    assert_eq!(
+        policy.dataset("rides").unwrap_err().to_string(),
+        "there is no dataset `rides`: datasets are named as [dataset.NAME] in eke.toml"
+    );
+    assert_eq!(
+        policy.analyst("a\u{1b}[2J\u{202e}").unwrap_err().to_string(),
+        "there is no analyst `a\\u{1b}[2J\\u{202e}`: the steward names analysts as [analyst.NAME] in eke.toml"
+    );
+}

@@ -1,0 +1,52 @@
+//! The kinds of unit that a policy protects.
+
+use eke_budget::{Adjacency, Budget, Metric};
+
+use super::section::Field;
+use super::{PolicyError, budget, name};
+
+const KNOWN: [&str; 5] = ["adjacency", "budget", "pure", "zcdp_delta", "pure_delta"];
+
+/// A kind of person or device whose privacy is protected, and the promise made to each of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// What they are called. Their account has the same name.
+    pub name: String,
+    /// Which datasets are neighbours.
+    pub adjacency: Adjacency,
+    /// What may be spent on them, for good, over all datasets about them.
+    pub budget: Budget,
+    /// Where the policy says it.
+    pub line: usize,
+}
+
+impl Unit {
+    pub(super) fn read(field: Field<'_>) -> Result<Self, PolicyError> {
+        let name = field.name();
+        name::check("a unit", name).map_err(|problem| field.wrong(problem))?;
+        let title = format!("[unit.{name}]");
+        let section = field.section(&KNOWN, &title, "[unit.NAME]")?;
+        let adjacency = read_adjacency(section.require(
+            "adjacency",
+            &format!("{title} has no `adjacency`: write adjacency = \"add-remove\", which hides whether somebody is in the data, or \"replace\", which hides what their rows say but not that they are there"),
+        )?)?;
+        let spec = budget::read(section)?.ok_or_else(|| {
+            section.wrong(format!("{title} has no `budget`: write what may be spent for good, such as budget = {{ epsilon = 2.0, delta = 1e-7 }}"))
+        })?;
+        let budget = spec
+            .resolve(Metric::Hamming(adjacency))
+            .map_err(|error| section.wrong(error.to_string()))?;
+        Ok(Self { name: name.to_owned(), adjacency, budget, line: section.line() })
+    }
+}
+
+fn read_adjacency(field: Field<'_>) -> Result<Adjacency, PolicyError> {
+    match field.text("\"add-remove\" or \"replace\"")? {
+        "add-remove" => Ok(Adjacency::AddRemove),
+        "replace" => Ok(Adjacency::Replace),
+        other => Err(field.wrong(format!(
+            "{} is no adjacency: write \"add-remove\" or \"replace\"",
+            super::error::quoted(other)
+        ))),
+    }
+}
