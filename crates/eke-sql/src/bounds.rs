@@ -132,6 +132,7 @@ fn arithmetic(operator: Binary, (a, b): (f64, f64), (c, d): (f64, f64), whole: b
         }
         Binary::Remainder if c.is_finite() && d.is_finite() => {
             let most = c.abs().max(d.abs());
+            let most = if whole { (most - 1.0).max(0.0) } else { most };
             let low = if a >= 0.0 { 0.0 } else { -most };
             let high = if b <= 0.0 { 0.0 } else { most };
             Some((low, high))

@@ -11,6 +11,18 @@ impl fmt::Display for Value {
             Self::Bool(truth) => f.write_str(if *truth { "TRUE" } else { "FALSE" }),
             Self::Int(int) => write!(f, "{int}"),
             Self::Float(float) => write!(f, "{float:?}"),
+            Self::Text(text) if text.contains(char::is_control) => {
+                f.write_str("E'")?;
+                for c in text.chars() {
+                    match c {
+                        '\'' => f.write_str("''")?,
+                        '\\' => f.write_str("\\\\")?,
+                        c if c.is_control() => write!(f, "\\u{:04X}", u32::from(c))?,
+                        c => write!(f, "{c}")?,
+                    }
+                }
+                f.write_str("'")
+            }
             Self::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
             Self::Date(days) => match civil::date_to_text(i64::from(*days)) {
                 Some(text) => write!(f, "DATE '{text}'"),

@@ -49,7 +49,14 @@ pub(crate) fn value(
     // The product of the two can be a power of two more than the sum of their logarithms.
     let scaled = scale(reach, -wanted) * f64::from(max_rows);
     let wanted = if scaled >= f64::from(1u32 << (BITS + 1)) { wanted + 1 } else { wanted };
-    let exponent = wanted.max(log2(farthest) + 1 - END_BITS).clamp(-STEEPEST, STEEPEST);
+    let exponent = wanted.max(log2(farthest) + 1 - END_BITS);
+    if exponent.abs() > STEEPEST {
+        let (size, instead) =
+            if exponent > 0 { ("large", "divide") } else { ("small", "multiply") };
+        return Err(SqlError::bounds(format!(
+            "`{written}` has bounds that are too {size} for a sum: {instead} it by a constant"
+        )));
+    }
     let steps =
         |end: f64| crate::evaluate::int_of_float(end).filter(|end| end.unsigned_abs() <= 1 << 53);
     let ends = (steps(scale(low, -exponent).floor()), steps(scale(high, -exponent).ceil()));

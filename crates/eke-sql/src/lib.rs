@@ -6,6 +6,7 @@ mod bounds;
 mod canonical;
 mod civil;
 mod describe;
+mod dialect;
 mod display;
 mod error;
 mod evaluate;

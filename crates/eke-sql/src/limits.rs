@@ -14,6 +14,10 @@ pub(crate) const NODES: usize = 500;
 pub(crate) const INLINED: usize = 10_000;
 /// How deep parentheses, CASE, subqueries and signs may go.
 pub(crate) const NESTING: usize = 50;
+/// How many subqueries may have parentheses of their own within those around them.
+pub(crate) const DOUBLED: usize = 8;
+/// The stack that a question is planned on. Without optimisation the parser takes 100 KB and more a level.
+pub(crate) const STACK: usize = 32 << 20;
 /// How deep the JSON of an expression may go. Readers of JSON take 128 levels, and a plan has some around it.
 pub(crate) const DEPTH: usize = 112;
 /// The most columns a subquery may have more than the widest table.

@@ -6,20 +6,19 @@
 //! speak, and it has fewer extras to refuse than the generic one.
 
 use sqlparser::ast;
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::dialect::Sql;
 use crate::error::quote;
 use crate::{SqlError, limits};
 
-static DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
-
 /// The one query of a text.
 pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
-    let tokens = tokens(sql)?;
-    let mut parser = Parser::new(&DIALECT)
+    let dialect = Sql::new();
+    let tokens = tokens(sql, &dialect)?;
+    let mut parser = Parser::new(&dialect)
         .with_recursion_limit(limits::NESTING)
         .with_tokens_with_locations(tokens);
     let query = *parser.parse_query().map_err(said)?;
@@ -40,14 +39,14 @@ pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
 }
 
 /// The words of a text, if they are few enough, not too deep, and begin as a query does.
-fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
     if sql.len() > limits::BYTES {
         return Err(SqlError::limit(format!(
             "The question has more than {} KB of text: ask a shorter one",
             limits::BYTES / 1024
         )));
     }
-    let mut tokens = Tokenizer::new(&DIALECT, sql)
+    let mut tokens = Tokenizer::new(dialect, sql)
         .tokenize_with_location()
         .map_err(|error| SqlError::syntax(format!("This is not SQL that eke reads: {error}")))?;
     // The parser steps over blanks and comments one by one: a run of them becomes one.
@@ -59,6 +58,9 @@ fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     begins_as_a_query(&tokens)?;
 
     let (mut nesting, mut prefixes, mut operators) = (0usize, 0usize, 0usize);
+    // Parentheses in a row, and how often several of them are before a query: the parser tries each such
+    // place in two ways.
+    let (mut open, mut doubled) = (0usize, 0usize);
     for token in &tokens {
         let mut prefix = false;
         match &token.token {
@@ -82,6 +84,19 @@ fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
             _ => (prefix, operators) = (true, operators + 1),
         }
         prefixes = if prefix { prefixes + 1 } else { 0 };
+        open = match &token.token {
+            Token::LParen => open + 1,
+            Token::Word(word)
+                if open > 1 && matches!(word.keyword, Keyword::SELECT | Keyword::WITH) =>
+            {
+                doubled += 1;
+                0
+            }
+            _ => 0,
+        };
+        if doubled > limits::DOUBLED {
+            return Err(limits::too_deep());
+        }
         if nesting + prefixes > limits::NESTING {
             return Err(limits::too_deep());
         }
@@ -117,7 +132,7 @@ fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
             "`eke explain` says what would be computed, without reading a row"
         }
         Keyword::SHOW | Keyword::PRAGMA => "the policy says which tables and columns there are",
-        Keyword::SET | Keyword::RESET | Keyword::USE => "there is nothing to set: ask with SELECT",
+        Keyword::SET | Keyword::RESET | Keyword::USE => "there is nothing to set; ask with SELECT",
         Keyword::INSERT
         | Keyword::UPDATE
         | Keyword::DELETE
@@ -131,15 +146,15 @@ fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
         | Keyword::DROP
         | Keyword::GRANT
         | Keyword::REVOKE
-        | Keyword::COMMENT => "the steward declares datasets in the policy: ask with SELECT",
+        | Keyword::COMMENT => "the steward declares datasets in the policy; ask with SELECT",
         Keyword::BEGIN
         | Keyword::START
         | Keyword::COMMIT
         | Keyword::ROLLBACK
         | Keyword::SAVEPOINT
-        | Keyword::RELEASE => "every question stands by itself: there are no transactions",
+        | Keyword::RELEASE => "every question stands by itself, and there are no transactions",
         Keyword::VALUES => "ask about a table with SELECT … FROM …",
-        Keyword::TABLE => "it would show rows: ask with SELECT COUNT(*) FROM …",
+        Keyword::TABLE => "it would show rows; ask with SELECT COUNT(*) FROM …",
         Keyword::FROM => "write SELECT before FROM",
         _ => "ask with SELECT … FROM …",
     };

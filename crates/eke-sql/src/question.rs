@@ -20,10 +20,24 @@ use crate::{
 ///
 /// A sentence that says what is not supported, not known or not bounded, and what to write instead.
 pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
-    let query = parse::parse(sql)?;
-    let spent = Spent::default();
-    let source = Source { tables, spent: &spent };
-    question(&query, &source, Vec::new())
+    // On a stack of its own: how deep the parser goes is bounded, how much is left of the caller's is not
+    // known.
+    std::thread::scope(|scope| {
+        let planned =
+            std::thread::Builder::new().stack_size(limits::STACK).spawn_scoped(scope, || {
+                let query = parse::parse(sql)?;
+                let spent = Spent::default();
+                let source = Source { tables, spent: &spent };
+                question(&query, &source, Vec::new())
+            });
+        match planned.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(query)) => query,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => {
+                Err(SqlError::limit("There is no thread to plan the question on: ask again later"))
+            }
+        }
+    })
 }
 
 /// The outermost query.

@@ -81,7 +81,9 @@ pub(crate) fn common(all: &[(&Bound, String)]) -> Result<Option<Type>, SqlError>
             (Type::Date, Type::Timestamp) | (Type::Timestamp, Type::Date) => Type::Timestamp,
             (Type::Date, Type::Text) if !firm(bound) => {
                 // A date compared with a moment that is written out is a moment too.
-                if read(&bound.expr, Type::Date).is_ok() { Type::Date } else { Type::Timestamp }
+                let moment = read(&bound.expr, Type::Date).is_err()
+                    && read(&bound.expr, Type::Timestamp).is_ok();
+                if moment { Type::Timestamp } else { Type::Date }
             }
             (Type::Timestamp, Type::Text) if !firm(bound) => Type::Timestamp,
             (Type::Int | Type::Float, Type::Text) if !firm(bound) => {

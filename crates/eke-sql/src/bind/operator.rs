@@ -93,6 +93,12 @@ impl Binder<'_> {
         right: &ast::Expr,
         negated: bool,
     ) -> Result<Bound, SqlError> {
+        // The parser takes all that follows as the right side, also what SQL has bind less tightly.
+        if looser_than_is(right) {
+            return Err(SqlError::unsupported(
+                "What follows IS DISTINCT FROM is not clear without parentheses: write (a IS DISTINCT FROM b) AND …",
+            ));
+        }
         let both = vec![(self.bind(left)?, quote(left)), (self.bind(right)?, quote(right))];
         let (mut both, _) = together(both)?;
         let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
@@ -209,6 +215,29 @@ impl Binder<'_> {
             },
             of,
         })
+    }
+}
+
+/// Whether an expression without parentheses around it begins with something that `IS` binds more tightly to.
+fn looser_than_is(expr: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    match expr {
+        E::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor, ..
+        } => true,
+        E::IsNull(_)
+        | E::IsNotNull(_)
+        | E::IsTrue(_)
+        | E::IsNotTrue(_)
+        | E::IsFalse(_)
+        | E::IsNotFalse(_)
+        | E::IsUnknown(_)
+        | E::IsNotUnknown(_)
+        | E::IsDistinctFrom(..)
+        | E::IsNotDistinctFrom(..)
+        | E::IsNormalized { .. }
+        | E::UnaryOp { op: UnaryOperator::Not, .. } => true,
+        _ => false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Everything about `eke-sql` that is tested from outside.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
+mod bombs;
+mod canonical;
 mod golden;
 mod tables;
