@@ -82,7 +82,11 @@ impl fmt::Display for Expr {
                 let word = if *ignore_case { "ILIKE" } else { "LIKE" };
                 write!(f, "{} {word} {}", Operand(text), Value::Text(pattern.clone()))
             }
-            Self::Call(function, arguments) => write!(f, "{function}({})", list(arguments)),
+            Self::Call(function, arguments) => match (function.part(), arguments.as_slice()) {
+                (Some(Part::Extract(part)), [one]) => write!(f, "EXTRACT({part} FROM {one})"),
+                (Some(Part::Start(part)), [one]) => write!(f, "date_trunc('{part}', {one})"),
+                _ => write!(f, "{function}({})", list(arguments)),
+            },
         }
     }
 }
@@ -95,7 +99,7 @@ impl Expr {
         while let Some(expr) = left.pop() {
             match expr {
                 Self::Binary(own, one, other) if *own == operator => {
-                    left.extend([&**other, &**one])
+                    left.extend([&**other, &**one]);
                 }
                 term => terms.push(term),
             }
@@ -144,21 +148,42 @@ impl fmt::Display for Function {
             Self::Trim => "trim",
             Self::Length => "length",
             Self::Substring => "substring",
-            Self::Year => "year",
-            Self::Quarter => "quarter",
-            Self::Month => "month",
-            Self::Day => "day",
-            Self::DayOfWeek => "day_of_week",
-            Self::Hour => "hour",
-            Self::Minute => "minute",
-            Self::Second => "second",
-            Self::StartOfYear => "start_of_year",
-            Self::StartOfQuarter => "start_of_quarter",
-            Self::StartOfMonth => "start_of_month",
-            Self::StartOfWeek => "start_of_week",
-            Self::StartOfDay => "start_of_day",
-            Self::StartOfHour => "start_of_hour",
-            Self::StartOfMinute => "start_of_minute",
+            other => {
+                return match other.part() {
+                    Some(Part::Extract(part)) => write!(f, "extract {part}"),
+                    Some(Part::Start(part)) => write!(f, "date_trunc {part}"),
+                    None => Ok(()),
+                };
+            }
+        })
+    }
+}
+
+/// What a function does with a moment.
+enum Part {
+    Extract(&'static str),
+    Start(&'static str),
+}
+
+impl Function {
+    fn part(self) -> Option<Part> {
+        Some(match self {
+            Self::Year => Part::Extract("YEAR"),
+            Self::Quarter => Part::Extract("QUARTER"),
+            Self::Month => Part::Extract("MONTH"),
+            Self::Day => Part::Extract("DAY"),
+            Self::DayOfWeek => Part::Extract("DOW"),
+            Self::Hour => Part::Extract("HOUR"),
+            Self::Minute => Part::Extract("MINUTE"),
+            Self::Second => Part::Extract("SECOND"),
+            Self::StartOfYear => Part::Start("year"),
+            Self::StartOfQuarter => Part::Start("quarter"),
+            Self::StartOfMonth => Part::Start("month"),
+            Self::StartOfWeek => Part::Start("week"),
+            Self::StartOfDay => Part::Start("day"),
+            Self::StartOfHour => Part::Start("hour"),
+            Self::StartOfMinute => Part::Start("minute"),
+            _ => return None,
         })
     }
 }

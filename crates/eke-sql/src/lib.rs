@@ -1,28 +1,64 @@
 //! SQL to a private plan. Nothing here can read a row.
+//!
+//! [`plan`] takes a question's text and what the policy says about the tables, and gives what is to be added
+//! up, what each unit can change it by, and what is done with it once it is released; or it refuses, with a
+//! sentence that says what to write instead. `docs/sql.md` says what SQL there is.
+//!
+//! ```
+//! use eke_budget::Adjacency;
+//! use eke_sql::{Column, Protection, Table, Type, plan};
+//!
+//! let trips = Table {
+//!     name: "trips".to_owned(),
+//!     columns: vec![
+//!         Column { name: "rider_id".to_owned(), of: Some(Type::Int), bounds: None, values: None },
+//!         Column { name: "fare".to_owned(), of: Some(Type::Float), bounds: Some((0.0, 200.0)), values: None },
+//!     ],
+//!     protection: Protection::Private {
+//!         unit_column: "rider_id".to_owned(),
+//!         adjacency: Adjacency::AddRemove,
+//!         max_groups: 3,
+//!         max_rows: 20,
+//!     },
+//! };
+//! let tables = [trips];
+//! let query = plan("SELECT SUM(fare) FROM trips WHERE fare > 10", &tables)?;
+//! let sum = &query.plan.sums[0];
+//! assert_eq!(sum.sensitivity(query.plan.max_rows) as f64 * sum.step(), 200.0 * 20.0);
+//!
+//! let refusal = plan("SELECT fare FROM trips GROUP BY fare", &tables).unwrap_err();
+//! assert_eq!(refusal.to_string(), "SELECT without an aggregate would show rows: write COUNT, SUM or AVG");
+//! # Ok::<(), eke_sql::SqlError>(())
+//! ```
 
+// What there is: values, expressions over them, and what they mean.
+mod canonical;
+mod civil;
+mod display;
+mod evaluate;
+mod expr;
+mod shape;
+mod text;
+mod value;
+
+// The policy's word, and the plan.
+mod describe;
+mod plan;
+mod table;
+
+// From text to plan: words, syntax, rows, typed expressions, sums and keys.
 mod aggregate;
 mod bind;
 mod bounds;
-mod canonical;
-mod civil;
-mod describe;
 mod dialect;
-mod display;
 mod error;
-mod evaluate;
-mod expr;
 mod grid;
 mod keys;
 mod limits;
 mod names;
 mod parse;
-mod plan;
 mod question;
 mod rows;
-mod shape;
-mod table;
-mod text;
-mod value;
 
 pub use canonical::canonical;
 pub use error::SqlError;

@@ -221,24 +221,26 @@ impl Binder<'_> {
 /// Whether an expression without parentheses around it begins with something that `IS` binds more tightly to.
 fn looser_than_is(expr: &ast::Expr) -> bool {
     use ast::Expr as E;
-    match expr {
-        E::BinaryOp {
-            op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor, ..
-        } => true,
+    let condition = matches!(
+        expr,
+        E::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor, .. }
+            | E::UnaryOp { op: UnaryOperator::Not, .. }
+    );
+    let is = matches!(
+        expr,
         E::IsNull(_)
-        | E::IsNotNull(_)
-        | E::IsTrue(_)
-        | E::IsNotTrue(_)
-        | E::IsFalse(_)
-        | E::IsNotFalse(_)
-        | E::IsUnknown(_)
-        | E::IsNotUnknown(_)
-        | E::IsDistinctFrom(..)
-        | E::IsNotDistinctFrom(..)
-        | E::IsNormalized { .. }
-        | E::UnaryOp { op: UnaryOperator::Not, .. } => true,
-        _ => false,
-    }
+            | E::IsNotNull(_)
+            | E::IsTrue(_)
+            | E::IsNotTrue(_)
+            | E::IsFalse(_)
+            | E::IsNotFalse(_)
+            | E::IsUnknown(_)
+            | E::IsNotUnknown(_)
+            | E::IsDistinctFrom(..)
+            | E::IsNotDistinctFrom(..)
+            | E::IsNormalized { .. }
+    );
+    condition || is
 }
 
 /// An operator between two, with the casts that it needs.

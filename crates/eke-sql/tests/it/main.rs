@@ -3,5 +3,8 @@
 
 mod bombs;
 mod canonical;
+mod evaluation;
 mod golden;
+mod properties;
+mod random;
 mod tables;

@@ -1,0 +1,240 @@
+//! Random values, rows and well-typed expressions over `trips`.
+
+use eke_sql::{Binary, Expr, Function, Leaf, Type, Unary, Value};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::tables::text;
+
+const TYPES: [Type; 6] =
+    [Type::Bool, Type::Int, Type::Float, Type::Text, Type::Date, Type::Timestamp];
+
+/// A row of `trips`, in the order of [`COLUMNS`].
+pub(crate) type Row = Vec<Value>;
+
+const COLUMNS: [(&str, Type); 8] = [
+    ("paid", Type::Bool),
+    ("stops", Type::Int),
+    ("fare", Type::Float),
+    ("tip", Type::Float),
+    ("city", Type::Text),
+    ("zone", Type::Text),
+    ("day", Type::Date),
+    ("started", Type::Timestamp),
+];
+
+/// What a leaf is in a row.
+pub(crate) fn look(row: &Row, leaf: Leaf<'_>) -> Value {
+    let place = COLUMNS.iter().position(|(name, _)| leaf == Leaf::Column(name));
+    place.map_or(Value::Null, |place| row[place].clone())
+}
+
+pub(crate) fn row() -> impl Strategy<Value = Row> {
+    COLUMNS.map(|(_, of)| value(of, true)).to_vec()
+}
+
+/// A value of a type, or NULL; the odd ones often. Constants are those that SQL can write.
+fn value(of: Type, data: bool) -> BoxedStrategy<Value> {
+    let some = match of {
+        Type::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Type::Int => prop_oneof![
+            select(vec![0, 1, -1, 2, 3, 7, i64::MAX, i64::MIN, 1 << 53]).prop_map(Value::Int),
+            any::<i64>().prop_map(Value::Int),
+        ]
+        .boxed(),
+        Type::Float if data => prop_oneof![
+            select(vec![0.0, -0.0, 0.5, -0.5, 1.5, 2.0, 1e308, f64::INFINITY, f64::NAN, 9.3e18])
+                .prop_map(Value::Float),
+            any::<f64>().prop_map(Value::Float),
+        ]
+        .boxed(),
+        Type::Float => prop_oneof![
+            select(vec![0.0, 0.5, -0.5, 1.5, 2.0, 1e308, 5e-324, 9.3e18]).prop_map(Value::Float),
+            (-1e6..1e6).prop_map(Value::float),
+        ]
+        .boxed(),
+        Type::Text => prop_oneof![
+            select(vec![
+                "",
+                "Delft",
+                " Leiden ",
+                "12",
+                "-1.5e3",
+                "TRUE",
+                "2024-02-29",
+                "a%_\\",
+                "ǅß",
+                "'"
+            ])
+            .prop_map(text),
+            "\\PC{0,5}".prop_map(|t| text(&t)),
+        ]
+        .boxed(),
+        Type::Date if data => any::<i32>().prop_map(Value::Date).boxed(),
+        Type::Date => (-700_000..2_900_000).prop_map(Value::Date).boxed(),
+        Type::Timestamp if data => any::<i64>().prop_map(Value::Timestamp).boxed(),
+        Type::Timestamp => {
+            (-60_000_000_000_000_000i64..250_000_000_000_000_000).prop_map(Value::Timestamp).boxed()
+        }
+    };
+    prop_oneof![1 => Just(Value::Null), 9 => some].boxed()
+}
+
+fn leaf(of: Type) -> BoxedStrategy<Expr> {
+    let columns: Vec<Expr> = COLUMNS
+        .iter()
+        .filter(|(_, own)| *own == of)
+        .map(|(name, _)| Expr::Column((*name).to_owned()))
+        .collect();
+    prop_oneof![2 => select(columns), 1 => value(of, false).prop_map(Expr::Literal)].boxed()
+}
+
+/// An expression of a type, so many levels deep at most.
+pub(crate) fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
+    if depth == 0 {
+        return leaf(of);
+    }
+    let sub = |of| expr(of, depth - 1);
+    let unary = |operator, of| sub(of).prop_map(move |one| Expr::Unary(operator, Box::new(one)));
+    let binary = |operators: &[Binary], of| {
+        (select(operators.to_vec()), sub(of), sub(of))
+            .prop_map(|(operator, a, b)| Expr::Binary(operator, Box::new(a), Box::new(b)))
+    };
+    let call = |functions: &[Function], of| {
+        (select(functions.to_vec()), sub(of))
+            .prop_map(|(function, one)| Expr::Call(function, vec![one]))
+    };
+    let cast = |from: &[Type]| {
+        select(from.to_vec())
+            .prop_flat_map(move |from| expr(from, depth - 1))
+            .prop_map(move |one| Expr::Cast(Box::new(one), of))
+    };
+    let case = (
+        prop::collection::vec((sub(Type::Bool), sub(of)), 1..3),
+        prop::option::of(sub(of).prop_map(Box::new)),
+    )
+        .prop_map(|(branches, otherwise)| Expr::Case { branches, otherwise });
+    let several = (
+        select(vec![Function::Least, Function::Greatest, Function::Coalesce]),
+        prop::collection::vec(sub(of), 1..4),
+    )
+        .prop_map(|(function, arguments)| Expr::Call(function, arguments));
+    let null_if = (sub(of), sub(of)).prop_map(|(a, b)| Expr::Call(Function::NullIf, vec![a, b]));
+    let common = prop_oneof![leaf(of), case, several, null_if];
+    let arithmetic =
+        [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide, Binary::Remainder];
+    let comparison = [
+        Binary::Equal,
+        Binary::NotEqual,
+        Binary::Less,
+        Binary::LessOrEqual,
+        Binary::Greater,
+        Binary::GreaterOrEqual,
+    ];
+    let own = match of {
+        Type::Bool => prop_oneof![
+            select(vec![Unary::Not, Unary::IsTrue, Unary::IsFalse]).prop_flat_map(
+                move |operator| {
+                    expr(Type::Bool, depth - 1)
+                        .prop_map(move |one| Expr::Unary(operator, Box::new(one)))
+                }
+            ),
+            select(TYPES.to_vec())
+                .prop_flat_map(move |of| expr(of, depth - 1))
+                .prop_map(|one| Expr::Unary(Unary::IsNull, Box::new(one))),
+            binary(&[Binary::And, Binary::Or], Type::Bool),
+            select(TYPES.to_vec()).prop_flat_map(move |of| {
+                (select(comparison.to_vec()), expr(of, depth - 1), expr(of, depth - 1))
+                    .prop_map(|(operator, a, b)| Expr::Binary(operator, Box::new(a), Box::new(b)))
+            }),
+            select(TYPES.to_vec()).prop_flat_map(move |of| {
+                (expr(of, depth - 1), prop::collection::vec(value(of, false), 1..4))
+                    .prop_map(|(one, values)| Expr::In(Box::new(one), values))
+            }),
+            (sub(Type::Text), select(vec!["%", "D%", "_e%t", r"a\%_", ""]), any::<bool>())
+                .prop_map(|(text, pattern, ignore_case)| Expr::Like {
+                    text: Box::new(text),
+                    pattern: pattern.to_owned(),
+                    ignore_case
+                }),
+            cast(&[Type::Text]),
+        ]
+        .boxed(),
+        Type::Int => prop_oneof![
+            unary(Unary::Negate, Type::Int),
+            binary(&arithmetic, Type::Int),
+            call(&[Function::Abs], Type::Int),
+            call(&[Function::Length], Type::Text),
+            call(
+                &[
+                    Function::Year,
+                    Function::Quarter,
+                    Function::Month,
+                    Function::Day,
+                    Function::DayOfWeek,
+                    Function::Hour,
+                    Function::Minute,
+                    Function::Second
+                ],
+                Type::Timestamp
+            ),
+            cast(&[Type::Bool, Type::Float, Type::Text]),
+        ]
+        .boxed(),
+        Type::Float => prop_oneof![
+            unary(Unary::Negate, Type::Float),
+            binary(&arithmetic, Type::Float),
+            call(
+                &[
+                    Function::Abs,
+                    Function::Floor,
+                    Function::Ceil,
+                    Function::Round,
+                    Function::Sqrt,
+                    Function::Ln,
+                    Function::Exp
+                ],
+                Type::Float
+            ),
+            cast(&[Type::Int, Type::Text]),
+        ]
+        .boxed(),
+        Type::Text => prop_oneof![
+            binary(&[Binary::Concat], Type::Text),
+            call(&[Function::Lower, Function::Upper, Function::Trim], Type::Text),
+            (sub(Type::Text), sub(Type::Int), prop::option::of(sub(Type::Int))).prop_map(
+                |(text, from, count)| {
+                    Expr::Call(
+                        Function::Substring,
+                        [Some(text), Some(from), count].into_iter().flatten().collect(),
+                    )
+                }
+            ),
+            cast(&[Type::Bool, Type::Int, Type::Float, Type::Date, Type::Timestamp]),
+        ]
+        .boxed(),
+        Type::Date => cast(&[Type::Text, Type::Timestamp]).boxed(),
+        Type::Timestamp => prop_oneof![
+            call(
+                &[
+                    Function::StartOfYear,
+                    Function::StartOfQuarter,
+                    Function::StartOfMonth,
+                    Function::StartOfWeek,
+                    Function::StartOfDay,
+                    Function::StartOfHour,
+                    Function::StartOfMinute
+                ],
+                Type::Timestamp
+            ),
+            cast(&[Type::Text, Type::Date]),
+        ]
+        .boxed(),
+    };
+    prop_oneof![1 => common, 2 => own].boxed()
+}
+
+/// Of any type.
+pub(crate) fn any_expr(depth: u32) -> impl Strategy<Value = (Type, Expr)> {
+    select(TYPES.to_vec()).prop_flat_map(move |of| expr(of, depth).prop_map(move |expr| (of, expr)))
+}
