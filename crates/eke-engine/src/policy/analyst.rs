@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eke_budget::{Amount, BudgetSpec, Rho};
 
-use super::error::quoted;
+use super::error::shown;
 use super::name::{self, suggestion};
 use super::section::{Field, found};
 use super::{PolicyError, budget};
@@ -143,6 +143,5 @@ fn unknown<'k>(
     } else {
         suggestion(name, &known, &format!("the {kind}s are"))
     };
-    let name = quoted(name);
-    field.wrong(format!("there is no [{kind}.{}]: {instead}", name.trim_matches('`')))
+    field.wrong(format!("there is no [{kind}.{}]: {instead}", shown(name)))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use eke_budget::Adjacency;
 use eke_sql::{Column, Protection, Table, Type};
 
-use super::error::quoted;
+use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, PolicyError, Unit};
@@ -229,7 +229,7 @@ impl PolicyProtection {
         let unit = units.get(name).ok_or_else(|| {
             let known: Vec<_> = units.keys().map(String::as_str).collect();
             let instead = suggestion(name, &known, "the units are");
-            field.wrong(format!("there is no [unit.{}]: {instead}", quoted(name).trim_matches('`')))
+            field.wrong(format!("there is no [unit.{}]: {instead}", shown(name)))
         })?;
         let column = section.require(
             "unit_column",

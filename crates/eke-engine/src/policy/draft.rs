@@ -95,7 +95,7 @@ pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-/// What questions could call a file: `data/2026 Trips.csv.gz` is `trips_2026`, or near it.
+/// What questions could call a file: `data/Trips-2026.csv.gz` is `trips_2026`.
 #[must_use]
 pub fn suggest_name(source: &str) -> String {
     let file = source.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();

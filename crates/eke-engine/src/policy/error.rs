@@ -73,7 +73,12 @@ const SHOWN: usize = 64;
 
 /// A name between backticks, so that what a file calls things cannot steer a terminal or fill it.
 pub(super) fn quoted(name: &str) -> String {
-    let mut shown = String::from("`");
+    format!("`{}`", shown(name))
+}
+
+/// The same without the backticks.
+pub(super) fn shown(name: &str) -> String {
+    let mut shown = String::new();
     for (count, letter) in name.chars().enumerate() {
         if count == SHOWN {
             shown.push('…');
@@ -85,7 +90,6 @@ pub(super) fn quoted(name: &str) -> String {
             shown.push(letter);
         }
     }
-    shown.push('`');
     shown
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Section<'p> {
 }
 
 impl<'p> Section<'p> {
-    /// The whole file. Its title is for messages: what the table is called.
+    /// The whole file, with no keys but those.
     pub(super) fn whole(
         page: &'p Page,
         table: &'p DeTable<'p>,

@@ -28,6 +28,34 @@ fn a_policy_protects_somebody_and_has_something_to_ask_about() {
 }
 
 #[test]
+fn the_policy_of_the_document_is_one() {
+    let document = include_str!("../../../../../docs/policy.md");
+    let (_, example) = document.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let policy = parse(example).unwrap();
+    assert_eq!((policy.units.len(), policy.datasets.len(), policy.circles.len()), (1, 2, 1));
+    // The sentence about an unknown key lists those that there are: the document has them all.
+    for (after, title) in [
+        ("[unit.rider]\n", "[unit.rider]"),
+        ("[dataset.trips]\n", "[dataset.trips]"),
+        ("[tier.partner]\n", "[tier.partner]"),
+        ("[analyst.ana]\n", "[analyst.ana]"),
+        ("[circle.partners]\n", "[circle.partners]"),
+        ("[ledger]\n", "[ledger]"),
+        ("budget = { ", "a budget"),
+        ("fare = { ", "a column"),
+    ] {
+        let comma = if after.ends_with('\n') { "\n" } else { ", " };
+        let text = example.replacen(after, &format!("{after}zzzzzzzz = 1{comma}"), 1);
+        let told = parse(&text).unwrap_err().to_string();
+        let (_, keys) = told.split_once(&format!("{title} has ")).unwrap();
+        for key in keys.split('`').skip(1).step_by(2).filter(|key| *key != "columns") {
+            assert!(document.contains(&format!("`{key}`")), "{key}");
+        }
+    }
+}
+
+#[test]
 fn a_budget_is_the_same_however_it_is_written() {
     let budget = |written: &str| {
         let text = CITY.replace("budget = { epsilon = 2.0, delta = 1e-7 }", written);
