@@ -41,6 +41,7 @@ mod draft;
 mod error;
 mod name;
 mod section;
+mod suggest;
 mod unit;
 mod value;
 
@@ -58,8 +59,9 @@ pub use account::{AccountKind, AccountSpec};
 pub use analyst::{Analyst, Circle, Tier};
 pub use column::ColumnPolicy;
 pub use dataset::{Dataset, PolicyProtection};
-pub use draft::{DraftAnswers, Drafted, draft, suggest_name, suggest_unit_columns};
+pub use draft::{DraftAnswers, DraftError, Drafted, draft};
 pub use error::PolicyError;
+pub use suggest::{suggest_name, suggest_unit_columns};
 pub use unit::Unit;
 
 use section::{Field, Page, Section};

@@ -139,9 +139,9 @@ fn unknown<'k>(
 ) -> PolicyError {
     let known: Vec<_> = known.map(String::as_str).collect();
     let instead = if known.is_empty() {
-        format!("add it, or write another {kind} here")
+        "add it".to_owned()
     } else {
-        suggestion(name, &known, &format!("the {kind}s are"))
+        suggestion(name, &known, "add it, or write one of these:")
     };
     field.wrong(format!("there is no [{kind}.{}]: {instead}", shown(name)))
 }

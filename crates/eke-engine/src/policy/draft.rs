@@ -11,7 +11,9 @@ use std::fmt::{self, Write as _};
 use eke_budget::{Adjacency, Delta, Epsilon};
 use eke_sql::Type;
 
-use super::name;
+use super::error::quoted;
+use super::name::{self, suggestion};
+use super::suggest::{stem, suggest_unit_columns};
 
 /// A file to draft a policy for.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +51,42 @@ pub struct DraftAnswers {
     pub public: BTreeSet<String>,
 }
 
-/// The text of a policy for those files.
+/// What was answered about columns and files that are not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {what} {}: {instead}", quoted(name))]
+pub struct DraftError {
+    what: &'static str,
+    name: String,
+    instead: String,
+}
+
+impl DraftAnswers {
+    /// Whether every column and dataset that the answers name is in those files.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn check(&self, datasets: &[Drafted<'_>]) -> Result<(), DraftError> {
+        let names: Vec<_> = datasets.iter().map(|dataset| dataset.name).collect();
+        let columns = datasets.iter().flat_map(|dataset| dataset.columns);
+        let mut seen = BTreeSet::new();
+        let columns: Vec<_> =
+            columns.map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)).collect();
+        let find = |what, name: &String, known: &[&str], there_are| {
+            if known.contains(&name.as_str()) {
+                return Ok(());
+            }
+            let instead = suggestion(name, known, there_are);
+            Err(DraftError { what, name: name.clone(), instead })
+        };
+        for name in self.unit_column.iter().chain(self.bounds.iter().map(|(name, ..)| name)) {
+            find("column", name, &columns, "the columns are")?;
+        }
+        self.public.iter().try_for_each(|name| find("dataset", name, &names, "the datasets are"))
+    }
+}
+
+/// The text of a policy for those files. Answers about what they do not have are left out: see
+/// [`DraftAnswers::check`].
 ///
 /// ```
 /// # use eke_engine::policy::{DraftAnswers, Drafted, draft};
@@ -65,62 +102,6 @@ pub fn draft(datasets: &[Drafted<'_>], answers: &DraftAnswers) -> String {
     // Writing to a text does not fail.
     let _ = Draft { answers, unit: unit_name(answers) }.write(datasets, &mut text);
     text
-}
-
-/// The columns that could say whose a row is, going by their names; the likeliest first.
-#[must_use]
-pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
-    const PEOPLE: &str = "\
-        user rider patient person device customer client member employee student driver account \
-        household subscriber visitor citizen";
-    let rank = |name: &str| {
-        let name = name.to_lowercase();
-        let stem = stem(&name);
-        let is = |person| stem.strip_prefix(person).is_some_and(|rest| matches!(rest, "" | "s"));
-        let is_person = PEOPLE.split_whitespace().any(is);
-        match (is_person, stem == name) {
-            (true, false) => Some(0),
-            (true, true) => Some(1),
-            (false, false) => Some(2),
-            (false, true) => (name == "id" || name == "uid" || name == "uuid").then_some(3),
-        }
-    };
-    let fits = |of: &Option<Type>| matches!(of, None | Some(Type::Int | Type::Text));
-    let mut found: Vec<_> = columns
-        .iter()
-        .filter(|(_, of)| fits(of))
-        .filter_map(|(name, _)| Some((rank(name)?, name.as_str())))
-        .collect();
-    found.sort_by_key(|(rank, _)| *rank);
-    found.into_iter().map(|(_, name)| name).collect()
-}
-
-/// What questions could call a file: `data/Trips-2026.csv.gz` is `trips_2026`.
-#[must_use]
-pub fn suggest_name(source: &str) -> String {
-    let file = source.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
-    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or_default();
-    let letters = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-    let mut suggested: String = letters.collect::<String>().to_ascii_lowercase();
-    suggested = suggested.trim_matches('_').chars().take(48).collect();
-    if suggested.is_empty() {
-        return "data".to_owned();
-    }
-    if suggested.starts_with(|c: char| c.is_ascii_digit()) {
-        suggested.insert_str(0, "data_");
-    }
-    if name::check_table(&suggested).is_err() {
-        suggested.push_str("_data");
-    }
-    suggested
-}
-
-/// A column's name without what says that it is an identifier.
-fn stem(name: &str) -> &str {
-    ["_id", "-id", " id", "_uuid", "_key", "_no"]
-        .into_iter()
-        .find_map(|end| name.strip_suffix(end))
-        .unwrap_or(name)
 }
 
 fn unit_name(answers: &DraftAnswers) -> String {

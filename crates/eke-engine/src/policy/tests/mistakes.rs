@@ -200,6 +200,8 @@ const WRONG: &[(&str, &str, &str)] = &[
         "eke.toml:23: rho is less than the 1e-30 that eke counts in: give a larger budget"),
     ("tier = \"partner\"", "tier = \"partners\"",
         "eke.toml:29: there is no [tier.partners]: did you mean `partner`?"),
+    ("tier = \"partner\"", "tier = \"gold\"",
+        "eke.toml:29: there is no [tier.gold]: add it, or write one of these: `internal` and `partner`"),
     ("tier = \"partner\"", "tier = 2",
         "eke.toml:29: `tier` must be a text, not a whole number: write the name of a [tier.NAME]"),
     ("analysts = [\"bob\", \"eve\"]", "",

@@ -22,6 +22,8 @@ fn a_policy_protects_somebody_and_has_something_to_ask_about() {
     let policy = parse(&public).unwrap();
     assert_eq!(policy.units["rider"].adjacency, Adjacency::Replace);
     assert_eq!(policy.units["rider"].budget.promise(), None);
+    let error = parse(&format!("{public}[analyst.ana]\ntier = \"x\"\n")).unwrap_err();
+    assert_eq!(error.to_string(), "eke.toml:8: there is no [tier.x]: add it");
     // The line ends and the mark of Windows count for nothing.
     let windows = format!("\u{feff}{}", public.replace('\n', "\r\n"));
     assert_eq!(parse(&windows).unwrap(), policy);
