@@ -308,7 +308,7 @@ impl Draft<'_> {
             (Hint::None, Some(_), true) => {}
             (Hint::Unit, Some(_), false) => out.push_str("   # whose a row is\n"),
             (Hint::Unit, Some(_), true) => {}
-            (Hint::Use, Some(of), written) => match (example(of), written) {
+            (Hint::Use, Some(of), bare) => match (example(of), bare) {
                 (None, true) => {}
                 (None, false) => out.push('\n'),
                 (Some((example, why)), true) => {
