@@ -1,0 +1,278 @@
+//! Columns in canonical form: one Arrow type for each of eke's types, no NaN, no negative zero.
+//!
+//! Everything that is computed on rows is computed on these. What a file holds is brought into this form
+//! when it is read; what cannot be is NULL.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray,
+    StringViewBuilder, TimestampMicrosecondArray,
+};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::{
+    DataType, Date64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
+use eke_sql::{Type, Value};
+
+use crate::{cast, moment};
+
+/// A column of one of eke's types.
+#[derive(Clone)]
+pub(crate) enum Column {
+    Bool(BooleanArray),
+    Int(Int64Array),
+    Float(Float64Array),
+    Text(StringViewArray),
+    Date(Date32Array),
+    Timestamp(TimestampMicrosecondArray),
+}
+
+/// The Arrow type that stands for a type.
+pub(crate) fn canonical(of: Type) -> DataType {
+    match of {
+        Type::Bool => DataType::Boolean,
+        Type::Int => DataType::Int64,
+        Type::Float => DataType::Float64,
+        Type::Text => DataType::Utf8View,
+        Type::Date => DataType::Date32,
+        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+    }
+}
+
+/// The type that an Arrow type is read as; none if eke has no such type.
+pub(crate) fn type_of(arrow: &DataType) -> Option<Type> {
+    Some(match arrow {
+        DataType::Boolean => Type::Bool,
+        DataType::Dictionary(_, values) => return type_of(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Type::Text,
+        DataType::Date32 | DataType::Date64 => Type::Date,
+        DataType::Timestamp(..) => Type::Timestamp,
+        arrow if arrow.is_integer() => Type::Int,
+        arrow if arrow.is_floating() || arrow.is_decimal() => Type::Float,
+        _ => return None,
+    })
+}
+
+impl Column {
+    /// An Arrow array as a column; none if it is of another type. A text is read as any type (CSV).
+    pub(crate) fn read(array: &ArrayRef, of: Type) -> Option<Self> {
+        let arrow = array.data_type();
+        if let DataType::Dictionary(_, values) = arrow {
+            return Self::read(&arrow_cast(array, values)?, of);
+        }
+        if *arrow == DataType::Null {
+            return Some(Self::nulls(of, array.len()));
+        }
+        if type_of(arrow)? == Type::Text && of != Type::Text {
+            let text = Self::read(array, Type::Text)?;
+            return Some(text.cast(of));
+        }
+        if type_of(arrow)? != of {
+            return None;
+        }
+        Some(match of {
+            Type::Bool => Self::Bool(array.as_boolean_opt()?.clone()),
+            Type::Int => {
+                Self::Int(arrow_cast(array, &DataType::Int64)?.as_primitive_opt()?.clone())
+            }
+            Type::Float => {
+                let floats = arrow_cast(array, &DataType::Float64)?;
+                let floats: &Float64Array = floats.as_primitive_opt()?;
+                // Most columns are in order, and stay as they are.
+                let in_order = |value: &f64| !value.is_nan() && value.to_bits() != 1 << 63;
+                Self::Float(if floats.values().iter().all(in_order) {
+                    floats.clone()
+                } else {
+                    floats.iter().map(|value| cast::float(value?)).collect()
+                })
+            }
+            Type::Text => {
+                Self::Text(arrow_cast(array, &DataType::Utf8View)?.as_string_view_opt()?.clone())
+            }
+            Type::Date => Self::Date(match arrow {
+                DataType::Date32 => array.as_primitive_opt()?.clone(),
+                _ => array
+                    .as_primitive_opt::<Date64Type>()?
+                    .iter()
+                    .map(|millis| i32::try_from(millis?.div_euclid(86_400_000)).ok())
+                    .collect(),
+            }),
+            Type::Timestamp => Self::Timestamp(match arrow {
+                DataType::Timestamp(TimeUnit::Second, _) => array
+                    .as_primitive_opt::<TimestampSecondType>()?
+                    .iter()
+                    .map(|seconds| seconds?.checked_mul(1_000_000))
+                    .collect(),
+                DataType::Timestamp(TimeUnit::Millisecond, _) => array
+                    .as_primitive_opt::<TimestampMillisecondType>()?
+                    .iter()
+                    .map(|millis| millis?.checked_mul(1_000))
+                    .collect(),
+                DataType::Timestamp(TimeUnit::Microsecond, _) => array
+                    .as_primitive_opt::<TimestampMicrosecondType>()?
+                    .clone()
+                    .with_timezone_opt(None::<Arc<str>>),
+                _ => array
+                    .as_primitive_opt::<TimestampNanosecondType>()?
+                    .iter()
+                    .map(|nanos| Some(nanos?.div_euclid(1_000)))
+                    .collect(),
+            }),
+        })
+    }
+
+    /// So many NULLs.
+    pub(crate) fn nulls(of: Type, rows: usize) -> Self {
+        match of {
+            Type::Bool => Self::Bool(BooleanArray::new_null(rows)),
+            Type::Int => Self::Int(Int64Array::new_null(rows)),
+            Type::Float => Self::Float(Float64Array::new_null(rows)),
+            Type::Text => Self::Text(StringViewArray::new_null(rows)),
+            Type::Date => Self::Date(Date32Array::new_null(rows)),
+            Type::Timestamp => Self::Timestamp(TimestampMicrosecondArray::new_null(rows)),
+        }
+    }
+
+    /// A value, so many times; none if it is NULL, which has no type.
+    pub(crate) fn constant(value: &Value, rows: usize) -> Option<Self> {
+        Some(match value {
+            Value::Null => return None,
+            Value::Bool(value) => Self::Bool(vec![*value; rows].into()),
+            Value::Int(value) => Self::Int(Int64Array::from_value(*value, rows)),
+            Value::Float(value) => match cast::float(*value) {
+                Some(value) => Self::Float(Float64Array::from_value(value, rows)),
+                None => Self::nulls(Type::Float, rows),
+            },
+            Value::Text(value) => {
+                let mut builder = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+                (0..rows).for_each(|_| builder.append_value(value));
+                Self::Text(builder.finish())
+            }
+            Value::Date(value) => Self::Date(Date32Array::from_value(*value, rows)),
+            Value::Timestamp(value) => {
+                Self::Timestamp(TimestampMicrosecondArray::from_value(*value, rows))
+            }
+        })
+    }
+
+    pub(crate) fn of(&self) -> Type {
+        match self {
+            Self::Bool(_) => Type::Bool,
+            Self::Int(_) => Type::Int,
+            Self::Float(_) => Type::Float,
+            Self::Text(_) => Type::Text,
+            Self::Date(_) => Type::Date,
+            Self::Timestamp(_) => Type::Timestamp,
+        }
+    }
+
+    pub(crate) fn array(&self) -> &dyn Array {
+        match self {
+            Self::Bool(array) => array,
+            Self::Int(array) => array,
+            Self::Float(array) => array,
+            Self::Text(array) => array,
+            Self::Date(array) => array,
+            Self::Timestamp(array) => array,
+        }
+    }
+
+    pub(crate) fn into_array(self) -> ArrayRef {
+        match self {
+            Self::Bool(array) => Arc::new(array),
+            Self::Int(array) => Arc::new(array),
+            Self::Float(array) => Arc::new(array),
+            Self::Text(array) => Arc::new(array),
+            Self::Date(array) => Arc::new(array),
+            Self::Timestamp(array) => Arc::new(array),
+        }
+    }
+
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        self.array().is_null(row)
+    }
+
+    /// The value of a row. For few rows: answers' keys, and tests.
+    pub(crate) fn value(&self, row: usize) -> Value {
+        if self.is_null(row) {
+            return Value::Null;
+        }
+        match self {
+            Self::Bool(array) => Value::Bool(array.value(row)),
+            Self::Int(array) => Value::Int(array.value(row)),
+            Self::Float(array) => Value::float(array.value(row)),
+            Self::Text(array) => Value::Text(array.value(row).to_owned()),
+            Self::Date(array) => Value::Date(array.value(row)),
+            Self::Timestamp(array) => Value::Timestamp(array.value(row)),
+        }
+    }
+
+    /// The column as another type, as `cast` says.
+    pub(crate) fn cast(self, to: Type) -> Self {
+        let rows = self.array().len();
+        match (self, to) {
+            (column, to) if column.of() == to => column,
+            (Self::Bool(a), Type::Int) => Self::Int(a.iter().map(|v| v.map(i64::from)).collect()),
+            (Self::Bool(a), Type::Float) => {
+                Self::Float(a.iter().map(|v| v.map(|v| f64::from(u8::from(v)))).collect())
+            }
+            (Self::Bool(a), Type::Text) => {
+                Self::Text(a.iter().map(|v| v.map(|v| if v { "true" } else { "false" })).collect())
+            }
+            (Self::Int(a), Type::Bool) => Self::Bool(a.iter().map(|v| v.map(|v| v != 0)).collect()),
+            (Self::Int(a), Type::Float) => {
+                Self::Float(a.iter().map(|v| v.map(cast::int_to_float)).collect())
+            }
+            (Self::Int(a), Type::Text) => text(a.iter().map(|v| v.map(|v| v.to_string()))),
+            (Self::Float(a), Type::Int) => {
+                Self::Int(a.iter().map(|v| cast::float_to_int(v?)).collect())
+            }
+            (Self::Float(a), Type::Bool) => {
+                Self::Bool(a.iter().map(|v| v.map(|v| v.abs() > 0.0)).collect())
+            }
+            (Self::Float(a), Type::Text) => text(a.iter().map(|v| v.map(|v| v.to_string()))),
+            (Self::Text(a), Type::Bool) => {
+                Self::Bool(a.iter().map(|v| cast::text_to_bool(v?)).collect())
+            }
+            (Self::Text(a), Type::Int) => {
+                Self::Int(a.iter().map(|v| cast::text_to_int(v?)).collect())
+            }
+            (Self::Text(a), Type::Float) => {
+                Self::Float(a.iter().map(|v| cast::text_to_float(v?)).collect())
+            }
+            (Self::Text(a), Type::Date) => {
+                Self::Date(a.iter().map(|v| moment::parse_day(v?)).collect())
+            }
+            (Self::Text(a), Type::Timestamp) => {
+                Self::Timestamp(a.iter().map(|v| moment::parse_moment(v?)).collect())
+            }
+            (Self::Date(a), Type::Text) => text(a.iter().map(|v| moment::day_text(v?))),
+            (Self::Date(a), Type::Timestamp) => {
+                Self::Timestamp(a.iter().map(|v| moment::midnight(v?)).collect())
+            }
+            (Self::Timestamp(a), Type::Text) => text(a.iter().map(|v| moment::moment_text(v?))),
+            (Self::Timestamp(a), Type::Date) => {
+                Self::Date(a.iter().map(|v| moment::day_of(v?)).collect())
+            }
+            // What has no meaning has no value: a day as a number, a number as a day.
+            (_, to) => Self::nulls(to, rows),
+        }
+    }
+}
+
+/// Texts, or NULLs, as a column.
+pub(crate) fn text(values: impl Iterator<Item = Option<String>>) -> Column {
+    let mut builder = StringViewBuilder::new();
+    values.for_each(|value| builder.append_option(value));
+    Column::Text(builder.finish())
+}
+
+/// Arrow's own cast, which gives NULL where it cannot.
+fn arrow_cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+    if array.data_type() == to {
+        return Some(Arc::clone(array));
+    }
+    cast_with_options(array, to, &CastOptions { safe: true, ..CastOptions::default() }).ok()
+}

@@ -1,0 +1,446 @@
+//! Rows to bounded sums: a plan, run over a dataset's files.
+//!
+//! What comes out has touched private rows, and shows itself to nobody: it becomes an `Exact` with the
+//! sensitivities of the plan. What goes wrong says the same to an analyst whatever the rows hold.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{Decimal128Type, Int64Type};
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::functions::core::expr_ext::FieldAccessor;
+use datafusion::functions_aggregate::expr_fn::{count, sum};
+use datafusion::logical_expr::{AggregateUDF, Expr, lit};
+use datafusion::physical_plan::streaming::PartitionStream;
+use datafusion::prelude::{SessionConfig, SessionContext, ident};
+use eke_budget::L1;
+use eke_noise::{Columns, Exact};
+use eke_sql::{Plan, Sum, Summand, Type, Value};
+use futures::StreamExt;
+use tokio::runtime::Runtime;
+
+use crate::bounding::{Bounding, HashKey, Limits, ROWS, key_name, sum_name};
+use crate::column::Column;
+use crate::contribution::{Contributions, UNIT, step_name};
+use crate::encoding;
+use crate::lower::LowerError;
+use crate::scan::{self, Partition, Piece};
+use crate::source::Source;
+
+/// How a plan is run: none of it changes what comes out.
+#[derive(Clone, Copy)]
+pub struct RowsOptions<'a> {
+    /// How much memory is used before it is spilled to disk, in bytes.
+    pub memory: usize,
+    /// How many parts the work is shared out to.
+    pub partitions: usize,
+    /// How many rows are worked on at a time.
+    pub batch_rows: usize,
+    /// Is told now and then how many rows were read. For the steward: it depends on rows.
+    pub progress: Option<&'a dyn Fn(u64)>,
+}
+
+impl RowsOptions<'_> {
+    /// Two gigabytes, all cores, no progress.
+    #[must_use]
+    pub fn usual() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self { memory: 2 << 30, partitions: cores, batch_rows: 8_192, progress: None }
+    }
+}
+
+/// Why a plan was not run to its end.
+#[non_exhaustive]
+pub enum RowsError {
+    /// The plan does not fit the dataset's columns. Depends on public information alone.
+    Plan(LowerError),
+    /// Something went wrong on the way, which may depend on rows: what it says is the same each time, and
+    /// [`RowsError::detail`] is for the steward.
+    Failed(Detail),
+}
+
+/// What went wrong, for the steward.
+pub struct Detail(String);
+
+impl RowsError {
+    /// What went wrong, for the steward alone: it may quote cells.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        match self {
+            Self::Plan(error) => error.to_string(),
+            Self::Failed(Detail(detail)) => detail.clone(),
+        }
+    }
+
+    fn failed(error: impl fmt::Display) -> Self {
+        Self::Failed(Detail(error.to_string()))
+    }
+}
+
+impl fmt::Display for RowsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(error) => write!(f, "the plan does not fit the dataset: {error}"),
+            Self::Failed(_) => f.write_str("the rows could not be read to the end"),
+        }
+    }
+}
+
+impl fmt::Debug for RowsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(error) => write!(f, "Plan({error:?})"),
+            Self::Failed(_) => f.write_str("Failed(..)"),
+        }
+    }
+}
+
+impl std::error::Error for RowsError {}
+
+impl From<LowerError> for RowsError {
+    fn from(error: LowerError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+/// The bounded sums of a plan, group by group. Exact: they may leave only through noise.
+pub struct Bounded {
+    keys: Vec<Type>,
+    sums: Vec<Sum>,
+    max_rows: u32,
+    /// The groups that occur: keys, units, rows, and the sums that depend on values.
+    batches: Vec<RecordBatch>,
+}
+
+impl fmt::Debug for Bounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bounded(..)")
+    }
+}
+
+/// Runs a plan over the rows of a source, whose columns have these types.
+///
+/// - Theorem: contributions of one unit (docs/theorems.md)
+/// - Proves: adding or removing a unit changes at most `max_groups` groups, and each sum of a group by at
+///   most [`Sum::sensitivity`]
+/// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not depend on
+///   rows (the ledger)
+/// - Deviates: nothing; sums are integers of 128 bits
+/// - Checked by: `removing_a_unit_changes_no_more_than_the_plan_says`,
+///   `the_engine_agrees_with_a_plain_reading_of_the_plan`
+///
+/// # Errors
+/// The plan does not fit the columns, or the rows could not be read to the end.
+pub fn bounded(
+    source: &Source,
+    schema: &[(String, Option<Type>)],
+    plan: &Plan,
+    hash_key: &[u8; 32],
+    options: RowsOptions<'_>,
+) -> Result<Bounded, RowsError> {
+    let source = source.clone();
+    run(move || scan::pieces(&source).map_err(RowsError::failed), schema, plan, hash_key, options)
+}
+
+/// As [`bounded`], over rows that are in memory: each list of batches is a piece.
+///
+/// # Errors
+/// As for [`bounded`].
+#[doc(hidden)]
+pub fn bounded_in_memory(
+    pieces: Vec<Vec<RecordBatch>>,
+    schema: &[(String, Option<Type>)],
+    plan: &Plan,
+    hash_key: &[u8; 32],
+    options: RowsOptions<'_>,
+) -> Result<Bounded, RowsError> {
+    let pieces = pieces.into_iter().map(Piece::Batches).collect();
+    run(move || Ok(pieces), schema, plan, hash_key, options)
+}
+
+impl Bounded {
+    /// What no rows give.
+    #[must_use]
+    pub fn empty(plan: &Plan) -> Self {
+        Self {
+            keys: plan.keys.iter().map(|key| key.of).collect(),
+            sums: plan.sums.clone(),
+            max_rows: plan.max_rows,
+            batches: Vec::new(),
+        }
+    }
+
+    /// The sums of the given groups, one column for each sum of the plan, with what one unit can change them
+    /// by. A group that does not occur has zeros; sums are clamped to ±2⁶², which changes no sensitivity.
+    #[must_use]
+    pub fn columns(&self, groups: &[Vec<Value>]) -> Exact<Columns> {
+        let sensitivities = self.sums.iter().map(|sum| sensitivity(sum, self.max_rows)).collect();
+        Exact::new(Columns(self.values(groups)), sensitivities)
+    }
+
+    /// How many units are in each group that occurs. Private: group names and counts both. For key selection
+    /// alone, which must wrap them up at once.
+    #[must_use]
+    pub fn unit_counts(&self) -> Vec<(Vec<Value>, i64)> {
+        let mut counts = Vec::new();
+        for batch in &self.batches {
+            let groups = Groups::new(self, batch);
+            for row in (0..batch.num_rows()).filter(|row| groups.units(*row) > 0) {
+                let keys = groups.keys.iter().map(|key| key.value(row)).collect();
+                counts.push((keys, i64::try_from(groups.units(row)).unwrap_or(i64::MAX)));
+            }
+        }
+        counts.sort();
+        counts
+    }
+
+    /// The numbers themselves, for tests of this crate.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn values(&self, groups: &[Vec<Value>]) -> Vec<Vec<i64>> {
+        const MOST: i128 = 1 << 62;
+        let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::with_capacity(groups.len());
+        for (place, group) in groups.iter().enumerate() {
+            let mut bytes = Vec::new();
+            group.iter().for_each(|value| encoding::push_value(value, &mut bytes));
+            places.entry(bytes).or_default().push(place);
+        }
+        let mut columns = vec![vec![0; groups.len()]; self.sums.len()];
+        let mut bytes = Vec::new();
+        for batch in &self.batches {
+            let found = Groups::new(self, batch);
+            for row in 0..batch.num_rows() {
+                bytes.clear();
+                found.keys.iter().for_each(|key| encoding::push(key, row, &mut bytes));
+                for &place in places.get(&bytes).into_iter().flatten() {
+                    let mut with_steps = 0;
+                    for (column, sum) in columns.iter_mut().zip(&self.sums) {
+                        let one = i128::from(sum.one());
+                        let total = match &sum.of {
+                            Summand::Rows => found.number(row, 1).saturating_mul(one),
+                            Summand::Units => found.units(row).saturating_mul(one),
+                            Summand::Present(_) | Summand::Value { .. } => {
+                                with_steps += 1;
+                                found.number(row, 1 + with_steps)
+                            }
+                        };
+                        let total = total.clamp(-MOST, MOST);
+                        column[place] = i64::try_from(total).unwrap_or_default();
+                    }
+                }
+            }
+        }
+        columns
+    }
+}
+
+/// The groups of a batch of results.
+struct Groups<'a> {
+    keys: Vec<Column>,
+    /// Units, rows, then sums.
+    numbers: &'a [datafusion::arrow::array::ArrayRef],
+}
+
+impl<'a> Groups<'a> {
+    fn new(bounded: &Bounded, batch: &'a RecordBatch) -> Self {
+        let (keys, numbers) = batch.columns().split_at(bounded.keys.len());
+        let keys = keys.iter().zip(&bounded.keys).map(|(array, of)| {
+            Column::read(array, *of).unwrap_or_else(|| Column::nulls(*of, array.len()))
+        });
+        Self { keys: keys.collect(), numbers }
+    }
+
+    fn units(&self, row: usize) -> i128 {
+        self.number(row, 0)
+    }
+
+    /// A number, or zero: the sum of nothing is NULL to the engine.
+    fn number(&self, row: usize, index: usize) -> i128 {
+        let array = &self.numbers[index];
+        if array.is_null(row) {
+            return 0;
+        }
+        match array.as_primitive_opt::<Decimal128Type>() {
+            Some(wide) => wide.value(row),
+            None => {
+                array.as_primitive_opt::<Int64Type>().map_or(0, |array| array.value(row).into())
+            }
+        }
+    }
+}
+
+/// What a unit can change a sum by, as a parameter of the noise: rounded up. A sum that nobody can change
+/// counts as one that a unit changes by a step, since noise has a scale.
+fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
+    let exact = sum.sensitivity(max_rows).max(1);
+    #[expect(clippy::cast_precision_loss, reason = "corrected at once")]
+    let nearest = exact as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole, and positive"
+    )]
+    let up = if (nearest as u128) < u128::from(exact) { nearest.next_up() } else { nearest };
+    L1::new(up).expect("a whole number between 1 and 2^64 is a sensitivity")
+}
+
+/// Runs a plan on threads of our own: DataFusion goes through plans by recursion, and so do we through
+/// expressions, which takes more stack than a caller may have.
+fn run(
+    pieces: impl FnOnce() -> Result<Vec<Piece>, RowsError> + Send + 'static,
+    schema: &[(String, Option<Type>)],
+    plan: &Plan,
+    hash_key: &[u8; 32],
+    options: RowsOptions<'_>,
+) -> Result<Bounded, RowsError> {
+    static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
+    let runtime = RUNTIME.get_or_init(|| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.thread_stack_size(32 << 20).thread_name("eke-rows").build().ok()
+    });
+    let runtime = runtime.as_ref().ok_or_else(|| RowsError::failed("no threads can be started"))?;
+    let (schema, plan, hash_key) = (schema.to_vec(), plan.clone(), HashKey(*hash_key));
+    let RowsOptions { memory, partitions, batch_rows, progress } = options;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let read = Arc::new(AtomicU64::new(0));
+    let job = Job { plan, hash_key, memory, partitions, batch_rows, read: Arc::clone(&read) };
+    runtime.spawn(async move {
+        let result = match pieces() {
+            Ok(pieces) => job.run(&schema, pieces).await,
+            Err(error) => Err(error),
+        };
+        // Nobody waits any more: then nobody needs it.
+        let _ = sender.send(result);
+    });
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(100)) {
+            Ok(result) => {
+                if let (Ok(_), Some(progress)) = (&result, progress) {
+                    progress(read.load(Ordering::Relaxed));
+                }
+                return result;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(progress) = progress {
+                    progress(read.load(Ordering::Relaxed));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(RowsError::failed("a thread broke down"));
+            }
+        }
+    }
+}
+
+struct Job {
+    plan: Plan,
+    hash_key: HashKey,
+    memory: usize,
+    partitions: usize,
+    batch_rows: usize,
+    read: Arc<AtomicU64>,
+}
+
+impl Job {
+    async fn run(
+        self,
+        schema: &[(String, Option<Type>)],
+        pieces: Vec<Piece>,
+    ) -> Result<Bounded, RowsError> {
+        let contributions = Arc::new(Contributions::new(&self.plan, schema)?);
+        let limits = Limits {
+            unit: contributions.unit(),
+            keys: self.plan.keys.iter().map(|key| key.of).collect(),
+            steps: contributions.steps(),
+            max_groups: self.plan.max_groups,
+            max_rows: self.plan.max_rows,
+            hash_key: self.hash_key.clone(),
+        };
+        let frame = self.frame(&contributions, limits, pieces).map_err(RowsError::failed)?;
+        let mut bounded = Bounded::empty(&self.plan);
+        let mut stream = frame.execute_stream().await.map_err(RowsError::failed)?;
+        let mut size = 0;
+        while let Some(batch) = stream.next().await {
+            let batch = batch.map_err(RowsError::failed)?;
+            size += batch.get_array_memory_size();
+            if size > self.memory {
+                return Err(RowsError::failed("there are more groups than fit into memory"));
+            }
+            bounded.batches.push(batch);
+        }
+        Ok(bounded)
+    }
+
+    /// Rows, bounded by unit, then added up by group.
+    fn frame(
+        &self,
+        contributions: &Arc<Contributions>,
+        limits: Limits,
+        pieces: Vec<Piece>,
+    ) -> Result<DataFrame, DataFusionError> {
+        let (keys, steps) = (limits.keys.len(), limits.steps);
+        let mut shares = vec![Vec::new(); self.partitions.max(1).min(pieces.len().max(1))];
+        let count_of = shares.len();
+        for (index, piece) in pieces.into_iter().enumerate() {
+            shares[index % count_of].push(piece);
+        }
+        let partition = |pieces| -> Arc<dyn PartitionStream> {
+            Arc::new(Partition {
+                pieces,
+                contributions: Arc::clone(contributions),
+                batch_rows: self.batch_rows,
+                read: Arc::clone(&self.read),
+            })
+        };
+        let partitions = shares.into_iter().map(partition).collect();
+        let table = StreamingTable::try_new(Arc::clone(contributions.schema()), partitions)?;
+
+        let bound = AggregateUDF::new_from_impl(Bounding::new(limits));
+        let mut arguments = vec![ident(UNIT)];
+        arguments.extend((0..keys).map(|index| ident(key_name(index))));
+        arguments.extend((0..steps).map(|index| ident(step_name(index))));
+        let kept = |name: &str| ident("kept").field(name).alias(name);
+        let mut each: Vec<Expr> = (0..keys).map(|index| kept(&key_name(index))).collect();
+        each.push(kept(ROWS));
+        each.extend((0..steps).map(|index| kept(&sum_name(index))));
+        let mut totals = vec![count(lit(ScalarValue::Int64(Some(1)))).alias("units")];
+        totals.push(sum(ident(ROWS)).alias("all_rows"));
+        totals.extend(
+            (0..steps).map(|index| sum(ident(sum_name(index))).alias(format!("all{index}"))),
+        );
+        self.session()?
+            .read_table(Arc::new(table))?
+            .aggregate(vec![ident(UNIT)], vec![bound.call(arguments).alias("kept")])?
+            .select(vec![ident("kept")])?
+            .unnest_columns(&["kept"])?
+            .select(each)?
+            .aggregate((0..keys).map(|index| ident(key_name(index))).collect(), totals)
+    }
+
+    /// A session that knows no tables, no functions, no files and no SQL.
+    fn session(&self) -> Result<SessionContext, DataFusionError> {
+        let mut config = SessionConfig::new()
+            .with_target_partitions(self.partitions.max(1))
+            .with_batch_size(self.batch_rows.max(1))
+            .with_information_schema(false)
+            .with_collect_statistics(false);
+        config.options_mut().optimizer.enable_dynamic_filter_pushdown = false;
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(FairSpillPool::new(self.memory)))
+            .build_arc()?;
+        let state =
+            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).build();
+        Ok(SessionContext::new_with_state(state))
+    }
+}

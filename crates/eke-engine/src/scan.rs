@@ -1,0 +1,221 @@
+//! Scans: the rows of a dataset's files, batch by batch, as what they bring to a plan.
+//!
+//! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, whole files
+//! of CSV. Only the columns that a plan needs are read, and all their rows: nothing is skipped by what
+//! statistics say about it. A row of a CSV file may have too few cells (NULL), or too many (left out); an
+//! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use datafusion::arrow::array::{RecordBatch, StringViewBuilder};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::parquet::arrow::ProjectionMask;
+use datafusion::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReaderBuilder,
+};
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::PartitionStream;
+use eke_sql::Type;
+
+use crate::column::Column;
+use crate::contribution::Contributions;
+use crate::source::{self, DataFile, Format, Source, SourceError};
+
+/// A part of the rows that is read from start to end.
+#[derive(Clone)]
+pub(crate) enum Piece {
+    /// A row group of a Parquet file.
+    RowGroup { file: Arc<DataFile>, metadata: ArrowReaderMetadata, index: usize },
+    /// A CSV file.
+    Csv(Arc<DataFile>),
+    /// Rows that are in memory.
+    Batches(Vec<RecordBatch>),
+}
+
+/// The pieces of a source.
+pub(crate) fn pieces(source: &Source) -> Result<Vec<Piece>, SourceError> {
+    let mut pieces = Vec::new();
+    for file in source.files() {
+        let shared = Arc::new(file.clone());
+        match source.format() {
+            Format::Csv => pieces.push(Piece::Csv(shared)),
+            Format::Parquet => {
+                let (_, metadata) = source::footer(file)?;
+                for index in 0..metadata.metadata().num_row_groups() {
+                    let (file, metadata) = (Arc::clone(&shared), metadata.clone());
+                    pieces.push(Piece::RowGroup { file, metadata, index });
+                }
+            }
+        }
+    }
+    Ok(pieces)
+}
+
+/// One of the partitions that a scan is shared out to.
+pub(crate) struct Partition {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) contributions: Arc<Contributions>,
+    pub(crate) batch_rows: usize,
+    /// How many rows were read, in all partitions.
+    pub(crate) read: Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Partition(..)")
+    }
+}
+
+impl PartitionStream for Partition {
+    fn schema(&self) -> &SchemaRef {
+        self.contributions.schema()
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let (contributions, read) = (Arc::clone(&self.contributions), Arc::clone(&self.read));
+        let batch_rows = self.batch_rows;
+        let schema = Arc::clone(contributions.schema());
+        let reading = Arc::clone(&contributions);
+        let batches = self.pieces.clone().into_iter().flat_map(move |piece| {
+            match open(piece, reading.columns(), batch_rows) {
+                Ok(batches) => batches,
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        });
+        let mut batches = batches;
+        let mut failed = false;
+        let brought = std::iter::from_fn(move || {
+            if failed {
+                return None;
+            }
+            // A damaged file may break a reader's assumptions: that is an error like others.
+            let next = catch_unwind(AssertUnwindSafe(|| {
+                let (columns, rows) = match batches.next()? {
+                    Ok(batch) => batch,
+                    Err(error) => return Some(Err(error)),
+                };
+                read.fetch_add(rows as u64, Ordering::Relaxed);
+                Some(contributions.of(&columns, rows).map_err(DataFusionError::from))
+            }));
+            let next = next.unwrap_or_else(|_| Some(Err(failure("a reader broke down"))));
+            failed = matches!(next, Some(Err(_)));
+            next
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(brought)))
+    }
+}
+
+type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
+
+/// The rows of a piece: so many of the columns at a time.
+fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) -> Result<Batches> {
+    match piece {
+        Piece::RowGroup { file, metadata, index } => {
+            let (raw, now) = source::footer(&file).map_err(external)?;
+            if now.metadata() != metadata.metadata() {
+                return Err(external(SourceError::Changed(file.name.clone())));
+            }
+            let fields = metadata.schema().fields();
+            let positions = columns.iter().map(|(name, _)| {
+                fields
+                    .iter()
+                    .position(|field| field.name() == name)
+                    .ok_or_else(|| no_column(&file, name))
+            });
+            let positions = positions.collect::<Result<Vec<_>>>()?;
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(raw, metadata);
+            let mask = ProjectionMask::roots(builder.parquet_schema(), positions);
+            let reader = builder
+                .with_projection(mask)
+                .with_row_groups(vec![index])
+                .with_batch_size(batch_rows)
+                .build()?;
+            let columns = columns.to_vec();
+            Ok(Box::new(reader.map(move |batch| canonical(&batch?, &columns))))
+        }
+        Piece::Csv(file) => Ok(Box::new(CsvBatches::open(&file, columns, batch_rows)?)),
+        Piece::Batches(batches) => {
+            let columns = columns.to_vec();
+            Ok(Box::new(batches.into_iter().map(move |batch| canonical(&batch, &columns))))
+        }
+    }
+}
+
+fn canonical(batch: &RecordBatch, columns: &[(String, Type)]) -> Result<(Vec<Column>, usize)> {
+    let read = columns.iter().map(|(name, of)| {
+        batch
+            .column_by_name(name)
+            .and_then(|array| Column::read(array, *of))
+            .ok_or_else(|| failure("a file has no longer the columns that it had"))
+    });
+    Ok((read.collect::<Result<_>>()?, batch.num_rows()))
+}
+
+struct CsvBatches {
+    reader: csv::Reader<Box<dyn io::Read + Send>>,
+    record: csv::ByteRecord,
+    /// Where in a row the columns are, and their types.
+    columns: Vec<(usize, Type)>,
+    batch_rows: usize,
+}
+
+impl CsvBatches {
+    fn open(file: &DataFile, columns: &[(String, Type)], batch_rows: usize) -> Result<Self> {
+        let header = source::header(file).map_err(external)?;
+        let columns = columns.iter().map(|(name, of)| {
+            let position = header.iter().position(|column| column == name);
+            Ok((position.ok_or_else(|| no_column(file, name))?, *of))
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let reader = source::csv_reader(source::open(file).map_err(external)?);
+        Ok(Self { reader, record: csv::ByteRecord::new(), columns, batch_rows })
+    }
+}
+
+impl Iterator for CsvBatches {
+    type Item = Result<(Vec<Column>, usize)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut builders: Vec<_> = self
+            .columns
+            .iter()
+            .map(|_| StringViewBuilder::with_capacity(self.batch_rows))
+            .collect();
+        let mut rows = 0;
+        while rows < self.batch_rows {
+            match self.reader.read_byte_record(&mut self.record) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Some(Err(external(error))),
+            }
+            for (builder, (position, _)) in builders.iter_mut().zip(&self.columns) {
+                let cell =
+                    self.record.get(*position).and_then(|cell| std::str::from_utf8(cell).ok());
+                builder.append_option(cell.filter(|cell| !cell.is_empty()));
+            }
+            rows += 1;
+        }
+        let columns = builders.iter_mut().zip(&self.columns);
+        let columns = columns.map(|(builder, (_, of))| Column::Text(builder.finish()).cast(*of));
+        (rows > 0).then(|| Ok((columns.collect(), rows)))
+    }
+}
+
+fn no_column(file: &DataFile, name: &str) -> DataFusionError {
+    external(SourceError::NoColumn { file: file.name.clone(), column: name.to_owned() })
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn failure(what: &str) -> DataFusionError {
+    DataFusionError::Execution(what.to_owned())
+}

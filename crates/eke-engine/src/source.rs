@@ -1,0 +1,491 @@
+//! A dataset's files: which they are, what columns they have, and whether they are still the same.
+//!
+//! Nothing here reads a row of a Parquet file, nor, but for [`Source::guess_types`], one of a CSV file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use eke_sql::Type;
+use flate2::read::MultiGzDecoder;
+use serde::{Deserialize, Serialize};
+
+use crate::column::type_of;
+use crate::{cast, moment};
+
+/// The files of a dataset, all of one format, in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    format: Format,
+    files: Vec<DataFile>,
+}
+
+/// What files are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Parquet,
+    Csv,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DataFile {
+    pub(crate) path: PathBuf,
+    /// As seen from the policy's folder.
+    pub(crate) name: String,
+    pub(crate) gzip: bool,
+}
+
+/// Why files cannot be used, for the steward: it names files and columns, and no values.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// It does not exist.
+    #[error(
+        "there is no file `{0}`: a source is a file, a folder or a pattern, as seen from the policy"
+    )]
+    Missing(String),
+    /// No file is like the pattern.
+    #[error("no file is like `{0}`")]
+    NoMatch(String),
+    /// The pattern is none.
+    #[error("`{pattern}` is not a pattern of file names: {reason}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A folder without data.
+    #[error("the folder `{0}` has no .parquet, .csv or .csv.gz files")]
+    EmptyFolder(String),
+    /// Another kind of file.
+    #[error("`{0}` is neither Parquet (.parquet) nor CSV (.csv, .csv.gz), by its name")]
+    UnknownFormat(String),
+    /// Files of two kinds.
+    #[error("a dataset has files of one format, but `{parquet}` is Parquet and `{csv}` is CSV")]
+    Mixed {
+        /// A Parquet file.
+        parquet: String,
+        /// A CSV file.
+        csv: String,
+    },
+    /// Not what its name says.
+    #[error("`{0}` is not a Parquet file, or it is damaged")]
+    NotParquet(String),
+    /// A CSV file without a first line, or one that is no text.
+    #[error("`{0}` has no header: the first line of a CSV file names its columns")]
+    NoHeader(String),
+    /// Two columns of one name.
+    #[error("`{file}` has two columns with the name `{column}`")]
+    TwoColumns {
+        /// The file.
+        file: String,
+        /// The name.
+        column: String,
+    },
+    /// Files with different columns.
+    #[error(
+        "`{one}` and `{other}` do not agree about the column `{column}`, as files of one dataset must"
+    )]
+    Disagree {
+        /// A file.
+        one: String,
+        /// Another file.
+        other: String,
+        /// The column that they differ in.
+        column: String,
+    },
+    /// A column of the policy that is not in the files.
+    #[error("`{file}` has no column `{column}`")]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// It changed while it was read.
+    #[error("`{0}` changed while it was being read")]
+    Changed(String),
+    /// The system does not let us read it.
+    #[error("`{file}` cannot be read: {error}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// What files were at some time: their content by one digest, and what tells cheaply that they have not
+/// been touched since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprint {
+    /// BLAKE3 over names, lengths and contents, in hexadecimal digits.
+    pub digest: String,
+    files: Vec<Stamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stamp {
+    name: String,
+    length: u64,
+    /// Nanoseconds since 1970; none where the system does not say.
+    modified: Option<u64>,
+}
+
+impl Source {
+    /// The files that a policy's `source` names: a file, a folder, or a pattern with `*`, `?`, `[…]`, as seen
+    /// from the policy's folder.
+    ///
+    /// # Errors
+    /// There are none, or they are of several formats, or of one that cannot be read.
+    pub fn find(base: &Path, source: &str) -> Result<Self, SourceError> {
+        let path = base.join(source);
+        let mut paths = match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => {
+                let files = folder(&path, source)?;
+                if files.is_empty() {
+                    return Err(SourceError::EmptyFolder(source.to_owned()));
+                }
+                files
+            }
+            Ok(_) => vec![path],
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if !source.contains(['*', '?', '[']) {
+                    return Err(SourceError::Missing(source.to_owned()));
+                }
+                matching(base, source)?
+            }
+            Err(error) => return Err(unreadable(source, error)),
+        };
+        paths.sort();
+        let mut files = Vec::with_capacity(paths.len());
+        let mut formats: BTreeMap<bool, String> = BTreeMap::new();
+        for path in paths {
+            let name = path.strip_prefix(base).unwrap_or(&path).display().to_string();
+            let (format, gzip) =
+                format_of(&path).ok_or_else(|| SourceError::UnknownFormat(name.clone()))?;
+            formats.entry(format == Format::Parquet).or_insert_with(|| name.clone());
+            files.push(DataFile { path, name, gzip });
+        }
+        match (formats.remove(&true), formats.remove(&false)) {
+            (Some(parquet), Some(csv)) => Err(SourceError::Mixed { parquet, csv }),
+            (Some(_), None) => Ok(Self { format: Format::Parquet, files }),
+            _ => Ok(Self { format: Format::Csv, files }),
+        }
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) fn files(&self) -> &[DataFile] {
+        &self.files
+    }
+
+    /// Whether types of columns are the policy's to declare, as the files do not say them.
+    #[must_use]
+    pub fn needs_types(&self) -> bool {
+        self.format == Format::Csv
+    }
+
+    /// The columns, in the order of the first file, and their types; none for types that eke has not. Those
+    /// of CSV files are text unless they are declared; those of Parquet files say what they are themselves.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the files do not agree, or a name occurs twice or is declared in vain.
+    pub fn schema(
+        &self,
+        declared: &BTreeMap<String, Type>,
+    ) -> Result<Vec<(String, Option<Type>)>, SourceError> {
+        let mut first: Option<(&DataFile, Vec<(String, Option<Type>)>)> = None;
+        for file in &self.files {
+            let columns = match self.format {
+                Format::Parquet => parquet_columns(file)?,
+                Format::Csv => header(file)?
+                    .into_iter()
+                    .map(|name| {
+                        let of = declared.get(&name).copied().unwrap_or(Type::Text);
+                        (name, Some(of))
+                    })
+                    .collect(),
+            };
+            let mut names = BTreeSet::new();
+            if let Some((column, _)) = columns.iter().find(|(name, _)| !names.insert(name.as_str()))
+            {
+                let (file, column) = (file.name.clone(), column.clone());
+                return Err(SourceError::TwoColumns { file, column });
+            }
+            if let Some(column) = declared.keys().find(|name| !names.contains(name.as_str())) {
+                let (file, column) = (file.name.clone(), column.clone());
+                return Err(SourceError::NoColumn { file, column });
+            }
+            let Some((one, agreed)) = &first else {
+                first = Some((file, columns));
+                continue;
+            };
+            let here: BTreeMap<_, _> = columns.iter().map(|(name, of)| (name, of)).collect();
+            let there: BTreeMap<_, _> = agreed.iter().map(|(name, of)| (name, of)).collect();
+            let mut all = there.keys().chain(here.keys());
+            if let Some(column) = all.find(|name| here.get(**name) != there.get(**name)) {
+                return Err(SourceError::Disagree {
+                    one: one.name.clone(),
+                    other: file.name.clone(),
+                    column: (*column).clone(),
+                });
+            }
+        }
+        Ok(first.map(|(_, columns)| columns).unwrap_or_default())
+    }
+
+    /// What types the columns of CSV files look like, by their first thousand rows: for the steward, who may
+    /// see them, when a policy is drafted. What they look like is a guess; no value is returned.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn guess_types(&self) -> Result<Vec<(String, Type)>, SourceError> {
+        let Some(file) = self.files.first() else { return Ok(Vec::new()) };
+        if self.format == Format::Parquet {
+            let columns = parquet_columns(file)?.into_iter();
+            return Ok(columns.filter_map(|(name, of)| Some((name, of?))).collect());
+        }
+        let names = header(file)?;
+        let mut guesses = vec![Guess::default(); names.len()];
+        let mut reader = csv_reader(open(file)?);
+        let mut record = csv::ByteRecord::new();
+        for _ in 0..1_000 {
+            match reader.read_byte_record(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Err(unreadable(&file.name, error.into())),
+            }
+            for (guess, cell) in guesses.iter_mut().zip(record.iter()) {
+                guess.look(&String::from_utf8_lossy(cell));
+            }
+        }
+        Ok(names.into_iter().zip(guesses.iter().map(Guess::of)).collect())
+    }
+
+    /// What the files are now, by their content.
+    ///
+    /// # Errors
+    /// A file cannot be read, or changes meanwhile.
+    pub fn fingerprint(&self) -> Result<Fingerprint, SourceError> {
+        let files = self.stamps()?;
+        let mut all = blake3::Hasher::new_derive_key("eke 2026 fingerprint of a dataset's files");
+        for (file, stamp) in self.files.iter().zip(&files) {
+            let mut content = blake3::Hasher::new();
+            let mut reader = CountingReader { inner: raw(file)?, read: 0 };
+            content.update_reader(&mut reader).map_err(|error| unreadable(&file.name, error))?;
+            if reader.read != stamp.length {
+                return Err(SourceError::Changed(file.name.clone()));
+            }
+            all.update(&(stamp.name.len() as u64).to_le_bytes());
+            all.update(stamp.name.as_bytes());
+            all.update(&stamp.length.to_le_bytes());
+            all.update(content.finalize().as_bytes());
+        }
+        if self.stamps()? != files {
+            let name = self.files.first().map(|file| file.name.clone());
+            return Err(SourceError::Changed(name.unwrap_or_default()));
+        }
+        Ok(Fingerprint { digest: all.finalize().to_hex().to_string(), files })
+    }
+
+    /// As [`Source::fingerprint`], but without reading content if names, lengths and times are those of an
+    /// earlier one.
+    ///
+    /// # Errors
+    /// A file cannot be read, or changes meanwhile.
+    pub fn fingerprint_since(&self, earlier: &Fingerprint) -> Result<Fingerprint, SourceError> {
+        let files = self.stamps()?;
+        let known = files.iter().all(|stamp| stamp.modified.is_some());
+        if known && files == earlier.files { Ok(earlier.clone()) } else { self.fingerprint() }
+    }
+
+    fn stamps(&self) -> Result<Vec<Stamp>, SourceError> {
+        let stamp = |file: &DataFile| {
+            let metadata = fs::metadata(&file.path).map_err(|error| missing_or(file, error))?;
+            let modified = metadata.modified().ok();
+            let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let modified = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
+            Ok(Stamp { name: file.name.clone(), length: metadata.len(), modified })
+        };
+        self.files.iter().map(stamp).collect()
+    }
+}
+
+/// A file's bytes, unpacked if it is packed.
+pub(crate) fn open(file: &DataFile) -> Result<Box<dyn Read + Send>, SourceError> {
+    let raw = BufReader::with_capacity(1 << 16, raw(file)?);
+    Ok(if file.gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) })
+}
+
+/// A reader of rows that takes them as they come: with too many cells, too few, or quotes that do not
+/// end.
+pub(crate) fn csv_reader(bytes: Box<dyn Read + Send>) -> csv::Reader<Box<dyn Read + Send>> {
+    csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(bytes)
+}
+
+/// The names in the first line.
+pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
+    let mut reader = csv_reader(open(file)?);
+    let header = reader.byte_headers().map_err(|error| unreadable(&file.name, error.into()))?;
+    let names: Option<Vec<String>> =
+        header.iter().map(|name| String::from_utf8(name.to_vec()).ok()).collect();
+    match names {
+        Some(names) if !names.is_empty() => Ok(names),
+        _ => Err(SourceError::NoHeader(file.name.clone())),
+    }
+}
+
+/// What a Parquet file says about itself.
+pub(crate) fn footer(file: &DataFile) -> Result<(File, ArrowReaderMetadata), SourceError> {
+    let raw = raw(file)?;
+    // A damaged footer may break the reader's assumptions.
+    let metadata = catch_unwind(AssertUnwindSafe(|| {
+        ArrowReaderMetadata::load(&raw, ArrowReaderOptions::new()).ok()
+    }));
+    match metadata {
+        Ok(Some(metadata)) => Ok((raw, metadata)),
+        _ => Err(SourceError::NotParquet(file.name.clone())),
+    }
+}
+
+fn parquet_columns(file: &DataFile) -> Result<Vec<(String, Option<Type>)>, SourceError> {
+    let (_, metadata) = footer(file)?;
+    let fields = metadata.schema().fields().iter();
+    Ok(fields.map(|field| (field.name().clone(), type_of(field.data_type()))).collect())
+}
+
+fn raw(file: &DataFile) -> Result<File, SourceError> {
+    let raw = File::open(&file.path).map_err(|error| missing_or(file, error))?;
+    // A folder opens as a file does, and fails later with a stranger sentence.
+    match raw.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(raw),
+        Ok(_) => Err(unreadable(&file.name, io::Error::other("it is not an ordinary file"))),
+        Err(error) => Err(unreadable(&file.name, error)),
+    }
+}
+
+fn missing_or(file: &DataFile, error: io::Error) -> SourceError {
+    if error.kind() == io::ErrorKind::NotFound {
+        SourceError::Missing(file.name.clone())
+    } else {
+        unreadable(&file.name, error)
+    }
+}
+
+fn unreadable(file: &str, error: io::Error) -> SourceError {
+    SourceError::Unreadable { file: file.to_owned(), error }
+}
+
+fn format_of(path: &Path) -> Option<(Format, bool)> {
+    let name = path.file_name()?.to_string_lossy().to_lowercase();
+    if name.ends_with(".parquet") {
+        Some((Format::Parquet, false))
+    } else if name.ends_with(".csv") {
+        Some((Format::Csv, false))
+    } else if name.ends_with(".csv.gz") {
+        Some((Format::Csv, true))
+    } else {
+        None
+    }
+}
+
+/// The data files of a folder; other files, and hidden ones, are none.
+fn folder(path: &Path, source: &str) -> Result<Vec<PathBuf>, SourceError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(|error| unreadable(source, error))? {
+        let path = entry.map_err(|error| unreadable(source, error))?.path();
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if !hidden && path.is_file() && format_of(&path).is_some() {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn matching(base: &Path, source: &str) -> Result<Vec<PathBuf>, SourceError> {
+    let wrong = |reason: String| SourceError::Pattern { pattern: source.to_owned(), reason };
+    // The folder of the policy is a name, whatever characters it has; an absolute pattern stands alone.
+    let base = glob::Pattern::escape(&base.to_string_lossy());
+    let pattern = Path::new(&base).join(source);
+    let paths =
+        glob::glob(&pattern.to_string_lossy()).map_err(|error| wrong(error.msg.to_owned()))?;
+    let mut files = Vec::new();
+    for path in paths {
+        let path = path.map_err(|error| unreadable(source, error.into()))?;
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() { Err(SourceError::NoMatch(source.to_owned())) } else { Ok(files) }
+}
+
+struct CountingReader {
+    inner: File,
+    read: u64,
+}
+
+impl Read for CountingReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.read += read as u64;
+        Ok(read)
+    }
+}
+
+/// What the cells of a column could all be.
+#[derive(Clone)]
+struct Guess {
+    any: bool,
+    bool: bool,
+    int: bool,
+    float: bool,
+    date: bool,
+    timestamp: bool,
+}
+
+impl Default for Guess {
+    fn default() -> Self {
+        Self { any: false, bool: true, int: true, float: true, date: true, timestamp: true }
+    }
+}
+
+impl Guess {
+    fn look(&mut self, cell: &str) {
+        let cell = cell.trim_ascii();
+        if cell.is_empty() {
+            return;
+        }
+        self.any = true;
+        // A number that starts with a zero is a code, which a number would cut short.
+        let digits = cell.trim_start_matches(['-', '+']).as_bytes();
+        let code = digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit();
+        self.bool &= cast::text_to_bool(cell).is_some();
+        self.int &= !code && cast::text_to_int(cell).is_some();
+        self.float &= !code && cast::text_to_float(cell).is_some();
+        self.date &= moment::parse_day(cell).is_some();
+        self.timestamp &= moment::parse_moment(cell).is_some();
+    }
+
+    fn of(&self) -> Type {
+        match self {
+            Self { any: false, .. } => Type::Text,
+            Self { int: true, .. } => Type::Int,
+            Self { float: true, .. } => Type::Float,
+            Self { bool: true, .. } => Type::Bool,
+            Self { date: true, .. } => Type::Date,
+            Self { timestamp: true, .. } => Type::Timestamp,
+            _ => Type::Text,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! From rows to bounded sums.
+
+mod neighbours;
+mod plain;
+mod random;
+mod rows;
+mod sources;

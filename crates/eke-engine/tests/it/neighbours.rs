@@ -1,0 +1,131 @@
+//! Neighbouring inputs: what one unit can change, on thousands of random tables and plans.
+
+use std::collections::BTreeMap;
+
+use eke_engine::testing::{Bounded, RowsOptions, bounded_in_memory};
+use eke_sql::{Plan, Type, Value};
+
+use crate::plain::{self, Groups, Row};
+use crate::random::{self, Dice};
+
+const HASH_KEY: [u8; 32] = [7; 32];
+const UNITS: [Type; 3] = [Type::Int, Type::Text, Type::Float];
+
+/// All groups of a result with their sums, those in `others` too.
+pub(crate) fn groups(bounded: &Bounded, others: &Groups) -> Groups {
+    let mut names: BTreeMap<Vec<Value>, ()> =
+        others.keys().map(|keys| (keys.clone(), ())).collect();
+    names.extend(bounded.unit_counts().into_iter().map(|(keys, _)| (keys, ())));
+    let names: Vec<_> = names.into_keys().collect();
+    let columns = bounded.values(&names);
+    let sums = |index: usize| columns.iter().map(|column| i128::from(column[index])).collect();
+    names.iter().enumerate().map(|(index, keys)| (keys.clone(), sums(index))).collect()
+}
+
+/// Runs a plan over rows in so many pieces and batches.
+pub(crate) fn engine(
+    rows: &[Row],
+    plan: &Plan,
+    unit: Type,
+    pieces: usize,
+    partitions: usize,
+) -> Bounded {
+    let schema = random::schema(unit);
+    let size = rows.len().div_ceil(pieces).max(1);
+    let pieces = rows
+        .chunks(size)
+        .map(|rows| {
+            rows.chunks(size.div_ceil(2)).map(|rows| random::batch(rows, &schema)).collect()
+        })
+        .collect();
+    let options = RowsOptions { partitions, batch_rows: 3, ..RowsOptions::usual() };
+    bounded_in_memory(pieces, &random::known(&schema), plan, &HASH_KEY, options)
+        .unwrap_or_else(|error| panic!("{}", error.detail()))
+}
+
+/// How far two results are apart is what the plan says at most.
+fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
+    let nothing = vec![0; plan.sums.len()];
+    let mut changed = 0;
+    let mut names: Vec<_> = with.keys().chain(without.keys()).collect();
+    names.sort();
+    names.dedup();
+    for keys in names {
+        let (a, b) = (with.get(keys).unwrap_or(&nothing), without.get(keys).unwrap_or(&nothing));
+        changed += u32::from(a != b);
+        for ((a, b), sum) in a.iter().zip(b).zip(&plan.sums) {
+            let bound = u128::from(sum.sensitivity(plan.max_rows));
+            assert!(a.abs_diff(*b) <= bound, "case {case}: {sum:?} of {keys:?}: {a} and {b}");
+        }
+    }
+    assert!(changed <= plan.max_groups, "case {case}: {changed} groups changed");
+}
+
+#[test]
+fn removing_a_unit_changes_no_more_than_the_plan_says() {
+    for case in 0..400 {
+        let mut dice = Dice(case);
+        let unit = *dice.pick(&UNITS);
+        let rows = 1 + dice.roll(30);
+        let (table, plan) = (random::table(&mut dice, unit, rows, 4), random::plan(&mut dice));
+        let nobody = Groups::new();
+        let all = groups(&engine(&table, &plan, unit, 2, 2), &nobody);
+        for gone in random::units(&table) {
+            let mut rest = random::without(&table, &gone);
+            dice.shuffle(&mut rest);
+            let rest = groups(&engine(&rest, &plan, unit, 1, 2), &nobody);
+            assert_close(&all, &rest, &plan, case);
+        }
+    }
+}
+
+#[test]
+fn the_engine_agrees_with_a_plain_reading_of_the_plan() {
+    for case in 0..1_500 {
+        let mut dice = Dice(1_000_000 + case);
+        let unit = *dice.pick(&UNITS);
+        let rows = dice.roll(40);
+        let (table, plan) = (random::table(&mut dice, unit, rows, 5), random::plan(&mut dice));
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        let (pieces, partitions) = (1 + dice.roll(4), *dice.pick(&[1, 2, 4]));
+        let bounded = engine(&table, &plan, unit, pieces, partitions);
+        let found = bounded.unit_counts();
+        assert_eq!(found.len(), expected.len(), "case {case}: {plan:?}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {case}: {plan:?}");
+    }
+}
+
+#[test]
+fn the_order_of_rows_batches_and_partitions_changes_nothing() {
+    for case in 0..150 {
+        let mut dice = Dice(2_000_000 + case);
+        let unit = *dice.pick(&UNITS);
+        let (mut table, plan) = (random::table(&mut dice, unit, 60, 6), random::plan(&mut dice));
+        let nobody = Groups::new();
+        let first = engine(&table, &plan, unit, 1, 1);
+        let counts = first.unit_counts();
+        let first = groups(&first, &nobody);
+        for (pieces, partitions) in [(1, 2), (4, 2), (7, 4), (60, 1)] {
+            dice.shuffle(&mut table);
+            let again = engine(&table, &plan, unit, pieces, partitions);
+            assert_eq!(again.unit_counts(), counts, "case {case}");
+            assert_eq!(groups(&again, &nobody), first, "case {case}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_reading_changes_by_no_more_than_the_plan_says_either() {
+    // Were it not for this, engine and plain reading could agree on what is wrong.
+    for case in 0..5_000 {
+        let mut dice = Dice(3_000_000 + case);
+        let unit = *dice.pick(&UNITS);
+        let rows = 1 + dice.roll(30);
+        let (table, plan) = (random::table(&mut dice, unit, rows, 4), random::plan(&mut dice));
+        let all = plain::bounded(&table, &plan, &HASH_KEY);
+        for gone in random::units(&table) {
+            let rest = plain::bounded(&random::without(&table, &gone), &plan, &HASH_KEY);
+            assert_close(&all, &rest, &plan, case);
+        }
+    }
+}
