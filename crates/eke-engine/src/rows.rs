@@ -181,6 +181,11 @@ impl Bounded {
         }
     }
 
+    /// Groups that were added up elsewhere: keys, units, rows, and sums that depend on values.
+    pub(crate) fn of(plan: &Plan, groups: RecordBatch) -> Self {
+        Self { batches: vec![groups], ..Self::empty(plan) }
+    }
+
     /// The sums of the given groups, one column for each sum of the plan, with what one unit can change them
     /// by. A group that does not occur has zeros; sums are clamped to ±2⁶², which changes no sensitivity.
     #[must_use]
@@ -343,6 +348,18 @@ fn run(
     }
 }
 
+/// What a plan lets each unit add.
+pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashKey) -> Limits {
+    Limits {
+        unit: contributions.unit(),
+        keys: plan.keys.iter().map(|key| key.of).collect(),
+        steps: contributions.steps(),
+        max_groups: plan.max_groups,
+        max_rows: plan.max_rows,
+        hash_key,
+    }
+}
+
 struct Job {
     plan: Plan,
     hash_key: HashKey,
@@ -359,14 +376,7 @@ impl Job {
         pieces: Vec<Piece>,
     ) -> Result<Bounded, RowsError> {
         let contributions = Arc::new(Contributions::new(&self.plan, schema)?);
-        let limits = Limits {
-            unit: contributions.unit(),
-            keys: self.plan.keys.iter().map(|key| key.of).collect(),
-            steps: contributions.steps(),
-            max_groups: self.plan.max_groups,
-            max_rows: self.plan.max_rows,
-            hash_key: self.hash_key.clone(),
-        };
+        let limits = limits(&self.plan, &contributions, self.hash_key.clone());
         let frame = self.frame(&contributions, limits, pieces).map_err(RowsError::failed)?;
         let mut bounded = Bounded::empty(&self.plan);
         let mut stream = frame.execute_stream().await.map_err(RowsError::failed)?;
@@ -439,8 +449,12 @@ impl Job {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(self.memory)))
             .build_arc()?;
-        let state =
-            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).build();
+        // The plan is as it should be: nothing in it is to be rewritten, only shared out.
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime)
+            .with_optimizer_rules(Vec::new())
+            .build();
         Ok(SessionContext::new_with_state(state))
     }
 }

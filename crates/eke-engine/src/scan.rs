@@ -148,7 +148,10 @@ fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) -> Result<B
     }
 }
 
-fn canonical(batch: &RecordBatch, columns: &[(String, Type)]) -> Result<(Vec<Column>, usize)> {
+pub(crate) fn canonical(
+    batch: &RecordBatch,
+    columns: &[(String, Type)],
+) -> Result<(Vec<Column>, usize)> {
     let read = columns.iter().map(|(name, of)| {
         batch
             .column_by_name(name)

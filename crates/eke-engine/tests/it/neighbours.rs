@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eke_engine::testing::{Bounded, RowsOptions, bounded_in_memory};
+use eke_engine::testing::{self, Bounded, RowsOptions, bounded_in_memory};
 use eke_sql::{Plan, Type, Value};
 
 use crate::plain::{self, Groups, Row};
@@ -43,6 +43,22 @@ pub(crate) fn engine(
         .unwrap_or_else(|error| panic!("{}", error.detail()))
 }
 
+/// The same without an engine, in pieces and batches as the dice fall.
+fn driven(rows: &[Row], plan: &Plan, unit: Type, dice: &mut Dice) -> Bounded {
+    let schema = random::schema(unit);
+    let size = 1 + dice.roll(rows.len() + 1);
+    let pieces: Vec<_> = rows
+        .chunks(size)
+        .map(|rows| {
+            let size = 1 + dice.roll(rows.len());
+            rows.chunks(size).map(|rows| random::batch(rows, &schema)).collect()
+        })
+        .collect();
+    testing::driven(&pieces, &random::known(&schema), plan, &HASH_KEY, &mut |sides| {
+        dice.roll(sides)
+    })
+}
+
 /// How far two results are apart is what the plan says at most.
 fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
     let nothing = vec![0; plan.sums.len()];
@@ -61,55 +77,87 @@ fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
     assert!(changed <= plan.max_groups, "case {case}: {changed} groups changed");
 }
 
+/// A random table and a random plan.
+fn case(number: u64, rows: usize, units: usize) -> (Dice, Type, Vec<Row>, Plan) {
+    let mut dice = Dice(number);
+    let unit = *dice.pick(&UNITS);
+    let rows = 1 + dice.roll(rows);
+    let table = random::table(&mut dice, unit, rows, units);
+    let plan = random::plan(&mut dice);
+    (dice, unit, table, plan)
+}
+
 #[test]
 fn removing_a_unit_changes_no_more_than_the_plan_says() {
-    for case in 0..400 {
-        let mut dice = Dice(case);
-        let unit = *dice.pick(&UNITS);
-        let rows = 1 + dice.roll(30);
-        let (table, plan) = (random::table(&mut dice, unit, rows, 4), random::plan(&mut dice));
-        let nobody = Groups::new();
-        let all = groups(&engine(&table, &plan, unit, 2, 2), &nobody);
+    let nobody = Groups::new();
+    for number in 0..3_000 {
+        let (mut dice, unit, table, plan) = case(number, 30, 4);
+        let all = groups(&driven(&table, &plan, unit, &mut dice), &nobody);
         for gone in random::units(&table) {
             let mut rest = random::without(&table, &gone);
             dice.shuffle(&mut rest);
-            let rest = groups(&engine(&rest, &plan, unit, 1, 2), &nobody);
-            assert_close(&all, &rest, &plan, case);
+            let rest = groups(&driven(&rest, &plan, unit, &mut dice), &nobody);
+            assert_close(&all, &rest, &plan, number);
         }
     }
 }
 
 #[test]
+fn the_aggregate_agrees_with_a_plain_reading_of_the_plan() {
+    for number in 1_000_000..1_005_000 {
+        let (mut dice, unit, table, plan) = case(number, 40, 5);
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        let bounded = driven(&table, &plan, unit, &mut dice);
+        assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}: {plan:?}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {number}: {plan:?}");
+    }
+}
+
+#[test]
 fn the_engine_agrees_with_a_plain_reading_of_the_plan() {
-    for case in 0..1_500 {
-        let mut dice = Dice(1_000_000 + case);
-        let unit = *dice.pick(&UNITS);
-        let rows = dice.roll(40);
-        let (table, plan) = (random::table(&mut dice, unit, rows, 5), random::plan(&mut dice));
+    for number in 2_000_000..2_000_250 {
+        let (mut dice, unit, table, plan) = case(number, 40, 5);
         let expected = plain::bounded(&table, &plan, &HASH_KEY);
         let (pieces, partitions) = (1 + dice.roll(4), *dice.pick(&[1, 2, 4]));
         let bounded = engine(&table, &plan, unit, pieces, partitions);
-        let found = bounded.unit_counts();
-        assert_eq!(found.len(), expected.len(), "case {case}: {plan:?}");
-        assert_eq!(groups(&bounded, &expected), expected, "case {case}: {plan:?}");
+        assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}: {plan:?}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {number}: {plan:?}");
+    }
+}
+
+#[test]
+fn removing_a_unit_changes_no_more_of_what_the_engine_gives() {
+    let nobody = Groups::new();
+    for number in 3_000_000..3_000_040 {
+        let (mut dice, unit, table, plan) = case(number, 30, 4);
+        let all = groups(&engine(&table, &plan, unit, 2, 2), &nobody);
+        for gone in random::units(&table) {
+            let mut rest = random::without(&table, &gone);
+            dice.shuffle(&mut rest);
+            let rest = groups(&engine(&rest, &plan, unit, 1, 2), &nobody);
+            assert_close(&all, &rest, &plan, number);
+        }
     }
 }
 
 #[test]
 fn the_order_of_rows_batches_and_partitions_changes_nothing() {
-    for case in 0..150 {
-        let mut dice = Dice(2_000_000 + case);
-        let unit = *dice.pick(&UNITS);
-        let (mut table, plan) = (random::table(&mut dice, unit, 60, 6), random::plan(&mut dice));
-        let nobody = Groups::new();
+    let nobody = Groups::new();
+    for number in 4_000_000..4_000_040 {
+        let (mut dice, unit, mut table, plan) = case(number, 60, 6);
         let first = engine(&table, &plan, unit, 1, 1);
         let counts = first.unit_counts();
         let first = groups(&first, &nobody);
         for (pieces, partitions) in [(1, 2), (4, 2), (7, 4), (60, 1)] {
             dice.shuffle(&mut table);
             let again = engine(&table, &plan, unit, pieces, partitions);
-            assert_eq!(again.unit_counts(), counts, "case {case}");
-            assert_eq!(groups(&again, &nobody), first, "case {case}");
+            assert_eq!(again.unit_counts(), counts, "case {number}");
+            assert_eq!(groups(&again, &nobody), first, "case {number}");
+        }
+        for _ in 0..20 {
+            dice.shuffle(&mut table);
+            let again = driven(&table, &plan, unit, &mut dice);
+            assert_eq!(groups(&again, &nobody), first, "case {number}");
         }
     }
 }
@@ -117,15 +165,12 @@ fn the_order_of_rows_batches_and_partitions_changes_nothing() {
 #[test]
 fn a_plain_reading_changes_by_no_more_than_the_plan_says_either() {
     // Were it not for this, engine and plain reading could agree on what is wrong.
-    for case in 0..5_000 {
-        let mut dice = Dice(3_000_000 + case);
-        let unit = *dice.pick(&UNITS);
-        let rows = 1 + dice.roll(30);
-        let (table, plan) = (random::table(&mut dice, unit, rows, 4), random::plan(&mut dice));
+    for number in 5_000_000..5_005_000 {
+        let (_, _, table, plan) = case(number, 30, 4);
         let all = plain::bounded(&table, &plan, &HASH_KEY);
         for gone in random::units(&table) {
             let rest = plain::bounded(&random::without(&table, &gone), &plan, &HASH_KEY);
-            assert_close(&all, &rest, &plan, case);
+            assert_close(&all, &rest, &plan, number);
         }
     }
 }

@@ -1,1 +1,295 @@
-//! Runs over rows.
+//! Runs over files: what is read, what spills, what fails and what it says.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use eke_budget::Adjacency;
+use eke_engine::testing::arrow::array::{
+    ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
+use eke_engine::testing::arrow::datatypes::{DataType, Field, Schema};
+use eke_engine::testing::parquet::arrow::ArrowWriter;
+use eke_engine::testing::parquet::file::properties::WriterProperties;
+use eke_engine::testing::{Bounded, RowsError, RowsOptions, Source, bounded, bounded_in_memory};
+use eke_sql::{Binary, Expr, Key, Plan, Sum, Summand, Type, Unary, VERSION, Value};
+
+use crate::random::column;
+
+const HASH_KEY: [u8; 32] = [3; 32];
+
+/// A folder that goes away with the test.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("eke-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.0.join(name), content).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// Rows, units and the sum of `fare` (whole, 0 to 100), by city.
+pub(crate) fn by_city() -> Plan {
+    let value = Summand::Value { expr: column("fare"), low: 0, high: 100, centre: 0 };
+    let of = |of| Sum { of, exponent: 0 };
+    Plan {
+        version: VERSION,
+        dataset: "trips".to_owned(),
+        unit_column: "who".to_owned(),
+        adjacency: Adjacency::AddRemove,
+        filter: None,
+        keys: vec![Key { expr: column("city"), of: Type::Text, public: None }],
+        sums: vec![of(Summand::Rows), of(Summand::Units), of(value)],
+        max_groups: 3,
+        max_rows: 2,
+    }
+}
+
+fn trips(rows: &[(i32, Option<&str>, f64)]) -> RecordBatch {
+    let who: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<Int32Array>());
+    let city: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>());
+    let fare: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.2)).collect::<Float64Array>());
+    let fields = [("who", DataType::Int32), ("city", DataType::Utf8), ("fare", DataType::Float64)];
+    let fields = fields.map(|(name, of)| Field::new(name, of, true)).to_vec();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![who, city, fare]).unwrap()
+}
+
+pub(crate) fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch, group: usize) {
+    let file = File::create(folder.0.join(name)).unwrap();
+    let options = WriterProperties::builder().set_max_row_group_row_count(Some(group)).build();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(options)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+}
+
+fn read(folder: &Folder, source: &str, types: &[(&str, Type)]) -> Result<Bounded, RowsError> {
+    let source = Source::find(&folder.0, source).unwrap();
+    let types = types.iter().map(|(name, of)| ((*name).to_owned(), *of)).collect();
+    let schema = source.schema(&types).unwrap();
+    bounded(&source, &schema, &by_city(), &HASH_KEY, RowsOptions::usual())
+}
+
+const ROWS: [(i32, Option<&str>, f64); 8] = [
+    (1, Some("Delft"), 10.0),
+    (1, Some("Delft"), 20.0),
+    (1, Some("Delft"), 31.0),
+    (1, Some("Leiden"), 7.0),
+    (2, Some("Delft"), 1e9),
+    (2, None, f64::NAN),
+    (3, Some(""), -5.0),
+    (3, Some("Leiden"), f64::INFINITY),
+];
+
+/// Rows, units, sum of each group: 61 over three rows is 40 over two.
+fn assert_rows(bounded: &Bounded) {
+    let groups = [text("Delft"), text("Leiden"), Value::Null, text(""), text("Gouda")];
+    let values = bounded.values(&groups.map(|group| vec![group]));
+    assert_eq!(values, [[3, 2, 1, 1, 0], [2, 2, 1, 1, 0], [140, 107, 0, 0, 0]]);
+    assert_eq!(bounded.unit_counts().len(), 4);
+}
+
+#[test]
+fn parquet_files_are_read_whatever_their_pieces() {
+    let folder = Folder::new("pieces");
+    write_parquet(&folder, "one.parquet", &trips(&ROWS), 3);
+    assert_rows(&read(&folder, "one.parquet", &[]).unwrap());
+    for (index, row) in ROWS.iter().enumerate() {
+        write_parquet(&folder, &format!("many-{index}.parquet"), &trips(&[*row]), 1_000);
+    }
+    assert_rows(&read(&folder, "many-*.parquet", &[]).unwrap());
+    assert!(read(&folder, "many-[0-6].parquet", &[]).is_ok());
+}
+
+const CSV: &str = "\u{feff}who,city,fare\n1,Delft,10\n1,Delft, 20 \n1,Delft,31.0\n1,\"Leiden\",7\n2,Delft,1e9\n2\n\
+    3,\"two\nlines\",-5\n3,Leiden,Infinity,and,more\n,Delft,5\nx,Delft,5\n\n3,Leiden,1e2\n";
+
+#[test]
+fn csv_files_are_read_whatever_their_lines_are_like() {
+    let folder = Folder::new("lines");
+    folder.write("rows.csv", CSV);
+    let file = File::create(folder.0.join("packed.csv.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+    packed.write_all(CSV.as_bytes()).unwrap();
+    packed.finish().unwrap();
+    folder.write("crlf.csv", CSV.replace('\n', "\r\n"));
+    for (name, lines) in
+        [("rows.csv", "two\nlines"), ("packed.csv.gz", "two\nlines"), ("crlf.csv", "two\r\nlines")]
+    {
+        let types = [("who", Type::Int), ("fare", Type::Float)];
+        let bounded = read(&folder, name, &types).unwrap();
+        let groups = [text("Delft"), text("Leiden"), Value::Null, text(lines)];
+        let values = bounded.values(&groups.map(|group| vec![group]));
+        assert_eq!(values, [[3, 3, 1, 1], [2, 2, 1, 1], [140, 107, 0, 0]], "{name}");
+        // As text, `x` is somebody too.
+        let bounded = read(&folder, name, &[("fare", Type::Float)]).unwrap();
+        assert_eq!(bounded.values(&[vec![text("Delft")]]), [[4], [3], [145]], "{name}");
+    }
+}
+
+#[test]
+fn cells_that_are_no_text_are_null() {
+    let folder = Folder::new("latin");
+    folder.write("rows.csv", b"who,city,fare\n1,Caf\xe9,5\n\xff,Delft,5\n".as_slice());
+    let bounded = read(&folder, "rows.csv", &[("fare", Type::Int)]).unwrap();
+    assert_eq!(bounded.unit_counts(), [(vec![Value::Null], 1)]);
+}
+
+#[test]
+fn a_damaged_row_group_is_an_error_that_says_nothing() {
+    let folder = Folder::new("damaged");
+    write_parquet(&folder, "rows.parquet", &trips(&ROWS), 1_000);
+    let path = folder.0.join("rows.parquet");
+    let whole = fs::read(&path).unwrap();
+    let mut failed = 0;
+    for at in (4..whole.len() / 2).step_by(3) {
+        let mut damaged = whole.clone();
+        for byte in &mut damaged[at..at + 3] {
+            *byte ^= 0xff;
+        }
+        fs::write(&path, damaged).unwrap();
+        let Ok(source) = Source::find(&folder.0, "rows.parquet") else { continue };
+        let Ok(schema) = source.schema(&[].into()) else { continue };
+        if let Err(error) = bounded(&source, &schema, &by_city(), &HASH_KEY, RowsOptions::usual()) {
+            assert_eq!(error.to_string(), "the rows could not be read to the end");
+            assert!(!format!("{error:?}").contains("Delft"));
+            assert!(!error.detail().is_empty());
+            failed += 1;
+        }
+    }
+    assert!(failed > 10, "{failed}");
+}
+
+#[test]
+fn a_packed_file_that_is_cut_short_is_an_error() {
+    let folder = Folder::new("cut");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(CSV.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    folder.write("rows.csv.gz", &packed[..packed.len() - 12]);
+    let error = read(&folder, "rows.csv.gz", &[("fare", Type::Float)]).unwrap_err();
+    assert_eq!(error.to_string(), "the rows could not be read to the end");
+}
+
+#[test]
+fn a_plan_that_does_not_fit_says_which_column() {
+    let schema = [("who".to_owned(), Some(Type::Int)), ("city".to_owned(), None)];
+    let run =
+        |plan: &Plan| bounded_in_memory(Vec::new(), &schema, plan, &HASH_KEY, RowsOptions::usual());
+    let error = run(&by_city()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the plan does not fit the dataset: there is no column `city` that can be computed with"
+    );
+    let plan = Plan { keys: Vec::new(), sums: by_city().sums[..2].to_vec(), ..by_city() };
+    let none = run(&plan).unwrap();
+    assert_eq!(none.values(&[vec![]]), Bounded::empty(&plan).values(&[vec![]]));
+    assert_eq!((none.values(&[vec![]]), none.unit_counts()), (vec![vec![0], vec![0]], vec![]));
+}
+
+/// Half a million rows: `units` people, each in up to 40 of 200 groups.
+fn many(units: i64) -> Vec<Vec<RecordBatch>> {
+    let batch = |part: i64| {
+        let rows = (0..8_192).map(|row| part * 8_192 + row);
+        let who: Int64Array = rows.clone().map(|row| Some(row * 7_919 % units)).collect();
+        let name =
+            |row: i64| format!("a city with a long name, number {}", row * 104_729 / 3 % 200);
+        let city: StringArray = rows.clone().map(|row| Some(name(row))).collect();
+        let fare: Float64Array = rows.map(|row| Some((row % 137) as f64)).collect();
+        let columns: [(&str, ArrayRef); 3] =
+            [("who", Arc::new(who)), ("city", Arc::new(city)), ("fare", Arc::new(fare))];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    (0..4).map(|piece| (0..16).map(|part| batch(piece * 16 + part)).collect()).collect()
+}
+
+#[test]
+fn spilling_changes_nothing() {
+    let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
+    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let run = |memory: usize, partitions: usize| {
+        let options = RowsOptions { memory, partitions, ..RowsOptions::usual() };
+        bounded_in_memory(many(60_000), &schema, &by_city(), &HASH_KEY, options)
+    };
+    let whole = run(2 << 30, 2).unwrap();
+    let groups: Vec<_> = whole.unit_counts().into_iter().map(|(keys, _)| keys).collect();
+    assert_eq!(groups.len(), 200);
+    let mut finished = 0;
+    for (memory, partitions) in [(8 << 20, 1), (12 << 20, 2), (24 << 20, 2), (24 << 20, 4)] {
+        match run(memory, partitions) {
+            Ok(spilled) => {
+                assert_eq!(spilled.values(&groups), whole.values(&groups));
+                assert_eq!(spilled.unit_counts(), whole.unit_counts());
+                finished += 1;
+            }
+            Err(error) => println!("{memory} {partitions}: {}", error.detail()),
+        }
+    }
+    assert!(finished >= 3, "{finished}");
+    // With next to nothing there is an error, and not a wrong answer.
+    let error = run(10_000, 2).unwrap_err();
+    assert_eq!(error.to_string(), "the rows could not be read to the end");
+}
+
+#[test]
+fn progress_comes_to_all_rows() {
+    let seen = Cell::new(0);
+    let watch = |rows| seen.set(rows);
+    let schema = [("who".to_owned(), Some(Type::Int))];
+    let sums = by_city().sums[..1].to_vec();
+    let plan = Plan { keys: Vec::new(), sums, ..by_city() };
+    let options = RowsOptions { progress: Some(&watch), ..RowsOptions::usual() };
+    bounded_in_memory(many(10), &schema, &plan, &HASH_KEY, options).unwrap();
+    assert_eq!(seen.get(), 524_288);
+}
+
+#[test]
+fn five_hundred_operators_on_top_of_each_other_are_computed() {
+    let deep = |leaf: Expr, wrap: &dyn Fn(Expr) -> Expr| (0..500).fold(leaf, |expr, _| wrap(expr));
+    let one = || Box::new(Expr::Literal(Value::Int(1)));
+    let plus = |expr: Expr| Expr::Binary(Binary::Add, Box::new(expr), one());
+    let negate = |expr: Expr| Expr::Unary(Unary::Negate, Box::new(expr));
+    let case = |expr: Expr| Expr::Case {
+        branches: vec![(
+            Expr::Binary(Binary::Equal, Box::new(column("who")), one()),
+            Expr::Literal(Value::Int(5)),
+        )],
+        otherwise: Some(Box::new(expr)),
+    };
+    let who: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let batch = RecordBatch::try_from_iter([("who", who)]).unwrap();
+    let schema = [("who".to_owned(), Some(Type::Int))];
+    let wraps: [(&dyn Fn(Expr) -> Expr, [i64; 2]); 3] =
+        [(&plus, [501, 502]), (&negate, [1, 2]), (&case, [2, 5])];
+    for (wrap, expected) in wraps {
+        let key = Key { expr: deep(column("who"), wrap), of: Type::Int, public: None };
+        let value = Summand::Value { expr: key.expr.clone(), low: 0, high: 1_000, centre: 0 };
+        let filter = Expr::Unary(Unary::IsNull, Box::new(key.expr.clone()));
+        let filter = Some(Expr::Unary(Unary::Not, Box::new(filter)));
+        let sums = vec![Sum { of: value, exponent: 0 }];
+        let plan = Plan { keys: vec![key], sums, filter, ..by_city() };
+        let pieces = vec![vec![batch.clone()]];
+        let bounded =
+            bounded_in_memory(pieces, &schema, &plan, &HASH_KEY, RowsOptions::usual()).unwrap();
+        let keys = expected.map(|value| (vec![Value::Int(value)], 1));
+        assert_eq!(bounded.unit_counts(), keys);
+        let groups = expected.map(|value| vec![Value::Int(value)]);
+        assert_eq!(bounded.values(&groups), [expected]);
+    }
+}
