@@ -1,191 +1,267 @@
-//! `eke demo`: an account, charges, a refusal and the odometer, told as they happen.
+//! `eke demo`: a city made up for it, questions about it, and what they cost.
 
-use std::error::Error;
 use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
 
-use eke_budget::convert::gaussian_release;
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Charge, Currency, Delta, Epsilon, L2, MemoryJournal,
-    Metric, PathId, Purse, Rho, TimeUniform, Variance,
+use clap::Args;
+use eke_engine::{
+    Accuracy, Answer, City, Cost, Engine, EngineError, Goal, Kind, Question, Truth, Who, write_city,
 };
+use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
+use crate::ask::key;
+use crate::budget::bar;
+use crate::number::{cost, estimate, grouped, percent, short};
+use crate::table::Table;
 
-/// Tells the story. Its numbers are fixed, so a part that fails is a defect of eke's.
-pub(crate) fn run(out: &mut impl Write) -> Result<(), Failure> {
-    story(out).map_err(Failure::Failed)
+/// How large the city is, and where it is written.
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// The folder to write to; a new one where temporary files go unless said.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// How many riders the city has.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    riders: u32,
 }
 
-fn story(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    writeln!(out, "eke: a privacy budget, spent and guarded\n")?;
-
-    writeln!(out, "1. The promise")?;
-    let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    let budget = BudgetSpec::promising(epsilon)
-        .with_delta(delta)
-        .with_pure(Epsilon::new(0.2)?)
-        .resolve(Metric::Hamming(Adjacency::AddRemove))?;
-    let rho = budget.zcdp().map_or(0.0, |limits| limits.budget.to_f64());
-    let shape = TimeUniform::tightest_at(Rho::new(rho)?, Delta::new(1e-7)?);
-    let mut journal = MemoryJournal::new();
-    let mut riders = Account::open("riders", budget, &mut journal)?;
-    writeln!(
-        out,
-        "   Every rider of a city is promised epsilon 1 at delta 1e-6, for good, whatever is asked."
-    )?;
-    writeln!(
-        out,
-        "   That fills two purses: rho for noisy counts, epsilon for questions priced afterwards."
-    )?;
-    bars(out, &riders)?;
-
-    writeln!(out, "2. A first question: how many trips start in the old town?")?;
-    let one = L2::new(1.0)?;
-    let trips = PathId::new([1; 32]);
-    let coarse = gaussian_release(one, Variance::new(400.0)?)?;
-    let approved = riders.raise(trips, coarse, one)?;
-    let receipt = riders.commit(approved, &mut journal)?;
-    writeln!(
-        out,
-        "   With noise of standard deviation 20 it costs rho {}.",
-        receipt.purchase().price()
-    )?;
-    writeln!(
-        out,
-        "   The charge is recorded, then there is a receipt, and only a receipt lets noise be drawn."
-    )?;
-    receipt.redeem();
-    bars(out, &riders)?;
-
-    writeln!(out, "3. The same question, more exactly")?;
-    let fine = gaussian_release(one, Variance::new(100.0)?)?;
-    let approved = riders.raise(trips, fine, one)?;
-    let receipt = riders.commit(approved, &mut journal)?;
-    writeln!(
-        out,
-        "   Standard deviation 10 is a point further along the same noise path. It costs the difference,"
-    )?;
-    writeln!(
-        out,
-        "   rho {}; a fresh answer would have cost rho {}.",
-        receipt.purchase().price(),
-        receipt.purchase().to()
-    )?;
-    receipt.redeem();
-    bars(out, &riders)?;
-
-    writeln!(out, "4. The same question from a partner who may see less")?;
-    let approved = riders.coarsen(trips, coarse)?;
-    riders.commit(approved, &mut journal)?.redeem();
-    writeln!(
-        out,
-        "   An earlier point of the path, at standard deviation 20, costs the riders nothing.\n"
-    )?;
-
-    writeln!(out, "5. A question priced afterwards: tell me when the count crosses the line")?;
-    let worst = "0.15".parse()?;
-    let approved = riders.reserve(worst, Amount::ZERO)?;
-    let round = riders.commit(approved, &mut journal)?.redeem();
-    writeln!(
-        out,
-        "   It may cost up to epsilon {worst}, so that much is set aside before it starts."
-    )?;
-    bars(out, &riders)?;
-    let realised = "0.04".parse()?;
-    let settlement = round.settle_at(realised)?;
-    riders.settle(settlement, &mut journal).map_err(|unsettled| unsettled.reason)?;
-    writeln!(out, "   It came to epsilon {realised}; the rest goes back.")?;
-    bars(out, &riders)?;
-
-    writeln!(out, "6. One question too many")?;
-    let Err(refusal) = riders.approve(Charge::zcdp(Rho::new(0.02)?)) else {
-        return Err("the demonstration overspent its account".into());
-    };
-    writeln!(out, "   {refusal}.")?;
-    writeln!(out, "   Nothing has changed, and what fits can still be asked.\n")?;
-
-    writeln!(out, "7. The odometer")?;
-    let odometer = riders.odometer();
-    if let Some(bound) = odometer.bound(shape)? {
-        let (epsilon, delta) = (bound.epsilon.get(), bound.delta.get());
+impl Demo {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let folder = self.folder.clone().unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("eke-demo-{}", std::process::id()))
+        });
+        if folder.join("eke.ledger").exists() {
+            return Err(Failure::Failed(
+                format!("there is a ledger in {} already: name another folder", folder.display())
+                    .into(),
+            ));
+        }
+        let start = Instant::now();
+        let City { policy, truth } = write_city(&folder, self.riders)?;
         writeln!(
             out,
-            "   Spent so far: rho {} and epsilon {}.",
-            spent(odometer.zcdp()),
-            spent(odometer.pure())
+            "A city of {} riders and their {} trips, made up, is in {}",
+            grouped(to_f64(truth.riders), 0),
+            grouped(to_f64(truth.trips), 0),
+            folder.display()
         )?;
         writeln!(
             out,
-            "   The loss so far is below {epsilon:.3} with probability 1 - {delta:.0e}, at all times at once."
+            "Every rider is promised epsilon 1 at delta 1e-6, for good, whatever is asked."
         )?;
-    }
-    if let Some(promise) = riders.promise() {
+        let engine = Engine::open(&policy)?;
+        let mut story = Story { engine, truth, out, number: 0, eke: 0.0, alone: 0.0 };
+        story.tell()?;
+        writeln!(out, "\nAll of this took {:.1} s. Ask more:", start.elapsed().as_secs_f64())?;
+        let policy = policy.display();
         writeln!(
             out,
-            "   The promise is the budget's, and holds when all of it is spent: {promise}."
+            "  eke ask \"SELECT COUNT(*) FROM trips WHERE fare > 20\" --within 2% --policy {policy}"
         )?;
+        writeln!(out, "  eke history --policy {policy}")?;
+        Ok(())
     }
-    writeln!(
-        out,
-        "   The journal has {} entries, and replaying them gives the same totals.",
-        journal.entries().len()
-    )?;
-    let replayed = Account::replay(journal.entries())?;
-    if replayed.odometer().zcdp() != riders.odometer().zcdp()
-        || replayed.odometer().pure() != riders.odometer().pure()
-    {
-        return Err("the journal does not replay".into());
-    }
-    Ok(())
 }
 
-fn spent<C: Currency>(purse: Option<&Purse<C>>) -> Amount<C> {
-    purse.map_or(Amount::ZERO, Purse::spent)
+struct Story<'a, W> {
+    engine: Engine,
+    truth: Truth,
+    out: &'a mut W,
+    number: u32,
+    /// What all answers cost the riders.
+    eke: f64,
+    /// What they would cost with fresh noise each.
+    alone: f64,
 }
 
-/// Both purses as bars: spent, reserved, left.
-fn bars(out: &mut impl Write, account: &Account) -> io::Result<()> {
-    let odometer = account.odometer();
-    writeln!(out)?;
-    if let Some(purse) = odometer.zcdp() {
-        bar(out, purse)?;
-    }
-    if let Some(purse) = odometer.pure() {
-        bar(out, purse)?;
-    }
-    writeln!(out)
-}
+const ALL: &str = "SELECT COUNT(*) FROM trips";
+const DISTRICTS: &str =
+    "SELECT district, COUNT(*) AS trips, AVG(fare) AS fare FROM trips GROUP BY district";
+const NIGHT: &str = "SELECT COUNT(*) FROM trips WHERE EXTRACT(HOUR FROM started) < 5";
 
-fn bar<C: Currency>(out: &mut impl Write, purse: &Purse<C>) -> io::Result<()> {
-    const WIDTH: u128 = 40;
-    // Whole cells, so that a bar is full only when nothing is left.
-    let cells = |amount: Amount<C>| {
-        let cells = amount.grains().saturating_mul(WIDTH) / purse.budget().grains().max(1);
-        usize::try_from(cells).unwrap_or(0)
-    };
-    let spent = cells(purse.spent());
-    let taken = cells(purse.spent().plus(purse.reserved()).unwrap_or(purse.budget()));
-    let bar: String = (0..cells(purse.budget()))
-        .map(|cell| {
-            if cell < spent {
-                '█'
-            } else if cell < taken {
-                '▒'
-            } else {
-                '·'
+impl<W: Write> Story<'_, W> {
+    fn tell(&mut self) -> Result<(), Failure> {
+        let all = vec![to_f64(self.truth.trips)];
+        self.ask(
+            "Ana wants to know how many trips there were, within 5 %.",
+            "ana",
+            ALL,
+            relative(0.05),
+            &[all.clone()],
+        )?;
+        self.ask(
+            "She asks the same again. It is the same answer, and free.",
+            "ana",
+            ALL,
+            relative(0.05),
+            &[all.clone()],
+        )?;
+        self.ask("Now within 0.5 %. The answer goes on along the same path, and she pays the difference.", "ana", ALL, relative(0.005), &[all.clone()])?;
+        self.ask(
+            "Bob, a partner, sees a coarser point of that path. The riders pay nothing more.",
+            "bob",
+            ALL,
+            relative(0.05),
+            &[all],
+        )?;
+        let districts: Vec<Vec<f64>> = {
+            let mut districts = self.truth.districts.clone();
+            districts.sort_by(|one, other| one.0.cmp(&other.0));
+            districts
+                .iter()
+                .map(|(_, trips, fares)| vec![to_f64(*trips), fares / to_f64(*trips)])
+                .collect()
+        };
+        self.ask("Trips and average fares by district. Each district stops as soon as it is good enough.", "ana", DISTRICTS, relative(0.02), &districts)?;
+        let night = vec![to_f64(self.truth.night_trips)];
+        self.ask(
+            "Trips at night, within 200 trips: one look, priced in advance.",
+            "ana",
+            NIGHT,
+            absolute(2_000.0),
+            &[night],
+        )?;
+        self.refuse()?;
+        self.sum_up()
+    }
+
+    fn question(&self, who: &str, sql: &str, accuracy: Accuracy) -> Result<Question, Failure> {
+        let confidence = Confidence::new(0.95).map_err(|error| Failure::Failed(error.into()))?;
+        let goal = Goal { accuracy, floor: None, at_most: None, confidence };
+        Ok(Question { sql: sql.to_owned(), goal, who: Who::Analyst(who.to_owned()) })
+    }
+
+    fn title(&mut self, title: &str, who: &str, sql: &str, accuracy: Accuracy) -> io::Result<()> {
+        self.number += 1;
+        let within = match accuracy {
+            Accuracy::Relative(tolerance) => {
+                format!("--within {}%", short(tolerance.get() * 100.0))
             }
-        })
-        .collect();
-    let reserved = if purse.reserved().is_zero() {
-        String::new()
-    } else {
-        format!(", {:.4} reserved", purse.reserved().to_f64())
-    };
-    writeln!(
-        out,
-        "   {:8} {bar} {:.4} of {:.4} spent{reserved}",
-        C::NAME,
-        purse.spent().to_f64(),
-        purse.budget().to_f64(),
-    )
+            Accuracy::Absolute(error) => format!("--within {}", short(error).replace(',', "")),
+            Accuracy::Price(price) => format!("--price rho={price}"),
+        };
+        writeln!(self.out, "\n{}. {title}", self.number)?;
+        writeln!(self.out, "   eke ask \"{sql}\" {within} --as {who}")
+    }
+
+    fn ask(
+        &mut self,
+        title: &str,
+        who: &str,
+        sql: &str,
+        accuracy: Option<Accuracy>,
+        truth: &[Vec<f64>],
+    ) -> Result<(), Failure> {
+        let Some(accuracy) = accuracy else { return Ok(()) };
+        self.title(title, who, sql, accuracy)?;
+        let before = self.spent()?;
+        let answer = self.engine.ask(&self.question(who, sql, accuracy)?, &())?;
+        let paid = self.spent()? - before;
+        self.eke += paid;
+        self.alone += answer.alone.rho;
+        self.table(&answer, truth)?;
+        let whose = if who == "ana" { "Ana" } else { "Bob" };
+        let price = if answer.free { "nothing".to_owned() } else { cost(&answer.cost) };
+        writeln!(self.out, "   {whose} pays {price}; the riders {}", riders(paid))?;
+        if let Some(fixed) = answer.fixed.filter(|_| !answer.free) {
+            self.compare(&fixed)?;
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, fixed: &Cost) -> io::Result<()> {
+        writeln!(
+            self.out,
+            "   noise fixed in advance would cost {} to promise as much for any data",
+            cost(fixed)
+        )
+    }
+
+    /// What the riders have spent so far.
+    fn spent(&self) -> Result<f64, Failure> {
+        let standings = self.engine.budget(&Who::Steward)?;
+        Ok(standings.first().map_or(0.0, |standing| standing.spent.rho))
+    }
+
+    fn table(&mut self, answer: &Answer, truth: &[Vec<f64>]) -> io::Result<()> {
+        let mut head = vec![""];
+        let mut numbers = Vec::new();
+        for column in &answer.columns {
+            match column.kind {
+                Kind::Key => head.push(&column.name),
+                Kind::Value => {
+                    numbers.extend([head.len(), head.len() + 2]);
+                    head.extend([&*column.name, "95% interval", "truth"]);
+                }
+            }
+        }
+        let mut table = Table::new(&head).with_numbers(numbers);
+        for (row, truth) in answer.rows.iter().zip(truth) {
+            let mut cells = vec![String::new()];
+            cells.extend(row.keys.iter().map(key));
+            for (cell, truth) in row.values.iter().zip(truth) {
+                match (cell.value, cell.low, cell.high) {
+                    (Some(value), Some(low), Some(high)) => {
+                        let (value, interval) = estimate(value, low, high);
+                        let decimals = value.split_once('.').map_or(0, |(_, rest)| rest.len());
+                        cells.extend([value, interval]);
+                        cells.push(grouped(*truth, i32::try_from(decimals).unwrap_or(0)));
+                    }
+                    _ => cells.extend(["unknown".to_owned(), "any".to_owned(), grouped(*truth, 0)]),
+                }
+            }
+            table.row(cells);
+        }
+        table.print(self.out)
+    }
+
+    /// What Bob may not see is refused, and costs nothing.
+    fn refuse(&mut self) -> Result<(), Failure> {
+        let Some(accuracy) = absolute(100.0) else { return Ok(()) };
+        self.title("Bob asks for more than partners may see.", "bob", NIGHT, accuracy)?;
+        match self.engine.ask(&self.question("bob", NIGHT, accuracy)?, &()) {
+            Err(EngineError::Refused(refused)) => Ok(writeln!(self.out, "   {refused}")?),
+            Err(other) => Err(other.into()),
+            Ok(_) => Err(Failure::Failed("it was answered, which is a defect of eke's".into())),
+        }
+    }
+
+    fn sum_up(&mut self) -> Result<(), Failure> {
+        let standings = self.engine.budget(&Who::Steward)?;
+        let Some(standing) = standings.first() else { return Ok(()) };
+        let (whole, spent) = (standing.budget.rho, standing.spent.rho);
+        writeln!(
+            self.out,
+            "\nThe riders' budget {}  {} spent",
+            bar(spent, 0.0, whole),
+            percent(spent, whole)
+        )?;
+        writeln!(
+            self.out,
+            "With fresh noise for every answer the same answers would have cost rho {}, {} times as much.",
+            short(self.alone),
+            short(self.alone / self.eke.max(f64::MIN_POSITIVE))
+        )?;
+        Ok(())
+    }
+}
+
+fn riders(paid: f64) -> String {
+    if paid > 0.0 { format!("rho {}", short(paid)) } else { "nothing".to_owned() }
+}
+
+fn relative(tolerance: f64) -> Option<Accuracy> {
+    Tolerance::new(tolerance).ok().map(Accuracy::Relative)
+}
+
+fn absolute(error: f64) -> Option<Accuracy> {
+    Some(Accuracy::Absolute(error))
+}
+
+fn to_f64(count: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a count of rows")]
+    let count = count as f64;
+    count
 }

@@ -3,9 +3,14 @@
 //! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
 //! answered, 1 failed, 2 wrong usage, 3 refused.
 
+mod ask;
+mod budget;
 mod calc;
 mod demo;
+mod explain;
+mod init;
 mod ledger;
+mod number;
 mod table;
 mod usage;
 
@@ -14,6 +19,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use eke_engine::EngineError;
 
 /// Questions about people's data, answered under a privacy budget that lasts.
 #[derive(Parser)]
@@ -25,8 +31,20 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show what eke does, in a minute, on an account made up for it.
-    Demo,
+    /// Draft a policy for files: whose privacy is protected, and what that may cost.
+    Init(init::Init),
+    /// Ask a question in SQL, and say how exact the answer must be.
+    Ask(ask::Ask),
+    /// Say what a question would do and cost. Reads no rows.
+    Explain(explain::Explain),
+    /// Show what was spent and what is left.
+    Budget(budget::Budget),
+    /// List questions, answers and prices.
+    History(budget::History),
+    /// Declare that a dataset has changed: the next questions are about it as it is now.
+    Snapshot(init::Snapshot),
+    /// Show what eke does, in a minute, on a city made up for it.
+    Demo(demo::Demo),
     /// Work with privacy parameters: convert them, add them up.
     #[command(subcommand)]
     Calc(calc::Calc),
@@ -41,6 +59,17 @@ enum Failure {
     Usage(String),
     /// Something that should have worked did not.
     Failed(Box<dyn Error>),
+    /// The budget does not allow it.
+    Refused(String),
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Refused(refused) => Self::Refused(refused.to_string()),
+            other => Self::Failed(other.into()),
+        }
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -56,7 +85,13 @@ fn main() -> ExitCode {
     };
     let mut out = io::stdout().lock();
     let result = match cli.command {
-        Command::Demo => demo::run(&mut out),
+        Command::Init(init) => init.run(&mut out),
+        Command::Ask(ask) => ask.run(&mut out),
+        Command::Explain(explain) => explain.run(&mut out),
+        Command::Budget(budget) => budget.run(&mut out),
+        Command::History(history) => history.run(&mut out),
+        Command::Snapshot(snapshot) => snapshot.run(&mut out),
+        Command::Demo(demo) => demo.run(&mut out),
         Command::Calc(calc) => calc.run(&mut out),
         Command::Ledger(ledger) => ledger.run(&mut out),
     };
@@ -65,6 +100,10 @@ fn main() -> ExitCode {
         Err(Failure::Usage(sentence)) => {
             eprintln!("eke: {sentence}");
             ExitCode::from(2)
+        }
+        Err(Failure::Refused(sentence)) => {
+            eprintln!("eke: {sentence}");
+            ExitCode::from(3)
         }
         // Whoever read the output has read enough.
         Err(Failure::Failed(error)) if is_broken_pipe(&*error) => ExitCode::SUCCESS,

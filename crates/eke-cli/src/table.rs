@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-/// Rows of text; the first row is the head. Columns are as wide as their widest cell, the first is
-/// aligned left and all others as they come, two spaces apart.
+/// Rows of text; the first row is the head. Columns are as wide as their widest cell and two spaces apart;
+/// they are aligned left, but for those that are said to be numbers.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    numbers: Vec<usize>,
 }
 
 impl Table {
@@ -14,6 +15,12 @@ impl Table {
         let mut table = Self::default();
         table.row(head.iter().copied());
         table
+    }
+
+    /// With these columns aligned right.
+    pub(crate) fn with_numbers(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.numbers.extend(columns);
+        self
     }
 
     pub(crate) fn row<Cell: Into<String>>(&mut self, cells: impl IntoIterator<Item = Cell>) {
@@ -30,10 +37,16 @@ impl Table {
             .collect();
         for row in &self.rows {
             let mut line = String::new();
-            for (cell, &width) in row.iter().zip(&widths) {
+            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                let gap = std::iter::repeat_n(' ', width - cell.chars().count());
                 line.push_str("  ");
-                line.push_str(cell);
-                line.extend(std::iter::repeat_n(' ', width - cell.chars().count()));
+                if self.numbers.contains(&column) {
+                    line.extend(gap);
+                    line.push_str(cell);
+                } else {
+                    line.push_str(cell);
+                    line.extend(gap);
+                }
             }
             writeln!(out, "{}", line.trim_end())?;
         }

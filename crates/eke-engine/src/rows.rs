@@ -131,7 +131,7 @@ impl fmt::Debug for Bounded {
 
 /// Runs a plan over the rows of a source, whose columns have these types.
 ///
-/// - Theorem: contributions of one unit (docs/theorems.md)
+/// - Theorem: contributions (docs/theorems.md)
 /// - Proves: adding or removing a unit changes at most `max_groups` groups, and each sum of a group by at
 ///   most [`Sum::sensitivity`]
 /// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not depend on

@@ -9,7 +9,7 @@ use eke_budget::{Amount, Rho};
 use crate::goal::{Confidence, Tolerance};
 use crate::schedule::{Schedule, times};
 use crate::sequence::ConfidenceSequence;
-use crate::stopping::{Ending, Estimate, Next};
+use crate::stopping::{Ending, Estimate, Next, WIDEST};
 
 /// What an average is made of, in the units of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,7 +116,12 @@ impl AverageRule {
         if self.is_one_look() {
             return self.goal.most;
         }
-        self.schedule.first().min(self.goal.most)
+        // The widest noise that a first look has.
+        let widest = [self.of.sum, self.of.count].map(|part| {
+            let price = (part.sensitivity / part.step / WIDEST).powi(2) / 2.0;
+            Amount::ceil(price).unwrap_or(self.goal.most)
+        });
+        self.schedule.first().max(widest[0]).max(widest[1]).min(self.goal.most)
     }
 
     /// The first look, on paths that have been revealed up to a price before: there, if that is further.

@@ -102,7 +102,7 @@ pub struct GaussianRule {
 
 /// The widest noise that a first look has, as a scale in steps: 2^35. What comes between later looks may be
 /// some hundred times wider, and can still be drawn.
-const WIDEST: f64 = 34_359_738_368.0;
+pub(crate) const WIDEST: f64 = 34_359_738_368.0;
 
 /// How many times as dear as the one before a look of a thrifty rule is at most.
 const LEAP: f64 = 4.0;

@@ -1,5 +1,6 @@
-//! From rows to bounded sums.
+//! From rows to bounded sums, and from questions to answers.
 
+mod asking;
 mod neighbours;
 mod plain;
 mod random;

@@ -1,0 +1,347 @@
+//! `eke ask`: a question in SQL, answered as exactly as it was asked for.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use eke_budget::{Amount, Charge, Rho};
+use eke_engine::{Accuracy, Answer, Cell, Engine, Goal, Kind, Question, Stopped, Watch, Who};
+use eke_noise::{Confidence, Tolerance};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::Failure;
+use crate::number::{cost, estimate, percent, short};
+use crate::table::Table;
+
+/// Where the policy is, and who looks.
+#[derive(Args, Clone)]
+pub(crate) struct Asker {
+    /// The policy file.
+    #[arg(long, value_name = "FILE", default_value = "eke.toml")]
+    pub(crate) policy: PathBuf,
+    /// The analyst who asks, by the name in the policy; the steward if it is left out.
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) analyst: Option<String>,
+}
+
+impl Asker {
+    pub(crate) fn who(&self) -> Who {
+        self.analyst.clone().map_or(Who::Steward, Who::Analyst)
+    }
+
+    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+        Ok(Engine::open(&self.policy)?)
+    }
+}
+
+/// What to ask.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  eke ask \"SELECT city, COUNT(*) FROM trips GROUP BY city\" --within 5%
+  eke ask \"SELECT AVG(fare) FROM trips\" --within 0.5 --as ana
+  eke ask \"SELECT SUM(fare) FROM trips\" --price rho=0.001 --json
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+pub(crate) struct Ask {
+    /// The question.
+    #[arg(value_name = "SQL")]
+    sql: String,
+    /// How close the answer must be: 5% of the value, or 100 of its unit.
+    #[arg(long, value_name = "ERROR", conflicts_with = "price")]
+    within: Option<Within>,
+    /// Beside a relative error: an absolute error that is good enough in any case.
+    #[arg(long = "or", value_name = "ERROR", requires = "within")]
+    floor: Option<f64>,
+    /// The highest price, such as rho=0.01; a tenth of what is left unless said, for a relative error.
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    at_most: Option<Amount<Rho>>,
+    /// How sure the interval must be.
+    #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
+    confidence: Confidence,
+    /// What to spend, such as rho=0.001, for whatever that gives.
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    price: Option<Amount<Rho>>,
+    #[command(flatten)]
+    asker: Asker,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print CSV.
+    #[arg(long)]
+    csv: bool,
+    /// Do not ask before spending.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// A relative or an absolute error.
+#[derive(Clone, Copy)]
+enum Within {
+    Relative(Tolerance),
+    Absolute(f64),
+}
+
+impl FromStr for Within {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            let percent: f64 = percent.trim().parse().map_err(|_| not_an_error(text))?;
+            return Tolerance::new(percent / 100.0).map(Self::Relative).map_err(|_| {
+                format!("`{text}` is out of range: write a relative error from 0.01% to 90%")
+            });
+        }
+        let error: f64 = text.trim().parse().map_err(|_| not_an_error(text))?;
+        if error.is_finite() && error > 0.0 {
+            Ok(Self::Absolute(error))
+        } else {
+            Err(format!("`{text}` is out of range: write a positive error, such as 100 or 5%"))
+        }
+    }
+}
+
+fn not_an_error(text: &str) -> String {
+    format!("`{text}` is not an error: write 5% of the value, or 100 of its unit")
+}
+
+fn price(text: &str) -> Result<Amount<Rho>, String> {
+    match text.parse::<Charge>() {
+        Ok(Charge::Zcdp { rho, delta }) if delta.is_zero() => Ok(rho),
+        Ok(_) => Err(format!("`{text}` is not a price in rho: write it like rho=0.001")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn confidence(text: &str) -> Result<Confidence, String> {
+    let wrong = || format!("`{text}` is not a confidence: write it like 95%, from 50% to 99.9999%");
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse(),
+    };
+    Confidence::new(number.map_err(|_| wrong())?).map_err(|_| wrong())
+}
+
+impl Ask {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let accuracy = match (self.within, self.price) {
+            (_, Some(price)) => Accuracy::Price(price),
+            (Some(Within::Relative(tolerance)), None) => Accuracy::Relative(tolerance),
+            (Some(Within::Absolute(error)), None) => Accuracy::Absolute(error),
+            (None, None) => {
+                return Err(Failure::Usage(
+                    "how good must the answer be? say it with --within 5%, --within 100 or --price rho=0.001".into(),
+                ));
+            }
+        };
+        let goal = Goal {
+            accuracy,
+            floor: self.floor,
+            at_most: self.at_most,
+            confidence: self.confidence,
+        };
+        let question = Question { sql: self.sql.clone(), goal, who: self.asker.who() };
+        let engine = self.asker.engine()?;
+        let watch = Progress::new(self.yes);
+        let answer = engine.ask(&question, &watch);
+        watch.bar.finish_and_clear();
+        let answer = answer?;
+        if self.json {
+            serde_json::to_writer(&mut *out, &answer).map_err(io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        if self.csv { Ok(as_csv(&answer, out)?) } else { Ok(print(&answer, out)?) }
+    }
+}
+
+/// A spinner on a terminal. It turns with rounds of looks; rows are counted for the steward alone, who is the
+/// only one that is told.
+struct Progress {
+    bar: ProgressBar,
+    yes: bool,
+}
+
+impl Progress {
+    fn new(yes: bool) -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        if io::stderr().is_terminal() {
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        Self { bar, yes }
+    }
+}
+
+impl Watch for Progress {
+    fn rows(&self, seen: u64) {
+        self.bar.set_message(format!("{seen} rows read"));
+    }
+
+    fn look(&self, number: u32) {
+        self.bar.set_message(format!("look {number}"));
+    }
+
+    fn confirm(&self, may_cost: Amount<Rho>, left: Amount<Rho>) -> bool {
+        let (cost, left) = (may_cost.to_f64(), left.to_f64());
+        if self.yes || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return true;
+        }
+        self.bar.suspend(|| {
+            eprint!(
+                "This may cost up to rho {}, {} of what is left. Ask? [y/N] ",
+                short(cost),
+                percent(cost, left)
+            );
+            let mut line = String::new();
+            let read = io::stdin().lock().read_line(&mut line);
+            read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+        })
+    }
+}
+
+/// The answer as a table, and below it what it cost.
+pub(crate) fn print(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    table(answer, out)?;
+    writeln!(out)?;
+    let left = format!("{} left", cost(&answer.left));
+    if answer.free {
+        writeln!(out, "  cost   nothing; {left}")?;
+    } else {
+        writeln!(out, "  cost   {}; {left}", cost(&answer.cost))?;
+        if let Some(fixed) = &answer.fixed {
+            let note = if fixed.rho > answer.cost.rho + answer.left.rho {
+                ", more than there is"
+            } else {
+                ""
+            };
+            writeln!(
+                out,
+                "  noise fixed in advance would cost {} to promise this for any data{note}",
+                cost(fixed)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows of an answer, with their intervals.
+pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let values = || answer.rows.iter().flat_map(|row| &row.values);
+    let confidence = values().map(|value| value.confidence).next().unwrap_or(0.95);
+    let interval = format!("{} interval", format_percent(confidence));
+    let mut head = Vec::new();
+    let mut numbers = Vec::new();
+    for column in &answer.columns {
+        match column.kind {
+            Kind::Key => head.push(column.name.clone()),
+            Kind::Value => {
+                numbers.push(head.len());
+                head.push(column.name.clone());
+                head.push(interval.clone());
+            }
+        }
+    }
+    let unmet = values().any(|value| !value.met);
+    if unmet {
+        head.push(String::new());
+    }
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let mut table = Table::new(&head).with_numbers(numbers);
+    for row in &answer.rows {
+        let (mut keys, mut values) = (row.keys.iter(), row.values.iter());
+        let mut cells = Vec::new();
+        for column in &answer.columns {
+            match column.kind {
+                Kind::Key => cells.push(keys.next().map_or_else(String::new, key)),
+                Kind::Value => cells.extend(values.next().map_or_else(Default::default, shown)),
+            }
+        }
+        let worst = row.values.iter().find(|value| !value.met);
+        cells.extend(worst.map(|value| why(value).to_owned()));
+        table.row(cells);
+    }
+    table.print(out)?;
+    if answer.rows.is_empty() {
+        writeln!(out, "  (no rows)")?;
+    }
+    Ok(())
+}
+
+fn shown(cell: &Cell) -> [String; 2] {
+    match (cell.value, cell.low, cell.high) {
+        (Some(value), Some(low), Some(high)) => {
+            let (value, interval) = estimate(value, low, high);
+            [value, interval]
+        }
+        _ => ["unknown".to_owned(), "any".to_owned()],
+    }
+}
+
+fn why(cell: &Cell) -> &'static str {
+    match cell.ending {
+        Stopped::Met | Stopped::Floor => "",
+        Stopped::HighestPrice => "not met: the highest price was reached",
+        Stopped::OutOfReach => "not met: out of reach of the highest price",
+        Stopped::Refused => "not met: the budget does not allow more",
+        Stopped::Grid => "not met: the grid does not allow more",
+    }
+}
+
+pub(crate) fn key(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "NULL".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn format_percent(confidence: f64) -> String {
+    format!("{}%", short(confidence * 100.0))
+}
+
+fn as_csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let mut head = Vec::new();
+    for column in &answer.columns {
+        head.push(quoted(&column.name));
+        if column.kind == Kind::Value {
+            for end in ["low", "high", "met"] {
+                head.push(quoted(&format!("{} {end}", column.name)));
+            }
+        }
+    }
+    writeln!(out, "{}", head.join(","))?;
+    for row in &answer.rows {
+        let (mut keys, mut values) = (row.keys.iter(), row.values.iter());
+        let mut cells = Vec::new();
+        for column in &answer.columns {
+            match column.kind {
+                Kind::Key => {
+                    cells.push(keys.next().map_or_else(String::new, |value| match value {
+                        serde_json::Value::Null => String::new(),
+                        other => quoted(&key(other)),
+                    }))
+                }
+                Kind::Value => {
+                    let Some(cell) = values.next() else { continue };
+                    let number =
+                        |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+                    cells.extend([number(cell.value), number(cell.low), number(cell.high)]);
+                    cells.push(cell.met.to_string());
+                }
+            }
+        }
+        writeln!(out, "{}", cells.join(","))?;
+    }
+    Ok(())
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) || text.is_empty() {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}

@@ -1,0 +1,157 @@
+//! `eke budget` and `eke history`: what was spent, and on what.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use eke_engine::{Asked, Of, Outcome, Standing, Who};
+
+use crate::Failure;
+use crate::ask::{Asker, table};
+use crate::number::{cost, percent, short};
+
+/// Whose budget to show.
+#[derive(Args)]
+pub(crate) struct Budget {
+    #[command(flatten)]
+    asker: Asker,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whose history to show.
+#[derive(Args)]
+pub(crate) struct History {
+    #[command(flatten)]
+    asker: Asker,
+    /// Show so many of the last questions.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    last: usize,
+    /// Leave out the answers.
+    #[arg(long)]
+    short: bool,
+    /// Print JSON, one question a line.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Budget {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (engine, who) = (self.asker.engine()?, self.asker.who());
+        let standings = engine.budget(&who)?;
+        let notices = if who == Who::Steward { engine.notices()? } else { Vec::new() };
+        if self.json {
+            let report = serde_json::json!({ "accounts": standings, "notices": notices });
+            serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        for (index, standing) in standings.iter().enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            print(standing, out)?;
+        }
+        for notice in notices {
+            writeln!(out, "\nnote: {notice}")?;
+        }
+        Ok(())
+    }
+}
+
+fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
+    let unit = &standing.unit;
+    match &standing.of {
+        Of::Everyone => {
+            writeln!(out, "{unit}: the promise to every {unit}, whatever people tell each other")?
+        }
+        Of::Circle(name) => {
+            writeln!(out, "{unit}, circle {name}: holds against its members alone")?
+        }
+        Of::Analyst(name) => writeln!(out, "{unit}, analyst {name}: holds against {name} alone")?,
+    }
+    let (whole, spent, reserved) = (standing.budget.rho, standing.spent.rho, standing.reserved.rho);
+    writeln!(out, "  {}  {} spent", bar(spent, reserved, whole), percent(spent, whole))?;
+    if let Some(promise) = standing.promise {
+        let delta =
+            promise.delta.map_or(String::new(), |delta| format!(", delta {}", short(delta)));
+        writeln!(
+            out,
+            "  promised  epsilon {}{delta} (rho {})",
+            short(promise.epsilon),
+            short(whole)
+        )?;
+    } else {
+        writeln!(out, "  promised  rho {}", short(whole))?;
+    }
+    writeln!(out, "  spent     {}", cost(&standing.spent))?;
+    if reserved > 0.0 {
+        writeln!(out, "  reserved  {}", cost(&standing.reserved))?;
+    }
+    writeln!(out, "  left      {}", cost(&standing.left))?;
+    if let Some([whole, spent, reserved, left]) = standing.pure {
+        writeln!(
+            out,
+            "  pure      {}  epsilon {} spent, {} reserved, {} left of {}",
+            bar(spent, reserved, whole),
+            short(spent),
+            short(reserved),
+            short(left),
+            short(whole)
+        )?;
+    }
+    Ok(())
+}
+
+/// A bar of thirty marks: `#` spent, `~` reserved, `.` left. What was spent at all shows.
+pub(crate) fn bar(spent: f64, reserved: f64, whole: f64) -> String {
+    const WIDTH: f64 = 30.0;
+    let marks = |part: f64| {
+        let marks = if whole > 0.0 { (part / whole * WIDTH).round() } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 30")]
+        let marks = marks.clamp(if part > 0.0 { 1.0 } else { 0.0 }, WIDTH) as usize;
+        marks
+    };
+    let spent = marks(spent);
+    let reserved = marks(reserved).min(30 - spent);
+    let left = 30 - spent - reserved;
+    format!("[{}{}{}]", "#".repeat(spent), "~".repeat(reserved), ".".repeat(left))
+}
+
+impl History {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let (engine, who) = (self.asker.engine()?, self.asker.who());
+        let history = engine.history(&who)?;
+        let shown = &history[history.len().saturating_sub(self.last)..];
+        for (index, asked) in shown.iter().enumerate() {
+            if self.json {
+                serde_json::to_writer(&mut *out, asked).map_err(io::Error::from)?;
+                writeln!(out)?;
+                continue;
+            }
+            if index > 0 {
+                writeln!(out)?;
+            }
+            print_asked(asked, self.short, out)?;
+        }
+        if shown.is_empty() && !self.json {
+            writeln!(out, "nothing has been asked yet")?;
+        }
+        Ok(())
+    }
+}
+
+fn print_asked(asked: &Asked, is_short: bool, out: &mut impl Write) -> io::Result<()> {
+    let price = match asked.outcome {
+        Outcome::Refused => "refused, for nothing".to_owned(),
+        _ if asked.rho == 0.0 => "for nothing".to_owned(),
+        _ => format!("for rho {}", short(asked.rho)),
+    };
+    let lost = if asked.outcome == Outcome::Unanswered { ", without an answer" } else { "" };
+    let at = asked.at.get(..19).unwrap_or(&asked.at).replace('T', " ");
+    writeln!(out, "{at}  {} ({}), {price}{lost}", asked.who, asked.unit)?;
+    writeln!(out, "  {}", asked.question.split_whitespace().collect::<Vec<_>>().join(" "))?;
+    if let Some(answer) = asked.answer.as_ref().filter(|_| !is_short) {
+        table(answer, out)?;
+    }
+    Ok(())
+}

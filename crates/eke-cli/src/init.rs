@@ -1,0 +1,290 @@
+//! `eke init` and `eke snapshot`: the steward's acts.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use eke_budget::{Adjacency, Delta, Epsilon};
+use eke_engine::policy::{
+    DraftAnswers, Drafted, Policy, draft, suggest_name, suggest_unit_columns,
+};
+use eke_engine::{EngineError, Source};
+use eke_sql::Type;
+
+use crate::Failure;
+use crate::ask::Asker;
+
+/// What to draft a policy for.
+#[derive(Args)]
+pub(crate) struct Init {
+    /// The data: Parquet or CSV (also .gz), folders or patterns of them. Each becomes a dataset.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// The policy file to write.
+    #[arg(long, value_name = "FILE", default_value = "eke.toml")]
+    policy: PathBuf,
+    /// What one of the people is called, such as rider.
+    #[arg(long, value_name = "NAME")]
+    unit: Option<String>,
+    /// The column that says whose a row is.
+    #[arg(long, value_name = "COLUMN")]
+    unit_column: Option<String>,
+    /// What is hidden: whether somebody is in the data at all, or only what their rows say.
+    #[arg(long, value_enum, default_value = "add-remove")]
+    adjacency: Neighbours,
+    /// The epsilon that is promised to every unit, for good.
+    #[arg(long, value_name = "E")]
+    epsilon: Option<Epsilon>,
+    /// The delta that goes with it; well below one over the number of units.
+    #[arg(long, value_name = "D")]
+    delta: Option<Delta>,
+    /// How many groups one unit may touch.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_groups: Option<u32>,
+    /// How many rows one unit may count for in a group.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_rows: Option<u32>,
+    /// What a column is clamped to when it is added up, such as fare=0:200. May be repeated.
+    #[arg(long, value_name = "COLUMN=MIN:MAX", value_parser = bounds)]
+    bounds: Vec<(String, f64, f64)>,
+    /// A dataset that is about nobody. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    public: Vec<String>,
+    /// Write over a policy that is there.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Neighbours {
+    /// One unit more or less.
+    AddRemove,
+    /// One unit's rows for others.
+    Replace,
+}
+
+fn bounds(text: &str) -> Result<(String, f64, f64), String> {
+    let wrong = || format!("`{text}` is not a bound: write it like fare=0:200");
+    let (column, ends) = text.split_once('=').ok_or_else(wrong)?;
+    let (low, high) = ends.split_once(':').ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wrong());
+    let (low, high) = (number(low)?, number(high)?);
+    if low.is_finite() && high.is_finite() && low < high {
+        Ok((column.trim().to_owned(), low, high))
+    } else {
+        Err(format!(
+            "`{text}` has bounds that are not one below the other: write it like fare=0:200"
+        ))
+    }
+}
+
+struct Found {
+    name: String,
+    source: String,
+    columns: Vec<(String, Option<Type>)>,
+    csv: bool,
+}
+
+impl Init {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        if self.policy.exists() && !self.force {
+            return Err(Failure::Failed(
+                format!(
+                    "{} is there already: edit it, or write over it with --force",
+                    self.policy.display()
+                )
+                .into(),
+            ));
+        }
+        let folder = self.policy.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let mut found: Vec<Found> = Vec::new();
+        for file in &self.files {
+            let source = relative(file, folder);
+            let data = Source::find(folder, &source).map_err(EngineError::from)?;
+            let csv = data.needs_types();
+            let columns = if csv {
+                let guessed = data.guess_types().map_err(EngineError::from)?;
+                guessed.into_iter().map(|(name, of)| (name, Some(of))).collect()
+            } else {
+                data.schema(&std::collections::BTreeMap::new()).map_err(EngineError::from)?
+            };
+            let mut name = suggest_name(&source);
+            let taken = |name: &str| found.iter().any(|found| found.name == name);
+            let base = name.clone();
+            for number in 2.. {
+                if !taken(&name) {
+                    break;
+                }
+                name = format!("{base}_{number}");
+            }
+            found.push(Found { name, source, columns, csv });
+        }
+        let answers = self.answers(&found)?;
+        let drafted: Vec<Drafted<'_>> = found
+            .iter()
+            .map(|found| Drafted {
+                name: &found.name,
+                source: &found.source,
+                columns: &found.columns,
+                csv: found.csv,
+            })
+            .collect();
+        let text = draft(&drafted, &answers);
+        std::fs::write(&self.policy, &text).map_err(|error| {
+            Failure::Failed(format!("{} cannot be written: {error}", self.policy.display()).into())
+        })?;
+        writeln!(out, "wrote {}", self.policy.display())?;
+        for found in &found {
+            writeln!(out, "  {}: {} columns of {}", found.name, found.columns.len(), found.source)?;
+        }
+        // What is still to be decided is what the policy's reader asks for first.
+        match Policy::parse(&text, &self.policy) {
+            Err(error) => writeln!(out, "next: decide what is left open, first {error}")?,
+            Ok(policy) => {
+                let unit = policy.units.keys().next().map_or("unit", String::as_str);
+                let dataset = policy.datasets.keys().next().map_or("data", String::as_str);
+                writeln!(
+                    out,
+                    "next: look through it (bounds of columns for SUM and AVG, public values for GROUP BY), then\n  eke ask \"SELECT COUNT(DISTINCT {}) FROM {dataset}\" --within 5%",
+                    unit_column(&policy, dataset).unwrap_or(unit)
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was given on the command line; on a terminal, what is missing is asked for.
+    fn answers(&self, found: &[Found]) -> Result<DraftAnswers, Failure> {
+        let adjacency = Some(match self.adjacency {
+            Neighbours::AddRemove => Adjacency::AddRemove,
+            Neighbours::Replace => Adjacency::Replace,
+        });
+        let mut answers = DraftAnswers {
+            unit: self.unit.clone(),
+            unit_column: self.unit_column.clone(),
+            adjacency,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            max_groups: self.max_groups,
+            max_rows: self.max_rows,
+            bounds: self.bounds.clone(),
+            public: self.public.iter().cloned().collect::<BTreeSet<_>>(),
+        };
+        let unknown = |name: &String| !found.iter().any(|found| found.name == *name);
+        if let Some(name) = self.public.iter().find(|name| unknown(name)) {
+            return Err(Failure::Usage(format!(
+                "--public {name}: there is no such dataset here; there are {}",
+                found.iter().map(|found| found.name.as_str()).collect::<Vec<_>>().join(", ")
+            )));
+        }
+        let columns =
+            || found.iter().flat_map(|found| &found.columns).map(|(name, _)| name.as_str());
+        if let Some(column) = &self.unit_column
+            && !columns().any(|name| name == column)
+        {
+            return Err(Failure::Usage(format!(
+                "--unit-column {column}: there is no such column; there are {}",
+                columns().collect::<Vec<_>>().join(", ")
+            )));
+        }
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            return Ok(answers);
+        }
+        let private = found.iter().find(|found| !answers.public.contains(&found.name));
+        let suggested = private.map_or_else(Vec::new, |found| suggest_unit_columns(&found.columns));
+        let first = suggested.first().copied().unwrap_or_default();
+        if answers.unit_column.is_none() {
+            let all = columns().collect::<Vec<_>>().join(", ");
+            answers.unit_column =
+                asked(&format!("Which column says whose a row is ({all})?"), first)?;
+        }
+        if answers.epsilon.is_none() {
+            answers.epsilon = asked("Which epsilon is promised, for good?", "")?
+                .and_then(|text| text.parse().ok());
+        }
+        if answers.delta.is_none() {
+            answers.delta =
+                asked("At which delta (well below one over the number of people)?", "")?
+                    .and_then(|text| text.parse().ok());
+        }
+        if answers.max_rows.is_none() {
+            answers.max_rows = asked("How many rows of one of them may count in a group?", "")?
+                .and_then(|text| text.parse().ok());
+        }
+        if answers.max_groups.is_none() {
+            answers.max_groups = asked("How many groups may one of them touch?", "1")?
+                .and_then(|text| text.parse().ok());
+        }
+        Ok(answers)
+    }
+}
+
+/// Asks on the terminal; none if nothing is answered.
+fn asked(question: &str, usual: &str) -> Result<Option<String>, Failure> {
+    if usual.is_empty() {
+        eprint!("{question} [decide later] ");
+    } else {
+        eprint!("{question} [{usual}] ");
+    }
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let text = if line.trim().is_empty() { usual } else { line.trim() };
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+fn unit_column<'a>(policy: &'a Policy, dataset: &str) -> Option<&'a str> {
+    match &policy.datasets.get(dataset)?.protection {
+        eke_engine::policy::PolicyProtection::Private { unit_column, .. } => Some(unit_column),
+        eke_engine::policy::PolicyProtection::Public => None,
+    }
+}
+
+/// A path as seen from the policy's folder, where it is below that.
+fn relative(file: &str, folder: &Path) -> String {
+    let inside = Path::new(file).strip_prefix(folder).ok().filter(|_| folder != Path::new("."));
+    if let Some(inside) = inside {
+        return inside.display().to_string();
+    }
+    if folder == Path::new(".") || Path::new(file).is_absolute() {
+        return file.to_owned();
+    }
+    // The policy lies elsewhere: the file is named from the root.
+    std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
+}
+
+/// Which dataset has a new snapshot.
+#[derive(Args)]
+pub(crate) struct Snapshot {
+    /// The dataset, by its name in the policy.
+    #[arg(value_name = "DATASET")]
+    dataset: String,
+    /// The policy file.
+    #[arg(long, value_name = "FILE", default_value = "eke.toml")]
+    policy: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let asker = Asker { policy: self.policy.clone(), analyst: None };
+        let declared = asker.engine()?.snapshot(&self.dataset)?;
+        if self.json {
+            serde_json::to_writer(&mut *out, &declared).map_err(io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        writeln!(out, "snapshot {} of {} is declared", declared.number, declared.dataset)?;
+        if declared.unchanged {
+            writeln!(
+                out,
+                "its files are the same as before, and questions about it are paid for anew all the same"
+            )?;
+        } else if declared.number > 1 {
+            writeln!(out, "what was asked of snapshot {} stays paid for", declared.number - 1)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Numbers as people read them.
+
+use eke_engine::Cost;
+
+/// A value and its interval, in as many digits as the interval's width is worth. The interval is rounded
+/// outwards.
+pub(crate) fn estimate(value: f64, low: f64, high: f64) -> (String, String) {
+    let decimals = decimals((high - low) / 2.0);
+    let scale = 10f64.powi(decimals);
+    let outward = |end: f64, round: fn(f64) -> f64| round(end * scale) / scale;
+    let interval = format!(
+        "{} to {}",
+        grouped(outward(low, f64::floor), decimals),
+        grouped(outward(high, f64::ceil), decimals)
+    );
+    (grouped(value, decimals), interval)
+}
+
+/// How many decimals show two digits of an error.
+fn decimals(error: f64) -> i32 {
+    if !(error.is_finite() && error > 0.0) {
+        return 0;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
+    let digits = error.log10().floor() as i32;
+    (1 - digits).clamp(0, 9)
+}
+
+/// A number with so many decimals, its thousands apart.
+pub(crate) fn grouped(value: f64, decimals: i32) -> String {
+    let places = usize::try_from(decimals).unwrap_or(0);
+    let text = format!("{:.places$}", value.abs());
+    let (whole, rest) = text.split_once('.').map_or((&*text, None), |(w, r)| (w, Some(r)));
+    let mut out = String::new();
+    if value < 0.0 && text.chars().any(|c| c.is_ascii_digit() && c != '0') {
+        out.push('-');
+    }
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(rest) = rest {
+        out.push('.');
+        out.push_str(rest);
+    }
+    out
+}
+
+/// A number in three digits.
+pub(crate) fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
+    let digits = value.abs().log10().floor() as i32;
+    if !(-4..6).contains(&digits) {
+        let text = format!("{value:.2e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+        return format!("{mantissa}e{exponent}");
+    }
+    let places = usize::try_from(2 - digits).unwrap_or(0);
+    let text = grouped(value, i32::try_from(places).unwrap_or(0));
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A price: `rho 0.00123 (epsilon 0.21 at delta 9e-8)`.
+pub(crate) fn cost(cost: &Cost) -> String {
+    let rho = format!("rho {}", short(cost.rho));
+    match (cost.epsilon, cost.delta) {
+        (Some(epsilon), Some(delta)) if cost.rho > 0.0 => {
+            format!("{rho} (epsilon {} at delta {})", short(epsilon), short(delta))
+        }
+        _ => rho,
+    }
+}
+
+/// A part of a whole in per cent.
+pub(crate) fn percent(part: f64, whole: f64) -> String {
+    if whole <= 0.0 {
+        return "0 %".to_owned();
+    }
+    let percent = part / whole * 100.0;
+    if percent > 0.0 && percent < 0.01 {
+        "under 0.01 %".to_owned()
+    } else {
+        format!("{} %", short(percent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_their_interval_is_worth() {
+        let (value, interval) = estimate(12_345.678, 11_802.3, 12_911.2);
+        assert_eq!((&*value, &*interval), ("12,346", "11,802 to 12,912"));
+        let (value, interval) = estimate(3.14159, 3.02, 3.29);
+        assert_eq!((&*value, &*interval), ("3.14", "3.02 to 3.29"));
+        assert_eq!(grouped(-0.4, 0), "0");
+        assert_eq!(grouped(-1_234_567.0, 1), "-1,234,567.0");
+        assert_eq!(
+            [short(0.001_234_5), short(12_345.6), short(1e-7), short(0.5)],
+            ["0.00123", "12,346", "1e-7", "0.5"]
+        );
+        assert_eq!(
+            [percent(1.0, 3.0), percent(0.0, 3.0), percent(1.0, 1e6)],
+            ["33.3 %", "0 %", "under 0.01 %"]
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! Answers: what may be shown, with its interval, its price and what is left.
+
+use eke_budget::convert::{Curve, Method};
+use eke_budget::{Amount, Budget, Delta, Rho};
+use eke_noise::{Ending, Estimate};
+use eke_sql::Value;
+use serde::{Deserialize, Serialize};
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The names of the columns, as they were asked for.
+    pub columns: Vec<Column>,
+    /// One row per group that is shown.
+    pub rows: Vec<Row>,
+    /// What this answer cost whoever asked.
+    pub cost: Cost,
+    /// What whoever asked has left.
+    pub left: Cost,
+    /// Whether it cost nothing.
+    pub free: bool,
+    /// What noise fixed in advance would have to cost to promise the same for any data; none where no price
+    /// promises it.
+    pub fixed: Option<Cost>,
+    /// What the points that are shown would cost if they were bought on their own, with fresh noise.
+    pub alone: Cost,
+    /// How many looks were taken, of those groups that took most.
+    pub looks: u32,
+}
+
+impl Answer {
+    /// Whether every value that is shown met its goal.
+    #[must_use]
+    pub fn is_met(&self) -> bool {
+        self.rows.iter().flat_map(|row| &row.values).all(|value| value.met)
+    }
+}
+
+/// A column of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub kind: Kind,
+}
+
+/// What a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A key.
+    Key,
+    /// A noisy value.
+    Value,
+}
+
+/// A row of an answer: the keys that are shown and the values that are, each in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The keys.
+    pub keys: Vec<serde_json::Value>,
+    /// The values.
+    pub values: Vec<Cell>,
+}
+
+/// A noisy value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The name of its column.
+    pub name: String,
+    /// The value; none if nothing can be said.
+    pub value: Option<f64>,
+    /// The lower end of its interval; none if it has none.
+    pub low: Option<f64>,
+    /// The upper end of its interval; none if it has none.
+    pub high: Option<f64>,
+    /// How sure the interval is.
+    pub confidence: f64,
+    /// Whether it is as good as was asked for.
+    pub met: bool,
+    /// Why it ended.
+    pub ending: Stopped,
+}
+
+/// Why a value was followed no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopped {
+    /// It is as good as was asked for.
+    Met,
+    /// It is within the absolute error that is good enough.
+    Floor,
+    /// The highest price was reached.
+    HighestPrice,
+    /// The highest price would not have been enough.
+    OutOfReach,
+    /// The budget did not allow more.
+    Refused,
+    /// The grid did not allow more.
+    Grid,
+}
+
+impl From<Ending> for Stopped {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Met => Self::Met,
+            Ending::Floor => Self::Floor,
+            Ending::HighestPrice => Self::HighestPrice,
+            Ending::OutOfReach => Self::OutOfReach,
+            Ending::Refused => Self::Refused,
+            Ending::Grid => Self::Grid,
+        }
+    }
+}
+
+/// An estimate as it is stored and shown, in the unit of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) value: Option<f64>,
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+    pub(crate) ending: Stopped,
+}
+
+impl Found {
+    /// An estimate in steps of a length.
+    pub(crate) fn new(estimate: Estimate, step: f64) -> Self {
+        let finite = |steps: f64| Some(steps * step).filter(|value| value.is_finite());
+        Self {
+            value: finite(estimate.value),
+            low: finite(estimate.low),
+            high: finite(estimate.high),
+            ending: estimate.ending.into(),
+        }
+    }
+
+    /// Nothing is known.
+    pub(crate) fn nothing(ending: Stopped) -> Self {
+        Self { value: None, low: None, high: None, ending }
+    }
+
+    pub(crate) fn met(&self) -> bool {
+        matches!(self.ending, Stopped::Met | Stopped::Floor)
+    }
+}
+
+/// A price, in rho and as the (epsilon, delta) of that alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The concentrated price.
+    pub rho: f64,
+    /// What it promises alone, at the delta that the budget keeps for that; none if it states no delta.
+    pub epsilon: Option<f64>,
+    /// That delta, and what was spent of the delta for mechanisms.
+    pub delta: Option<f64>,
+}
+
+impl Cost {
+    /// A price out of a budget.
+    pub(crate) fn new(rho: Amount<Rho>, spent: Amount<Delta>, budget: &Budget) -> Self {
+        let promised = conversion_delta(budget);
+        let epsilon = promised.and_then(|delta| match rho.to_parameter() {
+            Ok(rho) => Some(Method::Tight.epsilon(rho, delta).ok()?.get()),
+            Err(_) => Some(0.0),
+        });
+        let delta = promised
+            .map(|delta| if rho.is_zero() { spent.to_f64() } else { delta.get() + spent.to_f64() });
+        Self { rho: rho.to_f64(), epsilon, delta }
+    }
+}
+
+/// The part of a budget's delta that its rho is converted at.
+pub(crate) fn conversion_delta(budget: &Budget) -> Option<Delta> {
+    let promised = budget.promise()?.delta?;
+    let kept = budget.zcdp().map_or(0.0, |limits| limits.delta.to_f64())
+        + budget.pure().map_or(0.0, |limits| limits.delta.to_f64());
+    Delta::new(promised.get() - kept).ok()
+}
+
+/// A key as JSON has it.
+pub(crate) fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::Float(value) => (*value).into(),
+        Value::Text(value) => value.clone().into(),
+        Value::Date(_) | Value::Timestamp(_) => value.to_string().into(),
+    }
+}

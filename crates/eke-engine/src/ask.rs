@@ -1,0 +1,626 @@
+//! Asking: from a question to an answer, round by round.
+//!
+//! A round plans where each group is looked at next, charges for it on disk, reads the rows if nobody has yet,
+//! draws, and stores what was drawn before it is looked at. What a round has paid for and lost stays paid.
+//! Whoever asks sees its own points of the paths, and what its own accounts have spent and have left.
+
+use std::num::NonZeroU32;
+
+use eke_budget::{
+    Amount, Charge, Delta, GroupPrices, L1, Metric, PathError, PathId, Receipt, Refusal, Rho,
+};
+use eke_ledger::{
+    Answer as Body, Charged, Currencies, Key, Ledger, LedgerError, Outcome, RaiseGroups, Request,
+    Stamp,
+};
+use eke_noise::{Columns, Exact, SystemEntropy};
+use eke_sql::{Plan, Value};
+
+use crate::answer::{Answer, Cost, Found};
+use crate::engine::{Engine, Prepared};
+use crate::error::{EngineError, Refused};
+use crate::policy::AccountSpec;
+use crate::post;
+use crate::process;
+use crate::question::{Accuracy, Question, Who};
+use crate::rows::Bounded;
+use crate::state::{State, level};
+use crate::walk::{CRUMB, MeasureRule, Walk, fixed_price, reaches};
+
+/// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
+/// rows that were read: that is for the steward alone.
+pub trait Watch: Sync {
+    /// So many rows have been read.
+    fn rows(&self, _seen: u64) {}
+
+    /// A round of looks has been taken.
+    fn look(&self, _number: u32) {}
+
+    /// Whether to go on with a question that may cost so much of what is left.
+    fn confirm(&self, _may_cost: Amount<Rho>, _left: Amount<Rho>) -> bool {
+        true
+    }
+}
+
+/// Nobody watches.
+impl Watch for () {}
+
+/// What a question that may cost more than this part of what is left is asked about first.
+const MUCH: u128 = 33;
+
+/// A question on its way to an answer.
+pub(crate) struct Asking<'a> {
+    engine: &'a Engine,
+    question: &'a Question,
+    prepared: &'a Prepared,
+    watch: &'a dyn Watch,
+    entropy: SystemEntropy,
+    /// What is computed from rows, once it is.
+    bounded: Option<Bounded>,
+    /// What whoever asks has paid for this answer.
+    spent: Amount<Rho>,
+    spent_delta: Amount<Delta>,
+    /// What the requests of this question are called.
+    name: String,
+    rounds: u32,
+}
+
+impl Engine {
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// It is not one that can be answered privately, the budget does not allow it, or something does not work;
+    /// the error says what.
+    pub fn ask(&self, question: &Question, watch: &dyn Watch) -> Result<Answer, EngineError> {
+        let prepared = self.prepare(&question.sql, &question.who)?;
+        let entropy =
+            SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
+        let mut nonce = [0; 8];
+        getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
+        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut asking = Asking {
+            engine: self,
+            question,
+            prepared: &prepared,
+            watch,
+            entropy,
+            bounded: None,
+            spent: Amount::ZERO,
+            spent_delta: Amount::ZERO,
+            name: format!("{}/{nonce}", process::name()),
+            rounds: 0,
+        };
+        asking.answer()
+    }
+}
+
+impl<'a> Asking<'a> {
+    pub(crate) fn plan(&self) -> &'a Plan {
+        &self.prepared.query.plan
+    }
+
+    pub(crate) fn ledger(&self) -> &'a Ledger {
+        self.engine.ledger()
+    }
+
+    pub(crate) fn sql(&self) -> &'a str {
+        &self.question.sql
+    }
+
+    pub(crate) fn snapshot(&self) -> u32 {
+        self.prepared.snapshot
+    }
+
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp::now(self.question.who.name())
+    }
+
+    pub(crate) fn entropy(&mut self) -> &mut SystemEntropy {
+        &mut self.entropy
+    }
+
+    /// The unit's account, and then those of whoever asks.
+    pub(crate) fn accounts(&self) -> &'a [AccountSpec] {
+        &self.prepared.accounts
+    }
+
+    pub(crate) fn unit(&self) -> &'a AccountSpec {
+        &self.prepared.accounts[0]
+    }
+
+    /// The account whose points are seen: the analyst's own, or the unit's.
+    pub(crate) fn own(&self) -> &'a AccountSpec {
+        self.accounts().get(1).unwrap_or(self.unit())
+    }
+
+    pub(crate) fn finest(&self) -> Option<Amount<Rho>> {
+        self.prepared.finest
+    }
+
+    pub(crate) fn count_keys(&mut self, account: &str, charge: Charge) {
+        if let Charge::Zcdp { rho, delta } = charge
+            && account == self.own().name
+        {
+            self.spent = self.spent.plus(rho).unwrap_or(Amount::MAX);
+            self.spent_delta = self.spent_delta.plus(delta).unwrap_or(Amount::MAX);
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        Metric::Hamming(self.plan().adjacency)
+    }
+
+    fn most(&self) -> NonZeroU32 {
+        NonZeroU32::new(self.plan().max_groups).unwrap_or(NonZeroU32::MIN)
+    }
+
+    /// What is left of the accounts of whoever asks: the least of them.
+    fn left(&self) -> Result<(Amount<Rho>, Amount<Delta>), EngineError> {
+        let seen = if self.accounts().len() > 1 { &self.accounts()[1..] } else { self.accounts() };
+        let mut left = None;
+        for account in seen {
+            let account = self.ledger().account(&account.name).wait()?;
+            let purse = account.as_ref().and_then(|account| account.odometer().zcdp());
+            let found = purse
+                .map_or((Amount::ZERO, Amount::ZERO), |purse| (purse.left(), purse.delta_left()));
+            left = Some(left.map_or(found, |left: (Amount<Rho>, Amount<Delta>)| {
+                (left.0.min(found.0), left.1.min(found.1))
+            }));
+        }
+        Ok(left.unwrap_or((Amount::ZERO, Amount::ZERO)))
+    }
+
+    fn answer(&mut self) -> Result<Answer, EngineError> {
+        let query = &self.prepared.query;
+        // What it may cost at most is known before anything is spent on it.
+        let (left, _) = self.left()?;
+        let keys = self.keys_cost()?;
+        let known = if keys.is_zero() { Some(self.groups()?) } else { None };
+        let stored = match &known {
+            Some(groups) => self.load(groups)?,
+            None => None,
+        };
+        if let Some(found) =
+            stored.as_ref().and_then(|state| state.answers.get(&self.answer_name()))
+        {
+            return self.finish(stored.as_ref(), found, 0);
+        }
+        let more = self.highest(left, keys)?;
+        self.check_planned(stored.as_ref(), more)?;
+        let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
+        if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
+            return Err(EngineError::Declined);
+        }
+        let groups = match known {
+            Some(groups) => groups,
+            None => self.groups()?,
+        };
+        if groups.is_empty() {
+            return self.finish(None, &[], 0);
+        }
+        let mut state = match self.load(&groups)? {
+            Some(state) => state,
+            None => self.new_state(&groups)?,
+        };
+        let rules = self.rules(&state, more)?;
+        let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
+        let mut walk = Walk::new(rules, columns, &state.paid(&self.own().name));
+        loop {
+            let wanted = walk.wanted();
+            let paid = state.paid(&self.own().name);
+            let (seen, needed): (Vec<_>, Vec<_>) = wanted
+                .into_iter()
+                .partition(|&(group, price)| reaches(paid[group as usize], price));
+            // What whoever asks has seen before is looked at again, for nothing.
+            for (group, _) in &seen {
+                walk.look(*group, &state.bundle, paid[*group as usize]);
+            }
+            if !seen.is_empty() && walk.found().is_none() {
+                continue;
+            }
+            match self.round(state, &needed, &mut walk)? {
+                Round::Taken(next) => state = next,
+                Round::Refused(next, refusal) => {
+                    state = next;
+                    walk.refuse().ok_or_else(|| self.refused(&refusal))?;
+                    match self.round(state, &[], &mut walk)? {
+                        Round::Taken(next) => state = next,
+                        Round::Refused(_, refusal) => return Err(self.refused(&refusal)),
+                    }
+                }
+            }
+            self.watch.look(walk.looks());
+            if let Some(found) = walk.found() {
+                return self.finish(Some(&state), &found, walk.looks());
+            }
+        }
+    }
+
+    /// The most that this question may cost whoever asks, beside the keys.
+    fn highest(&self, left: Amount<Rho>, keys: Amount<Rho>) -> Result<Amount<Rho>, EngineError> {
+        let goal = &self.question.goal;
+        let asked = match (goal.accuracy, goal.at_most) {
+            (Accuracy::Price(price), _) => price,
+            (_, Some(most)) => most,
+            (Accuracy::Relative(_), None) => Amount::from_grains(left.grains() / 10),
+            (Accuracy::Absolute(_), None) => left,
+        };
+        let Some(fits) = left.minus(keys) else {
+            return Err(self.refusal(Some(keys), Some(left)).into());
+        };
+        if let Accuracy::Price(price) = goal.accuracy
+            && price > left
+        {
+            return Err(self.refusal(Some(price), Some(left)).into());
+        }
+        // The price of keys is part of what was asked for.
+        let explicit = goal.at_most.is_some() || matches!(goal.accuracy, Accuracy::Price(_));
+        let asked = if explicit { asked.minus(keys).unwrap_or(Amount::ZERO) } else { asked };
+        if explicit && asked.is_zero() && !keys.is_zero() {
+            return Err(EngineError::Goal(format!(
+                "selecting the keys of this question costs rho={} alone: allow more than that",
+                crate::error::short(keys)
+            )));
+        }
+        Ok(asked.min(fits))
+    }
+
+    /// The price of one column of each group, at most.
+    fn column_most(&self, state: Option<&State>, more: Amount<Rho>) -> Amount<Rho> {
+        let columns = self.plan().sums.len().max(1) as u128;
+        let none = [Amount::ZERO];
+        let group = match state {
+            Some(state) => level(&state.paid(&self.own().name), self.most(), self.metric(), more),
+            None => {
+                let count = crate::keys::public_groups(self.plan())
+                    .map_or(usize::MAX, |groups| groups.len());
+                let touched = count.min(self.most().get() as usize).max(1);
+                level(&none.repeat(touched), self.most(), self.metric(), more)
+            }
+        };
+        let column = Amount::from_grains(group.grains() / columns);
+        self.finest().map_or(column, |finest| column.min(finest))
+    }
+
+    fn rules(&self, state: &State, more: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
+        let most = self.column_most(Some(state), more);
+        let rule = |measure| {
+            MeasureRule::new(measure, self.plan(), &self.question.goal, most)
+                .map_err(|error| EngineError::Goal(error.to_string()))
+        };
+        self.prepared.query.measures.iter().map(rule).collect()
+    }
+
+    /// Refuses an absolute goal whose one look does not fit, before anything is charged.
+    fn check_planned(&self, state: Option<&State>, more: Amount<Rho>) -> Result<(), EngineError> {
+        let most = self.column_most(state, more);
+        let plan = self.plan();
+        for measure in &self.prepared.query.measures {
+            let rule = MeasureRule::new(measure, plan, &self.question.goal, most)
+                .map_err(|error| EngineError::Goal(error.to_string()))?;
+            let Some(planned) = rule.planned().filter(|&planned| planned > most) else { continue };
+            let Accuracy::Absolute(error) = self.question.goal.accuracy else { continue };
+            let columns = u32::try_from(plan.sums.len()).unwrap_or(u32::MAX);
+            let touched = self.most().get();
+            let factor = self.metric().group_factor::<Rho>();
+            let price = planned.times(columns).and_then(|price| price.times(touched));
+            let price = price.and_then(|price| price.times(factor)).unwrap_or(Amount::MAX);
+            let fits = if most.is_zero() {
+                None
+            } else {
+                Some(error * (planned.to_f64() / most.to_f64()).sqrt())
+            };
+            return Err(Refused { error: fits, ..self.refusal(Some(price), Some(more)) }.into());
+        }
+        let seen = state.is_some_and(|state| state.paid.contains_key(&self.own().name));
+        if most.is_zero() && !seen {
+            return Err(self.refusal(None, Some(more)).into());
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, asked: Option<Amount<Rho>>, fits: Option<Amount<Rho>>) -> Refused {
+        let whose = match &self.question.who {
+            Who::Steward => format!("the budget of `{}`", self.unit().name),
+            Who::Analyst(_) => "your budget".to_owned(),
+        };
+        Refused { whose, asked, fits, delta: None, error: None }
+    }
+
+    /// A refusal as whoever asked may see it: another account's numbers are not shown.
+    pub(crate) fn refused(&self, refusal: &Refusal) -> EngineError {
+        let rho = |charge: Charge| match charge {
+            Charge::Zcdp { rho, .. } => rho,
+            Charge::Pure { .. } => Amount::ZERO,
+        };
+        let is_units = *refusal.account == *self.unit().name;
+        let whose = format!("the budget of `{}`", self.unit().name);
+        if is_units && self.question.who.analyst().is_some() {
+            return Refused { whose, ..self.refusal(None, None) }.into();
+        }
+        let delta = refusal.fits.map(Charge::delta);
+        let short_of_delta = delta.filter(|&delta| refusal.asked.delta() > delta);
+        let refused = self.refusal(Some(rho(refusal.asked)), refusal.fits.map(rho));
+        Refused { delta: short_of_delta, ..refused }.into()
+    }
+
+    /// What an answer is found by: whose points it is of, its measures and its goal.
+    fn answer_name(&self) -> String {
+        let measures = serde_json::to_string(&self.prepared.query.measures).unwrap_or_default();
+        format!("{} | {} | {measures}", self.own().name, self.question.goal.describe())
+    }
+
+    /// The digest of the question: what is computed from which rows, for which groups.
+    fn path(&self, groups: &[Vec<Value>]) -> PathId {
+        let mut name = blake3::Hasher::new_derive_key("eke question 1");
+        name.update(&self.plan().digest());
+        name.update(&self.snapshot().to_le_bytes());
+        name.update(self.unit().name.as_bytes());
+        name.update(&serde_json::to_vec(groups).unwrap_or_default());
+        PathId::new(*name.finalize().as_bytes())
+    }
+
+    fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
+        let damaged = |error: String| EngineError::Damaged(error);
+        let column = |sum: &eke_sql::Sum| {
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53, or rounded up below")]
+            let steps = sum.sensitivity(self.plan().max_rows) as f64;
+            let sensitivity = L1::new(steps).map_err(|error| damaged(error.to_string()))?;
+            Ok(eke_noise::Column { sensitivity, share: 1 })
+        };
+        let columns = self.plan().sums.iter().map(column).collect::<Result<_, EngineError>>()?;
+        State::new(self.path(groups), groups.to_vec(), columns)
+            .map_err(|error| damaged(error.to_string()))
+    }
+
+    /// What is stored of the question's paths; none if nothing is.
+    fn load(&self, groups: &[Vec<Value>]) -> Result<Option<State>, EngineError> {
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        let empty = self.new_state(groups)?;
+        let stored = self.ledger().path(empty.bundle.id()).wait()?;
+        let Some(bytes) = stored.and_then(|path| path.state) else { return Ok(None) };
+        let state: State = serde_json::from_slice(&bytes)
+            .map_err(|error| EngineError::Damaged(error.to_string()))?;
+        if state.bundle.id() != empty.bundle.id() || state.groups != empty.groups {
+            return Err(EngineError::Damaged("it is another question's".into()));
+        }
+        Ok(Some(state))
+    }
+
+    /// What is computed from the rows, which are read when something is paid for and not before.
+    pub(crate) fn read_rows(&mut self, paid: Amount<Rho>) -> Result<&Bounded, EngineError> {
+        if self.bounded.is_none() {
+            let read = self.engine.bounded(self.prepared, &|rows| self.watch.rows(rows));
+            let bounded = match read {
+                Ok(bounded) => bounded,
+                // The steward is told. An analyst gets what no rows would give, with its noise.
+                Err(error) if self.question.who == Who::Steward => {
+                    return Err(EngineError::Rows(error, paid));
+                }
+                Err(error) => {
+                    self.engine.notice(self.prepared, &error, &self.stamp())?;
+                    Bounded::empty(self.plan())
+                }
+            };
+            self.bounded = Some(bounded);
+        }
+        Ok(self.bounded.as_ref().expect("just computed"))
+    }
+
+    /// Takes some groups further and looks at them, for one charge; or stores the answer, for nothing.
+    fn round(
+        &mut self,
+        mut state: State,
+        needed: &[(u32, Amount<Rho>)],
+        walk: &mut Walk,
+    ) -> Result<Round, EngineError> {
+        let (charged, mut prices) = loop {
+            match self.charge(&state, needed)? {
+                Attempt::Charged(charged, prices) => break (charged, prices),
+                Attempt::Refused(refusal) => return Ok(Round::Refused(state, refusal)),
+                Attempt::Moved => {
+                    let groups = std::mem::take(&mut state.groups);
+                    state = match self.load(&groups)? {
+                        Some(state) => state,
+                        None => self.new_state(&groups)?,
+                    };
+                }
+            }
+        };
+        // Nobody else changes it from here on. It may have changed before.
+        if let Some(now) = self.load(&state.groups)? {
+            state = now;
+        }
+        let Charged { own, others, claim } = charged;
+        let path = state.bundle.id();
+        let drawn = self.draw(&mut state, own, others, &mut prices);
+        if let Err(error) = drawn {
+            // What was paid for is lost; somebody else may go on.
+            let unit = &self.unit().name;
+            let _ = self.ledger().give_up(unit, path, claim.key().clone(), self.stamp()).wait();
+            return Err(error);
+        }
+        for (account, prices) in self.accounts().iter().zip(&prices) {
+            let groups = 0..u32::try_from(prices.len()).unwrap_or(u32::MAX);
+            let paid = groups.map(|group| prices.group(group).unwrap_or(Amount::ZERO)).collect();
+            state.paid.insert(account.name.clone(), paid);
+        }
+        let paid = state.paid(&self.own().name);
+        for &(group, _) in needed {
+            walk.look(group, &state.bundle, paid[group as usize]);
+        }
+        let body = match walk.found() {
+            None => Vec::new(),
+            Some(found) => {
+                state.answers.insert(self.answer_name(), found.clone());
+                let answer = self.finish(Some(&state), &found, walk.looks())?;
+                serde_json::to_vec(&answer).unwrap_or_default()
+            }
+        };
+        let bytes =
+            serde_json::to_vec(&state).map_err(|error| EngineError::Damaged(error.to_string()))?;
+        let body = Body::new(body).with_state(bytes);
+        self.ledger().answer(claim, body, self.stamp()).wait()?;
+        Ok(Round::Taken(state))
+    }
+
+    /// Draws what was paid for.
+    fn draw(
+        &mut self,
+        state: &mut State,
+        own: Receipt<eke_budget::GroupRaise<Rho>>,
+        others: Vec<Receipt<eke_budget::GroupRaise<Rho>>>,
+        prices: &mut [GroupPrices<Rho>],
+    ) -> Result<(), EngineError> {
+        let damaged = |reason: String| EngineError::Damaged(reason);
+        for (prices, receipt) in prices.iter_mut().zip(std::iter::once(&own).chain(&others)) {
+            prices.keep(receipt).map_err(|error| damaged(error.to_string()))?;
+        }
+        let price = |raise: &eke_budget::GroupRaise<Rho>| raise.to().minus(raise.from());
+        let seen = others.first().map_or(&own, |receipt| receipt);
+        let paid = price(seen.purchase()).unwrap_or(Amount::ZERO);
+        self.spent = self.spent.plus(paid).unwrap_or(Amount::MAX);
+        if own.purchase().steps().iter().any(|step| step.to() > step.from()) {
+            let groups = state.groups.clone();
+            let truth: Exact<Columns> = self.read_rows(paid)?.columns(&groups);
+            state
+                .bundle
+                .refine(&truth, own, &mut self.entropy)
+                .map_err(|mismatch| damaged(mismatch.to_string()))?;
+        }
+        // The analyst's own points; what its circles paid for is the same or coarser.
+        if let Some(receipt) = others.into_iter().next() {
+            state
+                .bundle
+                .coarsen(receipt, &mut self.entropy)
+                .map_err(|mismatch| damaged(mismatch.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Charges all accounts for the groups that are needed.
+    fn charge(
+        &mut self,
+        state: &State,
+        needed: &[(u32, Amount<Rho>)],
+    ) -> Result<Attempt, EngineError> {
+        let bundle = state.bundle.id();
+        let (most, metric) = (self.most(), self.metric());
+        let mut offers = Vec::new();
+        let mut all_prices = Vec::new();
+        for (index, account) in self.accounts().iter().enumerate() {
+            let recorded = self.ledger().level(&account.name, bundle, Currencies::Rho).wait()?;
+            let recorded = match recorded.map(|level| level.at) {
+                Some(Charge::Zcdp { rho, .. }) => rho,
+                _ => Amount::ZERO,
+            };
+            let mut prices = state
+                .prices(&account.name, recorded, most, metric)
+                .map_err(|error| EngineError::Damaged(error.to_string()))?;
+            if prices.price() > recorded {
+                return Ok(Attempt::Moved);
+            }
+            let mut round = prices.round();
+            for &(group, price) in needed {
+                let now = round.group(group).unwrap_or(Amount::ZERO);
+                // What the unit has paid for and lost cannot be seen: it goes on from there. And it takes no
+                // step that is too small to be drawn.
+                let is_lost = price > state.bundle.finest(group) && price <= now;
+                let is_crumb = price > now && price.grains() - now.grains() < now.grains() / CRUMB;
+                let further = Amount::from_grains(now.grains() / 20 * 21 + 1);
+                let price = if index == 0 && (is_lost || is_crumb) { further } else { price };
+                if price > now {
+                    round
+                        .raise(group, price)
+                        .map_err(|error| EngineError::Damaged(error.to_string()))?;
+                }
+            }
+            offers.push((&*account.name, RaiseGroups::new(round.offer(bundle))));
+            all_prices.push(prices);
+        }
+        let (unit, own) = offers.remove(0);
+        self.rounds += 1;
+        let key = format!("{}/{}", self.name, self.rounds);
+        let request = Request::new(&key, self.stamp(), self.sql())?;
+        match self.ledger().charge(request, unit, own, offers).wait() {
+            Ok(Outcome::Charged(charged)) => Ok(Attempt::Charged(*charged, all_prices)),
+            Ok(Outcome::Answered(_)) => Ok(Attempt::Moved),
+            Err(LedgerError::Refused(refusal)) => Ok(Attempt::Refused(refusal)),
+            Err(LedgerError::UnderWay { path, holder }) => {
+                self.wait_for(path, &holder)?;
+                Ok(Attempt::Moved)
+            }
+            Err(LedgerError::Path(PathError::OutOfStep { .. }) | LedgerError::Busy(_)) => {
+                Ok(Attempt::Moved)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits for another program that draws from the same paths, and gives it up if it has ended.
+    fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
+        if process::has_ended(holder.as_str(), self.engine.address()) {
+            let given =
+                self.ledger().give_up(&self.unit().name, path, holder.clone(), self.stamp());
+            return match given.wait() {
+                Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+        }
+        for _ in 0..1200 {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let now = self.ledger().path(path).wait()?.and_then(|path| path.holder);
+            if now.as_ref() != Some(holder) {
+                return Ok(());
+            }
+        }
+        Err(EngineError::UnderWay(holder.to_string()))
+    }
+
+    /// The answer as it is shown.
+    fn finish(
+        &self,
+        state: Option<&State>,
+        found: &[Vec<Found>],
+        looks: u32,
+    ) -> Result<Answer, EngineError> {
+        let groups = state.map_or(&[][..], |state| &state.groups);
+        let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
+        let alone = GroupPrices::at(&paid, self.most(), self.metric());
+        let alone = alone.map_or(Amount::MAX, |prices| prices.price());
+        let query = &self.prepared.query;
+        let goal = &self.question.goal;
+        let (columns, rows) = post::table(query, groups, found, goal.confidence.get());
+        let (left, left_delta) = self.left()?;
+        let budget = &self.own().budget;
+        let fixed = fixed_price(&query.measures, self.plan(), goal)
+            .and_then(|group| group.times(self.most().get()))
+            .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
+        Ok(Answer {
+            columns,
+            rows,
+            cost: Cost::new(self.spent, self.spent_delta, budget),
+            left: Cost::new(left, left_delta, budget),
+            free: self.spent.is_zero() && self.spent_delta.is_zero(),
+            fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO, budget)),
+            alone: Cost::new(alone, Amount::ZERO, budget),
+            looks,
+        })
+    }
+}
+
+enum Round {
+    Taken(State),
+    Refused(State, Refusal),
+}
+
+type Bought = eke_budget::GroupRaise<Rho>;
+
+enum Attempt {
+    Charged(Charged<Bought, Bought>, Vec<GroupPrices<Rho>>),
+    Refused(Refusal),
+    /// Somebody else was faster: look again.
+    Moved,
+}

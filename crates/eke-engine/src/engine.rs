@@ -1,0 +1,369 @@
+//! The engine: a policy, its ledger, and what is known about its datasets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use eke_budget::{Amount, Rho};
+use eke_ledger::{Address, Ledger, LedgerError, Stamp};
+use eke_sql::{Query, Table, Type};
+
+use crate::error::EngineError;
+use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
+use crate::question::Who;
+use crate::registry::{Identity, Registry, RegistryError};
+use crate::rows::{Bounded, RowsError, RowsOptions, bounded};
+use crate::source::{Fingerprint, Source};
+
+/// A policy with its ledger, open.
+pub struct Engine {
+    policy: Policy,
+    ledger: Ledger,
+}
+
+/// A question that is understood, and what is needed to answer it.
+pub(crate) struct Prepared {
+    pub(crate) query: Query,
+    /// The unit's account, and then those of whoever asks.
+    pub(crate) accounts: Vec<AccountSpec>,
+    /// The furthest point that whoever asks sees of any one path.
+    pub(crate) finest: Option<Amount<Rho>>,
+    /// The number of the dataset's snapshot.
+    pub(crate) snapshot: u32,
+    hash_key: [u8; 32],
+    source: Source,
+    schema: Schema,
+    is_steward: bool,
+}
+
+type Schema = Vec<(String, Option<Type>)>;
+
+/// A question that is understood, before anything is asked of a ledger.
+pub(crate) struct Understood {
+    pub(crate) query: Query,
+    pub(crate) accounts: Vec<AccountSpec>,
+    pub(crate) finest: Option<Amount<Rho>>,
+    source: Source,
+    schema: Schema,
+}
+
+/// A snapshot that was declared.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Declared {
+    /// The dataset.
+    pub dataset: String,
+    /// The number of the snapshot.
+    pub number: u32,
+    /// Whether the files were the same as before.
+    pub unchanged: bool,
+}
+
+/// Understands a question: what would be computed, and which accounts would pay. Reads the schemas of files,
+/// and no row and no ledger.
+pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Understood, EngineError> {
+    if let Some(analyst) = who.analyst() {
+        policy.analyst(analyst)?;
+    }
+    let text = sql.to_lowercase();
+    let mut read = BTreeMap::new();
+    let mut tables = Vec::new();
+    for (name, dataset) in &policy.datasets {
+        if text.contains(&name.to_lowercase()) {
+            let (source, schema) = schema(policy, dataset)?;
+            tables.push(dataset.table(&schema)?);
+            read.insert(name.clone(), (source, schema));
+        } else {
+            // Its name is enough to say that it is there.
+            let protection = eke_sql::Protection::Public;
+            tables.push(Table { name: name.clone(), columns: Vec::new(), protection });
+        }
+    }
+    let query = eke_sql::plan(sql, &tables)?;
+    let dataset = policy.dataset(&query.plan.dataset)?;
+    let PolicyProtection::Private { unit, .. } = &dataset.protection else {
+        return Err(EngineError::Goal(format!("`{}` is public: read it directly", dataset.name)));
+    };
+    let accounts = policy.accounts(unit, who.analyst())?;
+    if let Some(account) = accounts.iter().find(|account| account.budget.zcdp().is_none()) {
+        return Err(EngineError::Goal(format!(
+            "`{}` has a pure budget alone, and SQL questions are paid in rho: give it a delta in {}",
+            account.name,
+            policy.path().display()
+        )));
+    }
+    let finest = policy.finest(who.analyst())?;
+    let (source, schema) = match read.remove(&query.plan.dataset) {
+        Some(read) => read,
+        None => schema(policy, dataset)?,
+    };
+    Ok(Understood { query, accounts, finest, source, schema })
+}
+
+/// Where the rows of a dataset are, and the types of their columns.
+fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Source, Schema), EngineError> {
+    let source = Source::find(&policy.folder, &dataset.source)?;
+    let declared: BTreeMap<String, Type> = dataset
+        .columns
+        .iter()
+        .filter_map(|(name, column)| Some((name.clone(), column.of?)))
+        .filter(|_| source.needs_types())
+        .collect();
+    let schema = source.schema(&declared)?;
+    Ok((source, schema))
+}
+
+impl Engine {
+    /// Opens the ledger of a policy, and makes it if there is none.
+    ///
+    /// # Errors
+    /// The policy cannot be as it is, or the ledger cannot be opened.
+    pub fn open(policy: &Path) -> Result<Self, EngineError> {
+        let policy = Policy::read(policy)?;
+        let ledger = Ledger::open(&policy.ledger)?;
+        Ok(Self { policy, ledger })
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Where the ledger lies.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.policy.ledger
+    }
+
+    /// Understands a question, opens the accounts that pay, and pins the dataset down in the ledger.
+    pub(crate) fn prepare(&self, sql: &str, who: &Who) -> Result<Prepared, EngineError> {
+        let Understood { query, accounts, finest, source, schema } =
+            understand(&self.policy, sql, who)?;
+        for account in &accounts {
+            self.open_account(account, &Stamp::now(who.name()))?;
+        }
+        let dataset = self.policy.dataset(&query.plan.dataset)?;
+        let unit = &accounts[0].name;
+        let registry = self.pin(unit, dataset, &source, &Stamp::now(who.name()))?;
+        let pinned = registry.check(&dataset.name, identity(dataset, unit))?;
+        let is_steward = *who == Who::Steward;
+        if is_steward {
+            // An analyst is not told: nothing it sees depends on it.
+            check_files(&registry, &dataset.name, &source)?;
+        }
+        let (snapshot, hash_key) = (pinned.latest().number, *registry.hash_key());
+        Ok(Prepared { query, accounts, finest, snapshot, hash_key, source, schema, is_steward })
+    }
+
+    pub(crate) fn open_account(
+        &self,
+        account: &AccountSpec,
+        stamp: &Stamp,
+    ) -> Result<(), EngineError> {
+        let opened = self.ledger.account(&account.name).wait()?;
+        if opened.is_some_and(|opened| *opened.budget() == account.budget) {
+            return Ok(());
+        }
+        Ok(self.ledger.open_account(&account.name, account.budget.clone(), stamp.clone()).wait()?)
+    }
+
+    /// What the ledger says about the datasets of a unit.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn registry(&self, unit: &str) -> Result<Option<Registry>, EngineError> {
+        Ok(self.sheet(unit)?.map(|(_, registry)| registry))
+    }
+
+    fn sheet(&self, unit: &str) -> Result<Option<(u64, Registry)>, EngineError> {
+        let Some((version, bytes)) = self.ledger.sheet(unit).wait()? else { return Ok(None) };
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(Some((version, Registry::read(&text)?)))
+    }
+
+    /// Changes the registry of a unit, unless the change says no.
+    fn change<T>(
+        &self,
+        unit: &str,
+        stamp: &Stamp,
+        mut change: impl FnMut(&mut Registry) -> Result<T, EngineError>,
+    ) -> Result<(Registry, T), EngineError> {
+        loop {
+            let (version, mut registry) = match self.sheet(unit)? {
+                Some(sheet) => sheet,
+                None => {
+                    let mut key = [0; 32];
+                    getrandom::fill(&mut key)
+                        .map_err(|error| EngineError::Entropy(error.to_string()))?;
+                    (0, Registry::new(key)?)
+                }
+            };
+            let result = change(&mut registry)?;
+            let bytes = registry.write().into_bytes();
+            match self.ledger.file_sheet(unit, version, bytes, stamp.clone()).wait() {
+                Ok(_) => return Ok((registry, result)),
+                Err(LedgerError::SheetMoved { .. } | LedgerError::Busy(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The registry with the dataset in it: its first snapshot is declared when it is first asked about.
+    fn pin(
+        &self,
+        unit: &str,
+        dataset: &Dataset,
+        source: &Source,
+        stamp: &Stamp,
+    ) -> Result<Registry, EngineError> {
+        if let Some(registry) = self.registry(unit)?
+            && registry.datasets().any(|(name, _)| name == dataset.name)
+        {
+            return Ok(registry);
+        }
+        let fingerprint = stored(&source.fingerprint()?)?;
+        let at = stamp.at.to_string();
+        let pin = |registry: &mut Registry| {
+            if registry.datasets().any(|(name, _)| name == dataset.name) {
+                return Ok(());
+            }
+            Ok(registry.pin(&dataset.name, identity(dataset, unit), fingerprint.clone(), &at)?)
+        };
+        Ok(self.change(unit, stamp, pin)?.0)
+    }
+
+    /// Declares a new snapshot of a dataset: the steward's act. What was asked of the one before stays paid
+    /// for, and the next question is about the rows as they are now.
+    ///
+    /// # Errors
+    /// There is no such dataset, it is public, or its files cannot be read.
+    pub fn snapshot(&self, dataset: &str) -> Result<Declared, EngineError> {
+        let dataset = self.policy.dataset(dataset)?;
+        let PolicyProtection::Private { unit, .. } = &dataset.protection else {
+            return Err(EngineError::Goal(format!(
+                "`{}` is public: it has no snapshots, and is read as it is",
+                dataset.name
+            )));
+        };
+        let stamp = Stamp::now(Who::Steward.name());
+        for account in self.policy.accounts(unit, None)? {
+            self.open_account(&account, &stamp)?;
+        }
+        let (source, schema) = schema(&self.policy, dataset)?;
+        dataset.table(&schema)?;
+        let fingerprint = source.fingerprint()?;
+        let at = stamp.at.to_string();
+        let declare = |registry: &mut Registry| {
+            let is = identity(dataset, unit);
+            let fingerprint_now = stored(&fingerprint)?;
+            let known = registry.datasets().find(|(name, _)| *name == dataset.name);
+            let Some((_, pinned)) = known else {
+                registry.pin(&dataset.name, is, fingerprint_now, &at)?;
+                return Ok((1, false));
+            };
+            let before: Option<Fingerprint> =
+                serde_json::from_value(pinned.latest().fingerprint.clone()).ok();
+            let unchanged = before.is_some_and(|before| before.digest == fingerprint.digest);
+            let snapshot = registry.declare_snapshot(&dataset.name, is, fingerprint_now, &at)?;
+            Ok((snapshot.number, unchanged))
+        };
+        let (_, (number, unchanged)) = self.change(unit, &stamp, declare)?;
+        Ok(Declared { dataset: dataset.name.clone(), number, unchanged })
+    }
+
+    /// What the steward should know: files that have changed under their snapshots, and runs that failed.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub fn notices(&self) -> Result<Vec<String>, EngineError> {
+        let mut notices = Vec::new();
+        for unit in self.policy.units.keys() {
+            let Some(registry) = self.registry(unit)? else { continue };
+            for dataset in self.policy.datasets.values() {
+                let known = registry.datasets().any(|(name, _)| name == dataset.name);
+                let is_units = matches!(&dataset.protection, PolicyProtection::Private { unit: of, .. } if of == unit);
+                if !known || !is_units {
+                    continue;
+                }
+                let changed = Source::find(&self.policy.folder, &dataset.source)
+                    .map_err(EngineError::from)
+                    .and_then(|source| check_files(&registry, &dataset.name, &source));
+                if let Err(error) = changed {
+                    notices.push(error.to_string());
+                }
+            }
+            let failed = registry.notices().iter();
+            notices.extend(failed.map(|notice| format!("{}: {}", notice.at, notice.what)));
+        }
+        Ok(notices)
+    }
+
+    /// Computes what a plan says from the rows. What may be said of it is noised first.
+    pub(crate) fn bounded(
+        &self,
+        prepared: &Prepared,
+        progress: &dyn Fn(u64),
+    ) -> Result<Bounded, RowsError> {
+        let Prepared { source, schema, query, hash_key, .. } = prepared;
+        // How many rows there are is for the steward to see.
+        let progress = prepared.is_steward.then_some(progress);
+        let options = RowsOptions { progress, ..RowsOptions::usual() };
+        bounded(source, schema, &query.plan, hash_key, options)
+    }
+
+    /// Keeps for the steward that rows could not be read.
+    pub(crate) fn notice(
+        &self,
+        prepared: &Prepared,
+        error: &RowsError,
+        stamp: &Stamp,
+    ) -> Result<(), EngineError> {
+        let what = format!(
+            "the rows of `{}` could not be read for a question of `{}`, which was answered as if there were none: {}",
+            prepared.query.plan.dataset,
+            stamp.who,
+            error.detail()
+        );
+        let unit = &prepared.accounts[0].name;
+        let at = stamp.at.to_string();
+        self.change(unit, stamp, |registry| {
+            registry.notify(&at, &what);
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+fn identity<'a>(dataset: &'a Dataset, unit: &'a str) -> Identity<'a> {
+    let unit_column = match &dataset.protection {
+        PolicyProtection::Private { unit_column, .. } => unit_column,
+        PolicyProtection::Public => "",
+    };
+    Identity { source: &dataset.source, unit, unit_column }
+}
+
+fn stored(fingerprint: &Fingerprint) -> Result<serde_json::Value, EngineError> {
+    serde_json::to_value(fingerprint).map_err(|error| EngineError::Damaged(error.to_string()))
+}
+
+/// Whether the files are those of the latest snapshot.
+fn check_files(registry: &Registry, dataset: &str, source: &Source) -> Result<(), EngineError> {
+    let pinned = registry.datasets().find(|(name, _)| *name == dataset).map(|(_, pinned)| pinned);
+    let pinned = pinned.ok_or_else(|| RegistryError::Unknown(dataset.to_owned()))?;
+    let before = &pinned.latest().fingerprint;
+    let now = match serde_json::from_value::<Fingerprint>(before.clone()) {
+        Ok(earlier) => {
+            let now = source.fingerprint_since(&earlier)?;
+            // Touched, and the same.
+            if now.digest == earlier.digest { before.clone() } else { stored(&now)? }
+        }
+        Err(_) => stored(&source.fingerprint()?)?,
+    };
+    registry.check_fingerprint(dataset, &now)?;
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! The groups of a question: all combinations of public keys, or those that enough units have.
+
+use std::num::NonZeroU32;
+
+use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase, Rho};
+use eke_ledger::{Answer as Body, Key, LedgerError, Outcome, Request, Spend};
+use eke_noise::{Exact, KeyCounts, KeySelection, Touched, select_keys};
+use eke_sql::{Plan, Sum, Summand, Value};
+use serde::{Deserialize, Serialize};
+
+use crate::ask::Asking;
+use crate::error::EngineError;
+
+/// What one selection costs of the unit's whole budget, and of its delta for mechanisms.
+const OF_BUDGET: u128 = 100;
+const OF_DELTA: u128 = 20;
+
+/// A selection as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Selected {
+    keys: Vec<Vec<Value>>,
+    /// The accounts that paid for it when it was made.
+    payers: Vec<String>,
+}
+
+/// All combinations of public keys in their order; none if a key is not public.
+pub(crate) fn public_groups(plan: &Plan) -> Option<Vec<Vec<Value>>> {
+    let mut groups = vec![Vec::new()];
+    for key in &plan.keys {
+        let values = key.public.as_ref()?;
+        groups = groups
+            .into_iter()
+            .flat_map(|group: Vec<Value>| {
+                values.iter().map(move |value| {
+                    let mut group = group.clone();
+                    group.push(value.clone());
+                    group
+                })
+            })
+            .collect();
+    }
+    Some(groups)
+}
+
+/// What selecting the keys of a plan costs, out of this budget. The same for whoever asks, so that a selection
+/// is made once.
+pub(crate) fn selection(plan: &Plan, budget: &Budget) -> Result<KeySelection, EngineError> {
+    let most = NonZeroU32::new(plan.max_groups).unwrap_or(NonZeroU32::MIN);
+    let limits = budget.zcdp();
+    let (rho, delta) = limits.map_or((0, 0), |limits| {
+        let whole = Amount::<Rho>::grains(limits.budget) / OF_BUDGET;
+        let factor = u128::from(budget.metric().group_factor::<Rho>());
+        let sides = match plan.adjacency {
+            Adjacency::AddRemove => 1,
+            Adjacency::Replace => 2,
+        };
+        (whole / factor / u128::from(most.get()), limits.delta.grains() / OF_DELTA / sides)
+    });
+    let selection = KeySelection {
+        rho: Amount::from_grains(rho),
+        delta: Amount::from_grains(delta),
+        most,
+        adjacency: plan.adjacency,
+    };
+    if selection.threshold().is_none() {
+        return Err(EngineError::Keys(
+            "the keys of this question are not public, and selecting them needs a budget with a delta: list them in the policy as `values`, or group by something else".into(),
+        ));
+    }
+    Ok(selection)
+}
+
+impl Asking<'_> {
+    /// The groups that may be shown, each with its keys, in their order.
+    pub(crate) fn groups(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
+        match public_groups(self.plan()) {
+            Some(groups) => Ok(groups),
+            None => self.selected(),
+        }
+    }
+
+    /// What the keys would cost whoever asks, if they have to be selected and were not yet.
+    pub(crate) fn keys_cost(&self) -> Result<Amount<Rho>, EngineError> {
+        if public_groups(self.plan()).is_some() {
+            return Ok(Amount::ZERO);
+        }
+        let selection = selection(self.plan(), &self.unit().budget)?;
+        let name = self.selection_name(&selection);
+        let paid = match self.stored(&name)? {
+            Some((_, selected)) => self.has_paid(&name, &selected, &self.own().name)?,
+            None => false,
+        };
+        let Charge::Zcdp { rho, .. } = selection.charge() else { return Ok(Amount::ZERO) };
+        Ok(if paid { Amount::ZERO } else { rho })
+    }
+
+    fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
+        let selection = selection(self.plan(), &self.unit().budget)?;
+        if self.finest().is_some_and(|finest| selection.rho > finest) {
+            return Err(EngineError::Keys(
+                "the keys of this question are not public, and your tier may not see keys selected at the price that it takes: ask for public keys, or ask the steward".into(),
+            ));
+        }
+        let name = self.selection_name(&selection);
+        let selected = match self.stored(&name)? {
+            Some((_, selected)) => selected,
+            None => self.select(&name, selection)?,
+        };
+        for account in self.accounts()[1..].to_vec() {
+            if !self.has_paid(&name, &selected, &account.name)? {
+                self.pay_for_keys(&name, &account.name, selection.charge())?;
+            }
+        }
+        Ok(selected.keys)
+    }
+
+    /// What a selection is found by: what its counts depend on, and its price.
+    fn selection_name(&self, selection: &KeySelection) -> String {
+        let units = vec![Sum { of: Summand::Units, exponent: 0 }];
+        let plan = Plan { sums: units, max_rows: 1, ..self.plan().clone() };
+        let mut name = blake3::Hasher::new_derive_key("eke selection of keys 1");
+        name.update(&plan.digest());
+        name.update(&self.snapshot().to_le_bytes());
+        name.update(self.unit().name.as_bytes());
+        let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
+        name.update(price.as_bytes());
+        format!("keys/{}", name.finalize().to_hex())
+    }
+
+    /// The selection that was made, and under which number.
+    fn stored(&self, name: &str) -> Result<Option<(u32, Selected)>, EngineError> {
+        for number in 0.. {
+            let key = Key::new(&format!("{name}/{number}"))?;
+            match self.ledger().stored_request(key).wait()? {
+                None => return Ok(None),
+                // Paid for and lost, or being drawn by somebody else.
+                Some(None) => {}
+                Some(Some(answered)) => {
+                    let selected = serde_json::from_slice(answered.body())
+                        .map_err(|error| EngineError::Damaged(error.to_string()))?;
+                    return Ok(Some((number, selected)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn has_paid(
+        &self,
+        name: &str,
+        selected: &Selected,
+        account: &str,
+    ) -> Result<bool, EngineError> {
+        if selected.payers.iter().any(|payer| payer == account) {
+            return Ok(true);
+        }
+        let key = Key::new(&payment(name, account))?;
+        Ok(matches!(self.ledger().stored_request(key).wait()?, Some(Some(_))))
+    }
+
+    /// Charges an account for keys that were selected before.
+    fn pay_for_keys(
+        &mut self,
+        name: &str,
+        account: &str,
+        charge: Charge,
+    ) -> Result<(), EngineError> {
+        let request = Request::new(&payment(name, account), self.stamp(), self.sql())?;
+        let nothing = Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO };
+        let unit = self.unit().name.clone();
+        let others = vec![(account, Spend(charge))];
+        let outcome = self.ledger().charge(request, &unit, Spend(nothing), others).wait();
+        match outcome {
+            Ok(Outcome::Charged(charged)) => {
+                self.ledger().answer(charged.claim, Body::new("paid"), self.stamp()).wait()?;
+                self.count_keys(account, charge);
+                Ok(())
+            }
+            Ok(Outcome::Answered(_)) => Ok(()),
+            Err(LedgerError::Refused(refusal)) => Err(self.refused(&refusal)),
+            // It was charged, and the program ended before it said so.
+            Err(LedgerError::Unanswered(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Selects keys, for the unit and for everybody whom the analyst is with.
+    fn select(&mut self, name: &str, selection: KeySelection) -> Result<Selected, EngineError> {
+        let unit = self.unit().name.clone();
+        let names: Vec<String> =
+            self.accounts().iter().map(|account| account.name.clone()).collect();
+        for number in 0.. {
+            let request = Request::new(&format!("{name}/{number}"), self.stamp(), self.sql())?;
+            let others = names[1..].iter().map(|name| (&**name, Spend(selection))).collect();
+            let charged = self.ledger().charge(request, &unit, Spend(selection), others).wait();
+            let charged = match charged {
+                Ok(Outcome::Charged(charged)) => *charged,
+                Ok(Outcome::Answered(answered)) => {
+                    return serde_json::from_slice(answered.body())
+                        .map_err(|error| EngineError::Damaged(error.to_string()));
+                }
+                // Somebody else's, or lost: under the next number it is paid for anew.
+                Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
+                    match self.stored(name)? {
+                        Some((_, selected)) => return Ok(selected),
+                        None => continue,
+                    }
+                }
+                Err(LedgerError::Refused(refusal)) => return Err(self.refused(&refusal)),
+                Err(error) => return Err(error.into()),
+            };
+            let counts = self.read_rows(charge_rho(selection.charge()))?.unit_counts();
+            let counts = Exact::new(KeyCounts(counts), Touched(selection.most));
+            let keys = select_keys(&counts, charged.own, self.entropy())
+                .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
+            let selected = Selected { keys: keys.get(), payers: names.clone() };
+            let body = serde_json::to_vec(&selected)
+                .map_err(|error| EngineError::Damaged(error.to_string()))?;
+            self.ledger().answer(charged.claim, Body::new(body), self.stamp()).wait()?;
+            let own = self.own().name.clone();
+            self.count_keys(&own, selection.charge());
+            return Ok(selected);
+        }
+        Err(EngineError::Damaged("too many selections of the same keys".into()))
+    }
+}
+
+fn charge_rho(charge: Charge) -> Amount<Rho> {
+    match charge {
+        Charge::Zcdp { rho, .. } => rho,
+        Charge::Pure { .. } => Amount::ZERO,
+    }
+}
+
+/// The key under which an account pays for a selection.
+fn payment(name: &str, account: &str) -> String {
+    let account = blake3::hash(account.as_bytes()).to_hex();
+    format!("{name}/for/{}", &account[..32])
+}

@@ -1,0 +1,83 @@
+//! Questions: SQL, how good the answer must be, and who asks.
+
+use eke_budget::{Amount, Rho};
+use eke_noise::{Confidence, Tolerance};
+
+/// A question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What is asked, in SQL.
+    pub sql: String,
+    /// How good the answer must be, and what it may cost.
+    pub goal: Goal,
+    /// Who asks.
+    pub who: Who,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The data steward, who sees what has been spent in all.
+    Steward,
+    /// An analyst of the policy, who sees what was spent on its own questions.
+    Analyst(String),
+}
+
+impl Who {
+    /// The name in the ledger.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Steward => "steward",
+            Self::Analyst(name) => name,
+        }
+    }
+
+    /// The analyst; none for the steward.
+    #[must_use]
+    pub fn analyst(&self) -> Option<&str> {
+        match self {
+            Self::Steward => None,
+            Self::Analyst(name) => Some(name),
+        }
+    }
+}
+
+/// How good an answer must be, and what it may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// What is good enough.
+    pub accuracy: Accuracy,
+    /// An absolute error that is good enough whatever the relative one, in the unit of each value; without
+    /// it, what one unit can change a value by.
+    pub floor: Option<f64>,
+    /// The highest price. Without it a relative goal spends at most a tenth of what is left.
+    pub at_most: Option<Amount<Rho>>,
+    /// How sure an interval must be.
+    pub confidence: Confidence,
+}
+
+/// What is good enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accuracy {
+    /// A relative error.
+    Relative(Tolerance),
+    /// An absolute error, in the unit of each value.
+    Absolute(f64),
+    /// Whatever this price gives.
+    Price(Amount<Rho>),
+}
+
+impl Goal {
+    /// The same goal, the same text: what a stored answer is found by.
+    pub(crate) fn describe(&self) -> String {
+        let accuracy = match self.accuracy {
+            Accuracy::Relative(tolerance) => format!("relative {}", tolerance.get()),
+            Accuracy::Absolute(error) => format!("absolute {error}"),
+            Accuracy::Price(price) => format!("price {price}"),
+        };
+        let floor = self.floor.map_or(String::new(), |floor| format!(" or {floor}"));
+        let most = self.at_most.map_or(String::new(), |most| format!(" at most {most}"));
+        format!("{accuracy}{floor}{most} at {}", self.confidence.get())
+    }
+}

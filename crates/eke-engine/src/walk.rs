@@ -1,0 +1,332 @@
+//! The walk of a question along its paths: where each group is to be looked at next, and what was found.
+//!
+//! A rule per measure sees released values alone, at the looks that it planned itself. A group goes to the
+//! nearest look that one of its measures wants; the others are not consulted there. So every measure is
+//! followed as if it were alone, and a group ends when all of them have.
+
+use eke_budget::{Amount, L2, Rho};
+use eke_noise::{
+    AverageGoal, AverageLook, AverageOf, AverageRule, Bundle, Confidence, Ending, Estimate,
+    GaussianRule, Look, Next, Part, Rule, Schedule, Steps, Within,
+};
+use eke_sql::{Measure, Plan, Summand};
+
+use crate::answer::{Found, Stopped};
+use crate::question::{Accuracy, Goal};
+
+/// The price that all ladders of looks start from, so that all questions about a path look at the same points.
+const LADDER: &str = "1e-12";
+/// How many times as dear as the one before a look is.
+const RATIO: f64 = 1.05;
+
+/// A step of less than one so manieth of what was paid before is not taken.
+pub(crate) const CRUMB: u128 = 1000;
+
+/// The rule of a measure, in prices of one column.
+#[derive(Debug)]
+pub(crate) enum MeasureRule {
+    Sum { column: usize, step: f64, is_count: bool, rule: GaussianRule },
+    Average { sum: (usize, f64), count: (usize, f64), rule: AverageRule },
+}
+
+/// Why a goal cannot be followed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum GoalError {
+    #[error("an error of {0} is out of range: write a positive number")]
+    OutOfRange(f64),
+}
+
+impl MeasureRule {
+    /// The rule of a measure, where a column costs at most this.
+    pub(crate) fn new(
+        measure: &Measure,
+        plan: &Plan,
+        goal: &Goal,
+        most: Amount<Rho>,
+    ) -> Result<Self, GoalError> {
+        let first = LADDER.parse().unwrap_or(Amount::GRAIN);
+        let schedule = Schedule::geometric(first, RATIO).unwrap_or(Schedule::up_to(most));
+        match *measure {
+            Measure::Sum(column) => {
+                let sum = &plan.sums[column];
+                let (step, sensitivity) = (sum.step(), steps(sum.sensitivity(plan.max_rows)));
+                let in_steps = |error: f64| {
+                    let steps = (error / step).clamp(1.0, 1e12);
+                    let fits = error.is_finite() && error > 0.0;
+                    Steps::new(steps).ok().filter(|_| fits).ok_or(GoalError::OutOfRange(error))
+                };
+                let floor = in_steps(goal.floor.unwrap_or(sensitivity * step))?;
+                let (within, floor) = match goal.accuracy {
+                    Accuracy::Relative(tolerance) => (Within::Relative(tolerance), Some(floor)),
+                    Accuracy::Absolute(error) => (Within::Absolute(in_steps(error)?), None),
+                    Accuracy::Price(_) => (Within::Price, None),
+                };
+                let confidence = goal.confidence;
+                let goal = eke_noise::Goal { within, confidence, floor, most };
+                let sensitivity =
+                    L2::new(sensitivity).map_err(|_| GoalError::OutOfRange(sensitivity))?;
+                let rule = GaussianRule::new(goal, schedule, sensitivity).thrifty();
+                let is_count = !matches!(sum.of, Summand::Value { .. });
+                Ok(Self::Sum { column, step, is_count, rule })
+            }
+            Measure::Average { sum, count } => {
+                let of = average_of(plan, sum, count);
+                let default = (of.high - of.low) / 1000.0;
+                let (relative, absolute) = match goal.accuracy {
+                    Accuracy::Relative(tolerance) => {
+                        (Some(tolerance), Some(goal.floor.unwrap_or(default)))
+                    }
+                    Accuracy::Absolute(error) => (None, Some(error)),
+                    Accuracy::Price(_) => (None, None),
+                };
+                if let Some(error) = absolute.filter(|error| !(error.is_finite() && *error > 0.0)) {
+                    return Err(GoalError::OutOfRange(error));
+                }
+                let goal = AverageGoal { relative, absolute, confidence: goal.confidence, most };
+                let rule = AverageRule::new(goal, schedule, of).thrifty();
+                Ok(Self::Average { sum: (sum, of.sum.step), count: (count, of.count.step), rule })
+            }
+        }
+    }
+
+    /// The price of the one look that an absolute goal of a sum or count plans; none for other goals.
+    pub(crate) fn planned(&self) -> Option<Amount<Rho>> {
+        match self {
+            Self::Sum { rule, .. } => rule.planned(),
+            Self::Average { .. } => None,
+        }
+    }
+
+    fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
+        match self {
+            Self::Sum { rule, .. } => rule.first_from(revealed),
+            Self::Average { rule, .. } => rule.first_from(revealed),
+        }
+    }
+}
+
+/// What an average is made of.
+fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
+    let part = |index: usize| {
+        let sum = &plan.sums[index];
+        Part { sensitivity: steps(sum.sensitivity(plan.max_rows)) * sum.step(), step: sum.step() }
+    };
+    let step = plan.sums[sum].step();
+    let (low, high, centre) = match plan.sums[sum].of {
+        Summand::Value { low, high, centre, .. } => (low, high, centre),
+        Summand::Rows | Summand::Present(_) | Summand::Units => (0, 1, 0),
+    };
+    let length = |steps: i64| double(steps) * step;
+    let (low, high, centre) = (length(low), length(high), length(centre));
+    AverageOf { sum: part(sum), count: part(count), centre, low, high }
+}
+
+/// What one look shows of a measure.
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    Sum(Look<Rho>),
+    Average(AverageLook),
+}
+
+/// Where a measure of a group stands.
+#[derive(Clone, Copy, Debug)]
+enum Standing {
+    /// It is to be looked at, at this price of the group.
+    Wants { price: Amount<Rho>, number: u32, last: Option<Seen> },
+    /// It has ended.
+    Done(Found),
+}
+
+/// The walk of all groups of a question.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    rules: Vec<MeasureRule>,
+    columns: u32,
+    groups: Vec<Vec<Standing>>,
+    looks: u32,
+}
+
+impl Walk {
+    /// A walk that goes on from where whoever asks has got before: the price of each group.
+    pub(crate) fn new(rules: Vec<MeasureRule>, columns: u32, revealed: &[Amount<Rho>]) -> Self {
+        let start = |group: &Amount<Rho>| {
+            let column = Amount::from_grains(group.grains() / u128::from(columns));
+            let wants = |rule: &MeasureRule| {
+                let first = rule.first_from(column);
+                // Where something was revealed, the look is just there.
+                let price = if first <= column { *group } else { whole(first, columns) };
+                Standing::Wants { price, number: 1, last: None }
+            };
+            rules.iter().map(wants).collect()
+        };
+        let groups = revealed.iter().map(start).collect();
+        Self { rules, columns, groups, looks: 0 }
+    }
+
+    /// How many looks were taken at most.
+    pub(crate) fn looks(&self) -> u32 {
+        self.looks
+    }
+
+    /// Where every group that has not ended is to be looked at next.
+    pub(crate) fn wanted(&self) -> Vec<(u32, Amount<Rho>)> {
+        let nearest = |group: &Vec<Standing>| {
+            let wants = group.iter().filter_map(|standing| match standing {
+                Standing::Wants { price, .. } => Some(*price),
+                Standing::Done(_) => None,
+            });
+            wants.min()
+        };
+        let groups = (0u32..).zip(&self.groups);
+        groups.filter_map(|(index, group)| Some((index, nearest(group)?))).collect()
+    }
+
+    /// Looks at a group that whoever asks may see up to this price.
+    pub(crate) fn look(&mut self, group: u32, bundle: &Bundle<Rho>, at: Amount<Rho>) {
+        let columns = self.columns;
+        let see = |column: usize, step: f64| {
+            let (_, value) = bundle.nearest(group, column, at)?;
+            let worth = bundle.worth(group, column, at);
+            (!worth.is_zero()).then_some((worth, value, double(value.get()) * step))
+        };
+        for (standing, rule) in self.groups[group as usize].iter_mut().zip(&self.rules) {
+            let Standing::Wants { price, number, last } = *standing else { continue };
+            if !reaches(at, price) {
+                continue;
+            }
+            self.looks = self.looks.max(number);
+            let asked = Amount::from_grains(price.grains() / u128::from(columns));
+            let seen = match rule {
+                MeasureRule::Sum { column, step, .. } => see(*column, *step)
+                    .map(|(price, value, _)| Seen::Sum(Look { number, asked, price, value })),
+                MeasureRule::Average { sum, count, .. } => {
+                    see(sum.0, sum.1).zip(see(count.0, count.1)).map(|(sum, count)| {
+                        let price = sum.0.min(count.0);
+                        Seen::Average(AverageLook { asked, price, sum: sum.2, count: count.2 })
+                    })
+                }
+            };
+            let next = seen.map(|seen| rule.after(seen));
+            *standing = match next {
+                Some(Next::Stop(estimate)) => Standing::Done(rule.found(estimate)),
+                Some(Next::Look(next)) => Standing::Wants {
+                    price: whole(next, columns).max(at.plus(Amount::GRAIN).unwrap_or(at)),
+                    number: number + 1,
+                    last: seen,
+                },
+                // The grid allowed no point here: the next look, or what there was before.
+                None if number < 400 => {
+                    let further = Amount::from_grains(price.grains() / 20 * 21 + 1);
+                    Standing::Wants { price: further, number: number + 1, last }
+                }
+                None => Standing::Done(rule.ended(last, Ending::Grid)),
+            };
+        }
+    }
+
+    /// Ends what has not ended, because the budget does not allow the next looks. None if a group has not been
+    /// looked at yet.
+    pub(crate) fn refuse(&mut self) -> Option<()> {
+        let standings = || self.groups.iter().flatten();
+        let unseen = |standing: &Standing| matches!(standing, Standing::Wants { last: None, .. });
+        if standings().any(unseen) {
+            return None;
+        }
+        for group in &mut self.groups {
+            for (standing, rule) in group.iter_mut().zip(&self.rules) {
+                if let Standing::Wants { last, .. } = *standing {
+                    *standing = Standing::Done(rule.ended(last, Ending::Refused));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What was found, group by group and measure by measure; none while something has not ended.
+    pub(crate) fn found(&self) -> Option<Vec<Vec<Found>>> {
+        let done = |standing: &Standing| match standing {
+            Standing::Done(found) => Some(*found),
+            Standing::Wants { .. } => None,
+        };
+        self.groups.iter().map(|group| group.iter().map(done).collect()).collect()
+    }
+}
+
+impl MeasureRule {
+    fn after(&self, seen: Seen) -> Next<Rho> {
+        match (self, seen) {
+            (Self::Sum { rule, .. }, Seen::Sum(look)) => rule.after(look),
+            (Self::Average { rule, .. }, Seen::Average(look)) => rule.after(look),
+            _ => unreachable!("a look is of its measure's kind"),
+        }
+    }
+
+    fn ended(&self, last: Option<Seen>, ending: Ending) -> Found {
+        match (self, last) {
+            (Self::Sum { rule, .. }, Some(Seen::Sum(look))) => self.found(rule.end(look, ending)),
+            (Self::Average { rule, .. }, Some(Seen::Average(look))) => {
+                self.found(rule.end(look, ending))
+            }
+            _ => Found::nothing(Stopped::from(ending)),
+        }
+    }
+
+    fn found(&self, estimate: Estimate) -> Found {
+        match self {
+            // There are no fewer than none.
+            Self::Sum { step, is_count: true, .. } => {
+                let Estimate { value, low, high, ending } = estimate;
+                let [value, low, high] = [value, low, high].map(|steps| steps.max(0.0));
+                Found::new(Estimate { value, low, high, ending }, *step)
+            }
+            Self::Sum { step, .. } => Found::new(estimate, *step),
+            Self::Average { .. } => Found::new(estimate, 1.0),
+        }
+    }
+}
+
+/// Whether a point of one price is as good as one of another: what is missing would be a step of its own, with
+/// noise too wide to draw.
+pub(crate) fn reaches(at: Amount<Rho>, price: Amount<Rho>) -> bool {
+    at.grains() + at.grains() / CRUMB >= price.grains()
+}
+
+/// What noise fixed in advance costs in each group, for every value to be as good as asked whatever the data;
+/// none if no price promises it.
+pub(crate) fn fixed_price(measures: &[Measure], plan: &Plan, goal: &Goal) -> Option<Amount<Rho>> {
+    let mut group = Amount::ZERO;
+    for measure in measures {
+        let Measure::Sum(column) = *measure else { return None };
+        let sum = &plan.sums[column];
+        let unit = steps(sum.sensitivity(plan.max_rows)) * sum.step();
+        let error = match goal.accuracy {
+            Accuracy::Relative(_) => goal.floor.unwrap_or(unit),
+            Accuracy::Absolute(error) => error,
+            Accuracy::Price(_) => return None,
+        };
+        let price = (quantile(goal.confidence) * unit / error).powi(2) / 2.0;
+        group = group.plus(Amount::ceil(price).ok()?)?;
+    }
+    Some(group)
+}
+
+fn quantile(confidence: Confidence) -> f64 {
+    confidence.quantile()
+}
+
+/// The price of a group of which a column costs this.
+fn whole(column: Amount<Rho>, columns: u32) -> Amount<Rho> {
+    column.times(columns).unwrap_or(Amount::MAX)
+}
+
+fn steps(sensitivity: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let steps = sensitivity as f64;
+    steps
+}
+
+fn double(value: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let value = value as f64;
+    value
+}
