@@ -1,7 +1,7 @@
 //! The grid that sums are taken on: steps of a power of two, chosen from public information.
 //!
 //! A sum's sensitivity is about 2^22 to 2^23 steps, so that rounding a row to a step is far below any noise
-//! that is affordable, and a sum of 2^40 rows still fits 64 bits.
+//! that is affordable, and a sum over 2^39 units still fits 64 bits.
 
 use crate::{Expr, Sum};
 use crate::{SqlError, Summand};
@@ -92,4 +92,87 @@ fn scale(value: f64, exponent: i32) -> f64 {
 pub(crate) fn power(exponent: i32) -> f64 {
     let biased = u64::try_from(exponent.clamp(-1022, 1023) + 1023).unwrap_or(0);
     f64::from_bits(biased << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    fn sum(low: f64, high: f64, max_rows: u32, centred: bool) -> Result<Sum, SqlError> {
+        value(Expr::Literal(Value::Null), (low, high), max_rows, centred, "x")
+    }
+
+    #[test]
+    fn sensitivities_have_about_23_bits_whatever_the_bounds() {
+        for max_rows in [1, 2, 3, 20, 1_000, 4_096] {
+            for (low, high) in [
+                (0.0, 200.0),
+                (-1e-9, 3e-9),
+                (-1e30, 1.0),
+                (5.0, 5.0),
+                (0.0, 1.0),
+                (0.1, 0.7),
+                (-f64::from(1u32 << 20), f64::from(1u32 << 20)),
+            ] {
+                for centred in [false, true] {
+                    let Ok(sum) = sum(low, high, max_rows, centred) else {
+                        assert!(centred && low.total_cmp(&high).is_eq());
+                        continue;
+                    };
+                    let sensitivity = sum.sensitivity(max_rows);
+                    let rounding = 2 * u64::from(max_rows);
+                    assert!(sensitivity >= 1 << 22, "{low} {high} {max_rows}: {sensitivity}");
+                    assert!(
+                        sensitivity < (1 << 23) + rounding,
+                        "{low} {high} {max_rows}: {sensitivity}"
+                    );
+                    let Summand::Value { low: least, high: most, centre, .. } = sum.of else {
+                        panic!("a value")
+                    };
+                    let step = power(sum.exponent);
+                    let natural = |steps: i64| crate::evaluate::float_of_int(steps) * step;
+                    assert!(natural(least) <= low && low < natural(least + 1));
+                    assert!(natural(most - 1) < high && high <= natural(most));
+                    assert!(if centred {
+                        (least + most).div_euclid(2) == centre
+                    } else {
+                        centre == 0
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_average_far_from_zero_has_no_finer_steps_than_a_double() {
+        let sum = sum(1e15, 1e15 + 1.0, 1, true).unwrap();
+        assert_eq!(sum.exponent, -2);
+        let Summand::Value { low, high, centre, .. } = sum.of else { panic!("a value") };
+        assert_eq!((high - low, centre - low), (4, 2));
+    }
+
+    #[test]
+    fn bounds_that_leave_nothing_to_add_up_or_no_grid_are_refused() {
+        for (low, high, centred) in [
+            (0.0, 0.0, false),
+            (3.0, 3.0, true),
+            (0.0, 1e200, false),
+            (0.0, 1e-200, false),
+            (-1e308, 1e308, true),
+        ] {
+            assert!(sum(low, high, 1, centred).is_err(), "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn counts_have_ten_bits_of_fraction_or_fewer_where_many_rows_count() {
+        for (max_rows, bits) in
+            [(1, 10), (20, 10), (4_096, 10), (4_097, 9), (1 << 21, 1), (1 << 22, 0)]
+        {
+            let sum = count(Summand::Rows, max_rows);
+            assert_eq!(sum.exponent, -bits);
+            assert!(sum.sensitivity(max_rows) <= 1 << 22);
+        }
+    }
 }

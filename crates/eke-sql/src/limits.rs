@@ -19,7 +19,9 @@ pub(crate) const DOUBLED: usize = 8;
 /// The stack that a question is planned on. Without optimisation the parser takes 100 KB and more a level.
 pub(crate) const STACK: usize = 32 << 20;
 /// How deep the JSON of an expression may go. Readers of JSON take 128 levels, and a plan has some around it.
-pub(crate) const DEPTH: usize = 112;
+pub(crate) const DEPTH: usize = 100;
+/// The most characters of a pattern: matching takes as many steps for each character of a text.
+pub(crate) const PATTERN: usize = 1_000;
 /// The most columns a subquery may have more than the widest table.
 pub(crate) const COLUMNS: usize = 500;
 /// The most groups that are answered whether they have rows or not.
@@ -35,10 +37,10 @@ pub(crate) fn too_large() -> SqlError {
 
 /// A refusal of what is nested too deeply.
 pub(crate) fn too_deep() -> SqlError {
-    SqlError::limit(format!(
-        "The question is nested more than {NESTING} deep: write it with fewer parentheses, CASEs, \
-         subqueries, signs or operators in a row"
-    ))
+    SqlError::limit(
+        "The question is nested too deeply: write it with fewer parentheses, CASEs, subqueries, signs or \
+         operators inside each other",
+    )
 }
 
 /// An expression, if it is within the limits.

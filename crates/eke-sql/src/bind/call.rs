@@ -101,8 +101,13 @@ impl Binder<'_> {
         use ast::{FunctionArg as A, FunctionArgExpr as E};
         let upper = name.to_uppercase();
         let Some(aggregates) = self.aggregates else {
+            let instead = if self.clause == "a subquery" {
+                "aggregate in the outermost SELECT"
+            } else {
+                "aggregates stand in SELECT, HAVING and ORDER BY, by themselves"
+            };
             return Err(SqlError::unsupported(format!(
-                "{upper} cannot stand in {}: aggregates stand in SELECT, HAVING and ORDER BY, by themselves",
+                "{upper} cannot stand in {}: {instead}",
                 self.clause
             )));
         };

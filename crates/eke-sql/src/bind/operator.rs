@@ -163,6 +163,12 @@ impl Binder<'_> {
     ) -> Result<Bound, SqlError> {
         let text = self.text(one, "LIKE")?;
         let is = match self.bind(pattern)?.constant() {
+            Some(Value::Text(pattern)) if pattern.chars().count() > limits::PATTERN => {
+                return Err(SqlError::limit(format!(
+                    "The pattern of LIKE has more than {} characters: write a shorter one",
+                    limits::PATTERN
+                )));
+            }
             Some(Value::Text(pattern)) if text::ends_with_escape(&pattern) => {
                 return Err(SqlError::types(
                     "The pattern of LIKE ends with \\, which escapes nothing: write \\\\ for a backslash",
