@@ -89,12 +89,29 @@ fn leaf(of: Type) -> BoxedStrategy<Expr> {
     prop_oneof![2 => select(columns), 1 => value(of, false).prop_map(Expr::Literal)].boxed()
 }
 
+/// Expressions of each type, in the order of [`TYPES`]. Levels are built once, on the one below.
+type Level = Vec<BoxedStrategy<Expr>>;
+
 /// An expression of a type, so many levels deep at most.
 pub(crate) fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
-    if depth == 0 {
-        return leaf(of);
-    }
-    let sub = |of| expr(of, depth - 1);
+    pick(&levels(depth), of)
+}
+
+fn levels(depth: u32) -> Level {
+    let leaves: Level = TYPES.map(leaf).to_vec();
+    (0..depth).fold(leaves, |below, _| TYPES.map(|of| larger(of, &below)).to_vec())
+}
+
+fn pick(level: &Level, of: Type) -> BoxedStrategy<Expr> {
+    let place = TYPES.iter().position(|own| *own == of).unwrap();
+    level[place].clone()
+}
+
+fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
+    let sub = |of| pick(below, of);
+    let whichever = |from: &[Type]| {
+        proptest::strategy::Union::new(from.iter().map(|of| pick(below, *of)).collect::<Vec<_>>())
+    };
     let unary = |operator, of| sub(of).prop_map(move |one| Expr::Unary(operator, Box::new(one)));
     let binary = |operators: &[Binary], of| {
         (select(operators.to_vec()), sub(of), sub(of))
@@ -104,11 +121,7 @@ pub(crate) fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
         (select(functions.to_vec()), sub(of))
             .prop_map(|(function, one)| Expr::Call(function, vec![one]))
     };
-    let cast = |from: &[Type]| {
-        select(from.to_vec())
-            .prop_flat_map(move |from| expr(from, depth - 1))
-            .prop_map(move |one| Expr::Cast(Box::new(one), of))
-    };
+    let cast = |from: &[Type]| whichever(from).prop_map(move |one| Expr::Cast(Box::new(one), of));
     let case = (
         prop::collection::vec((sub(Type::Bool), sub(of)), 1..3),
         prop::option::of(sub(of).prop_map(Box::new)),
@@ -133,24 +146,15 @@ pub(crate) fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
     ];
     let own = match of {
         Type::Bool => prop_oneof![
-            select(vec![Unary::Not, Unary::IsTrue, Unary::IsFalse]).prop_flat_map(
-                move |operator| {
-                    expr(Type::Bool, depth - 1)
-                        .prop_map(move |one| Expr::Unary(operator, Box::new(one)))
-                }
-            ),
-            select(TYPES.to_vec())
-                .prop_flat_map(move |of| expr(of, depth - 1))
-                .prop_map(|one| Expr::Unary(Unary::IsNull, Box::new(one))),
+            (select(vec![Unary::Not, Unary::IsTrue, Unary::IsFalse]), sub(Type::Bool))
+                .prop_map(|(operator, one)| Expr::Unary(operator, Box::new(one))),
+            whichever(&TYPES).prop_map(|one| Expr::Unary(Unary::IsNull, Box::new(one))),
             binary(&[Binary::And, Binary::Or], Type::Bool),
-            select(TYPES.to_vec()).prop_flat_map(move |of| {
-                (select(comparison.to_vec()), expr(of, depth - 1), expr(of, depth - 1))
-                    .prop_map(|(operator, a, b)| Expr::Binary(operator, Box::new(a), Box::new(b)))
-            }),
-            select(TYPES.to_vec()).prop_flat_map(move |of| {
-                (expr(of, depth - 1), prop::collection::vec(value(of, false), 1..4))
+            proptest::strategy::Union::new(TYPES.map(|of| binary(&comparison, of))),
+            proptest::strategy::Union::new(TYPES.map(|of| {
+                (sub(of), prop::collection::vec(value(of, false), 1..4))
                     .prop_map(|(one, values)| Expr::In(Box::new(one), values))
-            }),
+            })),
             (sub(Type::Text), select(vec!["%", "D%", "_e%t", r"a\%_", ""]), any::<bool>())
                 .prop_map(|(text, pattern, ignore_case)| Expr::Like {
                     text: Box::new(text),
@@ -236,5 +240,8 @@ pub(crate) fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
 
 /// Of any type.
 pub(crate) fn any_expr(depth: u32) -> impl Strategy<Value = (Type, Expr)> {
-    select(TYPES.to_vec()).prop_flat_map(move |of| expr(of, depth).prop_map(move |expr| (of, expr)))
+    let level = levels(depth);
+    proptest::strategy::Union::new(
+        TYPES.map(|of| pick(&level, of).prop_map(move |expr| (of, expr))),
+    )
 }
