@@ -20,9 +20,9 @@ pub(crate) struct Relation<'a> {
     pub(crate) table: &'a Table,
     /// What must be true of a row.
     pub(crate) filter: Vec<Rc<Expr>>,
-    /// What the rows go by.
+    /// What the rows go by; a subquery without an alias has no name.
     name: Option<String>,
-    /// Whether that name was quoted is not kept: it matches as a table's does.
+    /// Their columns, in order.
     fields: Vec<Field>,
 }
 

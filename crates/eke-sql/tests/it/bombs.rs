@@ -96,6 +96,32 @@ fn deep_questions_are_refused() {
 }
 
 #[test]
+fn large_questions_within_the_limits_are_planned() {
+    let listed = (0..450).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let spoken = (0..100).map(|i| format!("stops = {i}")).collect::<Vec<_>>().join(" OR ");
+    let chosen = (0..100).map(|i| format!("WHEN {i} THEN 'k{i}'")).collect::<Vec<_>>().join(" ");
+    let mut levels = "WITH a0 AS (SELECT * FROM trips)".to_owned();
+    for level in 1..100 {
+        levels += &format!(", a{level} AS (SELECT * FROM a{} WHERE stops <> {level})", level - 1);
+    }
+    for sql in [
+        within(&format!("stops IN ({listed})")),
+        within(&spoken),
+        within(&format!("{}paid{}", "(".repeat(40), ")".repeat(40))),
+        within(&format!("{}fare > 1", "NOT ".repeat(30))),
+        within(&format!("fare{} > 1", " + 1.5".repeat(40))),
+        within(&format!("{}note{} = 'a'", "lower(".repeat(30), ")".repeat(30))),
+        format!("SELECT CASE stops {chosen} END AS k, COUNT(*) FROM trips GROUP BY k"),
+        format!("SELECT COUNT(*) FROM {}trips{}", "(SELECT * FROM ".repeat(20), ") t".repeat(20)),
+        levels + " SELECT COUNT(*) FROM a99",
+    ] {
+        let start = Instant::now();
+        plan(&sql, &tables()).unwrap_or_else(|refusal| panic!("{sql}: {refusal}"));
+        assert!(start.elapsed() < Duration::from_secs(1), "{sql} took {:?}", start.elapsed());
+    }
+}
+
+#[test]
 fn nesting_just_below_the_limit_is_parsed_in_little_time_and_stack() {
     for many in 1..=49 {
         let (open, close) = ("(".repeat(many), ")".repeat(many));

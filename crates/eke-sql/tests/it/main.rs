@@ -5,6 +5,7 @@ mod bombs;
 mod canonical;
 mod evaluation;
 mod golden;
+mod policies;
 mod properties;
 mod random;
 mod tables;
