@@ -29,7 +29,7 @@ impl Plan {
             plural(u64::from(self.max_groups), "group"),
             plural(u64::from(self.max_rows), "row"),
         ));
-        lines
+        printable(lines)
     }
 }
 
@@ -66,7 +66,7 @@ impl Query {
         if let Some(limit) = self.limit {
             lines.push(format!("{limit} at most"));
         }
-        lines
+        printable(lines)
     }
 }
 
@@ -130,6 +130,11 @@ impl std::fmt::Display for Order {
         let nulls = if self.nulls_first { "first" } else { "last" };
         write!(f, "{}{way} (NULL {nulls})", self.by)
     }
+}
+
+/// Names are the analyst's or the file's: control characters in them stay out of terminals.
+fn printable(lines: Vec<String>) -> Vec<String> {
+    lines.iter().map(|text| crate::error::line(text, usize::MAX)).collect()
 }
 
 fn plural(count: u64, one: &str) -> String {

@@ -324,7 +324,7 @@ impl After<'_> {
 
     /// The item that ORDER BY means by a number, or by an alias: aliases come before columns there.
     fn output(&self, expr: &ast::Expr) -> Result<Option<usize>, SqlError> {
-        let ast::Expr::Identifier(name) = expr else {
+        let ast::Expr::Identifier(name) = bare(expr) else {
             return ordinal(expr, self.items.len(), "ORDER BY");
         };
         let alias =
@@ -364,9 +364,17 @@ impl After<'_> {
     }
 }
 
+/// Without parentheses around it.
+fn bare(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
 /// The place of the item that a bare number means, from 0.
 fn ordinal(expr: &ast::Expr, items: usize, clause: &str) -> Result<Option<usize>, SqlError> {
-    let ast::Expr::Value(value) = expr else { return Ok(None) };
+    let ast::Expr::Value(value) = bare(expr) else { return Ok(None) };
     let ast::Value::Number(digits, false) = &value.value else {
         return Err(SqlError::unsupported(format!(
             "{clause} {} is a constant: write a column, an expression or the number of an item of SELECT",

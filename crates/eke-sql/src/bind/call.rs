@@ -60,7 +60,10 @@ impl Binder<'_> {
         let list = match args {
             ast::FunctionArguments::List(list) => list,
             ast::FunctionArguments::None => {
-                return Err(SqlError::unsupported(format!("{} is not supported", quote(call))));
+                return Err(SqlError::unsupported(format!(
+                    "{} is not supported: write a constant",
+                    quote(call)
+                )));
             }
             ast::FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported(
@@ -190,6 +193,11 @@ impl Binder<'_> {
             "length" | "char_length" | "character_length" => Function::Length,
             "substr" | "substring" => Function::Substring,
             "date_part" | "date_trunc" => return self.dated(name, arguments),
+            "extract" => {
+                return Err(SqlError::unsupported(
+                    "EXTRACT with a comma is not supported: write EXTRACT(MONTH FROM x)",
+                ));
+            }
             _ => {
                 return Err(SqlError::unsupported(format!(
                     "There is no function {}: there are COUNT, SUM and AVG, and {FUNCTIONS}",

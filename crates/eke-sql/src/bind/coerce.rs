@@ -121,7 +121,7 @@ fn read(literal: &Expr, to: Type) -> Result<Value, SqlError> {
     let form = if to == Type::Date { "YYYY-MM-DD" } else { "YYYY-MM-DD HH:MM:SS" };
     match evaluate(&Expr::Cast(Box::new(literal.clone()), to), &|_| Value::Null) {
         Value::Null => {
-            Err(SqlError::types(format!("{} is not a {to}: write it as '{form}'", quote(literal))))
+            Err(SqlError::types(format!("{} is no {to}: write it as '{form}'", quote(literal))))
         }
         value => Ok(value),
     }

@@ -32,7 +32,8 @@ pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
 
 /// A number: an int if it is whole and has 64 bits, otherwise a double.
 pub(super) fn number(digits: &str, negative: bool) -> Result<Bound, SqlError> {
-    let written = if negative { format!("-{digits}") } else { digits.to_owned() };
+    let digits = digits.replace('_', "");
+    let written = if negative { format!("-{digits}") } else { digits };
     if let Some(int) = text::int(&written) {
         return Ok(Bound::new(Expr::Literal(Value::Int(int)), Type::Int));
     }
@@ -55,7 +56,7 @@ pub(super) fn typed(typed: &ast::TypedString) -> Result<Bound, SqlError> {
     let to = data_type(of)?;
     let bound = cast_to(literal(&value.value)?, to, &quote(value))?;
     match evaluate(&bound.expr, &|_| Value::Null) {
-        Value::Null => Err(SqlError::types(format!("{} is not a {to}", quote(value)))),
+        Value::Null => Err(SqlError::types(format!("{} is no {to}", quote(value)))),
         value => Ok(Bound::new(Expr::Literal(value), to)),
     }
 }
