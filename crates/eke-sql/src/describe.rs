@@ -29,7 +29,7 @@ impl Plan {
             plural(u64::from(self.max_groups), "group"),
             plural(u64::from(self.max_rows), "row"),
         ));
-        printable(lines)
+        printable(&lines)
     }
 }
 
@@ -66,7 +66,7 @@ impl Query {
         if let Some(limit) = self.limit {
             lines.push(format!("{limit} at most"));
         }
-        printable(lines)
+        printable(&lines)
     }
 }
 
@@ -133,7 +133,7 @@ impl std::fmt::Display for Order {
 }
 
 /// Names are the analyst's or the file's: control characters in them stay out of terminals.
-fn printable(lines: Vec<String>) -> Vec<String> {
+fn printable(lines: &[String]) -> Vec<String> {
     lines.iter().map(|text| crate::error::line(text, usize::MAX)).collect()
 }
 
