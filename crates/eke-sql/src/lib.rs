@@ -50,6 +50,7 @@ mod table;
 mod aggregate;
 mod bind;
 mod bounds;
+mod clauses;
 mod dialect;
 mod error;
 mod grid;

@@ -7,8 +7,9 @@ use sqlparser::ast;
 use crate::aggregate::Aggregates;
 use crate::bind::{Binder, Bound, Spent, constant_count};
 use crate::canonical::{canonical, run, sort_key};
+use crate::clauses::{Clauses, clauses, no_set, parts};
 use crate::error::{line, quote};
-use crate::rows::{Clauses, Relation, Scope, Source, clauses, no_set, parts};
+use crate::rows::{Relation, Scope, Source};
 use crate::{
     Binary, Expr, Key, Order, Output, Plan, Protection, Query, Shows, SqlError, Table, Type,
     VERSION, Value, grid, keys, limits, names, parse,

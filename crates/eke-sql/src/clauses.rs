@@ -1,0 +1,157 @@
+//! The clauses that a query may have. Whatever else it has is refused, never left aside: each part of the syntax is
+//! named here, so that a parser that learns a new one does not compile until it is decided about.
+
+use sqlparser::ast;
+
+use crate::SqlError;
+
+/// The sentence for what is no SELECT.
+pub(crate) fn no_set(body: &ast::SetExpr) -> SqlError {
+    SqlError::unsupported(match body {
+        ast::SetExpr::SetOperation { .. } => {
+            "UNION, INTERSECT and EXCEPT are not supported: ask the questions one by one, or write OR in WHERE"
+        }
+        ast::SetExpr::Values(_) => "VALUES is not supported: ask about a table of the policy",
+        ast::SetExpr::Table(_) => "TABLE is not supported: write SELECT … FROM …",
+        _ => "Only SELECT is answered: rows are not changed here",
+    })
+}
+
+/// The parts of a query that there may be. Whatever else it has is refused.
+#[expect(clippy::type_complexity, reason = "the four parts, once")]
+pub(crate) fn parts(
+    query: &ast::Query,
+) -> Result<
+    (Option<&ast::With>, &ast::SetExpr, Option<&ast::OrderBy>, Option<&ast::LimitClause>),
+    SqlError,
+> {
+    let ast::Query {
+        with,
+        body,
+        order_by,
+        limit_clause,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    let no = |what: &str| Err(SqlError::unsupported(what));
+    if fetch.is_some() {
+        return no("FETCH is not supported: write LIMIT");
+    }
+    if !locks.is_empty() {
+        return no("FOR UPDATE and FOR SHARE are not supported: nothing is locked here");
+    }
+    if for_clause.is_some() || settings.is_some() || format_clause.is_some() {
+        return no("FOR, SETTINGS and FORMAT are not supported: end the question after LIMIT");
+    }
+    if !pipe_operators.is_empty() {
+        return no("Pipes (|>) are not supported: write SELECT … FROM … WHERE … GROUP BY …");
+    }
+    Ok((with.as_ref(), body, order_by.as_ref(), limit_clause.as_ref()))
+}
+
+/// The clauses of a SELECT that there may be.
+pub(crate) struct Clauses<'q> {
+    pub(crate) projection: &'q [ast::SelectItem],
+    pub(crate) from: &'q [ast::TableWithJoins],
+    pub(crate) selection: Option<&'q ast::Expr>,
+    pub(crate) group_by: &'q [ast::Expr],
+    pub(crate) having: Option<&'q ast::Expr>,
+}
+
+/// The clauses of a SELECT. Whatever else it has is refused.
+pub(crate) fn clauses(select: &ast::Select) -> Result<Clauses<'_>, SqlError> {
+    let ast::Select {
+        select_token: _,
+        optimizer_hints,
+        distinct,
+        select_modifiers,
+        top,
+        top_before_distinct: _,
+        projection,
+        exclude,
+        into,
+        from,
+        lateral_views,
+        prewhere,
+        selection,
+        connect_by,
+        group_by,
+        cluster_by,
+        distribute_by,
+        sort_by,
+        having,
+        named_window,
+        qualify,
+        window_before_qualify: _,
+        value_table_mode,
+        flavor,
+    } = select;
+    let no = |what: &str| Err(SqlError::unsupported(what));
+    if !matches!(distinct, None | Some(ast::Distinct::All)) {
+        return no("SELECT DISTINCT is not supported: write GROUP BY with COUNT, SUM or AVG");
+    }
+    if top.is_some() {
+        return no("TOP is not supported: write LIMIT");
+    }
+    if into.is_some() {
+        return no("INTO is not supported: answers are returned, not stored");
+    }
+    if !named_window.is_empty() || qualify.is_some() {
+        return no("WINDOW and QUALIFY are not supported: write GROUP BY and HAVING");
+    }
+    let plain = optimizer_hints.is_empty()
+        && select_modifiers.is_none()
+        && exclude.is_none()
+        && lateral_views.is_empty()
+        && prewhere.is_none()
+        && connect_by.is_empty()
+        && cluster_by.is_empty()
+        && distribute_by.is_empty()
+        && sort_by.is_empty()
+        && value_table_mode.is_none()
+        && *flavor == ast::SelectFlavor::Standard;
+    if !plain {
+        return no(
+            "Only SELECT … FROM … WHERE … GROUP BY … HAVING … is supported: take other clauses and hints out",
+        );
+    }
+    let group_by = match group_by {
+        ast::GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => keys,
+        ast::GroupByExpr::All(_) => return no("GROUP BY ALL is not supported: name the keys"),
+        ast::GroupByExpr::Expressions(..) => {
+            return no(
+                "WITH ROLLUP, CUBE and TOTALS are not supported: ask one GROUP BY at a time",
+            );
+        }
+    };
+    Ok(Clauses {
+        projection,
+        from,
+        selection: selection.as_ref(),
+        group_by,
+        having: having.as_ref(),
+    })
+}
+
+/// A `*` with nothing after it.
+pub(crate) fn plain_wildcard(options: &ast::WildcardAdditionalOptions) -> Result<(), SqlError> {
+    let ast::WildcardAdditionalOptions {
+        wildcard_token: _,
+        opt_ilike: None,
+        opt_exclude: None,
+        opt_except: None,
+        opt_replace: None,
+        opt_rename: None,
+        opt_alias: None,
+    } = options
+    else {
+        return Err(SqlError::unsupported(
+            "* with EXCEPT, REPLACE, RENAME or an alias is not supported: name the columns",
+        ));
+    };
+    Ok(())
+}
