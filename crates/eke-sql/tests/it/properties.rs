@@ -1,6 +1,6 @@
 //! What holds for every expression and every text.
 
-use eke_sql::{Expr, Query, Shows, Type, Value, canonical, evaluate, plan};
+use eke_sql::{Expr, Query, Shows, Summand, Type, Value, canonical, evaluate, plan};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -55,6 +55,27 @@ proptest! {
     }
 
     #[test]
+    fn every_row_has_one_of_the_public_keys_and_what_is_counted_as_present_is(
+        (_, key) in any_expr(2),
+        rows in prop::collection::vec(row(), 16),
+    ) {
+        // A column whose values are listed may have others, whose rows are left out.
+        prop_assume!(!key.columns().contains(&"city"));
+        let sql = format!("SELECT COUNT({key}) FROM trips GROUP BY coalesce({key})");
+        let Ok(query) = plan(&sql, &tables()) else { return Ok(()) };
+        let [key] = query.plan.keys.as_slice() else { return Err(TestCaseError::fail("one key")) };
+        for row in &rows {
+            let value = evaluate(&key.expr, &|leaf| look(row, leaf));
+            if query.plan.sums[0].of == Summand::Rows {
+                prop_assert_ne!(&value, &Value::Null, "{}", key.expr);
+            }
+            if let Some(values) = &key.public {
+                prop_assert!(values.contains(&value), "{} is {value}", key.expr);
+            }
+        }
+    }
+
+    #[test]
     fn values_within_the_policys_bounds_are_within_the_clamp(
         number in expr(Type::Float, 2),
         rows in prop::collection::vec(row(), 16),
@@ -63,7 +84,7 @@ proptest! {
         let sums = [format!("SUM({number})"), format!("AVG(LEAST(GREATEST({number}, -7.0), 1e5))")];
         let plans = sums.map(|sum| plan(&format!("SELECT {sum} FROM trips"), &tables()));
         for sum in plans.iter().flatten().flat_map(|query| &query.plan.sums) {
-            let eke_sql::Summand::Value { expr, low, high, .. } = &sum.of else { continue };
+            let Summand::Value { expr, low, high, .. } = &sum.of else { continue };
             for row in &rows {
                 let mut row = row.clone();
                 // What the policy says of fare, tip and stops is so.
