@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use eke_engine::{
-    Accuracy, Answer, City, Cost, Engine, EngineError, Goal, Kind, Question, Truth, Who, write_city,
+    Accuracy, Answer, City, Engine, EngineError, Goal, Kind, Question, Truth, Who, write_city,
 };
 use eke_noise::{Confidence, Tolerance};
 
@@ -83,46 +83,30 @@ const NIGHT: &str = "SELECT COUNT(*) FROM trips WHERE EXTRACT(HOUR FROM started)
 
 impl<W: Write> Story<'_, W> {
     fn tell(&mut self) -> Result<(), Failure> {
-        let all = vec![to_f64(self.truth.trips)];
-        self.ask(
-            "Ana wants to know how many trips there were, within 5 %.",
-            "ana",
-            ALL,
-            relative(0.05),
-            &[all.clone()],
-        )?;
-        self.ask(
-            "She asks the same again. It is the same answer, and free.",
-            "ana",
-            ALL,
-            relative(0.05),
-            &[all.clone()],
-        )?;
-        self.ask("Now within 0.5 %. The answer goes on along the same path, and she pays the difference.", "ana", ALL, relative(0.005), &[all.clone()])?;
-        self.ask(
-            "Bob, a partner, sees a coarser point of that path. The riders pay nothing more.",
-            "bob",
-            ALL,
-            relative(0.05),
-            &[all],
-        )?;
-        let districts: Vec<Vec<f64>> = {
-            let mut districts = self.truth.districts.clone();
-            districts.sort_by(|one, other| one.0.cmp(&other.0));
-            districts
-                .iter()
-                .map(|(_, trips, fares)| vec![to_f64(*trips), fares / to_f64(*trips)])
-                .collect()
-        };
-        self.ask("Trips and average fares by district. Each district stops as soon as it is good enough.", "ana", DISTRICTS, relative(0.02), &districts)?;
-        let night = vec![to_f64(self.truth.night_trips)];
-        self.ask(
-            "Trips at night, within 200 trips: one look, priced in advance.",
-            "ana",
-            NIGHT,
-            absolute(2_000.0),
-            &[night],
-        )?;
+        let all = [vec![to_f64(self.truth.trips)]];
+        let night = [vec![to_f64(self.truth.night_trips)]];
+        let mut districts = self.truth.districts.clone();
+        districts.sort_by(|one, other| one.0.cmp(&other.0));
+        let fares =
+            |(_, trips, fares): &(String, u64, f64)| vec![to_f64(*trips), fares / to_f64(*trips)];
+        let districts: Vec<Vec<f64>> = districts.iter().map(fares).collect();
+
+        let say = "Ana wants to know how many trips there were, within 5 %.";
+        self.ask(say, "ana", ALL, relative(0.05), &all)?;
+        let say = "She asks the same again: the same answer, and free.";
+        self.ask(say, "ana", ALL, relative(0.05), &all)?;
+        let say = "Now within 0.5 %: on along the same path, for the difference.";
+        self.ask(say, "ana", ALL, relative(0.005), &all)?;
+        let say = "Bob, a partner, sees a coarser point of that path. The riders pay nothing more.";
+        self.ask(say, "bob", ALL, relative(0.05), &all)?;
+        let say = "Trips and fares by district. Each stops as soon as it is good enough.";
+        self.ask(say, "ana", DISTRICTS, relative(0.1), &districts)?;
+        let say = "Closer: districts that are good enough already cost nothing more.";
+        self.ask(say, "ana", DISTRICTS, relative(0.05), &districts)?;
+        let say = "Bob sees earlier points of the same paths.";
+        self.ask(say, "bob", DISTRICTS, relative(0.1), &districts)?;
+        let say = "Trips at night, within 2,000: one look, priced in advance.";
+        self.ask(say, "ana", NIGHT, absolute(2_000.0), &night)?;
         self.refuse()?;
         self.sum_up()
     }
@@ -165,18 +149,15 @@ impl<W: Write> Story<'_, W> {
         let whose = if who == "ana" { "Ana" } else { "Bob" };
         let price = if answer.free { "nothing".to_owned() } else { cost(&answer.cost) };
         writeln!(self.out, "   {whose} pays {price}; the riders {}", riders(paid))?;
-        if let Some(fixed) = answer.fixed.filter(|_| !answer.free) {
-            self.compare(&fixed)?;
+        let is_relative = matches!(accuracy, Accuracy::Relative(_));
+        if let Some(fixed) = answer.fixed.filter(|_| !answer.free && is_relative) {
+            writeln!(
+                self.out,
+                "   noise fixed in advance would cost {} to promise as much for any data",
+                cost(&fixed)
+            )?;
         }
         Ok(())
-    }
-
-    fn compare(&mut self, fixed: &Cost) -> io::Result<()> {
-        writeln!(
-            self.out,
-            "   noise fixed in advance would cost {} to promise as much for any data",
-            cost(fixed)
-        )
     }
 
     /// What the riders have spent so far.

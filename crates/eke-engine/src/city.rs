@@ -16,9 +16,6 @@ use datafusion::parquet::arrow::ArrowWriter;
 const DISTRICTS: [(&str, u64); 6] =
     [("Centre", 34), ("North", 22), ("East", 18), ("South", 14), ("Harbour", 8), ("Island", 4)];
 
-/// The most trips that a rider takes in one district.
-pub const MOST_TRIPS: u32 = 40;
-
 /// What is true of the city.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Truth {
@@ -90,7 +87,7 @@ source = "trips.parquet"
 unit = "rider"
 unit_column = "rider_id"
 max_groups = 2      # districts that one rider may count in
-max_rows = {MOST_TRIPS}       # trips that one rider may count for in each
+max_rows = 35       # trips that one rider may count for in each
 
 [dataset.trips.columns]
 district = {{ values = [{}] }}
@@ -99,8 +96,8 @@ fare = {{ min = 0, max = 50 }}
 # Ana works for the city. Partners see coarser points of the same answers.
 [tier.internal]
 [tier.partner]
-finest = {{ rho = 1e-6 }}
-budget = {{ epsilon = 0.2, delta = 1e-7 }}
+finest = {{ rho = 1e-4 }}
+budget = {{ epsilon = 0.3, delta = 1e-7 }}
 
 [analyst.ana]
 tier = "internal"

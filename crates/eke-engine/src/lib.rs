@@ -33,7 +33,7 @@ mod walk;
 
 pub use answer::{Answer, Cell, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
-pub use city::{City, MOST_TRIPS, Truth, write_city};
+pub use city::{City, Truth, write_city};
 pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
