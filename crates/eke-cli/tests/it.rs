@@ -13,6 +13,68 @@ fn sessions_at_the_command_line_are_as_written() {
     trycmd::TestCases::new().case("tests/cmd/*.md").case("../../README.md");
 }
 
+/// The quick start of the README, run on a city of its own. Noise differs from run to run, so numbers are
+/// compared as numbers, and words as they are.
+#[test]
+fn the_quick_start_of_the_readme_is_what_happens() {
+    let folder = std::env::temp_dir().join(format!("eke-readme-{}", std::process::id()));
+    let run = |arguments: &[String]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_eke"))
+            .args(arguments)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    std::fs::create_dir_all(&folder).unwrap();
+    let story = run(&["demo", "--riders", "100000", "--folder", "."].map(str::to_owned));
+    assert!(story.contains("9. Bob asks for more") && story.contains("times as much."), "{story}");
+    for file in ["eke.toml", "eke.ledger", "eke.ledger-wal", "eke.ledger-shm"] {
+        let _ = std::fs::remove_file(folder.join(file));
+    }
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let (_, start) = readme.split_once("## Quick start").unwrap();
+    let (start, _) = start.split_once("\n## ").unwrap();
+    let mut commands = 0;
+    for session in start.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for step in session.split("$ eke ").skip(1) {
+            let (command, expected) = step.split_once('\n').unwrap();
+            let found = run(&words(command));
+            assert_eq!(without_numbers(&found), without_numbers(expected), "{command}\n{found}");
+            commands += 1;
+        }
+    }
+    assert_eq!(commands, 5);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The words of a command; those in double quotes are one.
+fn words(command: &str) -> Vec<String> {
+    let parts = command.split('"').enumerate().flat_map(|(index, part)| {
+        if index % 2 == 1 {
+            vec![part.to_owned()]
+        } else {
+            part.split_whitespace().map(str::to_owned).collect()
+        }
+    });
+    parts.collect()
+}
+
+/// Every number as `#`, and no more than one space between words.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        let is_number = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '-' | 'e' | '%');
+        let core = word.trim_matches(|c: char| !c.is_ascii_digit());
+        let number = !core.is_empty() && core.chars().all(is_number);
+        let plain = if number { word.replace(core, "#") } else { word.to_owned() };
+        out.push_str(&plain.replace("#;", "# ;"));
+        out.push(' ');
+    }
+    out
+}
+
 /// Runs `eke ledger`, and says its exit code, its output and its errors.
 fn eke(arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_eke")).arg("ledger").args(arguments).output();
