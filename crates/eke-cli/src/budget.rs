@@ -146,6 +146,7 @@ fn print_asked(asked: &Asked, is_short: bool, out: &mut impl Write) -> io::Resul
         _ if asked.rho == 0.0 => "for nothing".to_owned(),
         _ => format!("for rho {}", short(asked.rho)),
     };
+    let price = if asked.keys { format!("{price}, to select keys") } else { price };
     let lost = if asked.outcome == Outcome::Unanswered { ", without an answer" } else { "" };
     let at = asked.at.get(..19).unwrap_or(&asked.at).replace('T', " ");
     writeln!(out, "{at}  {} ({}), {price}{lost}", asked.who, asked.unit)?;

@@ -8,7 +8,7 @@ use eke_ledger::{Address, Anchor, Report, export, verify};
 
 use crate::Failure;
 
-/// The commands on a ledger. None of them writes to it.
+/// The commands on a ledger. Only the last one writes to it.
 #[derive(Subcommand)]
 pub(crate) enum Ledger {
     /// Look for edits, gaps and reorderings in a ledger, and for totals that do not follow.
@@ -21,6 +21,18 @@ Exit codes: 0 nothing is wrong, 1 something is.")]
     Export(At),
     /// Print where every journal ends now: keep it where nobody who writes the ledger can.
     Anchor(At),
+    /// List the requests that hold a path, or give one up whose program has ended. What it paid stays paid.
+    GiveUp(GiveUp),
+}
+
+/// What to give up.
+#[derive(Args)]
+pub(crate) struct GiveUp {
+    #[command(flatten)]
+    at: At,
+    /// The request, as it is listed.
+    #[arg(value_name = "REQUEST")]
+    request: Option<String>,
 }
 
 /// Which ledger.
@@ -55,7 +67,39 @@ impl Ledger {
                 let anchor = Anchor::of(&mut *store).map_err(failed)?;
                 Ok(writeln!(out, "{anchor}")?)
             }
+            Self::GiveUp(give_up) => give_up.run(out),
         }
+    }
+}
+
+impl GiveUp {
+    fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        // A ledger that is not there is not made.
+        drop(self.at.address.read_only().map_err(failed)?);
+        let ledger = eke_ledger::Ledger::open(&self.at.address).map_err(failed)?;
+        let held = ledger.held(1000).wait().map_err(failed)?;
+        let Some(request) = &self.request else {
+            for held in &held {
+                writeln!(
+                    out,
+                    "{}  draws from path {} of account {}",
+                    held.key, held.path, held.account
+                )?;
+            }
+            if held.is_empty() {
+                writeln!(out, "no request holds a path")?;
+            }
+            return Ok(());
+        };
+        let Some(held) = held.into_iter().find(|held| held.key.as_str() == request) else {
+            let none =
+                format!("request `{request}` holds no path: leave it out to list those that do");
+            return Err(Failure::Failed(none.into()));
+        };
+        let stamp = eke_ledger::Stamp::now("steward");
+        let given = ledger.give_up(&held.account, held.path, held.key, stamp);
+        given.wait().map_err(failed)?;
+        Ok(writeln!(out, "given up: what it paid stays paid, and the next question goes on")?)
     }
 }
 

@@ -121,6 +121,11 @@ fn a_ledger_is_verified_exported_and_anchored() {
     assert_eq!((code, lines.lines().count()), (0, 5));
     assert!(lines.lines().nth(1).unwrap().contains(r#""text":"SELECT count(*) FROM trips""#));
 
+    let (code, told, _) = eke(&["give-up", name]);
+    assert_eq!((code, &*told), (0, "no request holds a path\n"));
+    let (code, _, error) = eke(&["give-up", name, "q-9"]);
+    assert!(code == 1 && error.contains("request `q-9` holds no path"), "{error}");
+
     std::fs::copy(&old, &file).unwrap();
     assert_eq!(eke(&["verify", name]).0, 0);
     let (code, told, error) = eke(&anchored);

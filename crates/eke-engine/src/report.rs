@@ -73,6 +73,8 @@ pub struct Asked {
     pub rho: f64,
     /// What it cost of the delta for mechanisms.
     pub delta: f64,
+    /// Whether it selected the keys of questions, and not answers to one.
+    pub keys: bool,
     /// How it ended.
     pub outcome: Outcome,
     /// The answer that was given last, if there was one.
@@ -246,6 +248,7 @@ impl Engine {
 
     fn shown(&self, unit: &str, entry: Gathered) -> Result<Asked, EngineError> {
         let question = self.ledger().question(entry.question).wait()?.unwrap_or_default();
+        let keys = entry.last.as_str().starts_with("keys/");
         let stored = self.ledger().stored_answer(entry.last).wait()?;
         let answer = stored.and_then(|answered| serde_json::from_slice(answered.body()).ok());
         Ok(Asked {
@@ -255,6 +258,7 @@ impl Engine {
             unit: unit.to_owned(),
             rho: entry.rho.to_f64(),
             delta: entry.delta.to_f64(),
+            keys,
             outcome: entry.outcome,
             answer,
         })
