@@ -21,6 +21,7 @@ mod process;
 mod question;
 pub mod registry;
 mod report;
+mod pool;
 mod rows;
 mod scan;
 mod source;

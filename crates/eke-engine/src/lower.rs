@@ -62,8 +62,9 @@ pub(crate) fn lower(
         }
         Expr::Cast(a, to) => (Total::Cast(Box::new(lower(a, columns)?.0), *to), Some(*to)),
         Expr::In(a, values) => {
-            let (a, of) = lower(a, columns)?;
-            let of = of.unwrap_or(Type::Text);
+            let (a, own) = lower(a, columns)?;
+            let of = own.or_else(|| values.iter().find_map(Value::kind)).unwrap_or(Type::Text);
+            let a = if own.is_some() { a } else { Total::Null(of) };
             if values.iter().any(|value| value.kind().is_some_and(|kind| kind != of)) {
                 return Err(LowerError::Types("`IN`".to_owned()));
             }

@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Decimal128Type, Int64Type};
@@ -17,12 +17,12 @@ use datafusion::catalog::streaming::StreamingTable;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::functions::core::expr_ext::FieldAccessor;
 use datafusion::functions_aggregate::expr_fn::{count, sum};
 use datafusion::logical_expr::{AggregateUDF, Expr, lit};
 use datafusion::physical_plan::streaming::PartitionStream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext, ident};
 use eke_budget::L1;
 use eke_noise::{Columns, Exact};
@@ -35,6 +35,7 @@ use crate::column::Column;
 use crate::contribution::{Contributions, UNIT, step_name};
 use crate::encoding;
 use crate::lower::LowerError;
+use crate::pool::Pool;
 use crate::scan::{self, Partition, Piece};
 use crate::source::Source;
 
@@ -47,6 +48,8 @@ pub struct RowsOptions<'a> {
     pub partitions: usize,
     /// How many rows are worked on at a time.
     pub batch_rows: usize,
+    /// How long it may take; for ever if there is none.
+    pub time: Option<Duration>,
     /// Is told now and then how many rows were read. For the steward: it depends on rows.
     pub progress: Option<&'a dyn Fn(u64)>,
 }
@@ -56,7 +59,7 @@ impl RowsOptions<'_> {
     #[must_use]
     pub fn usual() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self { memory: 2 << 30, partitions: cores, batch_rows: 8_192, progress: None }
+        Self { memory: 2 << 30, partitions: cores, batch_rows: 8_192, time: None, progress: None }
     }
 }
 
@@ -121,6 +124,8 @@ pub struct Bounded {
     max_rows: u32,
     /// The groups that occur: keys, units, rows, and the sums that depend on values.
     batches: Vec<RecordBatch>,
+    /// How often memory was spilled to disk.
+    spills: usize,
 }
 
 impl fmt::Debug for Bounded {
@@ -178,6 +183,7 @@ impl Bounded {
             sums: plan.sums.clone(),
             max_rows: plan.max_rows,
             batches: Vec::new(),
+            spills: 0,
         }
     }
 
@@ -208,6 +214,13 @@ impl Bounded {
         }
         counts.sort();
         counts
+    }
+
+    /// How often memory was spilled to disk on the way, for tests of this crate.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn spills(&self) -> usize {
+        self.spills
     }
 
     /// The numbers themselves, for tests of this crate.
@@ -316,11 +329,12 @@ fn run(
     });
     let runtime = runtime.as_ref().ok_or_else(|| RowsError::failed("no threads can be started"))?;
     let (schema, plan, hash_key) = (schema.to_vec(), plan.clone(), HashKey(*hash_key));
-    let RowsOptions { memory, partitions, batch_rows, progress } = options;
+    let RowsOptions { memory, partitions, batch_rows, time, progress } = options;
     let (sender, receiver) = mpsc::sync_channel(1);
     let read = Arc::new(AtomicU64::new(0));
     let job = Job { plan, hash_key, memory, partitions, batch_rows, read: Arc::clone(&read) };
-    runtime.spawn(async move {
+    let (start, wait) = (Instant::now(), Duration::from_millis(100));
+    let task = runtime.spawn(async move {
         let result = match pieces() {
             Ok(pieces) => job.run(&schema, pieces).await,
             Err(error) => Err(error),
@@ -329,7 +343,8 @@ fn run(
         let _ = sender.send(result);
     });
     loop {
-        match receiver.recv_timeout(Duration::from_millis(100)) {
+        let left = time.map_or(wait, |time| time.saturating_sub(start.elapsed()).min(wait));
+        match receiver.recv_timeout(left) {
             Ok(result) => {
                 if let (Ok(_), Some(progress)) = (&result, progress) {
                     progress(read.load(Ordering::Relaxed));
@@ -337,6 +352,10 @@ fn run(
                 return result;
             }
             Err(RecvTimeoutError::Timeout) => {
+                if time.is_some_and(|time| start.elapsed() >= time) {
+                    task.abort();
+                    return Err(RowsError::failed("it took longer than it may"));
+                }
                 if let Some(progress) = progress {
                     progress(read.load(Ordering::Relaxed));
                 }
@@ -346,6 +365,11 @@ fn run(
             }
         }
     }
+}
+
+fn spills(plan: &dyn ExecutionPlan) -> usize {
+    let own = plan.metrics().and_then(|metrics| metrics.spill_count()).unwrap_or(0);
+    own + plan.children().into_iter().map(|child| spills(&**child)).sum::<usize>()
 }
 
 /// What a plan lets each unit add.
@@ -379,7 +403,10 @@ impl Job {
         let limits = limits(&self.plan, &contributions, self.hash_key.clone());
         let frame = self.frame(&contributions, limits, pieces).map_err(RowsError::failed)?;
         let mut bounded = Bounded::empty(&self.plan);
-        let mut stream = frame.execute_stream().await.map_err(RowsError::failed)?;
+        let context = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await.map_err(RowsError::failed)?;
+        let stream = execute_stream(Arc::clone(&plan), context);
+        let mut stream = stream.map_err(RowsError::failed)?;
         let mut size = 0;
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(RowsError::failed)?;
@@ -389,6 +416,7 @@ impl Job {
             }
             bounded.batches.push(batch);
         }
+        bounded.spills = spills(&*plan);
         Ok(bounded)
     }
 
@@ -447,7 +475,7 @@ impl Job {
             .with_collect_statistics(false);
         config.options_mut().optimizer.enable_dynamic_filter_pushdown = false;
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(self.memory)))
+            .with_memory_pool(Arc::new(Pool::new(self.memory)))
             .build_arc()?;
         // The plan is as it should be: nothing in it is to be rewritten, only shared out.
         let state = SessionStateBuilder::new()

@@ -33,7 +33,10 @@ pub fn compute(
     let arrays: Vec<Column> = columns
         .iter()
         .enumerate()
-        .map(|(index, (_, of))| column(*of, rows.iter().map(|row| &row[index])))
+        .map(|(index, (_, of))| {
+            let array = column_of(*of, rows.iter().map(|row| &row[index]));
+            Column::read(&array, *of).expect("a column of this type")
+        })
         .collect();
     let column = total.compute(&arrays, rows.len());
     Ok(((0..rows.len()).map(|row| column.value(row)).collect(), of))
