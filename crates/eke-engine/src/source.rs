@@ -24,6 +24,9 @@ pub struct Source {
     files: Vec<DataFile>,
 }
 
+/// Columns by name, with their types; none for types that eke has not.
+type Columns = Vec<(String, Option<Type>)>;
+
 /// What files are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -201,11 +204,8 @@ impl Source {
     ///
     /// # Errors
     /// A file cannot be read, or the files do not agree, or a name occurs twice or is declared in vain.
-    pub fn schema(
-        &self,
-        declared: &BTreeMap<String, Type>,
-    ) -> Result<Vec<(String, Option<Type>)>, SourceError> {
-        let mut first: Option<(&DataFile, Vec<(String, Option<Type>)>)> = None;
+    pub fn schema(&self, declared: &BTreeMap<String, Type>) -> Result<Columns, SourceError> {
+        let mut first: Option<(&DataFile, Columns)> = None;
         for file in &self.files {
             let columns = match self.format {
                 Format::Parquet => parquet_columns(file)?,
@@ -359,7 +359,7 @@ pub(crate) fn footer(file: &DataFile) -> Result<(File, ArrowReaderMetadata), Sou
     }
 }
 
-fn parquet_columns(file: &DataFile) -> Result<Vec<(String, Option<Type>)>, SourceError> {
+fn parquet_columns(file: &DataFile) -> Result<Columns, SourceError> {
     let (_, metadata) = footer(file)?;
     let fields = metadata.schema().fields().iter();
     Ok(fields.map(|field| (field.name().clone(), type_of(field.data_type()))).collect())

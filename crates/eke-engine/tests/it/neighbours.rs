@@ -1,4 +1,27 @@
 //! Neighbouring inputs: what one unit can change, on thousands of random tables and plans.
+//!
+//! Not falsified is not proven. That these tests would see what is wrong was tried with defects put in by
+//! hand, one after the other; R stands for `removing_a_unit_changes_no_more_than_the_plan_says` (and its twin
+//! through the engine), P for `the_aggregate_agrees_with_a_plain_reading_of_the_plan` (and its twin), O for
+//! `the_order_of_rows_batches_and_partitions_changes_nothing`.
+//!
+//! | defect | seen by |
+//! |---|---|
+//! | values are clamped after they were added up | R, P |
+//! | values are not clamped | R, P |
+//! | the bound on groups is skipped | R, P |
+//! | the hash depends on the position of the row | R, P, O |
+//! | the hash depends on the number of the unit, by when it was first seen | R, P, O |
+//! | groups are ordered by when their keys were first seen, by anyone | R, P, O |
+//! | scaling is skipped | R, P |
+//! | scaling rounds away from zero | P |
+//! | rows are counted instead of units | R, P |
+//! | NaN passes the clamp | R, P, and tests of expressions |
+//! | keys that are not public are dropped after bounding | P (it is bounded all the same) |
+//! | merging forgets which hashes were too large | R, P, O |
+//! | merging counts what was kept as one row | R, P, O |
+//! | the sums of a group that was let go stay | R, P, O |
+//! | rows without a unit take part | P |
 
 use std::collections::BTreeMap;
 
