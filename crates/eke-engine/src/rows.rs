@@ -367,6 +367,13 @@ fn run(
     }
 }
 
+/// What a batch holds, roughly: batches are cut from larger ones, whose memory each of them would count.
+fn held(batch: &RecordBatch) -> usize {
+    let texts = batch.columns().iter().filter_map(|array| array.as_string_view_opt());
+    let text: usize = texts.map(|texts| texts.iter().flatten().map(str::len).sum::<usize>()).sum();
+    batch.num_rows() * batch.num_columns() * 16 + text
+}
+
 fn spills(plan: &dyn ExecutionPlan) -> usize {
     let own = plan.metrics().and_then(|metrics| metrics.spill_count()).unwrap_or(0);
     own + plan.children().into_iter().map(|child| spills(&**child)).sum::<usize>()
@@ -410,7 +417,7 @@ impl Job {
         let mut size = 0;
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(RowsError::failed)?;
-            size += batch.get_array_memory_size();
+            size += held(&batch);
             if size > self.memory {
                 return Err(RowsError::failed("there are more groups than fit into memory"));
             }

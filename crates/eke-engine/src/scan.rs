@@ -6,10 +6,12 @@
 //! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type.
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use datafusion::arrow::array::{RecordBatch, StringViewBuilder};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -32,11 +34,21 @@ use crate::source::{self, DataFile, Format, Source, SourceError};
 #[derive(Clone)]
 pub(crate) enum Piece {
     /// A row group of a Parquet file.
-    RowGroup { file: Arc<DataFile>, metadata: ArrowReaderMetadata, index: usize },
+    RowGroup { file: Arc<DataFile>, metadata: ArrowReaderMetadata, touched: Touched, index: usize },
     /// A CSV file.
     Csv(Arc<DataFile>),
     /// Rows that are in memory.
     Batches(Vec<RecordBatch>),
+}
+
+/// A file's length, and when it was last written to.
+type Touched = (u64, Option<SystemTime>);
+
+fn touched(file: &DataFile, raw: &File) -> Result<Touched, SourceError> {
+    let metadata = raw.metadata();
+    let metadata =
+        metadata.map_err(|error| SourceError::Unreadable { file: file.name.clone(), error })?;
+    Ok((metadata.len(), metadata.modified().ok()))
 }
 
 /// The pieces of a source.
@@ -47,10 +59,11 @@ pub(crate) fn pieces(source: &Source) -> Result<Vec<Piece>, SourceError> {
         match source.format() {
             Format::Csv => pieces.push(Piece::Csv(shared)),
             Format::Parquet => {
-                let (_, metadata) = source::footer(file)?;
+                let (raw, metadata) = source::footer(file)?;
+                let touched = touched(file, &raw)?;
                 for index in 0..metadata.metadata().num_row_groups() {
                     let (file, metadata) = (Arc::clone(&shared), metadata.clone());
-                    pieces.push(Piece::RowGroup { file, metadata, index });
+                    pieces.push(Piece::RowGroup { file, metadata, touched, index });
                 }
             }
         }
@@ -117,9 +130,9 @@ type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
 /// The rows of a piece: so many of the columns at a time.
 fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) -> Result<Batches> {
     match piece {
-        Piece::RowGroup { file, metadata, index } => {
-            let (raw, now) = source::footer(&file).map_err(external)?;
-            if now.metadata() != metadata.metadata() {
+        Piece::RowGroup { file, metadata, touched: before, index } => {
+            let raw = source::raw(&file).map_err(external)?;
+            if touched(&file, &raw).map_err(external)? != before {
                 return Err(external(SourceError::Changed(file.name.clone())));
             }
             let fields = metadata.schema().fields();

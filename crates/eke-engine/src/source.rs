@@ -365,7 +365,8 @@ fn parquet_columns(file: &DataFile) -> Result<Columns, SourceError> {
     Ok(fields.map(|field| (field.name().clone(), type_of(field.data_type()))).collect())
 }
 
-fn raw(file: &DataFile) -> Result<File, SourceError> {
+/// A file, as it lies there.
+pub(crate) fn raw(file: &DataFile) -> Result<File, SourceError> {
     let raw = File::open(&file.path).map_err(|error| missing_or(file, error))?;
     // A folder opens as a file does, and fails later with a stranger sentence.
     match raw.metadata() {

@@ -5,7 +5,9 @@
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     clippy::float_cmp,
-    reason = "numbers of tests are small"
+    clippy::type_complexity,
+    clippy::unwrap_used,
+    reason = "numbers of tests are small, and a test that cannot go on should stop"
 )]
 
 mod asking;

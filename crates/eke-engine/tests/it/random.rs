@@ -178,7 +178,10 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
         let of = match dice.roll(7) {
             0 => Summand::Rows,
             1 => Summand::Units,
-            2 => Summand::Present(column(*dice.pick(&["fare", "day", "city"]))),
+            2 => {
+                let name: &str = ["fare", "day", "city"][dice.roll(3)];
+                Summand::Present(column(name))
+            }
             3 => value(column("age")),
             4 => value(binary(Binary::Multiply, column("age"), column("age"))),
             5 => value(binary(Binary::Add, column("fare"), column("fare"))),
