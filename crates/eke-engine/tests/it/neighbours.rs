@@ -26,7 +26,7 @@
 use std::collections::BTreeMap;
 
 use eke_engine::testing::{self, Bounded, RowsOptions, bounded_in_memory};
-use eke_sql::{Plan, Type, Value};
+use eke_sql::{Key, Plan, Type, Value};
 
 use crate::plain::{self, Groups, Row};
 use crate::random::{self, Dice};
@@ -133,6 +133,22 @@ fn the_aggregate_agrees_with_a_plain_reading_of_the_plan() {
         let bounded = driven(&table, &plan, unit, &mut dice);
         assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}: {plan:?}");
         assert_eq!(groups(&bounded, &expected), expected, "case {number}: {plan:?}");
+    }
+}
+
+#[test]
+fn units_in_many_groups_keep_the_right_ones() {
+    for number in 6_000_000..6_000_060 {
+        let (mut dice, unit, _, plan) = case(number, 1, 2);
+        let table = random::table(&mut dice, unit, 300, 2);
+        let key = |name: &str, of| Key { expr: random::column(name), of, public: None };
+        let keys = vec![key("fare", Type::Float), key("age", Type::Int), key("city", Type::Text)];
+        let max_groups = 22 + u32::try_from(dice.roll(8)).unwrap();
+        let plan = Plan { keys, max_groups, filter: None, ..plan };
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        let bounded = driven(&table, &plan, unit, &mut dice);
+        assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {number}");
     }
 }
 
