@@ -14,9 +14,7 @@ use datafusion::arrow::datatypes::{
     DataType, Date64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType,
 };
-use eke_sql::{Type, Value};
-
-use crate::{cast, moment};
+use eke_sql::{Type, Value, scalar};
 
 /// A column of one of eke's types.
 #[derive(Clone)]
@@ -85,7 +83,7 @@ impl Column {
                 Self::Float(if floats.values().iter().all(in_order) {
                     floats.clone()
                 } else {
-                    floats.iter().map(|value| cast::float(value?)).collect()
+                    floats.iter().map(|value| scalar::float(value?)).collect()
                 })
             }
             Type::Text => {
@@ -141,7 +139,7 @@ impl Column {
             Value::Null => return None,
             Value::Bool(value) => Self::Bool(vec![*value; rows].into()),
             Value::Int(value) => Self::Int(Int64Array::from_value(*value, rows)),
-            Value::Float(value) => match cast::float(*value) {
+            Value::Float(value) => match scalar::float(*value) {
                 Some(value) => Self::Float(Float64Array::from_value(value, rows)),
                 None => Self::nulls(Type::Float, rows),
             },
@@ -223,38 +221,40 @@ impl Column {
             }
             (Self::Int(a), Type::Bool) => Self::Bool(a.iter().map(|v| v.map(|v| v != 0)).collect()),
             (Self::Int(a), Type::Float) => {
-                Self::Float(a.iter().map(|v| v.map(cast::int_to_float)).collect())
+                Self::Float(a.iter().map(|v| v.map(scalar::float_of_int)).collect())
             }
             (Self::Int(a), Type::Text) => text(a.iter().map(|v| v.map(|v| v.to_string()))),
             (Self::Float(a), Type::Int) => {
-                Self::Int(a.iter().map(|v| cast::float_to_int(v?)).collect())
+                Self::Int(a.iter().map(|v| scalar::int_of_float(v?)).collect())
             }
             (Self::Float(a), Type::Bool) => {
                 Self::Bool(a.iter().map(|v| v.map(|v| v.abs() > 0.0)).collect())
             }
             (Self::Float(a), Type::Text) => text(a.iter().map(|v| v.map(|v| v.to_string()))),
             (Self::Text(a), Type::Bool) => {
-                Self::Bool(a.iter().map(|v| cast::text_to_bool(v?)).collect())
+                Self::Bool(a.iter().map(|v| scalar::truth_of_text(v?)).collect())
             }
             (Self::Text(a), Type::Int) => {
-                Self::Int(a.iter().map(|v| cast::text_to_int(v?)).collect())
+                Self::Int(a.iter().map(|v| scalar::int_of_text(v?)).collect())
             }
-            (Self::Text(a), Type::Float) => {
-                Self::Float(a.iter().map(|v| cast::text_to_float(v?)).collect())
-            }
+            (Self::Text(a), Type::Float) => Self::Float(
+                a.iter().map(|v| scalar::float_of_text(v?).and_then(scalar::float)).collect(),
+            ),
             (Self::Text(a), Type::Date) => {
-                Self::Date(a.iter().map(|v| moment::parse_day(v?)).collect())
+                Self::Date(a.iter().map(|v| scalar::date_of_text(v?)).collect())
             }
             (Self::Text(a), Type::Timestamp) => {
-                Self::Timestamp(a.iter().map(|v| moment::parse_moment(v?)).collect())
+                Self::Timestamp(a.iter().map(|v| scalar::timestamp_of_text(v?)).collect())
             }
-            (Self::Date(a), Type::Text) => text(a.iter().map(|v| moment::day_text(v?))),
+            (Self::Date(a), Type::Text) => text(a.iter().map(|v| scalar::date_to_text(v?.into()))),
             (Self::Date(a), Type::Timestamp) => {
-                Self::Timestamp(a.iter().map(|v| moment::midnight(v?)).collect())
+                Self::Timestamp(a.iter().map(|v| scalar::midnight(v?)).collect())
             }
-            (Self::Timestamp(a), Type::Text) => text(a.iter().map(|v| moment::moment_text(v?))),
+            (Self::Timestamp(a), Type::Text) => {
+                text(a.iter().map(|v| scalar::timestamp_to_text(v?)))
+            }
             (Self::Timestamp(a), Type::Date) => {
-                Self::Date(a.iter().map(|v| moment::day_of(v?)).collect())
+                Self::Date(a.iter().map(|v| scalar::day_of(v?)).collect())
             }
             // What has no meaning has no value: a day as a number, a number as a day.
             (_, to) => Self::nulls(to, rows),

@@ -1,9 +1,52 @@
 //! Policies, datasets, analysts: questions to answers.
+//!
+//! ```
+//! use eke_engine::{Accuracy, Engine, Goal, Question, Who, write_city};
+//! use eke_noise::{Confidence, Tolerance};
+//!
+//! # let folder = std::env::temp_dir().join(format!("eke-engine-doc-{}", std::process::id()));
+//! // Somebody's data and a policy for them; here both are made up.
+//! let city = write_city(&folder, 2_000)?;
+//! let engine = Engine::open(&city.policy)?;
+//! let question = Question {
+//!     sql: "SELECT district, COUNT(*) FROM trips GROUP BY district".into(),
+//!     goal: Goal {
+//!         accuracy: Accuracy::Relative(Tolerance::new(0.2)?),
+//!         floor: None,
+//!         at_most: Some("0.01".parse()?),
+//!         confidence: Confidence::new(0.95)?,
+//!     },
+//!     who: Who::Analyst("ana".into()),
+//! };
+//! let answer = engine.ask(&question, &())?;
+//! assert_eq!(answer.rows.len(), 6);
+//! // The same again is the same, and free.
+//! let again = engine.ask(&question, &())?;
+//! assert!(again.free && again.rows == answer.rows);
+//! # drop(engine);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What is where:
+//!
+//! | to ask | |
+//! |---|---|
+//! | [`Engine`] | a policy with its ledger, open |
+//! | [`Question`], [`Goal`], [`Accuracy`], [`Who`], [`Watch`] | what is asked, how good it must be, who asks and who watches |
+//! | [`Answer`], [`Row`], [`Cell`], [`Stopped`], [`Cost`] | values with their intervals, and what they cost |
+//! | [`EngineError`], [`Refused`] | a no, in one sentence |
+//! | [`explain()`], [`Explanation`] | what a question would do and cost, without reading a row |
+//!
+//! | for the steward | |
+//! |---|---|
+//! | [`policy`], [`registry`], [`Source`] | the policy file, what is pinned in the ledger, and the files |
+//! | [`Standing`], [`Asked`], [`Declared`] | budgets, history, snapshots |
+//! | [`write_city`] | made-up data, to try things on |
 
 mod answer;
 mod ask;
 mod bounding;
-mod cast;
 mod city;
 mod column;
 mod contribution;
@@ -13,15 +56,13 @@ mod error;
 mod explain;
 mod keys;
 mod lower;
-mod moment;
-mod pattern;
 pub mod policy;
+mod pool;
 mod post;
 mod process;
 mod question;
 pub mod registry;
 mod report;
-mod pool;
 mod rows;
 mod scan;
 mod source;

@@ -1,9 +1,8 @@
 //! Lowering: an expression of a plan, checked against the columns that there are, ready to be computed.
 
+use eke_sql::scalar::Pattern;
 use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 
-use crate::moment::{Part, Span};
-use crate::pattern::Pattern;
 use crate::total::{Arithmetic, Comparison, Members, Number, Total, Word};
 
 /// Why an expression cannot be computed on these columns. Names the plan's fault, and nothing of a row.
@@ -167,14 +166,6 @@ fn call(
         count(1..=1)?;
         Ok((Total::Word(word, typed(0, Type::Text)?), Some(Type::Text)))
     };
-    let part = |part: Part| {
-        count(1..=1)?;
-        Ok((Total::Part(part, typed(0, Type::Timestamp)?), Some(Type::Int)))
-    };
-    let start = |span: Span| {
-        count(1..=1)?;
-        Ok((Total::Start(span, typed(0, Type::Timestamp)?), Some(Type::Timestamp)))
-    };
     match function {
         Function::Abs => {
             count(1..=1)?;
@@ -217,21 +208,25 @@ fn call(
             let total = Total::Substring(typed(0, Type::Text)?, typed(1, Type::Int)?, length);
             Ok((total, Some(Type::Text)))
         }
-        Function::Year => part(Part::Year),
-        Function::Quarter => part(Part::Quarter),
-        Function::Month => part(Part::Month),
-        Function::Day => part(Part::Day),
-        Function::DayOfWeek => part(Part::DayOfWeek),
-        Function::Hour => part(Part::Hour),
-        Function::Minute => part(Part::Minute),
-        Function::Second => part(Part::Second),
-        Function::StartOfYear => start(Span::Year),
-        Function::StartOfQuarter => start(Span::Quarter),
-        Function::StartOfMonth => start(Span::Month),
-        Function::StartOfWeek => start(Span::Week),
-        Function::StartOfDay => start(Span::Day),
-        Function::StartOfHour => start(Span::Hour),
-        Function::StartOfMinute => start(Span::Minute),
+        Function::Year
+        | Function::Quarter
+        | Function::Month
+        | Function::Day
+        | Function::DayOfWeek
+        | Function::Hour
+        | Function::Minute
+        | Function::Second
+        | Function::StartOfYear
+        | Function::StartOfQuarter
+        | Function::StartOfMonth
+        | Function::StartOfWeek
+        | Function::StartOfDay
+        | Function::StartOfHour
+        | Function::StartOfMinute => {
+            count(1..=1)?;
+            let of = if function.is_start() { Type::Timestamp } else { Type::Int };
+            Ok((Total::Moment(function, typed(0, Type::Timestamp)?), Some(of)))
+        }
     }
 }
 

@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use eke_sql::Type;
+use eke_sql::{Type, scalar};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
 use crate::column::type_of;
-use crate::{cast, moment};
 
 /// The files of a dataset, all of one format, in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -471,11 +470,11 @@ impl Guess {
         // A number that starts with a zero is a code, which a number would cut short.
         let digits = cell.trim_start_matches(['-', '+']).as_bytes();
         let code = digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit();
-        self.bool &= cast::text_to_bool(cell).is_some();
-        self.int &= !code && cast::text_to_int(cell).is_some();
-        self.float &= !code && cast::text_to_float(cell).is_some();
-        self.date &= moment::parse_day(cell).is_some();
-        self.timestamp &= moment::parse_moment(cell).is_some();
+        self.bool &= scalar::truth_of_text(cell).is_some();
+        self.int &= !code && scalar::int_of_text(cell).is_some();
+        self.float &= !code && scalar::float_of_text(cell).is_some();
+        self.date &= scalar::date_of_text(cell).is_some();
+        self.timestamp &= scalar::timestamp_of_text(cell).is_some();
     }
 
     fn of(&self) -> Type {

@@ -10,12 +10,10 @@ use std::collections::HashSet;
 use datafusion::arrow::array::{Array, BooleanArray, Float64Array, Int64Array};
 use datafusion::arrow::compute::kernels::cmp;
 use datafusion::arrow::compute::{and_kleene, interleave, not, or_kleene};
-use eke_sql::{Type, Value};
+use eke_sql::scalar::{self, Pattern};
+use eke_sql::{Function, Type, Value};
 
-use crate::cast;
 use crate::column::{Column, text};
-use crate::moment::{self, Part, Span};
-use crate::pattern::Pattern;
 
 /// An expression over the columns of a batch. Parts have the types that `lower` gave them.
 pub(crate) enum Total {
@@ -47,8 +45,8 @@ pub(crate) enum Total {
     /// The least (or the greatest) that is not NULL.
     Extreme(Comparison, Vec<Total>),
     NullIf(Box<Total>, Box<Total>),
-    Part(Part, Box<Total>),
-    Start(Span, Box<Total>),
+    /// A part of a moment, or the start of what it lies in.
+    Moment(Function, Box<Total>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +108,7 @@ impl Members {
                 values
                     .iter()
                     .filter_map(|value| match value {
-                        Value::Float(value) => cast::float(*value).map(f64::to_bits),
+                        Value::Float(value) => scalar::float(*value).map(f64::to_bits),
                         _ => None,
                     })
                     .collect(),
@@ -247,7 +245,7 @@ impl Total {
                         Some(_) => return None,
                         None => None,
                     };
-                    substring(a.value(row), from.value(row), length)
+                    scalar::substring(a.value(row), from.value(row), length)
                 }))
             }
             Self::Coalesce(all) => {
@@ -277,15 +275,15 @@ impl Total {
                     (!(equal.is_valid(row) && equal.value(row))).then_some(0)
                 })
             }
-            Self::Part(part, a) => {
-                let Column::Timestamp(a) = on(a) else { return Column::nulls(Type::Int, rows) };
-                Column::Int(a.iter().map(|v| moment::part(*part, v?)).collect())
-            }
-            Self::Start(span, a) => {
-                let Column::Timestamp(a) = on(a) else {
-                    return Column::nulls(Type::Timestamp, rows);
-                };
-                Column::Timestamp(a.iter().map(|v| moment::start(*span, v?)).collect())
+            Self::Moment(function, a) => {
+                let of = if function.is_start() { Type::Timestamp } else { Type::Int };
+                let Column::Timestamp(a) = on(a) else { return Column::nulls(of, rows) };
+                let found = a.iter().map(|v| scalar::moment(*function, v?));
+                if function.is_start() {
+                    Column::Timestamp(found.collect())
+                } else {
+                    Column::Int(found.collect())
+                }
             }
         }
     }
@@ -308,7 +306,7 @@ fn truth(column: Column) -> BooleanArray {
 }
 
 fn floats(a: &Float64Array, function: impl Fn(f64) -> f64) -> Column {
-    Column::Float(a.iter().map(|v| cast::float(function(v?))).collect())
+    Column::Float(a.iter().map(|v| scalar::float(function(v?))).collect())
 }
 
 fn arithmetic(operator: Arithmetic, a: Column, b: Column) -> Column {
@@ -327,7 +325,7 @@ fn arithmetic(operator: Arithmetic, a: Column, b: Column) -> Column {
                 pairs
                     .map(|(a, b)| {
                         let (a, b) = (a?, b?);
-                        cast::float(match operator {
+                        scalar::float(match operator {
                             Arithmetic::Add => a + b,
                             Arithmetic::Subtract => a - b,
                             Arithmetic::Multiply => a * b,
@@ -364,18 +362,6 @@ fn number(function: Number, a: Column) -> Column {
         (Number::Exp, Column::Float(a)) => floats(&a, libm::exp),
         (_, a) => Column::nulls(a.of(), a.array().len()),
     }
-}
-
-/// Characters from a position (from 1) on, so many of them; positions before the first count as empty.
-fn substring(text: &str, from: i64, length: Option<i64>) -> Option<String> {
-    let end = match length {
-        Some(length) if length < 0 => return None,
-        Some(length) => from.saturating_add(length),
-        None => i64::MAX,
-    };
-    let skip = usize::try_from(from.max(1) - 1).unwrap_or(usize::MAX);
-    let take = usize::try_from(end.saturating_sub(from.max(1))).unwrap_or(0);
-    Some(text.chars().skip(skip).take(take).collect())
 }
 
 fn compare(operator: Comparison, a: &Column, b: &Column) -> BooleanArray {

@@ -4,6 +4,8 @@
 //! Hinnant's (`days_from_civil`, `civil_from_days`), in 64 bits, so nothing overflows for any day that fits
 //! 32 bits or moment that fits 64.
 
+use crate::text::trimmed;
+
 /// Microseconds in a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
@@ -58,13 +60,15 @@ pub(crate) fn day_of_week(days: i64) -> i64 {
 }
 
 /// A day as `YYYY-MM-DD`, if its year has four digits.
-pub(crate) fn date_to_text(days: i64) -> Option<String> {
+#[must_use]
+pub fn date_to_text(days: i64) -> Option<String> {
     let Civil { year, month, day } = Civil::of_days(days);
     (0..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
 /// A moment as `YYYY-MM-DD HH:MM:SS`, with six digits more if there is a fraction.
-pub(crate) fn timestamp_to_text(micros: i64) -> Option<String> {
+#[must_use]
+pub fn timestamp_to_text(micros: i64) -> Option<String> {
     let date = date_to_text(micros.div_euclid(DAY))?;
     let rest = micros.rem_euclid(DAY);
     let (second, fraction) = (rest / 1_000_000, rest % 1_000_000);
@@ -77,9 +81,10 @@ pub(crate) fn timestamp_to_text(micros: i64) -> Option<String> {
     })
 }
 
-/// `YYYY-MM-DD` as a day, if it is one.
-pub(crate) fn date_of_text(text: &str) -> Option<i32> {
-    let bytes = text.as_bytes();
+/// `YYYY-MM-DD` as a day, if it is one. Blanks at both ends do not matter.
+#[must_use]
+pub fn date_of_text(text: &str) -> Option<i32> {
+    let bytes = trimmed(text).as_bytes();
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
@@ -87,42 +92,58 @@ pub(crate) fn date_of_text(text: &str) -> Option<i32> {
     i32::try_from(civil.days()).ok()
 }
 
-/// `YYYY-MM-DD`, and perhaps a blank or `T` and `HH:MM[:SS[.ffffff]]`, as a moment, if it is one.
-pub(crate) fn timestamp_of_text(text: &str) -> Option<i64> {
+/// `YYYY-MM-DD`, and perhaps a blank or `T` and `HH:MM[:SS[.fff]]` with up to nine digits, of which six count, as
+/// a moment, if it is one. `Z` or an offset such as `+02:00` may follow, and is taken off. Blanks at both ends do
+/// not matter.
+#[must_use]
+pub fn timestamp_of_text(text: &str) -> Option<i64> {
+    let text = trimmed(text);
     if !text.is_ascii() {
         return None;
     }
     let (date, time) = if text.len() > 10 { text.split_at(10) } else { (text, "") };
     let midnight = i64::from(date_of_text(date)?) * DAY;
-    if time.is_empty() {
-        return Some(midnight);
-    }
-    let bytes = time.as_bytes();
-    let bounded = |range: std::ops::Range<usize>, below: i64| {
-        digits(bytes.get(range)?).filter(|number| *number < below)
+    let Some(time) = time.strip_prefix([' ', 'T']) else {
+        return time.is_empty().then_some(midnight);
     };
-    if !matches!(bytes[0], b' ' | b'T') || bytes.get(3) != Some(&b':') {
+    let (time, offset) = match time.find(['Z', '+', '-']) {
+        None => (time, 0),
+        Some(at) => (&time[..at], offset(&time[at..])?),
+    };
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let mut parts = clock.split(':');
+    let mut part = |below: i64| {
+        let bytes = parts.next()?.as_bytes();
+        digits(bytes).filter(|number| bytes.len() == 2 && *number < below)
+    };
+    let (hour, minute) = (part(24)?, part(60)?);
+    // Without seconds there is no fraction of one.
+    let has_seconds = clock.len() > 5;
+    let second = if has_seconds { part(60)? } else { 0 };
+    if parts.next().is_some() || (!has_seconds && clock.len() != time.len()) {
         return None;
     }
-    let mut seconds = bounded(1..3, 24)? * 3_600 + bounded(4..6, 60)? * 60;
-    let mut fraction = 0;
-    if bytes.len() > 6 {
-        if bytes[6] != b':' {
-            return None;
-        }
-        seconds += bounded(7..9, 60)?;
+    digits(fraction.as_bytes())?;
+    let micros = digits(format!("{fraction:0<6}").get(..6)?.as_bytes())?;
+    let seconds = hour * 3_600 + minute * 60 + second - offset;
+    Some(midnight + seconds * 1_000_000 + micros)
+}
+
+/// `Z`, `+HH`, `+HHMM` or `+HH:MM` (or with a minus), in seconds.
+fn offset(text: &str) -> Option<i64> {
+    if text == "Z" {
+        return Some(0);
     }
-    if bytes.len() > 9 {
-        let places = &bytes[10..];
-        if bytes[9] != b'.' || places.is_empty() || places.len() > 6 {
-            return None;
-        }
-        fraction = digits(places)?;
-        for _ in places.len()..6 {
-            fraction *= 10;
-        }
-    }
-    Some(midnight + seconds * 1_000_000 + fraction)
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let rest = text.get(1..)?.replace(':', "");
+    let (hours, minutes) = match rest.len() {
+        2 => (rest.get(..2)?, "0"),
+        4 => (rest.get(..2)?, rest.get(2..)?),
+        _ => return None,
+    };
+    let hours = digits(hours.as_bytes()).filter(|hours| *hours < 24)?;
+    let minutes = digits(minutes.as_bytes()).filter(|minutes| *minutes < 60)?;
+    Some(sign * (hours * 3_600 + minutes * 60))
 }
 
 /// Up to nine decimal digits and nothing else.
@@ -170,14 +191,21 @@ mod tests {
             "2024-01-01 24:00",
             "2024-01-01x10:00",
             "2024-01-01 10:00:00.",
-            "2024-01-01 10:00:00.1234567",
+            "2024-01-01 10:00:00.1234567890",
             "2024-01-01 10",
             "2024-01-01 10:0",
-            "2024-01-01 10:00+02",
+            "2024-01-01 10:00.5",
+            "2024-01-01 10:00:00:00",
+            "2024-01-01 10:00+2",
+            "2024-01-01 10:00+25",
+            "2024-01-01 10:00ZZ",
             "2024-01-01é10:00",
         ] {
             assert_eq!(timestamp_of_text(text), None, "{text}");
         }
+        assert_eq!(timestamp_of_text("1970-01-01 02:00:00.123456789+02:00"), Some(123_456));
+        assert_eq!(timestamp_of_text("1969-12-31T22:30-0130"), Some(0));
+        assert_eq!(timestamp_of_text(" 1970-01-01T00:00Z "), Some(0));
         assert_eq!(timestamp_of_text("1970-01-02"), Some(DAY));
         assert_eq!(timestamp_of_text("1970-01-01T00:01"), Some(60_000_000));
         assert_eq!(timestamp_of_text("1969-12-31 23:59:59.5"), Some(-500_000));

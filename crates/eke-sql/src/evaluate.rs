@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 
 use crate::civil::{self, Civil, DAY};
+use crate::pattern::Pattern;
 use crate::{Binary, Expr, Function, Type, Unary, Value, text};
 
 /// What an expression takes from outside: a column of a row, or a key or measure of an answer's row.
@@ -51,7 +52,10 @@ pub fn evaluate(expr: &Expr, lookup: &dyn Fn(Leaf<'_>) -> Value) -> Value {
         Expr::Cast(operand, to) => cast(of(operand), *to),
         Expr::In(operand, values) => among(&of(operand), values),
         Expr::Like { text, pattern, ignore_case } => match of(text) {
-            Value::Text(text) => Value::Bool(text::like(&text, pattern, *ignore_case)),
+            Value::Text(text) => {
+                let pattern = Pattern::new(pattern, *ignore_case);
+                Value::Bool(pattern.matches(&text, &mut Vec::new()))
+            }
             _ => Value::Null,
         },
         Expr::Call(function, arguments) => {
@@ -73,11 +77,9 @@ pub fn cast(value: Value, to: Type) -> Value {
         (Value::Text(text), Type::Int) => text::int(&text).map(Value::Int),
         (Value::Text(text), Type::Float) => text::float(&text).map(Value::float),
         (Value::Text(text), Type::Bool) => text::truth(&text).map(Value::Bool),
-        (Value::Text(text), Type::Date) => {
-            civil::date_of_text(text::trimmed(&text)).map(Value::Date)
-        }
+        (Value::Text(text), Type::Date) => civil::date_of_text(&text).map(Value::Date),
         (Value::Text(text), Type::Timestamp) => {
-            civil::timestamp_of_text(text::trimmed(&text)).map(Value::Timestamp)
+            civil::timestamp_of_text(&text).map(Value::Timestamp)
         }
         (Value::Int(int), Type::Text) => Some(Value::Text(int.to_string())),
         (Value::Float(float), Type::Text) => match Value::float(float) {
@@ -219,7 +221,11 @@ fn call(function: Function, arguments: &[Value]) -> Value {
         (Function::Substring, [Value::Text(text), Value::Int(from), Value::Int(count)]) => {
             text::substring(text, *from, Some(*count)).map_or(Value::Null, Value::Text)
         }
-        (_, [Value::Timestamp(micros)]) => moment(function, *micros),
+        (_, [Value::Timestamp(micros)]) => match (moment(function, *micros), function.is_start()) {
+            (None, _) => Value::Null,
+            (Some(start), true) => Value::Timestamp(start),
+            (Some(part), false) => Value::Int(part),
+        },
         _ => Value::Null,
     }
 }
@@ -231,50 +237,54 @@ fn float_function(function: Function, float: f64) -> Value {
         Function::Ceil => float.ceil(),
         Function::Round => float.round(),
         Function::Sqrt => float.sqrt(),
-        Function::Ln if float > 0.0 => float.ln(),
-        Function::Exp => float.exp(),
+        // Not the machine's own: the same on all of them.
+        Function::Ln if float > 0.0 => libm::log(float),
+        Function::Exp => libm::exp(float),
         _ => return Value::Null,
     })
 }
 
-/// The parts and starts of a moment.
-fn moment(function: Function, micros: i64) -> Value {
+/// A part of a moment, or the start of what it lies in, in microseconds; none outside the years -9999 to 9999,
+/// and for functions of other things.
+#[must_use]
+pub fn moment(function: Function, micros: i64) -> Option<i64> {
     let (days, rest) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
     let civil = Civil::of_days(days);
     if !(-9999..=9999).contains(&civil.year) {
-        return Value::Null;
+        return None;
     }
     let second = rest / 1_000_000;
-    let start = |days: i64, rest: i64| Value::Timestamp(days * DAY + rest);
-    let day = |month: i64| Civil { year: civil.year, month, day: 1 }.days();
-    match function {
-        Function::Year => Value::Int(civil.year),
-        Function::Quarter => Value::Int((civil.month - 1) / 3 + 1),
-        Function::Month => Value::Int(civil.month),
-        Function::Day => Value::Int(civil.day),
-        Function::DayOfWeek => Value::Int(civil::day_of_week(days)),
-        Function::Hour => Value::Int(second / 3_600),
-        Function::Minute => Value::Int(second / 60 % 60),
-        Function::Second => Value::Int(second % 60),
-        Function::StartOfYear => start(day(1), 0),
-        Function::StartOfQuarter => start(day((civil.month - 1) / 3 * 3 + 1), 0),
-        Function::StartOfMonth => start(day(civil.month), 0),
-        Function::StartOfWeek => start(days - (civil::day_of_week(days) + 6) % 7, 0),
-        Function::StartOfDay => start(days, 0),
-        Function::StartOfHour => start(days, rest - rest % 3_600_000_000),
-        Function::StartOfMinute => start(days, rest - rest % 60_000_000),
-        _ => Value::Null,
-    }
+    let day = |month: i64| Civil { year: civil.year, month, day: 1 }.days() * DAY;
+    Some(match function {
+        Function::Year => civil.year,
+        Function::Quarter => (civil.month - 1) / 3 + 1,
+        Function::Month => civil.month,
+        Function::Day => civil.day,
+        Function::DayOfWeek => civil::day_of_week(days),
+        Function::Hour => second / 3_600,
+        Function::Minute => second / 60 % 60,
+        Function::Second => second % 60,
+        Function::StartOfYear => day(1),
+        Function::StartOfQuarter => day((civil.month - 1) / 3 * 3 + 1),
+        Function::StartOfMonth => day(civil.month),
+        Function::StartOfWeek => (days - (civil::day_of_week(days) + 6) % 7) * DAY,
+        Function::StartOfDay => days * DAY,
+        Function::StartOfHour => micros - rest % 3_600_000_000,
+        Function::StartOfMinute => micros - rest % 60_000_000,
+        _ => return None,
+    })
 }
 
 /// The nearest double, halves to even.
-pub(crate) fn float_of_int(int: i64) -> f64 {
+#[must_use]
+pub fn float_of_int(int: i64) -> f64 {
     int as f64
 }
 
 /// The nearest int, halves away from zero, if there is one.
+#[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "a whole number in range")]
-pub(crate) fn int_of_float(float: f64) -> Option<i64> {
+pub fn int_of_float(float: f64) -> Option<i64> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     let whole = float.round();
     (-END..END).contains(&whole).then_some(whole as i64)

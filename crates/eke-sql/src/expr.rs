@@ -168,3 +168,20 @@ pub enum Function {
     /// The start of its minute.
     StartOfMinute,
 }
+
+impl Function {
+    /// Whether it is the start of what a moment lies in, and so a moment itself.
+    #[must_use]
+    pub fn is_start(self) -> bool {
+        matches!(
+            self,
+            Self::StartOfYear
+                | Self::StartOfQuarter
+                | Self::StartOfMonth
+                | Self::StartOfWeek
+                | Self::StartOfDay
+                | Self::StartOfHour
+                | Self::StartOfMinute
+        )
+    }
+}

@@ -37,6 +37,8 @@ mod civil;
 mod display;
 mod evaluate;
 mod expr;
+mod pattern;
+pub mod scalar;
 mod shape;
 mod text;
 mod value;

@@ -214,7 +214,7 @@ fn casts_give_null_where_there_is_no_such_value() {
         (Date(i32::MAX), Type::Timestamp, Null),
         (Timestamp(-1), Type::Date, Date(-1)),
         (Timestamp(i64::MIN), Type::Date, Date(-106_751_992)),
-        (Timestamp(1), Type::Text, text("1970-01-01T00:00:00.000001")),
+        (Timestamp(1), Type::Text, text("1970-01-01 00:00:00.000001")),
         (text("1970-01-02"), Type::Date, Date(1)),
         (text("1970-01-32"), Type::Date, Null),
         (text("1970-01-01 00:00:01.5"), Type::Timestamp, Timestamp(1_500_000)),

@@ -1,5 +1,4 @@
 //! From rows to bounded sums, and from questions to answers.
-//! From rows to bounded sums.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -12,6 +11,10 @@
 
 mod asking;
 mod expressions;
+#[path = "../../../eke-sql/tests/it/random.rs"]
+#[allow(dead_code, reason = "the tests of the planner use more of it")]
+mod expressions_at_random;
+mod meaning;
 mod neighbours;
 mod plain;
 mod random;

@@ -4,7 +4,9 @@ use eke_sql::{Binary, Expr, Function, Leaf, Type, Unary, Value};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::tables::text;
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
 
 const TYPES: [Type; 6] =
     [Type::Bool, Type::Int, Type::Float, Type::Text, Type::Date, Type::Timestamp];
@@ -12,7 +14,8 @@ const TYPES: [Type; 6] =
 /// A row of `trips`, in the order of [`COLUMNS`].
 pub(crate) type Row = Vec<Value>;
 
-const COLUMNS: [(&str, Type); 8] = [
+/// The columns of `trips`.
+pub(crate) const COLUMNS: [(&str, Type); 8] = [
     ("paid", Type::Bool),
     ("stops", Type::Int),
     ("fare", Type::Float),

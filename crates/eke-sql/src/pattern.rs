@@ -2,7 +2,7 @@
 
 /// A pattern, ready to be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     tokens: Vec<Token>,
     ignore_case: bool,
 }
@@ -16,7 +16,8 @@ enum Token {
 
 impl Pattern {
     /// Reads a pattern. Every text is one: a `\` at the end stands for itself.
-    pub(crate) fn new(pattern: &str, ignore_case: bool) -> Self {
+    #[must_use]
+    pub fn new(pattern: &str, ignore_case: bool) -> Self {
         let mut tokens = Vec::new();
         let mut characters = pattern.chars();
         while let Some(character) = characters.next() {
@@ -45,7 +46,7 @@ impl Pattern {
 
     /// Whether all of a text is like the pattern. Case is ignored by comparing the lower case of every
     /// character.
-    pub(crate) fn matches(&self, text: &str, scratch: &mut Vec<char>) -> bool {
+    pub fn matches(&self, text: &str, scratch: &mut Vec<char>) -> bool {
         scratch.clear();
         if self.ignore_case {
             scratch.extend(text.chars().flat_map(char::to_lowercase));
@@ -79,6 +80,12 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_of_many_wildcards_takes_no_exponential_time() {
+        let pattern = Pattern::new(&format!("{}b", "%a".repeat(1_000)), false);
+        assert!(!pattern.matches(&"a".repeat(2_000), &mut Vec::new()));
+    }
 
     #[test]
     fn patterns_match_whole_texts() {
