@@ -322,7 +322,7 @@ fn as_csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                     cells.push(keys.next().map_or_else(String::new, |value| match value {
                         serde_json::Value::Null => String::new(),
                         other => quoted(&key(other)),
-                    }))
+                    }));
                 }
                 Kind::Value => {
                     let Some(cell) = values.next() else { continue };

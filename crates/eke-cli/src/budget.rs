@@ -62,10 +62,10 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
     let unit = &standing.unit;
     match &standing.of {
         Of::Everyone => {
-            writeln!(out, "{unit}: the promise to every {unit}, whatever people tell each other")?
+            writeln!(out, "{unit}: the promise to every {unit}, whatever people tell each other")?;
         }
         Of::Circle(name) => {
-            writeln!(out, "{unit}, circle {name}: holds against its members alone")?
+            writeln!(out, "{unit}, circle {name}: holds against its members alone")?;
         }
         Of::Analyst(name) => writeln!(out, "{unit}, analyst {name}: holds against {name} alone")?,
     }

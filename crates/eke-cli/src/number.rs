@@ -102,8 +102,8 @@ mod tests {
     fn numbers_have_the_digits_that_their_interval_is_worth() {
         let (value, interval) = estimate(12_345.678, 11_802.3, 12_911.2);
         assert_eq!((&*value, &*interval), ("12,346", "11,802 to 12,912"));
-        let (value, interval) = estimate(3.14159, 3.02, 3.29);
-        assert_eq!((&*value, &*interval), ("3.14", "3.02 to 3.29"));
+        let (value, interval) = estimate(3.23159, 3.02, 3.45);
+        assert_eq!((&*value, &*interval), ("3.23", "3.02 to 3.45"));
         assert_eq!(grouped(-0.4, 0), "0");
         assert_eq!(grouped(-1_234_567.0, 1), "-1,234,567.0");
         assert_eq!(

@@ -433,7 +433,7 @@ impl<'a> Asking<'a> {
         if let Some(now) = self.load(&state.groups)? {
             state = now;
         }
-        let Charged { own, others, claim } = charged;
+        let Charged { own, others, claim } = *charged;
         let path = state.bundle.id();
         let drawn = self.draw(&mut state, own, others, &mut prices);
         if let Err(error) = drawn {
@@ -545,7 +545,7 @@ impl<'a> Asking<'a> {
         let key = format!("{}/{}", self.name, self.rounds);
         let request = Request::new(&key, self.stamp(), self.sql())?;
         match self.ledger().charge(request, unit, own, offers).wait() {
-            Ok(Outcome::Charged(charged)) => Ok(Attempt::Charged(*charged, all_prices)),
+            Ok(Outcome::Charged(charged)) => Ok(Attempt::Charged(charged, all_prices)),
             Ok(Outcome::Answered(_)) => Ok(Attempt::Moved),
             Err(LedgerError::Refused(refusal)) => Ok(Attempt::Refused(refusal)),
             Err(LedgerError::UnderWay { path, holder }) => {
@@ -619,7 +619,7 @@ enum Round {
 type Bought = eke_budget::GroupRaise<Rho>;
 
 enum Attempt {
-    Charged(Charged<Bought, Bought>, Vec<GroupPrices<Rho>>),
+    Charged(Box<Charged<Bought, Bought>>, Vec<GroupPrices<Rho>>),
     Refused(Refusal),
     /// Somebody else was faster: look again.
     Moved,

@@ -132,14 +132,15 @@ impl Trips {
                 7..=12 => 16 + dice.below(3),
                 _ => 6 + dice.below(17),
             };
-            let second = (dice.below(28) * 86_400 + hour * 3_600 + dice.below(3_600)) as i64;
+            let second = dice.below(28) * 86_400 + hour * 3_600 + dice.below(3_600);
             let kilometres = 0.5 + dice.part() * dice.part() * 20.0;
             let fare = (2.5 + 1.8 * kilometres + dice.part() * 2.0).min(50.0);
             let fare = (fare * 100.0).round() / 100.0;
             self.riders.push(i64::from(rider) + 1_000_000);
             self.districts.push(DISTRICTS[district].0);
             // In March 2026.
-            self.started.push((1_772_323_200 + second) * 1_000_000);
+            let micros = (1_772_323_200 + second) * 1_000_000;
+            self.started.push(i64::try_from(micros).unwrap_or(i64::MAX));
             self.kilometres.push((kilometres * 10.0).round() / 10.0);
             self.fares.push(fare);
             truth.trips += 1;

@@ -106,7 +106,7 @@ impl Asking<'_> {
             Some((_, selected)) => selected,
             None => self.select(&name, selection)?,
         };
-        for account in self.accounts()[1..].to_vec() {
+        for account in self.accounts()[1..].iter().cloned() {
             if !self.has_paid(&name, &selected, &account.name)? {
                 self.pay_for_keys(&name, &account.name, selection.charge())?;
             }

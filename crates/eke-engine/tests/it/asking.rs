@@ -219,10 +219,10 @@ fn a_lower_tier_sees_a_coarser_point_of_the_same_path() {
                 Of::Everyone => assert!((standing.spent.rho - 0.004).abs() < 1e-9),
                 Of::Circle(_) => assert!((standing.spent.rho - 0.001).abs() < 1e-9),
                 Of::Analyst(name) if name == "bob" => {
-                    assert!((standing.spent.rho - 0.001).abs() < 1e-9)
+                    assert!((standing.spent.rho - 0.001).abs() < 1e-9);
                 }
                 Of::Analyst(name) if name == "ana" => {
-                    assert!((standing.spent.rho - 0.004).abs() < 1e-9)
+                    assert!((standing.spent.rho - 0.004).abs() < 1e-9);
                 }
                 Of::Analyst(_) => assert!(standing.spent.rho == 0.0),
             }

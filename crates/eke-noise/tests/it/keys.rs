@@ -37,6 +37,7 @@ fn pay(selection: KeySelection) -> Receipt<KeySelection> {
 /// The probability that discrete Gaussian noise is at least this, summed term by term.
 fn tail(variance: f64, from: i64) -> f64 {
     let weight = |k: i64| (-(k as f64).powi(2) / (2.0 * variance)).exp();
+    #[expect(clippy::cast_possible_truncation, reason = "a small number")]
     let reach = (40.0 * variance.sqrt()).ceil() as i64 + 2;
     let whole: f64 = (-reach..=reach).map(weight).sum();
     (from..=from.max(reach) + reach).rev().map(weight).sum::<f64>() / whole
