@@ -1,0 +1,182 @@
+//! Programs that are killed at any moment, over one ledger: it stays whole, what was shown stays as it was
+//! shown, what was paid for stays paid for, and whoever asks next goes on.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const POLICY: &str = r#"
+[unit.rider]
+adjacency = "add-remove"
+budget = { epsilon = 8.0, delta = 1e-5 }
+
+[dataset.trips]
+source = "trips.csv"
+unit = "rider"
+unit_column = "rider"
+max_groups = 2
+max_rows = 1
+
+[dataset.trips.columns]
+zone = { type = "int", values = [0, 1, 2] }
+kind = { type = "text" }
+
+[tier.partner]
+finest = { rho = 0.3 }
+budget = { epsilon = 6.0, delta = 1e-5 }
+[analyst.ana]
+[analyst.bob]
+tier = "partner"
+[circle.both]
+analysts = ["ana", "bob"]
+budget = { epsilon = 8.0, delta = 1e-5 }
+"#;
+
+const ZONES: &str = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone";
+const KINDS: &str = "SELECT kind, COUNT(*) AS n FROM trips GROUP BY kind";
+
+fn eke(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_eke"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    eke(folder, arguments).output().unwrap()
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The question of a number: of two analysts and the steward, finer and finer.
+fn question(number: u32) -> Vec<String> {
+    let sql = if number % 5 == 4 { KINDS } else { ZONES };
+    let within = format!("{}%", 30.0 / (1.0 + f64::from(number) / 4.0));
+    let mut words: Vec<String> =
+        ["ask", sql, "--within", &within, "--at-most", "rho=0.2", "--json", "--yes"]
+            .map(str::to_owned)
+            .into();
+    match number % 3 {
+        0 => {}
+        1 => words.extend(["--as", "ana"].map(str::to_owned)),
+        _ => words.extend(["--as", "bob"].map(str::to_owned)),
+    }
+    words
+}
+
+fn words(question: &[String]) -> Vec<&str> {
+    question.iter().map(String::as_str).collect()
+}
+
+/// What each account has spent, by its name.
+fn spent(folder: &Path) -> BTreeMap<String, f64> {
+    let report = json(folder, &["budget", "--json"]);
+    let of = |standing: &Value| {
+        let name = standing["account"].as_str().unwrap().to_owned();
+        (name, standing["spent"]["rho"].as_f64().unwrap())
+    };
+    report["accounts"].as_array().unwrap().iter().map(of).collect()
+}
+
+fn folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("eke-killed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("eke.toml"), POLICY).unwrap();
+    let mut rows = String::from("rider,zone,kind\n");
+    for rider in 0..4_000 {
+        let kind = ["day", "night"][usize::from(rider % 3 == 0)];
+        let _ = writeln!(rows, "r{rider},{},{kind}", [0, 0, 0, 0, 1, 1, 2][rider % 7]);
+    }
+    std::fs::write(folder.join("trips.csv"), rows).unwrap();
+    folder
+}
+
+#[test]
+fn a_ledger_outlives_programs_that_are_killed() {
+    const KILLS: u32 = 40;
+    let folder = folder();
+    let start = Instant::now();
+    json(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
+    // About as long as a question of some rounds takes.
+    let whole = start.elapsed() * 2;
+    let (mut killed, mut shown) = (0, Vec::new());
+    let mut before = spent(&folder);
+    for number in 0..KILLS {
+        let question = question(number);
+        let mut child = eke(&folder, &words(&question)).spawn().unwrap();
+        // Spread over the whole of it, in no order: 17 and 40 have no common factor.
+        std::thread::sleep(whole / KILLS * (number * 17 % KILLS) + Duration::from_millis(3));
+        killed += u32::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        if let Ok(answer) = serde_json::from_slice::<Value>(&output.stdout) {
+            shown.push((question, answer));
+        } else {
+            assert!(!output.status.success() && output.stderr.is_empty(), "{output:?}");
+        }
+        if number % 10 == 9 {
+            let now = spent(&folder);
+            assert!(before.iter().all(|(name, spent)| now[name] >= *spent), "{before:?} {now:?}");
+            before = now;
+        }
+    }
+    eprintln!("{whole:?}: {killed} killed, {} shown", shown.len());
+    assert!(killed > KILLS / 4 && !shown.is_empty(), "{killed} killed, {} shown", shown.len());
+
+    let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
+    assert!(verified.status.success(), "{}", text(&verified.stdout));
+    // Whoever was killed asks again, and is answered.
+    for number in 0..5 {
+        json(&folder, &words(&question(KILLS - 1 - number)));
+    }
+    // What was shown is there, for nothing.
+    for (question, answer) in &shown {
+        let again = json(&folder, &words(question));
+        assert_eq!((&again["rows"], &again["free"]), (&answer["rows"], &Value::Bool(true)));
+    }
+    let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
+    assert!(verified.status.success(), "{}", text(&verified.stdout));
+    one_draw_for_each_charge(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Every request is charged once, and then answered once, given up, or lost.
+fn one_draw_for_each_charge(folder: &Path) {
+    let exported = run(folder, &["ledger", "export", "eke.ledger"]);
+    let lines = text(&exported.stdout);
+    let mut charged = BTreeSet::new();
+    let mut ended = BTreeMap::new();
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let (Some(key), Some("rider")) = (line["request"].as_str(), line["account"].as_str())
+        else {
+            continue;
+        };
+        let what = line["what"].to_string();
+        if what.contains("revealed") || what.contains("given-up") {
+            *ended.entry(key.to_owned()).or_insert(0) += 1;
+        } else if !what.contains("refused") {
+            assert!(charged.insert(key.to_owned()), "{key} was charged twice");
+        }
+    }
+    eprintln!(
+        "{} charged, {} ended, {} given up",
+        charged.len(),
+        ended.len(),
+        lines.matches("given-up").count()
+    );
+    assert!(ended.iter().all(|(key, count)| charged.contains(key) && *count == 1), "{ended:?}");
+}
