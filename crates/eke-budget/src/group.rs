@@ -61,6 +61,8 @@ pub struct GroupPrices<C: Price> {
     places: Vec<u32>,
     /// The sum over the heap, before the factor.
     sum: Amount<C>,
+    /// What was paid for and lost before anybody saw it, of no group.
+    lost: Amount<C>,
     /// The price of the set when it was last kept.
     kept: Amount<C>,
     /// Raises since then, oldest first, that are in no offer yet.
@@ -139,6 +141,7 @@ impl<C: Price> GroupPrices<C> {
             heap: (0..dearest).collect(),
             places,
             sum: Amount::ZERO,
+            lost: Amount::ZERO,
             kept: Amount::ZERO,
             open: Vec::new(),
             offered: None,
@@ -158,6 +161,19 @@ impl<C: Price> GroupPrices<C> {
         set.open.clear();
         set.kept = set.current();
         Ok(set)
+    }
+
+    /// The same groups, in an account that has also paid for something that was lost before anybody saw it.
+    ///
+    /// It is no group's: no group goes on from there, and none is cheaper for it.
+    ///
+    /// # Errors
+    /// That is more than eke counts.
+    pub fn and_lost(mut self, lost: Amount<C>) -> Result<Self, GroupError> {
+        self.lost = self.lost.plus(lost).ok_or(GroupError::TooLarge)?;
+        self.added(Amount::ZERO)?;
+        self.kept = self.current();
+        Ok(self)
     }
 
     /// What everything kept so far costs one unit.
@@ -214,7 +230,8 @@ impl<C: Price> GroupPrices<C> {
     /// The price of the set, raises under way included.
     fn current(&self) -> Amount<C> {
         // `raise` made sure that this fits.
-        self.sum.times(self.factor).unwrap_or(Amount::MAX)
+        let groups = self.sum.times(self.factor);
+        groups.and_then(|groups| groups.plus(self.lost)).unwrap_or(Amount::MAX)
     }
 
     fn raise(&mut self, group: u32, to: Amount<C>) -> Result<(), GroupError> {
@@ -246,7 +263,8 @@ impl<C: Price> GroupPrices<C> {
 
     fn added(&self, more: Amount<C>) -> Result<Amount<C>, GroupError> {
         let sum = self.sum.plus(more).ok_or(GroupError::TooLarge)?;
-        sum.times(self.factor).ok_or(GroupError::TooLarge)?;
+        let groups = sum.times(self.factor).ok_or(GroupError::TooLarge)?;
+        groups.plus(self.lost).ok_or(GroupError::TooLarge)?;
         Ok(sum)
     }
 

@@ -184,8 +184,9 @@ pub(crate) fn json(value: &Value) -> serde_json::Value {
         Value::Null => serde_json::Value::Null,
         Value::Bool(value) => (*value).into(),
         Value::Int(value) => (*value).into(),
-        Value::Float(value) => (*value).into(),
+        Value::Float(value) if value.is_finite() => (*value).into(),
         Value::Text(value) => value.clone().into(),
-        Value::Date(_) | Value::Timestamp(_) => value.to_string().into(),
+        // JSON has no infinite numbers.
+        Value::Float(_) | Value::Date(_) | Value::Timestamp(_) => value.to_string().into(),
     }
 }

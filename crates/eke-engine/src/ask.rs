@@ -202,9 +202,10 @@ impl<'a> Asking<'a> {
             Some(state) => state,
             None => self.new_state(&groups)?,
         };
-        let rules = self.rules(&state, more)?;
+        let most = self.column_most(Some(&state), more);
+        let rules = self.rules(most)?;
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
-        let mut walk = Walk::new(rules, columns, &state.paid(&self.own().name));
+        let mut walk = Walk::new(rules, columns, most, &state.paid(&self.own().name));
         loop {
             let wanted = walk.wanted();
             let paid = state.paid(&self.own().name);
@@ -282,8 +283,7 @@ impl<'a> Asking<'a> {
         self.finest().map_or(column, |finest| column.min(finest))
     }
 
-    fn rules(&self, state: &State, more: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
-        let most = self.column_most(Some(state), more);
+    fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
         let rule = |measure| {
             MeasureRule::new(measure, self.plan(), &self.question.goal, most)
                 .map_err(|error| EngineError::Goal(error.to_string()))
@@ -417,29 +417,29 @@ impl<'a> Asking<'a> {
         walk: &mut Walk,
     ) -> Result<Round, EngineError> {
         let (charged, mut prices) = loop {
+            // Somebody else may have come between.
+            state = self.load(&state.groups)?.unwrap_or(state);
             match self.charge(&state, needed)? {
-                Attempt::Charged(charged, prices) => break (charged, prices),
-                Attempt::Refused(refusal) => return Ok(Round::Refused(state, refusal)),
-                Attempt::Moved => {
-                    let groups = std::mem::take(&mut state.groups);
-                    state = match self.load(&groups)? {
-                        Some(state) => state,
-                        None => self.new_state(&groups)?,
-                    };
+                Attempt::Charged(charged, prices) => {
+                    // Nobody else changes it from here on. If somebody has since it was read, these are not the
+                    // prices of the points that there are: what was charged is lost.
+                    let now = self.load(&state.groups)?.unwrap_or_else(|| state.clone());
+                    let mut names = self.accounts().iter().map(|account| &account.name);
+                    if names.all(|name| now.paid(name) == state.paid(name)) {
+                        state = now;
+                        break (charged, prices);
+                    }
+                    self.give_up(&state, charged.claim.key())?;
                 }
+                Attempt::Refused(refusal) => return Ok(Round::Refused(state, refusal)),
+                Attempt::Moved => {}
             }
         };
-        // Nobody else changes it from here on. It may have changed before.
-        if let Some(now) = self.load(&state.groups)? {
-            state = now;
-        }
         let Charged { own, others, claim } = *charged;
-        let path = state.bundle.id();
         let drawn = self.draw(&mut state, own, others, &mut prices);
         if let Err(error) = drawn {
             // What was paid for is lost; somebody else may go on.
-            let unit = &self.unit().name;
-            let _ = self.ledger().give_up(unit, path, claim.key().clone(), self.stamp()).wait();
+            let _ = self.give_up(&state, claim.key());
             return Err(error);
         }
         for (account, prices) in self.accounts().iter().zip(&prices) {
@@ -464,6 +464,12 @@ impl<'a> Asking<'a> {
         let body = Body::new(body).with_state(bytes);
         self.ledger().answer(claim, body, self.stamp()).wait()?;
         Ok(Round::Taken(state))
+    }
+
+    /// Gives up a round that was charged and is not drawn.
+    fn give_up(&self, state: &State, key: &Key) -> Result<(), EngineError> {
+        let (unit, path) = (&self.unit().name, state.bundle.id());
+        Ok(self.ledger().give_up(unit, path, key.clone(), self.stamp()).wait()?)
     }
 
     /// Draws what was paid for.
@@ -525,12 +531,10 @@ impl<'a> Asking<'a> {
             let mut round = prices.round();
             for &(group, price) in needed {
                 let now = round.group(group).unwrap_or(Amount::ZERO);
-                // What the unit has paid for and lost cannot be seen: it goes on from there. And it takes no
-                // step that is too small to be drawn.
-                let is_lost = price > state.bundle.finest(group) && price <= now;
+                // The unit takes no step that is too small to be drawn.
                 let is_crumb = price > now && price.grains() - now.grains() < now.grains() / CRUMB;
                 let further = Amount::from_grains(now.grains() / 20 * 21 + 1);
-                let price = if index == 0 && (is_lost || is_crumb) { further } else { price };
+                let price = if index == 0 && is_crumb { further } else { price };
                 if price > now {
                     round
                         .raise(group, price)

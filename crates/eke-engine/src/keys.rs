@@ -106,10 +106,22 @@ impl Asking<'_> {
             Some((_, selected)) => selected,
             None => self.select(&name, selection)?,
         };
-        for account in self.accounts()[1..].iter().cloned() {
+        let mut owing = Vec::new();
+        for account in &self.accounts()[1..] {
             if !self.has_paid(&name, &selected, &account.name)? {
-                self.pay_for_keys(&name, &account.name, selection.charge())?;
+                owing.push(&account.name);
             }
+        }
+        // All of them or none.
+        for account in &owing {
+            if let Some(mut account) = self.ledger().account(account).wait()?
+                && let Err(refusal) = account.approve(selection.charge())
+            {
+                return Err(self.refused(&refusal));
+            }
+        }
+        for account in owing {
+            self.pay_for_keys(&name, account, selection.charge())?;
         }
         Ok(selected.keys)
     }
@@ -178,8 +190,9 @@ impl Asking<'_> {
             }
             Ok(Outcome::Answered(_)) => Ok(()),
             Err(LedgerError::Refused(refusal)) => Err(self.refused(&refusal)),
-            // It was charged, and the program ended before it said so.
-            Err(LedgerError::Unanswered(_)) => Ok(()),
+            // It was charged for this or another question of this account, and the program ended before it said
+            // so or has not said so yet.
+            Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

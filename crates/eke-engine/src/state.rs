@@ -47,8 +47,8 @@ impl State {
 
     /// The prices of an account's groups, as its account has recorded them in all.
     ///
-    /// After a crash more may be recorded than is known here: it was paid for and lost. It is counted for
-    /// the dearest group, so that nothing is paid for twice and nothing that was lost is counted as seen.
+    /// After a crash more may be recorded than is known here: it was paid for and lost. It stays paid for, and
+    /// is no group's: nothing that was lost is counted as seen, and no group goes on from there.
     pub(crate) fn prices(
         &self,
         account: &str,
@@ -56,17 +56,11 @@ impl State {
         most: NonZeroU32,
         metric: Metric,
     ) -> Result<GroupPrices<Rho>, GroupError> {
-        let mut paid = self.paid(account);
-        let prices = GroupPrices::at(&paid, most, metric)?;
-        let Some(lost) = recorded.minus(prices.price()).filter(|lost| !lost.is_zero()) else {
-            return Ok(prices);
-        };
-        let factor = u128::from(metric.group_factor::<Rho>());
-        let dearest = paid.iter_mut().max_by_key(|price| price.grains());
-        if let Some(dearest) = dearest {
-            *dearest = Amount::from_grains(dearest.grains() + lost.grains().div_ceil(factor));
+        let prices = GroupPrices::at(&self.paid(account), most, metric)?;
+        match recorded.minus(prices.price()) {
+            Some(lost) => prices.and_lost(lost),
+            None => Ok(prices),
         }
-        GroupPrices::at(&paid, most, metric)
     }
 }
 
@@ -138,7 +132,10 @@ mod tests {
         let known = state.prices("riders", Amount::from_grains(64), most, metric).unwrap();
         assert_eq!(known.price().grains(), 64);
         let lost = state.prices("riders", Amount::from_grains(104), most, metric).unwrap();
-        assert_eq!((lost.price().grains(), lost.group(1).unwrap().grains()), (104, 19));
+        assert_eq!((lost.price().grains(), lost.group(1).unwrap().grains()), (104, 9));
+        // Also where it is not a whole number of groups.
+        let odd = state.prices("riders", Amount::from_grains(105), most, metric).unwrap();
+        assert_eq!(odd.price().grains(), 105);
         assert_eq!(state.prices("eve", Amount::ZERO, most, metric).unwrap().price(), Amount::ZERO);
     }
 }

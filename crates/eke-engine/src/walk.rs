@@ -142,13 +142,21 @@ enum Standing {
 pub(crate) struct Walk {
     rules: Vec<MeasureRule>,
     columns: u32,
+    /// The highest price of a group.
+    most: Amount<Rho>,
     groups: Vec<Vec<Standing>>,
     looks: u32,
 }
 
 impl Walk {
-    /// A walk that goes on from where whoever asks has got before: the price of each group.
-    pub(crate) fn new(rules: Vec<MeasureRule>, columns: u32, revealed: &[Amount<Rho>]) -> Self {
+    /// A walk that goes on from where whoever asks has got before: the price of each group. No column goes
+    /// further than to the highest price.
+    pub(crate) fn new(
+        rules: Vec<MeasureRule>,
+        columns: u32,
+        most: Amount<Rho>,
+        revealed: &[Amount<Rho>],
+    ) -> Self {
         let start = |group: &Amount<Rho>| {
             let column = Amount::from_grains(group.grains() / u128::from(columns));
             let wants = |rule: &MeasureRule| {
@@ -160,7 +168,7 @@ impl Walk {
             rules.iter().map(wants).collect()
         };
         let groups = revealed.iter().map(start).collect();
-        Self { rules, columns, groups, looks: 0 }
+        Self { rules, columns, most: whole(most, columns), groups, looks: 0 }
     }
 
     /// How many looks were taken at most.
@@ -215,9 +223,10 @@ impl Walk {
                     last: seen,
                 },
                 // The grid allowed no point here: the next look, or what there was before.
-                None if number < 400 => {
+                None if number < 400 && price < self.most => {
                     let further = Amount::from_grains(price.grains() / 20 * 21 + 1);
-                    Standing::Wants { price: further, number: number + 1, last }
+                    let price = further.min(self.most);
+                    Standing::Wants { price, number: number + 1, last }
                 }
                 None => Standing::Done(rule.ended(last, Ending::Grid)),
             };

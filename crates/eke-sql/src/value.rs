@@ -50,7 +50,7 @@ pub enum Value {
     /// An integer.
     Int(i64),
     /// A double: neither NaN nor -0.
-    Float(f64),
+    Float(#[serde(with = "double")] f64),
     /// Text.
     Text(String),
     /// Days since 1970-01-01.
@@ -116,3 +116,33 @@ impl PartialEq for Value {
 }
 
 impl Eq for Value {}
+
+/// Doubles as JSON has them, which has no infinite ones: those are texts.
+mod double {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Number(f64),
+        Text(String),
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        if value.is_finite() {
+            serializer.serialize_f64(*value)
+        } else {
+            serializer.serialize_str(if *value > 0.0 { "inf" } else { "-inf" })
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match Either::deserialize(deserializer)? {
+            Either::Number(number) => Ok(number),
+            Either::Text(text) if text == "inf" => Ok(f64::INFINITY),
+            Either::Text(text) if text == "-inf" => Ok(f64::NEG_INFINITY),
+            Either::Text(_) => Err(D::Error::custom("not a double")),
+        }
+    }
+}

@@ -15,10 +15,10 @@ use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Of, Question, Sour
 use eke_noise::{Confidence, Tolerance};
 
 /// A folder of its own for each test, gone when it ends.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("eke-asking-{}-{number}", std::process::id()));
@@ -26,16 +26,20 @@ impl Folder {
         Self(path)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.join(name), text).unwrap();
     }
 
-    fn engine(&self) -> Engine {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
         Engine::open(&self.0.join("eke.toml")).unwrap()
     }
 
     /// The same files with a ledger of its own.
-    fn fresh(&self) -> Engine {
+    pub(crate) fn fresh(&self) -> Engine {
         let ledger = self.0.join("eke.ledger");
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", ledger.display()));
@@ -80,7 +84,7 @@ analysts = ["bob", "eve"]
 budget = { epsilon = 2.0, delta = 1e-6 }
 "#;
 
-fn policy(adjacency: &str, groups: u32, rows: u32, zones: Option<u32>) -> String {
+pub(crate) fn policy(adjacency: &str, groups: u32, rows: u32, zones: Option<u32>) -> String {
     let values = zones.map_or(String::new(), |zones| {
         let zones: Vec<String> = (0..zones).map(|zone| zone.to_string()).collect();
         format!(", values = [{}]", zones.join(", "))
@@ -93,7 +97,7 @@ fn policy(adjacency: &str, groups: u32, rows: u32, zones: Option<u32>) -> String
 }
 
 /// Riders of one trip each, so many in every zone; fares go round from 10 to 49.
-fn trips(sizes: &[u32]) -> String {
+pub(crate) fn trips(sizes: &[u32]) -> String {
     let mut text = String::from("rider,zone,fare\n");
     let mut rider = 0;
     for (zone, size) in sizes.iter().enumerate() {
@@ -105,20 +109,20 @@ fn trips(sizes: &[u32]) -> String {
     text
 }
 
-fn goal(accuracy: Accuracy) -> Goal {
+pub(crate) fn goal(accuracy: Accuracy) -> Goal {
     let confidence = Confidence::new(0.95).unwrap();
     Goal { accuracy, floor: None, at_most: None, confidence }
 }
 
-fn price(rho: &str) -> Goal {
+pub(crate) fn price(rho: &str) -> Goal {
     goal(Accuracy::Price(rho.parse().unwrap()))
 }
 
-fn relative(tolerance: f64) -> Goal {
+pub(crate) fn relative(tolerance: f64) -> Goal {
     goal(Accuracy::Relative(Tolerance::new(tolerance).unwrap()))
 }
 
-fn question(who: &str, sql: &str, goal: Goal) -> Question {
+pub(crate) fn question(who: &str, sql: &str, goal: Goal) -> Question {
     let who = if who == "steward" { Who::Steward } else { Who::Analyst(who.to_owned()) };
     Question { sql: sql.to_owned(), goal, who }
 }
@@ -132,12 +136,12 @@ fn values(answer: &Answer) -> Vec<f64> {
 }
 
 /// What the unit has spent.
-fn spent(engine: &Engine) -> f64 {
+pub(crate) fn spent(engine: &Engine) -> f64 {
     engine.budget(&Who::Steward).unwrap()[0].spent.rho
 }
 
 const COUNT: &str = "SELECT COUNT(*) FROM trips";
-const ZONES: &str = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone";
+pub(crate) const ZONES: &str = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone";
 
 #[test]
 fn asking_again_is_free_and_gives_the_same_numbers() {

@@ -17,6 +17,7 @@ mod expressions_at_random;
 mod meaning;
 mod neighbours;
 mod plain;
+mod racing;
 mod random;
 mod rows;
 mod sources;
