@@ -133,7 +133,6 @@ fn a_ledger_outlives_programs_that_are_killed() {
             before = now;
         }
     }
-    eprintln!("{whole:?}: {killed} killed, {} shown", shown.len());
     assert!(killed > KILLS / 4 && !shown.is_empty(), "{killed} killed, {} shown", shown.len());
 
     let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
@@ -172,11 +171,5 @@ fn one_draw_for_each_charge(folder: &Path) {
             assert!(charged.insert(key.to_owned()), "{key} was charged twice");
         }
     }
-    eprintln!(
-        "{} charged, {} ended, {} given up",
-        charged.len(),
-        ended.len(),
-        lines.matches("given-up").count()
-    );
     assert!(ended.iter().all(|(key, count)| charged.contains(key) && *count == 1), "{ended:?}");
 }

@@ -146,7 +146,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn metric(&self) -> Metric {
+    pub(crate) fn metric(&self) -> Metric {
         Metric::Hamming(self.plan().adjacency)
     }
 
@@ -202,6 +202,10 @@ impl<'a> Asking<'a> {
             Some(state) => state,
             None => self.new_state(&groups)?,
         };
+        // Somebody else may have asked the same while keys were selected.
+        if let Some(found) = state.answers.get(&self.answer_name()) {
+            return self.finish(Some(&state), found, 0);
+        }
         let most = self.column_most(Some(&state), more);
         let rules = self.rules(most)?;
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
@@ -545,9 +549,7 @@ impl<'a> Asking<'a> {
             all_prices.push(prices);
         }
         let (unit, own) = offers.remove(0);
-        self.rounds += 1;
-        let key = format!("{}/{}", self.name, self.rounds);
-        let request = Request::new(&key, self.stamp(), self.sql())?;
+        let request = self.request()?;
         match self.ledger().charge(request, unit, own, offers).wait() {
             Ok(Outcome::Charged(charged)) => Ok(Attempt::Charged(charged, all_prices)),
             Ok(Outcome::Answered(_)) => Ok(Attempt::Moved),
@@ -563,8 +565,15 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// The next request of this question.
+    pub(crate) fn request(&mut self) -> Result<Request, EngineError> {
+        self.rounds += 1;
+        let key = format!("{}/{}", self.name, self.rounds);
+        Ok(Request::new(&key, self.stamp(), self.sql())?)
+    }
+
     /// Waits for another program that draws from the same paths, and gives it up if it has ended.
-    fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
+    pub(crate) fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
         if process::has_ended(holder.as_str(), self.engine.address()) {
             let given =
                 self.ledger().give_up(&self.unit().name, path, holder.clone(), self.stamp());

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase, Rho};
-use eke_ledger::{Answer as Body, Key, LedgerError, Outcome, Request, Spend};
+use eke_budget::{Adjacency, Amount, Budget, Charge, GroupPrices, PathId, Purchase, Rho};
+use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, Request, Spend};
 use eke_noise::{Exact, KeyCounts, KeySelection, Touched, select_keys};
 use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
@@ -102,9 +102,19 @@ impl Asking<'_> {
             ));
         }
         let name = self.selection_name(&selection);
-        let selected = match self.stored(&name)? {
-            Some((_, selected)) => selected,
-            None => self.select(&name, selection)?,
+        let selected = loop {
+            if let Some((_, selected)) = self.stored(&name)? {
+                break selected;
+            }
+            // One at a time: whoever waited finds what was selected.
+            let Some(turn) = self.turn(&name)? else { continue };
+            let selected = match self.stored(&name)? {
+                Some((_, selected)) => Ok(selected),
+                None => self.select(&name, selection),
+            };
+            let done = Body::new("").with_state(Vec::new());
+            self.ledger().answer(turn, done, self.stamp()).wait()?;
+            break selected?;
         };
         let mut owing = Vec::new();
         for account in &self.accounts()[1..] {
@@ -124,6 +134,25 @@ impl Asking<'_> {
             self.pay_for_keys(&name, account, selection.charge())?;
         }
         Ok(selected.keys)
+    }
+
+    /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for somebody
+    /// who had it. It is held as a path is, and costs nothing.
+    fn turn(&mut self, name: &str) -> Result<Option<Claim>, EngineError> {
+        let path = PathId::new(*blake3::hash(name.as_bytes()).as_bytes());
+        let mut nothing = GroupPrices::<Rho>::new(1, NonZeroU32::MIN, self.metric());
+        let own = RaiseGroups::new(nothing.round().offer(path));
+        let (request, unit) = (self.request()?, self.unit().name.clone());
+        let others: Vec<(&str, RaiseGroups<Rho>)> = Vec::new();
+        match self.ledger().charge(request, &unit, own, others).wait() {
+            Ok(Outcome::Charged(charged)) => Ok(Some(charged.claim)),
+            Err(LedgerError::UnderWay { path, holder }) => {
+                self.wait_for(path, &holder)?;
+                Ok(None)
+            }
+            Ok(Outcome::Answered(_)) | Err(LedgerError::Busy(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What a selection is found by: what its counts depend on, and its price.

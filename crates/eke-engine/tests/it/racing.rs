@@ -230,3 +230,24 @@ fn many_programs_at_once_are_all_answered() {
         assert!(circle >= spent_by(&engine, &Of::Analyst(who.into())) - 1e-12);
     }
 }
+
+/// Many at once need keys that nobody has selected yet: they are selected once, and all get the same answer.
+#[test]
+fn keys_are_selected_once_for_all_who_ask_at_once() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, None));
+    folder.write("trips.csv", &trips(&[30_000, 20_000]));
+    let engine = folder.engine();
+    let first = question("steward", "SELECT COUNT(*) FROM trips", price("0.0001"));
+    engine.ask(&first, &()).unwrap();
+    let ask = || {
+        let engine = folder.engine();
+        engine.ask(&question("steward", ZONES, price("0.01")), &()).unwrap().rows
+    };
+    let rows: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(rows.iter().all(|one| *one == rows[0]), "{rows:?}");
+    assert!((spent(&engine) - 0.0101).abs() < 1e-9, "{}", spent(&engine));
+}
