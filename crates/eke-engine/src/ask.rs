@@ -60,6 +60,8 @@ pub(crate) struct Asking<'a> {
     /// What whoever asks has paid for this answer.
     spent: Amount<Rho>,
     spent_delta: Amount<Delta>,
+    /// What of a price that was asked for goes to keys: what they cost whoever asks, before this question.
+    keys_due: Amount<Rho>,
     /// What the requests of this question are called.
     name: String,
     rounds: u32,
@@ -87,10 +89,19 @@ impl Engine {
             bounded: None,
             spent: Amount::ZERO,
             spent_delta: Amount::ZERO,
+            keys_due: Amount::ZERO,
             name: format!("{}/{nonce}", process::name()),
             rounds: 0,
         };
-        asking.answer()
+        asking.answer().map_err(|error| match error {
+            // What the ledger says is about others too.
+            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_)
+                if question.who != Who::Steward =>
+            {
+                EngineError::Unavailable
+            }
+            error => error,
+        })
     }
 }
 
@@ -105,6 +116,10 @@ impl<'a> Asking<'a> {
 
     pub(crate) fn sql(&self) -> &'a str {
         &self.question.sql
+    }
+
+    pub(crate) fn types(&self) -> Vec<u8> {
+        self.prepared.types()
     }
 
     pub(crate) fn snapshot(&self) -> u32 {
@@ -175,6 +190,7 @@ impl<'a> Asking<'a> {
         // What it may cost at most is known before anything is spent on it.
         let (left, _) = self.left()?;
         let keys = self.keys_cost()?;
+        self.keys_due = keys;
         let known = if keys.is_zero() { Some(self.groups()?) } else { None };
         let stored = match &known {
             Some(groups) => self.load(groups)?,
@@ -185,7 +201,7 @@ impl<'a> Asking<'a> {
         {
             return self.finish(stored.as_ref(), found, 0);
         }
-        let more = self.highest(left, keys)?;
+        let more = self.highest(stored.as_ref(), left, keys)?;
         self.check_planned(stored.as_ref(), more)?;
         let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
         if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
@@ -206,7 +222,7 @@ impl<'a> Asking<'a> {
         if let Some(found) = state.answers.get(&self.answer_name()) {
             return self.finish(Some(&state), found, 0);
         }
-        let most = self.column_most(Some(&state), more);
+        let most = self.column_most(Some(&state), more)?;
         let rules = self.rules(most)?;
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
         let mut walk = Walk::new(rules, columns, most, &state.paid(&self.own().name));
@@ -242,49 +258,79 @@ impl<'a> Asking<'a> {
     }
 
     /// The most that this question may cost whoever asks, beside the keys.
-    fn highest(&self, left: Amount<Rho>, keys: Amount<Rho>) -> Result<Amount<Rho>, EngineError> {
+    fn highest(
+        &self,
+        state: Option<&State>,
+        left: Amount<Rho>,
+        keys: Amount<Rho>,
+    ) -> Result<Amount<Rho>, EngineError> {
         let goal = &self.question.goal;
-        let asked = match (goal.accuracy, goal.at_most) {
-            (Accuracy::Price(price), _) => price,
-            (_, Some(most)) => most,
-            (Accuracy::Relative(_), None) => Amount::from_grains(left.grains() / 10),
-            (Accuracy::Absolute(_), None) => left,
-        };
         let Some(fits) = left.minus(keys) else {
             return Err(self.refusal(Some(keys), Some(left)).into());
         };
-        if let Accuracy::Price(price) = goal.accuracy
-            && price > left
-        {
-            return Err(self.refusal(Some(price), Some(left)).into());
-        }
-        // The price of keys is part of what was asked for.
-        let explicit = goal.at_most.is_some() || matches!(goal.accuracy, Accuracy::Price(_));
-        let asked = if explicit { asked.minus(keys).unwrap_or(Amount::ZERO) } else { asked };
-        if explicit && asked.is_zero() && !keys.is_zero() {
-            return Err(EngineError::Goal(format!(
+        let too_little = || {
+            EngineError::Goal(format!(
                 "selecting the keys of this question costs rho={} alone: allow more than that",
                 crate::error::short(keys)
-            )));
-        }
+            ))
+        };
+        let asked = match (goal.accuracy, goal.at_most) {
+            (Accuracy::Price(_), _) => {
+                // What was paid for these points before is part of the price.
+                let price = self.path_price()?;
+                let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
+                let paid = GroupPrices::at(&paid, self.most(), self.metric());
+                let paid = paid.map_or(Amount::MAX, |prices| prices.price());
+                let more = price.minus(paid).unwrap_or(Amount::ZERO);
+                if more > fits {
+                    let all = more.plus(keys).unwrap_or(Amount::MAX);
+                    return Err(self.refusal(Some(all), Some(left)).into());
+                }
+                more
+            }
+            // The price of keys is part of what was asked for.
+            (_, Some(most)) => {
+                most.minus(keys).filter(|most| !most.is_zero()).ok_or_else(too_little)?
+            }
+            (Accuracy::Relative(_), None) => Amount::from_grains(left.grains() / 10),
+            (Accuracy::Absolute(_), None) => left,
+        };
         Ok(asked.min(fits))
     }
 
+    /// What a price that was asked for leaves for the paths: keys that have to be paid for are part of it.
+    fn path_price(&self) -> Result<Amount<Rho>, EngineError> {
+        let Accuracy::Price(price) = self.question.goal.accuracy else { return Ok(Amount::ZERO) };
+        let keys = self.keys_due;
+        price.minus(keys).filter(|price| !price.is_zero()).ok_or_else(|| {
+            EngineError::Goal(format!(
+                "selecting the keys of this question costs rho={} alone: allow more than that",
+                crate::error::short(keys)
+            ))
+        })
+    }
+
     /// The price of one column of each group, at most.
-    fn column_most(&self, state: Option<&State>, more: Amount<Rho>) -> Amount<Rho> {
+    fn column_most(
+        &self,
+        state: Option<&State>,
+        more: Amount<Rho>,
+    ) -> Result<Amount<Rho>, EngineError> {
         let columns = self.plan().sums.len().max(1) as u128;
-        let none = [Amount::ZERO];
-        let group = match state {
-            Some(state) => level(&state.paid(&self.own().name), self.most(), self.metric(), more),
-            None => {
-                let count = crate::keys::public_groups(self.plan())
-                    .map_or(usize::MAX, |groups| groups.len());
-                let touched = count.min(self.most().get() as usize).max(1);
-                level(&none.repeat(touched), self.most(), self.metric(), more)
+        let known = state.map(|state| state.groups.len());
+        let count = known.or_else(|| crate::keys::public_groups(self.plan()).map(|all| all.len()));
+        let touched = (count.unwrap_or(usize::MAX) as u128).clamp(1, self.most().get().into());
+        let factor = u128::from(self.metric().group_factor::<Rho>());
+        let evenly = |price: Amount<Rho>| Amount::from_grains(price.grains() / factor / touched);
+        let group = match (self.question.goal.accuracy, state) {
+            (Accuracy::Price(_), _) => evenly(self.path_price()?),
+            (_, Some(state)) => {
+                level(&state.paid(&self.own().name), self.most(), self.metric(), more)
             }
+            (_, None) => evenly(more),
         };
         let column = Amount::from_grains(group.grains() / columns);
-        self.finest().map_or(column, |finest| column.min(finest))
+        Ok(self.finest().map_or(column, |finest| column.min(finest)))
     }
 
     fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
@@ -297,12 +343,19 @@ impl<'a> Asking<'a> {
 
     /// Refuses an absolute goal whose one look does not fit, before anything is charged.
     fn check_planned(&self, state: Option<&State>, more: Amount<Rho>) -> Result<(), EngineError> {
-        let most = self.column_most(state, more);
+        let most = self.column_most(state, more)?;
         let plan = self.plan();
+        // How far whoever asks has got in every group.
+        let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
+        let least = paid.iter().min().copied().unwrap_or(Amount::ZERO);
+        let least = Amount::from_grains(least.grains() / plan.sums.len().max(1) as u128);
+        let seen = paid.iter().any(|price| !price.is_zero());
         for measure in &self.prepared.query.measures {
             let rule = MeasureRule::new(measure, plan, &self.question.goal, most)
                 .map_err(|error| EngineError::Goal(error.to_string()))?;
-            let Some(planned) = rule.planned().filter(|&planned| planned > most) else { continue };
+            let rule = if seen { rule.by_hand() } else { rule };
+            let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
+            let Some(planned) = rule.planned().filter(beyond) else { continue };
             let Accuracy::Absolute(error) = self.question.goal.accuracy else { continue };
             let columns = u32::try_from(plan.sums.len()).unwrap_or(u32::MAX);
             let touched = self.most().get();
@@ -316,7 +369,6 @@ impl<'a> Asking<'a> {
             };
             return Err(Refused { error: fits, ..self.refusal(Some(price), Some(more)) }.into());
         }
-        let seen = state.is_some_and(|state| state.paid.contains_key(&self.own().name));
         if most.is_zero() && !seen {
             return Err(self.refusal(None, Some(more)).into());
         }
@@ -360,6 +412,7 @@ impl<'a> Asking<'a> {
         name.update(&self.plan().digest());
         name.update(&self.snapshot().to_le_bytes());
         name.update(self.unit().name.as_bytes());
+        name.update(&self.types());
         name.update(&serde_json::to_vec(groups).unwrap_or_default());
         PathId::new(*name.finalize().as_bytes())
     }
@@ -558,7 +611,9 @@ impl<'a> Asking<'a> {
                 self.wait_for(path, &holder)?;
                 Ok(Attempt::Moved)
             }
-            Err(LedgerError::Path(PathError::OutOfStep { .. }) | LedgerError::Busy(_)) => {
+            Err(LedgerError::Path(PathError::OutOfStep { .. })) => Ok(Attempt::Moved),
+            Err(LedgerError::Busy(_)) => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
                 Ok(Attempt::Moved)
             }
             Err(error) => Err(error.into()),

@@ -37,6 +37,13 @@ pub(crate) struct Prepared {
 
 type Schema = Vec<(String, Option<Type>)>;
 
+impl Prepared {
+    /// What the columns are read as: another reading of the same file is another truth.
+    pub(crate) fn types(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.schema).unwrap_or_default()
+    }
+}
+
 /// A question that is understood, before anything is asked of a ledger.
 pub(crate) struct Understood {
     pub(crate) query: Query,

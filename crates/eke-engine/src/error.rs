@@ -48,6 +48,9 @@ pub enum EngineError {
         "request `{0}` is drawing for the same question elsewhere: ask again when it has answered, or give it up with `eke ledger give-up`"
     )]
     UnderWay(String),
+    /// The ledger did not do what it was asked. An analyst is not told why: that is about others too.
+    #[error("the ledger could not answer just now: ask again, or ask the steward")]
+    Unavailable,
     /// What is stored of the question is damaged.
     #[error(
         "what the ledger holds of this question cannot be read ({0}): verify the ledger with `eke ledger verify`"

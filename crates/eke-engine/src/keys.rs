@@ -90,8 +90,7 @@ impl Asking<'_> {
             Some((_, selected)) => self.has_paid(&name, &selected, &self.own().name)?,
             None => false,
         };
-        let Charge::Zcdp { rho, .. } = selection.charge() else { return Ok(Amount::ZERO) };
-        Ok(if paid { Amount::ZERO } else { rho })
+        Ok(if paid { Amount::ZERO } else { charge_rho(selection.charge()) })
     }
 
     fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
@@ -163,6 +162,7 @@ impl Asking<'_> {
         name.update(&plan.digest());
         name.update(&self.snapshot().to_le_bytes());
         name.update(self.unit().name.as_bytes());
+        name.update(&self.types());
         let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
         name.update(price.as_bytes());
         format!("keys/{}", name.finalize().to_hex())

@@ -278,6 +278,10 @@ struct Gathered {
 /// The rounds of one question have keys that differ in their last part.
 fn question_of(key: &Key) -> String {
     let text = key.as_str();
+    // Selections of keys, and payments for them, are one request each.
+    if text.starts_with("keys/") {
+        return text.to_owned();
+    }
     text.rsplit_once('/').map_or(text, |(question, _)| question).to_owned()
 }
 

@@ -7,7 +7,6 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +27,7 @@ use eke_sql::Type;
 
 use crate::column::Column;
 use crate::contribution::Contributions;
-use crate::source::{self, DataFile, Format, Source, SourceError};
+use crate::source::{self, CsvRows, DataFile, Format, Source, SourceError};
 
 /// A part of the rows that is read from start to end.
 #[derive(Clone)]
@@ -175,7 +174,7 @@ pub(crate) fn canonical(
 }
 
 struct CsvBatches {
-    reader: csv::Reader<Box<dyn io::Read + Send>>,
+    rows: CsvRows,
     record: csv::ByteRecord,
     /// Where in a row the columns are, and their types.
     columns: Vec<(usize, Type)>,
@@ -190,8 +189,11 @@ impl CsvBatches {
             Ok((position.ok_or_else(|| no_column(file, name))?, *of))
         });
         let columns = columns.collect::<Result<_>>()?;
-        let reader = source::csv_reader(source::open(file).map_err(external)?);
-        Ok(Self { reader, record: csv::ByteRecord::new(), columns, batch_rows })
+        let (mut rows, mut record) =
+            (CsvRows::open(file).map_err(external)?, csv::ByteRecord::new());
+        // The header.
+        rows.read(&mut record)?;
+        Ok(Self { rows, record, columns, batch_rows })
     }
 }
 
@@ -206,7 +208,7 @@ impl Iterator for CsvBatches {
             .collect();
         let mut rows = 0;
         while rows < self.batch_rows {
-            match self.reader.read_byte_record(&mut self.record) {
+            match self.rows.read(&mut self.record) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => return Some(Err(external(error))),

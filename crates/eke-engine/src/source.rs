@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -257,13 +257,15 @@ impl Source {
         }
         let names = header(file)?;
         let mut guesses = vec![Guess::default(); names.len()];
-        let mut reader = csv_reader(open(file)?);
+        let mut rows = CsvRows::open(file)?;
         let mut record = csv::ByteRecord::new();
-        for _ in 0..1_000 {
-            match reader.read_byte_record(&mut record) {
-                Ok(true) => {}
+        // The header, and then the rows.
+        for row in 0..=1_000 {
+            match rows.read(&mut record) {
+                Ok(true) if row > 0 => {}
+                Ok(true) => continue,
                 Ok(false) => break,
-                Err(error) => return Err(unreadable(&file.name, error.into())),
+                Err(error) => return Err(unreadable(&file.name, error)),
             }
             for (guess, cell) in guesses.iter_mut().zip(record.iter()) {
                 guess.look(&String::from_utf8_lossy(cell));
@@ -327,16 +329,52 @@ pub(crate) fn open(file: &DataFile) -> Result<Box<dyn Read + Send>, SourceError>
     Ok(if file.gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) })
 }
 
-/// A reader of rows that takes them as they come: with too many cells, too few, or quotes that do not
-/// end.
-pub(crate) fn csv_reader(bytes: Box<dyn Read + Send>) -> csv::Reader<Box<dyn Read + Send>> {
-    csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(bytes)
+/// The rows of a CSV file: a line each, taken as they come, with too many cells or too few. A quote ends with its
+/// line at the latest: no row swallows the ones after it, whatever it holds.
+pub(crate) struct CsvRows {
+    lines: BufReader<Box<dyn Read + Send>>,
+    line: Vec<u8>,
+    is_first: bool,
+}
+
+impl CsvRows {
+    pub(crate) fn open(file: &DataFile) -> Result<Self, SourceError> {
+        let lines = BufReader::with_capacity(1 << 16, open(file)?);
+        Ok(Self { lines, line: Vec::new(), is_first: true })
+    }
+
+    /// Reads the next row that is not empty; false at the end.
+    pub(crate) fn read(&mut self, record: &mut csv::ByteRecord) -> io::Result<bool> {
+        loop {
+            self.line.clear();
+            if self.lines.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(false);
+            }
+            let mut line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+            line = line.strip_suffix(b"\r").unwrap_or(line);
+            if std::mem::take(&mut self.is_first) {
+                line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+            }
+            if line.is_empty() {
+                continue;
+            }
+            record.clear();
+            if line.contains(&b'"') {
+                let mut reader = csv::ReaderBuilder::new();
+                let mut reader = reader.has_headers(false).flexible(true).from_reader(line);
+                reader.read_byte_record(record)?;
+            } else {
+                line.split(|byte| *byte == b',').for_each(|cell| record.push_field(cell));
+            }
+            return Ok(true);
+        }
+    }
 }
 
 /// The names in the first line.
 pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
-    let mut reader = csv_reader(open(file)?);
-    let header = reader.byte_headers().map_err(|error| unreadable(&file.name, error.into()))?;
+    let mut header = csv::ByteRecord::new();
+    CsvRows::open(file)?.read(&mut header).map_err(|error| unreadable(&file.name, error))?;
     let names: Option<Vec<String>> =
         header.iter().map(|name| String::from_utf8(name.to_vec()).ok()).collect();
     match names {

@@ -103,6 +103,18 @@ impl MeasureRule {
             Self::Average { rule, .. } => rule.first_from(revealed),
         }
     }
+
+    /// The rule for a group of which whoever asks has seen something before.
+    pub(crate) fn by_hand(&self) -> Self {
+        match *self {
+            Self::Sum { column, step, is_count, rule } => {
+                Self::Sum { column, step, is_count, rule: rule.by_hand() }
+            }
+            Self::Average { sum, count, rule } => {
+                Self::Average { sum, count, rule: rule.by_hand() }
+            }
+        }
+    }
 }
 
 /// What an average is made of.
@@ -140,7 +152,10 @@ enum Standing {
 /// The walk of all groups of a question.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    rules: Vec<MeasureRule>,
+    /// For groups that have not been seen before, and for those that have.
+    rules: [Vec<MeasureRule>; 2],
+    /// Whether each group has been seen before.
+    seen: Vec<bool>,
     columns: u32,
     /// The highest price of a group.
     most: Amount<Rho>,
@@ -157,7 +172,11 @@ impl Walk {
         most: Amount<Rho>,
         revealed: &[Amount<Rho>],
     ) -> Self {
+        let by_hand = rules.iter().map(MeasureRule::by_hand).collect();
+        let rules = [rules, by_hand];
+        let seen: Vec<bool> = revealed.iter().map(|price| !price.is_zero()).collect();
         let start = |group: &Amount<Rho>| {
+            let rules = &rules[usize::from(!group.is_zero())];
             let column = Amount::from_grains(group.grains() / u128::from(columns));
             let wants = |rule: &MeasureRule| {
                 let first = rule.first_from(column);
@@ -168,7 +187,7 @@ impl Walk {
             rules.iter().map(wants).collect()
         };
         let groups = revealed.iter().map(start).collect();
-        Self { rules, columns, most: whole(most, columns), groups, looks: 0 }
+        Self { rules, seen, columns, most: whole(most, columns), groups, looks: 0 }
     }
 
     /// How many looks were taken at most.
@@ -197,7 +216,8 @@ impl Walk {
             let worth = bundle.worth(group, column, at);
             (!worth.is_zero()).then_some((worth, value, double(value.get()) * step))
         };
-        for (standing, rule) in self.groups[group as usize].iter_mut().zip(&self.rules) {
+        let rules = &self.rules[usize::from(self.seen[group as usize])];
+        for (standing, rule) in self.groups[group as usize].iter_mut().zip(rules) {
             let Standing::Wants { price, number, last } = *standing else { continue };
             if !reaches(at, price) {
                 continue;
@@ -241,8 +261,8 @@ impl Walk {
         if standings().any(unseen) {
             return None;
         }
-        for group in &mut self.groups {
-            for (standing, rule) in group.iter_mut().zip(&self.rules) {
+        for (group, seen) in self.groups.iter_mut().zip(&self.seen) {
+            for (standing, rule) in group.iter_mut().zip(&self.rules[usize::from(*seen)]) {
                 if let Standing::Wants { last, .. } = *standing {
                     *standing = Standing::Done(rule.ended(last, Ending::Refused));
                 }

@@ -9,7 +9,7 @@ use eke_budget::{Amount, Rho};
 use crate::goal::{Confidence, Tolerance};
 use crate::schedule::{Schedule, times};
 use crate::sequence::ConfidenceSequence;
-use crate::stopping::{Ending, Estimate, Next, WIDEST};
+use crate::stopping::{BY_HAND, Ending, Estimate, Next, WIDEST};
 
 /// What an average is made of, in the units of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +86,7 @@ pub struct AverageRule {
     /// Where it is tightest.
     tightest: Amount<Rho>,
     is_thrifty: bool,
+    is_by_hand: bool,
 }
 
 /// How many times as dear as the one before a look is at most.
@@ -97,13 +98,23 @@ impl AverageRule {
     pub fn new(goal: AverageGoal, schedule: Schedule<Rho>, of: AverageOf) -> Self {
         let tightest = Amount::from_grains(goal.most.grains() / 30);
         let sequence = ConfidenceSequence::tightest_at(tightest.to_f64(), goal.confidence);
-        Self { goal, of, schedule, sequence, tightest, is_thrifty: false }
+        let (is_thrifty, is_by_hand) = (false, false);
+        Self { goal, of, schedule, sequence, tightest, is_thrifty, is_by_hand }
     }
 
     /// The same rule, which stops where it is as soon as its goal is out of reach of the highest price.
     #[must_use]
     pub fn thrifty(self) -> Self {
         Self { is_thrifty: true, ..self }
+    }
+
+    /// The same rule, for paths of which something was seen before: its intervals are those of one confidence
+    /// sequence for all goals.
+    #[must_use]
+    pub fn by_hand(self) -> Self {
+        let tightest = Amount::ceil(BY_HAND).unwrap_or(self.tightest);
+        let sequence = ConfidenceSequence::tightest_at(BY_HAND, self.goal.confidence);
+        Self { sequence, tightest, is_by_hand: true, ..self }
     }
 
     fn is_one_look(&self) -> bool {
@@ -180,8 +191,7 @@ impl AverageRule {
 
     /// How many deviations off the combination may be.
     fn deviations(&self, price: Amount<Rho>) -> f64 {
-        // One look, where it was planned.
-        if self.is_one_look() && price <= self.goal.most {
+        if self.is_one_look() && !self.is_by_hand {
             return self.goal.confidence.quantile();
         }
         let price = price.to_f64();

@@ -98,7 +98,11 @@ pub struct GaussianRule {
     boundary: Option<Boundary>,
     sequence: ConfidenceSequence,
     is_thrifty: bool,
+    is_by_hand: bool,
 }
+
+/// The price at which the confidence sequence of whoever goes on by hand is tightest.
+pub(crate) const BY_HAND: f64 = 1e-5;
 
 /// The widest noise that a first look has, as a scale in steps: 2^35. What comes between later looks may be
 /// some hundred times wider, and can still be drawn.
@@ -137,8 +141,20 @@ impl GaussianRule {
         let middle = (schedule.first().to_f64() * last.0.to_f64()).sqrt() * per_price;
         let sequence = ConfidenceSequence::tightest_at(middle, goal.confidence);
         let planned = good_enough.filter(|(_, ending)| *ending == Ending::Met);
-        let (planned, is_thrifty) = (planned.map(|(price, _)| price), false);
-        Self { goal, schedule, per_price, last, planned, quantile, boundary, sequence, is_thrifty }
+        let planned = planned.map(|(price, _)| price);
+        let (is_thrifty, is_by_hand) = (false, false);
+        Self {
+            goal,
+            schedule,
+            per_price,
+            last,
+            planned,
+            quantile,
+            boundary,
+            sequence,
+            is_thrifty,
+            is_by_hand,
+        }
     }
 
     /// The same rule, which stops where it is as soon as a relative goal is out of reach of the highest
@@ -163,18 +179,38 @@ impl GaussianRule {
         self.boundary.map(|Boundary { k, b }| (k, b))
     }
 
+    /// The same rule, for a path of which something was seen before. Whoever goes on by hand stops when it looks
+    /// right, so intervals are those of one confidence sequence for all goals of the path, and an absolute goal
+    /// plans its look by it.
+    #[must_use]
+    pub fn by_hand(self) -> Self {
+        let Goal { within, confidence, most, .. } = self.goal;
+        let sequence = ConfidenceSequence::tightest_at(BY_HAND * self.per_price, confidence);
+        let mut rule = Self { sequence, is_by_hand: true, ..self };
+        if let Within::Absolute(steps) = within {
+            let price = rule.price_by_hand(steps.get());
+            rule.planned = Some(price);
+            rule.last =
+                if price <= most { (price, Ending::Met) } else { (most, Ending::HighestPrice) };
+        }
+        rule
+    }
+
+    /// The least price, nearly, at which the sequence is as narrow as this.
+    fn price_by_hand(&self, half_width: f64) -> Amount<Rho> {
+        let (mut low, mut high) = (-150.0, 150.0);
+        for _ in 0..100 {
+            let middle = f64::midpoint(low, high);
+            let half = self.sequence.half_width(libm::exp(middle) * self.per_price);
+            if half > half_width { low = middle } else { high = middle }
+        }
+        Amount::ceil(libm::exp(high)).unwrap_or(Amount::MAX)
+    }
+
     /// The first look, on a path that has been revealed up to a price before: there, if that is further.
-    ///
-    /// Where that was may have depended on what was seen, so the interval of one planned look would be a
-    /// little too narrow there. It is made wider, and if it is then too wide for the goal the look is further.
     #[must_use]
     pub fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
-        let first = self.first();
-        match self.goal.within {
-            _ if revealed <= first => first,
-            Within::Absolute(_) => revealed.max(times(first, END * END).min(self.goal.most)),
-            _ => revealed,
-        }
+        self.first().max(revealed)
     }
 
     fn precision(&self, price: Amount<Rho>) -> f64 {
@@ -268,12 +304,11 @@ impl Rule for GaussianRule {
         let precision = self.precision(look.price);
         let plain = self.quantile / precision.sqrt() + 0.5;
         let half = match (self.goal.within, self.boundary) {
-            _ if ending == Ending::OutOfReach => self.sequence.half_width(precision),
-            // One look, where it was planned, or further on where another goal has ended.
-            (Within::Absolute(_) | Within::Price, _) if look.asked <= self.last.0 => plain,
-            (Within::Absolute(_) | Within::Price, _) => {
-                END * self.quantile / precision.sqrt() + 0.5
+            _ if ending == Ending::OutOfReach || self.is_by_hand => {
+                self.sequence.half_width(precision)
             }
+            // One look, wherever it was planned.
+            (Within::Absolute(_) | Within::Price, _) => plain,
             (Within::Relative(_), Some(_)) => END * self.quantile / precision.sqrt() + 0.5,
             _ => self.sequence.half_width(precision),
         };

@@ -181,6 +181,7 @@ fn one_group_is_not_counted_as_many() {
     let answer = engine.ask(&question("ana", sql, goal(Accuracy::Absolute(100.0))), &()).unwrap();
     let fixed = answer.fixed.unwrap().rho;
     assert!((fixed / answer.cost.rho - 1.0).abs() < 0.05, "{fixed} {}", answer.cost.rho);
+    let sql = "SELECT COUNT(*) FROM trips WHERE fare > 1";
     match engine.ask(&question("ana", sql, goal(Accuracy::Absolute(1.0))), &()) {
         Err(EngineError::Refused(refused)) => {
             let expected = (1.96f64 / 1.0).powi(2) / 2.0;
@@ -224,10 +225,10 @@ fn many_programs_at_once_are_all_answered() {
         let first = engine.ask(&question(who, ZONES, *goal), &()).unwrap();
         let again = engine.ask(&question(who, ZONES, *goal), &()).unwrap();
         assert!(first.free && again.rows == first.rows, "{who}");
-    }
-    let circle = spent_by(&engine, &Of::Circle("partners".into()));
-    for who in ["bob", "eve"] {
-        assert!(circle >= spent_by(&engine, &Of::Analyst(who.into())) - 1e-12);
+        // A member's own account may have lost more to races; what its members see, the circle has paid for.
+        let circle = spent_by(&engine, &Of::Circle("partners".into()));
+        let is_member = ["bob", "eve"].contains(who);
+        assert!(!is_member || circle >= first.alone.rho - 1e-12, "{circle} {}", first.alone.rho);
     }
 }
 

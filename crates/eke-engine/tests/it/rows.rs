@@ -129,12 +129,11 @@ fn csv_files_are_read_whatever_their_lines_are_like() {
     packed.write_all(CSV.as_bytes()).unwrap();
     packed.finish().unwrap();
     folder.write("crlf.csv", CSV.replace('\n', "\r\n"));
-    for (name, lines) in
-        [("rows.csv", "two\nlines"), ("packed.csv.gz", "two\nlines"), ("crlf.csv", "two\r\nlines")]
-    {
+    for name in ["rows.csv", "packed.csv.gz", "crlf.csv"] {
         let types = [("who", Type::Int), ("fare", Type::Float)];
         let bounded = read(&folder, name, &types).unwrap();
-        let groups = [text("Delft"), text("Leiden"), Value::Null, text(lines)];
+        // A quote ends with its line: what it swallows is its own row's.
+        let groups = [text("Delft"), text("Leiden"), Value::Null, text("two")];
         let values = bounded.values(&groups.map(|group| vec![group]));
         assert_eq!(values, [[3, 3, 1, 1], [2, 2, 1, 1], [140, 107, 0, 0]], "{name}");
         // As text, `x` is somebody too.
