@@ -60,7 +60,7 @@ pub(crate) struct Ask {
     /// How sure the interval must be.
     #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
     confidence: Confidence,
-    /// What to spend, such as rho=0.001, for whatever that gives.
+    /// What to spend on the values in all, such as rho=0.001, for whatever that gives.
     #[arg(long, value_name = "PRICE", value_parser = price)]
     price: Option<Amount<Rho>>,
     #[command(flatten)]

@@ -60,8 +60,6 @@ pub(crate) struct Asking<'a> {
     /// What whoever asks has paid for this answer.
     spent: Amount<Rho>,
     spent_delta: Amount<Delta>,
-    /// What of a price that was asked for goes to keys: what they cost whoever asks, before this question.
-    keys_due: Amount<Rho>,
     /// What the requests of this question are called.
     name: String,
     rounds: u32,
@@ -89,7 +87,6 @@ impl Engine {
             bounded: None,
             spent: Amount::ZERO,
             spent_delta: Amount::ZERO,
-            keys_due: Amount::ZERO,
             name: format!("{}/{nonce}", process::name()),
             rounds: 0,
         };
@@ -190,7 +187,6 @@ impl<'a> Asking<'a> {
         // What it may cost at most is known before anything is spent on it.
         let (left, _) = self.left()?;
         let keys = self.keys_cost()?;
-        self.keys_due = keys;
         let known = if keys.is_zero() { Some(self.groups()?) } else { None };
         let stored = match &known {
             Some(groups) => self.load(groups)?,
@@ -222,7 +218,7 @@ impl<'a> Asking<'a> {
         if let Some(found) = state.answers.get(&self.answer_name()) {
             return self.finish(Some(&state), found, 0);
         }
-        let most = self.column_most(Some(&state), more)?;
+        let most = self.column_most(Some(&state), more);
         let rules = self.rules(most)?;
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
         let mut walk = Walk::new(rules, columns, most, &state.paid(&self.own().name));
@@ -275,9 +271,8 @@ impl<'a> Asking<'a> {
             ))
         };
         let asked = match (goal.accuracy, goal.at_most) {
-            (Accuracy::Price(_), _) => {
-                // What was paid for these points before is part of the price.
-                let price = self.path_price()?;
+            (Accuracy::Price(price), _) => {
+                // What was paid for these points before is part of the price. Keys are not.
                 let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
                 let paid = GroupPrices::at(&paid, self.most(), self.metric());
                 let paid = paid.map_or(Amount::MAX, |prices| prices.price());
@@ -298,24 +293,8 @@ impl<'a> Asking<'a> {
         Ok(asked.min(fits))
     }
 
-    /// What a price that was asked for leaves for the paths: keys that have to be paid for are part of it.
-    fn path_price(&self) -> Result<Amount<Rho>, EngineError> {
-        let Accuracy::Price(price) = self.question.goal.accuracy else { return Ok(Amount::ZERO) };
-        let keys = self.keys_due;
-        price.minus(keys).filter(|price| !price.is_zero()).ok_or_else(|| {
-            EngineError::Goal(format!(
-                "selecting the keys of this question costs rho={} alone: allow more than that",
-                crate::error::short(keys)
-            ))
-        })
-    }
-
     /// The price of one column of each group, at most.
-    fn column_most(
-        &self,
-        state: Option<&State>,
-        more: Amount<Rho>,
-    ) -> Result<Amount<Rho>, EngineError> {
+    fn column_most(&self, state: Option<&State>, more: Amount<Rho>) -> Amount<Rho> {
         let columns = self.plan().sums.len().max(1) as u128;
         let known = state.map(|state| state.groups.len());
         let count = known.or_else(|| crate::keys::public_groups(self.plan()).map(|all| all.len()));
@@ -323,14 +302,14 @@ impl<'a> Asking<'a> {
         let factor = u128::from(self.metric().group_factor::<Rho>());
         let evenly = |price: Amount<Rho>| Amount::from_grains(price.grains() / factor / touched);
         let group = match (self.question.goal.accuracy, state) {
-            (Accuracy::Price(_), _) => evenly(self.path_price()?),
+            (Accuracy::Price(price), _) => evenly(price),
             (_, Some(state)) => {
                 level(&state.paid(&self.own().name), self.most(), self.metric(), more)
             }
             (_, None) => evenly(more),
         };
         let column = Amount::from_grains(group.grains() / columns);
-        Ok(self.finest().map_or(column, |finest| column.min(finest)))
+        self.finest().map_or(column, |finest| column.min(finest))
     }
 
     fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
@@ -343,7 +322,7 @@ impl<'a> Asking<'a> {
 
     /// Refuses an absolute goal whose one look does not fit, before anything is charged.
     fn check_planned(&self, state: Option<&State>, more: Amount<Rho>) -> Result<(), EngineError> {
-        let most = self.column_most(state, more)?;
+        let most = self.column_most(state, more);
         let plan = self.plan();
         // How far whoever asks has got in every group.
         let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));

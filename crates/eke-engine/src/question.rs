@@ -64,7 +64,7 @@ pub enum Accuracy {
     Relative(Tolerance),
     /// An absolute error, in the unit of each value.
     Absolute(f64),
-    /// Whatever this price gives.
+    /// Whatever this price gives; keys that have to be selected cost extra, once.
     Price(Amount<Rho>),
 }
 

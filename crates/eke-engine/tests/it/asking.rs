@@ -404,7 +404,8 @@ fn keys_are_selected_by_units_and_not_by_rows() {
     let answer = ask(&engine, "ana", ZONES, price("0.02"));
     let keys: Vec<i64> = answer.rows.iter().map(|row| row.keys[0].as_i64().unwrap()).collect();
     assert_eq!(keys, [0, 1]);
-    assert!((answer.cost.rho - 0.02).abs() < 1e-9, "keys are part of the price: {:?}", answer.cost);
+    let keys = answer.cost.rho - 0.02;
+    assert!(keys > 0.001 && keys < 0.01, "keys cost extra: {:?}", answer.cost);
     let standing = &engine.budget(&Who::Steward).unwrap()[0];
     assert!(standing.spent.delta.unwrap() > standing.budget.delta.unwrap() * 0.5);
     // The same keys serve other questions, and another analyst pays for them from her own account.
