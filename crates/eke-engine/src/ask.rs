@@ -453,12 +453,19 @@ impl<'a> Asking<'a> {
         walk: &mut Walk,
     ) -> Result<Round, EngineError> {
         let (charged, mut prices) = loop {
-            // Somebody else may have come between.
+            // Levels first, and then the points: if nobody draws now, these are the prices of those points, or of
+            // older ones, which the ledger refuses.
+            let levels = self.levels(state.bundle.id())?;
+            let stored = self.ledger().path(state.bundle.id()).wait()?;
+            if let Some(holder) = stored.and_then(|path| path.holder) {
+                self.wait_for(state.bundle.id(), &holder)?;
+                continue;
+            }
             state = self.load(&state.groups)?.unwrap_or(state);
-            match self.charge(&state, needed)? {
+            match self.charge(&state, &levels, needed)? {
                 Attempt::Charged(charged, prices) => {
-                    // Nobody else changes it from here on. If somebody has since it was read, these are not the
-                    // prices of the points that there are: what was charged is lost.
+                    // Nobody else changes it from here on. Were it changed since it was read, these would not be
+                    // the prices of the points that there are, and what was charged would be lost.
                     let now = self.load(&state.groups)?.unwrap_or_else(|| state.clone());
                     let mut names = self.accounts().iter().map(|account| &account.name);
                     if names.all(|name| now.paid(name) == state.paid(name)) {
@@ -546,18 +553,14 @@ impl<'a> Asking<'a> {
     fn charge(
         &mut self,
         state: &State,
+        levels: &[Amount<Rho>],
         needed: &[(u32, Amount<Rho>)],
     ) -> Result<Attempt, EngineError> {
         let bundle = state.bundle.id();
         let (most, metric) = (self.most(), self.metric());
         let mut offers = Vec::new();
         let mut all_prices = Vec::new();
-        for (index, account) in self.accounts().iter().enumerate() {
-            let recorded = self.ledger().level(&account.name, bundle, Currencies::Rho).wait()?;
-            let recorded = match recorded.map(|level| level.at) {
-                Some(Charge::Zcdp { rho, .. }) => rho,
-                _ => Amount::ZERO,
-            };
+        for (index, (account, &recorded)) in self.accounts().iter().zip(levels).enumerate() {
             let mut prices = state
                 .prices(&account.name, recorded, most, metric)
                 .map_err(|error| EngineError::Damaged(error.to_string()))?;
@@ -597,6 +600,18 @@ impl<'a> Asking<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What each account has paid for the paths.
+    fn levels(&self, bundle: PathId) -> Result<Vec<Amount<Rho>>, EngineError> {
+        let level = |account: &AccountSpec| {
+            let level = self.ledger().level(&account.name, bundle, Currencies::Rho).wait()?;
+            Ok(match level.map(|level| level.at) {
+                Some(Charge::Zcdp { rho, .. }) => rho,
+                _ => Amount::ZERO,
+            })
+        };
+        self.accounts().iter().map(level).collect()
     }
 
     /// The next request of this question.
