@@ -176,11 +176,25 @@ impl Progress {
 }
 
 impl Watch for Progress {
-    fn rows(&self, seen: u64) {
+    fn rows(&self, seen: u64, of: Option<u64>) {
+        if self.bar.length().is_none()
+            && let Some(all) = of
+        {
+            self.bar.set_length(all);
+            if let Ok(style) =
+                ProgressStyle::with_template("{bar:30} {percent}% of the rows {elapsed}")
+            {
+                self.bar.set_style(style);
+            }
+        }
+        self.bar.set_position(seen);
         self.bar.set_message(format!("{seen} rows read"));
     }
 
     fn look(&self, number: u32) {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            self.bar.set_style(style);
+        }
         self.bar.set_message(format!("look {number}"));
     }
 

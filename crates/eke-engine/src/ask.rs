@@ -30,8 +30,8 @@ use crate::walk::{CRUMB, MeasureRule, Walk, fixed_price, reaches};
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
 /// rows that were read: that is for the steward alone.
 pub trait Watch: Sync {
-    /// So many rows have been read.
-    fn rows(&self, _seen: u64) {}
+    /// So many rows have been read, of so many if that is known.
+    fn rows(&self, _seen: u64, _of: Option<u64>) {}
 
     /// A round of looks has been taken.
     fn look(&self, _number: u32) {}
@@ -428,7 +428,7 @@ impl<'a> Asking<'a> {
     /// What is computed from the rows, which are read when something is paid for and not before.
     pub(crate) fn read_rows(&mut self, paid: Amount<Rho>) -> Result<&Bounded, EngineError> {
         if self.bounded.is_none() {
-            let read = self.engine.bounded(self.prepared, &|rows| self.watch.rows(rows));
+            let read = self.engine.bounded(self.prepared, &|seen, of| self.watch.rows(seen, of));
             let bounded = match read {
                 Ok(bounded) => bounded,
                 // The steward is told. An analyst gets what no rows would give, with its noise.

@@ -314,11 +314,13 @@ impl Engine {
     pub(crate) fn bounded(
         &self,
         prepared: &Prepared,
-        progress: &dyn Fn(u64),
+        progress: &dyn Fn(u64, Option<u64>),
     ) -> Result<Bounded, RowsError> {
         let Prepared { source, schema, query, hash_key, .. } = prepared;
         // How many rows there are is for the steward to see.
-        let progress = prepared.is_steward.then_some(progress);
+        let all = if prepared.is_steward { source.rows() } else { None };
+        let seen = |rows: u64| progress(rows, all);
+        let progress: Option<&dyn Fn(u64)> = if prepared.is_steward { Some(&seen) } else { None };
         let options = RowsOptions { progress, ..RowsOptions::usual() };
         bounded(source, schema, &query.plan, hash_key, options)
     }

@@ -192,6 +192,18 @@ impl Source {
         &self.files
     }
 
+    /// How many rows there are, where the files say so themselves. For the steward.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        if self.format != Format::Parquet {
+            return None;
+        }
+        let rows = |file| {
+            let (_, metadata) = footer(file).ok()?;
+            u64::try_from(metadata.metadata().file_metadata().num_rows()).ok()
+        };
+        self.files.iter().map(rows).sum()
+    }
+
     /// Whether types of columns are the policy's to declare, as the files do not say them.
     #[must_use]
     pub fn needs_types(&self) -> bool {

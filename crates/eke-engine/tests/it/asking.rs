@@ -634,3 +634,22 @@ fn one_row_of_a_csv_swallows_no_other() {
     let answer = ask(&folder.engine(), "steward", COUNT, goal(Accuracy::Absolute(100.0)));
     assert!((values(&answer)[0] - 4999.0).abs() < 300.0, "{answer:?}");
 }
+
+/// Where the budget ends on the way there is an answer so far, which says so; only a first look is refused.
+#[test]
+fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, None));
+    folder.write("trips.csv", &trips(&[5000]));
+    let engine = folder.engine();
+    let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
+    let most = format!("{:.12}", whole - 1e-5);
+    ask(&engine, "steward", "SELECT COUNT(*) FROM trips WHERE fare < 0", price(&most));
+    // Ana's own account has room for more than the riders' has.
+    let answer = ask(&engine, "ana", COUNT, relative(0.01));
+    let cell = &answer.rows[0].values[0];
+    assert!(!cell.met && cell.ending == Stopped::Refused, "{answer:?}");
+    assert!(answer.cost.rho > 0.0 && answer.cost.rho <= 1e-5);
+    let again = ask(&engine, "ana", COUNT, relative(0.01));
+    assert!(again.free && again.rows == answer.rows);
+}
