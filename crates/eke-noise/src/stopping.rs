@@ -184,15 +184,21 @@ impl GaussianRule {
     /// plans its look by it.
     #[must_use]
     pub fn by_hand(self) -> Self {
-        let Goal { within, confidence, most, .. } = self.goal;
+        let Goal { within, confidence, floor, most } = self.goal;
         let sequence = ConfidenceSequence::tightest_at(BY_HAND * self.per_price, confidence);
         let mut rule = Self { sequence, is_by_hand: true, ..self };
-        if let Within::Absolute(steps) = within {
-            let price = rule.price_by_hand(steps.get());
-            rule.planned = Some(price);
-            rule.last =
-                if price <= most { (price, Ending::Met) } else { (most, Ending::HighestPrice) };
-        }
+        let good_enough = match (within, floor) {
+            (Within::Absolute(steps), _) => Some((steps, Ending::Met)),
+            (Within::Relative(_) | Within::Heuristic(_), Some(floor)) => {
+                Some((floor, Ending::Floor))
+            }
+            _ => None,
+        };
+        let good_enough =
+            good_enough.map(|(steps, ending)| (rule.price_by_hand(steps.get()), ending));
+        rule.planned = good_enough.filter(|(_, ending)| *ending == Ending::Met).map(|(at, _)| at);
+        rule.last =
+            good_enough.filter(|&(price, _)| price <= most).unwrap_or((most, Ending::HighestPrice));
         rule
     }
 

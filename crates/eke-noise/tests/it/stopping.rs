@@ -544,3 +544,29 @@ fn a_thrifty_goal_gives_up_early_and_its_interval_holds() {
         println!("within {tolerance} of {truth}: {price:.3} of 4, {misses} misses");
     }
 }
+
+/// Whoever has looked before is told what always holds, and what is good enough is planned by that.
+#[test]
+fn a_goal_by_hand_plans_by_what_always_holds() {
+    let mut entropy = Seeded::new(88);
+    let most = "400".parse().unwrap();
+    let absolute = Within::Absolute(Steps::new(2.0 * GRID).unwrap());
+    let floor = Some(Steps::new(3.0 * GRID).unwrap());
+    for (within, floor, ending, error) in
+        [(absolute, None, Ending::Met, 2.0), (relative(0.01), floor, Ending::Floor, 3.0)]
+    {
+        let goal = Goal { within, floor, most, ..goal(within) };
+        let plain = GaussianRule::new(goal, Schedule::up_to(most), steps());
+        let rule = plain.by_hand();
+        let (one, other) = (ask(5.0, &plain, &mut entropy), ask(5.0, &rule, &mut entropy));
+        assert_eq!((one.estimate.ending, other.estimate.ending), (ending, ending));
+        let half = (other.estimate.high - other.estimate.low) / 2.0 / GRID;
+        assert!(half <= error * 1.000_001 && half > error * 0.99, "{half}");
+        let dearer = other.price.to_f64() / one.price.to_f64();
+        assert!((1.5..8.0).contains(&dearer), "{dearer}");
+        // What does not fit is said to be beyond the highest price, not beyond the grid.
+        let less = Goal { most: "0.01".parse().unwrap(), ..goal };
+        let rule = GaussianRule::new(less, Schedule::up_to(less.most), steps()).by_hand();
+        assert_eq!(ask(5.0, &rule, &mut entropy).estimate.ending, Ending::HighestPrice);
+    }
+}
