@@ -394,7 +394,7 @@ fn an_average_is_paid_for_as_two_paths() {
 #[test]
 fn keys_are_selected_by_units_and_not_by_rows() {
     let folder = Folder::new();
-    folder.write("eke.toml", &policy("add-remove", 2, 50, None));
+    folder.write("eke.toml", &policy("add-remove", 2, 2_000, None));
     let mut text = trips(&[3000, 2000]);
     for _ in 0..20_000 {
         let _ = writeln!(text, "somebody,7,30");
