@@ -95,7 +95,7 @@ impl Plan {
     /// What names the plan for good: BLAKE3 over a domain separator, the version and the JSON of the plan.
     ///
     /// The same question, written differently in trivial ways, has the same digest; see
-    /// [`crate::canonical`].
+    /// [`crate::canonical()`].
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
