@@ -12,6 +12,7 @@ mod enumerated;
 mod fitted;
 pub mod mutants;
 mod neighbours;
+mod ranked;
 
 use std::error::Error;
 
@@ -85,10 +86,16 @@ impl Finding {
 /// Every audit there is.
 #[must_use]
 pub fn all() -> Vec<Audit> {
-    [enumerated::audits(), fitted::audits(), neighbours::audits(), covered::audits()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        enumerated::audits(),
+        ranked::audits(),
+        fitted::audits(),
+        neighbours::audits(),
+        covered::audits(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 impl Audit {

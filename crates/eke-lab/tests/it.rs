@@ -37,6 +37,11 @@ fn a_choice_costs_its_epsilon_and_no_less() {
 }
 
 #[test]
+fn a_pick_costs_its_rho_and_no_less() {
+    run(&["ranking-loss"]);
+}
+
+#[test]
 fn geometric_paths_have_one_law_in_every_order_and_cost_their_finest_point() {
     run(&["geometric-orders", "geometric-path-loss"]);
 }

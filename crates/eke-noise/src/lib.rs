@@ -25,6 +25,7 @@
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`] | one answer per tier, for the price of the finest |
+//! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
@@ -54,6 +55,7 @@ mod keys;
 mod laplace;
 mod normal;
 mod path;
+mod ranking;
 mod ratio;
 mod scale;
 mod schedule;
@@ -81,6 +83,7 @@ pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
 pub use normal::{NoisyScore, Normal, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
+pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;
 pub use scale::ScaleError;
 pub use schedule::Schedule;

@@ -120,6 +120,16 @@ impl Sum {
         1i64 << u32::try_from(-self.exponent).unwrap_or(0).min(62)
     }
 
+    /// Whether one unit can change it in one direction only, when it is added or removed: all that counts has
+    /// the same sign.
+    #[must_use]
+    pub fn is_one_way(&self) -> bool {
+        match &self.of {
+            Summand::Rows | Summand::Present(_) | Summand::Units => true,
+            Summand::Value { low, high, centre, .. } => low >= centre || high <= centre,
+        }
+    }
+
     /// What one unit can change the sum of a group by, in steps, when it is added or removed.
     #[must_use]
     pub fn sensitivity(&self, max_rows: u32) -> u64 {
@@ -152,6 +162,28 @@ pub struct Query {
     pub offset: u64,
     /// How many are shown; all if there is none.
     pub limit: Option<u64>,
+}
+
+impl Query {
+    /// The sum that groups are sorted by, the largest first; none if they are sorted otherwise first, or not.
+    #[must_use]
+    pub fn largest_first(&self) -> Option<usize> {
+        match self.order.first() {
+            Some(Order { by: Expr::Measure(measure), descending: true, .. }) => {
+                match self.measures.get(*measure) {
+                    Some(Measure::Sum(sum)) if !self.plan.keys.is_empty() => Some(*sum),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value is shown, and not keys alone.
+    #[must_use]
+    pub fn shows_values(&self) -> bool {
+        self.outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)))
+    }
 }
 
 /// A value that is released for each group.

@@ -111,7 +111,8 @@ fn answer<'a>(
         };
         outputs.push(Output { name: item.name.clone(), shows });
     }
-    if !outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_))) {
+    let shows_values = outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)));
+    if !shows_values && written.is_empty() {
         return Err(SqlError::unsupported(
             "SELECT without an aggregate would show rows: write COUNT, SUM or AVG",
         ));
@@ -156,7 +157,15 @@ fn answer<'a>(
         max_groups,
         max_rows: *max_rows,
     };
-    Ok(Query { plan, measures, outputs, having, order, offset, limit })
+    let query = Query { plan, measures, outputs, having, order, offset, limit };
+    let is_top = query.largest_first().is_some() && query.limit.is_some();
+    if !shows_values && !(is_top && query.having.is_none() && query.offset == 0) {
+        return Err(SqlError::unsupported(
+            "SELECT of keys alone is answered for the largest: write ORDER BY with a COUNT or SUM, DESC and LIMIT, \
+             without HAVING and OFFSET, or add COUNT, SUM or AVG to SELECT",
+        ));
+    }
+    Ok(query)
 }
 
 /// An item of SELECT.

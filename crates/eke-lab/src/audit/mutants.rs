@@ -126,6 +126,22 @@ fn copy_changed(from: &Path, to: &Path) -> io::Result<()> {
 
 const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "pick-rate",
+        about: "picks of a ranking are drawn at twice the rate that was paid for",
+        audit: "ranking-loss",
+        file: "crates/eke-noise/src/ranking.rs",
+        find: "Amount::<Rho>::ONE.grains())?.times(&8u8.into());",
+        replace: "Amount::<Rho>::ONE.grains())?.times(&32u8.into());",
+    },
+    Mutant {
+        name: "pick-spread",
+        about: "scores that move either way are picked from as if they moved one way",
+        audit: "ranking-loss",
+        file: "crates/eke-noise/src/ranking.rs",
+        find: "            Self::EitherWay => 2,\n",
+        replace: "            Self::EitherWay => 1,\n",
+    },
+    Mutant {
         name: "residual-weight",
         about: "the weight of a geometric residual is 1 % too large",
         audit: "geometric-orders",

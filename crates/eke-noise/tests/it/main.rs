@@ -13,6 +13,7 @@ mod keys;
 mod laws;
 mod levels;
 mod paths;
+mod rankings;
 mod stopping;
 mod vectors;
 
