@@ -41,8 +41,10 @@ fn print(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     for line in &explanation.plan {
         writeln!(out, "  {line}")?;
     }
+    let picks = explanation.sorting.as_ref().is_some_and(|sorting| sorting.pick.is_some());
     match &explanation.keys {
         Keys::None => {}
+        Keys::Public(count) if picks => writeln!(out, "  {count} groups are public")?,
         Keys::Public(count) => {
             writeln!(
                 out,
@@ -55,6 +57,14 @@ fn print(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
                 "  keys are shown that about {units} units or more have; selecting them costs {}, once",
                 cost(price)
             )?;
+        }
+    }
+    if let Some(sorting) = &explanation.sorting {
+        writeln!(out, "\nHow it is sorted")?;
+        writeln!(out, "  with --within, {}", sorting.within)?;
+        writeln!(out, "  with --price, {}", sorting.price)?;
+        if let Some(pick) = &sorting.pick {
+            writeln!(out, "  a pick costs {}", cost(pick))?;
         }
     }
     writeln!(out, "\nWho pays\n  {}", explanation.accounts.join(", "))?;

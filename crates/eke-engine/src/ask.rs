@@ -6,14 +6,9 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{
-    Amount, Charge, Delta, GroupPrices, L1, Metric, PathError, PathId, Receipt, Refusal, Rho,
-};
-use eke_ledger::{
-    Answer as Body, Charged, Currencies, Key, Ledger, LedgerError, Outcome, RaiseGroups, Request,
-    Stamp,
-};
-use eke_noise::{Columns, Exact, SystemEntropy};
+use eke_budget::{Amount, Charge, Delta, GroupPrices, Metric, PathId, Refusal, Rho};
+use eke_ledger::{Ledger, Stamp};
+use eke_noise::SystemEntropy;
 use eke_sql::{Plan, Value};
 
 use crate::answer::{Answer, Cost, Found};
@@ -23,9 +18,11 @@ use crate::policy::AccountSpec;
 use crate::post;
 use crate::process;
 use crate::question::{Accuracy, Question, Who};
+use crate::round::Round;
 use crate::rows::Bounded;
 use crate::state::{State, level};
-use crate::walk::{CRUMB, MeasureRule, Walk, fixed_price, reaches};
+use crate::top::Route;
+use crate::walk::{MeasureRule, Walk, fixed_price, reaches};
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
 /// rows that were read: that is for the steward alone.
@@ -50,19 +47,21 @@ const MUCH: u128 = 33;
 
 /// A question on its way to an answer.
 pub(crate) struct Asking<'a> {
-    engine: &'a Engine,
-    question: &'a Question,
-    prepared: &'a Prepared,
+    pub(crate) engine: &'a Engine,
+    pub(crate) question: &'a Question,
+    pub(crate) prepared: &'a Prepared,
     watch: &'a dyn Watch,
-    entropy: SystemEntropy,
+    pub(crate) entropy: SystemEntropy,
     /// What is computed from rows, once it is.
     bounded: Option<Bounded>,
     /// What whoever asks has paid for this answer.
-    spent: Amount<Rho>,
+    pub(crate) spent: Amount<Rho>,
     spent_delta: Amount<Delta>,
+    /// How the groups of the answer are found.
+    pub(crate) route: Route,
     /// What the requests of this question are called.
-    name: String,
-    rounds: u32,
+    pub(crate) name: String,
+    pub(crate) rounds: u32,
 }
 
 impl Engine {
@@ -78,6 +77,7 @@ impl Engine {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let route = Route::of(&prepared.query, &question.goal, &prepared.accounts[0].budget);
         let mut asking = Asking {
             engine: self,
             question,
@@ -87,6 +87,7 @@ impl Engine {
             bounded: None,
             spent: Amount::ZERO,
             spent_delta: Amount::ZERO,
+            route,
             name: format!("{}/{nonce}", process::name()),
             rounds: 0,
         };
@@ -162,7 +163,7 @@ impl<'a> Asking<'a> {
         Metric::Hamming(self.plan().adjacency)
     }
 
-    fn most(&self) -> NonZeroU32 {
+    pub(crate) fn most(&self) -> NonZeroU32 {
         NonZeroU32::new(self.plan().max_groups).unwrap_or(NonZeroU32::MIN)
     }
 
@@ -210,7 +211,10 @@ impl<'a> Asking<'a> {
         if groups.is_empty() {
             return self.finish(None, &[], 0);
         }
-        let mut state = match self.load(&groups)? {
+        if let Route::Keys { sum, count } = self.route {
+            return self.largest_keys(&groups, sum, count, more);
+        }
+        let state = match self.load(&groups)? {
             Some(state) => state,
             None => self.new_state(&groups)?,
         };
@@ -218,10 +222,22 @@ impl<'a> Asking<'a> {
         if let Some(found) = state.answers.get(&self.answer_name()) {
             return self.finish(Some(&state), found, 0);
         }
+        if let Route::Top { sum, count } = self.route {
+            return self.top(state, sum, count, more);
+        }
         let most = self.column_most(Some(&state), more);
-        let rules = self.rules(most)?;
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
-        let mut walk = Walk::new(rules, columns, most, &state.paid(&self.own().name));
+        let mut walk = Walk::new(self.rules(most)?, columns, most, &state.paid(&self.own().name));
+        let state = self.follow(state, &mut walk)?;
+        self.finish(Some(&state), &walk.found(), walk.looks())
+    }
+
+    /// Follows a walk to its end, round by round.
+    pub(crate) fn follow(
+        &mut self,
+        mut state: State,
+        walk: &mut Walk,
+    ) -> Result<State, EngineError> {
         loop {
             let wanted = walk.wanted();
             let paid = state.paid(&self.own().name);
@@ -232,23 +248,29 @@ impl<'a> Asking<'a> {
             for (group, _) in &seen {
                 walk.look(*group, &state.bundle, paid[*group as usize]);
             }
-            if !seen.is_empty() && walk.found().is_none() {
+            if !seen.is_empty() && !walk.has_ended() {
                 continue;
             }
-            match self.round(state, &needed, &mut walk)? {
+            if walk.is_part() && walk.has_ended() {
+                return Ok(state);
+            }
+            match self.round(state, &needed, walk)? {
                 Round::Taken(next) => state = next,
                 Round::Refused(next, refusal) => {
                     state = next;
                     walk.refuse().ok_or_else(|| self.refused(&refusal))?;
-                    match self.round(state, &[], &mut walk)? {
+                    if walk.is_part() {
+                        return Ok(state);
+                    }
+                    match self.round(state, &[], walk)? {
                         Round::Taken(next) => state = next,
                         Round::Refused(_, refusal) => return Err(self.refused(&refusal)),
                     }
                 }
             }
             self.watch.look(walk.looks());
-            if let Some(found) = walk.found() {
-                return self.finish(Some(&state), &found, walk.looks());
+            if walk.has_ended() {
+                return Ok(state);
             }
         }
     }
@@ -271,6 +293,7 @@ impl<'a> Asking<'a> {
             ))
         };
         let asked = match (goal.accuracy, goal.at_most) {
+            (Accuracy::Price(price), _) if matches!(self.route, Route::Keys { .. }) => price,
             (Accuracy::Price(price), _) => {
                 // What was paid for these points before is part of the price. Keys are not.
                 let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
@@ -298,21 +321,22 @@ impl<'a> Asking<'a> {
         let columns = self.plan().sums.len().max(1) as u128;
         let known = state.map(|state| state.groups.len());
         let count = known.or_else(|| crate::keys::public_groups(self.plan()).map(|all| all.len()));
-        let touched = (count.unwrap_or(usize::MAX) as u128).clamp(1, self.most().get().into());
+        let count = count.unwrap_or(usize::MAX).min(self.route.most_groups());
+        let touched = (count as u128).clamp(1, self.most().get().into());
         let factor = u128::from(self.metric().group_factor::<Rho>());
         let evenly = |price: Amount<Rho>| Amount::from_grains(price.grains() / factor / touched);
         let group = match (self.question.goal.accuracy, state) {
             (Accuracy::Price(price), _) => evenly(price),
-            (_, Some(state)) => {
+            (_, Some(state)) if !matches!(self.route, Route::Top { .. }) => {
                 level(&state.paid(&self.own().name), self.most(), self.metric(), more)
             }
-            (_, None) => evenly(more),
+            (_, _) => evenly(more),
         };
         let column = Amount::from_grains(group.grains() / columns);
         self.finest().map_or(column, |finest| column.min(finest))
     }
 
-    fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
+    pub(crate) fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
         let rule = |measure| {
             MeasureRule::new(measure, self.plan(), &self.question.goal, most)
                 .map_err(|error| EngineError::Goal(error.to_string()))
@@ -322,6 +346,10 @@ impl<'a> Asking<'a> {
 
     /// Refuses an absolute goal whose one look does not fit, before anything is charged.
     fn check_planned(&self, state: Option<&State>, more: Amount<Rho>) -> Result<(), EngineError> {
+        if matches!(self.route, Route::Keys { .. }) {
+            return Ok(());
+        }
+        let more = more.minus(self.route.picks(&self.unit().budget)).unwrap_or(Amount::ZERO);
         let most = self.column_most(state, more);
         let plan = self.plan();
         // How far whoever asks has got in every group.
@@ -337,7 +365,8 @@ impl<'a> Asking<'a> {
             let Some(planned) = rule.planned().filter(beyond) else { continue };
             let Accuracy::Absolute(error) = self.question.goal.accuracy else { continue };
             let columns = u32::try_from(plan.sums.len()).unwrap_or(u32::MAX);
-            let touched = self.most().get();
+            let groups = u32::try_from(self.route.most_groups()).unwrap_or(u32::MAX);
+            let touched = self.most().get().min(groups);
             let factor = self.metric().group_factor::<Rho>();
             let price = planned.times(columns).and_then(|price| price.times(touched));
             let price = price.and_then(|price| price.times(factor)).unwrap_or(Amount::MAX);
@@ -354,7 +383,7 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    fn refusal(&self, asked: Option<Amount<Rho>>, fits: Option<Amount<Rho>>) -> Refused {
+    pub(crate) fn refusal(&self, asked: Option<Amount<Rho>>, fits: Option<Amount<Rho>>) -> Refused {
         let whose = match &self.question.who {
             Who::Steward => format!("the budget of `{}`", self.unit().name),
             Who::Analyst(_) => "your budget".to_owned(),
@@ -380,9 +409,10 @@ impl<'a> Asking<'a> {
     }
 
     /// What an answer is found by: whose points it is of, its measures and its goal.
-    fn answer_name(&self) -> String {
+    pub(crate) fn answer_name(&self) -> String {
         let measures = serde_json::to_string(&self.prepared.query.measures).unwrap_or_default();
-        format!("{} | {} | {measures}", self.own().name, self.question.goal.describe())
+        let route = self.route.describe();
+        format!("{} | {} | {measures}{route}", self.own().name, self.question.goal.describe())
     }
 
     /// The digest of the question: what is computed from which rows, for which groups.
@@ -399,18 +429,16 @@ impl<'a> Asking<'a> {
     fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
         let damaged = |error: String| EngineError::Damaged(error);
         let column = |sum: &eke_sql::Sum| {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53, or rounded up below")]
-            let steps = sum.sensitivity(self.plan().max_rows) as f64;
-            let sensitivity = L1::new(steps).map_err(|error| damaged(error.to_string()))?;
-            Ok(eke_noise::Column { sensitivity, share: 1 })
+            let sensitivity = crate::rows::sensitivity(sum, self.plan().max_rows);
+            eke_noise::Column { sensitivity, share: 1 }
         };
-        let columns = self.plan().sums.iter().map(column).collect::<Result<_, EngineError>>()?;
+        let columns = self.plan().sums.iter().map(column).collect();
         State::new(self.path(groups), groups.to_vec(), columns)
             .map_err(|error| damaged(error.to_string()))
     }
 
     /// What is stored of the question's paths; none if nothing is.
-    fn load(&self, groups: &[Vec<Value>]) -> Result<Option<State>, EngineError> {
+    pub(crate) fn load(&self, groups: &[Vec<Value>]) -> Result<Option<State>, EngineError> {
         if groups.is_empty() {
             return Ok(None);
         }
@@ -445,204 +473,8 @@ impl<'a> Asking<'a> {
         Ok(self.bounded.as_ref().expect("just computed"))
     }
 
-    /// Takes some groups further and looks at them, for one charge; or stores the answer, for nothing.
-    fn round(
-        &mut self,
-        mut state: State,
-        needed: &[(u32, Amount<Rho>)],
-        walk: &mut Walk,
-    ) -> Result<Round, EngineError> {
-        let (charged, mut prices) = loop {
-            // Levels first, and then the points: if nobody draws now, these are the prices of those points, or of
-            // older ones, which the ledger refuses.
-            let levels = self.levels(state.bundle.id())?;
-            let stored = self.ledger().path(state.bundle.id()).wait()?;
-            if let Some(holder) = stored.and_then(|path| path.holder) {
-                self.wait_for(state.bundle.id(), &holder)?;
-                continue;
-            }
-            state = self.load(&state.groups)?.unwrap_or(state);
-            match self.charge(&state, &levels, needed)? {
-                Attempt::Charged(charged, prices) => {
-                    // Nobody else changes it from here on. Were it changed since it was read, these would not be
-                    // the prices of the points that there are, and what was charged would be lost.
-                    let now = self.load(&state.groups)?.unwrap_or_else(|| state.clone());
-                    let mut names = self.accounts().iter().map(|account| &account.name);
-                    if names.all(|name| now.paid(name) == state.paid(name)) {
-                        state = now;
-                        break (charged, prices);
-                    }
-                    self.give_up(&state, charged.claim.key())?;
-                }
-                Attempt::Refused(refusal) => return Ok(Round::Refused(state, refusal)),
-                Attempt::Moved => {}
-            }
-        };
-        let Charged { own, others, claim } = *charged;
-        let drawn = self.draw(&mut state, own, others, &mut prices);
-        if let Err(error) = drawn {
-            // What was paid for is lost; somebody else may go on.
-            let _ = self.give_up(&state, claim.key());
-            return Err(error);
-        }
-        for (account, prices) in self.accounts().iter().zip(&prices) {
-            let groups = 0..u32::try_from(prices.len()).unwrap_or(u32::MAX);
-            let paid = groups.map(|group| prices.group(group).unwrap_or(Amount::ZERO)).collect();
-            state.paid.insert(account.name.clone(), paid);
-        }
-        let paid = state.paid(&self.own().name);
-        for &(group, _) in needed {
-            walk.look(group, &state.bundle, paid[group as usize]);
-        }
-        let body = match walk.found() {
-            None => Vec::new(),
-            Some(found) => {
-                state.answers.insert(self.answer_name(), found.clone());
-                let answer = self.finish(Some(&state), &found, walk.looks())?;
-                serde_json::to_vec(&answer).unwrap_or_default()
-            }
-        };
-        let bytes =
-            serde_json::to_vec(&state).map_err(|error| EngineError::Damaged(error.to_string()))?;
-        let body = Body::new(body).with_state(bytes);
-        self.ledger().answer(claim, body, self.stamp()).wait()?;
-        Ok(Round::Taken(state))
-    }
-
-    /// Gives up a round that was charged and is not drawn.
-    fn give_up(&self, state: &State, key: &Key) -> Result<(), EngineError> {
-        let (unit, path) = (&self.unit().name, state.bundle.id());
-        Ok(self.ledger().give_up(unit, path, key.clone(), self.stamp()).wait()?)
-    }
-
-    /// Draws what was paid for.
-    fn draw(
-        &mut self,
-        state: &mut State,
-        own: Receipt<eke_budget::GroupRaise<Rho>>,
-        others: Vec<Receipt<eke_budget::GroupRaise<Rho>>>,
-        prices: &mut [GroupPrices<Rho>],
-    ) -> Result<(), EngineError> {
-        let damaged = |reason: String| EngineError::Damaged(reason);
-        for (prices, receipt) in prices.iter_mut().zip(std::iter::once(&own).chain(&others)) {
-            prices.keep(receipt).map_err(|error| damaged(error.to_string()))?;
-        }
-        let price = |raise: &eke_budget::GroupRaise<Rho>| raise.to().minus(raise.from());
-        let seen = others.first().map_or(&own, |receipt| receipt);
-        let paid = price(seen.purchase()).unwrap_or(Amount::ZERO);
-        self.spent = self.spent.plus(paid).unwrap_or(Amount::MAX);
-        if own.purchase().steps().iter().any(|step| step.to() > step.from()) {
-            let groups = state.groups.clone();
-            let truth: Exact<Columns> = self.read_rows(paid)?.columns(&groups);
-            state
-                .bundle
-                .refine(&truth, own, &mut self.entropy)
-                .map_err(|mismatch| damaged(mismatch.to_string()))?;
-        }
-        // The analyst's own points; what its circles paid for is the same or coarser.
-        if let Some(receipt) = others.into_iter().next() {
-            state
-                .bundle
-                .coarsen(receipt, &mut self.entropy)
-                .map_err(|mismatch| damaged(mismatch.to_string()))?;
-        }
-        Ok(())
-    }
-
-    /// Charges all accounts for the groups that are needed.
-    fn charge(
-        &mut self,
-        state: &State,
-        levels: &[Amount<Rho>],
-        needed: &[(u32, Amount<Rho>)],
-    ) -> Result<Attempt, EngineError> {
-        let bundle = state.bundle.id();
-        let (most, metric) = (self.most(), self.metric());
-        let mut offers = Vec::new();
-        let mut all_prices = Vec::new();
-        for (index, (account, &recorded)) in self.accounts().iter().zip(levels).enumerate() {
-            let mut prices = state
-                .prices(&account.name, recorded, most, metric)
-                .map_err(|error| EngineError::Damaged(error.to_string()))?;
-            if prices.price() > recorded {
-                return Ok(Attempt::Moved);
-            }
-            let mut round = prices.round();
-            for &(group, price) in needed {
-                let now = round.group(group).unwrap_or(Amount::ZERO);
-                // The unit takes no step that is too small to be drawn.
-                let is_crumb = price > now && price.grains() - now.grains() < now.grains() / CRUMB;
-                let further = Amount::from_grains(now.grains() / 20 * 21 + 1);
-                let price = if index == 0 && is_crumb { further } else { price };
-                if price > now {
-                    round
-                        .raise(group, price)
-                        .map_err(|error| EngineError::Damaged(error.to_string()))?;
-                }
-            }
-            offers.push((&*account.name, RaiseGroups::new(round.offer(bundle))));
-            all_prices.push(prices);
-        }
-        let (unit, own) = offers.remove(0);
-        let request = self.request()?;
-        match self.ledger().charge(request, unit, own, offers).wait() {
-            Ok(Outcome::Charged(charged)) => Ok(Attempt::Charged(charged, all_prices)),
-            Ok(Outcome::Answered(_)) => Ok(Attempt::Moved),
-            Err(LedgerError::Refused(refusal)) => Ok(Attempt::Refused(refusal)),
-            Err(LedgerError::UnderWay { path, holder }) => {
-                self.wait_for(path, &holder)?;
-                Ok(Attempt::Moved)
-            }
-            Err(LedgerError::Path(PathError::OutOfStep { .. })) => Ok(Attempt::Moved),
-            Err(LedgerError::Busy(_)) => {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                Ok(Attempt::Moved)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// What each account has paid for the paths.
-    fn levels(&self, bundle: PathId) -> Result<Vec<Amount<Rho>>, EngineError> {
-        let level = |account: &AccountSpec| {
-            let level = self.ledger().level(&account.name, bundle, Currencies::Rho).wait()?;
-            Ok(match level.map(|level| level.at) {
-                Some(Charge::Zcdp { rho, .. }) => rho,
-                _ => Amount::ZERO,
-            })
-        };
-        self.accounts().iter().map(level).collect()
-    }
-
-    /// The next request of this question.
-    pub(crate) fn request(&mut self) -> Result<Request, EngineError> {
-        self.rounds += 1;
-        let key = format!("{}/{}", self.name, self.rounds);
-        Ok(Request::new(&key, self.stamp(), self.sql())?)
-    }
-
-    /// Waits for another program that draws from the same paths, and gives it up if it has ended.
-    pub(crate) fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
-        if process::has_ended(holder.as_str(), self.engine.address()) {
-            let given =
-                self.ledger().give_up(&self.unit().name, path, holder.clone(), self.stamp());
-            return match given.wait() {
-                Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
-                Err(error) => Err(error.into()),
-            };
-        }
-        for _ in 0..1200 {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            let now = self.ledger().path(path).wait()?.and_then(|path| path.holder);
-            if now.as_ref() != Some(holder) {
-                return Ok(());
-            }
-        }
-        Err(EngineError::UnderWay(holder.to_string()))
-    }
-
     /// The answer as it is shown.
-    fn finish(
+    pub(crate) fn finish(
         &self,
         state: Option<&State>,
         found: &[Vec<Found>],
@@ -671,18 +503,4 @@ impl<'a> Asking<'a> {
             looks,
         })
     }
-}
-
-enum Round {
-    Taken(State),
-    Refused(State, Refusal),
-}
-
-type Bought = eke_budget::GroupRaise<Rho>;
-
-enum Attempt {
-    Charged(Box<Charged<Bought, Bought>>, Vec<GroupPrices<Rho>>),
-    Refused(Refusal),
-    /// Somebody else was faster: look again.
-    Moved,
 }

@@ -11,6 +11,7 @@ use crate::error::EngineError;
 use crate::keys;
 use crate::policy::Policy;
 use crate::question::Who;
+use crate::top::{self, Sorting};
 
 /// What a question would do and cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +22,8 @@ pub struct Explanation {
     pub keys: Keys,
     /// The accounts that would pay.
     pub accounts: Vec<String>,
+    /// How groups are sorted, where they are by a value.
+    pub sorting: Option<Sorting>,
     /// What a few prices give: absolute errors.
     pub errors: Vec<ErrorAt>,
     /// What a relative error of 5 % costs, by how large the value turns out to be.
@@ -111,8 +114,9 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
             sizes.extend(cost(price).map(|cost| SizeAt { name: name.clone(), size, cost }));
         }
     }
+    let sorting = top::explain(&query, &accounts[0].budget, &own.budget);
     let accounts = accounts.iter().map(|account| account.name.clone()).collect();
-    Ok(Explanation { plan: query.describe(), keys, accounts, errors, sizes })
+    Ok(Explanation { plan: query.describe(), keys, accounts, sorting, errors, sizes })
 }
 
 /// How many times the price of one column a question costs that takes all groups equally far.

@@ -56,6 +56,7 @@ mod error;
 mod explain;
 mod keys;
 mod lower;
+mod picks;
 pub mod policy;
 mod pool;
 mod post;
@@ -63,6 +64,7 @@ mod process;
 mod question;
 pub mod registry;
 mod report;
+mod round;
 mod rows;
 mod scan;
 mod source;
@@ -70,6 +72,7 @@ mod state;
 mod step;
 #[doc(hidden)]
 pub mod testing;
+mod top;
 mod total;
 mod walk;
 
@@ -83,3 +86,4 @@ pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};
 pub use rows::RowsError;
 pub use source::{Source, SourceError};
+pub use top::Sorting;

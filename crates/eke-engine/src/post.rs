@@ -23,6 +23,8 @@ pub(crate) fn table(
     let mut shown: Vec<(&Vec<Value>, &Vec<Found>)> = groups
         .iter()
         .zip(found)
+        // Nothing is known of what was not picked.
+        .filter(|(_, values)| !values.is_empty())
         .filter(|(keys, values)| {
             query
                 .having

@@ -300,7 +300,7 @@ impl<'a> Groups<'a> {
 
 /// What a unit can change a sum by, as a parameter of the noise: rounded up. A sum that nobody can change
 /// counts as one that a unit changes by a step, since noise has a scale.
-fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
+pub(crate) fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
     let exact = sum.sensitivity(max_rows).max(1);
     #[expect(clippy::cast_precision_loss, reason = "corrected at once")]
     let nearest = exact as f64;

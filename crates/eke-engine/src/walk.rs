@@ -149,7 +149,7 @@ enum Standing {
     Done(Found),
 }
 
-/// The walk of all groups of a question.
+/// The walk of the groups of a question, all of them or some.
 #[derive(Debug)]
 pub(crate) struct Walk {
     /// For groups that have not been seen before, and for those that have.
@@ -159,8 +159,11 @@ pub(crate) struct Walk {
     columns: u32,
     /// The highest price of a group.
     most: Amount<Rho>,
+    /// Nothing for a group that is not followed.
     groups: Vec<Vec<Standing>>,
     looks: u32,
+    /// Whether more groups will be followed after these.
+    is_part: bool,
 }
 
 impl Walk {
@@ -187,7 +190,33 @@ impl Walk {
             rules.iter().map(wants).collect()
         };
         let groups = revealed.iter().map(start).collect();
-        Self { rules, seen, columns, most: whole(most, columns), groups, looks: 0 }
+        let most = whole(most, columns);
+        Self { rules, seen, columns, most, groups, looks: 0, is_part: false }
+    }
+
+    /// The same walk of some groups alone, as a part of an answer.
+    pub(crate) fn of(mut self, groups: &[u32]) -> Self {
+        for (group, standings) in (0u32..).zip(&mut self.groups) {
+            if !groups.contains(&group) {
+                standings.clear();
+            }
+        }
+        self.is_part = true;
+        self
+    }
+
+    /// A walk that has ended, with what was found on it.
+    pub(crate) fn ended(found: Vec<Vec<Found>>, looks: u32) -> Self {
+        let done = |group: Vec<Found>| group.into_iter().map(Standing::Done).collect();
+        Self {
+            rules: [Vec::new(), Vec::new()],
+            seen: vec![false; found.len()],
+            columns: 1,
+            most: Amount::ZERO,
+            groups: found.into_iter().map(done).collect(),
+            looks,
+            is_part: false,
+        }
     }
 
     /// How many looks were taken at most.
@@ -271,13 +300,29 @@ impl Walk {
         Some(())
     }
 
-    /// What was found, group by group and measure by measure; none while something has not ended.
-    pub(crate) fn found(&self) -> Option<Vec<Vec<Found>>> {
+    /// Whether more groups will be followed after these.
+    pub(crate) fn is_part(&self) -> bool {
+        self.is_part
+    }
+
+    /// Whether everything has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        let done = |standing: &Standing| matches!(standing, Standing::Done(_));
+        self.groups.iter().flatten().all(done)
+    }
+
+    /// What the whole answer is, once everything has ended.
+    pub(crate) fn answer(&self) -> Option<Vec<Vec<Found>>> {
+        (self.has_ended() && !self.is_part).then(|| self.found())
+    }
+
+    /// What was found, group by group and measure by measure; nothing for what is not followed or has not ended.
+    pub(crate) fn found(&self) -> Vec<Vec<Found>> {
         let done = |standing: &Standing| match standing {
             Standing::Done(found) => Some(*found),
             Standing::Wants { .. } => None,
         };
-        self.groups.iter().map(|group| group.iter().map(done).collect()).collect()
+        self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect()
     }
 }
 

@@ -158,8 +158,8 @@ fn answer<'a>(
         max_rows: *max_rows,
     };
     let query = Query { plan, measures, outputs, having, order, offset, limit };
-    let is_top = query.largest_first().is_some() && query.limit.is_some();
-    if !shows_values && !(is_top && query.having.is_none() && query.offset == 0) {
+    let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
+    if !shows_values && (query.largest_first().is_none() || !is_cut) {
         return Err(SqlError::unsupported(
             "SELECT of keys alone is answered for the largest: write ORDER BY with a COUNT or SUM, DESC and LIMIT, \
              without HAVING and OFFSET, or add COUNT, SUM or AVG to SELECT",

@@ -21,3 +21,4 @@ mod racing;
 mod random;
 mod rows;
 mod sources;
+mod top;

@@ -1,0 +1,330 @@
+//! The largest groups: picked one after the other, and measured as far as the budget goes.
+//!
+//! Sorting what was released costs nothing, but everything has to be released first. Where only the largest are
+//! wanted, picking them costs a little each, and what is not picked costs nothing.
+
+use eke_budget::{Amount, Budget, GroupPrices, Metric, Rho};
+use eke_sql::{Query, Shows, Value};
+use serde::Serialize;
+
+use crate::answer::{Answer, Column, Cost, Found, Kind, Row, json};
+use crate::ask::Asking;
+use crate::error::{EngineError, short};
+use crate::keys::public_groups;
+use crate::picks::{By, Picked, pick_price};
+use crate::question::{Accuracy, Goal};
+use crate::round::Round;
+use crate::state::State;
+use crate::walk::Walk;
+
+/// How many are picked before they are measured, side by side.
+const BATCH: u32 = 8;
+
+/// Without LIMIT, so many public groups are all wanted.
+const FEW: usize = 100;
+
+/// How the groups of an answer are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// All groups are measured, and sorted by what was released.
+    Everything,
+    /// The largest by a sum are picked and measured: so many, or as many as the budget allows.
+    Top {
+        /// The sum.
+        sum: usize,
+        /// How many are wanted.
+        count: Option<u32>,
+    },
+    /// The largest by a sum are picked, and their keys shown alone.
+    Keys {
+        /// The sum.
+        sum: usize,
+        /// How many are wanted.
+        count: u32,
+    },
+}
+
+/// How a question is sorted, in words: what `eke explain` says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sorting {
+    /// What happens where the goal is an accuracy.
+    pub within: String,
+    /// What happens where the goal is a price.
+    pub price: String,
+    /// What a pick costs, where groups are picked.
+    pub pick: Option<Cost>,
+}
+
+impl Route {
+    /// How the groups of a question are found, from public information alone.
+    pub(crate) fn of(query: &Query, goal: &Goal, unit: &Budget) -> Self {
+        let count = query.limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
+        let Some(sum) = query.largest_first() else { return Self::Everything };
+        if !query.shows_values() {
+            return Self::Keys { sum, count: count.unwrap_or(u32::MAX) };
+        }
+        let is_picked = match goal.accuracy {
+            Accuracy::Price(_) => false,
+            Accuracy::Relative(_) => wants_the_largest(query),
+            Accuracy::Absolute(error) => {
+                wants_the_largest(query) && picking_is_cheaper(query, goal, error, unit)
+            }
+        };
+        if is_picked { Self::Top { sum, count } } else { Self::Everything }
+    }
+
+    /// How many groups are measured at most.
+    pub(crate) fn most_groups(self) -> usize {
+        match self {
+            Self::Everything | Self::Top { count: None, .. } => usize::MAX,
+            Self::Top { count: Some(count), .. } | Self::Keys { count, .. } => count as usize,
+        }
+    }
+
+    /// What so many picks as are wanted cost, if none was seen before.
+    pub(crate) fn picks(self, unit: &Budget) -> Amount<Rho> {
+        match self {
+            Self::Top { count: Some(count), .. } => {
+                pick_price(unit).times(count).unwrap_or(Amount::MAX)
+            }
+            Self::Everything | Self::Top { count: None, .. } | Self::Keys { .. } => Amount::ZERO,
+        }
+    }
+
+    /// What a stored answer is found by, beside its goal.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Everything => String::new(),
+            Self::Top { sum, count: None } => format!(" | largest by {sum}"),
+            Self::Top { sum, count: Some(count) } | Self::Keys { sum, count } => {
+                format!(" | {count} largest by {sum}")
+            }
+        }
+    }
+}
+
+/// Whether not all groups are wanted, and the largest come first.
+fn wants_the_largest(query: &Query) -> bool {
+    let groups = public_groups(&query.plan).map(|groups| groups.len());
+    let all = match (query.limit, groups) {
+        (Some(limit), Some(groups)) => limit >= groups as u64,
+        (None, Some(groups)) => groups <= FEW,
+        (_, None) => false,
+    };
+    query.having.is_none() && query.offset == 0 && !all
+}
+
+/// Whether some groups and their picks cost less than all groups, where each group has its price in advance.
+fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> bool {
+    let Some(count) = query.limit.filter(|_| error > 0.0) else { return false };
+    let Some(group) = crate::walk::fixed_price(&query.measures, &query.plan, goal) else {
+        return false;
+    };
+    let factor = Metric::Hamming(query.plan.adjacency).group_factor::<Rho>();
+    let group = group.to_f64() * f64::from(factor);
+    let all = public_groups(&query.plan).map_or(usize::MAX, |groups| groups.len());
+    let most = f64::from(query.plan.max_groups);
+    #[expect(clippy::cast_precision_loss, reason = "a comparison of prices")]
+    let (all, count) = ((all as f64).min(most), count as f64);
+    count * pick_price(unit).to_f64() + count.min(most) * group < all * group
+}
+
+/// How a question is sorted; none if it is not by a value.
+pub(crate) fn explain(query: &Query, unit: &Budget, own: &Budget) -> Option<Sorting> {
+    query.largest_first()?;
+    let pick = Cost::new(pick_price(unit), Amount::ZERO, own);
+    let sorted =
+        "all groups are measured, and sorted by what was released, which costs nothing more";
+    if !query.shows_values() {
+        return Some(Sorting {
+            within: "the keys of the largest are picked, for a price each, and no value is shown".into(),
+            price: "the keys of the largest are picked, the price divided among them, and no value is shown"
+                .into(),
+            pick: Some(pick),
+        });
+    }
+    let (within, picks) = if query.having.is_some() || query.offset > 0 {
+        (format!("{sorted}: HAVING and OFFSET need them all"), false)
+    } else if wants_the_largest(query) {
+        let many = query.limit.map_or_else(
+            || "as far as the budget goes".to_owned(),
+            |limit| format!("{limit} of them at most"),
+        );
+        (
+            format!(
+                "the largest are picked and measured, {many}, and what is not picked costs nothing (for an absolute \
+                 error, where that is cheaper than to measure all)"
+            ),
+            true,
+        )
+    } else {
+        (format!("{sorted}: all of them are wanted"), false)
+    };
+    Some(Sorting { within, price: sorted.into(), pick: picks.then_some(pick) })
+}
+
+impl Asking<'_> {
+    /// Picks the largest groups and measures them, as many as are wanted or as far as it goes.
+    pub(crate) fn top(
+        &mut self,
+        mut state: State,
+        sum: usize,
+        count: Option<u32>,
+        more: Amount<Rho>,
+    ) -> Result<Answer, EngineError> {
+        let groups = state.groups.clone();
+        let by = By { sum, each: pick_price(&self.unit().budget) };
+        let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+        let wanted = self.visible(by, count.unwrap_or(all).min(all))?;
+        let before = self.spent;
+        let spent = |asking: &Self| asking.spent.minus(before).unwrap_or(Amount::ZERO);
+        let mut found = vec![Vec::new(); groups.len()];
+        let (mut done, mut looks) = (0, 0);
+        while done < wanted {
+            let next = (done + BATCH).min(wanted);
+            let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
+            let price = self.picks_cost(by, &groups, next)?;
+            if price >= left {
+                if done == 0 {
+                    return Err(self.too_little(price, left));
+                }
+                break;
+            }
+            let picked = match self.picks(by, &groups, next)? {
+                Picked::Groups(picked) => picked,
+                Picked::Refused(refusal) if done == 0 => return Err(self.refused(&refusal)),
+                Picked::Refused(_) => break,
+            };
+            let batch = &picked[done as usize..];
+            let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
+            let paid = state.paid(&self.own().name);
+            let most = self.batch_most(&paid, batch, left);
+            let columns = u32::try_from(self.plan().sums.len()).unwrap_or(u32::MAX);
+            let mut walk = Walk::new(self.rules(most)?, columns, most, &paid).of(batch);
+            state = match self.follow(state, &mut walk) {
+                Ok(state) => state,
+                // What was measured before is an answer.
+                Err(EngineError::Refused(_)) if done > 0 => {
+                    state = match self.load(&groups)? {
+                        Some(state) => state,
+                        None => return Err(EngineError::Damaged("it is gone".into())),
+                    };
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            looks = looks.max(walk.looks());
+            let ended = walk.found();
+            for &group in batch {
+                found[group as usize].clone_from(&ended[group as usize]);
+            }
+            done = next;
+            // What comes next is smaller, and would be further out of reach.
+            if !batch.iter().all(|&group| found[group as usize].iter().all(Found::met)) {
+                break;
+            }
+        }
+        let mut walk = Walk::ended(found, looks);
+        match self.round(state, &[], &mut walk)? {
+            Round::Taken(state) => self.finish(Some(&state), &walk.found(), looks),
+            Round::Refused(_, refusal) => Err(self.refused(&refusal)),
+        }
+    }
+
+    /// The keys of the largest groups, and nothing else of them.
+    pub(crate) fn largest_keys(
+        &mut self,
+        groups: &[Vec<Value>],
+        sum: usize,
+        count: u32,
+        more: Amount<Rho>,
+    ) -> Result<Answer, EngineError> {
+        let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+        let each = match self.question.goal.accuracy {
+            Accuracy::Price(price) => {
+                Amount::from_grains(price.grains() / u128::from(count.max(1)))
+            }
+            Accuracy::Relative(_) | Accuracy::Absolute(_) => pick_price(&self.unit().budget),
+        };
+        let by = By { sum, each };
+        let count = self.visible(by, count.min(all))?;
+        let price = self.picks_cost(by, groups, count)?;
+        if price > more {
+            return Err(self.too_little(price, more));
+        }
+        let picked = match self.picks(by, groups, count)? {
+            Picked::Groups(picked) => picked,
+            Picked::Refused(refusal) => return Err(self.refused(&refusal)),
+        };
+        self.shown_keys(groups, &picked)
+    }
+
+    /// An answer of keys alone, in the order in which they were picked.
+    pub(crate) fn shown_keys(
+        &self,
+        groups: &[Vec<Value>],
+        picked: &[u32],
+    ) -> Result<Answer, EngineError> {
+        let outputs = &self.prepared.query.outputs;
+        let columns =
+            outputs.iter().map(|output| Column { name: output.name.clone(), kind: Kind::Key });
+        let row = |&group: &u32| {
+            let keys = outputs.iter().filter_map(|output| match output.shows {
+                Shows::Key(index) => Some(json(&groups[group as usize][index])),
+                Shows::Measure(_) => None,
+            });
+            Row { keys: keys.collect(), values: Vec::new() }
+        };
+        let rows = picked.iter().map(row).collect();
+        let answer = self.finish(None, &[], 0)?;
+        Ok(Answer { columns: columns.collect(), rows, fixed: None, ..answer })
+    }
+
+    /// How many picks whoever asks may see: a tier sees a ranking no further than any other path.
+    fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
+        let Some(finest) = self.finest() else { return Ok(count) };
+        let most = finest.grains() / by.each.grains().max(1);
+        match u32::try_from(most).unwrap_or(u32::MAX).min(count) {
+            0 if count > 0 => Err(EngineError::Goal(format!(
+                "picking the largest costs rho={} each, and your tier sees no path that far: ask for a price with \
+                 --price, or ask the steward",
+                short(by.each)
+            ))),
+            visible => Ok(visible),
+        }
+    }
+
+    /// The price of one column of each group of a batch, at most.
+    fn batch_most(&self, paid: &[Amount<Rho>], batch: &[u32], more: Amount<Rho>) -> Amount<Rho> {
+        let (most, metric) = (self.most(), self.metric());
+        let price = |paid: &[Amount<Rho>]| {
+            GroupPrices::at(paid, most, metric).map_or(Amount::MAX, |prices| prices.price())
+        };
+        let before = price(paid);
+        let fits = |level: u128| {
+            let mut paid = paid.to_vec();
+            for &group in batch {
+                let now = &mut paid[group as usize];
+                *now = (*now).max(Amount::from_grains(level));
+            }
+            price(&paid).minus(before).is_some_and(|cost| cost <= more)
+        };
+        let dearest = paid.iter().max().copied().unwrap_or(Amount::ZERO);
+        let (mut low, mut high) = (0, dearest.grains() + more.grains() + 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let columns = self.plan().sums.len().max(1) as u128;
+        let column = Amount::from_grains(low / columns);
+        self.finest().map_or(column, |finest| column.min(finest))
+    }
+
+    fn too_little(&self, asked: Amount<Rho>, left: Amount<Rho>) -> EngineError {
+        self.refusal(Some(asked), Some(left)).into()
+    }
+}
