@@ -29,6 +29,7 @@
 //! | [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`], [`Variance`], [`Metres`], [`BoundedRange`] | parameters, each a type, checked when made |
 //! | [`Metric`], [`Adjacency`], [`Reach`] | what "close" means |
 //! | [`convert`] | from one statement to another, never understating the loss |
+//! | [`normal`] | the normal distribution in its tails, for prices |
 //!
 //! | to spend it | |
 //! |---|---|
@@ -60,6 +61,7 @@ mod enclosure;
 mod evidence;
 mod group;
 mod metric;
+pub mod normal;
 mod odometer;
 mod parameter;
 mod path;

@@ -10,6 +10,7 @@
 use super::Curve;
 use crate::Epsilon;
 use crate::enclosure::largest;
+use crate::normal::{ASYMPTOTIC, LN_SQRT_TWO_PI, mills, mills_slope};
 
 /// The exact (epsilon, delta) curve of continuous Gaussian noise with this rho.
 ///
@@ -68,40 +69,12 @@ fn ln_delta(x: f64, mu: f64) -> f64 {
 /// `M(x) - M(x + width)` for widths up to 1, by 16-point Gauss-Legendre on `-M'(t) = 1 - t M(t)`.
 fn mills_fall(x: f64, width: f64) -> f64 {
     let (middle, half) = (x + width / 2.0, width / 2.0);
-    let slope = |t: f64| if t < ASYMPTOTIC { 1.0 - t * mills(t) } else { slope_series(t) };
+    let slope = |t: f64| if t < ASYMPTOTIC { 1.0 - t * mills(t) } else { mills_slope(t) };
     half * GAUSS_LEGENDRE
         .iter()
         .map(|&(node, weight)| weight * (slope(middle - half * node) + slope(middle + half * node)))
         .sum::<f64>()
 }
-
-/// The Mills ratio `Phi(-x)/phi(x)`, for x not far below zero.
-fn mills(x: f64) -> f64 {
-    if x >= ASYMPTOTIC {
-        return (1.0 - slope_series(x)) / x;
-    }
-    // sqrt(pi/2) exp(z²) erfc(z) at z = x/sqrt(2), with the rounding of z² put back.
-    let z = x / std::f64::consts::SQRT_2;
-    let square = z * z;
-    let lost = libm::fma(z, z, -square);
-    SQRT_HALF_PI * libm::exp(square) * (1.0 + lost) * libm::erfc(z)
-}
-
-/// `1 - x M(x) = 1/x² - 3/x⁴ + 15/x⁶ - …` where the terms fall below rounding before they grow.
-fn slope_series(x: f64) -> f64 {
-    let step = 1.0 / (x * x);
-    let (mut sum, mut term, mut odd) = (0.0, step, 3.0);
-    while term.abs() > f64::EPSILON * step / 8.0 {
-        sum += term;
-        term *= -odd * step;
-        odd += 2.0;
-    }
-    sum
-}
-
-const ASYMPTOTIC: f64 = 30.0;
-const LN_SQRT_TWO_PI: f64 = 0.918_938_533_204_672_7;
-const SQRT_HALF_PI: f64 = 1.253_314_137_315_500_3;
 
 /// Positive nodes and weights of the 16-point rule on [-1, 1].
 const GAUSS_LEGENDRE: [(f64, f64); 8] = [
