@@ -214,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
+        #![proptest_config(ProptestConfig::with_cases(25))]
 
         #[test]
         fn the_normal_distribution_is_within_its_ulps_anywhere(

@@ -347,7 +347,7 @@ impl Place {
             return Certified::NOTHING;
         }
         if let ([factor], [shift]) = (&factors[..], &shifts[..])
-            && factor.power == 1.0
+            && factor.power < 1.5
         {
             return ln_ratio_of_one(factor, *shift);
         }

@@ -182,7 +182,7 @@ impl Integrand {
         while height <= LARGEST_HEIGHT.min(widest) {
             let growth = 2.0 * cells.growth(self, height);
             let step = std::f64::consts::TAU * height / libm::log1p(2.0 * growth / MISSED);
-            if !(step > best) {
+            if step.is_nan() || step <= best {
                 break;
             }
             best = step;
@@ -190,6 +190,21 @@ impl Integrand {
         }
         // Few bits, so that multiples of it are exact.
         f64::from_bits(best.to_bits() & !0xffff_ffff)
+    }
+
+    /// Where a cell that starts here ends: at most a width further, and not across the places where a factor
+    /// begins to fall, which growth depends on.
+    fn next_edge(&self, start: f64, width: f64) -> f64 {
+        let mut width = width;
+        for factor in &self.factors {
+            let (place, moved) = (factor.place(start), factor.slope * width);
+            if moved < 0.0 && place > FALLS_BELOW {
+                width *= ((FALLS_BELOW - 0.01 - place) / moved).min(1.0);
+            } else if moved < 0.0 && place > -1.0 {
+                width *= (-0.3 / moved).min(1.0);
+            }
+        }
+        start + width
     }
 
     /// A bound on the factor by which anything on the line `x + iy` exceeds what is on the real line.
@@ -206,6 +221,8 @@ impl Integrand {
 const LARGEST_HEIGHT: f64 = 10.5;
 /// `|Phi(x + iy)|` is at least `exp(-SHRINKS) Phi(x)` for y up to one.
 const SHRINKS: f64 = 0.2;
+/// Where a distribution function is still one for any power there is.
+const FALLS_BELOW: f64 = 9.0;
 /// How far down the logarithm goes before a tail is bounded as a whole.
 const DOWN: f64 = 60.0;
 
@@ -236,7 +253,7 @@ impl Cells {
             let (mut width, mut start) = (first, mode);
             let mut near = 0.0;
             while near > -down {
-                let end = start + side * width;
+                let end = integrand.next_edge(start, side * width);
                 let far = integrand.ln(end) - top;
                 let mut factors = [(0.0, 0.0); MOST];
                 for (bound, factor) in factors.iter_mut().zip(&integrand.factors) {
@@ -297,5 +314,99 @@ impl Cells {
         let anywhere = integrand.growth_anywhere(height);
         above += self.tails.iter().map(|tail| libm::exp(tail + anywhere)).sum::<f64>();
         above / below
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Phi(u + iv)`, by the integral of the density along the line from u up.
+    fn cdf(u: f64, v: f64) -> (f64, f64) {
+        let steps = 400;
+        let (mut real, mut imaginary) = (Cdf::at(u).ln().exp(), 0.0);
+        let height = v / f64::from(steps);
+        let density = (-u * u / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        for step in 0..=steps {
+            // Simpson's rule.
+            let weight = match step {
+                0 => 1.0,
+                _ if step == steps => 1.0,
+                _ if step % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            let s = f64::from(step) * height;
+            let size = weight * height / 3.0 * density * (s * s / 2.0).exp();
+            real += size * (u * s).sin();
+            imaginary += size * (u * s).cos();
+        }
+        (real, imaginary)
+    }
+
+    #[test]
+    fn a_line_grows_no_more_than_is_said() {
+        let mut closest: f64 = 0.0;
+        for u in (-60..=80).map(|u| f64::from(u) / 10.0) {
+            for v in [0.01, 0.1, 0.3, 0.7, 1.0, 1.5, 2.5, 4.0] {
+                let (real, imaginary) = cdf(u, v);
+                let grown = libm::log(real.hypot(imaginary)) - Cdf::at(u).ln();
+                let hazard = Cdf::at(u).hazard();
+                let mut bound = v * v / 2.0;
+                if u > 0.0 {
+                    let parts = hazard * u * libm::expm1(v * v / 2.0)
+                        + (hazard * v).powi(2) * libm::exp(v * v) / 2.0;
+                    bound = bound.min(parts);
+                }
+                assert!(grown <= bound + 1e-9, "{u} {v}: {grown} {bound}");
+                assert!(v > 1.0 || grown >= -SHRINKS - 1e-9, "{u} {v}: {grown}");
+                closest = closest.max(grown / bound);
+            }
+        }
+        assert!(closest > 0.9, "{closest}");
+    }
+
+    #[test]
+    fn growth_bounds_the_integral_on_a_line() {
+        for (power, unit) in [(1.0, 0.3), (20.0, 0.3), (1e3, 0.2), (1e6, 0.2)] {
+            let factors = vec![
+                Factor::new(0.577, [0.5, 1.0], unit, power),
+                Factor::new(-0.577, [0.0, 0.5], unit, 1.0),
+            ];
+            let integrand = Integrand::new(factors);
+            let mode = integrand.mode();
+            for height in [0.05, 0.3, 0.8] {
+                let cells = Cells::around(&integrand, mode, LARGEST_HEIGHT);
+                let bound = cells.growth(&integrand, height);
+                let (mut above, mut below) = (0.0, 0.0);
+                for x in (-3000..=3000).map(|x| mode + f64::from(x) / 300.0) {
+                    let real = integrand.ln(x) - integrand.ln(mode);
+                    let mut grown = height * height / 2.0;
+                    for factor in &integrand.factors {
+                        let (u, v) = (factor.place(x), factor.slope * height);
+                        // Far out the ratio is not told by differences of doubles.
+                        let (re, im) = if u > -6.0 { cdf(u, v) } else { (0.0, 0.0) };
+                        let ratio = libm::log(re.hypot(im)) - Cdf::at(u).ln();
+                        grown += factor.power * if u > -6.0 { ratio } else { v * v / 2.0 };
+                    }
+                    above += (real + grown).exp();
+                    below += real.exp();
+                }
+                assert!(above / below <= bound, "{power} {height}: {} {bound}", above / below);
+            }
+        }
+    }
+
+    #[test]
+    fn the_mode_is_where_the_slope_is_nothing() {
+        for power in [1.0, 1e3, 1e6, 1e12] {
+            for unit in [1e-3, 0.1, 10.0] {
+                let factor = Factor::new(0.577, [0.5, 1.0], unit, power);
+                let integrand = Integrand::new(vec![factor]);
+                let [_, slope, curvature] = integrand.shape(integrand.mode());
+                // Within a millionth of a width, and of what slopes near it are rounded to.
+                let width = 1.0 / curvature.abs().sqrt();
+                assert!(slope.abs() * width < 1e-6, "{power} {unit}: {slope} {curvature}");
+            }
+        }
     }
 }

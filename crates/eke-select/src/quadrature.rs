@@ -42,14 +42,17 @@ pub(crate) fn ln_ratio(integrand: &Integrand, shifts: &[f64]) -> Certified {
     if !(apart.is_finite() && mode.is_finite()) {
         return Certified::UNKNOWN;
     }
-    if apart > 200.0 {
-        let (Some(one), Some(other)) = (ln_integral(&raised), ln_integral(integrand)) else {
-            return Certified::UNKNOWN;
-        };
-        return Certified::around(one.value - other.value, one.error + other.error);
+    if apart < 200.0 {
+        let step = integrand.step(mode).min(raised.step(raised_mode));
+        let sums = Sums::over(integrand, shifts, mode, step);
+        if let Some(ratio) = sums.and_then(|sums| sums.ratio()) {
+            return ratio;
+        }
     }
-    let step = integrand.step(mode).min(raised.step(raised_mode));
-    Sums::over(integrand, shifts, mode, step).map_or(Certified::UNKNOWN, |sums| sums.ratio())
+    let (Some(one), Some(other)) = (ln_integral(&raised), ln_integral(integrand)) else {
+        return Certified::UNKNOWN;
+    };
+    Certified::around(one.value - other.value, one.error + other.error)
 }
 
 /// A single factor has a closed form: the mean of `Phi(slope · x + offset)` is `Phi` of the offset over the deviation
@@ -75,6 +78,8 @@ struct Sums {
     growth_error: f64,
     /// What is cut off of the integrand and of the raised one.
     tails: [f64; 2],
+    /// The largest error of a logarithm at a node.
+    largest_error: f64,
 }
 
 /// More nodes than any price needs.
@@ -87,7 +92,7 @@ impl Sums {
     fn over(integrand: &Integrand, shifts: &[f64], mode: f64, step: f64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "checked")]
         let middle = (mode / step).round() as i64;
-        if middle.abs() > 1 << 31 || !(step > 0.0) {
+        if middle.abs() > 1 << 31 || step.is_nan() || step <= 0.0 {
             return None;
         }
         // Exact: the step has 21 bits, and the number of a node 32.
@@ -101,15 +106,19 @@ impl Sums {
             growth: 0.0,
             growth_error: 0.0,
             tails: [0.0; 2],
+            largest_error: 0.0,
         };
         sums.add(&first);
         let mut count = 1.0;
         for (side, numbers) in [(1, 1..MOST_NODES), (-1, 1..MOST_NODES)] {
             count += sums.walk(first, numbers, |number| node(middle + side * number))?;
         }
-        // Every addition rounds.
-        sums.weights_error += count * ROUNDING * sums.weights;
-        sums.growth_error += count * ROUNDING * sums.growth;
+        if sums.largest_error.is_nan() || sums.largest_error > 0.1 {
+            return None;
+        }
+        // Every addition rounds; and exp(e) - 1 is at most 1.1 e.
+        sums.weights_error = 1.1 * sums.weights_error + count * ROUNDING * sums.weights;
+        sums.growth_error = 1.1 * sums.growth_error + count * ROUNDING * sums.growth;
         Some(sums)
     }
 
@@ -117,12 +126,17 @@ impl Sums {
         let weight = libm::exp(node.ln - self.top);
         self.weights += weight;
         self.weights_error += weight * node.error;
+        self.largest_error = self.largest_error.max(node.error).max(node.rise_error);
         if node.rise > 0.0 {
-            let growth = weight * libm::expm1(node.rise);
+            // The weight may be nothing where the rise is more than all doubles.
+            let growth = if node.rise < 1.0 {
+                weight * libm::expm1(node.rise)
+            } else {
+                libm::exp(node.ln - self.top + node.rise) - weight
+            };
             self.growth += growth;
-            // exp(r)/(exp(r) - 1) is at most 1 + 1/r.
-            let relative = node.rise_error * (1.0 + 1.0 / node.rise) + 8.0 * ROUNDING;
-            self.growth_error += growth * (node.error + relative);
+            let relative = node.error + 8.0 * ROUNDING;
+            self.growth_error += growth * relative + (weight + growth) * node.rise_error;
         }
     }
 
@@ -149,7 +163,8 @@ impl Sums {
                 }
             };
             let tails = [tail(last.ln, next.ln), tail(last.ln + last.rise, next.ln + next.rise)];
-            if tails.iter().all(|&tail| tail < CUT * self.weights) {
+            let enough = CUT * self.weights;
+            if tails[0] < enough && tails[1] < enough + CUT * self.growth {
                 self.tails[0] += tails[0];
                 self.tails[1] += tails[1];
                 return Some(count);
@@ -160,17 +175,116 @@ impl Sums {
     }
 
     /// The logarithm of the raised integral over the other.
-    fn ratio(&self) -> Certified {
-        let missed = 2.0 * MISSED * (2.0 * self.weights + self.growth);
+    fn ratio(&self) -> Option<Certified> {
+        let missed = 2.0 * MISSED * self.weights;
         // Of the raised integral less the other, and of the other.
-        let growth_error = 1.01 * self.growth_error + self.tails[1] + missed;
-        let weights_error = 1.01 * self.weights_error + self.tails[0] + missed;
+        let growth_error =
+            self.growth_error + self.tails[1] + 2.0 * missed + 2.0 * MISSED * self.growth;
+        let weights_error = self.weights_error + self.tails[0] + missed;
         let weights = self.weights - weights_error;
         if !(weights > 0.5 * self.weights && self.growth.is_finite()) {
-            return Certified::UNKNOWN;
+            return None;
         }
         let high = libm::log1p((self.growth + growth_error) / weights);
         let low = (self.growth - growth_error).max(0.0) / (self.weights + weights_error);
-        Certified::between(libm::log1p(low), high)
+        Some(Certified::between(libm::log1p(low), high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines and maxima, easy and hard.
+    fn integrands() -> Vec<Integrand> {
+        let mut found = Vec::new();
+        for power in [1.0, 3.0, 50.0, 1e3, 1e6] {
+            for unit in [0.01, 0.1, 0.5, 3.0] {
+                let others = Factor::new(0.577, [0.5, 1.0], unit, power);
+                let hit = Factor::new(-0.577, [0.0, 0.5], unit, 1.0);
+                found.push(Integrand::new(vec![others]));
+                found.push(Integrand::new(vec![others, hit]));
+                found.push(Integrand::new(vec![Factor::new(1.0, [0.0, 1.0], unit, power)]));
+            }
+        }
+        found
+    }
+
+    fn ln_sum(integrand: &Integrand, mode: f64, step: f64) -> f64 {
+        let sums = Sums::over(integrand, &[], mode, step).unwrap();
+        sums.top + libm::log(sums.weights) + libm::log(step)
+    }
+
+    #[test]
+    fn the_step_misses_nothing_that_a_finer_one_finds() {
+        let mut coarse: f64 = 0.0;
+        for integrand in integrands() {
+            let mode = integrand.mode();
+            let step = integrand.step(mode);
+            let (sum, finer) =
+                (ln_sum(&integrand, mode, step), ln_sum(&integrand, mode, step / 4.0));
+            let rounding = 1e-13 + 1e-14 * integrand.ln(mode).abs();
+            assert!((sum - finer).abs() < rounding, "{integrand:?}: {sum} {finer}");
+            coarse = coarse.max((ln_sum(&integrand, mode, step * 4.0) - finer).abs());
+        }
+        // A coarser step does miss something.
+        assert!(coarse > 1e-3, "{coarse}");
+    }
+
+    #[test]
+    fn a_ratio_is_the_same_with_a_finer_step() {
+        let mut compared = 0;
+        for integrand in integrands() {
+            for shift in [1e-9, 1e-3, 0.3, 2.0] {
+                let shifts = [shift, shift];
+                let computed = ln_ratio(&integrand, &shifts);
+                let step = integrand.step(integrand.mode()) / 4.0;
+                // None where the two hardly overlap.
+                let sums = Sums::over(&integrand, &shifts, integrand.mode(), step);
+                let Some(finer) = sums.and_then(|sums| sums.ratio()) else { continue };
+                compared += 1;
+                assert!(computed.epsilon >= finer.epsilon - finer.error_bound, "{integrand:?}");
+                assert!(computed.epsilon - computed.error_bound <= finer.epsilon, "{integrand:?}");
+                assert!(computed.error_bound <= 1e-9 * computed.epsilon, "{computed:?}");
+            }
+        }
+        assert!(compared > 200, "{compared}");
+    }
+
+    /// With power one there is a closed form, also for integrals whose value no double holds.
+    #[test]
+    fn integrals_of_one_factor_have_their_closed_form() {
+        for offset in [-300.0, -40.0, -3.0, 0.0, 2.0, 30.0] {
+            for slope in [0.01, 0.577, -1.0, 4.0] {
+                let factor = Factor::new(slope, [offset, 0.0], 1.0, 1.0);
+                let found = ln_integral(&Integrand::new(vec![factor])).unwrap();
+                let truth = Cdf::at(offset / libm::hypot(slope, 1.0)).ln();
+                let off = (found.value - truth).abs();
+                assert!(off <= found.error + 1e-13 * truth.abs(), "{offset} {slope}: {off}");
+                assert!(
+                    found.error < 1e-12 + 1e-13 * truth.abs(),
+                    "{offset} {slope}: {}",
+                    found.error
+                );
+                let (one, sum) = (
+                    ln_ratio_of_one(&factor, 0.01),
+                    ln_ratio(&Integrand::new(vec![factor]), &[0.01]),
+                );
+                let apart = (one.epsilon - sum.epsilon).abs();
+                assert!(apart <= one.error_bound + sum.error_bound, "{offset} {slope}: {apart}");
+            }
+        }
+    }
+
+    /// Where the raised integral hardly overlaps the other, or is cut off too early, the price would be too low.
+    #[test]
+    fn what_is_cut_off_is_counted() {
+        let factor = Factor::new(1.0, [0.0, 1.0], 0.1, 9.0);
+        let integrand = Integrand::new(vec![factor]);
+        let mode = integrand.mode();
+        let sums = Sums::over(&integrand, &[2.0], mode, integrand.step(mode)).unwrap();
+        let whole = sums.ratio().unwrap();
+        let cut = Sums { tails: [sums.tails[0], 0.5 * sums.growth], ..sums };
+        assert!(cut.ratio().unwrap().error_bound > 0.4, "{whole:?}");
     }
 }

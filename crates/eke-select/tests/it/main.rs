@@ -2,3 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
 mod golden;
+mod lines;
+mod maxima;
+mod naive;
+mod refused;
