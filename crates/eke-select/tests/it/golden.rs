@@ -137,6 +137,34 @@ fn prices_match_the_golden_values() {
     assert_eq!(counts, wanted);
 }
 
+/// Where noise is a small part of the range, powers are large, and sensitivities are tiny or as large as the range.
+#[test]
+fn prices_hold_where_doubles_are_of_little_help() {
+    let hard: Vec<Golden> = serde_json::from_str(include_str!("../data/hard.json")).unwrap();
+    for g in &hard {
+        let sensitivity = L1::new(g.input("Delta")).unwrap();
+        let (range, change) = ((0.0, 1.0), Change::General);
+        if g.name == "noisy_max" {
+            let candidates = g.inputs["d"].parse().unwrap();
+            let noise = MaxNoise::Gaussian(g.input("sigma"));
+            let spec = NoisyMaxSpec { candidates, range, sensitivity, change, noise };
+            g.assert_certified(NoisyMax::new(spec).unwrap().epsilon());
+            continue;
+        }
+        let deviation = g.input("sigma_X");
+        let noise = LineNoise::Gaussian { line: deviation, query: 3f64.sqrt() * deviation };
+        let (threshold, direction) = (g.input("rho"), Direction::Above);
+        let spec = LineSpec { threshold, range, sensitivity, change, direction, noise };
+        let line = AboveThreshold::new(spec).unwrap();
+        match g.name.as_str() {
+            "line_halting" => g.assert_certified(line.halting_at(g.steps())),
+            "line_stopped" => g.assert_certified(line.without_halt(g.steps())),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(hard.len(), 72);
+}
+
 #[test]
 fn moments_match_the_golden_values() {
     let mut checked = 0;
