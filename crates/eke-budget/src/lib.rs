@@ -89,6 +89,7 @@ pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise, Reveal, Rev
 pub use purse::{Limits, Purse};
 pub use refusal::Refusal;
 pub use round::{
-    AboveWorstCase, ExtendError, Extension, Round, Settlement, Unsettled, UnsettledReason,
+    AboveWorstCase, ExtendError, Extension, OtherRound, Round, Rounds, Settlement, Unsettled,
+    UnsettledReason,
 };
 pub use standing::{Standing, StandingError, Totals};

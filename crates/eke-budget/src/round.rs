@@ -66,6 +66,80 @@ impl Round {
     }
 }
 
+/// The rounds that were set aside one after another for one run of a mechanism, all by one account.
+///
+/// A run that cannot know how far it will go reserves as it goes. What it may come to in the end is
+/// what its rounds have reserved together, and what is left of that goes back from the last one on.
+#[derive(Debug)]
+#[must_use = "rounds stay at their worst case until they are settled"]
+pub struct Rounds {
+    rounds: Vec<Round>,
+    worst: Amount<Epsilon>,
+    delta: Amount<Delta>,
+}
+
+impl Rounds {
+    /// A run that starts with this round.
+    pub fn new(first: Round) -> Self {
+        let (worst, delta) = (first.worst, first.delta);
+        Self { rounds: vec![first], worst, delta }
+    }
+
+    /// Adds what was set aside for going on.
+    ///
+    /// # Errors
+    /// The round is another account's, or all of them together are more than an amount holds. It comes
+    /// back, and the others are as they were.
+    pub fn add(&mut self, round: Round) -> Result<(), OtherRound> {
+        let same = self.rounds.iter().all(|ours| ours.account == round.account);
+        let sums = self.worst.plus(round.worst).zip(self.delta.plus(round.delta));
+        let Some((worst, delta)) = sums.filter(|_| same) else { return Err(OtherRound { round }) };
+        (self.worst, self.delta) = (worst, delta);
+        self.rounds.push(round);
+        Ok(())
+    }
+
+    /// The largest price the run may come to.
+    #[must_use]
+    pub fn worst(&self) -> Amount<Epsilon> {
+        self.worst
+    }
+
+    /// The deltas of all rounds.
+    #[must_use]
+    pub fn delta(&self) -> Amount<Delta> {
+        self.delta
+    }
+
+    /// Ends the run at the price that its output came to. The first rounds keep as much of it as they
+    /// reserved; what is left over goes back from the last one on.
+    ///
+    /// # Errors
+    /// The price is above what was reserved: the mechanism was wrong about itself. The run is over, and
+    /// all its rounds stay reserved at their worst cases for good.
+    pub fn settle_at(self, realised: Amount<Epsilon>) -> Result<Vec<Settlement>, AboveWorstCase> {
+        if realised > self.worst {
+            let round = self.rounds.first().map_or(0, Round::id);
+            return Err(AboveWorstCase { round, worst: self.worst, realised });
+        }
+        let mut left = realised;
+        let settlements = self.rounds.into_iter().map(|round| {
+            let realised = left.min(round.worst);
+            left = left.minus(realised).unwrap_or(Amount::ZERO);
+            Settlement { round, realised }
+        });
+        Ok(settlements.collect())
+    }
+}
+
+/// A round that was not added to a run.
+#[derive(Debug, thiserror::Error)]
+#[error("round {} belongs to another account than the run: reserve it where the run started", round.id)]
+pub struct OtherRound {
+    /// The round, still reserved.
+    pub round: Round,
+}
+
 /// A larger worst case of a running round, bought. Only an account makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {

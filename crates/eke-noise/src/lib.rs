@@ -29,7 +29,7 @@
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
-//! | [`Normal`], [`NoisyScore`] | normal numbers, exact, as far as a comparison needs them |
+//! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
 //! | [`Ratio`] | scales and variances, exact |
 
 mod average;
@@ -53,7 +53,8 @@ mod goal;
 mod grid;
 mod keys;
 mod laplace;
-mod normal;
+mod lazy;
+mod noisy;
 mod path;
 mod ranking;
 mod ratio;
@@ -81,7 +82,8 @@ pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
-pub use normal::{NoisyScore, Normal, noisy_max};
+pub use lazy::Noise;
+pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;

@@ -22,7 +22,7 @@ use eke_budget::{Amount, Charge, Epsilon, L1, L2, Purchase, Receipt, Rho};
 use crate::choice::permute_and_flip;
 use crate::exact::clamped;
 use crate::path::{Mismatch, MismatchReason};
-use crate::{Entropy, Exact, NoisyScore, Ratio, Released, Scores};
+use crate::{Entropy, Exact, Noise, NoisyScore, Ratio, Released, Scores};
 
 /// A choice by score, to be bought.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,7 +110,8 @@ pub fn compare<E: Entropy + ?Sized>(
         return Err(Mismatch { receipt: Box::new(receipt), reason });
     };
     receipt.redeem();
-    let mut noisy = NoisyScore::new(clamped(*truth.open()), &deviation, entropy);
+    let noise = Noise::gaussian(deviation);
+    let mut noisy = NoisyScore::new(clamped(*truth.open()), &noise, entropy);
     Ok(Released::new(noisy.is_at_least(clamped(threshold), entropy)))
 }
 

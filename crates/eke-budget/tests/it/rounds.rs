@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use eke_budget::{
-    Account, Amount, Delta, Entry, Epsilon, ExtendError, Journal, NoHistory, Round, Unsettled,
-    UnsettledReason,
+    Account, Amount, Delta, Entry, Epsilon, ExtendError, Journal, NoHistory, Round, Rounds,
+    Unsettled, UnsettledReason,
 };
 
 use crate::{account, amount, buy};
@@ -168,4 +168,55 @@ fn rounds_that_were_running_stay_reserved_after_a_replay() {
     assert_eq!(pure(&after).1, amount("0.35"));
     // And new rounds do not take the number of an old one.
     assert_eq!(start(&mut after, "0.1", "0").id(), 2);
+}
+
+/// A run of three reservations, and what each price it can come to leaves of them.
+#[test]
+fn what_a_run_leaves_over_goes_back_from_its_last_round_on() {
+    for (realised, kept) in [
+        ("0", ["0", "0", "0"]),
+        ("0.1", ["0.1", "0", "0"]),
+        ("0.25", ["0.2", "0.05", "0"]),
+        ("0.3", ["0.2", "0.1", "0"]),
+        ("0.6", ["0.2", "0.1", "0.3"]),
+    ] {
+        let (mut account, _) = account();
+        let mut rounds = Rounds::new(start(&mut account, "0.2", "0.0000001"));
+        for worst in ["0.1", "0.3"] {
+            rounds.add(start(&mut account, worst, "0")).unwrap();
+        }
+        assert_eq!((rounds.worst(), rounds.delta()), (amount("0.6"), amount("0.0000001")));
+        let settlements = rounds.settle_at(amount(realised)).unwrap();
+        let found: Vec<_> = settlements.iter().map(|settlement| settlement.realised()).collect();
+        assert_eq!(found, kept.map(amount));
+        for settlement in settlements {
+            account.settle(settlement, &mut NoHistory).unwrap();
+        }
+        // The delta of what was started stays spent.
+        assert_eq!(pure(&account), (amount(realised), amount("0"), amount("0.0000001")));
+    }
+}
+
+#[test]
+fn a_run_that_comes_to_more_than_its_rounds_stays_reserved() {
+    let (mut account, _) = account();
+    let mut rounds = Rounds::new(start(&mut account, "0.2", "0"));
+    rounds.add(start(&mut account, "0.1", "0")).unwrap();
+    let error = rounds.settle_at(amount("0.300000000000000000000000000001")).unwrap_err();
+    assert_eq!(error.worst, amount("0.3"));
+    assert_eq!(pure(&account), (amount("0"), amount("0.3"), amount("0")));
+}
+
+#[test]
+fn a_run_takes_rounds_of_one_account_only() {
+    let ((mut ours, _), (mut theirs, _)) = (account(), account());
+    let mut rounds = Rounds::new(start(&mut ours, "0.2", "0"));
+    let error = rounds.add(start(&mut theirs, "0.3", "0")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "round 0 belongs to another account than the run: reserve it where the run started"
+    );
+    assert_eq!(rounds.worst(), amount("0.2"));
+    theirs.settle(error.round.settle_at(Amount::ZERO).unwrap(), &mut NoHistory).unwrap();
+    assert_eq!(pure(&theirs).1, Amount::ZERO);
 }

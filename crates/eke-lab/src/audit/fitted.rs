@@ -5,7 +5,7 @@ use std::error::Error;
 
 use eke_budget::{Amount, L1, L2, NoHistory, PathId, Rho};
 use eke_noise::{
-    DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, NoisePath, NoisyScore, Normal, Ratio,
+    DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, Noise, NoisePath, NoisyScore, Ratio,
 };
 use statrs::function::erf::erfc;
 
@@ -98,10 +98,10 @@ fn wide_laws() -> Findings {
 /// A normal number by where it is between multiples of a millionth, found by comparing.
 fn normal_law() -> Findings {
     let mut entropy = Seeded::new(112);
-    let one = Ratio::new(1000, 1).ok_or("no deviation")?;
+    let noise = Noise::gaussian(Ratio::new(1000, 1).ok_or("no deviation")?);
     let draws: Vec<f64> = (0..DRAWS / 3)
         .map(|_| {
-            let mut noisy = NoisyScore::new(0, &one, &mut entropy);
+            let mut noisy = NoisyScore::new(0, &noise, &mut entropy);
             let (mut low, mut high) = (-20_000i64, 20_000i64);
             while high - low > 1 {
                 let middle = i64::midpoint(low, high);
@@ -111,7 +111,6 @@ fn normal_law() -> Findings {
             double(low)
         })
         .collect();
-    let _ = Normal::draw(&mut entropy);
     Ok(findings("a normal number", draws.into_iter(), 1000.0, normal).into())
 }
 

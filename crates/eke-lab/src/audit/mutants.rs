@@ -345,9 +345,9 @@ const MUTANTS: &[Mutant] = &[
         name: "normal-kept",
         about: "normal numbers keep every fraction",
         audit: "normal-law",
-        file: "crates/eke-noise/src/normal.rs",
-        find: "            if normal.keeps(entropy) {\n",
-        replace: "            if normal.keeps(entropy) || normal.whole == 0 {\n",
+        file: "crates/eke-noise/src/lazy.rs",
+        find: "            if number.keeps(shape, entropy) {\n",
+        replace: "            if number.keeps(shape, entropy) || number.whole == 0 {\n",
     },
     Mutant {
         name: "narrow-comparison",

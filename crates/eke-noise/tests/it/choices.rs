@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use eke_noise::{
-    NoisyScore, Ratio, choose_exponentially, noisy_max, permute_and_flip, uniform_subset,
+    Noise, NoisyScore, Ratio, choose_exponentially, noisy_max, permute_and_flip, uniform_subset,
 };
 
 use crate::Seeded;
@@ -129,7 +129,7 @@ fn noisy_comparisons_have_the_law_of_normal_numbers() {
         (13, [(12, 2), (5, 2)], 0.977_249_868_051_820_8), // 2
     ]) {
         let mut entropy = Seeded::new(seed);
-        let [first, second] = deviations.map(|(n, d)| Ratio::new(n, d).unwrap());
+        let [first, second] = deviations.map(|(n, d)| Noise::gaussian(Ratio::new(n, d).unwrap()));
         let wins: Vec<bool> = (0..200_000)
             .map(|_| {
                 let mut high = NoisyScore::new(gap, &first, &mut entropy);
@@ -143,29 +143,86 @@ fn noisy_comparisons_have_the_law_of_normal_numbers() {
     }
 }
 
-/// Of three equal scores each is the largest a third of the time; and against two rivals a score
-/// that is ahead wins as often as integrating says.
+/// The difference of two Laplace numbers of scales a and b exceeds g with probability
+/// `(a² exp(-g/a) - b² exp(-g/b))/(2 (a² - b²))`.
+#[test]
+fn noisy_comparisons_have_the_law_of_laplace_numbers() {
+    let coin = |heads: f64| BTreeMap::from([(true, heads), (false, 1.0 - heads)]);
+    for (seed, (gap, a, b)) in (41..).zip([(0, 3.0, 1.0), (2, 3.0, 1.0), (7, 2.5, 4.0)]) {
+        let mut entropy = Seeded::new(seed);
+        let [first, second] = [a, b].map(|scale| Noise::laplace(Ratio::from_f64(scale).unwrap()));
+        let wins: Vec<bool> = (0..200_000)
+            .map(|_| {
+                let mut high = NoisyScore::new(gap, &first, &mut entropy);
+                let mut low = NoisyScore::new(0, &second, &mut entropy);
+                high.compare(&mut low, &mut entropy).is_gt()
+            })
+            .collect();
+        let tail = |scale: f64| scale * scale * (-gap as f64 / scale).exp();
+        let heads = 1.0 - (tail(a) - tail(b)) / (2.0 * (a * a - b * b));
+        let fit = |heads| Fit::of(wins.iter().copied(), &coin(heads));
+        let off = heads + (1.0 - heads) * 0.1;
+        fit(heads).assert(&fit(off), &format!("a gap of {gap}"));
+    }
+}
+
+/// Against whole numbers, a Laplace number has the law of its whole part and sign, which is known.
+#[test]
+fn laplace_numbers_fall_between_integers_as_often_as_they_should() {
+    let mut entropy = Seeded::new(44);
+    let noise = Noise::laplace(Ratio::new(2, 1).unwrap());
+    let draws: Vec<i64> = (0..200_000)
+        .map(|_| {
+            let mut noisy = NoisyScore::new(0, &noise, &mut entropy);
+            let (mut low, mut high) = (-200i64, 200i64);
+            while high - low > 1 {
+                let middle = i64::midpoint(low, high);
+                if noisy.is_at_least(middle, &mut entropy) { low = middle } else { high = middle }
+            }
+            low
+        })
+        .collect();
+    let law = |scale: f64| -> BTreeMap<i64, f64> {
+        let below = |x: f64| {
+            if x < 0.0 { (x / scale).exp() / 2.0 } else { 1.0 - (-x / scale).exp() / 2.0 }
+        };
+        (-60..60).map(|k| (k, below(k as f64 + 1.0) - below(k as f64))).collect()
+    };
+    let fit = |scale| Fit::of(draws.iter().copied(), &law(scale));
+    fit(2.0).assert(&fit(2.1), "Laplace between integers");
+}
+
+/// Against two rivals a score that is ahead wins as often as integrating says, by the trapezoid rule on
+/// the density and distribution of the noise.
 #[test]
 fn the_noisy_maximum_has_its_law() {
-    let mut entropy = Seeded::new(31);
-    let deviation = Ratio::new(2, 1).unwrap();
-    let draws: Vec<usize> =
-        (0..200_000).map(|_| noisy_max(&[3, 0, 0], &deviation, &mut entropy).unwrap()).collect();
-    // E[Phi(z + gap)²], gap 3/2, by the trapezoid rule.
-    let phi = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
-    let winning = |gap: f64| -> f64 {
-        let density = |z: f64| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
-        (-800..=800)
-            .map(|step| f64::from(step) / 100.0)
-            .map(|z| density(z) * phi(z + gap).powi(2))
-            .sum::<f64>()
-            / 100.0
-    };
-    let law = |gap: f64| {
-        let first = winning(gap);
-        BTreeMap::from([(0, first), (1, (1.0 - first) / 2.0), (2, (1.0 - first) / 2.0)])
-    };
-    let fit = |law| Fit::of(draws.iter().copied(), &law);
-    fit(law(1.5)).assert(&fit(law(1.575)), "noisy max");
-    assert_eq!(noisy_max(&[], &deviation, &mut entropy), None);
+    type Law = (fn(f64) -> f64, fn(f64) -> f64);
+    let normal: Law = (
+        |z| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt(),
+        |z| 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2),
+    );
+    let laplace: Law = (
+        |z: f64| (-z.abs()).exp() / 2.0,
+        |z| if z < 0.0 { z.exp() / 2.0 } else { 1.0 - (-z).exp() / 2.0 },
+    );
+    let two = Ratio::new(2, 1).unwrap();
+    for (seed, noise, (density, below)) in
+        [(31, Noise::gaussian(two.clone()), normal), (32, Noise::laplace(two), laplace)]
+    {
+        let mut entropy = Seeded::new(seed);
+        let draws: Vec<usize> =
+            (0..200_000).map(|_| noisy_max(&[3, 0, 0], &noise, &mut entropy).unwrap()).collect();
+        // E[F(z + gap)²], gap 3/2.
+        let winning = |gap: f64| -> f64 {
+            let at = |z: f64| density(z) * below(z + gap).powi(2);
+            (-40_000..40_000).map(|step| at((f64::from(step) + 0.5) / 1000.0)).sum::<f64>() / 1000.0
+        };
+        let law = |gap: f64| {
+            let first = winning(gap);
+            BTreeMap::from([(0, first), (1, (1.0 - first) / 2.0), (2, (1.0 - first) / 2.0)])
+        };
+        let fit = |law| Fit::of(draws.iter().copied(), &law);
+        fit(law(1.5)).assert(&fit(law(1.575)), "noisy max");
+        assert_eq!(noisy_max(&[], &noise, &mut entropy), None);
+    }
 }
