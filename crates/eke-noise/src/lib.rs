@@ -30,6 +30,7 @@
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
+//! | [`Line`], [`LineLaw`] | above threshold: answers held against one noisy line |
 //! | [`Ratio`] | scales and variances, exact |
 
 mod average;
@@ -54,6 +55,7 @@ mod grid;
 mod keys;
 mod laplace;
 mod lazy;
+mod line;
 mod noisy;
 mod path;
 mod ranking;
@@ -83,6 +85,7 @@ pub use grid::{Grid, GridError};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
 pub use lazy::Noise;
+pub use line::{Ended, Line, LineError, LineLaw, Run};
 pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ranking::{Moves, Ranking, RankingError};

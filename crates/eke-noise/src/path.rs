@@ -195,6 +195,9 @@ pub enum MismatchReason {
     /// Another account paid than the one that has paid for the path so far.
     #[error("another account has paid for the path so far, and it alone can take it further")]
     OtherAccount,
+    /// The account that paid measures distance between inputs in another way.
+    #[error("the account that paid protects something else than whole units")]
+    OtherMetric,
     /// The noise would be narrower than the grid of the truth allows.
     #[error("the step is too fine for the grid its truth is on: put the truth on a finer grid")]
     TooFine,

@@ -12,6 +12,7 @@ mod gaussian_paths;
 mod keys;
 mod laws;
 mod levels;
+mod lines;
 mod paths;
 mod rankings;
 mod stopping;
