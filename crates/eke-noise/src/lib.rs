@@ -41,7 +41,9 @@ mod bundle;
 mod bundle_law;
 mod cells;
 mod choice;
+mod choosing;
 mod coin;
+mod comparison;
 mod entropy;
 mod exact;
 mod fixed;
@@ -65,7 +67,6 @@ mod schedule;
 mod sequence;
 mod stopping;
 mod table;
-mod verbs;
 
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bound::{Bound, Norms};
@@ -73,7 +74,9 @@ pub use bundle::{Bundle, BundleError, Column, Columns};
 pub use bundle_law::BundleLaw;
 pub use cells::Cell;
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
+pub use choosing::{ChoiceLaw, ChoiceRule, choose};
 pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
+pub use comparison::{Comparison, compare};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released, Scores, Truth};
 pub use gaussian::{Centre, DiscreteGaussian};
@@ -97,7 +100,6 @@ pub use stopping::{
     Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
     Unpaid, refine_until, release_tiers, reveal,
 };
-pub use verbs::{Choice, Comparison, choose, compare};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

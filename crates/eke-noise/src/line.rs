@@ -41,8 +41,9 @@ pub trait LineLaw {
     /// The noise of the line and the noise of each answer.
     fn noise(&self) -> (Noise, Noise);
 
-    /// The largest price that a run can have come to after so many steps, however they went. It never
-    /// falls with the steps.
+    /// The largest price that a run can have come to after so many steps, however they went: never below
+    /// that of a hit or a stop there. It does not fall with the steps, but for what prices are rounded up
+    /// by: whatever covers a step covers those before it.
     fn worst(&self, steps: u64) -> Amount<Epsilon>;
 
     /// The price of a hit at this step, from 1 on.
@@ -243,12 +244,19 @@ impl<L: LineLaw> Line<L> {
     /// Ends the run at what it came to. Of a run that was bought whole nothing goes back.
     ///
     /// # Errors
-    /// It came to more than was set aside: the law was wrong about itself, and everything stays reserved.
+    /// It came to more than the worst case that the law named for it: the law was wrong about itself, and
+    /// everything stays reserved.
     pub fn end(self) -> Result<Ended, AboveWorstCase> {
-        let (realised, steps, hit) = (self.price(), self.steps, self.is_over());
-        let settlements = match self.paid {
-            Paid::Rounds { rounds, .. } => rounds.settle_at(realised)?,
-            Paid::Whole(_) => Vec::new(),
+        let (price, steps, hit) = (self.price(), self.steps, self.is_over());
+        let (realised, settlements) = match self.paid {
+            Paid::Whole(_) => (price, Vec::new()),
+            Paid::Rounds { rounds, .. } => {
+                // What was set aside covers a step that is no earlier, so it covers this one, though its
+                // own price may have been rounded up a little further.
+                let rounded = price > rounds.worst() && price <= self.law.worst(steps);
+                let realised = if rounded { rounds.worst() } else { price };
+                (realised, rounds.settle_at(realised)?)
+            }
         };
         Ok(Ended { realised, steps, hit, settlements })
     }

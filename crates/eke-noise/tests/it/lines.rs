@@ -72,6 +72,7 @@ fn hundredths(count: u64) -> Amount<Epsilon> {
 fn account() -> Account {
     let budget = BudgetSpec::zcdp(Rho::new(10.0).unwrap())
         .with_pure(Epsilon::new(20.0).unwrap())
+        .with_delta("1e-5".parse().unwrap())
         .with_pure_delta("1e-6".parse().unwrap())
         .resolve(Metric::Hamming(Adjacency::AddRemove))
         .unwrap();
@@ -238,7 +239,7 @@ fn steps_are_drawn_as_far_as_what_was_set_aside_reaches() {
             assert!(matches!(error, LineError::Unpaid { step, .. } if step == block * blocks + 1));
             line.pay(reserve(&mut account, hundredths(3 * block), Amount::ZERO)).unwrap();
         }
-        assert!(asked.get() <= 3 * (2 * block.ilog2() + 6), "{block}: {}", asked.get());
+        assert!(asked.get() <= 3 * (4 * block.ilog2() + 6), "{block}: {}", asked.get());
         drop(line);
     }
 }

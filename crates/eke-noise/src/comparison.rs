@@ -1,73 +1,10 @@
-//! Choosing and comparing: the verbs beside the paths that open an [`Exact`], each for a receipt of its
-//! own.
-//!
-//! ```
-//! use eke_budget::*;
-//! use eke_noise::{Choice, Exact, Scores, SystemEntropy, choose};
-//!
-//! let budget = BudgetSpec::promising(Epsilon::new(1.0)?).resolve(Metric::Hamming(Adjacency::AddRemove))?;
-//! let mut account = Account::open("riders", budget, &mut NoHistory)?;
-//!
-//! let votes = Exact::new(Scores(vec![120, 80, 640]), L1::new(1.0)?);
-//! let choice = Choice { epsilon: "0.5".parse()?, sensitivity: L1::new(1.0)? };
-//! let approved = account.approve(choice)?;
-//! let receipt = account.commit(approved, &mut NoHistory)?;
-//! let winner = choose(&votes, receipt, &mut SystemEntropy::new()?)?;
-//! assert_eq!(winner.get(), Some(2));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Comparing: a verb beside the paths that opens an [`Exact`], for a receipt of its own.
 
-use eke_budget::{Amount, Charge, Epsilon, L1, L2, Purchase, Receipt, Rho};
+use eke_budget::{Amount, Charge, L2, Purchase, Receipt, Rho};
 
-use crate::choice::permute_and_flip;
 use crate::exact::clamped;
 use crate::path::{Mismatch, MismatchReason};
-use crate::{Entropy, Exact, Noise, NoisyScore, Ratio, Released, Scores};
-
-/// A choice by score, to be bought.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
-    /// The price.
-    pub epsilon: Amount<Epsilon>,
-    /// What one unit can change each score by.
-    pub sensitivity: L1,
-}
-
-impl Purchase for Choice {
-    fn charge(&self) -> Charge {
-        Charge::Pure { epsilon: self.epsilon, delta: Amount::ZERO }
-    }
-}
-
-/// The candidate of the largest score, or nearly: by permute and flip, which is never worse in
-/// expectation than the exponential mechanism of the same price. None if there are no candidates.
-///
-/// - Theorem: permute-and-flip (docs/theorems.md)
-/// - Proves: epsilon-DP at rate epsilon over twice the sensitivity
-/// - Assumes: candidates are public, and one unit changes each score by at most the sensitivity
-///   (caller)
-/// - Deviates: scores beyond 2⁶² are clamped to it, which changes no sensitivity
-/// - Checked by: `a_choice_costs_its_epsilon_and_no_less`, `permute_and_flip_has_its_law`
-///
-/// # Errors
-/// The receipt is for another sensitivity, and comes back; nothing is drawn.
-pub fn choose<E: Entropy + ?Sized>(
-    scores: &Exact<Scores>,
-    receipt: Receipt<Choice>,
-    entropy: &mut E,
-) -> Result<Released<Option<usize>>, Mismatch<Choice>> {
-    let Choice { epsilon, sensitivity } = *receipt.purchase();
-    let rate = Ratio::new(epsilon.grains(), Amount::<Epsilon>::ONE.grains())
-        .zip(Ratio::from_f64(sensitivity.get()))
-        .map(|(epsilon, sensitivity)| epsilon.over(&sensitivity.times(&2u8.into())));
-    let Some(rate) = rate.filter(|_| *scores.sensitivity() == sensitivity) else {
-        let reason = MismatchReason::OtherSensitivity;
-        return Err(Mismatch { receipt: Box::new(receipt), reason });
-    };
-    receipt.redeem();
-    let scores: Vec<i64> = scores.open().0.iter().map(|&score| clamped(score)).collect();
-    Ok(Released::new(permute_and_flip(&scores, &rate, entropy)))
-}
+use crate::{Entropy, Exact, Noise, NoisyScore, Ratio, Released};
 
 /// A comparison with a public threshold, to be bought.
 #[derive(Clone, Copy, Debug, PartialEq)]
