@@ -38,6 +38,20 @@ pub enum SelectError {
         /// The largest proportion there is a price for.
         most: f64,
     },
+    /// A number that must be a whole one is not.
+    #[error("the {name} {value} is not a whole number of steps: put it on the grid of the answers")]
+    NotWhole {
+        /// What the number is called.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// A bound that there is for Gaussian noise only.
+    #[error("only Gaussian lines have a price for runs of any length: leave out the cap")]
+    NotGaussian,
+    /// The line of a run that is under way.
+    #[error("a run is under way: stop it before you go on along another line")]
+    Running,
     /// No candidates.
     #[error("there are no candidates to choose from: give at least one")]
     NoCandidates,

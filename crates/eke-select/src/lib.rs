@@ -1,7 +1,7 @@
 //! What choosing costs: noisy maxima, exponential choices, and the first above a line.
 //!
-//! Prices only. What is bought with them is drawn by `eke-noise`, exactly, on the real line: these are the prices
-//! of continuous noise.
+//! What is bought at these prices is drawn by `eke-noise`, exactly, on the real line: they are the prices of
+//! continuous noise.
 //!
 //! ```
 //! use eke_budget::L1;
@@ -33,6 +33,8 @@
 //! | [`Exponential`], [`PermuteAndFlip`] | choices with probabilities that are exponential in scores |
 //! | [`Change`], [`Direction`] | how one unit moves answers, and which side of a line is a hit |
 //! | [`RenyiLine`] | the price of a line without a horizon, with a delta |
+//! | [`GridLine`], [`Choice`] | what is drawn with its price: for a run of steps, and to be bought |
+//! | [`SparseVector`] | run after run, for as long as an account pays |
 //! | [`Certified`] | a price that is never too low, and how much too high it may be |
 //!
 //! No randomness, no I/O. The statements behind the code are in `docs/theorems.md`.
@@ -40,20 +42,26 @@
 mod above_threshold;
 mod calibrate;
 mod certified;
+mod choice;
 mod error;
 mod exponential;
 mod integrand;
 mod laplace;
+mod line;
 mod noisy_max;
 mod quadrature;
 mod renyi;
+mod sparse_vector;
 
 pub use above_threshold::{AboveThreshold, Direction, LineNoise, LineSpec, Slope};
 pub use certified::Certified;
+pub use choice::Choice;
 pub use error::SelectError;
 pub use exponential::{Exponential, PermuteAndFlip};
+pub use line::GridLine;
 pub use noisy_max::{MaxNoise, NoisyMax, NoisyMaxSpec};
 pub use renyi::RenyiLine;
+pub use sparse_vector::{Filter, SparseError, SparseVector};
 
 use serde::{Deserialize, Serialize};
 

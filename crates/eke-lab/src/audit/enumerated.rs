@@ -4,14 +4,15 @@ use std::error::Error;
 
 use eke_budget::{Account, Amount, Charge, Epsilon, L1, NoHistory, PathId, Purchase};
 use eke_noise::{
-    Choice, DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, Scores,
-    choose, choose_exponentially, permute_and_flip, uniform_subset,
+    DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, Scores, choose,
+    choose_exponentially, permute_and_flip, uniform_subset,
 };
+use eke_select::{Change, Choice};
 
 use super::{Audit, Finding, Method, law_finding, loss_finding};
 use crate::account;
 use crate::laws::{gaussian, geometric, path_of_three};
-use crate::oracle::{End, Oracle, enumerate};
+use crate::oracle::{End, Law, Oracle, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
@@ -192,22 +193,75 @@ fn permute_and_flip_law(coins: &[f64]) -> Vec<f64> {
     law
 }
 
+/// Choices with exact laws on neighbouring scores, each against what its purchase is charged; and for every pair of
+/// neighbours within a small range, so that none is worse than the one that is.
 fn choice_loss() -> Findings {
     let one = L1::new(1.0)?;
-    let choice = Choice { epsilon: "1.5".parse()?, sensitivity: one };
-    let Charge::Pure { epsilon, .. } = choice.charge() else { return Err("not pure".into()) };
-    let side = |scores: &[i64]| {
+    let side = |choice: &Choice, scores: &[i64]| {
         enumerate(End::First, 1e-10, |oracle| {
             let mut account = account();
-            let approved = account.approve(choice).ok()?;
+            let approved = account.approve(choice.clone()).ok()?;
             let receipt = account.commit(approved, &mut NoHistory).ok()?;
             let scores = Exact::new(Scores(scores.to_vec()), one);
             choose(&scores, receipt, oracle).ok().map(eke_noise::Released::get)
         })
     };
-    // One score up, the others down; far below the others a candidate's probability moves the most.
-    let laws = [side(&[10, 21, 21]), side(&[11, 20, 20])];
-    Ok(vec![loss_finding("three candidates, one up and two down", epsilon.to_f64(), laws)])
+    let mut findings = Vec::new();
+    for (name, by) in [
+        ("permute and flip", Choice::permute_and_flip as fn(_, _, _) -> Result<_, _>),
+        ("exponential", Choice::exponential),
+    ] {
+        // One score up, the others down; far below the others a candidate's probability moves the most.
+        for (moved, change, scores, neighbours) in [
+            ("one up, two down", Change::General, [10, 21, 21], [11, 20, 20]),
+            ("two up", Change::Monotone, [10, 20, 20], [10, 21, 21]),
+        ] {
+            let choice = by(0.75, one, change)?;
+            let Charge::Pure { epsilon, .. } = choice.charge() else {
+                return Err("not pure".into());
+            };
+            let laws = [side(&choice, &scores), side(&choice, &neighbours)];
+            findings.push(loss_finding(format!("{name}: {moved}"), epsilon.to_f64(), laws));
+        }
+        for change in [Change::General, Change::Monotone] {
+            findings.push(largest_loss(name, &by(0.75, one, change)?, change, &side)?);
+        }
+    }
+    Ok(findings)
+}
+
+/// The largest loss between any two neighbours among three scores from 0 to 2.
+fn largest_loss(
+    name: &str,
+    choice: &Choice,
+    change: Change,
+    side: &impl Fn(&Choice, &[i64]) -> Law<Option<usize>>,
+) -> Result<Finding, Box<dyn Error>> {
+    let Charge::Pure { epsilon, .. } = choice.charge() else { return Err("not pure".into()) };
+    let all: Vec<[i64; 3]> = (0..27).map(|code| [code / 9, code / 3 % 3, code % 3]).collect();
+    let laws: Vec<Law<Option<usize>>> = all.iter().map(|scores| side(choice, scores)).collect();
+    let mut found = 0.0f64;
+    for (one, law) in all.iter().zip(&laws) {
+        for (other, other_law) in all.iter().zip(&laws) {
+            let moves = [0, 1, 2].map(|i| other[i] - one[i]);
+            let near = match change {
+                Change::General => moves.iter().all(|by| by.abs() <= 1),
+                Change::Monotone => moves.iter().all(|by| (0..=1).contains(by)),
+            };
+            if near {
+                found = found.max(law.loss(other_law)).max(other_law.loss(law));
+            }
+        }
+    }
+    let what = format!("{name}: all {} neighbours of three scores", change_name(change));
+    Ok(Finding { what, measure: "epsilon", claim: epsilon.to_f64() + 1e-9, at_least: None, found })
+}
+
+fn change_name(change: Change) -> &'static str {
+    match change {
+        Change::General => "general",
+        Change::Monotone => "monotone",
+    }
 }
 
 /// What was paid for and drawn, in the order given, of a path of truth and sensitivity one.

@@ -327,11 +327,11 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "monotone-rate",
-        about: "a choice between general scores is drawn at the rate of monotone ones",
+        about: "a choice between general scores is priced like one between monotone ones",
         audit: "choice-loss",
-        file: "crates/eke-noise/src/comparison.rs",
-        find: "epsilon.over(&sensitivity.times(&2u8.into()))",
-        replace: "epsilon.over(&sensitivity)",
+        file: "crates/eke-select/src/exponential.rs",
+        find: "        Change::General => 2.0 * sensitivity.get(),\n",
+        replace: "        Change::General => sensitivity.get(),\n",
     },
     Mutant {
         name: "subset-overlap",
