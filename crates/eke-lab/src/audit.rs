@@ -1,7 +1,8 @@
 //! Audits: what a mechanism claims, next to what was found when it was tried.
 //!
-//! Four methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring inputs,
-//! exactly. *Fit* compares draws with a law, beside a control that must be rejected. *Neighbours* runs a
+//! Five methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring inputs,
+//! exactly. *Integration* works out the probabilities of continuous noise, and the largest loss between all neighbours
+//! of a small range. *Fit* compares draws with a law, beside a control that must be rejected. *Neighbours* runs a
 //! mechanism on neighbouring inputs and bounds its privacy loss from below, with confidence 1 - 1e-6: a
 //! bound above the claim refutes it, and one far below it where the mechanism is tight means that the
 //! audit is blind. *Coverage* counts how often an answer is not within its goal. An audit that passes has not refuted the claim; it proves nothing.
@@ -10,9 +11,11 @@ mod bounds;
 mod covered;
 mod enumerated;
 mod fitted;
+mod integrated;
 pub mod mutants;
 mod neighbours;
 mod ranked;
+mod selected;
 
 use std::error::Error;
 
@@ -37,6 +40,8 @@ pub struct Audit {
 pub enum Method {
     /// By trying everything that can be drawn.
     Enumeration,
+    /// By integrating over the noise, for all inputs of a small range.
+    Integration,
     /// By comparing draws with a law.
     Fit,
     /// By running on neighbouring inputs.
@@ -51,6 +56,7 @@ impl Method {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Enumeration => "enumeration",
+            Self::Integration => "integration",
             Self::Fit => "fit",
             Self::Neighbours => "neighbours",
             Self::Coverage => "coverage",
@@ -89,8 +95,10 @@ pub fn all() -> Vec<Audit> {
     [
         enumerated::audits(),
         ranked::audits(),
+        integrated::audits(),
         fitted::audits(),
         neighbours::audits(),
+        selected::audits(),
         covered::audits(),
     ]
     .into_iter()

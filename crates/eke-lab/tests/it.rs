@@ -42,6 +42,21 @@ fn a_pick_costs_its_rho_and_no_less() {
 }
 
 #[test]
+fn selection_costs_its_price_for_all_inputs_of_a_small_range() {
+    run(&["line-loss", "noisy-max-loss", "filter-deltas"]);
+}
+
+#[test]
+fn above_threshold_costs_its_price_and_no_less() {
+    run(&["above-threshold", "sparse-vector"]);
+}
+
+#[test]
+fn a_noisy_maximum_costs_its_price_and_no_less() {
+    run(&["noisy-max"]);
+}
+
+#[test]
 fn geometric_paths_have_one_law_in_every_order_and_cost_their_finest_point() {
     run(&["geometric-orders", "geometric-path-loss"]);
 }
