@@ -48,11 +48,11 @@ pub enum Filter {
 /// let one = L1::new(1.0)?;
 /// let line = GridLine::new(AboveThreshold::new(LineSpec {
 ///     threshold: 500.0,
-///     range: (0.0, 1000.0),
+///     range: (300.0, 700.0),
 ///     sensitivity: one,
 ///     change: Change::General,
 ///     direction: Direction::Above,
-///     noise: LineNoise::Gaussian { line: 20.0, query: 35.0 },
+///     noise: LineNoise::Gaussian { line: 15.0, query: 26.0 },
 /// })?)?;
 /// let mut search = SparseVector::new(line, Filter::ExPost)?;
 /// let mut entropy = SystemEntropy::new()?;
