@@ -258,7 +258,7 @@ fn largest_loss(
             }
         }
     }
-    let what = format!("{name}: all {} neighbours of three scores", change_name(change));
+    let what = format!("{name}: all neighbours, {}", change_name(change));
     Ok(Finding { what, measure: "epsilon", claim: epsilon.to_f64() + 1e-9, at_least: None, found })
 }
 

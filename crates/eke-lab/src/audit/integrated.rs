@@ -32,7 +32,7 @@ pub(super) fn audits() -> Vec<Audit> {
         Audit {
             name: "filter-deltas",
             about: "rounds whose prices hold but for a delta cannot break the promise of an account",
-            method,
+            method: Method::Enumeration,
             run: filter_deltas,
         },
     ]
