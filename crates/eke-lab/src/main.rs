@@ -3,6 +3,7 @@
 mod audits;
 mod path;
 mod sample;
+mod selection;
 mod speed;
 
 use std::io::{self, Write};
@@ -37,6 +38,8 @@ enum Command {
 enum Speed {
     /// Draws a second of every law, next to the unsafe floating-point sampler.
     Noise(speed::Noise),
+    /// Comparisons a second, and a long search along lines with its accounting.
+    Selection(selection::Selection),
 }
 
 /// One sentence about what is wrong.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Audit(audits) => audits.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
+        Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

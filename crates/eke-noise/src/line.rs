@@ -173,7 +173,8 @@ impl<L: LineLaw> Line<L> {
     /// - Assumes: the prices are those of the law (its implementor); one unit changes the truth by at most
     ///   the sensitivity (caller)
     /// - Deviates: nothing; noise is on the real line, and answers are clamped to the range
-    /// - Checked by: `hits_come_as_often_as_the_law_says`, `a_line_is_not_used_again_after_a_hit`,
+    /// - Checked by: `hits_come_as_often_as_the_law_says`,
+    ///   `above_threshold_costs_its_price_and_no_less`, `a_line_is_not_used_again_after_a_hit`,
     ///   `a_step_that_is_not_paid_for_draws_nothing`
     ///
     /// # Errors
