@@ -39,6 +39,7 @@ budget = { epsilon = 8.0, delta = 1e-5 }
 
 const ZONES: &str = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone";
 const KINDS: &str = "SELECT kind, COUNT(*) AS n FROM trips GROUP BY kind";
+const LARGEST: &str = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone ORDER BY n DESC LIMIT 2";
 
 fn eke(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_eke"));
@@ -63,7 +64,11 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
 
 /// The question of a number: of two analysts and the steward, finer and finer.
 fn question(number: u32) -> Vec<String> {
-    let sql = if number % 5 == 4 { KINDS } else { ZONES };
+    let sql = match number % 5 {
+        3 => LARGEST,
+        4 => KINDS,
+        _ => ZONES,
+    };
     let within = format!("{}%", 30.0 / (1.0 + f64::from(number) / 4.0));
     let mut words: Vec<String> =
         ["ask", sql, "--within", &within, "--at-most", "rho=0.2", "--json", "--yes"]

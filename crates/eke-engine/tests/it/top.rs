@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Stopped, Watch, Who, explain};
+use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Of, Stopped, Watch, Who, explain};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
 
@@ -33,6 +33,11 @@ fn many_zones() -> Folder {
     (sizes[17], sizes[5], sizes[40], sizes[2]) = (9_000, 7_000, 5_000, 1_500);
     folder.write("trips.csv", &trips(&sizes));
     folder
+}
+
+fn spent_by(engine: &Engine, who: &Of) -> f64 {
+    let all = engine.budget(&Who::Steward).unwrap();
+    all.iter().find(|standing| standing.of == *who).unwrap().spent.rho
 }
 
 /// What one pick costs under the policy of these tests.
@@ -76,6 +81,7 @@ fn picks_are_made_once_for_everybody() {
     let ana = ask(&engine, "ana", TOP, relative(0.1));
     assert_eq!(keys(&ana), keys(&first));
     assert!(ana.cost.rho >= 3.0 * pick(&engine) && !ana.free);
+    assert!((spent_by(&engine, &Of::Analyst("ana".into())) - ana.cost.rho).abs() < 1e-12);
     assert!(spent(&engine) - riders < 0.2 * ana.cost.rho, "{riders} {}", spent(&engine));
     // What was measured is the same path as in a question about all zones.
     let more = TOP.replace("LIMIT 3", "LIMIT 4");
@@ -204,6 +210,10 @@ fn a_tier_sees_as_many_picks_as_it_may() {
     let sql = TOP.replace("LIMIT 3", "LIMIT 10");
     let answer = ask(&engine, "bob", &sql, relative(0.2));
     assert_eq!(answer.rows.len(), visible, "{answer:?}");
+    // Bob and whoever he is with have paid for what he saw.
+    for of in [Of::Analyst("bob".into()), Of::Circle("partners".into())] {
+        assert!((spent_by(&engine, &of) - answer.cost.rho).abs() < 1e-12, "{of:?}");
+    }
     folder.write("eke.toml", &policy("add-remove", 50, 1, Some(60)).replace("1e-3", "1e-5"));
     let none = folder.engine().ask(&question("eve", TOP, relative(0.2)), &()).unwrap_err();
     assert!(none.to_string().starts_with("picking the largest costs rho="), "{none}");
