@@ -104,6 +104,9 @@ fn squared(z: f64) -> (f64, f64) {
 }
 
 fn density(x: f64) -> f64 {
+    if x > 40.0 {
+        return 0.0;
+    }
     let (square, lost) = squared(x);
     INV_SQRT_TWO_PI * libm::exp(-square / 2.0) * (1.0 - lost / 2.0)
 }
@@ -230,6 +233,9 @@ mod tests {
         let far = Cdf::at(-1e8);
         assert!((far.ln() / -5e15 - 1.0).abs() < 1e-13);
         assert!((far.hazard() / 1e8 - 1.0).abs() < 1e-15);
-        assert_eq!((Cdf::at(50.0).ln(), Cdf::at(50.0).ln_rise(3.0)), (0.0, 0.0));
+        for x in [50.0, 1e200] {
+            let cdf = Cdf::at(x);
+            assert_eq!((cdf.ln(), cdf.hazard(), cdf.ln_rise(3.0)), (0.0, 0.0, 0.0));
+        }
     }
 }

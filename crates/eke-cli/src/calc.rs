@@ -1,4 +1,6 @@
-//! `eke calc`: privacy parameters from one form to another, and added up.
+//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs.
+
+mod selection;
 
 use std::io::Write;
 
@@ -23,6 +25,17 @@ privacy, or --range alone for that of a mechanism with bounded range.")]
     Convert(Convert),
     /// Add up charges such as rho=0.1 epsilon=0.5 rho=0.2,delta=1e-9.
     Compose(Compose),
+    /// The price of telling which of several scores is the largest, with Gaussian noise.
+    #[command(after_help = "\
+Give --sigma for its price, or --epsilon for the least noise of that price. The price is never below the\n\
+truth. As concentrated privacy it may be charged in two ways, and the cheaper one is marked.")]
+    NoisyMax(selection::NoisyMaxArgs),
+    /// The price of the first answer above a line, with Gaussian noise.
+    #[command(after_help = "\
+Give both sigmas for the price of a hit at the last step, or with --no-halt of none in all of them; or give\n\
+--epsilon for the least noise of that price. The price is never below the truth, and is charged when a run has\n\
+ended; before each step the larger of the two must fit.")]
+    AboveThreshold(selection::AboveThresholdArgs),
 }
 
 impl Calc {
@@ -30,6 +43,8 @@ impl Calc {
         match self {
             Self::Convert(convert) => convert.run(out),
             Self::Compose(compose) => compose.run(out),
+            Self::NoisyMax(max) => max.run(out),
+            Self::AboveThreshold(line) => line.run(out),
         }
     }
 }

@@ -14,7 +14,7 @@ use eke_budget::{Amount, Epsilon, L1};
 use serde::{Deserialize, Serialize};
 
 use crate::calibrate::smallest;
-use crate::error::{positive, range};
+use crate::error::{furthest, positive, range};
 use crate::integrand::{Factor, Integrand};
 use crate::laplace::LaplaceLine;
 use crate::quadrature::{ln_ratio, ln_ratio_of_one};
@@ -151,10 +151,9 @@ impl AboveThreshold {
             let outcome = if no_halt { Outcome::Stopped } else { Outcome::Halted };
             at(line).map_or(Certified::UNKNOWN, |prices| prices.compute(steps, outcome))
         };
-        let out_of_reach = SelectError::OutOfReach { epsilon: epsilon.get() };
         let start = high - low;
         at(start)?;
-        at(smallest(start, epsilon, price).ok_or(out_of_reach)?)
+        at(smallest(start, epsilon, price)?)
     }
 
     /// What was priced.
@@ -266,8 +265,7 @@ impl AboveThreshold {
         if t > Self::LONGEST {
             return Certified::UNKNOWN;
         }
-        let (low, high) = self.spec.range;
-        let sensitivity = self.spec.sensitivity.get().min((high - low).next_up());
+        let sensitivity = furthest(self.spec.sensitivity, self.spec.range);
         match self.spec.noise {
             LineNoise::Laplace { line, query } => {
                 let (line, query) = (line / sensitivity, query / sensitivity);
@@ -313,44 +311,42 @@ impl Place {
 
     /// The price for answers that change by `shift`, with offsets moved by `start` beforehand.
     fn price(&self, t: u64, outcome: Outcome, change: Change, shift: f64, start: f64) -> Certified {
+        let ratio = |parts: &[(Factor, f64)]| ratio(parts, start);
+        let (others, hit) = (self.others(t - 1), self.hit());
         match (outcome, change) {
-            (Outcome::Stopped, _) => self.ratio(t, None, [shift, 0.0], start),
-            (Outcome::Halted, Change::General) => {
-                self.ratio(t - 1, Some(()), [shift, shift], start)
-            }
+            (Outcome::Stopped, _) => ratio(&[(self.others(t), shift)]),
+            (Outcome::Halted, Change::General) => ratio(&[(others, shift), (hit, shift)]),
             // All answers up, or all down: one of the two kinds of factor is raised.
             (Outcome::Halted, Change::Monotone) => {
-                let raised = self.ratio(t - 1, Some(()), [0.0, shift], start);
-                let lowered = self.ratio(t - 1, Some(()), [shift, 0.0], start);
+                let raised = ratio(&[(others, 0.0), (hit, shift)]);
+                let lowered = ratio(&[(others, shift), (hit, 0.0)]);
                 raised.max(lowered)
             }
         }
     }
 
-    /// The loss of so many answers that are not above the line, and of one that is.
-    fn ratio(&self, below: u64, hit: Option<()>, shifts: [f64; 2], start: f64) -> Certified {
+    /// So many answers at the upper end of the range that are not above the line.
+    fn others(&self, count: u64) -> Factor {
         #[expect(clippy::cast_precision_loss, reason = "steps are at most 1e12")]
-        let power = below as f64;
-        let others =
-            (below > 0).then(|| Factor::new(self.slope, [self.line, self.high], self.unit, power));
-        let hit = hit.map(|()| Factor::new(-self.slope, [self.low, self.line], self.unit, 1.0));
-        let (factors, shifts): (Vec<_>, Vec<_>) = [others, hit]
-            .into_iter()
-            .zip(shifts)
-            .filter_map(|(factor, shift)| {
-                let factor = factor?;
-                let factor = if start == 0.0 { factor } else { factor.raised(start) };
-                Some((factor, shift))
-            })
-            .unzip();
-        if shifts.iter().all(|&shift| shift == 0.0) {
-            return Certified::NOTHING;
-        }
-        if let ([factor], [shift]) = (&factors[..], &shifts[..])
-            && factor.power < 1.5
-        {
-            return ln_ratio_of_one(factor, *shift);
-        }
-        ln_ratio(&Integrand::new(factors), &shifts)
+        Factor::new(self.slope, [self.line, self.high], self.unit, count as f64)
+    }
+
+    /// An answer at the lower end of the range that is.
+    fn hit(&self) -> Factor {
+        Factor::new(-self.slope, [self.low, self.line], self.unit, 1.0)
+    }
+}
+
+/// The loss of factors that are raised, each moved by `start` beforehand.
+fn ratio(parts: &[(Factor, f64)], start: f64) -> Certified {
+    let moved = |factor: Factor| if start == 0.0 { factor } else { factor.raised(start) };
+    let there = parts.iter().filter(|(factor, _)| factor.power > 0.0);
+    let (factors, shifts): (Vec<_>, Vec<_>) = there.map(|&(f, shift)| (moved(f), shift)).unzip();
+    if shifts.iter().all(|&shift| shift <= 0.0) {
+        return Certified::NOTHING;
+    }
+    match (&factors[..], &shifts[..]) {
+        ([factor], [shift]) if factor.power < 1.5 => ln_ratio_of_one(factor, *shift),
+        _ => ln_ratio(&Integrand::new(factors), &shifts),
     }
 }

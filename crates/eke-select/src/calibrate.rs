@@ -2,31 +2,32 @@
 
 use eke_budget::{Amount, Epsilon};
 
-use crate::Certified;
+use crate::{Certified, SelectError};
 
 /// The least noise, to twelve digits, whose price is at most epsilon, starting to look at `start`. The price of what is
-/// returned was seen to be that. None if it is beyond 2²⁰⁰ times the start.
+/// returned was seen to be that.
+///
+/// # Errors
+/// It is so much more or less than the start that there is none.
 pub(crate) fn smallest(
     start: f64,
     epsilon: Epsilon,
     price: impl Fn(f64) -> Certified,
-) -> Option<f64> {
+) -> Result<f64, SelectError> {
     let most = Amount::at_most(epsilon);
+    let epsilon = epsilon.get();
     let keeps = |noise: f64| price(noise).amount() <= most;
     let (mut low, mut high) = (start, start);
-    let mut doublings = 0;
     while !keeps(high) {
         (low, high) = (high, high * 2.0);
-        doublings += 1;
-        if doublings > 200 || !high.is_finite() {
-            return None;
+        if high > start * FARTHEST || !high.is_finite() {
+            return Err(SelectError::OutOfReach { epsilon });
         }
     }
     while keeps(low) {
         (high, low) = (low, low / 2.0);
-        doublings += 1;
-        if doublings > 200 || low < f64::MIN_POSITIVE {
-            return None;
+        if low < start / FARTHEST || !low.is_normal() {
+            return Err(SelectError::NoLeastNoise { epsilon });
         }
     }
     while high - low > 1e-12 * high {
@@ -37,5 +38,8 @@ pub(crate) fn smallest(
             low = middle;
         }
     }
-    Some(high)
+    Ok(high)
 }
+
+/// How far from the start noise is looked for, as a factor.
+const FARTHEST: f64 = 1e60;

@@ -1,4 +1,6 @@
-//! Why there is no price.
+//! Why there is no price, and what is checked before there is one.
+
+use eke_budget::L1;
 
 /// A question that has no price. The text says what is wrong with it and what to write instead.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -69,6 +71,14 @@ pub enum SelectError {
         /// What was asked for.
         epsilon: f64,
     },
+    /// A price that the least of noise keeps.
+    #[error(
+        "however little noise there is, it costs less than {epsilon} here: write a smaller epsilon"
+    )]
+    NoLeastNoise {
+        /// What was asked for.
+        epsilon: f64,
+    },
 }
 
 /// The number, if it is positive, finite and not subnormal.
@@ -93,4 +103,11 @@ pub(crate) fn range((low, high): (f64, f64)) -> Result<(f64, f64), SelectError> 
         return Err(SelectError::NotFinite { name: "range", example: "0 to 1000" });
     }
     if low < high { Ok((low, high)) } else { Err(SelectError::EmptyRange { low, high }) }
+}
+
+/// How far an answer can move: by the sensitivity, and no further than its range is wide.
+pub(crate) fn furthest(sensitivity: L1, (low, high): (f64, f64)) -> f64 {
+    // Never less than the range as it was written.
+    let width = high - low + f64::EPSILON * (low.abs() + high.abs());
+    sensitivity.get().min(width.next_up())
 }

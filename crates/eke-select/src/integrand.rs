@@ -5,8 +5,8 @@
 //!
 //! - Its logarithm is strictly concave. So it has one mode, it falls ever faster from there, and a tail is at
 //!   most a geometric series that starts with the last step.
-//! - It is entire. On the line `x + iy` it is at most [`Integrand::growth`] times its integral, so the trapezoid
-//!   rule with a step h misses it by no more than `2 growth/(exp(2 pi y/h) - 1)`, relatively.
+//! - It is analytic: everywhere, or with a negative power as far as [`Integrand::step`] looks. On the line `x + iy` its integral grows by a factor that is bounded ([`Cells::growth`]), so the
+//!   trapezoid rule with a step h misses no more than `2 growth/(exp(2 pi y/h) - 1)` of it.
 //! - All of its parts are known to a few units in the last place, so the error of its logarithm at a node is
 //!   bounded there ([`Node::error`]).
 
@@ -130,7 +130,8 @@ impl Integrand {
         node
     }
 
-    /// Where it is largest, by Newton's method kept between two ends of a bracket.
+    /// Where it is largest, by Newton's method kept between two ends of a bracket. Not a number where that is so
+    /// far out that doubles do not tell.
     pub(crate) fn mode(&self) -> f64 {
         // The curvature is at most `-flat`, so the mode is within the slope at zero over it.
         let convex = |f: &Factor| (-f.power).max(0.0) * f.slope * f.slope;
@@ -154,14 +155,14 @@ impl Integrand {
             }
             x = next;
         }
-        x
+        f64::NAN
     }
 
     /// A step for the trapezoid rule that misses at most [`MISSED`] of the integral.
     ///
     /// - Theorem: trapezoid-line (docs/theorems.md)
-    /// - Proves: an entire function whose integral on the lines `x ± iy` is at most M is integrated by the
-    ///   trapezoid rule of step h to within `2M/(exp(2 pi y/h) - 1)`
+    /// - Proves: a function that is analytic between the lines `x ± iy`, with an integral of at most M on them, is integrated by
+    ///   the trapezoid rule of step h to within `2M/(exp(2 pi y/h) - 1)`
     /// - Assumes: nothing
     /// - Deviates: M is twice its bound, for rounding
     /// - Checked by: `the_step_misses_nothing_that_a_finer_one_finds`,

@@ -8,7 +8,7 @@ use eke_budget::convert::pure_to_zcdp;
 use eke_budget::{Adjacency, Epsilon, L1, Metric, Rho};
 
 use crate::calibrate::smallest;
-use crate::error::{positive, range};
+use crate::error::{furthest, positive, range};
 use crate::integrand::{Factor, Integrand, ROUNDING};
 use crate::quadrature::{ln_ratio, ln_ratio_of_one};
 use crate::{Certified, Change, SelectError};
@@ -70,8 +70,7 @@ impl NoisyMax {
         let start = spec.range.1 - spec.range.0;
         at(start)?;
         let price = |deviation| at(deviation).map_or(Certified::UNKNOWN, |max| max.epsilon());
-        let out_of_reach = SelectError::OutOfReach { epsilon: epsilon.get() };
-        at(smallest(start, epsilon, price).ok_or(out_of_reach)?)
+        at(smallest(start, epsilon, price)?)
     }
 
     /// What was priced.
@@ -102,14 +101,16 @@ impl NoisyMax {
                 if self.spec.candidates == 2 {
                     return ln_ratio_of_one(&factor(1.0), shift);
                 }
-                #[expect(clippy::cast_precision_loss, reason = "the next double will do")]
-                let others = ((self.spec.candidates - 1) as f64).min(MOST_OTHERS);
+                #[expect(clippy::cast_precision_loss, reason = "rounded up where it is not exact")]
+                let others = (self.spec.candidates - 1) as f64;
+                let others = if others > LARGEST_EXACT { others.next_up() } else { others };
                 ln_ratio(&Integrand::new(vec![factor(others)]), &[shift])
             }
         }
     }
 
-    /// The concentrated price; none for Laplace noise, whose pure price is all there is.
+    /// The concentrated price: the cheaper of the two there are. None where there is nothing to tell (one candidate), or
+    /// the price is more than a rho can be.
     ///
     /// - Theorem: gaussian-noisy-max-zcdp (docs/theorems.md)
     /// - Proves: d noisy scores are a Gaussian release of length `sqrt(d)` times the sensitivity, and half of that
@@ -119,12 +120,7 @@ impl NoisyMax {
     /// - Checked by: `the_concentrated_price_of_a_noisy_maximum_bounds_its_divergence`
     #[must_use]
     pub fn rho(&self) -> Option<Rho> {
-        let from_pure = self.rho_of_epsilon();
-        let MaxNoise::Gaussian(_) = self.spec.noise else { return from_pure };
-        match (self.rho_of_release(), from_pure) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+        self.rho_of_release().into_iter().chain(self.rho_of_epsilon()).min()
     }
 
     /// The concentrated price of a Gaussian release of all scores. None where it is more than a rho can be, nothing
@@ -161,8 +157,7 @@ impl NoisyMax {
     /// How far the gap between two scores can move: by the sensitivity where all move alike, else by twice it. No score
     /// moves further than its range.
     fn swing(&self) -> f64 {
-        let (low, high) = self.spec.range;
-        let moved = self.spec.sensitivity.get().min((high - low).next_up());
+        let moved = furthest(self.spec.sensitivity, self.spec.range);
         match self.spec.change {
             Change::Monotone => moved,
             Change::General => 2.0 * moved,
@@ -171,4 +166,4 @@ impl NoisyMax {
 }
 
 /// Whole numbers up to here are doubles.
-const MOST_OTHERS: f64 = 9_007_199_254_740_992.0;
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;

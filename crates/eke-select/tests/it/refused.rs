@@ -44,6 +44,13 @@ fn what_has_no_price_is_refused_with_a_sentence() {
     let epsilon = Epsilon::new(1.0).unwrap();
     let steps = AboveThreshold::calibrate(spec, 1.7, 0, false, epsilon).unwrap_err().to_string();
     assert_eq!(steps, "0 steps cannot be priced: write a number from 1 to 1000000000000");
+    // Nothing is ever above a line that is far above the range.
+    let far = LineSpec { threshold: 100.0, ..spec };
+    let free = AboveThreshold::calibrate(far, 1.7, 5, true, epsilon).unwrap_err().to_string();
+    assert_eq!(
+        free,
+        "however little noise there is, it costs less than 1 here: write a smaller epsilon"
+    );
 
     let max = |candidates, noise| {
         let (range, change) = ((0.0, 1.0), Change::General);
