@@ -48,6 +48,12 @@ fn sentence(error: &clap::Error) -> String {
             let known = told(ContextKind::ValidValue).unwrap_or_default();
             format!("`{value}` is not a value of `{argument}`: write one of {known}")
         }
+        ErrorKind::WrongNumberOfValues => match error.get(ContextKind::ExpectedNumValues) {
+            Some(ContextValue::Number(number)) => {
+                format!("`{argument}` needs {number} values after it")
+            }
+            _ => first_line(error),
+        },
         ErrorKind::UnknownArgument => match told(ContextKind::SuggestedArg) {
             Some(similar) => format!("there is no `{argument}` here: did you mean `{similar}`?"),
             None => format!("there is no `{argument}` here: add --help to see what there is"),
