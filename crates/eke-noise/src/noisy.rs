@@ -40,7 +40,7 @@ impl<'a> NoisyScore<'a> {
     /// - Assumes: sums and products that round to nearest (doubles)
     /// - Deviates: nothing
     /// - Checked by: `doubles_decide_as_integers_do`, `values_are_within_their_error`,
-    ///   `equal_bits_are_drawn_further`
+    ///   `bits_to_come_may_change_the_order_of_small_numbers`, `equal_bits_are_drawn_further`
     pub fn compare<E: Entropy + ?Sized>(
         &mut self,
         other: &mut NoisyScore<'_>,
@@ -268,6 +268,20 @@ pub(crate) mod tests {
         // And it stays decided.
         assert_eq!(one.compare(&noise, &mut other, &noise, &mut tape), Ordering::Less);
         assert_eq!(tape.used(), 4);
+    }
+
+    /// Of numbers so small that most of them is still to come, what is known says little.
+    #[test]
+    fn bits_to_come_may_change_the_order_of_small_numbers() {
+        let (narrow, wide) = (noise(1000, 1), noise(1001, 1));
+        for (words, order) in [([u64::MAX, 0], Ordering::Greater), ([0, u64::MAX], Ordering::Less)]
+        {
+            let mut one = Placed::of(0, &narrow, known(false, 0, 2));
+            let mut other = Placed::of(0, &wide, known(false, 0, 2));
+            let mut tape = Tape::new(&words);
+            assert_eq!(one.compare(&narrow, &mut other, &wide, &mut tape), order);
+            assert_eq!(tape.used(), 2);
+        }
     }
 
     /// A number that is exactly on the line as far as it is known is decided by the bits that follow.
