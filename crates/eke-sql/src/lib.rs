@@ -68,6 +68,6 @@ pub use error::SqlError;
 pub use evaluate::{Leaf, cast, evaluate};
 pub use expr::{Binary, Expr, Function, Unary};
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
-pub use question::plan;
+pub use question::{plan, plan_open, plan_with};
 pub use table::{Column, Protection, Table};
 pub use value::{Type, Value};

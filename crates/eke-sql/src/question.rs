@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use sqlparser::ast;
 
 use crate::aggregate::Aggregates;
-use crate::bind::{Binder, Bound, Spent, constant_count};
+use crate::bind::{Binder, Bound, Given, Parameters, Spent, constant_count};
 use crate::canonical::{canonical, run, sort_key};
 use crate::clauses::{Clauses, clauses, no_set, parts};
 use crate::error::{line, quote};
@@ -21,15 +21,42 @@ use crate::{
 ///
 /// A sentence that says what is not supported, not known or not bounded, and what to write instead.
 pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Nothing)
+}
+
+/// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows in WHERE. A
+/// text is taken as what it meets: a number, a day, a text.
+///
+/// # Errors
+///
+/// As for [`plan`]; or a parameter has no value, or a value no parameter.
+pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Texts(texts))
+}
+
+/// The plan of a question whose parameters stay open: columns that no table has stand for them. It is the same
+/// whatever is given for them, names the question for good, and is never run. The texts are one example, for
+/// types that nothing else says.
+///
+/// # Errors
+///
+/// As for [`plan_with`].
+pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Open(example))
+}
+
+fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlError> {
     // On a stack of its own: how deep the parser goes is bounded, how much is left of the caller's is not
     // known.
     std::thread::scope(|scope| {
         let planned =
             std::thread::Builder::new().stack_size(limits::STACK).spawn_scoped(scope, || {
                 let query = parse::parse(sql)?;
-                let spent = Spent::default();
-                let source = Source { tables, spent: &spent };
-                question(&query, &source, Vec::new())
+                let (spent, parameters) = (Spent::default(), Parameters::new(given));
+                let source = Source { tables, spent: &spent, parameters: &parameters };
+                let planned = question(&query, &source, Vec::new())?;
+                parameters.check()?;
+                Ok(planned)
             });
         match planned.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(query)) => query,
@@ -85,7 +112,8 @@ fn answer<'a>(
     }
 
     let aggregates = RefCell::new(Aggregates::default());
-    let within = Within { rows: &rows, aggregates: &aggregates, spent: source.spent };
+    let (spent, parameters) = (source.spent, source.parameters);
+    let within = Within { rows: &rows, aggregates: &aggregates, spent, parameters };
     let filter = within.filter(selection)?;
     let items = within.items(projection)?;
     let aliases: Vec<(ast::Ident, Bound)> = items
@@ -181,6 +209,7 @@ struct Within<'a> {
     rows: &'a Relation<'a>,
     aggregates: &'a RefCell<Aggregates>,
     spent: &'a Spent,
+    parameters: &'a Parameters<'a>,
 }
 
 impl Within<'_> {
@@ -196,6 +225,7 @@ impl Within<'_> {
             aliases,
             clause,
             spent: self.spent,
+            parameters: self.parameters,
         }
     }
 

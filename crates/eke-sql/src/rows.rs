@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use sqlparser::ast;
 
-use crate::bind::{Binder, Bound, Spent};
+use crate::bind::{Binder, Bound, Parameters, Spent};
 use crate::canonical::canonical;
 use crate::clauses::{Clauses, clauses, no_set, parts, plain_wildcard};
 use crate::error::quote;
@@ -139,6 +139,7 @@ pub(crate) type Scope<'a> = Vec<(ast::Ident, Rc<Relation<'a>>)>;
 pub(crate) struct Source<'a> {
     pub(crate) tables: &'a [Table],
     pub(crate) spent: &'a Spent,
+    pub(crate) parameters: &'a Parameters<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -320,6 +321,7 @@ impl<'a> Source<'a> {
             aliases: &[],
             clause: "a subquery",
             spent: self.spent,
+            parameters: self.parameters,
         };
         let widest = self.tables.iter().map(|table| table.columns.len()).max().unwrap_or(0);
         let mut fields: Vec<Field> = Vec::new();

@@ -18,10 +18,6 @@ pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
         V::DollarQuotedString(quoted) => Ok(of(Value::Text(quoted.value.clone()))),
         V::Boolean(truth) => Ok(of(Value::Bool(*truth))),
         V::Null => Ok(null()),
-        V::Placeholder(_) => Err(SqlError::unsupported(format!(
-            "Parameters such as {} are not supported: write the constant itself",
-            quote(value)
-        ))),
         other => Err(SqlError::unsupported(format!(
             "The constant {} is not supported: write a number, 'text', TRUE, FALSE, NULL, DATE '…' or \
              TIMESTAMP '…'",

@@ -7,6 +7,7 @@ mod call;
 mod coerce;
 mod constant;
 mod operator;
+mod parameter;
 
 use std::cell::{Cell, RefCell};
 
@@ -14,6 +15,7 @@ use sqlparser::ast;
 
 pub(crate) use coerce::{Bound, cast_to, data_type};
 pub(crate) use constant::count as constant_count;
+pub(crate) use parameter::{Given, Parameters};
 
 use crate::aggregate::Aggregates;
 use crate::error::quote;
@@ -66,6 +68,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) clause: &'static str,
     /// The limits.
     pub(crate) spent: &'a Spent,
+    /// What stands for parameters.
+    pub(crate) parameters: &'a Parameters<'a>,
 }
 
 impl Binder<'_> {
@@ -104,7 +108,10 @@ impl Binder<'_> {
                     quote(expr)
                 ))),
             },
-            E::Value(value) => constant::literal(&value.value),
+            E::Value(value) => match &value.value {
+                ast::Value::Placeholder(_) => self.beside(expr, None),
+                value => constant::literal(value),
+            },
             E::TypedString(typed) => constant::typed(typed),
             E::IsNull(one) | E::IsUnknown(one) => whether(Unary::IsNull, one, false),
             E::IsNotNull(one) | E::IsNotUnknown(one) => whether(Unary::IsNull, one, true),
@@ -133,7 +140,7 @@ impl Binder<'_> {
             }
             E::Cast { kind: _, expr: one, data_type: to, array: false, format: None } => {
                 let to = data_type(to)?;
-                cast_to(self.bind(one)?, to, &quote(&**one))
+                cast_to(self.beside(one, Some(to))?, to, &quote(&**one))
             }
             E::Extract { field, expr: one, syntax: _ } => self.part(&field.to_string(), one),
             E::Floor { expr: one, field } => self.rounded(crate::Function::Floor, one, field),

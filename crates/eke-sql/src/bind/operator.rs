@@ -27,7 +27,10 @@ impl Binder<'_> {
         }
         steps.reverse();
         let mut written = quote(first);
-        let mut bound = self.bind(first)?;
+        let mut bound = match steps.first() {
+            Some((BinaryOperator::And | BinaryOperator::Or, _)) | None => self.bind(first)?,
+            Some((_, right)) => self.first(first, right)?,
+        };
         let mut steps = steps.into_iter().peekable();
         while let Some((operator, right)) = steps.next() {
             if let BinaryOperator::And | BinaryOperator::Or = operator {
@@ -43,7 +46,7 @@ impl Binder<'_> {
                 bound = Bound::bool(balanced(own, terms).unwrap_or(Expr::Literal(Value::Null)));
                 written = format!("`… {word} …`");
             } else {
-                let other = self.bind(right)?;
+                let other = self.beside(right, bound.of)?;
                 bound = apply(operator, (bound, written), (other, quote(right)))?;
                 written = format!("`… {operator} …`");
             }
@@ -99,7 +102,8 @@ impl Binder<'_> {
                 "What follows IS DISTINCT FROM is not clear without parentheses: write (a IS DISTINCT FROM b) AND …",
             ));
         }
-        let both = vec![(self.bind(left)?, quote(left)), (self.bind(right)?, quote(right))];
+        let (one, other) = self.meeting(left, right)?;
+        let both = vec![(one, quote(left)), (other, quote(right))];
         let (mut both, _) = together(both)?;
         let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
             return Err(limits::too_large());
@@ -119,9 +123,11 @@ impl Binder<'_> {
         low: &ast::Expr,
         high: &ast::Expr,
     ) -> Result<Bound, SqlError> {
-        let value = (self.bind(one)?, quote(one));
-        let low = apply(&BinaryOperator::GtEq, value.clone(), (self.bind(low)?, quote(low)))?;
-        let high = apply(&BinaryOperator::LtEq, value, (self.bind(high)?, quote(high)))?;
+        let value = (self.first(one, low)?, quote(one));
+        let end = |end: &ast::Expr| Ok((self.beside(end, value.0.of)?, quote(end)));
+        let (low, high) = (end(low)?, end(high)?);
+        let low = apply(&BinaryOperator::GtEq, value.clone(), low)?;
+        let high = apply(&BinaryOperator::LtEq, value, high)?;
         let both = pair(Binary::And, low.expr, high.expr);
         Ok(Bound::bool(if negated { not(both) } else { both }))
     }
@@ -132,9 +138,14 @@ impl Binder<'_> {
         list: &[ast::Expr],
         negated: bool,
     ) -> Result<Bound, SqlError> {
-        let mut all = vec![(self.bind(one)?, quote(one))];
+        let needle = match list.first() {
+            Some(item) => self.first(one, item)?,
+            None => self.bind(one)?,
+        };
+        let of = needle.of;
+        let mut all = vec![(needle, quote(one))];
         for item in list {
-            all.push((self.bind(item)?, quote(item)));
+            all.push((self.beside(item, of)?, quote(item)));
         }
         let (mut exprs, of) = together(all)?;
         let items = exprs.split_off(1);
@@ -201,7 +212,7 @@ impl Binder<'_> {
         for ast::CaseWhen { condition, result } in conditions {
             let test = match &operand {
                 Some(operand) => {
-                    let other = (self.bind(condition)?, quote(condition));
+                    let other = (self.beside(condition, operand.0.of)?, quote(condition));
                     apply(&BinaryOperator::Eq, operand.clone(), other)?.expr
                 }
                 None => self.condition(condition)?,

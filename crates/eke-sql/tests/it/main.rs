@@ -5,6 +5,7 @@ mod bombs;
 mod canonical;
 mod evaluation;
 mod golden;
+mod parameters;
 mod policies;
 mod properties;
 mod random;
