@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use eke_budget::{Amount, Charge, Rho};
-use eke_engine::{Accuracy, Answer, Cell, Engine, Goal, Kind, Question, Stopped, Watch, Who};
+use eke_engine::{Accuracy, Answer, Cell, Engine, Goal, Kind, Paid, Question, Stopped, Watch, Who};
 use eke_noise::{Confidence, Tolerance};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
 use crate::number::{cost, estimate, percent, short};
 use crate::table::Table;
+use crate::watch::paid;
 
 /// Where the policy is, and who looks.
 #[derive(Args, Clone)]
@@ -78,7 +79,7 @@ pub(crate) struct Ask {
 
 /// A relative or an absolute error.
 #[derive(Clone, Copy)]
-enum Within {
+pub(crate) enum Within {
     Relative(Tolerance),
     Absolute(f64),
 }
@@ -114,7 +115,7 @@ fn price(text: &str) -> Result<Amount<Rho>, String> {
     }
 }
 
-fn confidence(text: &str) -> Result<Confidence, String> {
+pub(crate) fn confidence(text: &str) -> Result<Confidence, String> {
     let wrong = || format!("`{text}` is not a confidence: write it like 95%, from 50% to 99.9999%");
     let number = match text.trim().strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
@@ -157,13 +158,13 @@ impl Ask {
 
 /// A spinner on a terminal. It turns with rounds of looks; rows are counted for the steward alone, who is the
 /// only one that is told.
-struct Progress {
-    bar: ProgressBar,
+pub(crate) struct Progress {
+    pub(crate) bar: ProgressBar,
     yes: bool,
 }
 
 impl Progress {
-    fn new(yes: bool) -> Self {
+    pub(crate) fn new(yes: bool) -> Self {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
             bar.set_style(style);
@@ -172,6 +173,21 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(100));
         }
         Self { bar, yes }
+    }
+}
+
+impl Progress {
+    /// Asks whoever is at the terminal; nobody there is taken as a yes.
+    fn ask(&self, text: &str) -> bool {
+        if self.yes || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return true;
+        }
+        self.bar.suspend(|| {
+            eprint!("{text}");
+            let mut line = String::new();
+            let read = io::stdin().lock().read_line(&mut line);
+            read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+        })
     }
 }
 
@@ -200,19 +216,19 @@ impl Watch for Progress {
 
     fn confirm(&self, may_cost: Amount<Rho>, left: Amount<Rho>) -> bool {
         let (cost, left) = (may_cost.to_f64(), left.to_f64());
-        if self.yes || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            return true;
-        }
-        self.bar.suspend(|| {
-            eprint!(
-                "This may cost up to rho {}, {} of what is left. Ask? [y/N] ",
-                short(cost),
-                percent(cost, left)
-            );
-            let mut line = String::new();
-            let read = io::stdin().lock().read_line(&mut line);
-            read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
-        })
+        self.ask(&format!(
+            "This may cost up to rho {}, {} of what is left. Ask? [y/N] ",
+            short(cost),
+            percent(cost, left)
+        ))
+    }
+
+    fn confirm_watch(&self, sets_aside: Paid, left: Paid) -> bool {
+        self.ask(&format!(
+            "A hit may cost up to {}, {} of what is left, and there may be several. Watch? [y/N] ",
+            paid(sets_aside),
+            percent(sets_aside.get(), left.get())
+        ))
     }
 }
 

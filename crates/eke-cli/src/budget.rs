@@ -143,8 +143,19 @@ impl History {
 fn print_asked(asked: &Asked, is_short: bool, out: &mut impl Write) -> io::Result<()> {
     let price = match asked.outcome {
         Outcome::Refused => "refused, for nothing".to_owned(),
-        _ if asked.rho == 0.0 => "for nothing".to_owned(),
-        _ => format!("for rho {}", short(asked.rho)),
+        _ => match (asked.rho > 0.0, asked.epsilon > 0.0) {
+            (false, false) => "for nothing".to_owned(),
+            (true, false) => format!("for rho {}", short(asked.rho)),
+            (false, true) => format!("for epsilon {}", short(asked.epsilon)),
+            (true, true) => {
+                format!("for rho {} and epsilon {}", short(asked.rho), short(asked.epsilon))
+            }
+        },
+    };
+    let price = match asked.steps {
+        Some(1) => format!("{price}, 1 step watched"),
+        Some(steps) => format!("{price}, {steps} steps watched"),
+        None => price,
     };
     let price = if asked.keys { format!("{price}, to select keys") } else { price };
     let lost = if asked.outcome == Outcome::Unanswered { ", without an answer" } else { "" };

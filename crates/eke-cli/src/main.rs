@@ -13,6 +13,7 @@ mod ledger;
 mod number;
 mod table;
 mod usage;
+mod watch;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -35,6 +36,8 @@ enum Command {
     Init(init::Init),
     /// Ask a question in SQL, and say how exact the answer must be.
     Ask(ask::Ask),
+    /// Ask a question step after step, and say whether its answer is beyond a line.
+    Watch(watch::Watch),
     /// Say what a question would do and cost. Reads no rows.
     Explain(explain::Explain),
     /// Show what was spent and what is left.
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Init(init) => init.run(&mut out),
         Command::Ask(ask) => ask.run(&mut out),
+        Command::Watch(watch) => watch.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::Budget(budget) => budget.run(&mut out),
         Command::History(history) => history.run(&mut out),

@@ -23,6 +23,7 @@ use crate::rows::Bounded;
 use crate::state::{State, level};
 use crate::top::Route;
 use crate::walk::{MeasureRule, Walk, fixed_price, reaches};
+use crate::watch::Paid;
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
 /// rows that were read: that is for the steward alone.
@@ -35,6 +36,11 @@ pub trait Watch: Sync {
 
     /// Whether to go on with a question that may cost so much of what is left.
     fn confirm(&self, _may_cost: Amount<Rho>, _left: Amount<Rho>) -> bool {
+        true
+    }
+
+    /// Whether to go on with a watch that sets aside so much of what is left, and perhaps more at later steps.
+    fn confirm_watch(&self, _sets_aside: Paid, _left: Paid) -> bool {
         true
     }
 }
@@ -106,6 +112,10 @@ impl Engine {
 impl<'a> Asking<'a> {
     pub(crate) fn plan(&self) -> &'a Plan {
         &self.prepared.query.plan
+    }
+
+    pub(crate) fn engine(&self) -> &'a Engine {
+        self.engine
     }
 
     pub(crate) fn ledger(&self) -> &'a Ledger {
@@ -456,7 +466,9 @@ impl<'a> Asking<'a> {
     /// What is computed from the rows, which are read when something is paid for and not before.
     pub(crate) fn read_rows(&mut self, paid: Amount<Rho>) -> Result<&Bounded, EngineError> {
         if self.bounded.is_none() {
-            let read = self.engine.bounded(self.prepared, &|seen, of| self.watch.rows(seen, of));
+            let watch = self.watch;
+            let read =
+                self.engine.bounded(self.prepared, self.plan(), &|seen, of| watch.rows(seen, of));
             let bounded = match read {
                 Ok(bounded) => bounded,
                 // The steward is told. An analyst gets what no rows would give, with its noise.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use eke_budget::{Amount, Rho};
 use eke_ledger::{Address, Ledger, LedgerError, Stamp};
-use eke_sql::{Query, Table, Type};
+use eke_sql::{Plan, Query, Table, Type};
 
 use crate::error::EngineError;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
@@ -67,42 +67,67 @@ pub struct Declared {
 /// Understands a question: what would be computed, and which accounts would pay. Reads the schemas of files,
 /// and no row and no ledger.
 pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Understood, EngineError> {
-    if let Some(analyst) = who.analyst() {
-        policy.analyst(analyst)?;
-    }
-    let text = sql.to_lowercase();
-    let mut read = BTreeMap::new();
-    let mut tables = Vec::new();
-    for (name, dataset) in &policy.datasets {
-        if text.contains(&name.to_lowercase()) {
-            let (source, schema) = schema(policy, dataset)?;
-            tables.push(dataset.table(&schema)?);
-            read.insert(name.clone(), (source, schema));
-        } else {
-            // Its name is enough to say that it is there.
-            let protection = eke_sql::Protection::Public;
-            tables.push(Table { name: name.clone(), columns: Vec::new(), protection });
-        }
-    }
-    let query = eke_sql::plan(sql, &tables)?;
-    let dataset = policy.dataset(&query.plan.dataset)?;
-    let PolicyProtection::Private { unit, .. } = &dataset.protection else {
-        return Err(EngineError::Goal(format!("`{}` is public: read it directly", dataset.name)));
-    };
-    let accounts = policy.accounts(unit, who.analyst())?;
-    if let Some(account) = accounts.iter().find(|account| account.budget.zcdp().is_none()) {
+    let ground = Ground::new(policy, sql, who)?;
+    let query = eke_sql::plan(sql, &ground.tables)?;
+    let understood = ground.understood(policy, query, who)?;
+    if let Some(account) = understood.accounts.iter().find(|one| one.budget.zcdp().is_none()) {
         return Err(EngineError::Goal(format!(
             "`{}` has a pure budget alone, and SQL questions are paid in rho: give it a delta in {}",
             account.name,
             policy.path().display()
         )));
     }
-    let finest = policy.finest(who.analyst())?;
-    let (source, schema) = match read.remove(&query.plan.dataset) {
-        Some(read) => read,
-        None => schema(policy, dataset)?,
-    };
-    Ok(Understood { query, accounts, finest, source, schema })
+    Ok(understood)
+}
+
+/// What a question may be about: the tables that it names.
+pub(crate) struct Ground {
+    pub(crate) tables: Vec<Table>,
+    read: BTreeMap<String, (Source, Schema)>,
+}
+
+impl Ground {
+    pub(crate) fn new(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
+        if let Some(analyst) = who.analyst() {
+            policy.analyst(analyst)?;
+        }
+        let text = sql.to_lowercase();
+        let mut read = BTreeMap::new();
+        let mut tables = Vec::new();
+        for (name, dataset) in &policy.datasets {
+            if text.contains(&name.to_lowercase()) {
+                let (source, schema) = schema(policy, dataset)?;
+                tables.push(dataset.table(&schema)?);
+                read.insert(name.clone(), (source, schema));
+            } else {
+                // Its name is enough to say that it is there.
+                let protection = eke_sql::Protection::Public;
+                tables.push(Table { name: name.clone(), columns: Vec::new(), protection });
+            }
+        }
+        Ok(Self { tables, read })
+    }
+
+    /// A question about it that is planned, and who would pay.
+    pub(crate) fn understood(
+        mut self,
+        policy: &Policy,
+        query: Query,
+        who: &Who,
+    ) -> Result<Understood, EngineError> {
+        let dataset = policy.dataset(&query.plan.dataset)?;
+        let PolicyProtection::Private { unit, .. } = &dataset.protection else {
+            let name = &dataset.name;
+            return Err(EngineError::Goal(format!("`{name}` is public: read it directly")));
+        };
+        let accounts = policy.accounts(unit, who.analyst())?;
+        let finest = policy.finest(who.analyst())?;
+        let (source, schema) = match self.read.remove(&query.plan.dataset) {
+            Some(read) => read,
+            None => schema(policy, dataset)?,
+        };
+        Ok(Understood { query, accounts, finest, source, schema })
+    }
 }
 
 /// Where the rows of a dataset are, and the types of their columns.
@@ -149,8 +174,16 @@ impl Engine {
 
     /// Understands a question, opens the accounts that pay, and pins the dataset down in the ledger.
     pub(crate) fn prepare(&self, sql: &str, who: &Who) -> Result<Prepared, EngineError> {
-        let Understood { query, accounts, finest, source, schema } =
-            understand(&self.policy, sql, who)?;
+        self.pinned(understand(&self.policy, sql, who)?, who)
+    }
+
+    /// Opens the accounts that pay for a question, and pins its dataset down in the ledger.
+    pub(crate) fn pinned(
+        &self,
+        understood: Understood,
+        who: &Who,
+    ) -> Result<Prepared, EngineError> {
+        let Understood { query, accounts, finest, source, schema } = understood;
         for account in &accounts {
             self.open_account(account, &Stamp::now(who.name()))?;
         }
@@ -314,15 +347,16 @@ impl Engine {
     pub(crate) fn bounded(
         &self,
         prepared: &Prepared,
+        plan: &Plan,
         progress: &dyn Fn(u64, Option<u64>),
     ) -> Result<Bounded, RowsError> {
-        let Prepared { source, schema, query, hash_key, .. } = prepared;
+        let Prepared { source, schema, hash_key, .. } = prepared;
         // How many rows there are is for the steward to see.
         let all = if prepared.is_steward { source.rows() } else { None };
         let seen = |rows: u64| progress(rows, all);
         let progress: Option<&dyn Fn(u64)> = if prepared.is_steward { Some(&seen) } else { None };
         let options = RowsOptions { progress, ..RowsOptions::usual() };
-        bounded(source, schema, &query.plan, hash_key, options)
+        bounded(source, schema, plan, hash_key, options)
     }
 
     /// Keeps for the steward that rows could not be read.

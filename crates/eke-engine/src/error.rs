@@ -1,6 +1,6 @@
 //! What can go wrong with a question, each in one sentence that says what to do.
 
-use eke_budget::{Amount, Delta, Rho};
+use eke_budget::{Amount, Currency, Delta, Rho};
 use eke_ledger::LedgerError;
 use eke_sql::SqlError;
 
@@ -28,6 +28,12 @@ pub enum EngineError {
     /// The rows could not be read. Only the steward is told.
     #[error("{}; rho={} is paid for and lost", .0.detail(), .1)]
     Rows(RowsError, Amount<Rho>),
+    /// The rows of a step could not be read. Only the steward is told.
+    #[error("{}; the step was charged and not drawn: watch again when the rows can be read", .0.detail())]
+    WatchRows(RowsError),
+    /// The steps of a watch cannot be what they are.
+    #[error("{0}")]
+    Steps(String),
     /// The budget does not allow the first look. Nothing was charged.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -114,7 +120,7 @@ impl std::fmt::Display for Refused {
 }
 
 /// A price in four digits, rounded down.
-pub(crate) fn short(amount: Amount<Rho>) -> String {
+pub(crate) fn short<C: Currency>(amount: Amount<C>) -> String {
     let value = amount.to_f64();
     if value == 0.0 {
         return "0".to_owned();

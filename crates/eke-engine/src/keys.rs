@@ -2,14 +2,15 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{Adjacency, Amount, Budget, Charge, GroupPrices, PathId, Purchase, Rho};
-use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, Request, Spend};
+use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase, Rho};
+use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, Request, Spend};
 use eke_noise::{Exact, KeyCounts, KeySelection, Touched, select_keys};
 use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::error::EngineError;
+use crate::turn::{Turn, turn_path};
 
 /// What one selection costs of the unit's whole budget, and of its delta for mechanisms.
 const OF_BUDGET: u128 = 100;
@@ -111,8 +112,7 @@ impl Asking<'_> {
                 Some((_, selected)) => Ok(selected),
                 None => self.select(&name, selection),
             };
-            let done = Body::new("").with_state(Vec::new());
-            self.ledger().answer(turn, done, self.stamp()).wait()?;
+            self.engine().end_turn(turn, self.stamp())?;
             break selected?;
         };
         let mut owing = Vec::new();
@@ -138,19 +138,14 @@ impl Asking<'_> {
     /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for somebody
     /// who had it. It is held as a path is, and costs nothing.
     fn turn(&mut self, name: &str) -> Result<Option<Claim>, EngineError> {
-        let path = PathId::new(*blake3::hash(name.as_bytes()).as_bytes());
-        let mut nothing = GroupPrices::<Rho>::new(1, NonZeroU32::MIN, self.metric());
-        let own = RaiseGroups::new(nothing.round().offer(path));
-        let (request, unit) = (self.request()?, self.unit().name.clone());
-        let others: Vec<(&str, RaiseGroups<Rho>)> = Vec::new();
-        match self.ledger().charge(request, &unit, own, others).wait() {
-            Ok(Outcome::Charged(charged)) => Ok(Some(charged.claim)),
-            Err(LedgerError::UnderWay { path, holder }) => {
-                self.wait_for(path, &holder)?;
+        let request = self.request()?;
+        match self.engine().take_turn(name, &self.unit().name, self.metric(), request)? {
+            Turn::Own(claim) => Ok(Some(claim)),
+            Turn::Others(holder) => {
+                self.wait_for(turn_path(name), &holder)?;
                 Ok(None)
             }
-            Ok(Outcome::Answered(_)) | Err(LedgerError::Busy(_)) => Ok(None),
-            Err(error) => Err(error.into()),
+            Turn::Unclear => Ok(None),
         }
     }
 

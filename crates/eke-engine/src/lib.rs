@@ -38,6 +38,12 @@
 //! | [`EngineError`], [`Refused`] | a no, in one sentence |
 //! | [`explain()`], [`Explanation`] | what a question would do and cost, without reading a row |
 //!
+//! | to watch | |
+//! |---|---|
+//! | [`WatchQuestion`], [`Steps`], [`Side`], [`Closeness`], [`NoiseLaw`], [`Charging`] | a question asked step after step, and the line that its answers are held against |
+//! | [`Verdict`], [`Watched`], [`WatchEnd`], [`Paid`] | what came of a step and of a watch, and what it cost |
+//! | [`WatchPlan`], [`PriceAt`] | what a watch would do and cost |
+//!
 //! | for the steward | |
 //! |---|---|
 //! | [`policy`], [`registry`], [`Source`] | the policy file, what is pinned in the ledger, and the files |
@@ -74,7 +80,9 @@ mod step;
 pub mod testing;
 mod top;
 mod total;
+mod turn;
 mod walk;
+mod watch;
 
 pub use answer::{Answer, Cell, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
@@ -87,3 +95,7 @@ pub use report::{Asked, Of, Outcome, Promised, Standing};
 pub use rows::RowsError;
 pub use source::{Source, SourceError};
 pub use top::Sorting;
+pub use watch::{
+    Charging, Closeness, NoiseLaw, Paid, PriceAt, Side, Steps, Verdict, WatchEnd, WatchPlan,
+    WatchQuestion, Watched,
+};

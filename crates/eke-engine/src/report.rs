@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{Account, Amount, Charge, Delta, Event, Rho};
+use eke_budget::{Account, Amount, Charge, Delta, Epsilon, Event, Rho};
 use eke_ledger::{Key, Line, What};
 use serde::Serialize;
 
@@ -73,6 +73,10 @@ pub struct Asked {
     pub rho: f64,
     /// What it cost of the delta for mechanisms.
     pub delta: f64,
+    /// What it cost of the pure purse: what rounds came to, or what is set aside for those that have not ended.
+    pub epsilon: f64,
+    /// How many steps were shown, if it was a watch.
+    pub steps: Option<u64>,
     /// Whether it selected the keys of questions, and not answers to one.
     pub keys: bool,
     /// How it ended.
@@ -200,6 +204,8 @@ impl Engine {
         const PAGE: u32 = 1000;
         let mut asked: Vec<Gathered> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        // Rounds that run: whose they are, and what is set aside for them.
+        let mut rounds: BTreeMap<u64, (usize, Amount<Epsilon>)> = BTreeMap::new();
         let mut from = 0;
         if self.ledger().account(account).wait()?.is_none() {
             return Ok(Vec::new());
@@ -211,14 +217,24 @@ impl Engine {
             for row in &lines {
                 let line: Line = serde_json::from_str(&row.body)
                     .map_err(|error| EngineError::Damaged(error.to_string()))?;
+                if let What::Entry { event: Event::Settled { round, realised }, .. } = &line.what
+                    && let Some((place, worst)) = rounds.remove(round)
+                {
+                    let entry: &mut Gathered = &mut asked[place];
+                    let back = worst.minus(*realised).unwrap_or(Amount::ZERO);
+                    entry.epsilon = entry.epsilon.minus(back).unwrap_or(Amount::ZERO);
+                }
                 let (Some(key), Some(question)) = (line.request, line.question) else { continue };
-                let place = *places.entry(question_of(&key)).or_insert_with(|| {
+                let Some(name) = question_of(&key, &line.who) else { continue };
+                let place = *places.entry(name).or_insert_with(|| {
                     asked.push(Gathered {
                         at: line.at.clone(),
                         who: line.who.to_string(),
                         question,
                         rho: Amount::ZERO,
                         delta: Amount::ZERO,
+                        epsilon: Amount::ZERO,
+                        steps: 0,
                         outcome: Outcome::Unanswered,
                         last: key.clone(),
                     });
@@ -226,6 +242,10 @@ impl Engine {
                 });
                 let entry = &mut asked[place];
                 match line.what {
+                    What::Entry { event: Event::Reserved { round, worst, .. }, .. } => {
+                        entry.epsilon = entry.epsilon.plus(worst).unwrap_or(Amount::MAX);
+                        rounds.insert(round, (place, worst));
+                    }
                     What::Entry { event, .. } => {
                         if let Some(Charge::Zcdp { rho, delta }) = price(&event) {
                             entry.rho = entry.rho.plus(rho).unwrap_or(Amount::MAX);
@@ -237,6 +257,7 @@ impl Engine {
                     }
                     What::Revealed { .. } => {
                         entry.outcome = Outcome::Answered;
+                        entry.steps += 1;
                         entry.last = key;
                     }
                     _ => {}
@@ -249,6 +270,7 @@ impl Engine {
     fn shown(&self, unit: &str, entry: Gathered) -> Result<Asked, EngineError> {
         let question = self.ledger().question(entry.question).wait()?.unwrap_or_default();
         let keys = entry.last.as_str().starts_with("keys/");
+        let watched = entry.last.as_str().starts_with("watch/");
         let stored = self.ledger().stored_answer(entry.last).wait()?;
         let answer = stored.and_then(|answered| serde_json::from_slice(answered.body()).ok());
         Ok(Asked {
@@ -258,6 +280,8 @@ impl Engine {
             unit: unit.to_owned(),
             rho: entry.rho.to_f64(),
             delta: entry.delta.to_f64(),
+            epsilon: entry.epsilon.to_f64(),
+            steps: watched.then_some(entry.steps),
             keys,
             outcome: entry.outcome,
             answer,
@@ -271,18 +295,30 @@ struct Gathered {
     question: eke_ledger::Digest,
     rho: Amount<Rho>,
     delta: Amount<Delta>,
+    epsilon: Amount<Epsilon>,
+    steps: u64,
     outcome: Outcome,
     last: Key,
 }
 
-/// The rounds of one question have keys that differ in their last part.
-fn question_of(key: &Key) -> String {
+/// What the lines of one question have in common: the rounds of one have keys that differ in their last part.
+/// None for lines that are nobody's question.
+fn question_of(key: &Key, who: &str) -> Option<String> {
     let text = key.as_str();
     // Selections of keys, and payments for them, are one request each.
     if text.starts_with("keys/") {
-        return text.to_owned();
+        return Some(text.to_owned());
     }
-    text.rsplit_once('/').map_or(text, |(question, _)| question).to_owned()
+    // The steps of a watch are one question of everybody who watches.
+    if let Some(rest) = text.strip_prefix("watch/") {
+        let watch = rest.split('/').next().unwrap_or_default();
+        return Some(format!("watch/{watch} {who}"));
+    }
+    // A turn at drawing for a watch.
+    if text.contains("/watch/") {
+        return None;
+    }
+    Some(text.rsplit_once('/').map_or(text, |(question, _)| question).to_owned())
 }
 
 fn price(event: &Event) -> Option<Charge> {

@@ -12,7 +12,6 @@ use eke_noise::{Columns, Exact};
 use crate::ask::Asking;
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
-use crate::process;
 use crate::state::State;
 use crate::walk::{CRUMB, Walk};
 
@@ -212,21 +211,7 @@ impl Asking<'_> {
 
     /// Waits for another program that draws from the same paths, and gives it up if it has ended.
     pub(crate) fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
-        if process::has_ended(holder.as_str(), self.engine.address()) {
-            let given =
-                self.ledger().give_up(&self.unit().name, path, holder.clone(), self.stamp());
-            return match given.wait() {
-                Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
-                Err(error) => Err(error.into()),
-            };
-        }
-        for _ in 0..1200 {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            let now = self.ledger().path(path).wait()?.and_then(|path| path.holder);
-            if now.as_ref() != Some(holder) {
-                return Ok(());
-            }
-        }
-        Err(EngineError::UnderWay(holder.to_string()))
+        let unit = &self.unit().name;
+        self.engine.wait_for_holder(unit, path, holder, self.stamp(), &|| Ok(false))
     }
 }

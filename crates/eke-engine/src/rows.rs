@@ -24,7 +24,7 @@ use datafusion::logical_expr::{AggregateUDF, Expr, lit};
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext, ident};
-use eke_budget::L1;
+use eke_budget::{Adjacency, L1};
 use eke_noise::{Columns, Exact};
 use eke_sql::{Plan, Sum, Summand, Type, Value};
 use futures::StreamExt;
@@ -200,6 +200,15 @@ impl Bounded {
         Exact::new(Columns(self.values(groups)), sensitivities)
     }
 
+    /// The one sum of a plan without keys, with what one unit can change it by under this adjacency.
+    #[must_use]
+    pub fn total(&self, adjacency: Adjacency) -> Exact<i64> {
+        let total = self.values(&[Vec::new()]).first().and_then(|sum| sum.first()).copied();
+        let changes = self.sums.first().map(|sum| swing(sum, self.max_rows, adjacency));
+        let nothing = || L1::new(1.0).expect("one is a sensitivity");
+        Exact::new(total.unwrap_or(0), changes.unwrap_or_else(nothing))
+    }
+
     /// How many units are in each group that occurs. Private: group names and counts both. For key selection
     /// alone, which must wrap them up at once.
     #[must_use]
@@ -301,7 +310,29 @@ impl<'a> Groups<'a> {
 /// What a unit can change a sum by, as a parameter of the noise: rounded up. A sum that nobody can change
 /// counts as one that a unit changes by a step, since noise has a scale.
 pub(crate) fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
-    let exact = sum.sensitivity(max_rows).max(1);
+    rounded_up(sum.sensitivity(max_rows))
+}
+
+/// What one unit can change a sum of one group by: by being there, or by being another one.
+///
+/// - Theorem: contributions (docs/theorems.md)
+/// - Proves: a unit adds something between the least and the most that it can; one that is added or removed changes
+///   the sum by that, and one that is replaced by at most the difference of the two
+/// - Assumes: each unit is bounded as the plan says ([`bounded`])
+/// - Deviates: rounded up; a sum that nobody can change counts as one that a unit changes by a step
+/// - Checked by: `a_unit_swings_a_sum_by_no_more_than_is_said`
+pub(crate) fn swing(sum: &Sum, max_rows: u32, adjacency: Adjacency) -> L1 {
+    match adjacency {
+        Adjacency::AddRemove => sensitivity(sum, max_rows),
+        Adjacency::Replace => {
+            let (least, most) = sum.contribution(max_rows);
+            rounded_up(most.abs_diff(least))
+        }
+    }
+}
+
+fn rounded_up(steps: u64) -> L1 {
+    let exact = steps.max(1);
     #[expect(clippy::cast_precision_loss, reason = "corrected at once")]
     let nearest = exact as f64;
     #[expect(

@@ -204,6 +204,10 @@ impl fmt::Display for Operand<'_> {
 
 /// A name as SQL writes it: quoted unless it is plain.
 pub(crate) fn identifier(name: &str) -> String {
+    // A parameter that stays open.
+    if let Some(parameter) = name.strip_prefix('\0') {
+        return parameter.to_owned();
+    }
     let plain = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');

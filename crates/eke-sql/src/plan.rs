@@ -144,6 +144,23 @@ impl Sum {
     }
 }
 
+impl Sum {
+    /// The least and the most that one unit can add to the sum of a group, in steps: nothing is among what it can
+    /// add.
+    #[must_use]
+    pub fn contribution(&self, max_rows: u32) -> (i64, i64) {
+        let (low, high) = match &self.of {
+            Summand::Units => return (0, self.one()),
+            Summand::Rows | Summand::Present(_) => (0, self.one()),
+            Summand::Value { low, high, centre, .. } => {
+                (low.saturating_sub(*centre), high.saturating_sub(*centre))
+            }
+        };
+        let rows = i64::from(max_rows);
+        (low.saturating_mul(rows).min(0), high.saturating_mul(rows).max(0))
+    }
+}
+
 /// A question: a plan, and what is done with what was released.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -23,3 +23,4 @@ mod random;
 mod rows;
 mod sources;
 mod top;
+mod watching;

@@ -1,0 +1,327 @@
+//! `eke watch`: the same question step after step, and whether its answer is beyond a line.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use eke_engine::{
+    Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd, WatchPlan, WatchQuestion,
+    Watched,
+};
+use eke_noise::{Confidence, Tolerance};
+
+use crate::Failure;
+use crate::ask::{Asker, Progress, Within, confidence};
+use crate::number::short;
+use crate::table::Table;
+
+/// What to watch.
+#[derive(Args)]
+#[command(
+    group = ArgGroup::new("line").required(true),
+    after_help = "\
+Examples:
+  eke watch \"SELECT COUNT(*) FROM rides WHERE day = $1\" --over days.csv --above 0.8*7000
+  eke watch \"SELECT SUM(fare) FROM rides WHERE day = $1\" --over days.csv --below 20000 --error 500 --as ana
+The file has a line of names, and then a line a step: its first column is $1, its second $2. The same command
+shows the same verdicts again, and goes on where it was.
+Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused."
+)]
+pub(crate) struct Watch {
+    /// The question: one COUNT or SUM, with $1, $2 and so on in WHERE.
+    #[arg(value_name = "SQL")]
+    sql: String,
+    /// A CSV file with a value for each parameter, a line a step.
+    #[arg(long, value_name = "FILE")]
+    over: PathBuf,
+    /// A hit is an answer above this line: a number, or numbers multiplied, such as 0.8*7000.
+    #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, group = "line")]
+    above: Option<f64>,
+    /// A hit is an answer below this line.
+    #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, group = "line")]
+    below: Option<f64>,
+    /// How far off the line an answer must be told rightly: 5% of the line unless said.
+    #[arg(long, value_name = "DISTANCE", conflicts_with = "error")]
+    within: Option<Within>,
+    /// The same as a distance in the unit of the answer.
+    #[arg(long, value_name = "DISTANCE", value_parser = product)]
+    error: Option<f64>,
+    /// How surely it must be told.
+    #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
+    confidence: Confidence,
+    /// What answers are clamped to.
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["FROM", "TO"],
+        value_parser = product,
+        allow_hyphen_values = true
+    )]
+    range: Option<Vec<f64>>,
+    /// The law of the noise.
+    #[arg(long, value_enum, default_value_t = NoiseArg::Laplace)]
+    noise: NoiseArg,
+    /// Whether to pay for what each run came to, or for each run before it starts.
+    #[arg(long, value_enum, default_value_t = ChargeArg::ExPost)]
+    charge: ChargeArg,
+    #[command(flatten)]
+    asker: Asker,
+    /// Say what it would do and cost, and charge nothing.
+    #[arg(long)]
+    explain: bool,
+    /// Print JSON, one step a line and a summary last.
+    #[arg(long)]
+    json: bool,
+    /// Do not ask before spending.
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NoiseArg {
+    /// The price does not grow with the steps.
+    Laplace,
+    /// Rarely far off, at a price that grows with the range and slowly with the steps.
+    Gaussian,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ChargeArg {
+    /// In epsilon, at what each run came to.
+    ExPost,
+    /// In rho, each run before it starts; nothing goes back.
+    ExAnte,
+}
+
+/// A number, or numbers multiplied.
+fn product(text: &str) -> Result<f64, String> {
+    let wrong =
+        || format!("`{text}` is not a number: write one like 5600, or a product like 0.8*7000");
+    let mut product = 1.0;
+    for factor in text.split('*') {
+        product *= factor.trim().parse::<f64>().map_err(|_| wrong())?;
+    }
+    if product.is_finite() { Ok(product) } else { Err(wrong()) }
+}
+
+impl Watch {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let question = self.question()?;
+        let engine = self.asker.engine()?;
+        if self.explain {
+            let plan = engine.explain_watch(&question)?;
+            if self.json {
+                serde_json::to_writer(&mut *out, &plan).map_err(io::Error::from)?;
+                return Ok(writeln!(out)?);
+            }
+            return Ok(explain(&plan, out)?);
+        }
+        let widths = widths(&question.steps);
+        let observer = Progress::new(self.yes);
+        let mut written = if self.json { Ok(()) } else { self.head(&question, &widths, out) };
+        let watched = engine.watch(&question, &observer, &mut |verdict| {
+            if written.is_ok() {
+                written = observer.bar.suspend(|| {
+                    if self.json {
+                        line_of_json(&question.steps, verdict, out)
+                    } else {
+                        line(&question, &widths, verdict, out)
+                    }
+                });
+            }
+            written.is_ok()
+        });
+        observer.bar.finish_and_clear();
+        let watched = watched?;
+        written?;
+        if self.json {
+            serde_json::to_writer(&mut *out, &watched).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            summary(&watched, out)?;
+        }
+        match watched.ended {
+            WatchEnd::Over | WatchEnd::Enough => Ok(()),
+            WatchEnd::Refused(why) => Err(Failure::Refused(format!(
+                "refused: {why}; what was shown stays, and the same command goes on from there"
+            ))),
+        }
+    }
+
+    fn question(&self) -> Result<WatchQuestion, Failure> {
+        let (line, side) = match (self.above, self.below) {
+            (Some(line), _) => (line, Side::Above),
+            (None, Some(line)) => (line, Side::Below),
+            (None, None) => {
+                return Err(Failure::Usage(
+                    "where is the line? say it with --above 5600 or --below 5600".into(),
+                ));
+            }
+        };
+        let closeness = match (self.within, self.error) {
+            (_, Some(error)) => Closeness::Absolute(error),
+            (Some(Within::Absolute(error)), None) => Closeness::Absolute(error),
+            (Some(Within::Relative(tolerance)), None) => Closeness::Relative(tolerance),
+            (None, None) => Closeness::Relative(
+                Tolerance::new(0.05).map_err(|error| Failure::Usage(error.to_string()))?,
+            ),
+        };
+        Ok(WatchQuestion {
+            sql: self.sql.clone(),
+            steps: Steps::read(&self.over)?,
+            line,
+            side,
+            closeness,
+            confidence: self.confidence,
+            noise: match self.noise {
+                NoiseArg::Laplace => NoiseLaw::Laplace,
+                NoiseArg::Gaussian => NoiseLaw::Gaussian,
+            },
+            range: self.range.as_deref().and_then(|ends| match ends {
+                [from, to] => Some((*from, *to)),
+                _ => None,
+            }),
+            charging: match self.charge {
+                ChargeArg::ExPost => Charging::ExPost,
+                ChargeArg::ExAnte => Charging::ExAnte,
+            },
+            who: self.asker.who(),
+        })
+    }
+
+    fn head(
+        &self,
+        question: &WatchQuestion,
+        widths: &[usize],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let names = padded(&question.steps.names, widths);
+        writeln!(out, "  {names}{:9}  price so far", verdict_word(question.side, true))
+    }
+}
+
+/// The widths of the columns of values.
+fn widths(steps: &Steps) -> Vec<usize> {
+    let width = |cell: &String| cell.chars().count().min(40);
+    let mut widths: Vec<usize> = steps.names.iter().map(width).collect();
+    for line in &steps.lines {
+        for (widest, cell) in widths.iter_mut().zip(line) {
+            *widest = width(cell).max(*widest);
+        }
+    }
+    widths
+}
+
+fn padded(cells: &[String], widths: &[usize]) -> String {
+    let pad = |(cell, width): (&String, &usize)| format!("{cell:width$}  ", width = *width);
+    cells.iter().zip(widths).map(pad).collect()
+}
+
+fn verdict_word(side: Side, hit: bool) -> &'static str {
+    match (side, hit) {
+        (Side::Above, true) => "above",
+        (Side::Above, false) => "not above",
+        (Side::Below, true) => "below",
+        (Side::Below, false) => "not below",
+    }
+}
+
+/// A verdict, with a mark before it if it is a hit.
+fn line(
+    question: &WatchQuestion,
+    widths: &[usize],
+    verdict: &Verdict,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mark = if verdict.hit { '*' } else { ' ' };
+    let (values, word) =
+        (padded(&verdict.values, widths), verdict_word(question.side, verdict.hit));
+    writeln!(out, "{mark} {values}{word:9}  {}", paid(verdict.cost))
+}
+
+fn line_of_json(steps: &Steps, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+    let values: serde_json::Map<String, serde_json::Value> = steps
+        .names
+        .iter()
+        .zip(&verdict.values)
+        .map(|(name, value)| (name.clone(), value.clone().into()))
+        .collect();
+    let Verdict { step, hit, place, cost, .. } = verdict;
+    let object = serde_json::json!({
+        "step": step, "values": values, "hit": hit, "place": place, "cost": cost,
+    });
+    writeln!(out, "{object}")
+}
+
+fn summary(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
+    let plural = |count: u64, one: &str| {
+        if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+    };
+    writeln!(out, "\n  {}, {}", plural(watched.steps, "step"), plural(watched.hits, "hit"))?;
+    let cost = if watched.free { "nothing".to_owned() } else { paid(watched.cost) };
+    writeln!(out, "  cost   {cost}; {} left", paid(watched.left))
+}
+
+pub(crate) fn paid(amount: Paid) -> String {
+    match amount {
+        Paid::Epsilon(epsilon) => format!("epsilon {}", short(epsilon)),
+        Paid::Rho(rho) => format!("rho {}", short(rho)),
+    }
+}
+
+fn explain(plan: &WatchPlan, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "What is computed at every step")?;
+    for line in &plan.plan {
+        writeln!(out, "  {line}")?;
+    }
+    let side = verdict_word(plan.side, true);
+    writeln!(out, "\nThe line\n  {side} {} is a hit", short(plan.line))?;
+    let ways = if plan.monotone { "all one way" } else { "either way" };
+    writeln!(out, "  a unit changes every answer by {} at most, {ways}", short(plan.sensitivity))?;
+    let [line, query] = plan.widths.map(short);
+    match plan.noise {
+        NoiseLaw::Laplace => {
+            writeln!(out, "  Laplace noise: scale {line} on the line, {query} on each answer")?;
+        }
+        NoiseLaw::Gaussian => {
+            writeln!(out, "  normal noise: deviation {line} on the line, {query} on each answer")?;
+        }
+    }
+    match plan.range {
+        [Some(from), Some(to)] => {
+            writeln!(out, "  answers are clamped to {} .. {}", short(from), short(to))?;
+        }
+        [Some(from), None] => writeln!(out, "  answers are {} or more", short(from))?,
+        [None, Some(to)] => writeln!(out, "  answers are {} or less", short(to))?,
+        [None, None] => {}
+    }
+    writeln!(out, "\nWho pays\n  {}", plan.accounts.join(", "))?;
+    writeln!(out, "\nWhat a run costs")?;
+    let mut table = Table::new(&["steps", "if the last is a hit", "if none is"]).with_numbers([0]);
+    for price in &plan.prices {
+        table.row([price.steps.to_string(), paid(price.hit), paid(price.quiet)]);
+    }
+    table.print(out)?;
+    let fits = match plan.fits {
+        None => "any number of steps without a hit fits".to_owned(),
+        Some(0) => "no step fits".to_owned(),
+        Some(1) => "1 step fits".to_owned(),
+        Some(steps) => format!("{steps} steps without a hit fit"),
+    };
+    writeln!(out, "  {} left: {fits}; there are {} in the file", paid(plan.left), plan.steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_may_be_products() {
+        assert_eq!(product("0.8*7000"), Ok(0.8 * 7000.0));
+        assert_eq!(product(" 2 * 3 * -4 "), Ok(-24.0));
+        assert_eq!(product("5600"), Ok(5600.0));
+        for text in ["", "*", "2*", "0.8x7", "nan", "inf", "1e308*10"] {
+            assert!(product(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Turns: what one program at a time does, while the others wait or look on.
+//!
+//! A turn is held as a path is, by a request that costs nothing, until it is answered. One whose program has
+//! ended is given up by whoever wants it next.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use eke_budget::{GroupPrices, Metric, PathId, Rho};
+use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, Request, Stamp};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::process;
+
+/// How long is waited before looking again.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often, before it is said that somebody else is at it.
+const LOOKS: u32 = 1200;
+
+/// Whose turn it is.
+pub(crate) enum Turn {
+    /// One's own.
+    Own(Claim),
+    /// Somebody else's request.
+    Others(Key),
+    /// Not known: try again.
+    Unclear,
+}
+
+impl Engine {
+    /// Takes a turn, if it is nobody else's.
+    pub(crate) fn take_turn(
+        &self,
+        name: &str,
+        unit: &str,
+        metric: Metric,
+        request: Request,
+    ) -> Result<Turn, EngineError> {
+        let mut nothing = GroupPrices::<Rho>::new(1, NonZeroU32::MIN, metric);
+        let own = RaiseGroups::new(nothing.round().offer(turn_path(name)));
+        let others: Vec<(&str, RaiseGroups<Rho>)> = Vec::new();
+        match self.ledger().charge(request, unit, own, others).wait() {
+            Ok(Outcome::Charged(charged)) => Ok(Turn::Own(charged.claim)),
+            Err(LedgerError::UnderWay { holder, .. }) => Ok(Turn::Others(holder)),
+            Ok(Outcome::Answered(_)) | Err(LedgerError::Busy(_)) => Ok(Turn::Unclear),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends a turn of one's own.
+    pub(crate) fn end_turn(&self, turn: Claim, stamp: Stamp) -> Result<(), EngineError> {
+        let done = Body::new("").with_state(Vec::new());
+        self.ledger().answer(turn, done, stamp).wait()?;
+        Ok(())
+    }
+
+    /// Waits for a request that holds a path or a turn, and gives it up if its program has ended. Also ends as
+    /// soon as there is something else to do.
+    pub(crate) fn wait_for_holder(
+        &self,
+        unit: &str,
+        path: PathId,
+        holder: &Key,
+        stamp: Stamp,
+        enough: &dyn Fn() -> Result<bool, EngineError>,
+    ) -> Result<(), EngineError> {
+        if process::has_ended(holder.as_str(), self.address()) {
+            let given = self.ledger().give_up(unit, path, holder.clone(), stamp);
+            return match given.wait() {
+                Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+        }
+        for _ in 0..LOOKS {
+            std::thread::sleep(PAUSE);
+            let now = self.ledger().path(path).wait()?.and_then(|path| path.holder);
+            if now.as_ref() != Some(holder) || enough()? {
+                return Ok(());
+            }
+        }
+        Err(EngineError::UnderWay(holder.to_string()))
+    }
+}
+
+/// The path that stands for a turn.
+pub(crate) fn turn_path(name: &str) -> PathId {
+    PathId::new(*blake3::hash(name.as_bytes()).as_bytes())
+}

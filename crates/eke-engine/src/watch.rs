@@ -1,0 +1,154 @@
+//! Watching: the same question step after step, and whether its answer is beyond a line.
+//!
+//! A watch is above threshold, run by run. A run draws one noisy line, holds the answer of step after step
+//! against it with fresh noise, and ends at a hit; the next step begins another run with a fresh line. What a
+//! run costs is known afterwards, so the worst that the next step can come to is set aside in every account
+//! that will see it before it is drawn.
+//!
+//! The same watch has the same verdicts, whoever asks and however often: they are stored, step by step, before
+//! they are shown. What is stored is read back by later versions: fields are added, never changed.
+
+mod law;
+mod plan;
+mod run;
+mod session;
+mod steps;
+mod stored;
+mod viewing;
+
+use eke_noise::{Confidence, Tolerance};
+use serde::Serialize;
+
+use crate::question::Who;
+
+pub use plan::{PriceAt, WatchPlan};
+pub use steps::Steps;
+
+/// A question to be watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchQuestion {
+    /// What is asked at every step, in SQL: one COUNT or SUM, with parameters `$1`, `$2`, … in WHERE.
+    pub sql: String,
+    /// What is given for the parameters.
+    pub steps: Steps,
+    /// Where the line is, in the unit of the answer. It is taken at the nearest step of the answer's grid.
+    pub line: f64,
+    /// Which side of the line is a hit.
+    pub side: Side,
+    /// How far off the line an answer is told rightly.
+    pub closeness: Closeness,
+    /// How surely.
+    pub confidence: Confidence,
+    /// The law of the noise.
+    pub noise: NoiseLaw,
+    /// What answers are clamped to, in their unit. Without it they are clamped to where the line can still be told
+    /// from them.
+    pub range: Option<(f64, f64)>,
+    /// How it is paid for.
+    pub charging: Charging,
+    /// Who watches.
+    pub who: Who,
+}
+
+/// Which side of a line is a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Answers above it.
+    Above,
+    /// Answers below it.
+    Below,
+}
+
+/// How far off the line an answer is told rightly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Closeness {
+    /// A part of the line.
+    Relative(Tolerance),
+    /// A distance, in the unit of the answer.
+    Absolute(f64),
+}
+
+/// The law of the noise of a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseLaw {
+    /// Laplace noise: the price does not grow with the steps, whatever the range.
+    Laplace,
+    /// Normal noise: rarely far off, at a price that grows with the range and slowly with the steps.
+    Gaussian,
+}
+
+/// How a watch is paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Charging {
+    /// In epsilon, from pure purses, at what each run came to.
+    ExPost,
+    /// In rho, each run before it starts, at the worst that it can come to. Nothing goes back.
+    ExAnte,
+}
+
+/// What was paid, in the currency of the watch.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paid {
+    /// Epsilon, from pure purses.
+    Epsilon(f64),
+    /// Rho.
+    Rho(f64),
+}
+
+impl Paid {
+    /// The number, whatever the currency.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        match self {
+            Self::Epsilon(amount) | Self::Rho(amount) => amount,
+        }
+    }
+}
+
+/// What came of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The number of the step, from 1.
+    pub step: u64,
+    /// What was given for its parameters.
+    pub values: Vec<String>,
+    /// Whether the answer was beyond the line, or nearly.
+    pub hit: bool,
+    /// Which step of its run it is, from 1.
+    pub place: u64,
+    /// What whoever watches would have paid if it stopped here, since it started this time.
+    pub cost: Paid,
+}
+
+/// What came of a watch.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Watched {
+    /// How many steps were shown.
+    pub steps: u64,
+    /// How many of them were hits.
+    pub hits: u64,
+    /// What whoever watches has paid, this time.
+    pub cost: Paid,
+    /// What it has left.
+    pub left: Paid,
+    /// Whether it cost nothing.
+    pub free: bool,
+    /// Why it ended.
+    pub ended: WatchEnd,
+}
+
+/// Why a watch ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchEnd {
+    /// There are no more steps.
+    Over,
+    /// Whoever watches has seen enough.
+    Enough,
+    /// A budget does not allow the next step; what was shown stays.
+    Refused(String),
+}

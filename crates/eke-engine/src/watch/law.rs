@@ -1,0 +1,309 @@
+//! The law of a watch: where its line lies, what one unit changes an answer by, and how wide its noise is.
+//!
+//! All of it follows from public information: the plan, and what was asked for. Lengths are in steps of the
+//! answer's grid.
+
+use eke_budget::{Adjacency, Amount, Epsilon, L1};
+use eke_noise::{LineLaw, Noise, Ratio};
+use eke_select::{AboveThreshold, Change, Direction, LineNoise, LineSpec};
+use eke_sql::{Plan, Sum};
+
+use super::{Closeness, NoiseLaw, Side, WatchQuestion};
+use crate::error::EngineError;
+use crate::rows::swing;
+
+/// How many deviations off the line answers are clamped, where noise is normal and nothing else was asked for.
+///
+/// A price grows with the range, and what is clamped is told wrongly once in so many steps, each of which ends
+/// a run for nothing. Where 10, 100 and 1,000 quiet steps lie between hits, a run costs in all, in units of
+/// sensitivity over deviation: 15.9, 29 and 72 at 3 deviations; 17.8, 29 and 42 at 3.5; 20, 32 and 38 at 4.
+const CLAMP: f64 = 3.5;
+/// The deviation of an answer's noise, in that of the line's.
+const GAUSSIAN_RATIO: f64 = 1.732_050_807_568_877_2;
+/// The same for Laplace scales where one unit changes answers either way: the cube root of 2 is the cheapest.
+/// Where it changes them one way, both are the same.
+const LAPLACE_RATIO: f64 = 1.259_921_049_894_873_2;
+/// As far as lines and ranges reach, in steps: doubles are exact there.
+pub(super) const FURTHEST: f64 = 9_007_199_254_740_992.0;
+
+/// The law of a watch, with its prices. Clones share what was worked out.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    prices: AboveThreshold,
+    threshold: i64,
+    range: (i64, i64),
+    noise: [Noise; 2],
+    /// The length of a step, in the unit of the answer.
+    step: f64,
+}
+
+impl Law {
+    /// The law of a question about a plan of one sum.
+    pub(super) fn new(
+        question: &WatchQuestion,
+        plan: &Plan,
+        sum: &Sum,
+    ) -> Result<Self, EngineError> {
+        let wrong = |text: String| EngineError::Goal(text);
+        let step = sum.step();
+        let line = question.line / step;
+        if !(line.abs() < FURTHEST) {
+            return Err(wrong(format!(
+                "the line at {} is out of range: write one that an answer can come near",
+                question.line
+            )));
+        }
+        let distance = distance(question)? / step;
+        let change = change(plan, sum);
+        let miss = 1.0 - question.confidence.get();
+        if miss >= 0.5 {
+            return Err(wrong(
+                "a verdict is right half of the time whatever it costs: ask for a confidence above 50%".into(),
+            ));
+        }
+        let noise = match question.noise {
+            NoiseLaw::Gaussian => {
+                let both = distance / normal_quantile(miss);
+                let line = both / GAUSSIAN_RATIO.mul_add(GAUSSIAN_RATIO, 1.0).sqrt();
+                LineNoise::Gaussian { line, query: line * GAUSSIAN_RATIO }
+            }
+            NoiseLaw::Laplace => {
+                let ratio = if change == Change::Monotone { 1.0 } else { LAPLACE_RATIO };
+                let line = distance / laplace_quantile(miss, ratio);
+                LineNoise::Laplace { line, query: line * ratio }
+            }
+        };
+        let range = range(question, plan, sum, noise, line)?;
+        let direction = match question.side {
+            Side::Above => Direction::Above,
+            Side::Below => Direction::Below,
+        };
+        let threshold = line.round();
+        let spec = LineSpec {
+            threshold,
+            range,
+            sensitivity: swing(sum, plan.max_rows, plan.adjacency),
+            change,
+            direction,
+            noise,
+        };
+        let prices = AboveThreshold::new(spec).map_err(|error| wrong(error.to_string()))?;
+        let exact = noises(noise).ok_or_else(|| {
+            wrong(
+                "noise of that width cannot be drawn: ask for another distance from the line"
+                    .into(),
+            )
+        })?;
+        Ok(Self {
+            prices,
+            threshold: whole(threshold),
+            range: (whole(range.0), whole(range.1)),
+            noise: exact,
+            step,
+        })
+    }
+
+    /// The same law, the same bytes: part of what a watch is found by.
+    pub(super) fn describe(&self) -> String {
+        let spec = self.prices.spec();
+        let (kind, line, query) = match spec.noise {
+            LineNoise::Gaussian { line, query } => ("gaussian", line, query),
+            LineNoise::Laplace { line, query } => ("laplace", line, query),
+        };
+        format!(
+            "{:?} {} in {}..{} by {} {:?}, {kind} {line} {query}",
+            spec.direction,
+            self.threshold,
+            self.range.0,
+            self.range.1,
+            spec.sensitivity.get(),
+            spec.change
+        )
+    }
+
+    pub(super) fn spec(&self) -> &LineSpec {
+        self.prices.spec()
+    }
+
+    /// So many steps, in the unit of the answer.
+    pub(super) fn natural(&self, steps: f64) -> f64 {
+        steps * self.step
+    }
+
+    /// How many steps without a hit are certain to fit.
+    pub(super) fn horizon(&self, left: Amount<Epsilon>) -> u64 {
+        self.prices.horizon(left)
+    }
+}
+
+impl LineLaw for Law {
+    fn threshold(&self) -> i64 {
+        self.threshold
+    }
+
+    fn range(&self) -> (i64, i64) {
+        self.range
+    }
+
+    fn sensitivity(&self) -> L1 {
+        self.prices.spec().sensitivity
+    }
+
+    fn is_above(&self) -> bool {
+        self.prices.spec().direction == Direction::Above
+    }
+
+    fn noise(&self) -> (Noise, Noise) {
+        let [line, query] = &self.noise;
+        (line.clone(), query.clone())
+    }
+
+    fn worst(&self, steps: u64) -> Amount<Epsilon> {
+        self.prices.worst(steps).amount()
+    }
+
+    fn halted(&self, steps: u64) -> Amount<Epsilon> {
+        self.prices.halting_at(steps).amount()
+    }
+
+    fn stopped(&self, steps: u64) -> Amount<Epsilon> {
+        self.prices.without_halt(steps).amount()
+    }
+}
+
+/// How far off the line an answer must be told rightly, in its unit.
+fn distance(question: &WatchQuestion) -> Result<f64, EngineError> {
+    let distance = match question.closeness {
+        Closeness::Relative(tolerance) => tolerance.get() * question.line.abs(),
+        Closeness::Absolute(distance) => distance,
+    };
+    if distance.is_finite() && distance > 0.0 {
+        return Ok(distance);
+    }
+    Err(EngineError::Goal(match question.closeness {
+        Closeness::Relative(_) => {
+            "no distance is a part of a line at 0: say how far off it answers must be told rightly with --error"
+        }
+        Closeness::Absolute(_) => "the distance from the line must be a positive number, such as 100",
+    }
+    .into()))
+}
+
+/// Whether one unit can move all answers only up, or only down.
+fn change(plan: &Plan, sum: &Sum) -> Change {
+    let (least, most) = sum.contribution(plan.max_rows);
+    match plan.adjacency {
+        Adjacency::AddRemove if least == 0 || most == 0 => Change::Monotone,
+        // One that is replaced may add more at some steps and less at others.
+        Adjacency::AddRemove | Adjacency::Replace => Change::General,
+    }
+}
+
+/// What answers are clamped to, in steps.
+fn range(
+    question: &WatchQuestion,
+    plan: &Plan,
+    sum: &Sum,
+    noise: LineNoise,
+    line: f64,
+) -> Result<(f64, f64), EngineError> {
+    // What everybody adds on one side of zero stays there.
+    let (least, most) = sum.contribution(plan.max_rows);
+    let low = if least == 0 { 0.0 } else { -FURTHEST };
+    let high = if most == 0 { 0.0 } else { FURTHEST };
+    let (from, to) = match (question.range, noise) {
+        (Some((from, to)), _) => {
+            let (from, to) = (from / sum.step(), to / sum.step());
+            if !(from < to && from.abs() < FURTHEST && to.abs() < FURTHEST) {
+                return Err(EngineError::Goal(
+                    "a range goes from a smaller to a larger number, such as --range 0 10000"
+                        .into(),
+                ));
+            }
+            (from.round(), to.round())
+        }
+        (None, LineNoise::Gaussian { line: one, query }) => {
+            let wide = CLAMP * one.hypot(query);
+            ((line - wide).floor(), (line + wide).ceil())
+        }
+        (None, LineNoise::Laplace { .. }) => (-FURTHEST, FURTHEST),
+    };
+    let (from, to) = (from.max(low), to.min(high));
+    if from < to {
+        return Ok((from, to));
+    }
+    Err(EngineError::Goal(
+        "no answer can come near the line: put it where answers are, or give a --range with answers in it"
+            .into(),
+    ))
+}
+
+fn noises(noise: LineNoise) -> Option<[Noise; 2]> {
+    let (of, line, query): (fn(Ratio) -> Noise, f64, f64) = match noise {
+        LineNoise::Gaussian { line, query } => (Noise::gaussian, line, query),
+        LineNoise::Laplace { line, query } => (Noise::laplace, line, query),
+    };
+    Some([of(Ratio::from_f64(line)?), of(Ratio::from_f64(query)?)])
+}
+
+/// A whole double below 2⁵³ as an integer.
+fn whole(value: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "within 2^53, and whole")]
+    let whole = value.clamp(-FURTHEST, FURTHEST) as i64;
+    whole
+}
+
+/// How many deviations a normal number is above with this probability, below a half.
+fn normal_quantile(miss: f64) -> f64 {
+    largest(40.0, |x| libm::erfc(x / std::f64::consts::SQRT_2) / 2.0 > miss)
+}
+
+/// How many scales of the line a line's noise less an answer's is above with this probability, below a half;
+/// the scale of the answer's is `ratio` times as much.
+fn laplace_quantile(miss: f64, ratio: f64) -> f64 {
+    let above = |x: f64| {
+        if (ratio - 1.0).abs() < 1e-9 {
+            return (2.0 + x) / 4.0 * (-x).exp();
+        }
+        let square = ratio * ratio;
+        (square * (-x / ratio).exp() - (-x).exp()) / (2.0 * (square - 1.0))
+    };
+    largest(100.0, |x| above(x) > miss)
+}
+
+/// The largest number up to a bound for which something is true, which is true of all smaller ones.
+fn largest(bound: f64, is_true: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, bound);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if is_true(middle) { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_their_laws() {
+        assert!((normal_quantile(0.05) - 1.644_853_626_951_472).abs() < 1e-12);
+        assert!((normal_quantile(0.000_001) - 4.753_424_308_822_899).abs() < 1e-9);
+        // The difference of two Laplace numbers, added up directly.
+        for (ratio, miss) in [(1.0, 0.05), (LAPLACE_RATIO, 0.05), (LAPLACE_RATIO, 1e-4), (1.0, 0.3)]
+        {
+            let x = laplace_quantile(miss, ratio);
+            let density = |z: f64| (-z.abs()).exp() / 2.0;
+            let tail = |z: f64| {
+                let half = (-z.abs() / ratio).exp() / 2.0;
+                if z >= 0.0 { half } else { 1.0 - half }
+            };
+            let step = 1e-3;
+            let sum: f64 = (-60_000..60_000)
+                .map(|i| (f64::from(i) + 0.5) * step)
+                .map(|z| density(z) * tail(x - z) * step)
+                .sum();
+            assert!((sum / miss - 1.0).abs() < 1e-5, "{ratio} {miss} {x} {sum}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Understanding a watch, and what it would do and cost. No row is read, and nothing is charged.
+
+use eke_budget::convert::pure_to_zcdp;
+use eke_budget::{Amount, Metric, Purchase};
+use eke_noise::{LineLaw, Run as Whole};
+use eke_select::LineNoise;
+use eke_sql::{Measure, Plan, Query};
+use serde::Serialize;
+
+use super::law::Law;
+use super::session::Prospect;
+use super::{Charging, NoiseLaw, Paid, Side, WatchQuestion};
+use crate::engine::{Engine, Ground, Understood};
+use crate::error::EngineError;
+use crate::policy::AccountSpec;
+
+/// What a watch would do and cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WatchPlan {
+    /// What would be computed at every step, line by line. Parameters stay open.
+    pub plan: Vec<String>,
+    /// How many steps there are.
+    pub steps: u64,
+    /// Where the line is, in the unit of the answer.
+    pub line: f64,
+    /// Which side of it is a hit.
+    pub side: Side,
+    /// What one unit can change an answer by.
+    pub sensitivity: f64,
+    /// Whether one unit can only raise all answers, or only lower them.
+    pub monotone: bool,
+    /// The law of the noise.
+    pub noise: NoiseLaw,
+    /// How wide the noise of the line and of each answer is: deviations, or scales for Laplace noise.
+    pub widths: [f64; 2],
+    /// What answers are clamped to; none where that is no closer than what they can be.
+    pub range: [Option<f64>; 2],
+    /// The accounts that would pay.
+    pub accounts: Vec<String>,
+    /// What a run costs.
+    pub prices: Vec<PriceAt>,
+    /// What whoever watches has left.
+    pub left: Paid,
+    /// How many steps without a hit are certain to fit that; none where it is all that there may be.
+    pub fits: Option<u64>,
+}
+
+/// What a run costs that ends after so many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PriceAt {
+    /// The number of steps.
+    pub steps: u64,
+    /// What it costs if the last of them is a hit.
+    pub hit: Paid,
+    /// What it costs if none is.
+    pub quiet: Paid,
+}
+
+impl Engine {
+    /// Says what a watch would do and cost, without reading a row or charging anything.
+    ///
+    /// # Errors
+    /// It is not a question that can be watched.
+    pub fn explain_watch(&self, question: &WatchQuestion) -> Result<WatchPlan, EngineError> {
+        let Understanding { understood, plans, law } = understand(self, question)?;
+        let spec = *law.spec();
+        let (noise, line, query) = match spec.noise {
+            LineNoise::Gaussian { line, query } => (NoiseLaw::Gaussian, line, query),
+            LineNoise::Laplace { line, query } => (NoiseLaw::Laplace, line, query),
+        };
+        let accounts = &understood.accounts;
+        let seen = if accounts.len() > 1 { &accounts[1..] } else { &accounts[..] };
+        let left = self.left_for_watch(seen, question.charging)?;
+        let prices = [1, 10, 100, 1000].map(|steps| price(&law, steps, question.charging));
+        let prices = prices.into_iter().collect::<Result<_, _>>()?;
+        let bound = |end: f64| Some(law.natural(end)).filter(|_| end.abs() < super::law::FURTHEST);
+        Ok(WatchPlan {
+            plan: understood.query.plan.describe(),
+            steps: plans.len() as u64,
+            line: law.natural(spec.threshold),
+            side: question.side,
+            sensitivity: law.natural(spec.sensitivity.get()),
+            monotone: spec.change == eke_select::Change::Monotone,
+            noise,
+            widths: [law.natural(line), law.natural(query)],
+            range: [bound(spec.range.0), bound(spec.range.1)],
+            accounts: accounts.iter().map(|account| account.name.clone()).collect(),
+            prices,
+            left,
+            fits: fits(&law, left)?,
+        })
+    }
+
+    /// A watch that is understood, with its accounts open and its dataset pinned down.
+    pub(super) fn prospect(&self, question: &WatchQuestion) -> Result<Prospect, EngineError> {
+        let Understanding { understood, plans, law } = understand(self, question)?;
+        let prepared = self.pinned(understood, &question.who)?;
+        Ok(Prospect { prepared, plans, law })
+    }
+
+    /// What the least of some accounts has left for a watch.
+    pub(super) fn left_for_watch(
+        &self,
+        accounts: &[AccountSpec],
+        charging: Charging,
+    ) -> Result<Paid, EngineError> {
+        let mut least: Option<Paid> = None;
+        for spec in accounts {
+            let account = self.ledger().account(&spec.name).wait()?;
+            let odometer = account.as_ref().map(|account| account.odometer());
+            let left = match charging {
+                Charging::ExPost => {
+                    let whole = spec.budget.pure().map_or(Amount::ZERO, |limits| limits.budget);
+                    let purse = odometer.and_then(|odometer| odometer.pure());
+                    Paid::Epsilon(purse.map_or(whole, |purse| purse.left()).to_f64())
+                }
+                Charging::ExAnte => {
+                    let whole = spec.budget.zcdp().map_or(Amount::ZERO, |limits| limits.budget);
+                    let purse = odometer.and_then(|odometer| odometer.zcdp());
+                    Paid::Rho(purse.map_or(whole, |purse| purse.left()).to_f64())
+                }
+            };
+            least = Some(match least {
+                Some(least) if least.get() <= left.get() => least,
+                _ => left,
+            });
+        }
+        Ok(least.unwrap_or(match charging {
+            Charging::ExPost => Paid::Epsilon(0.0),
+            Charging::ExAnte => Paid::Rho(0.0),
+        }))
+    }
+}
+
+/// What a run costs that ends after so many steps.
+fn price(law: &Law, steps: u64, charging: Charging) -> Result<PriceAt, EngineError> {
+    let (hit, quiet) = match charging {
+        Charging::ExPost => (law.halted(steps).to_f64(), law.stopped(steps).to_f64()),
+        Charging::ExAnte => {
+            let run = Whole::new(law.clone(), steps)
+                .map_err(|error| EngineError::Goal(error.to_string()))?;
+            let rho = super::session::rho(run.charge()).to_f64();
+            return Ok(PriceAt { steps, hit: Paid::Rho(rho), quiet: Paid::Rho(rho) });
+        }
+    };
+    Ok(PriceAt { steps, hit: Paid::Epsilon(hit), quiet: Paid::Epsilon(quiet) })
+}
+
+/// How many steps without a hit are certain to fit what is left.
+fn fits(law: &Law, left: Paid) -> Result<Option<u64>, EngineError> {
+    let wrong = |error: eke_budget::ParameterError| EngineError::Goal(error.to_string());
+    let steps = match left {
+        Paid::Epsilon(left) => law.horizon(Amount::floor(left).map_err(wrong)?),
+        Paid::Rho(left) => {
+            // The largest epsilon whose zCDP price fits.
+            let (mut low, mut high) = (0.0, left.max(2.0 * left.sqrt()) + 1.0);
+            let metric = Metric::Hamming(eke_budget::Adjacency::AddRemove);
+            for _ in 0..100 {
+                let middle = f64::midpoint(low, high);
+                let rho = eke_budget::Epsilon::new(middle).and_then(|e| pure_to_zcdp(e, metric));
+                if rho.is_ok_and(|rho| rho.get() <= left) { low = middle } else { high = middle }
+            }
+            law.horizon(Amount::floor(low).map_err(wrong)?)
+        }
+    };
+    Ok(Some(steps).filter(|&steps| steps < eke_select::AboveThreshold::LONGEST))
+}
+
+/// A watch that is understood, before anything is written to a ledger.
+struct Understanding {
+    understood: Understood,
+    plans: Vec<Plan>,
+    law: Law,
+}
+
+fn understand(engine: &Engine, question: &WatchQuestion) -> Result<Understanding, EngineError> {
+    let (policy, who, sql) = (engine.policy(), &question.who, &question.sql);
+    let lines = &question.steps.lines;
+    let Some(first) = lines.first() else {
+        return Err(EngineError::Steps("there are no steps to watch: give at least one".into()));
+    };
+    let ground = Ground::new(policy, sql, who)?;
+    let open = eke_sql::plan_open(sql, &ground.tables, first)?;
+    check_question(&open)?;
+    let mut plans = Vec::with_capacity(lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        let query = eke_sql::plan_with(sql, &ground.tables, line)
+            .map_err(|error| EngineError::Steps(format!("step {}: {error}", index + 1)))?;
+        // They choose rows, and nothing else.
+        let same = Plan { filter: open.plan.filter.clone(), ..query.plan.clone() } == open.plan;
+        if !same || query.measures != open.measures {
+            return Err(EngineError::Steps(format!(
+                "step {} is another question than the first: parameters choose rows, and nothing else",
+                index + 1
+            )));
+        }
+        plans.push(query.plan);
+    }
+    let law = Law::new(question, &open.plan, &open.plan.sums[0])?;
+    let understood = ground.understood(policy, open, who)?;
+    check_purses(&understood.accounts, question.charging, &policy.path().display().to_string())?;
+    if let Some(finest) = understood.finest {
+        let metric = Metric::Hamming(understood.query.plan.adjacency);
+        let one = law.worst(1).to_parameter().and_then(|one| pure_to_zcdp(one, metric));
+        if !one.is_ok_and(|one| Amount::at_least(one) <= finest) {
+            return Err(EngineError::Goal(
+                "your tier may not see verdicts that are this sure: ask for a larger distance from the line, or ask the steward".into(),
+            ));
+        }
+    }
+    Ok(Understanding { understood, plans, law })
+}
+
+/// One number, which is one sum.
+fn check_question(query: &Query) -> Result<(), EngineError> {
+    let wrong = |text: &str| Err(EngineError::Goal(text.to_owned()));
+    if !query.plan.keys.is_empty() {
+        return wrong(
+            "a watch has one answer a step: leave GROUP BY out, and give its values as parameters",
+        );
+    }
+    if query.having.is_some()
+        || !query.order.is_empty()
+        || query.limit.is_some()
+        || query.offset > 0
+    {
+        return wrong(
+            "a watch has one answer a step: leave HAVING, ORDER BY, LIMIT and OFFSET out",
+        );
+    }
+    match query.measures.as_slice() {
+        [Measure::Sum(_)] if query.plan.sums.len() == 1 && query.outputs.len() == 1 => Ok(()),
+        [Measure::Average { .. }] => wrong(
+            "an AVG is two sums, and only one can be held against a line: watch the SUM or the COUNT",
+        ),
+        _ => wrong("a watch has one answer a step: select one COUNT or SUM"),
+    }
+}
+
+/// Every account has the purse that a watch is paid from.
+fn check_purses(
+    accounts: &[AccountSpec],
+    charging: Charging,
+    policy: &str,
+) -> Result<(), EngineError> {
+    let missing = accounts.iter().find(|account| match charging {
+        Charging::ExPost => account.budget.pure().is_none(),
+        Charging::ExAnte => account.budget.zcdp().is_none(),
+    });
+    let Some(account) = missing else { return Ok(()) };
+    let name = &account.name;
+    Err(EngineError::Goal(match charging {
+        Charging::ExPost => format!(
+            "`{name}` has no pure budget, which pays for what a watch comes to: give it one in {policy}, such as pure = 0.5 beside its budget, or pay for each run before it starts with --charge ex-ante"
+        ),
+        Charging::ExAnte => format!(
+            "`{name}` has a pure budget alone, and runs that are paid for before they start are paid in rho: leave out --charge ex-ante"
+        ),
+    }))
+}

@@ -1,0 +1,638 @@
+//! Going through the steps of a watch: what is stored is shown, what is not is charged, drawn and stored first.
+//!
+//! One program at a time draws for a watch; the others show what it has stored. A program that ends in the
+//! middle leaves what it set aside where it is: budget is lost, and never privacy.
+
+use std::time::Duration;
+
+use eke_budget::{Amount, Charge, Epsilon, Metric, Purchase, Refusal, Rho};
+use eke_ledger::{
+    Answer as Body, Charged, Claim, Ledger, LedgerError, Outcome, Request, Reserve, Spend, Stamp,
+    Want,
+};
+use eke_noise::{Exact, LineLaw, Run as Whole, SystemEntropy};
+use eke_sql::Plan;
+
+use super::law::Law;
+use super::run::{Run, settle};
+use super::stored::{Found, StoredStep, WatchName};
+use super::viewing::Viewing;
+use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
+use crate::ask::Watch;
+use crate::engine::{Engine, Prepared};
+use crate::error::{EngineError, short};
+use crate::policy::AccountSpec;
+use crate::process;
+use crate::question::Who;
+use crate::rows::Bounded;
+use crate::turn::{Turn, turn_path};
+
+/// A watch that sets aside more than this part of what is left is asked about first.
+const MUCH: u128 = 33;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A watch that is understood.
+pub(super) struct Prospect {
+    pub(super) prepared: Prepared,
+    /// What is computed at every step.
+    pub(super) plans: Vec<Plan>,
+    pub(super) law: Law,
+}
+
+/// A watch on its way through its steps.
+struct Session<'a> {
+    engine: &'a Engine,
+    question: &'a WatchQuestion,
+    prospect: &'a Prospect,
+    observer: &'a dyn Watch,
+    entropy: SystemEntropy,
+    /// What the keys of this watch begin with.
+    name: WatchName,
+    /// What requests of this program begin with.
+    program: String,
+    turns: u32,
+    /// The right to draw, once it is needed.
+    turn: Option<Claim>,
+    /// What is being drawn here.
+    run: Option<Run>,
+    /// What each account beside the unit's pays for what others drew.
+    viewings: Vec<Viewing>,
+    /// What whoever watches has paid for runs that have ended.
+    spent: Amount<Epsilon>,
+    spent_rho: Amount<Rho>,
+    confirmed: bool,
+}
+
+/// A step that may be shown, or a sentence that says whose budget does not allow it.
+type Step = Result<StoredStep, String>;
+
+/// What comes of charging a step.
+enum Attempt<T> {
+    Charged(T),
+    /// Somebody else has drawn it.
+    Stored(StoredStep),
+    Refused(Refusal),
+}
+
+impl Engine {
+    /// Watches a question, step by step: each verdict is shown as soon as it is stored, until there are no more
+    /// steps, a budget is gone, or `show` says that it is enough.
+    ///
+    /// The same watch has the same verdicts. Asked for again it shows them again, for nothing to accounts that
+    /// paid; and it goes on where it was if there are more steps now.
+    ///
+    /// # Errors
+    /// It is not a question that can be watched, or something does not work; the error says what. What was shown
+    /// is stored and paid for.
+    pub fn watch(
+        &self,
+        question: &WatchQuestion,
+        observer: &dyn Watch,
+        show: &mut dyn FnMut(&Verdict) -> bool,
+    ) -> Result<Watched, EngineError> {
+        let prospect = self.prospect(question)?;
+        let entropy =
+            SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
+        let mut nonce = [0; 8];
+        getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
+        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let viewings = prospect.prepared.accounts[1..].iter().map(|_| Viewing::new()).collect();
+        let mut session = Session {
+            engine: self,
+            question,
+            prospect: &prospect,
+            observer,
+            entropy,
+            name: prospect.name(question),
+            program: format!("{}/{nonce}", process::name()),
+            turns: 0,
+            turn: None,
+            run: None,
+            viewings,
+            spent: Amount::ZERO,
+            spent_rho: Amount::ZERO,
+            confirmed: false,
+        };
+        let gone = session.go(show);
+        let ended = session.end();
+        let watched = gone.and_then(|watched| ended.map(|()| watched));
+        let watched = watched.and_then(|(steps, hits, ended)| {
+            let (cost, left) = (session.cost(), session.left()?);
+            Ok(Watched { steps, hits, cost, left, free: cost.get() == 0.0, ended })
+        });
+        watched.map_err(|error| match error {
+            // What the ledger says is about others too.
+            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_)
+                if question.who != Who::Steward =>
+            {
+                EngineError::Unavailable
+            }
+            error => error,
+        })
+    }
+}
+
+impl Prospect {
+    /// What a watch is found by: what is computed from which rows at the first step, what stays open in it, and
+    /// the law that its answers are held against. Not who watches.
+    fn name(&self, question: &WatchQuestion) -> WatchName {
+        let mut name = blake3::Hasher::new_derive_key("eke watch 1");
+        name.update(&self.prepared.query.plan.digest());
+        name.update(&self.plans[0].digest());
+        name.update(&self.prepared.snapshot.to_le_bytes());
+        name.update(self.prepared.accounts[0].name.as_bytes());
+        name.update(&self.prepared.types());
+        name.update(self.law.describe().as_bytes());
+        name.update(match question.charging {
+            Charging::ExPost => b"ex post",
+            Charging::ExAnte => b"ex ante",
+        });
+        WatchName::new(&name.finalize())
+    }
+}
+
+impl<'a> Session<'a> {
+    fn go(
+        &mut self,
+        show: &mut dyn FnMut(&Verdict) -> bool,
+    ) -> Result<(u64, u64, WatchEnd), EngineError> {
+        let (mut steps, mut hits) = (0, 0);
+        for index in 0..self.prospect.plans.len() as u64 {
+            let step = match self.find(index)? {
+                Found::Stored(stored) => self.view(stored)?,
+                Found::Open(attempt) => self.draw(index, attempt)?,
+            };
+            let stored = match step {
+                Ok(stored) => stored,
+                Err(why) => return Ok((steps, hits, WatchEnd::Refused(why))),
+            };
+            steps += 1;
+            hits += u64::from(stored.hit);
+            let verdict = Verdict {
+                step: index + 1,
+                values: self.question.steps.lines[place(index)].clone(),
+                hit: stored.hit,
+                place: stored.place(),
+                cost: self.cost(),
+            };
+            if !show(&verdict) {
+                return Ok((steps, hits, WatchEnd::Enough));
+            }
+        }
+        Ok((steps, hits, WatchEnd::Over))
+    }
+
+    /// Ends whatever is under way, also after an error: what was not drawn goes back, and others may draw.
+    fn end(&mut self) -> Result<(), EngineError> {
+        let run = self.end_run();
+        let viewings = self.end_viewings(|_| true);
+        let turn = match self.turn.take() {
+            Some(turn) => self.engine.end_turn(turn, self.stamp()),
+            None => Ok(()),
+        };
+        run.and(viewings).and(turn)
+    }
+
+    fn ledger(&self) -> &'a Ledger {
+        self.engine.ledger()
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::now(self.question.who.name())
+    }
+
+    /// The unit's account, and then those of whoever watches.
+    fn accounts(&self) -> &'a [AccountSpec] {
+        &self.prospect.prepared.accounts
+    }
+
+    fn unit(&self) -> &'a AccountSpec {
+        &self.accounts()[0]
+    }
+
+    /// What whoever watches has paid so far, if it stops now.
+    fn cost(&self) -> Paid {
+        match self.question.charging {
+            Charging::ExAnte => Paid::Rho(self.spent_rho.to_f64()),
+            Charging::ExPost => {
+                let running = self.run.as_ref().map_or(Amount::ZERO, Run::price);
+                let viewed = self.viewings.first().map_or(Amount::ZERO, Viewing::price);
+                let parts = [self.spent, running, viewed];
+                let sum = parts.into_iter().try_fold(Amount::ZERO, Amount::plus);
+                Paid::Epsilon(sum.unwrap_or(Amount::MAX).to_f64())
+            }
+        }
+    }
+
+    /// What the accounts of whoever watches have left: the least of them.
+    fn left(&self) -> Result<Paid, EngineError> {
+        let seen = if self.accounts().len() > 1 { &self.accounts()[1..] } else { self.accounts() };
+        self.engine.left_for_watch(seen, self.question.charging)
+    }
+
+    /// What there is of a step. A step that is not stored is open to the one program that may draw.
+    fn find(&mut self, index: u64) -> Result<Found, EngineError> {
+        loop {
+            let found = self.name.find(self.ledger(), index)?;
+            if matches!(found, Found::Stored(_)) || self.turn.is_some() {
+                return Ok(found);
+            }
+            self.turns += 1;
+            let key = format!("{}/{}/{}", self.program, self.turns, self.name.as_str());
+            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
+            let metric = Metric::Hamming(self.prospect.prepared.query.plan.adjacency);
+            let (name, unit) = (self.name.as_str(), &self.unit().name);
+            match self.engine.take_turn(name, unit, metric, request)? {
+                // Whoever had it may have drawn in the meantime: look again.
+                Turn::Own(turn) => self.turn = Some(turn),
+                Turn::Others(holder) => {
+                    let drawn = || {
+                        let found = self.name.find(self.ledger(), index)?;
+                        Ok(matches!(found, Found::Stored(_)))
+                    };
+                    let path = turn_path(name);
+                    self.engine.wait_for_holder(unit, path, &holder, self.stamp(), &drawn)?;
+                }
+                Turn::Unclear => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    /// Asks whoever watches, once, before something is set aside.
+    fn confirm(&mut self, left_steps: u64) -> Result<(), EngineError> {
+        if self.confirmed {
+            return Ok(());
+        }
+        self.confirmed = true;
+        let law = &self.prospect.law;
+        let aside = match self.question.charging {
+            Charging::ExPost => Paid::Epsilon(law.worst(left_steps).to_f64()),
+            Charging::ExAnte => Paid::Rho(rho(whole(law, left_steps)?.charge()).to_f64()),
+        };
+        let left = self.left()?;
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let much = aside.get() > left.get() / MUCH as f64;
+        if much && !self.observer.confirm_watch(aside, left) {
+            return Err(EngineError::Declined);
+        }
+        Ok(())
+    }
+
+    /// Draws a step, once it is charged.
+    fn draw(&mut self, index: u64, attempt: u32) -> Result<Step, EngineError> {
+        let left_steps = self.prospect.plans.len() as u64 - index;
+        self.confirm(left_steps)?;
+        self.end_viewings(|_| true)?;
+        let claim = match self.question.charging {
+            Charging::ExPost => self.charge_step(index, attempt)?,
+            Charging::ExAnte => self.charge_run(index, attempt, left_steps)?,
+        };
+        let claim = match claim {
+            Attempt::Charged(claim) => claim,
+            Attempt::Stored(stored) => {
+                self.end_run()?;
+                return self.view(stored);
+            }
+            Attempt::Refused(refusal) => return Ok(Err(self.refused(&refusal))),
+        };
+        let (truth, plan) = (self.truth(index)?, self.digest(index));
+        let payers = self.accounts().iter().map(|account| account.name.clone()).collect();
+        let Some(run) = &mut self.run else {
+            return Err(EngineError::Damaged("a step was charged without a run".into()));
+        };
+        let hit = run.next(&truth, &mut self.entropy)?;
+        let stored =
+            StoredStep { step: index, run: run.first, hit, plan, payers, bought: run.bought };
+        self.check_turn()?;
+        let body =
+            serde_json::to_vec(&stored).map_err(|error| EngineError::Damaged(error.to_string()))?;
+        self.ledger().answer(claim, Body::new(body), self.stamp()).wait()?;
+        if hit {
+            self.end_run()?;
+        }
+        Ok(Ok(stored))
+    }
+
+    /// Sets aside what the next step of a run may cost.
+    fn charge_step(&mut self, index: u64, attempt: u32) -> Result<Attempt<Claim>, EngineError> {
+        let law = &self.prospect.law;
+        let worst = self.run.as_ref().map_or_else(|| law.worst(1), Run::next_worst);
+        let want = Reserve { worst, delta: Amount::ZERO };
+        let charged = match self.charge(index, attempt, want, want)? {
+            Attempt::Charged(charged) => charged,
+            Attempt::Stored(stored) => return Ok(Attempt::Stored(stored)),
+            Attempt::Refused(refusal) => return Ok(Attempt::Refused(refusal)),
+        };
+        let Charged { own, others, claim } = *charged;
+        if let Some(run) = &mut self.run {
+            run.pay(own, others)?;
+        } else {
+            let names = self.accounts()[1..].iter().map(|account| account.name.clone());
+            let others = names.zip(others).collect();
+            self.run = Some(Run::begin(index, law, own, others, &mut self.entropy));
+        }
+        Ok(Attempt::Charged(claim))
+    }
+
+    /// Buys a run before its first step; the others cost nothing more.
+    fn charge_run(
+        &mut self,
+        index: u64,
+        attempt: u32,
+        left_steps: u64,
+    ) -> Result<Attempt<Claim>, EngineError> {
+        let law = &self.prospect.law;
+        if self.run.is_some() {
+            let nothing = Spend(Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO });
+            return Ok(match self.charge(index, attempt, nothing.clone(), nothing)? {
+                Attempt::Charged(charged) => {
+                    let Charged { own, others, claim } = *charged;
+                    own.redeem();
+                    for receipt in others {
+                        receipt.redeem();
+                    }
+                    Attempt::Charged(claim)
+                }
+                Attempt::Stored(stored) => Attempt::Stored(stored),
+                Attempt::Refused(refusal) => Attempt::Refused(refusal),
+            });
+        }
+        let run = whole(law, left_steps)?;
+        let charge = run.charge();
+        let charged = match self.charge(index, attempt, Spend(run), Spend(charge))? {
+            Attempt::Charged(charged) => charged,
+            Attempt::Stored(stored) => return Ok(Attempt::Stored(stored)),
+            Attempt::Refused(refusal) => return Ok(Attempt::Refused(refusal)),
+        };
+        let Charged { own, others, claim } = *charged;
+        for receipt in others {
+            receipt.redeem();
+        }
+        self.run = Some(Run::bought(index, left_steps, own, &mut self.entropy)?);
+        self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
+        Ok(Attempt::Charged(claim))
+    }
+
+    /// Charges a step to all accounts, under the first attempt that nobody has paid for.
+    fn charge<W: Want + Clone, V: Want + Clone>(
+        &self,
+        index: u64,
+        mut attempt: u32,
+        own: W,
+        other: V,
+    ) -> Result<Attempt<Box<Charged<W::Bought, V::Bought>>>, EngineError> {
+        loop {
+            let key = self.name.attempt(index, attempt);
+            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
+            let (unit, others) = (&self.unit().name, &self.accounts()[1..]);
+            let others = others.iter().map(|account| (&*account.name, other.clone())).collect();
+            match self.ledger().charge(request, unit, own.clone(), others).wait() {
+                Ok(Outcome::Charged(charged)) => return Ok(Attempt::Charged(charged)),
+                Err(LedgerError::Refused(refusal)) => return Ok(Attempt::Refused(refusal)),
+                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Ok(Outcome::Answered(_))
+                | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
+                    match self.name.find(self.ledger(), index)? {
+                        Found::Stored(stored) => return Ok(Attempt::Stored(stored)),
+                        Found::Open(next) => attempt = next,
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What a step's answer truly is: rows are read when the step is paid for and not before.
+    fn truth(&self, index: u64) -> Result<Exact<i64>, EngineError> {
+        let Prospect { prepared, plans, .. } = self.prospect;
+        let plan = &plans[place(index)];
+        let watch = self.observer;
+        let read = self.engine.bounded(prepared, plan, &|seen, of| watch.rows(seen, of));
+        let bounded = match read {
+            Ok(bounded) => bounded,
+            // The steward is told. An analyst gets what no rows would give, with its noise.
+            Err(error) if self.question.who == Who::Steward => {
+                return Err(EngineError::WatchRows(error));
+            }
+            Err(error) => {
+                self.engine.notice(prepared, &error, &self.stamp())?;
+                Bounded::empty(plan)
+            }
+        };
+        Ok(bounded.total(plan.adjacency))
+    }
+
+    /// The digest of what is computed at a step.
+    fn digest(&self, index: u64) -> String {
+        let digest = self.prospect.plans[place(index)].digest();
+        blake3::Hash::from_bytes(digest).to_hex().to_string()
+    }
+
+    /// Whether this program may still draw. Somebody may have given it up in the belief that it had ended.
+    fn check_turn(&self) -> Result<(), EngineError> {
+        let path = turn_path(self.name.as_str());
+        let holder = self.ledger().path(path).wait()?.and_then(|path| path.holder);
+        match (&self.turn, holder) {
+            (Some(turn), Some(holder)) if *turn.key() == holder => Ok(()),
+            (_, holder) => {
+                let whose = holder.map_or_else(|| "nobody".to_owned(), |key| key.to_string());
+                Err(EngineError::UnderWay(whose))
+            }
+        }
+    }
+
+    /// Looks at a step that is stored, once the accounts of whoever watches have paid for it.
+    fn view(&mut self, stored: StoredStep) -> Result<Step, EngineError> {
+        if stored.plan != self.digest(stored.step) {
+            return Err(EngineError::Steps(format!(
+                "step {} has other values than when this watch came to it: keep the lines that were watched as they were and add new ones at the end, or begin with another line",
+                stored.step + 1
+            )));
+        }
+        self.end_viewings(|viewing| viewing.is_other_run(&stored))?;
+        let mut owing = Vec::new();
+        for (index, account) in self.accounts()[1..].iter().enumerate() {
+            let drew = stored.payers.contains(&account.name);
+            if !drew && !self.name.has_paid(self.ledger(), stored.step, &account.name)? {
+                owing.push(index);
+            } else {
+                self.viewings[index].paid_elsewhere(&stored, &self.prospect.law);
+            }
+        }
+        let refusal = match self.question.charging {
+            Charging::ExPost => self.pay_step(&stored, &owing)?,
+            Charging::ExAnte if stored.place() == 1 => self.pay_run(&stored, &owing)?,
+            Charging::ExAnte => None,
+        };
+        Ok(match refusal {
+            Some(refusal) => Err(self.refused(&refusal)),
+            None => Ok(stored),
+        })
+    }
+
+    /// Sets aside what a stored step may cost, in accounts that did not pay when it was drawn. Its verdict has no
+    /// part in it.
+    fn pay_step(
+        &mut self,
+        stored: &StoredStep,
+        owing: &[usize],
+    ) -> Result<Option<Refusal>, EngineError> {
+        let law = &self.prospect.law;
+        let wants: Vec<Reserve> = owing
+            .iter()
+            .map(|&index| self.viewings[index].needed(stored, law))
+            .map(|worst| Reserve { worst, delta: Amount::ZERO })
+            .collect();
+        // All of them or none.
+        for (&index, want) in owing.iter().zip(&wants) {
+            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
+            if let Some(mut account) = account
+                && let Err(refusal) = account.reserve(want.worst, want.delta)
+            {
+                return Ok(Some(refusal));
+            }
+        }
+        if !owing.is_empty() {
+            self.confirm(self.prospect.plans.len() as u64 - stored.step)?;
+        }
+        for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
+            match self.pay(stored, &self.accounts()[index + 1].name, want)? {
+                Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
+                Ok(None) => self.viewings[index].paid_elsewhere(stored, law),
+                Err(refusal) => {
+                    // Somebody was faster. Whoever has paid for this step will not see it now, and stays paid.
+                    owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
+                    return Ok(Some(refusal));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Charges a run that is stored to accounts that did not pay when it was drawn, before its first step is
+    /// looked at.
+    fn pay_run(
+        &mut self,
+        stored: &StoredStep,
+        owing: &[usize],
+    ) -> Result<Option<Refusal>, EngineError> {
+        let law = &self.prospect.law;
+        let charge = whole(law, stored.bought.unwrap_or(1))?.charge();
+        for &index in owing {
+            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
+            if let Some(mut account) = account
+                && let Err(refusal) = account.approve(charge)
+            {
+                return Ok(Some(refusal));
+            }
+        }
+        if !owing.is_empty() {
+            self.confirm(stored.bought.unwrap_or(1))?;
+        }
+        for &index in owing {
+            match self.pay(stored, &self.accounts()[index + 1].name, Spend(charge))? {
+                Ok(Some(_)) if index == 0 => {
+                    self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
+                }
+                Ok(_) => {}
+                Err(refusal) => return Ok(Some(refusal)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Charges one account for a step that is stored; nothing if another program of it just did.
+    fn pay<W: Want + Clone>(
+        &self,
+        stored: &StoredStep,
+        account: &str,
+        want: W,
+    ) -> Result<Result<Option<W::Bought>, Refusal>, EngineError> {
+        let key = self.name.payment(stored.step, account);
+        loop {
+            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
+            let others: Vec<(&str, Reserve)> = Vec::new();
+            match self.ledger().charge(request, account, want.clone(), others).wait() {
+                Ok(Outcome::Charged(charged)) => {
+                    let Charged { own, claim, .. } = *charged;
+                    let bought = own.redeem();
+                    let shown = Body::new(format!("{{\"hit\":{}}}", stored.hit));
+                    self.ledger().answer(claim, shown, self.stamp()).wait()?;
+                    return Ok(Ok(Some(bought)));
+                }
+                Ok(Outcome::Answered(_))
+                | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
+                    return Ok(Ok(None));
+                }
+                Err(LedgerError::Refused(refusal)) => return Ok(Err(refusal)),
+                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Ends the run that is being drawn at what it came to.
+    fn end_run(&mut self) -> Result<(), EngineError> {
+        let Some(run) = self.run.take() else { return Ok(()) };
+        if self.question.charging == Charging::ExPost {
+            self.spent = self.spent.plus(run.price()).unwrap_or(Amount::MAX);
+        }
+        run.end(&self.unit().name, self.ledger(), &self.stamp())
+    }
+
+    /// Ends what accounts pay for runs of others, at what these came to.
+    fn end_viewings(&mut self, which: impl Fn(&Viewing) -> bool) -> Result<(), EngineError> {
+        let mut all = Vec::new();
+        for index in 0..self.viewings.len() {
+            if !which(&self.viewings[index]) {
+                continue;
+            }
+            let (price, settlements) = self.viewings[index].end()?;
+            if index == 0 {
+                self.spent = self.spent.plus(price).unwrap_or(Amount::MAX);
+            }
+            all.push((self.accounts()[index + 1].name.clone(), settlements));
+        }
+        settle(all, self.ledger(), &self.stamp())
+    }
+
+    /// A refusal as whoever watches may see it: another account's numbers are not shown.
+    fn refused(&self, refusal: &Refusal) -> String {
+        let unit = &self.unit().name;
+        let is_units = *refusal.account == **unit;
+        if is_units && self.question.who.analyst().is_some() {
+            return format!(
+                "the budget of `{unit}` does not allow the next step any more: ask the steward"
+            );
+        }
+        let whose = match &self.question.who {
+            Who::Steward => format!("the budget of `{unit}`"),
+            Who::Analyst(_) => "your budget".to_owned(),
+        };
+        let text = |charge: Charge| match charge {
+            Charge::Zcdp { rho, .. } => format!("rho={}", short(rho)),
+            Charge::Pure { epsilon, .. } => format!("epsilon={}", short(epsilon)),
+        };
+        let fits = refusal.fits.map_or_else(|| "nothing".to_owned(), text);
+        format!(
+            "the next step may cost {}, and {whose} has {fits} left for it",
+            text(refusal.asked)
+        )
+    }
+}
+
+/// A run that is bought before it starts.
+fn whole(law: &Law, steps: u64) -> Result<Whole<Law>, EngineError> {
+    Whole::new(law.clone(), steps).map_err(|error| EngineError::Goal(error.to_string()))
+}
+
+pub(super) fn rho(charge: Charge) -> Amount<Rho> {
+    match charge {
+        Charge::Zcdp { rho, .. } => rho,
+        Charge::Pure { .. } => Amount::ZERO,
+    }
+}
+
+fn place(index: u64) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
