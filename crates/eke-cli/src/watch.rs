@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use eke_engine::{
     Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd, WatchPlan, WatchQuestion,
     Watched,
@@ -17,16 +17,13 @@ use crate::table::Table;
 
 /// What to watch.
 #[derive(Args)]
-#[command(
-    group = ArgGroup::new("line").required(true),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   eke watch \"SELECT COUNT(*) FROM rides WHERE day = $1\" --over days.csv --above 0.8*7000
   eke watch \"SELECT SUM(fare) FROM rides WHERE day = $1\" --over days.csv --below 20000 --error 500 --as ana
 The file has a line of names, and then a line a step: its first column is $1, its second $2. The same command
 shows the same verdicts again, and goes on where it was.
-Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused."
-)]
+Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused.")]
 pub(crate) struct Watch {
     /// The question: one COUNT or SUM, with $1, $2 and so on in WHERE.
     #[arg(value_name = "SQL")]
@@ -35,10 +32,10 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "FILE")]
     over: PathBuf,
     /// A hit is an answer above this line: a number, or numbers multiplied, such as 0.8*7000.
-    #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, group = "line")]
+    #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, conflicts_with = "below")]
     above: Option<f64>,
     /// A hit is an answer below this line.
-    #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, group = "line")]
+    #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true)]
     below: Option<f64>,
     /// How far off the line an answer must be told rightly: 5% of the line unless said.
     #[arg(long, value_name = "DISTANCE", conflicts_with = "error")]
@@ -118,15 +115,18 @@ impl Watch {
         }
         let widths = widths(&question.steps);
         let observer = Progress::new(self.yes);
-        let mut written = if self.json { Ok(()) } else { self.head(&question, &widths, out) };
+        let mut written = Ok(());
         let watched = engine.watch(&question, &observer, &mut |verdict| {
             if written.is_ok() {
                 written = observer.bar.suspend(|| {
                     if self.json {
-                        line_of_json(&question.steps, verdict, out)
-                    } else {
-                        line(&question, &widths, verdict, out)
+                        return line_of_json(&question.steps, verdict, out);
                     }
+                    if verdict.step == 1 {
+                        let names = padded(&question.steps.names, &widths);
+                        writeln!(out, "  {names}verdict    price so far")?;
+                    }
+                    line(&question, &widths, verdict, out)
                 });
             }
             written.is_ok()
@@ -187,16 +187,6 @@ impl Watch {
             },
             who: self.asker.who(),
         })
-    }
-
-    fn head(
-        &self,
-        question: &WatchQuestion,
-        widths: &[usize],
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        let names = padded(&question.steps.names, widths);
-        writeln!(out, "  {names}{:9}  price so far", verdict_word(question.side, true))
     }
 }
 

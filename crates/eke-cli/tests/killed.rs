@@ -13,7 +13,8 @@ use serde_json::Value;
 const POLICY: &str = r#"
 [unit.rider]
 adjacency = "add-remove"
-budget = { epsilon = 8.0, delta = 1e-5 }
+budget = { epsilon = 408.0, delta = 1e-5 }
+pure = 400.0
 
 [dataset.trips]
 source = "trips.csv"
@@ -28,13 +29,13 @@ kind = { type = "text" }
 
 [tier.partner]
 finest = { rho = 0.3 }
-budget = { epsilon = 6.0, delta = 1e-5 }
+budget = { epsilon = 406.0, delta = 1e-5, pure = 400.0 }
 [analyst.ana]
 [analyst.bob]
 tier = "partner"
 [circle.both]
 analysts = ["ana", "bob"]
-budget = { epsilon = 8.0, delta = 1e-5 }
+budget = { epsilon = 408.0, delta = 1e-5, pure = 400.0 }
 "#;
 
 const ZONES: &str = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone";
@@ -96,8 +97,8 @@ fn spent(folder: &Path) -> BTreeMap<String, f64> {
     report["accounts"].as_array().unwrap().iter().map(of).collect()
 }
 
-fn folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("eke-killed-{}", std::process::id()));
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("eke-killed-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("eke.toml"), POLICY).unwrap();
     let mut rows = String::from("rider,zone,kind\n");
@@ -112,7 +113,7 @@ fn folder() -> PathBuf {
 #[test]
 fn a_ledger_outlives_programs_that_are_killed() {
     const KILLS: u32 = 40;
-    let folder = folder();
+    let folder = folder("asking");
     let start = Instant::now();
     json(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
     // About as long as a question of some rounds takes.
@@ -151,6 +152,83 @@ fn a_ledger_outlives_programs_that_are_killed() {
         let again = json(&folder, &words(question));
         assert_eq!((&again["rows"], &again["free"]), (&answer["rows"], &Value::Bool(true)));
     }
+    let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
+    assert!(verified.status.success(), "{}", text(&verified.stdout));
+    one_draw_for_each_charge(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What a watch prints as JSON, line by line; the summary is not among it, and neither is a line that was cut off.
+fn verdicts(output: &Output) -> Vec<(u64, bool)> {
+    let lines = text(&output.stdout);
+    let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter_map(|line| Some((line["step"].as_u64()?, line["hit"].as_bool()?))).collect()
+}
+
+/// Watches that are killed at any moment: what was shown is shown again, it is paid for, and the watch goes on.
+#[test]
+fn a_watch_outlives_programs_that_are_killed() {
+    const KILLS: u32 = 30;
+    let folder = folder("watching");
+    // As near to the line as makes verdicts a matter of luck.
+    let mut steps = String::from("zone\n");
+    (0..24).for_each(|step| steps.push_str(["0\n", "1\n"][step % 2]));
+    std::fs::write(folder.join("steps.csv"), steps).unwrap();
+    let watch = |number: u32| {
+        let sql = "SELECT COUNT(*) FROM trips WHERE zone = $1";
+        let mut words = vec![
+            "watch",
+            sql,
+            "--over",
+            "steps.csv",
+            "--above",
+            "1700",
+            "--error",
+            "1500",
+            "--json",
+        ];
+        match number % 3 {
+            0 => {}
+            1 => words.extend(["--as", "ana"]),
+            _ => words.extend(["--as", "bob"]),
+        }
+        words
+    };
+    let epsilon = |folder: &Path, part: usize| {
+        let report = json(folder, &["budget", "--json"]);
+        let of = |standing: &Value| standing["pure"][part].as_f64().unwrap();
+        report["accounts"].as_array().unwrap().iter().map(of).collect::<Vec<f64>>()
+    };
+    json(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
+    let mut shown: BTreeMap<u64, bool> = BTreeMap::new();
+    let mut killed = 0;
+    for number in 0..KILLS {
+        let mut child = eke(&folder, &watch(number)).spawn().unwrap();
+        // From before anything is charged to a few steps on, in no order.
+        std::thread::sleep(Duration::from_millis(u64::from(number * 17 % KILLS) * 12));
+        killed += u32::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        for (step, hit) in verdicts(&child.wait_with_output().unwrap()) {
+            assert_eq!(*shown.entry(step).or_insert(hit), hit, "step {step}");
+        }
+    }
+    assert!(killed > KILLS / 4, "{killed}");
+    // Whoever comes next goes on to the end, and all see the same.
+    for number in 0..3 {
+        let output = run(&folder, &watch(number));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let now = verdicts(&output);
+        assert_eq!(now.len(), 24);
+        for (step, hit) in now {
+            assert_eq!(*shown.entry(step).or_insert(hit), hit, "step {step}");
+        }
+    }
+    let (spent, aside) = (epsilon(&folder, 1), epsilon(&folder, 2));
+    assert!(spent.iter().all(|spent| *spent > 0.0), "{spent:?}");
+    for number in 0..3 {
+        assert_eq!(verdicts(&run(&folder, &watch(number))).len(), 24);
+    }
+    assert_eq!((spent, aside), (epsilon(&folder, 1), epsilon(&folder, 2)));
     let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
     assert!(verified.status.success(), "{}", text(&verified.stdout));
     one_draw_for_each_charge(&folder);

@@ -250,3 +250,44 @@ pub struct Order {
     /// Whether NULL comes first.
     pub nulls_first: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the rows of a unit are, what it adds is within what is said: by being there and by being another.
+        #[test]
+        fn a_unit_swings_a_sum_by_no_more_than_is_said(
+            low in -1000i64..1000,
+            width in 0i64..1000,
+            centred in any::<bool>(),
+            max_rows in 1u32..5,
+            rows in prop::collection::vec((0i64..=1000, any::<bool>()), 0..9),
+        ) {
+            let (high, centre) = (low + width, if centred { low + width / 2 } else { 0 });
+            let expr = Expr::Literal(Value::Null);
+            let sum = Sum { of: Summand::Value { expr, low, high, centre }, exponent: 0 };
+            let count = i64::try_from(rows.len()).unwrap();
+            let add = |total: i64, (value, null): &(i64, bool)| {
+                if *null { total } else { total + (low + value % (width + 1) - centre) }
+            };
+            let total = rows.iter().fold(0, add);
+            let most = i64::from(max_rows);
+            let total = if count > most { total * most / count } else { total };
+            let (least, largest) = sum.contribution(max_rows);
+            prop_assert!((least..=largest).contains(&total), "{least} {total} {largest}");
+            prop_assert!(least <= 0 && largest >= 0);
+            let ends = least.unsigned_abs().max(largest.unsigned_abs());
+            prop_assert_eq!(ends, sum.sensitivity(max_rows));
+        }
+    }
+
+    #[test]
+    fn a_unit_adds_to_counts_and_takes_nothing_off() {
+        let rows = Sum { of: Summand::Rows, exponent: -3 };
+        let units = Sum { of: Summand::Units, exponent: -3 };
+        assert_eq!((rows.contribution(5), units.contribution(5)), ((0, 40), (0, 8)));
+    }
+}

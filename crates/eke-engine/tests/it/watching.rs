@@ -2,7 +2,7 @@
 //!
 //! | test | n | false alarms | critical value | control |
 //! |---|---|---|---|---|
-//! | `verdicts_are_as_often_right_as_was_asked_for` | 1,500 steps a law | 1e-7 | 5.4 deviations | noise 1.6 times as wide |
+//! | `verdicts_are_as_often_right_as_was_asked_for` | 800 steps a law | 1e-7 | 5.4 deviations | noise 2.5 times as wide |
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
@@ -70,7 +70,7 @@ fn steps(days: std::ops::Range<u32>) -> Steps {
     Steps { names: vec!["day".into()], lines: days.map(|day| vec![day.to_string()]).collect() }
 }
 
-/// Above 50, told rightly 40 off with 99.99 %: answers of 0 and 100 are told rightly.
+/// Above 50, told rightly 40 off but for one in a million: answers of 0 and 100 are told wrongly once in 1e8.
 fn watch(who: &str, days: std::ops::Range<u32>) -> WatchQuestion {
     let who = if who == "steward" { Who::Steward } else { Who::Analyst(who.to_owned()) };
     WatchQuestion {
@@ -79,9 +79,9 @@ fn watch(who: &str, days: std::ops::Range<u32>) -> WatchQuestion {
         line: 50.0,
         side: Side::Above,
         closeness: Closeness::Absolute(40.0),
-        confidence: Confidence::new(0.9999).unwrap(),
+        confidence: Confidence::new(0.999_999).unwrap(),
         noise: NoiseLaw::Gaussian,
-        range: None,
+        range: Some((0.0, 100.0)),
         charging: Charging::ExPost,
         who,
     }
@@ -537,19 +537,20 @@ fn what_a_lost_program_set_aside_stays_so() {
 
 #[test]
 fn verdicts_are_as_often_right_as_was_asked_for() {
-    const N: usize = 1_500;
+    const N: usize = 800;
     let folder = Folder::new();
     folder.write("eke.toml", &policy("390.0", "100.0"));
-    // All answers are 20 off the line, on one side or the other.
-    folder.write("rides.csv", &rides(&[80, 120]));
+    // All answers are 200 off the line, on one side or the other.
+    folder.write("rides.csv", &rides(&[800, 1200]));
     for noise in [NoiseLaw::Gaussian, NoiseLaw::Laplace] {
         let mut question = WatchQuestion {
-            line: 100.0,
+            line: 1000.0,
             confidence: Confidence::new(0.9).unwrap(),
+            range: None,
             noise,
             ..watch("steward", 0..2)
         };
-        question.steps.lines = question.steps.lines.repeat(N / 2);
+        question.steps.lines = question.steps.lines.iter().cycle().take(N).cloned().collect();
         let off = |tolerance: f64| {
             let closeness = Closeness::Relative(Tolerance::new(tolerance).unwrap());
             let (verdicts, _) =
@@ -561,13 +562,36 @@ fn verdicts_are_as_often_right_as_was_asked_for() {
             let count = |of: usize| f64::from(u32::try_from(of).unwrap());
             let wrong = count(right.iter().filter(|right| !**right).count());
             let count = count(right.len());
-            assert!(count > 500.0, "{count}");
+            assert!(count > 100.0, "{count}");
             (wrong - 0.1 * count) / (0.09 * count).sqrt()
         };
         let found = off(0.2);
         assert!(found.abs() < 5.4, "{noise:?}: {found} deviations off");
-        let wide = off(0.32);
+        let wide = off(0.5);
         assert!(wide.abs() > 5.4, "{noise:?}: the control passes with {wide}");
+    }
+}
+
+/// What must be told rightly at a distance is not clamped to less than that.
+#[test]
+fn a_clamp_leaves_room_for_what_was_asked_for() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("200.0", "100.0"));
+    folder.write("rides.csv", &rides(&[5, 5]));
+    let engine = folder.engine();
+    for (confidence, wide) in [(0.95, 3.5 / 1.644_853_626_951_472_3), (0.999_999, 1.0)] {
+        let question = WatchQuestion {
+            line: 1000.0,
+            confidence: Confidence::new(confidence).unwrap(),
+            range: None,
+            ..watch("ana", 0..2)
+        };
+        let [Some(from), Some(to)] = engine.explain_watch(&question).unwrap().range else {
+            panic!()
+        };
+        for end in [1000.0 - from, to - 1000.0] {
+            assert!((end - 40.0 * wide).abs() < 0.01, "{confidence}: {from} {to}");
+        }
     }
 }
 
@@ -578,6 +602,7 @@ fn laws_follow_from_the_plan() {
     folder.write("eke.toml", &policy("200.0", "100.0"));
     folder.write("rides.csv", &rides(&[5, 5]));
     let explain = |question: &WatchQuestion| folder.fresh().explain_watch(question).unwrap();
+    let watch = |who: &str, days| WatchQuestion { range: None, ..watch(who, days) };
     let count = explain(&WatchQuestion { line: 30.0, ..watch("ana", 0..2) });
     assert!(count.monotone && count.sensitivity == 1.0 && count.range[0] == Some(0.0), "{count:?}");
     let laplace = WatchQuestion { noise: NoiseLaw::Laplace, ..watch("ana", 0..2) };
@@ -652,10 +677,8 @@ fn what_cannot_be_watched_is_refused_before_anything_is_spent() {
         ..watch("ana", 0..2)
     };
     assert!(told(&zero).contains("--error"));
-    assert!(
-        told(&WatchQuestion { line: -1e6, ..watch("ana", 0..2) })
-            .contains("no answer can come near")
-    );
+    let far = WatchQuestion { line: -1e6, range: None, ..watch("ana", 0..2) };
+    assert!(told(&far).contains("no answer can come near"));
     assert!(
         told(&WatchQuestion { range: Some((9.0, 3.0)), ..watch("ana", 0..2) }).contains("--range")
     );
