@@ -6,7 +6,7 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Delta, Entry, Epsilon, Journal, L1, Metric, NoHistory,
     Rho,
 };
-use eke_noise::{Entropy, Exact, LineError, LineLaw};
+use eke_noise::{Entropy, Exact, Line, LineError, LineLaw};
 use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SelectError,
     SparseError, SparseVector,
@@ -182,20 +182,19 @@ fn a_capped_run_is_charged_the_cap_and_its_delta() {
         let delta = Amount::at_least(delta).times(runs).unwrap();
         assert_eq!(purse(&account).2, delta);
     }
-    // Once steps enough have passed that the cap covers everything, nothing more is set aside.
+    // A run so long that its own price is above the cap is charged the cap, exactly.
     let mut account = self::account("8", 1e-3);
-    let far = LineSpec { threshold: 400.0, range: (0.0, 100.0), ..spec(40.0) };
-    let far = GridLine::new(AboveThreshold::new(far).unwrap()).unwrap();
-    let cap = far.clone().capped(delta).unwrap().worst(1_000_000_000);
-    let enough = far.horizon(cap) + 10;
-    if enough < 100_000 {
-        let mut search = SparseVector::new(far.clone(), Filter::Renyi { delta }).unwrap();
-        for _ in 0..enough {
-            search.next(&truth(0), &mut account, &mut NoHistory, &mut entropy).unwrap();
-        }
-        search.stop(&mut account, &mut NoHistory).unwrap();
-        assert!(purse(&account).0 <= cap.times(1 + u32::try_from(search.hits()).unwrap()).unwrap());
+    let law = plain.clone().capped(delta).unwrap();
+    let enough = plain.horizon(cap) + 1;
+    assert!((2..1_000_000).contains(&enough), "{enough}");
+    let round = account.reserve(cap, law.delta()).unwrap();
+    let round = account.commit(round, &mut NoHistory).unwrap().redeem();
+    let mut line = Line::draw(law.clone(), round, &mut entropy);
+    assert!(law.stopped(enough).max(law.halted(enough)) == cap && plain.worst(enough) > cap);
+    while line.steps() < enough && !line.is_over() {
+        line.next(&truth(90), &mut entropy).unwrap();
     }
+    assert!(line.price() <= cap);
 }
 
 /// The baseline: every run is charged before it starts, hit or not, and nothing goes back.
