@@ -37,7 +37,7 @@
 //! | [`SparseVector`] | run after run, for as long as an account pays |
 //! | [`Certified`] | a price that is never too low, and how much too high it may be |
 //!
-//! No randomness, no I/O. The statements behind the code are in `docs/theorems.md`.
+//! No randomness of its own, no I/O. The statements behind the code are in `docs/theorems.md`.
 
 mod above_threshold;
 mod calibrate;
