@@ -4,8 +4,8 @@
 //! answer's grid.
 
 use eke_budget::{Adjacency, Amount, Epsilon, L1};
-use eke_noise::{LineLaw, Noise, Ratio};
-use eke_select::{AboveThreshold, Change, Direction, LineNoise, LineSpec};
+use eke_noise::{LineLaw, Noise};
+use eke_select::{AboveThreshold, Change, Direction, GridLine, LineNoise, LineSpec};
 use eke_sql::{Plan, Sum};
 
 use super::{Closeness, NoiseLaw, Side, WatchQuestion};
@@ -32,10 +32,7 @@ pub(super) const FURTHEST: f64 = 9_007_199_254_740_992.0;
 /// The law of a watch, with its prices. Clones share what was worked out.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
-    prices: AboveThreshold,
-    threshold: i64,
-    range: (i64, i64),
-    noise: [Noise; 2],
+    line: GridLine,
     /// The length of a step, in the unit of the answer.
     step: f64,
 }
@@ -93,24 +90,13 @@ impl Law {
         if prices.worst(1).amount() == Amount::MAX {
             return Err(nowhere_near());
         }
-        let exact = noises(noise).ok_or_else(|| {
-            wrong(
-                "noise of that width cannot be drawn: ask for another distance from the line"
-                    .into(),
-            )
-        })?;
-        Ok(Self {
-            prices,
-            threshold: whole(threshold),
-            range: (whole(range.0), whole(range.1)),
-            noise: exact,
-            step,
-        })
+        let line = GridLine::new(prices).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { line, step })
     }
 
     /// The same law, the same bytes: part of what a watch is found by.
     pub(super) fn describe(&self) -> String {
-        let spec = self.prices.spec();
+        let spec = self.spec();
         let (kind, line, query) = match spec.noise {
             LineNoise::Gaussian { line, query } => ("gaussian", line, query),
             LineNoise::Laplace { line, query } => ("laplace", line, query),
@@ -118,16 +104,16 @@ impl Law {
         format!(
             "{:?} {} in {}..{} by {} {:?}, {kind} {line} {query}",
             spec.direction,
-            self.threshold,
-            self.range.0,
-            self.range.1,
+            spec.threshold,
+            spec.range.0,
+            spec.range.1,
             spec.sensitivity.get(),
             spec.change
         )
     }
 
     pub(super) fn spec(&self) -> &LineSpec {
-        self.prices.spec()
+        self.line.prices().spec()
     }
 
     /// So many steps, in the unit of the answer.
@@ -137,42 +123,41 @@ impl Law {
 
     /// How many steps without a hit are certain to fit.
     pub(super) fn horizon(&self, left: Amount<Epsilon>) -> u64 {
-        self.prices.horizon(left)
+        self.line.horizon(left)
     }
 }
 
 impl LineLaw for Law {
     fn threshold(&self) -> i64 {
-        self.threshold
+        self.line.threshold()
     }
 
     fn range(&self) -> (i64, i64) {
-        self.range
+        self.line.range()
     }
 
     fn sensitivity(&self) -> L1 {
-        self.prices.spec().sensitivity
+        self.line.sensitivity()
     }
 
     fn is_above(&self) -> bool {
-        self.prices.spec().direction == Direction::Above
+        self.line.is_above()
     }
 
     fn noise(&self) -> (Noise, Noise) {
-        let [line, query] = &self.noise;
-        (line.clone(), query.clone())
+        self.line.noise()
     }
 
     fn worst(&self, steps: u64) -> Amount<Epsilon> {
-        self.prices.worst(steps).amount()
+        self.line.worst(steps)
     }
 
     fn halted(&self, steps: u64) -> Amount<Epsilon> {
-        self.prices.halting_at(steps).amount()
+        self.line.halted(steps)
     }
 
     fn stopped(&self, steps: u64) -> Amount<Epsilon> {
-        self.prices.without_halt(steps).amount()
+        self.line.stopped(steps)
     }
 }
 
@@ -246,21 +231,6 @@ fn nowhere_near() -> EngineError {
         "no answer can come near the line: put it where answers are, or give a --range that it is in"
             .into(),
     )
-}
-
-fn noises(noise: LineNoise) -> Option<[Noise; 2]> {
-    let (of, line, query): (fn(Ratio) -> Noise, f64, f64) = match noise {
-        LineNoise::Gaussian { line, query } => (Noise::gaussian, line, query),
-        LineNoise::Laplace { line, query } => (Noise::laplace, line, query),
-    };
-    Some([of(Ratio::from_f64(line)?), of(Ratio::from_f64(query)?)])
-}
-
-/// A whole double below 2⁵³ as an integer.
-fn whole(value: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation, reason = "within 2^53, and whole")]
-    let whole = value.clamp(-FURTHEST, FURTHEST) as i64;
-    whole
 }
 
 /// How many deviations a normal number is above with this probability, below a half.
