@@ -47,7 +47,7 @@ impl Law {
         let wrong = |text: String| EngineError::Goal(text);
         let step = sum.step();
         let line = question.line / step;
-        if !(line.abs() < FURTHEST) {
+        if line.is_nan() || line.abs() >= FURTHEST {
             return Err(wrong(format!(
                 "the line at {} is out of range: write one that an answer can come near",
                 question.line

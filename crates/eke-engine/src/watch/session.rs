@@ -14,7 +14,7 @@ use eke_noise::{Exact, LineLaw, Run as Whole, SystemEntropy};
 use eke_sql::Plan;
 
 use super::law::Law;
-use super::run::{Run, settle};
+use super::run::Run;
 use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
 use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
@@ -29,7 +29,7 @@ use crate::turn::{Turn, turn_path};
 
 /// A watch that sets aside more than this part of what is left is asked about first.
 const MUCH: u128 = 33;
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// A watch that is understood.
 pub(super) struct Prospect {
@@ -40,14 +40,14 @@ pub(super) struct Prospect {
 }
 
 /// A watch on its way through its steps.
-struct Session<'a> {
+pub(super) struct Session<'a> {
     engine: &'a Engine,
-    question: &'a WatchQuestion,
-    prospect: &'a Prospect,
+    pub(super) question: &'a WatchQuestion,
+    pub(super) prospect: &'a Prospect,
     observer: &'a dyn Watch,
     entropy: SystemEntropy,
     /// What the keys of this watch begin with.
-    name: WatchName,
+    pub(super) name: WatchName,
     /// What requests of this program begin with.
     program: String,
     turns: u32,
@@ -56,15 +56,15 @@ struct Session<'a> {
     /// What is being drawn here.
     run: Option<Run>,
     /// What each account beside the unit's pays for what others drew.
-    viewings: Vec<Viewing>,
+    pub(super) viewings: Vec<Viewing>,
     /// What whoever watches has paid for runs that have ended.
-    spent: Amount<Epsilon>,
-    spent_rho: Amount<Rho>,
+    pub(super) spent: Amount<Epsilon>,
+    pub(super) spent_rho: Amount<Rho>,
     confirmed: bool,
 }
 
 /// A step that may be shown, or a sentence that says whose budget does not allow it.
-type Step = Result<StoredStep, String>;
+pub(super) type Step = Result<StoredStep, String>;
 
 /// What comes of charging a step.
 enum Attempt<T> {
@@ -73,6 +73,9 @@ enum Attempt<T> {
     Stored(StoredStep),
     Refused(Refusal),
 }
+
+/// What comes of charging a step for wants of the unit's account and of the others.
+type Bought<W, V> = Attempt<Box<Charged<<W as Want>::Bought, <V as Want>::Bought>>>;
 
 impl Engine {
     /// Watches a question, step by step: each verdict is shown as soon as it is stored, until there are no more
@@ -193,16 +196,16 @@ impl<'a> Session<'a> {
         run.and(viewings).and(turn)
     }
 
-    fn ledger(&self) -> &'a Ledger {
+    pub(super) fn ledger(&self) -> &'a Ledger {
         self.engine.ledger()
     }
 
-    fn stamp(&self) -> Stamp {
+    pub(super) fn stamp(&self) -> Stamp {
         Stamp::now(self.question.who.name())
     }
 
     /// The unit's account, and then those of whoever watches.
-    fn accounts(&self) -> &'a [AccountSpec] {
+    pub(super) fn accounts(&self) -> &'a [AccountSpec] {
         &self.prospect.prepared.accounts
     }
 
@@ -259,7 +262,7 @@ impl<'a> Session<'a> {
     }
 
     /// Asks whoever watches, once, before something is set aside.
-    fn confirm(&mut self, left_steps: u64) -> Result<(), EngineError> {
+    pub(super) fn confirm(&mut self, left_steps: u64) -> Result<(), EngineError> {
         if self.confirmed {
             return Ok(());
         }
@@ -318,7 +321,7 @@ impl<'a> Session<'a> {
         let law = &self.prospect.law;
         let worst = self.run.as_ref().map_or_else(|| law.worst(1), Run::next_worst);
         let want = Reserve { worst, delta: Amount::ZERO };
-        let charged = match self.charge(index, attempt, want, want)? {
+        let charged = match self.charge(index, attempt, &want, &want)? {
             Attempt::Charged(charged) => charged,
             Attempt::Stored(stored) => return Ok(Attempt::Stored(stored)),
             Attempt::Refused(refusal) => return Ok(Attempt::Refused(refusal)),
@@ -344,7 +347,7 @@ impl<'a> Session<'a> {
         let law = &self.prospect.law;
         if self.run.is_some() {
             let nothing = Spend(Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO });
-            return Ok(match self.charge(index, attempt, nothing.clone(), nothing)? {
+            return Ok(match self.charge(index, attempt, &nothing, &nothing)? {
                 Attempt::Charged(charged) => {
                     let Charged { own, others, claim } = *charged;
                     own.redeem();
@@ -359,7 +362,7 @@ impl<'a> Session<'a> {
         }
         let run = whole(law, left_steps)?;
         let charge = run.charge();
-        let charged = match self.charge(index, attempt, Spend(run), Spend(charge))? {
+        let charged = match self.charge(index, attempt, &Spend(run), &Spend(charge))? {
             Attempt::Charged(charged) => charged,
             Attempt::Stored(stored) => return Ok(Attempt::Stored(stored)),
             Attempt::Refused(refusal) => return Ok(Attempt::Refused(refusal)),
@@ -378,9 +381,9 @@ impl<'a> Session<'a> {
         &self,
         index: u64,
         mut attempt: u32,
-        own: W,
-        other: V,
-    ) -> Result<Attempt<Box<Charged<W::Bought, V::Bought>>>, EngineError> {
+        own: &W,
+        other: &V,
+    ) -> Result<Bought<W, V>, EngineError> {
         loop {
             let key = self.name.attempt(index, attempt);
             let request = Request::new(&key, self.stamp(), &self.question.sql)?;
@@ -423,7 +426,7 @@ impl<'a> Session<'a> {
     }
 
     /// The digest of what is computed at a step.
-    fn digest(&self, index: u64) -> String {
+    pub(super) fn digest(&self, index: u64) -> String {
         let digest = self.prospect.plans[place(index)].digest();
         blake3::Hash::from_bytes(digest).to_hex().to_string()
     }
@@ -441,136 +444,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Looks at a step that is stored, once the accounts of whoever watches have paid for it.
-    fn view(&mut self, stored: StoredStep) -> Result<Step, EngineError> {
-        if stored.plan != self.digest(stored.step) {
-            return Err(EngineError::Steps(format!(
-                "step {} has other values than when this watch came to it: keep the lines that were watched as they were and add new ones at the end, or begin with another line",
-                stored.step + 1
-            )));
-        }
-        self.end_viewings(|viewing| viewing.is_other_run(&stored))?;
-        let mut owing = Vec::new();
-        for (index, account) in self.accounts()[1..].iter().enumerate() {
-            let drew = stored.payers.contains(&account.name);
-            if !drew && !self.name.has_paid(self.ledger(), stored.step, &account.name)? {
-                owing.push(index);
-            } else {
-                self.viewings[index].paid_elsewhere(&stored, &self.prospect.law);
-            }
-        }
-        let refusal = match self.question.charging {
-            Charging::ExPost => self.pay_step(&stored, &owing)?,
-            Charging::ExAnte if stored.place() == 1 => self.pay_run(&stored, &owing)?,
-            Charging::ExAnte => None,
-        };
-        Ok(match refusal {
-            Some(refusal) => Err(self.refused(&refusal)),
-            None => Ok(stored),
-        })
-    }
-
-    /// Sets aside what a stored step may cost, in accounts that did not pay when it was drawn. Its verdict has no
-    /// part in it.
-    fn pay_step(
-        &mut self,
-        stored: &StoredStep,
-        owing: &[usize],
-    ) -> Result<Option<Refusal>, EngineError> {
-        let law = &self.prospect.law;
-        let wants: Vec<Reserve> = owing
-            .iter()
-            .map(|&index| self.viewings[index].needed(stored, law))
-            .map(|worst| Reserve { worst, delta: Amount::ZERO })
-            .collect();
-        // All of them or none.
-        for (&index, want) in owing.iter().zip(&wants) {
-            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
-            if let Some(mut account) = account
-                && let Err(refusal) = account.reserve(want.worst, want.delta)
-            {
-                return Ok(Some(refusal));
-            }
-        }
-        if !owing.is_empty() {
-            self.confirm(self.prospect.plans.len() as u64 - stored.step)?;
-        }
-        for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
-            match self.pay(stored, &self.accounts()[index + 1].name, want)? {
-                Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
-                Ok(None) => self.viewings[index].paid_elsewhere(stored, law),
-                Err(refusal) => {
-                    // Somebody was faster. Whoever has paid for this step will not see it now, and stays paid.
-                    owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
-                    return Ok(Some(refusal));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Charges a run that is stored to accounts that did not pay when it was drawn, before its first step is
-    /// looked at.
-    fn pay_run(
-        &mut self,
-        stored: &StoredStep,
-        owing: &[usize],
-    ) -> Result<Option<Refusal>, EngineError> {
-        let law = &self.prospect.law;
-        let charge = whole(law, stored.bought.unwrap_or(1))?.charge();
-        for &index in owing {
-            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
-            if let Some(mut account) = account
-                && let Err(refusal) = account.approve(charge)
-            {
-                return Ok(Some(refusal));
-            }
-        }
-        if !owing.is_empty() {
-            self.confirm(stored.bought.unwrap_or(1))?;
-        }
-        for &index in owing {
-            match self.pay(stored, &self.accounts()[index + 1].name, Spend(charge))? {
-                Ok(Some(_)) if index == 0 => {
-                    self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
-                }
-                Ok(_) => {}
-                Err(refusal) => return Ok(Some(refusal)),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Charges one account for a step that is stored; nothing if another program of it just did.
-    fn pay<W: Want + Clone>(
-        &self,
-        stored: &StoredStep,
-        account: &str,
-        want: W,
-    ) -> Result<Result<Option<W::Bought>, Refusal>, EngineError> {
-        let key = self.name.payment(stored.step, account);
-        loop {
-            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
-            let others: Vec<(&str, Reserve)> = Vec::new();
-            match self.ledger().charge(request, account, want.clone(), others).wait() {
-                Ok(Outcome::Charged(charged)) => {
-                    let Charged { own, claim, .. } = *charged;
-                    let bought = own.redeem();
-                    let shown = Body::new(format!("{{\"hit\":{}}}", stored.hit));
-                    self.ledger().answer(claim, shown, self.stamp()).wait()?;
-                    return Ok(Ok(Some(bought)));
-                }
-                Ok(Outcome::Answered(_))
-                | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
-                    return Ok(Ok(None));
-                }
-                Err(LedgerError::Refused(refusal)) => return Ok(Err(refusal)),
-                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
     /// Ends the run that is being drawn at what it came to.
     fn end_run(&mut self) -> Result<(), EngineError> {
         let Some(run) = self.run.take() else { return Ok(()) };
@@ -580,24 +453,8 @@ impl<'a> Session<'a> {
         run.end(&self.unit().name, self.ledger(), &self.stamp())
     }
 
-    /// Ends what accounts pay for runs of others, at what these came to.
-    fn end_viewings(&mut self, which: impl Fn(&Viewing) -> bool) -> Result<(), EngineError> {
-        let mut all = Vec::new();
-        for index in 0..self.viewings.len() {
-            if !which(&self.viewings[index]) {
-                continue;
-            }
-            let (price, settlements) = self.viewings[index].end()?;
-            if index == 0 {
-                self.spent = self.spent.plus(price).unwrap_or(Amount::MAX);
-            }
-            all.push((self.accounts()[index + 1].name.clone(), settlements));
-        }
-        settle(all, self.ledger(), &self.stamp())
-    }
-
     /// A refusal as whoever watches may see it: another account's numbers are not shown.
-    fn refused(&self, refusal: &Refusal) -> String {
+    pub(super) fn refused(&self, refusal: &Refusal) -> String {
         let unit = &self.unit().name;
         let is_units = *refusal.account == **unit;
         if is_units && self.question.who.analyst().is_some() {
@@ -622,7 +479,7 @@ impl<'a> Session<'a> {
 }
 
 /// A run that is bought before it starts.
-fn whole(law: &Law, steps: u64) -> Result<Whole<Law>, EngineError> {
+pub(super) fn whole(law: &Law, steps: u64) -> Result<Whole<Law>, EngineError> {
     Whole::new(law.clone(), steps).map_err(|error| EngineError::Goal(error.to_string()))
 }
 

@@ -5,10 +5,14 @@
 //! one run to one account, each step paid by one of them: a step adds what the price of the run rose by, so all
 //! together pay for the run.
 
-use eke_budget::{Amount, Epsilon, Round, Rounds, Settlement};
+use eke_budget::{Amount, Epsilon, Purchase, Refusal, Round, Rounds, Settlement};
+use eke_ledger::{Answer as Body, Charged, LedgerError, Outcome, Request, Reserve, Spend, Want};
 use eke_noise::LineLaw;
 
+use super::Charging;
 use super::law::Law;
+use super::run::settle;
+use super::session::{PAUSE, Session, Step, rho, whole};
 use super::stored::StoredStep;
 use crate::error::EngineError;
 
@@ -97,6 +101,157 @@ impl Viewing {
     /// Leaves all that is set aside where it is: a step was paid for, and is not shown.
     pub(super) fn forfeit(&mut self) {
         *self = Self::new();
+    }
+}
+
+impl Session<'_> {
+    /// Looks at a step that is stored, once the accounts of whoever watches have paid for it.
+    pub(super) fn view(&mut self, stored: StoredStep) -> Result<Step, EngineError> {
+        if stored.plan != self.digest(stored.step) {
+            return Err(EngineError::Steps(format!(
+                "step {} has other values than when this watch came to it: keep the lines that were watched as they were and add new ones at the end, or begin with another line",
+                stored.step + 1
+            )));
+        }
+        self.end_viewings(|viewing| viewing.is_other_run(&stored))?;
+        let mut owing = Vec::new();
+        for (index, account) in self.accounts()[1..].iter().enumerate() {
+            let drew = stored.payers.contains(&account.name);
+            if !drew && !self.name.has_paid(self.ledger(), stored.step, &account.name)? {
+                owing.push(index);
+            } else {
+                self.viewings[index].paid_elsewhere(&stored, &self.prospect.law);
+            }
+        }
+        let refusal = match self.question.charging {
+            Charging::ExPost => self.pay_step(&stored, &owing)?,
+            Charging::ExAnte if stored.place() == 1 => self.pay_run(&stored, &owing)?,
+            Charging::ExAnte => None,
+        };
+        Ok(match refusal {
+            Some(refusal) => Err(self.refused(&refusal)),
+            None => Ok(stored),
+        })
+    }
+
+    /// Sets aside what a stored step may cost, in accounts that did not pay when it was drawn. Its verdict has no
+    /// part in it.
+    fn pay_step(
+        &mut self,
+        stored: &StoredStep,
+        owing: &[usize],
+    ) -> Result<Option<Refusal>, EngineError> {
+        let law = &self.prospect.law;
+        let wants: Vec<Reserve> = owing
+            .iter()
+            .map(|&index| self.viewings[index].needed(stored, law))
+            .map(|worst| Reserve { worst, delta: Amount::ZERO })
+            .collect();
+        // All of them or none.
+        for (&index, want) in owing.iter().zip(&wants) {
+            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
+            if let Some(mut account) = account
+                && let Err(refusal) = account.reserve(want.worst, want.delta)
+            {
+                return Ok(Some(refusal));
+            }
+        }
+        if !owing.is_empty() {
+            self.confirm(self.prospect.plans.len() as u64 - stored.step)?;
+        }
+        for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
+            match self.pay(stored, &self.accounts()[index + 1].name, &want)? {
+                Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
+                Ok(None) => self.viewings[index].paid_elsewhere(stored, law),
+                Err(refusal) => {
+                    // Somebody was faster. Whoever has paid for this step will not see it now, and stays paid.
+                    owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
+                    return Ok(Some(refusal));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Charges a run that is stored to accounts that did not pay when it was drawn, before its first step is
+    /// looked at.
+    fn pay_run(
+        &mut self,
+        stored: &StoredStep,
+        owing: &[usize],
+    ) -> Result<Option<Refusal>, EngineError> {
+        let law = &self.prospect.law;
+        let charge = whole(law, stored.bought.unwrap_or(1))?.charge();
+        for &index in owing {
+            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
+            if let Some(mut account) = account
+                && let Err(refusal) = account.approve(charge)
+            {
+                return Ok(Some(refusal));
+            }
+        }
+        if !owing.is_empty() {
+            self.confirm(stored.bought.unwrap_or(1))?;
+        }
+        for &index in owing {
+            match self.pay(stored, &self.accounts()[index + 1].name, &Spend(charge))? {
+                Ok(Some(_)) if index == 0 => {
+                    self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
+                }
+                Ok(_) => {}
+                Err(refusal) => return Ok(Some(refusal)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Charges one account for a step that is stored; nothing if another program of it just did.
+    fn pay<W: Want + Clone>(
+        &self,
+        stored: &StoredStep,
+        account: &str,
+        want: &W,
+    ) -> Result<Result<Option<W::Bought>, Refusal>, EngineError> {
+        let key = self.name.payment(stored.step, account);
+        loop {
+            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
+            let others: Vec<(&str, Reserve)> = Vec::new();
+            match self.ledger().charge(request, account, want.clone(), others).wait() {
+                Ok(Outcome::Charged(charged)) => {
+                    let Charged { own, claim, .. } = *charged;
+                    let bought = own.redeem();
+                    let shown = Body::new(format!("{{\"hit\":{}}}", stored.hit));
+                    self.ledger().answer(claim, shown, self.stamp()).wait()?;
+                    return Ok(Ok(Some(bought)));
+                }
+                Ok(Outcome::Answered(_))
+                | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
+                    return Ok(Ok(None));
+                }
+                Err(LedgerError::Refused(refusal)) => return Ok(Err(refusal)),
+                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Ends what accounts pay for runs of others, at what these came to.
+    pub(super) fn end_viewings(
+        &mut self,
+        which: impl Fn(&Viewing) -> bool,
+    ) -> Result<(), EngineError> {
+        let mut all = Vec::new();
+        for index in 0..self.viewings.len() {
+            if !which(&self.viewings[index]) {
+                continue;
+            }
+            let (price, settlements) = self.viewings[index].end()?;
+            if index == 0 {
+                self.spent = self.spent.plus(price).unwrap_or(Amount::MAX);
+            }
+            all.push((self.accounts()[index + 1].name.clone(), settlements));
+        }
+        settle(all, self.ledger(), &self.stamp())
     }
 }
 
