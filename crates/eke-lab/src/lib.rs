@@ -5,7 +5,9 @@ pub mod calibrate;
 pub mod fit;
 pub mod laws;
 pub mod oracle;
+pub mod search;
 pub mod seeded;
+pub mod svg;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
 

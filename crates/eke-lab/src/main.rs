@@ -2,6 +2,7 @@
 
 mod audits;
 mod path;
+mod run;
 mod sample;
 mod selection;
 mod speed;
@@ -29,6 +30,9 @@ enum Command {
     Audit(audits::Audits),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
+    /// Run an experiment of a paper on its data, from the folder that EKE_DATA names.
+    #[command(subcommand)]
+    Run(run::Run),
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
     Speed(Speed),
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
+        Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };

@@ -1,0 +1,188 @@
+//! Figures as SVG, written by hand: a few shapes, and panels with axes.
+//!
+//! Text is escaped, and numbers have two decimals, so that the same results give the same file.
+
+use std::fmt::{Display, Write};
+
+/// A picture under way.
+pub struct Svg {
+    size: (f64, f64),
+    body: String,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Stroke {
+    /// Its colour.
+    pub colour: &'static str,
+    /// Its width.
+    pub width: f64,
+    /// Lengths of dashes and gaps; empty for none.
+    pub dashes: &'static str,
+}
+
+/// Where text stands to its point.
+#[derive(Clone, Copy, Debug)]
+pub enum Anchor {
+    /// Begins there.
+    Start,
+    /// Is centred there.
+    Middle,
+    /// Ends there.
+    End,
+}
+
+/// The shape of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A disc.
+    Disc,
+    /// A square.
+    Square,
+    /// A triangle.
+    Triangle,
+    /// A square on its corner.
+    Diamond,
+}
+
+impl Svg {
+    /// An empty picture of so many pixels.
+    #[must_use]
+    pub fn new(width: f64, height: f64) -> Self {
+        Self { size: (width, height), body: String::new() }
+    }
+
+    /// A line through points.
+    pub fn line(&mut self, points: &[(f64, f64)], stroke: Stroke) {
+        let Stroke { colour, width, dashes } = stroke;
+        let dashes = if dashes.is_empty() {
+            String::new()
+        } else {
+            format!(" stroke-dasharray=\"{dashes}\"")
+        };
+        self.add(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}/>",
+            path(points)
+        ));
+    }
+
+    /// An area in a light shade of a colour.
+    pub fn area(&mut self, points: &[(f64, f64)], colour: &str) {
+        self.add(format_args!(
+            "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.15\"/>",
+            path(points)
+        ));
+    }
+
+    /// A point.
+    pub fn mark(&mut self, mark: Mark, (x, y): (f64, f64), colour: &str) {
+        let corners: &[(f64, f64)] = match mark {
+            Mark::Disc => {
+                self.add(format_args!(
+                    "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"3.50\" fill=\"{colour}\"/>"
+                ));
+                return;
+            }
+            Mark::Square => &[(-3.2, -3.2), (3.2, -3.2), (3.2, 3.2), (-3.2, 3.2)],
+            Mark::Triangle => &[(0.0, -4.2), (4.0, 3.0), (-4.0, 3.0)],
+            Mark::Diamond => &[(0.0, -4.4), (4.4, 0.0), (0.0, 4.4), (-4.4, 0.0)],
+        };
+        let corners: Vec<_> = corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+        self.add(format_args!("<polygon points=\"{}\" fill=\"{colour}\"/>", path(&corners)));
+    }
+
+    /// Text of a size, in pixels.
+    pub fn text(&mut self, (x, y): (f64, f64), size: f64, anchor: Anchor, text: &str) {
+        self.add(format_args!(
+            "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" text-anchor=\"{}\">{}</text>",
+            anchor.name(),
+            escaped(text)
+        ));
+    }
+
+    /// Text that reads upwards, centred at a point.
+    pub fn upright(&mut self, (x, y): (f64, f64), size: f64, text: &str) {
+        self.add(format_args!(
+            "<text transform=\"translate({x:.2} {y:.2}) rotate(-90)\" font-size=\"{size}\" text-anchor=\"middle\">{}</text>",
+            escaped(text)
+        ));
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn finish(self) -> String {
+        let (width, height) = self.size;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+             font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" fill=\"#222222\">\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+            self.body
+        )
+    }
+
+    fn add(&mut self, element: impl Display) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.body, "{element}");
+    }
+}
+
+impl Anchor {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::End => "end",
+        }
+    }
+}
+
+/// A part of a picture with axes: logarithmic from left to right, linear upwards.
+#[derive(Clone, Copy, Debug)]
+pub struct Panel {
+    /// Its upper left corner.
+    pub corner: (f64, f64),
+    /// Its size.
+    pub size: (f64, f64),
+    /// What it spans from left to right.
+    pub x: (f64, f64),
+    /// What it spans from bottom to top.
+    pub y: (f64, f64),
+}
+
+impl Panel {
+    const AXIS: Stroke = Stroke { colour: "#222222", width: 1.0, dashes: "" };
+    const GRID: Stroke = Stroke { colour: "#dddddd", width: 1.0, dashes: "" };
+
+    /// Where a value is.
+    #[must_use]
+    pub fn at(&self, x: f64, y: f64) -> (f64, f64) {
+        let across = (x / self.x.0).ln() / (self.x.1 / self.x.0).ln();
+        let up = (y - self.y.0) / (self.y.1 - self.y.0);
+        let ((left, top), (width, height)) = (self.corner, self.size);
+        (left + across.clamp(0.0, 1.0) * width, top + (1.0 - up.clamp(0.0, 1.0)) * height)
+    }
+
+    /// Axes, a grid and numbers.
+    pub fn axes(&self, svg: &mut Svg, x: &[f64], y: &[f64]) {
+        for &value in x {
+            let (bottom, top) = (self.at(value, self.y.0), self.at(value, self.y.1));
+            svg.line(&[bottom, top], Self::GRID);
+            svg.text((bottom.0, bottom.1 + 16.0), 11.0, Anchor::Middle, &value.to_string());
+        }
+        for &value in y {
+            let (left, right) = (self.at(self.x.0, value), self.at(self.x.1, value));
+            svg.line(&[left, right], Self::GRID);
+            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Anchor::End, &format!("{value:.1}"));
+        }
+        let corners = [(self.x.0, self.y.1), (self.x.0, self.y.0), (self.x.1, self.y.0)];
+        svg.line(&corners.map(|(x, y)| self.at(x, y)), Self::AXIS);
+    }
+}
+
+fn path(points: &[(f64, f64)]) -> String {
+    points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect::<Vec<_>>().join(" ")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
