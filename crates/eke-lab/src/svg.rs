@@ -186,3 +186,65 @@ fn path(points: &[(f64, f64)]) -> String {
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
+
+/// Whether text is one XML element with others inside, tags closed in order, attributes quoted and nothing unescaped.
+#[cfg(test)]
+pub(crate) fn well_formed(text: &str) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = text.trim();
+    while let Some(start) = rest.find('<') {
+        let (before, tag) = rest.split_at(start);
+        if !before.trim().is_empty() && open.is_empty() {
+            return Err(format!("text outside: {before}"));
+        }
+        if before.contains('>')
+            || before.replace("&amp;", "").replace("&lt;", "").replace("&gt;", "").contains('&')
+        {
+            return Err(format!("not escaped: {before}"));
+        }
+        let end = tag.find('>').ok_or("a tag does not end")?;
+        let inside = &tag[1..end];
+        if inside.contains('<') || inside.matches('"').count() % 2 == 1 {
+            return Err(format!("a broken tag: {inside}"));
+        }
+        if let Some(closed) = inside.strip_prefix('/') {
+            let opened = open.pop();
+            if opened != Some(closed) {
+                return Err(format!("{closed} closes {opened:?}"));
+            }
+        } else if !inside.ends_with('/') {
+            open.push(inside.split_whitespace().next().unwrap_or(""));
+        }
+        rest = &tag[end + 1..];
+    }
+    if open.is_empty() && rest.trim().is_empty() { Ok(()) } else { Err(format!("open: {open:?}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped() {
+        let mut svg = Svg::new(10.0, 10.0);
+        svg.text((1.0, 1.0), 5.0, Anchor::Start, "a < b & c > d");
+        let svg = svg.finish();
+        assert!(svg.contains("a &lt; b &amp; c &gt; d"));
+        assert_eq!(well_formed(&svg), Ok(()));
+        // The check sees what is wrong.
+        assert!(well_formed(&svg.replace("&lt;", "<")).is_err());
+        assert!(well_formed(&svg.replace("&amp;", "&")).is_err());
+        assert!(well_formed(&svg.replace("</text>", "")).is_err());
+    }
+
+    #[test]
+    fn a_panel_is_logarithmic_across_and_linear_upwards() {
+        let panel =
+            Panel { corner: (10.0, 20.0), size: (100.0, 50.0), x: (0.25, 4.0), y: (0.0, 1.0) };
+        let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).abs() + (a.1 - b.1).abs() < 1e-9;
+        assert!(near(panel.at(1.0, 0.5), (60.0, 45.0)));
+        assert!(near(panel.at(0.25, 0.0), (10.0, 70.0)));
+        // What is outside stays at the edge.
+        assert!(near(panel.at(100.0, 2.0), (110.0, 20.0)));
+    }
+}

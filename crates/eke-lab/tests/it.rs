@@ -7,7 +7,7 @@ use eke_noise::{Confidence, GaussianRule, Goal, Schedule, Tolerance, Within};
 
 #[test]
 fn sessions_with_the_lab_are_as_written() {
-    trycmd::TestCases::new().case("tests/cmd/*.md");
+    trycmd::TestCases::new().case("tests/cmd/*.md").case("tests/cmd/*.toml");
 }
 
 fn run(names: &[&str]) {

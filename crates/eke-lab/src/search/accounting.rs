@@ -91,7 +91,7 @@ pub struct Bill(Prices);
 
 enum Prices {
     /// Of every run by what came of it.
-    After { law: GridLine, known: Vec<Option<Price>> },
+    After { law: Box<GridLine>, known: Vec<Option<Price>> },
     /// Of every run that is started, as zCDP.
     Concentrated { each: Rho, delta: Delta },
     /// Of every run that is started, as a row of moments.
@@ -128,7 +128,7 @@ impl Bill {
             Ok(RenyiLine::new(spec.threshold - spec.range.0, spec.sensitivity, line, query)?)
         };
         let after = |change| -> Result<Prices, Box<dyn Error>> {
-            Ok(Prices::After { law: law(change)?, known: Vec::new() })
+            Ok(Prices::After { law: Box::new(law(change)?), known: Vec::new() })
         };
         let metric = Metric::Hamming(Adjacency::AddRemove);
         Ok(Self(match accounting {
@@ -265,4 +265,186 @@ fn times(rho: Rho, runs: usize) -> Result<Rho, ParameterError> {
 #[expect(clippy::cast_precision_loss, reason = "runs, one a day at most")]
 fn count(runs: usize) -> f64 {
     runs as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use eke_budget::{Account, BudgetSpec, NoHistory};
+
+    use super::*;
+    use crate::search::stream::made_up;
+    use crate::search::transcript::Stretch;
+    use crate::seeded::Seeded;
+
+    const AFTER: [(Accounting, Mechanism); 3] = [
+        (Accounting::ExPost, Mechanism::Line { deviation: 0.1 }),
+        (Accounting::Laplace, Mechanism::Laplace { deviation: 0.1 }),
+        // Its own prices, though what is drawn does not depend on them.
+        (Accounting::OneWay, Mechanism::Line { deviation: 0.1 }),
+    ];
+
+    /// The account of a promise that is kept after the fact.
+    fn promising(epsilon: f64) -> Account {
+        let metric = Metric::Hamming(Adjacency::AddRemove);
+        let budget = BudgetSpec::promising(Epsilon::new(epsilon).unwrap()).resolve(metric).unwrap();
+        Account::open("lab", budget, &mut NoHistory).unwrap()
+    }
+
+    fn drawn(
+        accounting: Accounting,
+        mechanism: &Mechanism,
+        seed: u64,
+        account: &mut Account,
+    ) -> Transcript {
+        let stream = made_up();
+        let change =
+            if accounting == Accounting::OneWay { Change::Monotone } else { Change::General };
+        let law = mechanism.law(&stream, 0.6, change).unwrap();
+        mechanism.draw(&stream, 0.6, law.as_ref(), account, &mut Seeded::new(seed)).unwrap()
+    }
+
+    #[test]
+    fn a_bill_after_the_fact_is_what_the_account_was_charged() {
+        for (accounting, mechanism) in AFTER {
+            let mut bill = Bill::new(accounting, &mechanism, &made_up(), 0.6).unwrap();
+            for seed in 0..5 {
+                let mut account = promising(1e6);
+                let transcript = drawn(accounting, &mechanism, seed, &mut account);
+                let spent = account.odometer().pure().unwrap().spent().to_f64();
+                let total = bill.total(&transcript).unwrap();
+                assert!((total - spent).abs() < 1e-15, "{accounting:?} {total} {spent}");
+                assert!(total > 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_budget_ends_a_search_where_the_account_does() {
+        let mut cut = 0;
+        for (accounting, mechanism) in AFTER {
+            let mut bill = Bill::new(accounting, &mechanism, &made_up(), 0.6).unwrap();
+            for seed in 0..5 {
+                let all = drawn(accounting, &mechanism, seed, &mut promising(1e6));
+                for budget in [0.01, 0.1, 0.3, 1.0, 3.0] {
+                    let refused = drawn(accounting, &mechanism, seed, &mut promising(budget));
+                    let reach = bill.reach(&all, Epsilon::new(budget).unwrap());
+                    assert_eq!(reach, refused.days(), "{accounting:?} {seed} {budget}");
+                    cut += u32::from(reach > 0 && reach < all.days());
+                }
+            }
+        }
+        assert!(cut > 20, "{cut} budgets ended a search on the way");
+    }
+
+    /// Near the lower end of the range a miss costs more than a hit.
+    #[test]
+    fn a_step_that_may_miss_is_not_drawn_for_the_price_of_a_hit() {
+        let (stream, mechanism) = (made_up(), Mechanism::Line { deviation: 0.04 });
+        let mut bill = Bill::new(Accounting::ExPost, &mechanism, &stream, 0.2).unwrap();
+        let mut total = |hit| bill.total(&Transcript(vec![Stretch { steps: 1, hit }])).unwrap();
+        let (hit, miss) = (total(true), total(false));
+        assert!(hit * 1.5 < miss, "{hit} {miss}");
+        let first = Transcript(vec![Stretch { steps: 1, hit: true }]);
+        assert_eq!(bill.reach(&first, Epsilon::new(hit * 1.4).unwrap()), 0);
+        assert_eq!(bill.reach(&first, Epsilon::new(miss * 1.01).unwrap()), 1);
+    }
+
+    #[test]
+    fn runs_that_are_charged_before_they_start_are_counted_by_the_account() {
+        let stream = made_up();
+        let mechanism = Mechanism::Capped { deviation: 0.1, steps: 4 };
+        let mut bill = Bill::new(Accounting::Whole, &mechanism, &stream, 0.6).unwrap();
+        let Prices::Concentrated { each, delta } = bill.0 else { panic!("not zCDP") };
+        // Money for five runs and a half.
+        let rho = Rho::new(each.get() * 5.5).unwrap();
+        let metric = Metric::Hamming(Adjacency::AddRemove);
+        let budget = BudgetSpec::zcdp(rho).resolve(metric).unwrap();
+        let mut account = Account::open("lab", budget, &mut NoHistory).unwrap();
+        let all = drawn(Accounting::Whole, &mechanism, 1, &mut crate::account());
+        let refused = drawn(Accounting::Whole, &mechanism, 1, &mut account);
+        assert_eq!(refused.0.len(), 5);
+        let promise = Method::Tight.epsilon(rho, delta).unwrap();
+        assert_eq!(bill.reach(&all, promise), refused.days());
+    }
+
+    /// All runs together, straight from the formula of the moments, at the best of many orders.
+    #[test]
+    fn moments_add_up_with_their_constants() {
+        let stream = made_up();
+        let mechanism = Mechanism::Line { deviation: 0.1 };
+        let mut bill = Bill::new(Accounting::Moments, &mechanism, &stream, 0.6).unwrap();
+        let (line, query) = (100.0, 100.0 * 3f64.sqrt());
+        let moment =
+            RenyiLine::new(600.0, stream.sensitivity().unwrap(), line, query).unwrap().ln_moment();
+        for runs in [1u32, 7, 60] {
+            let transcript =
+                Transcript(vec![Stretch { steps: 2, hit: true }; usize::try_from(runs).unwrap()]);
+            let n = f64::from(runs);
+            let formula = (1..40_000)
+                .map(|k| {
+                    let less_one = 1.001f64.powi(k) * 1e-6;
+                    let a = 1.0 + less_one;
+                    let plain = (a - 0.5) / (line * line) + 2.0 * a / (query * query);
+                    n * plain
+                        + (n * moment / 2.0 + 1000f64.ln() - a.ln()) / less_one
+                        + (less_one / a).ln()
+                })
+                .fold(f64::INFINITY, f64::min);
+            let total = bill.total(&transcript).unwrap();
+            assert!((total / formula - 1.0).abs() < 1e-4, "{runs}: {total} {formula}");
+        }
+    }
+
+    #[test]
+    fn the_split_filter_pays_for_every_run_with_its_share_of_delta() {
+        let stream = made_up();
+        let mechanism = Mechanism::Line { deviation: 0.1 };
+        let mut bill = Bill::new(Accounting::Split, &mechanism, &stream, 0.6).unwrap();
+        let line = RenyiLine::new(600.0, stream.sensitivity().unwrap(), 100.0, 100.0 * 3f64.sqrt());
+        // Half of a thousandth over 120 days, and the other half at the end.
+        let each = line.unwrap().reserve(Delta::new(0.0005 / 120.0).unwrap()).epsilon;
+        let rho = Rho::new(9.0 * each * (each / 2.0).tanh()).unwrap();
+        let formula = Method::Tight.epsilon(rho, Delta::new(0.0005).unwrap()).unwrap().get();
+        let total = bill.total(&Transcript(vec![Stretch { steps: 1, hit: true }; 9])).unwrap();
+        assert!((total / formula - 1.0).abs() < 1e-9, "{total} {formula}");
+    }
+
+    #[test]
+    fn knowing_more_never_costs_more() {
+        let stream = made_up();
+        let transcript = Transcript(vec![
+            Stretch { steps: 1, hit: true },
+            Stretch { steps: 9, hit: true },
+            Stretch { steps: 4, hit: false },
+        ]);
+        let total = |accounting, mechanism| {
+            Bill::new(accounting, &mechanism, &stream, 0.6).unwrap().total(&transcript).unwrap()
+        };
+        let deviation = 0.1;
+        let general = total(Accounting::ExPost, Mechanism::Line { deviation });
+        let one_way = total(Accounting::OneWay, Mechanism::Line { deviation });
+        let narrow = total(Accounting::Narrow, Mechanism::Narrow { deviation, reach: 1.0 });
+        assert!(narrow < one_way && one_way < general, "{narrow} {one_way} {general}");
+    }
+
+    #[test]
+    fn a_budget_of_the_total_pays_for_all_days_and_one_below_does_not() {
+        let stream = made_up();
+        for mechanism in [
+            Mechanism::Line { deviation: 0.1 },
+            Mechanism::Capped { deviation: 0.1, steps: 4 },
+            Mechanism::Every { deviation: 0.1 },
+        ] {
+            let all = drawn(Accounting::ExPost, &mechanism, 3, &mut crate::account());
+            for &accounting in Accounting::of(&mechanism) {
+                let mut bill = Bill::new(accounting, &mechanism, &stream, 0.6).unwrap();
+                let total = bill.total(&all).unwrap();
+                // The last run may set aside more than it comes to.
+                let above = Epsilon::new(total * 1.3).unwrap();
+                let below = Epsilon::new(total * 0.999).unwrap();
+                assert_eq!(bill.reach(&all, above), 120, "{accounting:?}");
+                assert!(bill.reach(&all, below) < 120, "{accounting:?}");
+            }
+        }
+    }
 }

@@ -231,8 +231,7 @@ fn tried(
     let mut tried = Tried { spreads: Vec::new(), within: Vec::new() };
     for &accounting in Accounting::of(&mechanism) {
         let mut bill = Bill::new(accounting, &mechanism, stream, threshold)?;
-        #[expect(clippy::float_cmp, reason = "copies of one number")]
-        let printed = plan.printed.iter().any(|&printed| printed == deviation);
+        let printed = plan.printed.contains(&deviation);
         if printed && matches!(mechanism, Mechanism::Line { .. }) {
             let epsilons = transcripts.iter().map(|t| bill.total(t)).collect::<Result<_, _>>()?;
             let f1 = transcripts.iter().map(|t| t.f1(&truth, t.days())).collect();
@@ -305,4 +304,69 @@ fn all<J: Sync, T: Send>(
     });
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::stream::made_up;
+
+    fn plan() -> Plan {
+        Plan {
+            thresholds: vec![0.6],
+            printed: vec![0.1],
+            wide: vec![0.02, 0.3],
+            budgets: vec![0.25, 1.0, 4.0],
+            runs: 6,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn results_are_the_same_with_the_same_seed() {
+        let found = |plan: &Plan| {
+            let results = run(&made_up(), plan, &|_, _| {}).unwrap();
+            serde_json::to_string(&results).unwrap()
+        };
+        assert_eq!(found(&plan()), found(&plan()));
+        assert_ne!(found(&plan()), found(&Plan { seed: 2, ..plan() }));
+    }
+
+    #[test]
+    fn a_larger_budget_does_no_worse_and_every_accounting_is_there() {
+        let results = run(&made_up(), &plan(), &|_, _| {}).unwrap();
+        let best = &results.thresholds[0].best;
+        assert_eq!(best.len(), Accounting::ALL.len() * 3);
+        for pair in best.windows(2) {
+            if pair[0].accounting == pair[1].accounting {
+                assert!(pair[0].budget < pair[1].budget);
+                assert!(pair[0].f1.mean <= pair[1].f1.mean);
+            }
+        }
+        // The four that account for plain lines, with the one noise that is printed.
+        assert_eq!(results.thresholds[0].spreads.len(), 4);
+    }
+
+    #[test]
+    fn the_best_noise_is_chosen_for_each_budget() {
+        let one = |budget, mean, deviation| Best {
+            accounting: Accounting::ExPost,
+            budget,
+            f1: Band { mean, low: mean, high: mean },
+            answered: 1.0,
+            mechanism: Mechanism::Line { deviation },
+        };
+        let tried =
+            [one(1.0, 0.5, 0.1), one(2.0, 0.6, 0.1), one(1.0, 0.7, 0.2), one(2.0, 0.4, 0.2)];
+        let chosen = best(tried.into_iter());
+        // A budget that is not spent is no worse.
+        let found: Vec<_> = chosen.iter().map(|b| (b.budget, b.mechanism.deviation())).collect();
+        assert_eq!(found, [(1.0, 0.2), (2.0, 0.2)]);
+    }
+
+    #[test]
+    fn a_band_leaves_out_a_tenth_on_either_side() {
+        let band = Band::of((0..=10).rev().map(f64::from).collect());
+        assert_eq!(band, Band { mean: 5.0, low: 1.0, high: 9.0 });
+    }
 }

@@ -157,3 +157,30 @@ fn tenths((low, high): (f64, f64)) -> Vec<f64> {
     let inside = |tick: &f64| *tick >= low - 1e-9 && *tick <= high + 1e-9;
     (0..=10).map(|k| f64::from(k) / 10.0).filter(inside).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::stream::made_up;
+    use crate::search::{Plan, run};
+    use crate::svg::well_formed;
+
+    #[test]
+    fn a_figure_is_well_formed_and_names_every_accounting() {
+        let plan = Plan {
+            thresholds: vec![0.5, 0.6],
+            printed: vec![0.1],
+            wide: vec![0.05],
+            budgets: vec![0.5, 1.0, 2.0],
+            runs: 4,
+            seed: 1,
+        };
+        let results = run(&made_up(), &plan, &|_, _| {}).unwrap();
+        let svg = figure(&results);
+        assert_eq!(well_formed(&svg), Ok(()));
+        for accounting in Accounting::ALL {
+            assert!(svg.contains(accounting.label()), "{accounting:?}");
+        }
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+}

@@ -150,3 +150,54 @@ impl Mechanism {
         Ok(transcript)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account;
+    use crate::search::stream::made_up;
+
+    #[test]
+    fn with_hardly_any_noise_verdicts_are_the_truth() {
+        // No answer is within twenty steps of the line, and noise is of a step or two.
+        let mut stream = made_up();
+        stream.answers.retain(|answer| (answer - 500).abs() > 20);
+        let truth = stream.truth(0.5);
+        let deviation = 0.001;
+        for mechanism in [
+            Mechanism::Line { deviation },
+            Mechanism::Narrow { deviation, reach: 6.0 },
+            Mechanism::Laplace { deviation: deviation / 2.0 },
+            Mechanism::Capped { deviation, steps: 3 },
+            Mechanism::Every { deviation },
+        ] {
+            let law = mechanism.law(&stream, 0.5, Change::General).unwrap();
+            let draw = |noise: &Mechanism, law: Option<&GridLine>| {
+                let (mut account, mut entropy) = (account(), Seeded::new(5));
+                let found = noise.draw(&stream, 0.5, law, &mut account, &mut entropy).unwrap();
+                assert_eq!(found.days(), truth.len() as u64);
+                found.f1(&truth, found.days())
+            };
+            let found = draw(&mechanism, law.as_ref());
+            assert!((found - 1.0).abs() < 1e-15, "{mechanism:?} {found}");
+        }
+        // The control: with noise as wide as the range they are not.
+        let wide = Mechanism::Line { deviation: 1.0 };
+        let law = wide.law(&stream, 0.5, Change::General).unwrap();
+        let mut entropy = Seeded::new(5);
+        let found = wide.draw(&stream, 0.5, law.as_ref(), &mut account(), &mut entropy).unwrap();
+        assert!(found.f1(&truth, found.days()) < 0.9);
+    }
+
+    #[test]
+    fn a_capped_run_is_followed_by_another() {
+        let stream = Stream { answers: vec![0; 10], ..made_up() };
+        let mechanism = Mechanism::Capped { deviation: 0.01, steps: 4 };
+        let law = mechanism.law(&stream, 0.5, Change::General).unwrap();
+        let mut entropy = Seeded::new(6);
+        let found =
+            mechanism.draw(&stream, 0.5, law.as_ref(), &mut account(), &mut entropy).unwrap();
+        let steps: Vec<u64> = found.0.iter().map(|run| run.steps).collect();
+        assert_eq!(steps, [4, 4, 2]);
+    }
+}

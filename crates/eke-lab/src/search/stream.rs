@@ -159,3 +159,23 @@ pub enum StreamError {
         column: &'static str,
     },
 }
+
+/// Made-up days: a thousand people, and answers that are near the middle now and then.
+#[cfg(test)]
+pub(super) fn made_up() -> Stream {
+    let answers = (0..120i64).map(|day| (day * 337) % 1000).collect();
+    Stream { name: "made-up", about: "numbers", answers, people: 1000, each: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_above_the_line_and_not_on_it() {
+        let stream = Stream { answers: vec![499, 500, 501], ..made_up() };
+        assert_eq!(stream.truth(0.5), [false, false, true]);
+        assert_eq!(stream.most(), 1000);
+        assert!((stream.delta().unwrap().get() - 1e-3).abs() < 1e-18);
+    }
+}

@@ -47,3 +47,34 @@ impl Transcript {
         self.days_of(self.0.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(runs: &[(u64, bool)]) -> Transcript {
+        Transcript(runs.iter().map(|&(steps, hit)| Stretch { steps, hit }).collect())
+    }
+
+    #[test]
+    fn hits_count_where_the_truth_has_them() {
+        let truth = [false, true, true, false, true];
+        let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-15, "{found}");
+        // Days 2, 3 and 5: all of them.
+        close(runs(&[(2, true), (1, true), (2, true)]).f1(&truth, 5), 1.0);
+        // Days 2 and 4: one of three, and one that is not.
+        let some = runs(&[(2, true), (2, true), (1, false)]);
+        close(some.f1(&truth, 5), 2.0 / 5.0);
+        // Only the first three days are answered: the wrong one is gone.
+        close(some.f1(&truth, 3), 2.0 / 4.0);
+        close(some.f1(&truth, 0), 0.0);
+        assert_eq!((some.days(), some.days_of(2)), (5, 4));
+    }
+
+    #[test]
+    fn finding_nothing_is_right_where_there_is_nothing() {
+        let nothing = runs(&[(3, false)]);
+        assert!((nothing.f1(&[false; 3], 3) - 1.0).abs() < 1e-15);
+        assert!(nothing.f1(&[false, true, false], 3).abs() < 1e-15);
+    }
+}
