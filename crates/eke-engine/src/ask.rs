@@ -320,6 +320,7 @@ impl<'a> Asking<'a> {
             (_, Some(most)) => {
                 most.minus(keys).filter(|most| !most.is_zero()).ok_or_else(too_little)?
             }
+            (Accuracy::Relative(_), None) if matches!(self.route, Route::Keys { .. }) => left,
             (Accuracy::Relative(_), None) => Amount::from_grains(left.grains() / 10),
             (Accuracy::Absolute(_), None) => left,
         };

@@ -181,13 +181,16 @@ impl Asking<'_> {
         let mut found = vec![Vec::new(); groups.len()];
         let (mut done, mut looks) = (0, 0);
         while done < wanted {
-            let next = (done + BATCH).min(wanted);
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
-            let price = self.picks_cost(by, &groups, next)?;
-            if price >= left {
-                if done == 0 {
-                    return Err(self.too_little(price, left));
-                }
+            let next = self.affordable(by, &groups, done, (done + BATCH).min(wanted), left)?;
+            if next == done && done == 0 {
+                return Err(EngineError::Goal(format!(
+                    "picking the largest costs rho={} each, and this question may cost rho={}: allow more with --at-most",
+                    short(by.each),
+                    short(left)
+                )));
+            }
+            if next == done {
                 break;
             }
             let picked = match self.picks(by, &groups, next)? {
@@ -250,7 +253,7 @@ impl Asking<'_> {
         let count = self.visible(by, count.min(all))?;
         let price = self.picks_cost(by, groups, count)?;
         if price > more {
-            return Err(self.too_little(price, more));
+            return Err(self.refusal(Some(price), Some(more)).into());
         }
         let picked = match self.picks(by, groups, count)? {
             Picked::Groups(picked) => picked,
@@ -278,6 +281,23 @@ impl Asking<'_> {
         let rows = picked.iter().map(row).collect();
         let answer = self.finish(None, &[], 0)?;
         Ok(Answer { columns: columns.collect(), rows, fixed: None, ..answer })
+    }
+
+    /// How many picks may be had, from those that there are up to those that are wanted, with something left to
+    /// measure them.
+    fn affordable(
+        &self,
+        by: By,
+        groups: &[Vec<Value>],
+        from: u32,
+        to: u32,
+        left: Amount<Rho>,
+    ) -> Result<u32, EngineError> {
+        let mut next = to;
+        while next > from && self.picks_cost(by, groups, next)? >= left {
+            next -= 1;
+        }
+        Ok(next)
     }
 
     /// How many picks whoever asks may see: a tier sees a ranking no further than any other path.
@@ -322,9 +342,5 @@ impl Asking<'_> {
         let columns = self.plan().sums.len().max(1) as u128;
         let column = Amount::from_grains(low / columns);
         self.finest().map_or(column, |finest| column.min(finest))
-    }
-
-    fn too_little(&self, asked: Amount<Rho>, left: Amount<Rho>) -> EngineError {
-        self.refusal(Some(asked), Some(left)).into()
     }
 }
