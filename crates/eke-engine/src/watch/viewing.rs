@@ -24,13 +24,11 @@ pub(super) struct Viewing {
     rounds: Option<Rounds>,
     /// What the steps that are paid for here have come to.
     own: Amount<Epsilon>,
-    /// What the steps that were paid for elsewhere have come to at least.
-    others: Amount<Epsilon>,
 }
 
 impl Viewing {
     pub(super) fn new() -> Self {
-        Self { run: None, rounds: None, own: Amount::ZERO, others: Amount::ZERO }
+        Self { run: None, rounds: None, own: Amount::ZERO }
     }
 
     /// Whether a step belongs to another run than the one that is looked at.
@@ -50,9 +48,9 @@ impl Viewing {
     ///   `members_of_a_circle_pay_for_a_run_together`
     pub(super) fn needed(&self, step: &StoredStep, law: &Law) -> Amount<Epsilon> {
         let worst = law.worst(step.place());
-        let all = worst.minus(self.others).unwrap_or(Amount::ZERO);
+        // What came before is paid for, here or elsewhere.
         let rise = worst.minus(before(step, law)).unwrap_or(Amount::ZERO);
-        let needed = all.max(self.own.plus(rise).unwrap_or(Amount::MAX));
+        let needed = self.own.plus(rise).unwrap_or(Amount::MAX);
         let here = self.rounds.as_ref().map_or(Amount::ZERO, Rounds::worst);
         needed.minus(here).unwrap_or(Amount::ZERO)
     }
@@ -76,9 +74,8 @@ impl Viewing {
     }
 
     /// Looks at a step that was paid for elsewhere.
-    pub(super) fn paid_elsewhere(&mut self, step: &StoredStep, law: &Law) {
+    pub(super) fn paid_elsewhere(&mut self, step: &StoredStep) {
         self.run = Some(step.run);
-        self.others = self.others.plus(risen(step, law)).unwrap_or(Amount::MAX);
     }
 
     /// What the steps that are paid for here have come to.
@@ -120,7 +117,7 @@ impl Session<'_> {
             if !drew && !self.name.has_paid(self.ledger(), stored.step, &account.name)? {
                 owing.push(index);
             } else {
-                self.viewings[index].paid_elsewhere(&stored, &self.prospect.law);
+                self.viewings[index].paid_elsewhere(&stored);
             }
         }
         let refusal = match self.question.charging {
@@ -162,7 +159,7 @@ impl Session<'_> {
         for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
             match self.pay(stored, &self.accounts()[index + 1].name, &want)? {
                 Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
-                Ok(None) => self.viewings[index].paid_elsewhere(stored, law),
+                Ok(None) => self.viewings[index].paid_elsewhere(stored),
                 Err(refusal) => {
                     // Somebody was faster. Whoever has paid for this step will not see it now, and stays paid.
                     owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
