@@ -124,7 +124,7 @@ fn the_top_goes_as_far_as_the_budget() {
     assert_eq!(answer.rows.len(), 2, "{answer:?}");
     let none = at_most(&format!("{:e}", 0.5 * each), relative(0.5));
     let none = folder.engine().ask(&question("ana", sql, none), &()).unwrap_err().to_string();
-    assert!(none.starts_with("picking the largest costs rho=0.0002"), "{none}");
+    assert!(none.starts_with("picking the largest costs rho=0.0003"), "{none}");
     assert!(none.ends_with("allow more with --at-most"), "{none}");
     // The unit's budget itself comes to an end: what was measured before is the answer.
     ask(&engine, "steward", "SELECT COUNT(*) FROM trips", price("0.25"));
