@@ -60,7 +60,8 @@ impl Plan {
     }
 
     fn mechanisms(&self) -> Vec<Mechanism> {
-        let deviations = self.printed.iter().chain(&self.wide).copied();
+        let wide = self.wide.iter().filter(|wide| !self.printed.contains(wide));
+        let deviations = self.printed.iter().chain(wide).copied();
         deviations
             .flat_map(|deviation| {
                 let narrow = [1.0, 2.0, 3.0].map(|reach| Mechanism::Narrow { deviation, reach });
@@ -315,7 +316,7 @@ mod tests {
         Plan {
             thresholds: vec![0.6],
             printed: vec![0.1],
-            wide: vec![0.02, 0.3],
+            wide: vec![0.02, 0.1, 0.3],
             budgets: vec![0.25, 1.0, 4.0],
             runs: 6,
             seed: 1,
@@ -343,7 +344,7 @@ mod tests {
                 assert!(pair[0].f1.mean <= pair[1].f1.mean);
             }
         }
-        // The four that account for plain lines, with the one noise that is printed.
+        // The four that account for plain lines, with the one noise that is printed, and that once.
         assert_eq!(results.thresholds[0].spreads.len(), 4);
     }
 
