@@ -139,7 +139,7 @@ impl Asking<'_> {
     /// who had it. It is held as a path is, and costs nothing.
     fn turn(&mut self, name: &str) -> Result<Option<Claim>, EngineError> {
         let request = self.request()?;
-        match self.engine().take_turn(name, &self.unit().name, self.metric(), request)? {
+        match self.engine().take_turn(name, self.unit(), request)? {
             Turn::Own(claim) => Ok(Some(claim)),
             Turn::Others(holder) => {
                 self.wait_for(turn_path(name), &holder)?;

@@ -185,7 +185,7 @@ impl Asking<'_> {
             let next = self.affordable(by, &groups, done, (done + BATCH).min(wanted), left)?;
             if next == done && done == 0 {
                 return Err(EngineError::Goal(format!(
-                    "picking the largest costs rho={} each, and this question may cost rho={}: allow more with --at-most",
+                    "picking the largest costs rho={} each, and this question may cost rho={}, half of it for picks: allow more with --at-most",
                     short(by.each),
                     short(left)
                 )));
@@ -245,7 +245,7 @@ impl Asking<'_> {
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let each = match self.question.goal.accuracy {
             Accuracy::Price(price) => {
-                Amount::from_grains(price.grains() / u128::from(count.max(1)))
+                Amount::from_grains(price.grains() / u128::from(count.min(all).max(1)))
             }
             Accuracy::Relative(_) | Accuracy::Absolute(_) => pick_price(&self.unit().budget),
         };
@@ -283,7 +283,7 @@ impl Asking<'_> {
         Ok(Answer { columns: columns.collect(), rows, fixed: None, ..answer })
     }
 
-    /// How many picks may be had, from those that there are up to those that are wanted, with something left to
+    /// How many picks may be had, from those that there are up to those that are wanted, with half of what is left to
     /// measure them.
     fn affordable(
         &self,
@@ -294,7 +294,8 @@ impl Asking<'_> {
         left: Amount<Rho>,
     ) -> Result<u32, EngineError> {
         let mut next = to;
-        while next > from && self.picks_cost(by, groups, next)? >= left {
+        let half = Amount::from_grains(left.grains() / 2);
+        while next > from && self.picks_cost(by, groups, next)? > half {
             next -= 1;
         }
         Ok(next)

@@ -6,11 +6,12 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use eke_budget::{GroupPrices, Metric, PathId, Rho};
+use eke_budget::{Epsilon, GroupPrices, PathId, Price, Rho};
 use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, Request, Stamp};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::policy::AccountSpec;
 use crate::process;
 
 /// How long is waited before looking again.
@@ -29,18 +30,29 @@ pub(crate) enum Turn {
 }
 
 impl Engine {
-    /// Takes a turn, if it is nobody else's.
+    /// Takes a turn, if it is nobody else's. It is held in a currency that the unit's account has.
     pub(crate) fn take_turn(
         &self,
         name: &str,
-        unit: &str,
-        metric: Metric,
+        unit: &AccountSpec,
         request: Request,
     ) -> Result<Turn, EngineError> {
-        let mut nothing = GroupPrices::<Rho>::new(1, NonZeroU32::MIN, metric);
+        match unit.budget.zcdp() {
+            Some(_) => self.hold::<Rho>(name, unit, request),
+            None => self.hold::<Epsilon>(name, unit, request),
+        }
+    }
+
+    fn hold<C: Price + Send + Sync>(
+        &self,
+        name: &str,
+        unit: &AccountSpec,
+        request: Request,
+    ) -> Result<Turn, EngineError> {
+        let mut nothing = GroupPrices::<C>::new(1, NonZeroU32::MIN, unit.budget.metric());
         let own = RaiseGroups::new(nothing.round().offer(turn_path(name)));
-        let others: Vec<(&str, RaiseGroups<Rho>)> = Vec::new();
-        match self.ledger().charge(request, unit, own, others).wait() {
+        let others: Vec<(&str, RaiseGroups<C>)> = Vec::new();
+        match self.ledger().charge(request, &unit.name, own, others).wait() {
             Ok(Outcome::Charged(charged)) => Ok(Turn::Own(charged.claim)),
             Err(LedgerError::UnderWay { holder, .. }) => Ok(Turn::Others(holder)),
             Ok(Outcome::Answered(_)) | Err(LedgerError::Busy(_)) => Ok(Turn::Unclear),

@@ -14,7 +14,7 @@ use eke_budget::{Amount, Epsilon, L1};
 use serde::{Deserialize, Serialize};
 
 use crate::calibrate::smallest;
-use crate::error::{furthest, positive, range};
+use crate::error::{furthest, positive, priced, range};
 use crate::integrand::{Factor, Integrand};
 use crate::laplace::LaplaceLine;
 use crate::quadrature::{ln_ratio, ln_ratio_of_one};
@@ -265,10 +265,15 @@ impl AboveThreshold {
         if t > Self::LONGEST {
             return Certified::UNKNOWN;
         }
-        let sensitivity = furthest(self.spec.sensitivity, self.spec.range);
+        let moved = furthest(self.spec.sensitivity, self.spec.range);
+        priced(moved, |moved| self.price(t, outcome, moved))
+    }
+
+    /// The price for answers that move so far.
+    fn price(&self, t: u64, outcome: Outcome, moved: f64) -> Certified {
         match self.spec.noise {
             LineNoise::Laplace { line, query } => {
-                let (line, query) = (line / sensitivity, query / sensitivity);
+                let (line, query) = (line / moved, query / moved);
                 let laplace = LaplaceLine { line, query, change: self.spec.change };
                 let price = match outcome {
                     Outcome::Halted => laplace.halting_at(t),
@@ -278,7 +283,7 @@ impl AboveThreshold {
             }
             LineNoise::Gaussian { line, query } => {
                 let place = Place::of(&self.spec, line, query);
-                place.price(t, outcome, self.spec.change, sensitivity / query, 0.0)
+                place.price(t, outcome, self.spec.change, moved / query, 0.0)
             }
         }
     }

@@ -8,7 +8,7 @@ use eke_budget::convert::pure_to_zcdp;
 use eke_budget::{Adjacency, Epsilon, L1, Metric, Rho};
 
 use crate::calibrate::smallest;
-use crate::error::{furthest, positive, range};
+use crate::error::{furthest, positive, priced, range};
 use crate::integrand::{Factor, Integrand, ROUNDING};
 use crate::quadrature::{ln_ratio, ln_ratio_of_one};
 use crate::{Certified, Change, SelectError};
@@ -92,11 +92,17 @@ impl NoisyMax {
         if self.spec.candidates == 1 {
             return Certified::NOTHING;
         }
+        priced(furthest(self.spec.sensitivity, self.spec.range), |moved| self.price(moved))
+    }
+
+    /// The pure price for scores that move so far.
+    fn price(&self, moved: f64) -> Certified {
         let (low, high) = self.spec.range;
+        let swing = self.swing(moved);
         match self.spec.noise {
-            MaxNoise::Laplace(scale) => Certified::rounded(self.swing() / scale, 8.0),
+            MaxNoise::Laplace(scale) => Certified::rounded(swing / scale, 8.0),
             MaxNoise::Gaussian(deviation) => {
-                let shift = self.swing() / deviation;
+                let shift = swing / deviation;
                 let factor = |others| Factor::new(1.0, [low, high], deviation, others);
                 if self.spec.candidates == 2 {
                     return ln_ratio_of_one(&factor(1.0), shift);
@@ -134,7 +140,8 @@ impl NoisyMax {
         #[expect(clippy::cast_precision_loss, reason = "rounded up below")]
         let candidates = self.spec.candidates as f64;
         // A general change is twice a monotone one, seen from its middle.
-        let half = self.swing() / 2.0 / deviation;
+        let [_, moved] = furthest(self.spec.sensitivity, self.spec.range);
+        let half = self.swing(moved) / 2.0 / deviation;
         Rho::new(candidates * half * half / 2.0 * (1.0 + 16.0 * ROUNDING)).ok()
     }
 
@@ -154,10 +161,8 @@ impl NoisyMax {
         }
     }
 
-    /// How far the gap between two scores can move: by the sensitivity where all move alike, else by twice it. No score
-    /// moves further than its range.
-    fn swing(&self) -> f64 {
-        let moved = furthest(self.spec.sensitivity, self.spec.range);
+    /// How far the gap between two scores can move: as far as one of them where all move alike, else twice as far.
+    fn swing(&self, moved: f64) -> f64 {
         match self.spec.change {
             Change::Monotone => moved,
             Change::General => 2.0 * moved,

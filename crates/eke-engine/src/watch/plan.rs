@@ -1,7 +1,7 @@
 //! Understanding a watch, and what it would do and cost. No row is read, and nothing is charged.
 
 use eke_budget::convert::pure_to_zcdp;
-use eke_budget::{Amount, Metric, Purchase};
+use eke_budget::{Amount, Metric, Purchase, Rho};
 use eke_noise::{LineLaw, Run as Whole};
 use eke_select::LineNoise;
 use eke_sql::{Measure, Plan, Query};
@@ -199,16 +199,27 @@ fn understand(engine: &Engine, question: &WatchQuestion) -> Result<Understanding
     let law = Law::new(question, &open.plan, &open.plan.sums[0])?;
     let understood = ground.understood(policy, open, who)?;
     check_purses(&understood.accounts, question.charging, &policy.path().display().to_string())?;
-    if let Some(finest) = understood.finest {
-        let metric = Metric::Hamming(understood.query.plan.adjacency);
-        let one = law.worst(1).to_parameter().and_then(|one| pure_to_zcdp(one, metric));
-        if !one.is_ok_and(|one| Amount::at_least(one) <= finest) {
-            return Err(EngineError::Goal(
-                "your tier may not see verdicts that are this sure: ask for a larger distance from the line, or ask the steward".into(),
-            ));
-        }
-    }
+    // The longest run that there can be.
+    let metric = Metric::Hamming(understood.query.plan.adjacency);
+    check_tier(&law, plans.len() as u64, understood.finest, metric)?;
     Ok(Understanding { understood, plans, law })
+}
+
+/// Whether a run of so many steps tells no more than a tier may see of any one path.
+pub(super) fn check_tier(
+    law: &Law,
+    steps: u64,
+    finest: Option<Amount<Rho>>,
+    metric: Metric,
+) -> Result<(), EngineError> {
+    let Some(finest) = finest else { return Ok(()) };
+    let run = law.worst(steps).to_parameter().and_then(|run| pure_to_zcdp(run, metric));
+    if run.is_ok_and(|run| Amount::at_least(run) <= finest) {
+        return Ok(());
+    }
+    Err(EngineError::Goal(
+        "your tier may not see verdicts that are this sure, over so many steps: ask for a larger distance from the line or for fewer steps, or ask the steward".into(),
+    ))
 }
 
 /// One number, which is one sum.

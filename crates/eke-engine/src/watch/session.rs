@@ -14,6 +14,7 @@ use eke_noise::{Exact, LineLaw, Run as Whole, SystemEntropy};
 use eke_sql::Plan;
 
 use super::law::Law;
+use super::plan::check_tier;
 use super::run::Run;
 use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
@@ -61,6 +62,8 @@ pub(super) struct Session<'a> {
     pub(super) spent: Amount<Epsilon>,
     pub(super) spent_rho: Amount<Rho>,
     confirmed: bool,
+    /// The step before, the run that it belongs to, and whether it was a hit.
+    pub(super) last: Option<(u64, u64, bool)>,
 }
 
 /// A step that may be shown, or a sentence that says whose budget does not allow it.
@@ -115,6 +118,7 @@ impl Engine {
             spent: Amount::ZERO,
             spent_rho: Amount::ZERO,
             confirmed: false,
+            last: None,
         };
         let gone = session.go(show);
         let ended = session.end();
@@ -150,7 +154,13 @@ impl Prospect {
             Charging::ExPost => b"ex post",
             Charging::ExAnte => b"ex ante",
         });
-        WatchName::new(&name.finalize())
+        WatchName::new(&name.finalize(), &self.plans)
+    }
+
+    /// Whether a run of so many steps tells no more than the tier of whoever watches may see of a path.
+    pub(super) fn check_tier(&self, steps: u64) -> Result<(), EngineError> {
+        let metric = Metric::Hamming(self.prepared.query.plan.adjacency);
+        check_tier(&self.law, steps, self.prepared.finest, metric)
     }
 }
 
@@ -169,6 +179,7 @@ impl<'a> Session<'a> {
                 Ok(stored) => stored,
                 Err(why) => return Ok((steps, hits, WatchEnd::Refused(why))),
             };
+            self.last = Some((stored.step, stored.run, stored.hit));
             steps += 1;
             hits += u64::from(stored.hit);
             let verdict = Verdict {
@@ -240,12 +251,13 @@ impl<'a> Session<'a> {
             if matches!(found, Found::Stored(_)) || self.turn.is_some() {
                 return Ok(found);
             }
+            // Nobody waits for somebody who has not decided yet.
+            self.confirm(self.prospect.plans.len() as u64 - index)?;
             self.turns += 1;
             let key = format!("{}/{}/{}", self.program, self.turns, self.name.as_str());
             let request = Request::new(&key, self.stamp(), &self.question.sql)?;
-            let metric = Metric::Hamming(self.prospect.prepared.query.plan.adjacency);
             let (name, unit) = (self.name.as_str(), &self.unit().name);
-            match self.engine.take_turn(name, unit, metric, request)? {
+            match self.engine.take_turn(name, self.unit(), request)? {
                 // Whoever had it may have drawn in the meantime: look again.
                 Turn::Own(turn) => self.turn = Some(turn),
                 Turn::Others(holder) => {
@@ -304,8 +316,15 @@ impl<'a> Session<'a> {
             return Err(EngineError::Damaged("a step was charged without a run".into()));
         };
         let hit = run.next(&truth, &mut self.entropy)?;
-        let stored =
-            StoredStep { step: index, run: run.first, hit, plan, payers, bought: run.bought };
+        let stored = StoredStep {
+            step: index,
+            run: run.first,
+            hit,
+            plan,
+            payers,
+            bought: run.bought,
+            attempt,
+        };
         self.check_turn()?;
         let body =
             serde_json::to_vec(&stored).map_err(|error| EngineError::Damaged(error.to_string()))?;

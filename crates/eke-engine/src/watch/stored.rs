@@ -1,10 +1,13 @@
 //! What is stored of a watch: one request a step, under keys that follow from the watch and the step.
 //!
 //! `watch/ID/STEP/ATTEMPT` charges and answers a step; an attempt whose answer was lost stays paid, and the next
-//! one is another draw. `watch/ID/STEP/for/ACCOUNT` is what somebody else's account pays for a step that is
-//! stored. It is read back by later versions: fields are added, never changed.
+//! one is another draw. `watch/ID/STEP/ATTEMPT/for/ACCOUNT` is what somebody else's account pays for a step that
+//! is stored. STEP is its number and a digest of everything up to it, so that two lists of steps which go apart are one
+//! watch up to there and two from there on, and neither shows what the other was given. It is read back by later
+//! versions: fields are added, never changed.
 
 use eke_ledger::{Key, Ledger};
+use eke_sql::Plan;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -24,6 +27,9 @@ pub(super) struct StoredStep {
     pub(super) payers: Vec<String>,
     /// How many steps its run was bought for, where it was paid for before it started.
     pub(super) bought: Option<u64>,
+    /// Which attempt it is, which its key says.
+    #[serde(skip)]
+    pub(super) attempt: u32,
 }
 
 impl StoredStep {
@@ -41,29 +47,47 @@ pub(super) enum Found {
     Open(u32),
 }
 
-/// The name that all keys of a watch begin with.
+/// What the keys of a watch are made of.
 #[derive(Clone, Debug)]
-pub(super) struct WatchName(String);
+pub(super) struct WatchName {
+    /// What all of them begin with.
+    watch: String,
+    /// For every step a digest of all that is computed up to it.
+    steps: Vec<String>,
+}
 
 impl WatchName {
-    /// The name of a watch with this identity.
-    pub(super) fn new(identity: &blake3::Hash) -> Self {
-        Self(format!("watch/{}", identity.to_hex()))
+    /// The name of a watch with this identity, that computes these plans one after the other.
+    pub(super) fn new<'p>(
+        identity: &blake3::Hash,
+        plans: impl IntoIterator<Item = &'p Plan>,
+    ) -> Self {
+        let mut so_far = *identity.as_bytes();
+        let step = |plan: &Plan| {
+            let mut digest = blake3::Hasher::new_keyed(&so_far);
+            digest.update(&plan.digest());
+            so_far = *digest.finalize().as_bytes();
+            blake3::Hash::from_bytes(so_far).to_hex()[..32].to_owned()
+        };
+        let steps = plans.into_iter().map(step).collect();
+        Self { watch: format!("watch/{}", identity.to_hex()), steps }
     }
 
     pub(super) fn as_str(&self) -> &str {
-        &self.0
+        &self.watch
     }
 
     /// The key of a step's attempt.
     pub(super) fn attempt(&self, step: u64, attempt: u32) -> String {
-        format!("{}/{step}/{attempt}", self.0)
+        let place = usize::try_from(step).unwrap_or(usize::MAX);
+        let digest = self.steps.get(place).map_or("", String::as_str);
+        format!("{}/{step}-{digest}/{attempt}", self.watch)
     }
 
     /// The key under which an account pays for a step that is stored.
-    pub(super) fn payment(&self, step: u64, account: &str) -> String {
+    pub(super) fn payment(&self, stored: &StoredStep, account: &str) -> String {
         let account = blake3::hash(account.as_bytes()).to_hex();
-        format!("{}/{step}/for/{}", self.0, &account[..32])
+        format!("{}/for/{}", self.attempt(stored.step, stored.attempt), &account[..32])
     }
 
     /// What there is of a step.
@@ -75,11 +99,12 @@ impl WatchName {
                 // Paid for and lost, or being drawn by somebody else.
                 Some(None) => {}
                 Some(Some(answered)) => {
-                    let stored: StoredStep = serde_json::from_slice(answered.body())
+                    let mut stored: StoredStep = serde_json::from_slice(answered.body())
                         .map_err(|error| EngineError::Damaged(error.to_string()))?;
                     if stored.step != step || stored.run > step {
                         return Err(EngineError::Damaged("it is another step's".into()));
                     }
+                    stored.attempt = attempt;
                     return Ok(Found::Stored(stored));
                 }
             }
@@ -91,10 +116,10 @@ impl WatchName {
     pub(super) fn has_paid(
         &self,
         ledger: &Ledger,
-        step: u64,
+        stored: &StoredStep,
         account: &str,
     ) -> Result<bool, EngineError> {
-        let key = Key::new(&self.payment(step, account))?;
+        let key = Key::new(&self.payment(stored, account))?;
         Ok(ledger.stored_request(key).wait()?.is_some())
     }
 }

@@ -104,17 +104,21 @@ impl Viewing {
 impl Session<'_> {
     /// Looks at a step that is stored, once the accounts of whoever watches have paid for it.
     pub(super) fn view(&mut self, stored: StoredStep) -> Result<Step, EngineError> {
-        if stored.plan != self.digest(stored.step) {
-            return Err(EngineError::Steps(format!(
-                "step {} has other values than when this watch came to it: keep the lines that were watched as they were and add new ones at the end, or begin with another line",
-                stored.step + 1
-            )));
+        // A run goes on from the step before, or begins here: otherwise something was stored that was not drawn in turn.
+        let goes_on = self
+            .last
+            .is_some_and(|(step, run, hit)| step + 1 == stored.step && run == stored.run && !hit);
+        if stored.plan != self.digest(stored.step) || (stored.place() > 1 && !goes_on) {
+            return Err(EngineError::Damaged("its steps contradict each other".into()));
+        }
+        if let Some(bought) = stored.bought {
+            self.prospect.check_tier(bought)?;
         }
         self.end_viewings(|viewing| viewing.is_other_run(&stored))?;
         let mut owing = Vec::new();
         for (index, account) in self.accounts()[1..].iter().enumerate() {
             let drew = stored.payers.contains(&account.name);
-            if !drew && !self.name.has_paid(self.ledger(), stored.step, &account.name)? {
+            if !drew && !self.name.has_paid(self.ledger(), &stored, &account.name)? {
                 owing.push(index);
             } else {
                 self.viewings[index].paid_elsewhere(&stored);
@@ -209,7 +213,7 @@ impl Session<'_> {
         account: &str,
         want: &W,
     ) -> Result<Result<Option<W::Bought>, Refusal>, EngineError> {
-        let key = self.name.payment(stored.step, account);
+        let key = self.name.payment(stored, account);
         loop {
             let request = Request::new(&key, self.stamp(), &self.question.sql)?;
             let others: Vec<(&str, Reserve)> = Vec::new();

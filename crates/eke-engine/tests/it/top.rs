@@ -117,11 +117,11 @@ fn the_top_goes_as_far_as_the_budget() {
         rows.push(met);
     }
     assert!(rows.is_sorted() && rows[0] < rows[2], "{rows:?}");
-    // Fewer picks than a batch, and none.
+    // Fewer picks than a batch (two, then one of what they left), and none.
     let each = pick(&folder.engine());
-    let few = at_most(&format!("{:e}", 2.5 * each), relative(0.5));
+    let few = at_most(&format!("{:e}", 4.5 * each), relative(0.5));
     let answer = ask(&folder.fresh(), "steward", sql, few);
-    assert_eq!(answer.rows.len(), 2, "{answer:?}");
+    assert_eq!(answer.rows.len(), 3, "{answer:?}");
     let none = at_most(&format!("{:e}", 0.5 * each), relative(0.5));
     let none = folder.engine().ask(&question("ana", sql, none), &()).unwrap_err().to_string();
     assert!(none.starts_with("picking the largest costs rho=0.0003"), "{none}");
@@ -150,6 +150,12 @@ fn keys_alone_are_picked_for_a_price() {
     // With an accuracy for a goal, a pick has its usual price.
     let usual = ask(&engine, "steward", KEYS, relative(0.1));
     assert!((usual.cost.rho - 2.0 * pick(&engine)).abs() < 1e-15);
+    // The price is for as many as there are.
+    let all = ask(&folder.fresh(), "steward", &KEYS.replace("LIMIT 2", "LIMIT 999"), price("0.06"));
+    assert_eq!((all.rows.len(), all.cost.rho), (60, 0.06));
+    let engine = folder.fresh();
+    ask(&engine, "steward", &KEYS.replace("LIMIT 2", "LIMIT 4"), price("0.004"));
+    ask(&engine, "steward", KEYS, relative(0.1));
     let refused = engine.ask(&question("steward", KEYS, price("0.9")), &()).unwrap_err();
     assert!(refused.to_string().starts_with("refused: this costs rho=0.9"), "{refused}");
     let most = at_most("1e-6", relative(0.1));

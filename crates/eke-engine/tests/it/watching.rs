@@ -209,18 +209,14 @@ fn the_same_watch_has_the_same_verdicts_for_nothing() {
     assert_eq!(hits(&more)[..20], hits(&first));
     assert!(!watched.free && pure(&engine, &Of::Everyone).0 > before.0);
     assert_eq!(more[20].place, 1, "a line does not outlive its program");
-    // A day that is another than it was is told, whoever asks, and costs nothing.
-    let before = pure(&engine, &Of::Everyone);
-    for who in ["ana", "steward"] {
-        let mut changed = near(who, 0..30);
-        changed.steps.lines[7][0] = "77".into();
-        let told = engine.watch(&changed, &(), &mut |_| true).unwrap_err().to_string();
-        assert!(
-            told.starts_with("step 8 has other values than when this watch came to it"),
-            "{told}"
-        );
-    }
-    assert_eq!(pure(&engine, &Of::Everyone), before);
+    // From a day on that is another than it was it is another watch, which shows nothing of the one that there was.
+    let mut changed = near("ana", 0..30);
+    changed.steps.lines[7][0] = "77".into();
+    let (other, watched) = run(&engine, &changed);
+    assert_eq!(hits(&other)[..7], hits(&more)[..7]);
+    assert!(!watched.free && other[7].place == 1, "{watched:?}");
+    let (again, watched) = run(&engine, &near("ana", 0..30));
+    assert!(watched.free && hits(&again) == hits(&more));
     // Another beginning is another watch.
     let (_, other) = run(&engine, &near("ana", 1..5));
     assert!(!other.free);
@@ -695,6 +691,19 @@ fn what_cannot_be_watched_is_refused_before_anything_is_spent() {
     );
     let told = folder.fresh().watch(&watch("bob", 0..2), &(), &mut |_| true).unwrap_err();
     assert!(told.to_string().contains("your tier may not see verdicts that are this sure"));
+    // Nor a run that tells more in the end than its first step does.
+    let prices = prices(&engine, &watch("bob", 0..2));
+    let [one, many] = [1, 50].map(|steps| {
+        let worst = prices.worst(steps).epsilon;
+        worst * (worst / 2.0).tanh()
+    });
+    assert!(many > 1.2 * one, "{one} {many}");
+    let finest = format!("[tier.partner]\nfinest = {{ rho = {:e} }}\n", 1.1 * one);
+    folder.write("eke.toml", &policy("200.0", "100.0").replace("[tier.partner]\n", &finest));
+    let engine = folder.fresh();
+    engine.explain_watch(&watch("bob", 0..1)).unwrap();
+    let told = engine.watch(&watch("bob", 0..50), &(), &mut |_| true).unwrap_err();
+    assert!(told.to_string().contains("over so many steps"), "{told}");
 }
 
 #[test]
@@ -719,4 +728,31 @@ fn a_watch_shows_in_the_history_at_what_it_came_to() {
         assert!(watched.answer.is_none());
     }
     assert_eq!(engine.history(&Who::Steward).unwrap()[0].epsilon, 0.0);
+}
+
+/// Turns are taken in a currency that the unit has.
+#[test]
+fn a_unit_with_a_pure_budget_alone_can_be_watched() {
+    let folder = Folder::new();
+    let pure_alone = r#"
+[unit.rider]
+adjacency = "add-remove"
+budget = { epsilon = 400.0 }
+
+[dataset.rides]
+source = "rides.csv"
+unit = "rider"
+unit_column = "rider"
+max_groups = 1
+max_rows = 1
+
+[dataset.rides.columns]
+day = { type = "int" }
+"#;
+    folder.write("eke.toml", pure_alone);
+    folder.write("rides.csv", &rides(&[0, 100, 0, 0]));
+    let (verdicts, watched) = run(&folder.engine(), &watch("steward", 0..4));
+    assert_eq!(hits(&verdicts), [false, true, false, false]);
+    assert!(watched.cost.get() > 0.0);
+    assert!(run(&folder.engine(), &watch("steward", 0..4)).1.free);
 }

@@ -340,3 +340,21 @@ fn what_is_far_too_little_noise_has_no_finite_price_rather_than_a_wrong_one() {
     let beyond = line(spec()).worst(AboveThreshold::LONGEST + 1);
     assert_eq!(beyond.amount(), Amount::MAX);
 }
+
+/// A range far from zero, whose width is no double, and answers that may move further than that.
+#[test]
+fn what_the_width_of_a_range_is_rounded_by_is_in_the_error() {
+    let line = AboveThreshold::new(LineSpec {
+        threshold: -978_089.972_438_016_6,
+        range: (-978_089.972_438_016_6, -977_484.451_630_969_2),
+        sensitivity: L1::new(6_792.027_108_198_135_5).unwrap(),
+        change: Change::General,
+        direction: Direction::Above,
+        noise: LineNoise::Gaussian { line: 4_263.232_890_935_332, query: 7_383.919_367_099_995 },
+    })
+    .unwrap();
+    let price = line.without_halt(1);
+    let truth = 0.058_282_629_232_510_34;
+    assert!(price.epsilon >= truth && price.epsilon - price.error_bound <= truth, "{price:?}");
+    assert!(price.error_bound < 1e-9 * price.epsilon);
+}
