@@ -379,6 +379,13 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
     assert_eq!(rho(&engine, &Of::Everyone), unit);
     assert!(run(&engine, &question("bob")).1.free && run(&engine, &question("ana")).1.free);
     assert_eq!(rho(&engine, &circle()), rho(&engine, &analyst("bob")));
+    // A run that was bought for more steps than a tier may see is not shown to it, not even its first.
+    let finest = format!("[tier.partner]\nfinest = {{ rho = {:e} }}\n", 1.1 * zcdp(1));
+    folder.write("eke.toml", &without.replace("[tier.partner]\n", &finest));
+    let one = WatchQuestion { steps: steps(0..1), ..question("eve") };
+    let told = folder.engine().watch(&one, &(), &mut |_| true).unwrap_err();
+    assert!(told.to_string().contains("over so many steps"), "{told}");
+    assert_eq!(rho(&engine, &analyst("eve")), 0.0);
 }
 
 /// Does something while rows are read: a step is charged, and not drawn yet.
