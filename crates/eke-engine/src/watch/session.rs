@@ -62,8 +62,8 @@ pub(super) struct Session<'a> {
     pub(super) spent: Amount<Epsilon>,
     pub(super) spent_rho: Amount<Rho>,
     confirmed: bool,
-    /// The step before, the run that it belongs to, and whether it was a hit.
-    pub(super) last: Option<(u64, u64, bool)>,
+    /// The step before.
+    pub(super) last: Option<StoredStep>,
 }
 
 /// A step that may be shown, or a sentence that says whose budget does not allow it.
@@ -179,7 +179,6 @@ impl<'a> Session<'a> {
                 Ok(stored) => stored,
                 Err(why) => return Ok((steps, hits, WatchEnd::Refused(why))),
             };
-            self.last = Some((stored.step, stored.run, stored.hit));
             steps += 1;
             hits += u64::from(stored.hit);
             let verdict = Verdict {
@@ -189,6 +188,7 @@ impl<'a> Session<'a> {
                 place: stored.place(),
                 cost: self.cost(),
             };
+            self.last = Some(stored);
             if !show(&verdict) {
                 return Ok((steps, hits, WatchEnd::Enough));
             }

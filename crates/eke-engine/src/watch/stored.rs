@@ -37,6 +37,13 @@ impl StoredStep {
     pub(super) fn place(&self) -> u64 {
         self.step.saturating_sub(self.run).saturating_add(1)
     }
+
+    /// Whether it can come after the step before it: it begins a run, or goes on with that step's. A step that goes
+    /// on is paid for by what its run rises, so what does not hang together must not be shown.
+    pub(super) fn follows(&self, last: Option<&Self>) -> bool {
+        let goes_on = |last: &Self| last.step + 1 == self.step && last.run == self.run && !last.hit;
+        self.run == self.step || last.is_some_and(goes_on)
+    }
 }
 
 /// What there is of a step.
@@ -121,5 +128,53 @@ impl WatchName {
     ) -> Result<bool, EngineError> {
         let key = Key::new(&self.payment(stored, account))?;
         Ok(ledger.stored_request(key).wait()?.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(step: u64, run: u64, hit: bool) -> StoredStep {
+        StoredStep { step, run, hit, plan: String::new(), payers: vec![], bought: None, attempt: 0 }
+    }
+
+    #[test]
+    fn a_run_goes_on_from_the_step_before_it_or_begins() {
+        assert!(step(0, 0, false).follows(None));
+        assert!(step(5, 5, false).follows(Some(&step(4, 2, true))));
+        assert!(step(5, 5, true).follows(Some(&step(4, 2, false))));
+        assert!(step(5, 2, false).follows(Some(&step(4, 2, false))));
+        // The run of another program, one that was hit, one whose steps before were not seen.
+        assert!(!step(5, 4, false).follows(Some(&step(4, 2, false))));
+        assert!(!step(5, 2, false).follows(Some(&step(4, 2, true))));
+        assert!(!step(5, 2, false).follows(Some(&step(3, 2, false))));
+        assert!(!step(5, 2, false).follows(None));
+    }
+
+    #[test]
+    fn steps_and_payments_are_named_by_all_that_came_before_and_by_their_attempt() {
+        let query = |filter: i64| Plan {
+            version: eke_sql::VERSION,
+            dataset: "rides".into(),
+            unit_column: "rider".into(),
+            adjacency: eke_budget::Adjacency::AddRemove,
+            filter: Some(eke_sql::Expr::Literal(eke_sql::Value::Int(filter))),
+            keys: vec![],
+            sums: vec![],
+            max_groups: 1,
+            max_rows: 1,
+        };
+        let name = |plans: [i64; 3]| {
+            let plans = plans.map(query);
+            WatchName::new(&blake3::hash(b"watch"), &plans)
+        };
+        let (one, other) = (name([1, 2, 3]), name([1, 9, 3]));
+        assert_eq!(one.attempt(0, 0), other.attempt(0, 0));
+        assert_ne!(one.attempt(1, 0), other.attempt(1, 0));
+        assert_ne!(one.attempt(2, 0), other.attempt(2, 0));
+        let again = StoredStep { attempt: 1, ..step(0, 0, false) };
+        assert_ne!(one.payment(&step(0, 0, false), "ana"), one.payment(&again, "ana"));
+        assert_ne!(one.payment(&again, "bob"), one.payment(&again, "ana"));
     }
 }

@@ -104,11 +104,9 @@ impl Viewing {
 impl Session<'_> {
     /// Looks at a step that is stored, once the accounts of whoever watches have paid for it.
     pub(super) fn view(&mut self, stored: StoredStep) -> Result<Step, EngineError> {
-        // A run goes on from the step before, or begins here: otherwise something was stored that was not drawn in turn.
-        let goes_on = self
-            .last
-            .is_some_and(|(step, run, hit)| step + 1 == stored.step && run == stored.run && !hit);
-        if stored.plan != self.digest(stored.step) || (stored.place() > 1 && !goes_on) {
+        // Otherwise something was stored that was not drawn in turn.
+        let follows = stored.follows(self.last.as_ref());
+        if stored.plan != self.digest(stored.step) || !follows {
             return Err(EngineError::Damaged("its steps contradict each other".into()));
         }
         if let Some(bought) = stored.bought {
