@@ -12,6 +12,7 @@ mod init;
 mod ledger;
 mod number;
 mod table;
+mod tiers;
 mod usage;
 mod watch;
 
@@ -48,6 +49,8 @@ enum Command {
     Snapshot(init::Snapshot),
     /// Show what eke does, in a minute, on a city made up for it.
     Demo(demo::Demo),
+    /// Tell one number to several audiences, each as precisely as it may be told.
+    Tiers(tiers::Tiers),
     /// Work with privacy parameters: convert them, add them up, price choices.
     #[command(subcommand)]
     Calc(calc::Calc),
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::History(history) => history.run(&mut out),
         Command::Snapshot(snapshot) => snapshot.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),
+        Command::Tiers(tiers) => tiers.run(&mut out),
         Command::Calc(calc) => calc.run(&mut out),
         Command::Ledger(ledger) => ledger.run(&mut out),
     };

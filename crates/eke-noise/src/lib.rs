@@ -24,7 +24,7 @@
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
-//! | [`release_tiers`] | one answer per tier, for the price of the finest |
+//! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
@@ -67,6 +67,7 @@ mod schedule;
 mod sequence;
 mod stopping;
 mod table;
+mod tiers;
 
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bound::{Bound, Norms};
@@ -98,8 +99,9 @@ pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
 pub use stopping::{
     Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
-    Unpaid, refine_until, release_tiers, reveal,
+    Unpaid, refine_until, reveal,
 };
+pub use tiers::{Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, release_tiers};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

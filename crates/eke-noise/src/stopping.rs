@@ -674,36 +674,3 @@ where
         }
     }
 }
-
-/// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given. Whoever
-/// sees any of them together learns what the finest of those tells, and no more.
-///
-/// - Theorem: path-increments (docs/theorems.md)
-/// - Proves: any subset of the answers costs the finest of the subset
-/// - Assumes: as for the path
-/// - Deviates: a tier too close to another for the grid is a little coarser ([`NoisePath::nearest`])
-/// - Checked by: `tiers_cost_the_finest_and_each_has_the_law_of_its_own_price`
-///
-/// # Errors
-/// The finest does not fit, a point could not be paid for, or the truth is not the path's.
-pub fn release_tiers<P, Y, E>(
-    path: &mut P,
-    truth: &Exact<P::Value>,
-    sensitivity: <P::Currency as Price>::Sensitivity,
-    tiers: &[Amount<P::Currency>],
-    payer: &mut Y,
-    entropy: &mut E,
-) -> Result<Vec<Released<P::Value>>, NoAnswer<Y::Error>>
-where
-    P: NoisePath,
-    Y: Payer<P::Currency>,
-    E: Entropy + ?Sized,
-{
-    if tiers.iter().any(|tier| tier.is_zero()) {
-        return Err(NoAnswer::Mismatch(crate::MismatchReason::OtherStep));
-    }
-    if let Some(&finest) = tiers.iter().max().filter(|&&finest| finest > path.finest()) {
-        reveal(path, truth, sensitivity, finest, payer, entropy)?;
-    }
-    tiers.iter().map(|&tier| reveal(path, truth, sensitivity, tier, payer, entropy)).collect()
-}

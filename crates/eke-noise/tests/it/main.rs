@@ -16,6 +16,7 @@ mod lines;
 mod paths;
 mod rankings;
 mod stopping;
+mod tiers;
 mod vectors;
 
 use eke_noise::Entropy;
