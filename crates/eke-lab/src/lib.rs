@@ -8,6 +8,7 @@ pub mod oracle;
 pub mod search;
 pub mod seeded;
 pub mod svg;
+pub mod tiers;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
 

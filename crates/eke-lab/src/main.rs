@@ -6,6 +6,7 @@ mod run;
 mod sample;
 mod selection;
 mod speed;
+mod tiers_count;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -30,7 +31,7 @@ enum Command {
     Audit(audits::Audits),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
-    /// Run an experiment of a paper on its data, from the folder that EKE_DATA names.
+    /// Run an experiment of a paper; those on data read them from the folder that EKE_DATA names.
     #[command(subcommand)]
     Run(run::Run),
     /// Measure how fast something is, next to a baseline in the same run.

@@ -1,14 +1,15 @@
-//! `eke-lab run`: the papers' experiments, on their data.
+//! `eke-lab run`: the papers' experiments, on their data where they have any.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use eke_lab::search::{self, Accounting, AtThreshold, Plan, Results, Stream, StreamError};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
+use crate::tiers_count::TiersCount;
 
 /// Which one.
 #[derive(Subcommand)]
@@ -17,6 +18,8 @@ pub(crate) enum Run {
     Bikes(Options),
     /// Days on which London households use much electricity: the same.
     London(Options),
+    /// A count told to several tiers: how far off each answer is. Needs no data.
+    TiersCount(TiersCount),
 }
 
 /// How much of it, and where to.
@@ -44,6 +47,7 @@ impl Run {
         let (options, stream, plan, line): (_, _, fn(u32) -> Plan, _) = match self {
             Self::Bikes(options) => (options, Stream::bikes(), Plan::bikes, 0.575),
             Self::London(options) => (options, Stream::london(), Plan::london, 0.33),
+            Self::TiersCount(tiers) => return tiers.run(out),
         };
         let stream = stream.map_err(|error| match error {
             error @ StreamError::NoFolder(_) => Failure::Usage(error.to_string()),
@@ -54,7 +58,7 @@ impl Run {
         if options.quick {
             plan.thresholds = vec![line];
         }
-        let bar = bar();
+        let bar = bar("noises");
         let progress = |done: usize, of: usize| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
@@ -62,13 +66,7 @@ impl Run {
         let results = search::run(&stream, &plan, &progress);
         bar.finish_and_clear();
         let results = results.map_err(|error| Failure::Found(error.to_string()))?;
-        let figure = options.out.join(format!("{}.svg", stream.name));
-        fs::create_dir_all(&options.out)
-            .and_then(|()| fs::write(&figure, search::figure(&results)))
-            .map_err(|error| {
-                let sentence = format!("{} could not be written: {error}", figure.display());
-                Failure::Found(sentence)
-            })?;
+        let figure = written(&options.out, stream.name, &search::figure(&results))?;
         if options.json {
             serde_json::to_writer(&mut *out, &results).map_err(io::Error::from)?;
             writeln!(out)?;
@@ -81,12 +79,23 @@ impl Run {
     }
 }
 
-fn bar() -> ProgressBar {
+/// Writes a figure, and says where.
+pub(crate) fn written(folder: &Path, name: &str, svg: &str) -> Result<PathBuf, Failure> {
+    let figure = folder.join(format!("{name}.svg"));
+    fs::create_dir_all(folder).and_then(|()| fs::write(&figure, svg)).map_err(|error| {
+        Failure::Found(format!("{} could not be written: {error}", figure.display()))
+    })?;
+    Ok(figure)
+}
+
+/// How many of these are done, for whoever looks on.
+pub(crate) fn bar(what: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} noises {elapsed}") {
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {what} {{elapsed}}");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
     bar
