@@ -46,6 +46,7 @@ mod choice;
 mod choosing;
 mod coin;
 mod comparison;
+mod convolution;
 mod entropy;
 mod exact;
 mod fixed;

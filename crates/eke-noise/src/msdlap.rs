@@ -23,7 +23,10 @@
 
 use eke_budget::L1;
 
-use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
+use crate::convolution::Convolution;
+use crate::scale::signed;
+use crate::table::Table;
+use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError, cells};
 
 /// A sensitivity that `MSDLap` noise is for: every shift from 1 to it has noise of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,12 +98,23 @@ impl Shifts {
 /// - Assumes: the truth is a whole number, and the units differ by whole units (caller)
 /// - Deviates: nothing; sums beyond 64-bit integers saturate
 /// - Checked by: `msdlap_noise_has_its_law`, `msdlap_noise_costs_its_epsilon_for_every_shift`,
-///   `msdlap_variances_match_the_golden_values`
+///   `msdlap_variances_match_the_golden_values`, `the_table_of_a_sum_is_that_of_one_geometric_noise`
+///
+/// Narrow noise is drawn from a table of the whole sum, and wide noise part by part.
 #[derive(Clone, Debug)]
 pub struct Msdlap {
     shifts: Shifts,
     rate: f64,
-    part: DiscreteLaplace,
+    drawn: Drawn,
+}
+
+/// How it is drawn.
+#[derive(Clone, Debug)]
+enum Drawn {
+    /// The magnitude of the sum from a table, and a sign.
+    AtOnce(Box<Table<Convolution>>),
+    /// A part for every shift.
+    InParts(DiscreteLaplace),
 }
 
 impl Msdlap {
@@ -109,8 +123,13 @@ impl Msdlap {
     /// # Errors
     /// Epsilon is too small.
     pub fn new(epsilon: &Ratio, shifts: Shifts) -> Result<Self, ScaleError> {
-        let part = DiscreteLaplace::new(&epsilon.inverse())?;
-        Ok(Self { shifts, rate: epsilon.approximate(), part })
+        let sum = Convolution::new(epsilon, shifts.most());
+        let drawn = if shifts.most() > 1 && sum.is_small() {
+            Drawn::AtOnce(Box::new(Table::new(sum)))
+        } else {
+            Drawn::InParts(DiscreteLaplace::new(&epsilon.inverse())?)
+        };
+        Ok(Self { shifts, rate: epsilon.approximate(), drawn })
     }
 
     /// The variance, nearly: `D (D+1) (2D+1)/6 · 2 p/(1-p)²` with `p = exp(-epsilon)`.
@@ -132,7 +151,16 @@ impl Msdlap {
     /// One draw.
     #[inline]
     pub fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
-        self.shifts.around(0, self.shifts.each().map(|_| self.part.draw(entropy)))
+        match &self.drawn {
+            Drawn::AtOnce(table) => {
+                let size = table.draw(entropy);
+                let negative = size != 0 && cells::word(entropy, cells::last_bit) & 1 == 1;
+                signed(size.into(), negative)
+            }
+            Drawn::InParts(part) => {
+                self.shifts.around(0, self.shifts.each().map(|_| part.draw(entropy)))
+            }
+        }
     }
 
     /// Fills a slice with independent draws.
