@@ -18,10 +18,12 @@
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`Msdlap`] | noise on the integers for whole sensitivities above one |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
+//! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
@@ -44,6 +46,7 @@ mod choice;
 mod choosing;
 mod coin;
 mod comparison;
+mod convolution;
 mod entropy;
 mod exact;
 mod fixed;
@@ -58,6 +61,8 @@ mod keys;
 mod laplace;
 mod lazy;
 mod line;
+mod msdlap;
+mod msdlap_path;
 mod noisy;
 mod path;
 mod ranking;
@@ -90,6 +95,8 @@ pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
 pub use lazy::Noise;
 pub use line::{Ended, Line, LineError, LineLaw, Run};
+pub use msdlap::{Msdlap, NotWhole, Shifts};
+pub use msdlap_path::MsdlapPath;
 pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ranking::{Moves, Ranking, RankingError};

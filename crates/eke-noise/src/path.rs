@@ -201,6 +201,9 @@ pub enum MismatchReason {
     /// The noise would be narrower than the grid of the truth allows.
     #[error("the step is too fine for the grid its truth is on: put the truth on a finer grid")]
     TooFine,
+    /// The path's law cannot be taken further than where it was opened.
+    #[error("the path was opened at its finest point: open another for a finer one")]
+    AtItsFinest,
     /// The noise cannot be drawn.
     #[error(transparent)]
     Level(#[from] LevelError),

@@ -13,6 +13,7 @@ mod keys;
 mod laws;
 mod levels;
 mod lines;
+mod msdlap;
 mod paths;
 mod rankings;
 mod stopping;
