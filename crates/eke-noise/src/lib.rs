@@ -50,8 +50,10 @@ mod fixed;
 mod gaussian;
 mod gaussian_law;
 mod gaussian_path;
+mod gaussian_rule;
 mod geometric;
 mod geometric_path;
+mod geometric_rule;
 mod goal;
 mod grid;
 mod keys;
@@ -81,8 +83,10 @@ pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released, Scores, Truth};
 pub use gaussian::{Centre, DiscreteGaussian};
 pub use gaussian_path::{DamagedPath, GaussianPath};
+pub use gaussian_rule::GaussianRule;
 pub use geometric::{GeometricLevel, LevelError};
 pub use geometric_path::GeometricPath;
+pub use geometric_rule::GeometricRule;
 pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
@@ -97,8 +101,8 @@ pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
 pub use stopping::{
-    Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
-    Unpaid, refine_until, release_tiers, reveal,
+    Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until,
+    release_tiers, reveal,
 };
 
 /// Runs the examples in the README.
