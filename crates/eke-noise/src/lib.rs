@@ -21,7 +21,7 @@
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
-//! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
+//! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`] | one answer per tier, for the price of the finest |
@@ -58,12 +58,15 @@ mod goal;
 mod grid;
 mod keys;
 mod laplace;
+mod laplace_level;
+mod laplace_path;
 mod lazy;
 mod line;
 mod noisy;
 mod path;
 mod ranking;
 mod ratio;
+mod real;
 mod scale;
 mod schedule;
 mod sequence;
@@ -91,6 +94,7 @@ pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
+pub use laplace_path::LaplacePath;
 pub use lazy::Noise;
 pub use line::{Ended, Line, LineError, LineLaw, Run};
 pub use noisy::{NoisyScore, noisy_max};
@@ -104,6 +108,11 @@ pub use stopping::{
     Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until,
     release_tiers, reveal,
 };
+
+#[cfg(test)]
+#[path = "../../eke-lab/src/fit.rs"]
+#[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
+mod fit;
 
 /// Runs the examples in the README.
 #[cfg(doctest)]
