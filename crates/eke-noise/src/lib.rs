@@ -17,7 +17,7 @@
 //! | | |
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
-//! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`] | noise on the integers, one draw or many |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
@@ -60,6 +60,7 @@ mod keys;
 mod laplace;
 mod laplace_level;
 mod laplace_path;
+mod laplace_rule;
 mod lazy;
 mod line;
 mod noisy;
@@ -67,9 +68,11 @@ mod path;
 mod ranking;
 mod ratio;
 mod real;
+mod rounded_laplace;
 mod scale;
 mod schedule;
 mod sequence;
+mod spending;
 mod stopping;
 mod table;
 
@@ -95,12 +98,14 @@ pub use grid::{Grid, GridError};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
 pub use laplace_path::LaplacePath;
+pub use laplace_rule::LaplaceRule;
 pub use lazy::Noise;
 pub use line::{Ended, Line, LineError, LineLaw, Run};
 pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;
+pub use rounded_laplace::Laplace;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;

@@ -1,7 +1,7 @@
 //! Following a path until its answer is good enough.
 //!
-//! A rule sees what has been released and says where to look next, or that this is it: [`GaussianRule`](crate::GaussianRule)
-//! and [`GeometricRule`](crate::GeometricRule) for the two kinds of paths. It draws nothing and pays nothing, so that whoever
+//! A rule sees what has been released and says where to look next, or that this is it: [`GaussianRule`](crate::GaussianRule),
+//! [`GeometricRule`](crate::GeometricRule) and [`LaplaceRule`](crate::LaplaceRule) for the kinds of paths. It draws nothing and pays nothing, so that whoever
 //! follows many paths at once can ask it for each; [`refine_until`] follows one.
 
 use eke_budget::{
