@@ -6,10 +6,11 @@
 
 use eke_budget::{Amount, Rho};
 
+use crate::gaussian_rule::BY_HAND;
 use crate::goal::{Confidence, Tolerance};
 use crate::schedule::{Schedule, times};
 use crate::sequence::ConfidenceSequence;
-use crate::stopping::{BY_HAND, Ending, Estimate, Next, WIDEST};
+use crate::stopping::{Ending, Estimate, Next, WIDEST};
 
 /// What an average is made of, in the units of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -25,13 +25,26 @@ pub(crate) struct Binned {
 impl Binned {
     pub(crate) fn new(shape: Shape, rate: Ratio, scale: f64) -> Result<Self, ScaleError> {
         let shift = shift(scale)?;
+        Ok(Self::with(shape, rate, shift, shift == 0))
+    }
+
+    /// A geometric law of this rate on 0, 1, 2, …, for magnitudes in halves of what the scale is in.
+    pub(crate) fn halves(rate: Ratio, scale: f64) -> Result<Self, ScaleError> {
+        let shift = match shift(scale)? {
+            0 => 0,
+            shift => shift + 1,
+        };
+        Ok(Self::with(Shape::Geometric, rate, shift, false))
+    }
+
+    fn with(shape: Shape, rate: Ratio, shift: u32, two_sided: bool) -> Self {
         let powers = match shape {
             Shape::Geometric => shift,
             Shape::Gaussian => 2 * shift,
         };
         let bin_rate = rate.times(&(UBig::ONE << powers as usize));
-        let table = Table::new(Weights { rate: bin_rate, shape, two_sided: shift == 0 });
-        Ok(Self { about_rate: rate.approximate(), rate, shape, shift, table })
+        let table = Table::new(Weights { rate: bin_rate, shape, two_sided });
+        Self { about_rate: rate.approximate(), rate, shape, shift, table }
     }
 
     #[inline]
@@ -41,17 +54,38 @@ impl Binned {
             if self.shift == 0 {
                 return signed(bin, bin != 0 && cells::word(entropy, cells::last_bit) & 1 == 1);
             }
-            let word = cells::word(entropy, || self.cells(bin << self.shift));
-            let (negative, place, rest) = apart(word, self.shift);
-            let (start, place) = (bin << self.shift, u128::from(place));
-            if self.keeps(self.excess(start, place), rest, entropy) {
-                let magnitude = start + place;
-                // There is one zero, not two.
-                if magnitude != 0 || !negative {
-                    return signed(magnitude, negative);
-                }
+            // There is one zero, not two.
+            if let Some((magnitude, negative)) = self.place(bin, entropy)
+                && (magnitude != 0 || !negative)
+            {
+                return signed(magnitude, negative);
             }
         }
+    }
+
+    /// A magnitude of a law that is not two-sided, and a sign beside it.
+    #[inline]
+    pub(crate) fn magnitude<E: Entropy + ?Sized>(&self, entropy: &mut E) -> (u128, bool) {
+        loop {
+            let bin = u128::from(self.table.draw(entropy));
+            if self.shift == 0 {
+                return (bin, cells::word(entropy, cells::last_bit) & 1 == 1);
+            }
+            if let Some(placed) = self.place(bin, entropy) {
+                return placed;
+            }
+        }
+    }
+
+    /// A place in a bin and a sign, if it is kept.
+    #[inline]
+    fn place<E: Entropy + ?Sized>(&self, bin: u128, entropy: &mut E) -> Option<(u128, bool)> {
+        let start = bin << self.shift;
+        let word = cells::word(entropy, || self.cells(start));
+        let (negative, place, rest) = apart(word, self.shift);
+        let place = u128::from(place);
+        let kept = self.keeps(self.excess(start, place), rest, entropy);
+        kept.then_some((start + place, negative))
     }
 
     pub(crate) fn fill<E: Entropy + ?Sized>(&self, draws: &mut [i64], entropy: &mut E) {

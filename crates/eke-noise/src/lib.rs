@@ -17,12 +17,12 @@
 //! | | |
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
-//! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`] | noise on the integers, one draw or many |
 //! | [`Msdlap`] | noise on the integers for whole sensitivities above one |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
-//! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
+//! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
@@ -53,12 +53,17 @@ mod fixed;
 mod gaussian;
 mod gaussian_law;
 mod gaussian_path;
+mod gaussian_rule;
 mod geometric;
 mod geometric_path;
+mod geometric_rule;
 mod goal;
 mod grid;
 mod keys;
 mod laplace;
+mod laplace_level;
+mod laplace_path;
+mod laplace_rule;
 mod lazy;
 mod line;
 mod msdlap;
@@ -67,9 +72,12 @@ mod noisy;
 mod path;
 mod ranking;
 mod ratio;
+mod real;
+mod rounded_laplace;
 mod scale;
 mod schedule;
 mod sequence;
+mod spending;
 mod stopping;
 mod table;
 mod tiers;
@@ -87,12 +95,16 @@ pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released, Scores, Truth};
 pub use gaussian::{Centre, DiscreteGaussian};
 pub use gaussian_path::{DamagedPath, GaussianPath};
+pub use gaussian_rule::GaussianRule;
 pub use geometric::{GeometricLevel, LevelError};
 pub use geometric_path::GeometricPath;
+pub use geometric_rule::GeometricRule;
 pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
+pub use laplace_path::LaplacePath;
+pub use laplace_rule::LaplaceRule;
 pub use lazy::Noise;
 pub use line::{Ended, Line, LineError, LineLaw, Run};
 pub use msdlap::{Msdlap, NotWhole, Shifts};
@@ -101,14 +113,19 @@ pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;
+pub use rounded_laplace::Laplace;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
 pub use stopping::{
-    Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
-    Unpaid, refine_until, reveal,
+    Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until, reveal,
 };
 pub use tiers::{Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, release_tiers};
+
+#[cfg(test)]
+#[path = "../../eke-lab/src/fit.rs"]
+#[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
+mod fit;
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

@@ -21,8 +21,8 @@ use self::loss::Purse;
 use self::spread::Spread;
 use crate::stopping::{NoAnswer, Payer, Till, reveal};
 use crate::{
-    Confidence, Entropy, Exact, GaussianPath, GeometricPath, Grid, MismatchReason, NoisePath,
-    Released,
+    Confidence, Entropy, Exact, GaussianPath, GeometricPath, Grid, LaplacePath, MismatchReason,
+    MsdlapPath, NoisePath, NotWhole, Released, Shifts,
 };
 
 /// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given. Whoever
@@ -65,8 +65,12 @@ where
 pub enum TierLaw {
     /// Two-sided geometric noise on integers: pure epsilon.
     Geometric,
+    /// Laplace noise on the real line, told on a grid: pure epsilon.
+    Laplace,
     /// Gaussian noise on a grid: concentrated privacy, stated as epsilon at a delta.
     Gaussian,
+    /// `MSDLap` noise on integers that one unit changes by a whole number: pure epsilon.
+    Msdlap,
 }
 
 /// One number in several tiers.
@@ -145,7 +149,7 @@ pub enum TierError {
     NotFinite,
     /// The law is one of integers.
     #[error(
-        "{0} noise is for integers, and the value is not one that can be held exactly: round it, or take gaussian"
+        "{0} noise is for integers, and the value is not one that can be held exactly: round it, or take laplace or gaussian"
     )]
     NotAnInteger(&'static str),
     /// The number has too many steps.
@@ -169,6 +173,9 @@ pub enum TierError {
     /// A number is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// The law is not for this sensitivity.
+    #[error(transparent)]
+    NotWhole(#[from] NotWhole),
     /// The finest tier is no budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),
@@ -221,6 +228,23 @@ impl TierPlan {
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
                 let spread = |price, confidence| Spread::geometric(rate(price), confidence);
                 self.draw(GeometricPath::open(ID, sensitivity), &line, &spread, entropy)
+            }
+            TierLaw::Laplace => {
+                let grid = fine(sensitivity)?;
+                let truth = on(value, sensitivity, grid)?;
+                let sensitivity = *truth.sensitivity();
+                let line = Line { truth, grid, sensitivity };
+                let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
+                let spread = |price, confidence| Spread::laplace(rate(price), confidence);
+                self.draw(LaplacePath::open(ID, sensitivity), &line, &spread, entropy)
+            }
+            TierLaw::Msdlap => {
+                let (truth, shifts) = (self.whole(value)?, Shifts::of(sensitivity)?);
+                let line = Line { truth, grid: Grid::WHOLE, sensitivity };
+                let spread = |price: Amount<Epsilon>, confidence| {
+                    Spread::msdlap(price.to_f64(), shifts.most(), confidence)
+                };
+                self.draw(MsdlapPath::open(ID, sensitivity)?, &line, &spread, entropy)
             }
             TierLaw::Gaussian => {
                 let grid = self.gaussian_grid(&self.prices()?)?;
@@ -339,7 +363,9 @@ impl TierLaw {
     pub fn name(self) -> &'static str {
         match self {
             Self::Geometric => "geometric",
+            Self::Laplace => "laplace",
             Self::Gaussian => "gaussian",
+            Self::Msdlap => "msdlap",
         }
     }
 
@@ -347,7 +373,7 @@ impl TierLaw {
     #[must_use]
     pub fn is_pure(self) -> bool {
         match self {
-            Self::Geometric => true,
+            Self::Geometric | Self::Laplace | Self::Msdlap => true,
             Self::Gaussian => false,
         }
     }

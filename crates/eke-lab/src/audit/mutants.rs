@@ -306,8 +306,8 @@ const MUTANTS: &[Mutant] = &[
         about: "a table forgets that numbers have two signs",
         audit: "laplace-law",
         file: "crates/eke-noise/src/binned.rs",
-        find: "two_sided: shift == 0 }",
-        replace: "two_sided: false }",
+        find: "Self::with(shape, rate, shift, shift == 0)",
+        replace: "Self::with(shape, rate, shift, false)",
     },
     Mutant {
         name: "loose-proposals",

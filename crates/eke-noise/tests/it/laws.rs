@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{Centre, DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, ScaleError};
+use eke_noise::{Centre, DiscreteGaussian, DiscreteLaplace, Entropy, Laplace, Ratio, ScaleError};
 
 use crate::Seeded;
 use crate::fit::Fit;
@@ -76,6 +76,34 @@ fn laplace_noise_of_every_scale_has_its_law() {
         let draws = many(|| DiscreteLaplace::once(&exact, &mut entropy).unwrap());
         cells.fit(&draws).assert(&off.fit(&draws), &format!("laplace {scale}, one by one"));
     }
+}
+
+/// Laplace noise on the real line, in cells that are half a step below whole numbers.
+fn rounded_laplace(scale: f64) -> Cells {
+    let below = |x: f64| {
+        if x < 0.0 { (x / scale).exp() / 2.0 } else { 1.0 - (-x / scale).exp() / 2.0 }
+    };
+    let Cells { width, law } = laplace(scale);
+    let end = |cell: i64| below(cell as f64 - 0.5);
+    let law = law.into_keys().map(|cell| (cell, end(cell + width) - end(cell))).collect();
+    Cells { width, law }
+}
+
+#[test]
+fn rounded_laplace_noise_of_every_scale_has_its_law() {
+    for (seed, scale) in (151..).zip(SCALES) {
+        let mut entropy = Seeded::new(seed);
+        let (cells, off) = (rounded_laplace(scale), rounded_laplace(scale * 1.05));
+        let law = Laplace::new(&Ratio::from_f64(scale).unwrap()).unwrap();
+        let mut draws = vec![0; DRAWS];
+        law.fill(&mut draws, &mut entropy);
+        cells.fit(&draws).assert(&off.fit(&draws), &format!("rounded laplace {scale}"));
+    }
+    // On narrow scales it is another law than the discrete one.
+    let law = Laplace::new(&Ratio::new(1, 1).unwrap()).unwrap();
+    let mut entropy = Seeded::new(171);
+    let draws = many(|| law.draw(&mut entropy));
+    rounded_laplace(1.0).fit(&draws).assert(&laplace(1.0).fit(&draws), "rounded or discrete");
 }
 
 #[test]
@@ -195,9 +223,13 @@ fn extremes_neither_panic_nor_hang() {
         largest = largest.max(DiscreteGaussian::once(&wide_square, &mut entropy).unwrap().abs());
     }
     assert!(largest > 1 << 43, "{largest}");
+    let rounded = Laplace::new(&wide).unwrap();
+    let furthest = (0..1000).map(|_| rounded.draw(&mut entropy).abs()).max();
+    assert!(furthest.is_some_and(|furthest| furthest > 1 << 43), "{furthest:?}");
     for too_wide in [8_796_093_022_208.0, 1e17, 1e100, f64::MAX] {
         let too_wide = Ratio::from_f64(too_wide).unwrap();
         assert_eq!(DiscreteLaplace::new(&too_wide).unwrap_err(), ScaleError);
+        assert_eq!(Laplace::new(&too_wide).unwrap_err(), ScaleError);
         assert_eq!(DiscreteLaplace::once(&too_wide, &mut entropy), Err(ScaleError));
     }
     let too_wide = Ratio::from_f64(1e300).unwrap();

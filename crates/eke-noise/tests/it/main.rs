@@ -10,6 +10,7 @@ mod coins;
 mod fit;
 mod gaussian_paths;
 mod keys;
+mod laplace_paths;
 mod laws;
 mod levels;
 mod lines;

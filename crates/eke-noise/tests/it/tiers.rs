@@ -25,8 +25,14 @@ fn plan(law: TierLaw, sensitivity: f64, tiers: &[f64]) -> TierPlan {
 }
 
 /// Every law with a sensitivity that it takes.
-const LAWS: [(TierLaw, f64); 3] =
-    [(TierLaw::Geometric, 1.0), (TierLaw::Geometric, 2.5), (TierLaw::Gaussian, 1.0)];
+const LAWS: [(TierLaw, f64); 6] = [
+    (TierLaw::Geometric, 1.0),
+    (TierLaw::Geometric, 2.5),
+    (TierLaw::Laplace, 1.0),
+    (TierLaw::Laplace, 0.3),
+    (TierLaw::Gaussian, 1.0),
+    (TierLaw::Msdlap, 3.0),
+];
 
 #[test]
 fn all_tiers_of_a_plan_are_charged_as_the_finest() {
@@ -147,7 +153,8 @@ fn intervals_of_tiers_hold_the_number() {
     for (index, (law, sensitivity)) in LAWS.into_iter().enumerate() {
         let mut entropy = Seeded::new(330 + index as u64);
         let plan = plan(law, sensitivity, &tiers);
-        let truth = if law == TierLaw::Gaussian { 12.345_67 } else { 12.0 };
+        let is_real = matches!(law, TierLaw::Gaussian | TierLaw::Laplace);
+        let truth = if is_real { 12.345_67 } else { 12.0 };
         let mut misses = [0; 3];
         for _ in 0..RUNS {
             let told = plan.release(truth, &mut entropy).unwrap();
@@ -198,6 +205,15 @@ fn what_a_plan_cannot_do_it_says() {
     for value in [0.5, 1e16, -1e300] {
         assert!(told(&counts, value).starts_with("geometric noise is for integers"));
     }
+    assert!(
+        told(&plan(TierLaw::Msdlap, 1.0, &[1.0]), 0.5).starts_with("msdlap noise is for integers")
+    );
+    for sensitivity in [0.5, 2.5, 257.0] {
+        let refused = told(&plan(TierLaw::Msdlap, sensitivity, &[1.0]), 1.0);
+        assert!(refused.contains("whole sensitivities from 1 to 256"), "{refused}");
+    }
+    assert!(told(&plan(TierLaw::Laplace, 1.0, &[1.0, 1e-15]), 1.0).contains("too wide"));
+    assert!(told(&plan(TierLaw::Laplace, 1e-3, &[1.0]), 1e30).contains("too large"));
     assert!(told(&plan(TierLaw::Geometric, 1.0, &[]), 1.0).contains("no tiers"));
     assert!(told(&plan(TierLaw::Geometric, 1.0, &[1.0; 65]), 1.0).contains("at most 64"));
     let many = plan(TierLaw::Geometric, 1.0, &[1.0; 64]).release(1.0, &mut Seeded::new(1)).unwrap();
