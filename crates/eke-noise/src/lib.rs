@@ -17,7 +17,7 @@
 //! | | |
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
-//! | [`DiscreteGaussian`], [`DiscreteLaplace`] | noise on the integers, one draw or many |
+//! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Skellam`] | noise on the integers, one draw or many |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
@@ -27,6 +27,7 @@
 //! | [`release_tiers`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
+//! | [`SkellamLevel`], [`SkellamPath`] | the same for Skellam noise, and its path, opened at its finest point |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
@@ -55,6 +56,7 @@ mod geometric_path;
 mod goal;
 mod grid;
 mod keys;
+mod ladder;
 mod laplace;
 mod lazy;
 mod line;
@@ -65,6 +67,9 @@ mod ratio;
 mod scale;
 mod schedule;
 mod sequence;
+mod skellam;
+mod skellam_level;
+mod skellam_path;
 mod stopping;
 mod table;
 
@@ -96,6 +101,9 @@ pub use ratio::Ratio;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
+pub use skellam::Skellam;
+pub use skellam_level::SkellamLevel;
+pub use skellam_path::SkellamPath;
 pub use stopping::{
     Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
     Unpaid, refine_until, release_tiers, reveal,

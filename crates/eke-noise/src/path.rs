@@ -201,6 +201,12 @@ pub enum MismatchReason {
     /// The noise would be narrower than the grid of the truth allows.
     #[error("the step is too fine for the grid its truth is on: put the truth on a finer grid")]
     TooFine,
+    /// The path is of a kind that is opened at its finest point, and it has been.
+    #[error(
+        "the path was opened at its finest point and has only coarser ones left: open another path for a \
+         finer one"
+    )]
+    AtItsFinest,
     /// The noise cannot be drawn.
     #[error(transparent)]
     Level(#[from] LevelError),

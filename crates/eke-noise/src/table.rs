@@ -1,6 +1,7 @@
 //! Tables for drawing many numbers of one law.
 //!
-//! The law is one of `0, 1, 2, …` with weights `exp(-rate j)` or `exp(-rate j²)`. A uniform number
+//! The law is one of `0, 1, 2, …`, with weights `exp(-rate j)` or `exp(-rate j²)` or others that can be
+//! worked out in as many bits as are asked for. A uniform number
 //! U is drawn as 64 bits and compared with the cumulative probabilities C, of which the table has
 //! the first 64 bits, rounded down: bits below those of C mean that U is below C, bits above them
 //! that it is not, and equal bits are undecided. Then more bits of U and of C are worked out until
@@ -11,6 +12,12 @@ use dashu_int::UBig;
 use crate::coin::Uniform;
 use crate::fixed::Fixed;
 use crate::{Entropy, Ratio, cells};
+
+/// A law on `0, 1, 2, …` by its cumulative weights, up to a factor.
+pub(crate) trait Cumulative {
+    /// The cumulative weights up to where they no longer change in so many bits, and their total.
+    fn cumulative(&self, bits: usize) -> (Vec<Fixed>, Fixed);
+}
 
 /// The weights of a law, up to a factor.
 #[derive(Clone, Debug)]
@@ -29,8 +36,7 @@ pub(crate) enum Shape {
     Gaussian,
 }
 
-impl Weights {
-    /// The cumulative weights up to where they no longer change in so many bits, and their total.
+impl Cumulative for Weights {
     fn cumulative(&self, bits: usize) -> (Vec<Fixed>, Fixed) {
         let base = Fixed::exp_neg(&self.rate, bits);
         // For squares, the ratio from j to j + 1 is exp(-rate (2j + 1)): it falls by exp(-2 rate).
@@ -63,16 +69,16 @@ const GUIDE_BITS: u32 = 10;
 
 /// The table of a law.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
-    weights: Weights,
+pub(crate) struct Table<W = Weights> {
+    weights: W,
     /// The first 64 bits of the cumulative probabilities, up to where they are all ones.
     thresholds: Vec<u64>,
     /// For the first bits of a word, the first threshold that a word starting so may be below.
     guide: Vec<u16>,
 }
 
-impl Table {
-    pub(crate) fn new(weights: Weights) -> Self {
+impl<W: Cumulative> Table<W> {
+    pub(crate) fn new(weights: W) -> Self {
         let mut bits = 192;
         let thresholds = loop {
             if let Some(thresholds) = thresholds(&weights, bits) {
@@ -133,7 +139,7 @@ impl Table {
 
 /// The first 64 bits of every cumulative probability; none if so many bits of the weights do not
 /// decide them.
-fn thresholds(weights: &Weights, bits: usize) -> Option<Vec<u64>> {
+fn thresholds<W: Cumulative>(weights: &W, bits: usize) -> Option<Vec<u64>> {
     let (sums, total) = weights.cumulative(bits);
     let mut thresholds = Vec::new();
     for sum in &sums {
