@@ -51,19 +51,28 @@ pub(crate) struct Tiers {
     json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum LawArg {
     /// For counts: pure epsilon
     Geometric,
+    /// For any number: pure epsilon
+    Laplace,
     /// For any number: epsilon at a delta, and rarely far off
     Gaussian,
+    /// For integers, as sums of many parties' noise: epsilon at a delta
+    Skellam,
+    /// For integers that one unit changes by a few: pure epsilon, best where that is large
+    Msdlap,
 }
 
 impl LawArg {
     fn law(self) -> TierLaw {
         match self {
             Self::Geometric => TierLaw::Geometric,
+            Self::Laplace => TierLaw::Laplace,
             Self::Gaussian => TierLaw::Gaussian,
+            Self::Skellam => TierLaw::Skellam,
+            Self::Msdlap => TierLaw::Msdlap,
         }
     }
 }

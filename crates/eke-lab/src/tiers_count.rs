@@ -76,7 +76,12 @@ fn show(out: &mut impl Write, results: &Results) -> io::Result<()> {
             write!(out, "  {:<30}", way.label())?;
             let own = points.iter().filter(|point| point.way == way);
             for point in own.filter(|point| SHOWN.contains(&point.tiers)) {
-                write!(out, "{:>18}", bracketed(point.drawn.mean, point.drawn.error))?;
+                let cell = if point.drawn.mean > 0.0 {
+                    bracketed(point.drawn.mean, point.drawn.error)
+                } else {
+                    format!("{:.1e} (none off)", point.exact)
+                };
+                write!(out, "{cell:>20}")?;
             }
             writeln!(out)?;
         }
@@ -85,11 +90,11 @@ fn show(out: &mut impl Write, results: &Results) -> io::Result<()> {
         writeln!(out)?;
         writeln!(out, "{kind}, {lists} lists: error of the worst tier over that of a single one")?;
         head(out)?;
-        for way in Way::ALL {
+        for way in Way::QUICK {
             write!(out, "  {:<30}", way.label())?;
             let own = ratios.iter().filter(|ratio| ratio.way == way);
             for ratio in own.filter(|ratio| SHOWN.contains(&ratio.tiers)) {
-                write!(out, "{:>18}", bracketed(ratio.ratio.mean, ratio.ratio.error))?;
+                write!(out, "{:>20}", bracketed(ratio.ratio.mean, ratio.ratio.error))?;
             }
             writeln!(out)?;
         }
@@ -100,16 +105,13 @@ fn show(out: &mut impl Write, results: &Results) -> io::Result<()> {
 fn head(out: &mut impl Write) -> io::Result<()> {
     write!(out, "  {:<30}", "tiers")?;
     for tiers in SHOWN {
-        write!(out, "{tiers:>18}")?;
+        write!(out, "{tiers:>20}")?;
     }
     writeln!(out)
 }
 
 /// A mean in three digits, and its standard error to the same place.
 fn bracketed(mean: f64, error: f64) -> String {
-    if mean <= 0.0 {
-        return format!("{mean}");
-    }
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
     let digits = mean.log10().floor() as i32;
     let places = usize::try_from(2 - digits).unwrap_or(0);

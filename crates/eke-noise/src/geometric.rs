@@ -28,11 +28,20 @@ pub struct GeometricLevel {
 #[non_exhaustive]
 pub enum LevelError {
     /// The levels are not in the order asked for.
-    #[error("the levels are not in order: a finer level has a larger rate")]
+    #[error("the levels are not in order: a finer level has less noise")]
     NotInOrder,
     /// The noise is too wide for 64-bit integers.
     #[error(transparent)]
     TooWide(#[from] ScaleError),
+    /// Skellam noise is too wide to be drawn.
+    #[error(
+        "the Skellam noise is too wide: its lambda must be at most 2^30; pay more, or put the truth on a \
+         coarser grid"
+    )]
+    SkellamTooWide,
+    /// The noise given is further out than noise of any level.
+    #[error("the noise given is beyond that of its level: it is not noise of this path")]
+    TooFar,
 }
 
 impl GeometricLevel {

@@ -17,7 +17,7 @@
 //! | | |
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
-//! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`] | noise on the integers, one draw or many |
+//! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`], [`Skellam`] | noise on the integers, one draw or many |
 //! | [`Msdlap`] | noise on the integers for whole sensitivities above one |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
@@ -29,6 +29,7 @@
 //! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
+//! | [`SkellamLevel`], [`SkellamPath`] | the same for Skellam noise, and its path, opened at its finest point |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
@@ -60,6 +61,7 @@ mod geometric_rule;
 mod goal;
 mod grid;
 mod keys;
+mod ladder;
 mod laplace;
 mod laplace_level;
 mod laplace_path;
@@ -77,6 +79,9 @@ mod rounded_laplace;
 mod scale;
 mod schedule;
 mod sequence;
+mod skellam;
+mod skellam_level;
+mod skellam_path;
 mod spending;
 mod stopping;
 mod table;
@@ -117,6 +122,9 @@ pub use rounded_laplace::Laplace;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
+pub use skellam::Skellam;
+pub use skellam_level::SkellamLevel;
+pub use skellam_path::SkellamPath;
 pub use stopping::{
     Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until, reveal,
 };

@@ -9,7 +9,7 @@
 mod loss;
 mod spread;
 
-use eke_budget::convert::ConvertError;
+use eke_budget::convert::{ConvertError, SkellamCurve, SkellamError};
 use eke_budget::{
     Account, Amount, BudgetError, Delta, Epsilon, L1, L2, NoHistory, ParameterError, PathId, Price,
     Rho,
@@ -22,7 +22,7 @@ use self::spread::Spread;
 use crate::stopping::{NoAnswer, Payer, Till, reveal};
 use crate::{
     Confidence, Entropy, Exact, GaussianPath, GeometricPath, Grid, LaplacePath, MismatchReason,
-    MsdlapPath, NoisePath, NotWhole, Released, Shifts,
+    MsdlapPath, NoisePath, NotWhole, Released, Shifts, SkellamPath,
 };
 
 /// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given. Whoever
@@ -69,6 +69,9 @@ pub enum TierLaw {
     Laplace,
     /// Gaussian noise on a grid: concentrated privacy, stated as epsilon at a delta.
     Gaussian,
+    /// Skellam noise on integers that one unit changes by a whole number: concentrated privacy, stated as
+    /// epsilon at a delta.
+    Skellam,
     /// `MSDLap` noise on integers that one unit changes by a whole number: pure epsilon.
     Msdlap,
 }
@@ -176,6 +179,9 @@ pub enum TierError {
     /// The law is not for this sensitivity.
     #[error(transparent)]
     NotWhole(#[from] NotWhole),
+    /// Skellam noise is not for this sensitivity, or not for this price.
+    #[error(transparent)]
+    Skellam(#[from] SkellamError),
     /// The finest tier is no budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),
@@ -226,7 +232,7 @@ impl TierPlan {
             TierLaw::Geometric => {
                 let line = Line { truth: self.whole(value)?, grid: Grid::WHOLE, sensitivity };
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
-                let spread = |price, confidence| Spread::geometric(rate(price), confidence);
+                let spread = |price, confidence| Ok(Spread::geometric(rate(price), confidence));
                 self.draw(GeometricPath::open(ID, sensitivity), &line, &spread, entropy)
             }
             TierLaw::Laplace => {
@@ -235,16 +241,26 @@ impl TierPlan {
                 let sensitivity = *truth.sensitivity();
                 let line = Line { truth, grid, sensitivity };
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
-                let spread = |price, confidence| Spread::laplace(rate(price), confidence);
+                let spread = |price, confidence| Ok(Spread::laplace(rate(price), confidence));
                 self.draw(LaplacePath::open(ID, sensitivity), &line, &spread, entropy)
             }
             TierLaw::Msdlap => {
                 let (truth, shifts) = (self.whole(value)?, Shifts::of(sensitivity)?);
                 let line = Line { truth, grid: Grid::WHOLE, sensitivity };
                 let spread = |price: Amount<Epsilon>, confidence| {
-                    Spread::msdlap(price.to_f64(), shifts.most(), confidence)
+                    Ok(Spread::msdlap(price.to_f64(), shifts.most(), confidence))
                 };
                 self.draw(MsdlapPath::open(ID, sensitivity)?, &line, &spread, entropy)
+            }
+            TierLaw::Skellam => {
+                let truth = self.whole(value)?;
+                let length = L2::new(sensitivity.get())?;
+                let path = SkellamPath::open(ID, length)?;
+                let line = Line { truth, grid: Grid::WHOLE, sensitivity: length };
+                let spread = |price, confidence| {
+                    Ok(Spread::skellam(SkellamCurve::variance(price, sensitivity)?, confidence))
+                };
+                self.draw(path, &line, &spread, entropy)
             }
             TierLaw::Gaussian => {
                 let grid = self.gaussian_grid(&self.prices()?)?;
@@ -253,7 +269,7 @@ impl TierPlan {
                 let line = Line { truth, grid, sensitivity };
                 let deviation =
                     move |price: Amount<Rho>| sensitivity.get() / (2.0 * price.to_f64()).sqrt();
-                let spread = |price, confidence| Spread::gaussian(deviation(price), confidence);
+                let spread = |price, confidence| Ok(Spread::gaussian(deviation(price), confidence));
                 self.draw(GaussianPath::open(ID, sensitivity), &line, &spread, entropy)
             }
         }
@@ -269,7 +285,7 @@ impl TierPlan {
         &self,
         mut path: P,
         line: &Line<P::Currency>,
-        spread: &dyn Fn(Amount<P::Currency>, Confidence) -> Spread,
+        spread: &dyn Fn(Amount<P::Currency>, Confidence) -> Result<Spread, TierError>,
         entropy: &mut E,
     ) -> Result<Tiers, TierError>
     where
@@ -304,7 +320,7 @@ impl TierPlan {
         for (&price, answer) in prices.iter().zip(values) {
             // What the grid did not allow beside the others is a little coarser.
             let price = path.worth(path.nearest(price).unwrap_or(price));
-            let Spread { deviation, half_width } = spread(price, self.confidence);
+            let Spread { deviation, half_width } = spread(price, self.confidence)?;
             let (value, half) = (grid.value(answer), half_width * grid.step());
             let deviation = deviation * grid.step();
             let (low, high) = (value - half, value + half);
@@ -365,6 +381,7 @@ impl TierLaw {
             Self::Geometric => "geometric",
             Self::Laplace => "laplace",
             Self::Gaussian => "gaussian",
+            Self::Skellam => "skellam",
             Self::Msdlap => "msdlap",
         }
     }
@@ -374,7 +391,7 @@ impl TierLaw {
     pub fn is_pure(self) -> bool {
         match self {
             Self::Geometric | Self::Laplace | Self::Msdlap => true,
-            Self::Gaussian => false,
+            Self::Gaussian | Self::Skellam => false,
         }
     }
 }

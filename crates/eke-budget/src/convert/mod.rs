@@ -16,14 +16,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bessel;
 mod curve;
 mod gaussian;
 mod pure;
 mod renyi;
+mod skellam;
+mod skellam_losses;
 mod zcdp;
 
 pub use curve::{ConvertError, Curve};
 pub use gaussian::GaussianCurve;
 pub use pure::{approximate_to_zcdp, bounded_range_to_zcdp, gaussian_release, pure_to_zcdp};
 pub use renyi::{Order, Row, fixed_order_budget};
+pub use skellam::{SkellamCurve, SkellamError};
 pub use zcdp::Method;

@@ -16,6 +16,12 @@ impl Order {
     pub fn new(order: f64) -> Option<Self> {
         (order.is_finite() && order > 1.0).then_some(Self(order))
     }
+
+    /// The order as a double, for formulas.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
 }
 
 /// A bound on every moment of the privacy loss L: `ln E exp((a-1) L) <= (a-1) shift + a (a-1) rho + constant`.

@@ -12,23 +12,23 @@ use serde::Deserialize;
 use crate::CENTRAL;
 
 #[derive(Deserialize)]
-struct Golden {
-    name: String,
+pub(crate) struct Golden {
+    pub(crate) name: String,
     inputs: BTreeMap<String, String>,
     value: String,
 }
 
-fn golden() -> Vec<Golden> {
+pub(crate) fn golden() -> Vec<Golden> {
     serde_json::from_str(include_str!("../data/golden.json")).unwrap()
 }
 
 impl Golden {
-    fn input<T: std::str::FromStr<Err: std::fmt::Debug>>(&self, name: &str) -> T {
+    pub(crate) fn input<T: std::str::FromStr<Err: std::fmt::Debug>>(&self, name: &str) -> T {
         self.inputs[name].parse().unwrap()
     }
 
     /// The value, or if it is too small for a double, none.
-    fn value(&self) -> Option<f64> {
+    pub(crate) fn value(&self) -> Option<f64> {
         Some(self.value.parse().unwrap()).filter(|&value: &f64| value != 0.0)
     }
 

@@ -13,6 +13,7 @@ mod odometer;
 mod parameters;
 mod paths;
 mod rounds;
+mod skellam;
 mod wide;
 
 use eke_budget::{

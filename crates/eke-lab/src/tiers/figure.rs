@@ -1,5 +1,5 @@
-//! The figure of the experiment: above, how far off the finest of m evenly spaced tiers is; below, how much worse
-//! than alone the worst of m random ones fares.
+//! The figure of the experiment: above, how far off the finest of m evenly spaced tiers is, lines worked out and marks
+//! drawn; below, how much worse than alone the worst of m random ones fares.
 //!
 //! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines also differ by dashes and
 //! marks.
@@ -16,20 +16,22 @@ pub fn figure(results: &Results) -> String {
     let lower = TOP + HEIGHT + BETWEEN;
     let mut svg = Svg::new(LEFT + columns * (WIDTH + GAP), lower + HEIGHT + 150.0);
     let title = format!(
-        "A count in tiers: mean squared errors of {} draws, and of {} random lists",
+        "A count in tiers: errors worked out (lines) and of {} draws (marks above); {} random lists",
         results.runs, results.lists
     );
     svg.text((LEFT, 26.0), 16.0, Anchor::Start, &title);
     let count = results.grids.iter().flat_map(|grid| &grid.points).map(|point| point.tiers).max();
     let mut left = LEFT;
     for OnGrid { spacing, points } in &results.grids {
-        let means = points.iter().map(|point| point.drawn.mean).filter(|&mean| mean > 0.0);
-        let y = around(means.flat_map(|mean| [mean, mean]));
+        let y = around(points.iter().map(|point| point.exact));
         let frame = Frame { corner: (left, TOP), count: count.unwrap_or(1), y };
         frame.axes(&mut svg, &format!("tiers {spacing} apart"), "tiers; the finest is shown");
         for way in Way::ALL {
-            let own = points.iter().filter(|point| point.way == way && point.drawn.mean > 0.0);
-            frame.curve(&mut svg, way, own.map(|point| (point.tiers, point.drawn.mean)));
+            let own = || points.iter().filter(move |point| point.way == way);
+            frame.line(&mut svg, way, own().map(|point| (point.tiers, point.exact)));
+            // Means of a few draws that were off say little.
+            let drawn = own().filter(|point| point.drawn.error < 0.2 * point.drawn.mean);
+            frame.marks(&mut svg, way, drawn.map(|point| (point.tiers, point.drawn.mean)));
         }
         left += WIDTH + GAP;
     }
@@ -43,7 +45,9 @@ pub fn figure(results: &Results) -> String {
         frame.axes(&mut svg, lists, "tiers; the worst is shown");
         for way in Way::ALL {
             let own = ratios.iter().filter(|ratio| ratio.way == way);
-            frame.curve(&mut svg, way, own.map(|ratio| (ratio.tiers, ratio.ratio.mean)));
+            let points: Vec<_> = own.map(|ratio| (ratio.tiers, ratio.ratio.mean)).collect();
+            frame.line(&mut svg, way, points.iter().copied());
+            frame.marks(&mut svg, way, points.into_iter());
         }
         left += WIDTH + GAP;
     }
@@ -97,14 +101,19 @@ impl Frame {
         svg.line(&corners.map(|(tiers, value)| self.at(tiers, value)), Self::AXIS);
     }
 
-    fn curve(&self, svg: &mut Svg, way: Way, points: impl Iterator<Item = (usize, f64)>) {
-        let (stroke, mark) = look(way);
+    fn line(&self, svg: &mut Svg, way: Way, points: impl Iterator<Item = (usize, f64)>) {
         let points: Vec<_> = points.map(|(tiers, value)| self.at(tiers, value)).collect();
-        svg.line(&points, stroke);
-        // Marks of lines that lie on each other take turns.
-        let first = Way::ALL.iter().position(|&other| other == way).unwrap_or(0);
-        for &point in points.iter().skip(first % 3).step_by(3) {
-            svg.mark(mark, point, stroke.colour);
+        if points.len() > 1 {
+            svg.line(&points, look(way).0);
+        }
+    }
+
+    /// Marks of lines that lie on each other take turns.
+    fn marks(&self, svg: &mut Svg, way: Way, points: impl Iterator<Item = (usize, f64)>) {
+        let (stroke, mark) = look(way);
+        let turn = Way::ALL.iter().position(|&other| other == way).unwrap_or(0) % 4;
+        for (tiers, value) in points.filter(|(tiers, _)| tiers % 4 == turn) {
+            svg.mark(mark, self.at(tiers, value), stroke.colour);
         }
     }
 }
@@ -113,13 +122,15 @@ fn look(way: Way) -> (Stroke, Mark) {
     let (colour, dashes, mark, width) = match way {
         Way::Single => ("#777777", "2 3", Mark::Square, 4.0),
         Way::Geometric => ("#009e73", "", Mark::Disc, 2.0),
+        Way::Laplace => ("#cc79a7", "", Mark::Diamond, 2.0),
         Way::Gaussian => ("#0072b2", "", Mark::Triangle, 2.0),
+        Way::Skellam => ("#e69f00", "2 3", Mark::Diamond, 3.0),
         Way::Gradual => ("#d55e00", "7 3", Mark::Square, 2.0),
     };
     (Stroke { colour, width, dashes }, mark)
 }
 
-/// What a scale spans: from a power of ten to a power of ten, or their halves.
+/// What a scale spans: all values, and a little more.
 fn around(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));

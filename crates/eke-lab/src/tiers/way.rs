@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
-use eke_budget::convert::{Curve, Method};
+use eke_budget::convert::{Curve, Method, SkellamCurve};
 use eke_budget::{Amount, Delta, Epsilon, L1, L2, NoHistory, PathId, Price, Rho};
 use eke_noise::{
-    Entropy, Exact, GaussianPath, GeometricLevel, GeometricPath, NoisePath, Ratio, Till,
-    release_tiers,
+    Entropy, Exact, GaussianPath, GeometricLevel, GeometricPath, LaplacePath, NoisePath, Ratio,
+    SkellamLevel, Till, release_tiers,
 };
 use serde::Serialize;
 
@@ -18,8 +18,12 @@ use crate::account;
 pub enum Way {
     /// Geometric noise, along one path.
     Geometric,
+    /// Laplace noise, along one path.
+    Laplace,
     /// Gaussian noise, along one path, at a delta.
     Gaussian,
+    /// Skellam noise, along one path, at a delta.
+    Skellam,
     /// Independent geometric answers for what each tier has more, averaged.
     Gradual,
     /// An independent geometric answer for each tier: the best there is, if nobody compares.
@@ -28,14 +32,27 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Single, Self::Geometric, Self::Gaussian, Self::Gradual];
+    pub const ALL: [Self; 6] = [
+        Self::Single,
+        Self::Geometric,
+        Self::Laplace,
+        Self::Gradual,
+        Self::Gaussian,
+        Self::Skellam,
+    ];
+
+    /// Those that are quick to price: all but Skellam noise, which is hardly wider than Gaussian noise.
+    pub const QUICK: [Self; 5] =
+        [Self::Single, Self::Geometric, Self::Laplace, Self::Gradual, Self::Gaussian];
 
     /// For people.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Geometric => "geometric, one path",
+            Self::Laplace => "laplace, one path",
             Self::Gaussian => "gaussian, one path",
+            Self::Skellam => "skellam, one path",
             Self::Gradual => "geometric, gradual release",
             Self::Single => "geometric, single tier",
         }
@@ -44,7 +61,7 @@ impl Way {
     /// Whether it has a delta.
     #[must_use]
     pub fn has_delta(self) -> bool {
-        matches!(self, Self::Gaussian)
+        matches!(self, Self::Gaussian | Self::Skellam)
     }
 
     /// The mean squared error of each tier, worked out. Tiers are in order, the coarsest first.
@@ -56,6 +73,8 @@ impl Way {
             Self::Geometric | Self::Single => {
                 Ok(tiers.iter().map(|&tier| geometric(tier)).collect())
             }
+            Self::Laplace => Ok(tiers.iter().map(|&tier| laplace(tier)).collect()),
+            Self::Skellam => variances(tiers, delta),
             Self::Gaussian => {
                 let rhos = rhos(tiers, delta)?;
                 Ok(rhos.into_iter().map(|rho| 1.0 / (2.0 * rho.get())).collect())
@@ -84,6 +103,14 @@ impl Way {
             Self::Gaussian => {
                 Prepared::Gaussian(rhos(tiers, delta)?.into_iter().map(Amount::at_most).collect())
             }
+            Self::Laplace => Prepared::Laplace(epsilons(tiers)?),
+            Self::Skellam => {
+                let levels = variances(tiers, delta)?.into_iter().map(|variance| {
+                    let lambda = Ratio::from_f64(variance / 2.0).ok_or("no variance")?;
+                    Ok::<_, Box<dyn Error>>(SkellamLevel::new(&lambda))
+                });
+                Prepared::Skellam(levels.collect::<Result<_, _>>()?)
+            }
             Self::Single => {
                 Prepared::Single(tiers.iter().map(|&tier| level(tier)).collect::<Result<_, _>>()?)
             }
@@ -100,8 +127,12 @@ impl Way {
 pub enum Prepared {
     /// By epsilon.
     Geometric(Vec<Amount<Epsilon>>),
+    /// By epsilon.
+    Laplace(Vec<Amount<Epsilon>>),
     /// By rho.
     Gaussian(Vec<Amount<Rho>>),
+    /// By levels of noise, which a path would have to price again for every draw.
+    Skellam(Vec<SkellamLevel>),
     /// By levels of noise.
     Single(Vec<GeometricLevel>),
     /// By the levels of what each tier has more, with their weights.
@@ -122,6 +153,25 @@ impl Prepared {
             Self::Geometric(prices) => {
                 let sensitivity = L1::new(1.0)?;
                 along(GeometricPath::open(id, sensitivity), sensitivity, 1, prices, entropy)
+            }
+            Self::Laplace(prices) => {
+                let sensitivity = L1::new(f64::from(GRID))?;
+                along(LaplacePath::open(id, sensitivity), sensitivity, GRID, prices, entropy)
+            }
+            Self::Skellam(levels) => {
+                let mut draws = Vec::with_capacity(levels.len());
+                let mut finer: Option<(&SkellamLevel, i64)> = None;
+                for level in levels.iter().rev() {
+                    let noise = match finer {
+                        None => level.draw(entropy)?,
+                        Some((finer, noise)) => finer.coarser(noise, level, entropy)?,
+                    };
+                    finer = Some((level, noise));
+                    #[expect(clippy::cast_precision_loss, reason = "noise of a count")]
+                    draws.push(noise as f64);
+                }
+                draws.reverse();
+                Ok(draws)
             }
             Self::Gaussian(prices) => {
                 let sensitivity = L2::new(f64::from(GRID))?;
@@ -171,6 +221,18 @@ fn noise<E: Entropy>(level: &GeometricLevel, entropy: &mut E) -> Result<f64, Box
 /// The variance of geometric noise: `2p/(1-p)²`, `p = exp(-epsilon)`.
 fn geometric(epsilon: f64) -> f64 {
     0.5 / (epsilon / 2.0).sinh().powi(2)
+}
+
+/// The variance of Laplace noise.
+fn laplace(epsilon: f64) -> f64 {
+    2.0 / (epsilon * epsilon)
+}
+
+/// The variances of Skellam noise.
+fn variances(tiers: &[f64], delta: Delta) -> Result<Vec<f64>, Box<dyn Error>> {
+    let one = L1::new(1.0)?;
+    let variance = |rho: Rho| Ok(SkellamCurve::variance(Amount::at_most(rho), one)?.get());
+    rhos(tiers, delta)?.into_iter().map(variance).collect()
 }
 
 /// What each tier has beyond the next coarser one.

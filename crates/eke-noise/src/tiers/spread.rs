@@ -1,5 +1,7 @@
 //! How far noise lies from zero, for intervals: floats, rounded outwards. Nothing is drawn from these.
 
+use eke_budget::Variance;
+
 use crate::Confidence;
 
 /// How far noise lies from zero, in steps of its grid.
@@ -50,12 +52,69 @@ impl Spread {
         Self { deviation, half_width }
     }
 
+    /// Skellam noise: its law is summed outwards, where that does not take too long; and else it is within
+    /// Bennett's bound, as a difference of two Poisson numbers.
+    pub(super) fn skellam(variance: Variance, confidence: Confidence) -> Self {
+        let (variance, outside) = (variance.get(), 1.0 - confidence.get());
+        let furthest = bennett(variance, outside);
+        let half_width =
+            if furthest <= LONGEST { bessel(variance, furthest, outside) } else { None };
+        Self { deviation: variance.sqrt(), half_width: half_width.unwrap_or(furthest) }
+    }
+
     /// Discrete Gaussian noise, which is within its quantile and half a step; and half a step more, which
     /// the number itself was rounded by.
     pub(super) fn gaussian(deviation: f64, confidence: Confidence) -> Self {
         let half_width = (confidence.quantile() * deviation * UP + 1.0).ceil();
         Self { deviation, half_width }
     }
+}
+
+/// A whole number that Skellam noise exceeds with at most a probability: the logarithm of its moments is
+/// `variance (cosh s - 1)`, least over `s h` at `s = asinh(h/variance)`.
+fn bennett(variance: f64, outside: f64) -> f64 {
+    let beyond = |half: f64| {
+        let s = libm::asinh(half / variance);
+        let root = libm::hypot(half, variance);
+        (root - variance) - s * half <= libm::log(outside / 2.0)
+    };
+    let (mut low, mut high) = (0.0, 64.0 + 16.0 * variance);
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if beyond(middle) { high = middle } else { low = middle }
+    }
+    (high * UP).ceil()
+}
+
+/// The least whole number that Skellam noise exceeds with at most a probability. Its weights are Bessel
+/// functions `I_k(variance)`, whose ratios follow from one another inwards.
+fn bessel(variance: f64, furthest: f64, outside: f64) -> Option<f64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few millions")]
+    let reach = (3.0 * furthest) as usize + 64;
+    let mut ratios = vec![0.0; reach];
+    let mut next = 0.0;
+    for k in (1..=reach).rev() {
+        #[expect(clippy::cast_precision_loss, reason = "a few millions")]
+        let ratio = 1.0 / (2.0 * k as f64 / variance + next);
+        ratios[k - 1] = ratio;
+        next = ratio;
+    }
+    let mut weights = vec![1.0];
+    for ratio in ratios {
+        let last = weights.last().copied().unwrap_or(0.0);
+        weights.push(last * ratio);
+    }
+    // From the far end inwards, as far as what is outside allows.
+    let total = 2.0 * weights.iter().skip(1).sum::<f64>() + 1.0;
+    let mut beyond = 0.0;
+    for (half, weight) in weights.iter().enumerate().rev() {
+        beyond += 2.0 * weight / total;
+        if half == 0 || beyond * (1.0 + 1e-11) > outside {
+            #[expect(clippy::cast_precision_loss, reason = "a few millions")]
+            return Some(half as f64);
+        }
+    }
+    None
 }
 
 /// How many sums a half-width may take.
@@ -143,6 +202,37 @@ mod tests {
                 assert!((spread.deviation / deviation - 1.0).abs() < 1e-9, "rate {rate}");
             }
         }
+    }
+
+    /// Against products of Poisson probabilities, summed over all pairs.
+    #[test]
+    fn half_widths_of_skellam_noise_are_the_least_that_hold() {
+        for variance in [0.2f64, 1.0, 6.0, 40.0] {
+            let mean = variance / 2.0;
+            let mut poisson = vec![(-mean).exp()];
+            for k in 1..250 {
+                poisson.push(poisson[k - 1] * mean / k as f64);
+            }
+            let mut law = vec![0.0; 501];
+            for (more, one) in poisson.iter().enumerate() {
+                for (less, other) in poisson.iter().enumerate() {
+                    law[250 + more - less] += one * other;
+                }
+            }
+            for level in [0.5, 0.9, 0.95, 0.99, 0.9999] {
+                let spread = Spread::skellam(Variance::new(variance).unwrap(), confidence(level));
+                let inside = |half: usize| law[250 - half..=250 + half].iter().sum::<f64>();
+                let least = (0..250).find(|&half| inside(half) >= level).unwrap();
+                assert_eq!(spread.half_width, least as f64, "{variance} {level}");
+                assert!((spread.deviation - variance.sqrt()).abs() < 1e-12);
+                assert!(bennett(variance, 1.0 - level) >= spread.half_width);
+            }
+        }
+        // Wide noise is nearly normal, and the bound of very wide noise wider by two fifths.
+        let wide = Spread::skellam(Variance::new(1e6).unwrap(), confidence(0.95));
+        assert!((wide.half_width - 1960.0).abs() <= 1.0, "{wide:?}");
+        let widest = Spread::skellam(Variance::new(1e16).unwrap(), confidence(0.95));
+        assert!((widest.half_width / 2.716e8 - 1.0).abs() < 1e-3, "{widest:?}");
     }
 
     /// With one shift it is geometric noise. With more, the law is convolved in another way: all pairs.
