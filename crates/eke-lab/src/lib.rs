@@ -7,6 +7,7 @@ pub mod laws;
 pub mod oracle;
 pub mod search;
 pub mod seeded;
+pub mod stopper;
 pub mod svg;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
