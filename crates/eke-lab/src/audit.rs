@@ -15,6 +15,7 @@ mod integrated;
 pub mod mutants;
 mod neighbours;
 mod ranked;
+mod reduced;
 mod selected;
 
 use std::error::Error;
@@ -100,6 +101,7 @@ pub fn all() -> Vec<Audit> {
         neighbours::audits(),
         selected::audits(),
         covered::audits(),
+        reduced::audits(),
     ]
     .into_iter()
     .flatten()

@@ -7,6 +7,7 @@ pub mod laws;
 pub mod oracle;
 pub mod search;
 pub mod seeded;
+pub mod stopper;
 pub mod svg;
 pub mod tiers;
 

@@ -10,7 +10,7 @@ use clap::Args;
 use eke_budget::{Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
 use eke_noise::{
     Bundle, Column, Columns, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath,
-    NoisePath, Ratio,
+    Laplace, LaplacePath, NoisePath, Ratio,
 };
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;
@@ -83,8 +83,19 @@ impl Noise {
             let ratio = Some(rate / baseline);
             rows.push(Row { law: "discrete laplace", scale, draws_per_second: rate, ratio });
         }
+        for scale in SCALES {
+            let laplace =
+                Laplace::new(&positive(scale)?).map_err(|e| Failure::Usage(e.to_string()))?;
+            let rate = self.fastest(|| {
+                laplace.fill(&mut integers, &mut entropy);
+                black_box(&integers);
+            });
+            let ratio = Some(rate / baseline);
+            rows.push(Row { law: "rounded laplace", scale, draws_per_second: rate, ratio });
+        }
         rows.push(steps("gaussian path, one refine", gaussian_step)?);
         rows.push(steps("geometric path, one refine", geometric_step)?);
+        rows.push(steps("laplace path, one refine", laplace_step)?);
         rows.push(bundle_round().map_err(|error| Failure::Usage(error.to_string()))?);
         if self.json {
             serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
@@ -193,6 +204,24 @@ fn geometric_step(count: u32) -> Result<(), Box<dyn Error>> {
     for _ in 0..count / 10 {
         let mut account = eke_lab::account();
         let mut path = GeometricPath::<i64>::open(PathId::new([1; 32]), one);
+        for step in 1..=10u128 {
+            let to = Amount::from_grains(step * 10u128.pow(28));
+            let approved = account.raise(path.id(), to, one)?;
+            let receipt = account.commit(approved, &mut NoHistory)?;
+            black_box(path.refine(&truth, receipt, &mut entropy)?);
+        }
+    }
+    Ok(())
+}
+
+/// Paths of ten steps each, from epsilon 0.01 on.
+fn laplace_step(count: u32) -> Result<(), Box<dyn Error>> {
+    let mut entropy = Seeded::new(3);
+    let one = L1::new(1.0)?;
+    let truth = Exact::new(1_000_000, one);
+    for _ in 0..count / 10 {
+        let mut account = eke_lab::account();
+        let mut path = LaplacePath::<i64>::open(PathId::new([1; 32]), one);
         for step in 1..=10u128 {
             let to = Amount::from_grains(step * 10u128.pow(28));
             let approved = account.raise(path.id(), to, one)?;

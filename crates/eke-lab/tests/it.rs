@@ -62,6 +62,16 @@ fn geometric_paths_have_one_law_in_every_order_and_cost_their_finest_point() {
 }
 
 #[test]
+fn laplace_paths_have_one_law_in_every_order_and_cost_their_finest_point() {
+    run(&["rounded-laplace", "laplace-path-law", "laplace-path"]);
+}
+
+#[test]
+fn stopping_costs_what_was_charged_and_two_purses_keep_their_promise() {
+    run(&["pure-stopping", "two-purses"]);
+}
+
+#[test]
 fn wide_laws_fit() {
     run(&["wide-laws", "normal-law", "gaussian-path-law"]);
 }

@@ -445,4 +445,28 @@ const MUTANTS: &[Mutant] = &[
         find: "            self.reserved = add(self.reserved, worst);\n            self.delta_spent = add(self.delta_spent, delta);\n",
         replace: "            self.reserved = add(self.reserved, worst);\n",
     },
+    Mutant {
+        name: "atom-recomputed",
+        about: "a level of Laplace noise that has the point of another computes it anew, in doubles",
+        audit: "laplace-path-law",
+        file: "crates/eke-noise/src/laplace_level.rs",
+        find: "        if happens(&pair.same(), entropy) {\n            return Ok(point);\n",
+        replace: "        if happens(&pair.same(), entropy) {\n            let (whole, head, key, more) = point.into();\n            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]\n            return Ok((whole as f64 as i64, head, key, more).into());\n",
+    },
+    Mutant {
+        name: "laplace-weight",
+        about: "the residual of Laplace noise is nothing with b/a, and not its square",
+        audit: "laplace-path-law",
+        file: "crates/eke-noise/src/laplace_level.rs",
+        find: "        self.coarse.over(&self.fine).squared()\n",
+        replace: "        self.coarse.over(&self.fine)\n",
+    },
+    Mutant {
+        name: "halves-cut-off",
+        about: "rounded Laplace noise is cut off towards zero",
+        audit: "rounded-laplace",
+        file: "crates/eke-noise/src/rounded_laplace.rs",
+        find: "signed(halves.div_ceil(2), negative)",
+        replace: "signed(halves / 2, negative)",
+    },
 ];
