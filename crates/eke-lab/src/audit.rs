@@ -16,6 +16,7 @@ pub mod mutants;
 mod neighbours;
 mod ranked;
 mod selected;
+mod skellam;
 
 use std::error::Error;
 
@@ -99,6 +100,7 @@ pub fn all() -> Vec<Audit> {
         fitted::audits(),
         neighbours::audits(),
         selected::audits(),
+        skellam::audits(),
         covered::audits(),
     ]
     .into_iter()
