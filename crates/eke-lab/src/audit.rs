@@ -17,6 +17,7 @@ mod neighbours;
 mod ranked;
 mod reduced;
 mod selected;
+mod skellam;
 
 use std::error::Error;
 
@@ -100,6 +101,7 @@ pub fn all() -> Vec<Audit> {
         fitted::audits(),
         neighbours::audits(),
         selected::audits(),
+        skellam::audits(),
         covered::audits(),
         reduced::audits(),
     ]

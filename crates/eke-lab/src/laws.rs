@@ -30,6 +30,30 @@ pub fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
     move |k| weight(k) / total
 }
 
+/// Skellam noise: the difference of two Poisson numbers of mean lambda, by the ratios of neighbouring
+/// probabilities from far out inwards.
+pub fn skellam(lambda: f64) -> impl Fn(i64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let end = ((2.0 * lambda).sqrt() * 12.0) as usize + 60;
+    let (mut ratio, mut weights) = (0.0, Vec::new());
+    for j in (1..=4 * end).rev() {
+        #[expect(clippy::cast_precision_loss, reason = "for a probability")]
+        let j = j as f64;
+        ratio = 1.0 / (j / lambda + ratio);
+        weights.push(ratio);
+    }
+    weights.push(1.0);
+    weights.reverse();
+    for j in 1..weights.len() {
+        weights[j] *= weights[j - 1];
+    }
+    let total: f64 = 2.0 * weights.iter().sum::<f64>() - 1.0;
+    move |k| {
+        let at = usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX);
+        weights.get(at).map_or(0.0, |weight| weight / total)
+    }
+}
+
 fn double(k: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "for a probability")]
     let k = k as f64;

@@ -8,6 +8,7 @@
 //! the law it had, also where prices have been worked out more closely since; of two points the one of the
 //! larger price has no larger variance; where their variances are equal so are their values.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +21,16 @@ use crate::gaussian_path::DamagedPath;
 use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
 use crate::skellam_level::SkellamLevel;
 use crate::{Entropy, Exact, Released};
+
+/// How many variances are remembered.
+const KNOWN: usize = 256;
+
+thread_local! {
+    /// Variances by price and sensitivity: they are public, take a while to work out, and many paths have
+    /// the same.
+    static VARIANCES: RefCell<BTreeMap<(Amount<Rho>, u64), Variance>> =
+        const { RefCell::new(BTreeMap::new()) };
+}
 
 /// A path of Skellam noise on an integer truth, priced in rho: a point at rho has the least variance, nearly,
 /// that is seen to cost no more.
@@ -111,10 +122,21 @@ impl SkellamPath {
 
     /// The variance that a price pays for.
     fn variance(&self, at: Amount<Rho>) -> Result<Variance, MismatchReason> {
-        L1::new(self.sensitivity.get())
+        let key = (at, self.sensitivity.get().to_bits());
+        if let Some(found) = VARIANCES.with_borrow(|known| known.get(&key).copied()) {
+            return Ok(found);
+        }
+        let variance = L1::new(self.sensitivity.get())
             .ok()
             .and_then(|sensitivity| SkellamCurve::variance(at, sensitivity).ok())
-            .ok_or(MismatchReason::OtherStep)
+            .ok_or(MismatchReason::OtherStep)?;
+        VARIANCES.with_borrow_mut(|known| {
+            if known.len() >= KNOWN {
+                known.clear();
+            }
+            known.insert(key, variance);
+        });
+        Ok(variance)
     }
 
     /// The finest point there will be.

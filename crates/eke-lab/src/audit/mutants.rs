@@ -469,4 +469,28 @@ const MUTANTS: &[Mutant] = &[
         find: "signed(halves.div_ceil(2), negative)",
         replace: "signed(halves / 2, negative)",
     },
+    Mutant {
+        name: "skellam-printed",
+        about: "Skellam noise has the scale that is in print as a pure price",
+        audit: "skellam-loss",
+        file: "crates/eke-budget/src/convert/skellam.rs",
+        find: "        if rho.is_zero() {\n            return Err(SkellamError::NoPrice);\n        }\n",
+        replace: "        if !rho.is_zero() {\n            let printed = 2.0 * sensitivity.get() / libm::expm1((2.0 * rho.to_f64()).sqrt());\n            return Ok(Variance::new(printed)?);\n        }\n",
+    },
+    Mutant {
+        name: "skellam-differences",
+        about: "a Skellam path sells one point after another, for the differences of their prices",
+        audit: "skellam-stopping",
+        file: "crates/eke-noise/src/skellam_path.rs",
+        find: "        if !self.points.is_empty() {\n            return Err(MismatchReason::AtItsFinest);\n        }\n",
+        replace: "",
+    },
+    Mutant {
+        name: "skellam-residual",
+        about: "the residual of Skellam noise is as wide as the coarser level",
+        audit: "skellam-orders",
+        file: "crates/eke-noise/src/skellam_level.rs",
+        find: "        let residual = coarser.above(self)?;\n",
+        replace: "        coarser.above(self)?;\n        let residual = coarser.clone();\n",
+    },
 ];

@@ -17,6 +17,7 @@ mod lines;
 mod msdlap;
 mod paths;
 mod rankings;
+mod skellam;
 mod stopping;
 mod tiers;
 mod vectors;
