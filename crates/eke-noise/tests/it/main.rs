@@ -15,6 +15,7 @@ mod levels;
 mod lines;
 mod msdlap;
 mod paths;
+mod planar;
 mod rankings;
 mod stopping;
 mod vectors;
