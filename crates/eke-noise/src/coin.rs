@@ -57,7 +57,17 @@ impl Coin {
         entropy: &mut E,
         exactly: impl Fn() -> Ratio,
     ) -> bool {
-        let word = cells::word(entropy, || cells::cut([&Fixed::exp_neg(&exactly(), 128)]));
+        self.flip_enclosed(entropy, |bits| Fixed::exp_neg(&exactly(), bits))
+    }
+
+    /// The same where `exp(-x)` can be enclosed in as many bits as are asked for.
+    #[inline]
+    pub(crate) fn flip_enclosed<E: Entropy + ?Sized>(
+        &self,
+        entropy: &mut E,
+        exactly: impl Fn(usize) -> Fixed,
+    ) -> bool {
+        let word = cells::word(entropy, || cells::cut([&exactly(128)]));
         self.flip_word(word, entropy, exactly)
     }
 
@@ -84,7 +94,7 @@ impl Coin {
             cells::cut_inside(edge, 32, (0, u64::from(u32::MAX)), 1 << 32)
         });
         let word = (u64::from(first) << 32) | (rest >> 32);
-        self.flip_word(word, entropy, exactly)
+        self.flip_word(word, entropy, |bits| Fixed::exp_neg(&exactly(), bits))
     }
 
     /// The same with the first 64 bits.
@@ -92,7 +102,7 @@ impl Coin {
         &self,
         word: u64,
         entropy: &mut E,
-        exactly: impl Fn() -> Ratio,
+        exactly: impl Fn(usize) -> Fixed,
     ) -> bool {
         // exp(-x) >= 1 - x, and 1 - x is quickly had. The product is off by less than 2^12.
         let highest = self.about + self.error;
@@ -108,7 +118,7 @@ impl Coin {
         if self.error < 1e-3 && word > words(power + slack).saturating_add(1 << 12) {
             return false;
         }
-        below_exp_neg(word, &exactly(), entropy)
+        is_below(word, exactly, entropy)
     }
 }
 
@@ -119,13 +129,17 @@ fn words(probability: f64) -> u64 {
     words
 }
 
-/// Whether a uniform number whose first 64 bits are `word` is below `exp(-x)`.
+/// Whether a uniform number whose first 64 bits are `word` is below a probability.
 #[cold]
-fn below_exp_neg<E: Entropy + ?Sized>(word: u64, x: &Ratio, entropy: &mut E) -> bool {
+fn is_below<E: Entropy + ?Sized>(
+    word: u64,
+    probability: impl Fn(usize) -> Fixed,
+    entropy: &mut E,
+) -> bool {
     let mut uniform = Uniform::new(word);
     loop {
         uniform.refine(entropy);
-        let power = Fixed::exp_neg(x, uniform.bits);
+        let power = probability(uniform.bits);
         if uniform.lowest_above() <= power.lo {
             return true;
         }

@@ -19,9 +19,10 @@
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`], [`Skellam`] | noise on the integers, one draw or many |
 //! | [`Msdlap`] | noise on the integers for whole sensitivities above one |
+//! | [`PlanarLaplace`], [`Radius`] | noise on lattices of up to three dimensions, the same in all directions, and how far it reaches |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
-//! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
+//! | [`choose`], [`compare`], [`release_point`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
@@ -72,6 +73,9 @@ mod msdlap;
 mod msdlap_path;
 mod noisy;
 mod path;
+mod planar;
+mod point;
+mod radius;
 mod ranking;
 mod ratio;
 mod real;
@@ -116,6 +120,9 @@ pub use msdlap::{Msdlap, NotWhole, Shifts};
 pub use msdlap_path::MsdlapPath;
 pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
+pub use planar::PlanarLaplace;
+pub use point::{PointRelease, release_point};
+pub use radius::Radius;
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;
 pub use rounded_laplace::Laplace;

@@ -204,6 +204,9 @@ pub enum MismatchReason {
     /// The path's law cannot be taken further than where it was opened.
     #[error("the path was opened at its finest point: open another for a finer one")]
     AtItsFinest,
+    /// It has no coordinates, or too many, for noise that is the same in all directions.
+    #[error("a point has one, two or three coordinates: release other vectors along a path")]
+    NotAPoint,
     /// The noise cannot be drawn.
     #[error(transparent)]
     Level(#[from] LevelError),

@@ -16,6 +16,7 @@ mod levels;
 mod lines;
 mod msdlap;
 mod paths;
+mod planar;
 mod rankings;
 mod skellam;
 mod stopping;
