@@ -31,6 +31,7 @@
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
 //! | [`Line`], [`LineLaw`] | above threshold: answers held against one noisy line |
+//! | [`residual`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
 mod average;
@@ -62,6 +63,7 @@ mod noisy;
 mod path;
 mod ranking;
 mod ratio;
+mod residual;
 mod scale;
 mod schedule;
 mod sequence;
@@ -93,6 +95,10 @@ pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;
+pub use residual::{
+    BochnerMatrix, Doubt, NoResidual, NoiseLaw, NoiseLawError, Probabilities, Residual,
+    ResidualPart, Verdict, residual,
+};
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;

@@ -15,6 +15,7 @@ mod levels;
 mod lines;
 mod paths;
 mod rankings;
+mod residuals;
 mod stopping;
 mod vectors;
 
