@@ -35,6 +35,7 @@
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
 //! | [`Line`], [`LineLaw`] | above threshold: answers held against one noisy line |
+//! | [`residual`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
 mod average;
@@ -79,6 +80,7 @@ mod radius;
 mod ranking;
 mod ratio;
 mod real;
+mod residual;
 mod rounded_laplace;
 mod scale;
 mod schedule;
@@ -125,6 +127,10 @@ pub use point::{PointRelease, release_point};
 pub use radius::Radius;
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;
+pub use residual::{
+    BochnerMatrix, Doubt, NoResidual, NoiseLaw, NoiseLawError, Probabilities, Residual,
+    ResidualPart, Verdict, residual,
+};
 pub use rounded_laplace::Laplace;
 pub use scale::ScaleError;
 pub use schedule::Schedule;

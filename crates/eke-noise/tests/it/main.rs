@@ -18,6 +18,7 @@ mod msdlap;
 mod paths;
 mod planar;
 mod rankings;
+mod residuals;
 mod skellam;
 mod stopping;
 mod tiers;
