@@ -8,6 +8,7 @@
 //! audit is blind. *Coverage* counts how often an answer is not within its goal. An audit that passes has not refuted the claim; it proves nothing.
 
 mod bounds;
+mod chains;
 mod covered;
 mod enumerated;
 mod fitted;
@@ -100,6 +101,7 @@ pub fn all() -> Vec<Audit> {
         neighbours::audits(),
         selected::audits(),
         covered::audits(),
+        chains::audits(),
     ]
     .into_iter()
     .flatten()

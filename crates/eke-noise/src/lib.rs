@@ -65,7 +65,9 @@ mod ratio;
 mod scale;
 mod schedule;
 mod sequence;
+mod sets;
 mod stopping;
+mod subset_chain;
 mod table;
 
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
@@ -100,6 +102,8 @@ pub use stopping::{
     Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
     Unpaid, refine_until, release_tiers, reveal,
 };
+
+pub use subset_chain::{ChainError, MOST_CATEGORIES, SubsetChain, Template, Weight};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

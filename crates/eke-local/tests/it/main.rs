@@ -1,0 +1,4 @@
+//! Everything about `eke-local` that is tested from outside.
+#![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
+
+mod plans;
