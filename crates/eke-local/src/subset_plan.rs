@@ -86,6 +86,7 @@ pub(crate) fn improved(categories: u32, falling: &[Amount<Epsilon>]) -> Vec<Temp
     let mut list = List::new(categories);
     list.high(falling);
     let last = (categories - 1) / 2;
+    let powers: Vec<f64> = falling.iter().map(|tier| subset::weight(1, tier.to_f64())).collect();
     for size in 1..=last {
         list.expand(size, true);
         let least = if size == last { 0 } else { -1 };
@@ -93,15 +94,22 @@ pub(crate) fn improved(categories: u32, falling: &[Amount<Epsilon>]) -> Vec<Temp
         else {
             continue;
         };
-        // Levels of other sizes lie outside of this size's stretch.
-        let mut weights: Vec<Weight> = falling
+        // Levels of other sizes lie outside of this size's stretch. What is surely above where the list is has
+        // no place in it either.
+        let start = list.weight.map_or(f64::INFINITY, |weight| 1.001 * weight.to_f64());
+        let end = end.to_f64();
+        let mut weights: Vec<(f64, Weight)> = falling
             .iter()
-            .map(|&epsilon| Weight::Of { epsilon, size })
-            .chain([0, 1].into_iter().filter_map(|more| milestone(categories, more, size)))
-            .filter(|weight| weight.to_f64() >= end.to_f64())
+            .zip(&powers)
+            .map(|(&epsilon, power)| (f64::from(size) * power, Weight::Of { epsilon, size }))
+            .chain([0, 1].into_iter().filter_map(|more| {
+                let weight = milestone(categories, more, size)?;
+                Some((weight.to_f64(), weight))
+            }))
+            .filter(|(about, _)| (end..=start).contains(about))
             .collect();
-        weights.sort_by(|a, b| b.to_f64().total_cmp(&a.to_f64()));
-        for weight in weights {
+        weights.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, weight) in weights {
             list.lower(weight);
         }
     }
