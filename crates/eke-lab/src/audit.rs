@@ -8,6 +8,7 @@
 //! audit is blind. *Coverage* counts how often an answer is not within its goal. An audit that passes has not refuted the claim; it proves nothing.
 
 mod bounds;
+mod chains;
 mod covered;
 mod enumerated;
 mod fitted;
@@ -104,6 +105,7 @@ pub fn all() -> Vec<Audit> {
         skellam::audits(),
         covered::audits(),
         reduced::audits(),
+        chains::audits(),
     ]
     .into_iter()
     .flatten()

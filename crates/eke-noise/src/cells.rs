@@ -90,6 +90,33 @@ pub(crate) fn remainders(bound: u64, left_over: u64) -> Vec<Cell> {
     cells
 }
 
+/// Cells by the whole part of a word, as a fraction, times a bound; the words whose product has a lower half
+/// below `left_over` are left over.
+pub(crate) fn parts(bound: u64, left_over: u64) -> Vec<Cell> {
+    let word =
+        |product: u128| u64::try_from(product.div_ceil(u128::from(bound))).unwrap_or(u64::MAX);
+    let mut cells: Vec<Cell> = (0..u128::from(bound))
+        .map(|part| {
+            let first = word((part << 64) + u128::from(left_over));
+            let next = ((part + 1) << 64).div_ceil(u128::from(bound)) - 1;
+            interval(first, u64::try_from(next).unwrap_or(u64::MAX))
+        })
+        .collect();
+    if left_over > 0 {
+        // One at the start of some of the parts; the first and the last of them.
+        let last = (0..u128::from(bound))
+            .rev()
+            .map(|part| word(part << 64))
+            .find(|&start| {
+                let product = u128::from(start) * u128::from(bound);
+                product & u128::from(u64::MAX) < u128::from(left_over)
+            })
+            .unwrap_or(0);
+        cells.push(Cell { words: u128::from(left_over), first: 0, last });
+    }
+    cells
+}
+
 /// Cells by the first bits of a word, so many.
 pub(crate) fn leading(bits: u32) -> Vec<Cell> {
     let width = 64 - bits;
@@ -135,6 +162,30 @@ mod tests {
 
     fn total(cells: &[Cell]) -> u128 {
         cells.iter().map(|cell| cell.words).sum()
+    }
+
+    #[test]
+    fn parts_cover_all_words_and_are_equal() {
+        for bound in [2u64, 3, 5, 7, 8, 100, 128, 1000] {
+            let left_over = bound.wrapping_neg() % bound;
+            let cells = parts(bound, left_over);
+            assert_eq!(total(&cells), 1 << 64, "{bound}");
+            let each = ((1u128 << 64) - u128::from(left_over)) / u128::from(bound);
+            for (part, cell) in (0u128..).zip(&cells[..usize::try_from(bound).unwrap()]) {
+                assert_eq!(cell.words, each, "{bound}");
+                for word in [cell.first, cell.last] {
+                    let product = u128::from(word) * u128::from(bound);
+                    assert_eq!(product >> 64, part);
+                    assert!(product & u128::from(u64::MAX) >= u128::from(left_over));
+                }
+            }
+            for cell in &cells[usize::try_from(bound).unwrap()..] {
+                for word in [cell.first, cell.last] {
+                    let rest = (u128::from(word) * u128::from(bound)) & u128::from(u64::MAX);
+                    assert!(rest < u128::from(left_over));
+                }
+            }
+        }
     }
 
     #[test]

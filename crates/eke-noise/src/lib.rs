@@ -29,6 +29,7 @@
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
+//! | [`Chain`]: [`SubsetChain`], [`HashChain`], [`BitChain`] | one category's reports, fine to coarse, in the local model |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`SkellamLevel`], [`SkellamPath`] | the same for Skellam noise, and its path, opened at its finest point |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
@@ -40,11 +41,13 @@
 
 mod average;
 mod binned;
+mod bit_chain;
 mod bound;
 mod boundary;
 mod bundle;
 mod bundle_law;
 mod cells;
+mod chain;
 mod choice;
 mod choosing;
 mod coin;
@@ -62,6 +65,7 @@ mod geometric_path;
 mod geometric_rule;
 mod goal;
 mod grid;
+mod hash_chain;
 mod keys;
 mod ladder;
 mod laplace;
@@ -85,19 +89,24 @@ mod rounded_laplace;
 mod scale;
 mod schedule;
 mod sequence;
+mod sets;
+mod share;
 mod skellam;
 mod skellam_level;
 mod skellam_path;
 mod spending;
 mod stopping;
+mod subset_chain;
 mod table;
 mod tiers;
 
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
+pub use bit_chain::{BitChain, BitTemplate};
 pub use bound::{Bound, Norms};
 pub use bundle::{Bundle, BundleError, Column, Columns};
 pub use bundle_law::BundleLaw;
 pub use cells::Cell;
+pub use chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use choosing::{ChoiceLaw, ChoiceRule, choose};
 pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
@@ -112,6 +121,7 @@ pub use geometric_path::GeometricPath;
 pub use geometric_rule::GeometricRule;
 pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
+pub use hash_chain::{Hash, HashChain, HashTemplate, MOST_BITS};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
 pub use laplace_path::LaplacePath;
@@ -135,6 +145,7 @@ pub use rounded_laplace::Laplace;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
+pub use share::{Share, Weight};
 pub use skellam::Skellam;
 pub use skellam_level::SkellamLevel;
 pub use skellam_path::SkellamPath;
@@ -147,6 +158,7 @@ pub use tiers::{Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, rele
 #[path = "../../eke-lab/src/fit.rs"]
 #[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
 mod fit;
+pub use subset_chain::{SubsetChain, Template};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]
