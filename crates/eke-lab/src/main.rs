@@ -6,6 +6,7 @@ mod run;
 mod sample;
 mod selection;
 mod speed;
+mod tiers_subset;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use eke_lab::search::{self, Accounting, AtThreshold, Plan, Results, Stream, StreamError};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::Failure;
+use crate::{Failure, tiers_subset};
 
 /// Which one.
 #[derive(Subcommand)]
@@ -17,6 +17,8 @@ pub(crate) enum Run {
     Bikes(Options),
     /// Days on which London households use much electricity: the same.
     London(Options),
+    /// Reports about categories for several tiers: errors of planned chains, next to the paper's and others.
+    TiersSubset(tiers_subset::Options),
 }
 
 /// How much of it, and where to.
@@ -44,6 +46,7 @@ impl Run {
         let (options, stream, plan, line): (_, _, fn(u32) -> Plan, _) = match self {
             Self::Bikes(options) => (options, Stream::bikes(), Plan::bikes, 0.575),
             Self::London(options) => (options, Stream::london(), Plan::london, 0.33),
+            Self::TiersSubset(options) => return options.run(out),
         };
         let stream = stream.map_err(|error| match error {
             error @ StreamError::NoFolder(_) => Failure::Usage(error.to_string()),
@@ -81,7 +84,7 @@ impl Run {
     }
 }
 
-fn bar() -> ProgressBar {
+pub(crate) fn bar() -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
