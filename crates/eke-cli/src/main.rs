@@ -10,6 +10,7 @@ mod demo;
 mod explain;
 mod init;
 mod ledger;
+mod local;
 mod number;
 mod table;
 mod usage;
@@ -54,6 +55,9 @@ enum Command {
     /// Work with a ledger: look through it, write it out, pin it down.
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    /// Plan what devices report that protect themselves.
+    #[command(subcommand)]
+    Local(local::Local),
 }
 
 /// How a command ends when it does not end well.
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo.run(&mut out),
         Command::Calc(calc) => calc.run(&mut out),
         Command::Ledger(ledger) => ledger.run(&mut out),
+        Command::Local(local) => local.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
