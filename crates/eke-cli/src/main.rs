@@ -10,6 +10,7 @@ mod demo;
 mod explain;
 mod init;
 mod ledger;
+mod local;
 mod number;
 mod table;
 mod tiers;
@@ -57,6 +58,9 @@ enum Command {
     /// Work with a ledger: look through it, write it out, pin it down.
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    /// Plan what devices report that protect themselves.
+    #[command(subcommand)]
+    Local(local::Local),
 }
 
 /// How a command ends when it does not end well.
@@ -102,6 +106,7 @@ fn main() -> ExitCode {
         Command::Tiers(tiers) => tiers.run(&mut out),
         Command::Calc(calc) => calc.run(&mut out),
         Command::Ledger(ledger) => ledger.run(&mut out),
+        Command::Local(local) => local.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

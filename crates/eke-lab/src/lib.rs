@@ -2,9 +2,11 @@
 
 pub mod audit;
 pub mod calibrate;
+pub mod categories;
 pub mod fit;
 pub mod laws;
 pub mod oracle;
+pub mod plot;
 pub mod search;
 pub mod seeded;
 pub mod stopper;

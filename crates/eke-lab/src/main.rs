@@ -8,6 +8,7 @@ mod selection;
 mod speed;
 mod speed_local;
 mod tiers_count;
+mod tiers_subset;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use eke_lab::search::{self, Accounting, AtThreshold, Plan, Results, Stream, StreamError};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::Failure;
 use crate::tiers_count::TiersCount;
+use crate::{Failure, tiers_subset};
 
 /// Which one.
 #[derive(Subcommand)]
@@ -20,6 +20,8 @@ pub(crate) enum Run {
     London(Options),
     /// A count told to several tiers: how far off each answer is. Needs no data.
     TiersCount(TiersCount),
+    /// Reports about categories for several tiers: errors of planned chains, next to the paper's and others.
+    TiersSubset(tiers_subset::Options),
 }
 
 /// How much of it, and where to.
@@ -48,6 +50,7 @@ impl Run {
             Self::Bikes(options) => (options, Stream::bikes(), Plan::bikes, 0.575),
             Self::London(options) => (options, Stream::london(), Plan::london, 0.33),
             Self::TiersCount(tiers) => return tiers.run(out),
+            Self::TiersSubset(options) => return options.run(out),
         };
         let stream = stream.map_err(|error| match error {
             error @ StreamError::NoFolder(_) => Failure::Usage(error.to_string()),

@@ -74,6 +74,13 @@ impl Svg {
         ));
     }
 
+    /// A box filled with a colour.
+    pub fn cell(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: &str) {
+        self.add(format_args!(
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\"/>"
+        ));
+    }
+
     /// A point.
     pub fn mark(&mut self, mark: Mark, (x, y): (f64, f64), colour: &str) {
         let corners: &[(f64, f64)] = match mark {

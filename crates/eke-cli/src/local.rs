@@ -1,0 +1,148 @@
+//! `eke local`: reports about categories that devices randomize themselves.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand, ValueEnum};
+use eke_budget::{Amount, Epsilon};
+use eke_local::Plan as TierPlan;
+use serde::Serialize;
+
+use crate::Failure;
+use crate::table::Table;
+
+/// The commands of the local model.
+#[derive(Subcommand)]
+pub(crate) enum Local {
+    /// Plan one chain of reports for several tiers, and say how good each tier's report is.
+    #[command(after_help = "\
+A device draws the chain once. Every tier sees one report of it, and whoever compares several learns what the\n\
+finest of them tells. The ratio is what a tier's error is in that of a report made for it alone.")]
+    Plan(Plan),
+}
+
+impl Local {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        match self {
+            Self::Plan(plan) => plan.run(out),
+        }
+    }
+}
+
+/// For whom, and how.
+#[derive(Args)]
+pub(crate) struct Plan {
+    /// What each tier may see, as epsilons.
+    #[arg(
+        long,
+        value_name = "E,E,…",
+        value_delimiter = ',',
+        required = true,
+        allow_hyphen_values = true
+    )]
+    tiers: Vec<Epsilon>,
+    /// How many categories there are.
+    #[arg(long, value_name = "D")]
+    categories: u32,
+    /// How the reports are chosen.
+    #[arg(long, value_enum, default_value_t = Method::Planned)]
+    method: Method,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    /// So that the worst tier is as good as can be.
+    Planned,
+    /// The improved templates of the multi-tier paper.
+    Improved,
+    /// Its first templates.
+    Reference,
+    /// One category a report: generalized randomized response.
+    RandomizedResponse,
+}
+
+impl From<Method> for eke_local::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Planned => Self::Planned,
+            Method::Improved => Self::Improved,
+            Method::Reference => Self::Reference,
+            Method::RandomizedResponse => Self::RandomizedResponse,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Planned {
+    categories: u32,
+    method: eke_local::Method,
+    /// What the whole chain costs.
+    epsilon: f64,
+    /// The largest ratio.
+    worst: f64,
+    tiers: Vec<Tier>,
+}
+
+#[derive(Serialize)]
+struct Tier {
+    epsilon: f64,
+    /// What its report costs.
+    level: f64,
+    /// How many categories its report names.
+    size: u32,
+    mse: f64,
+    ratio: f64,
+}
+
+impl Plan {
+    fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let tiers: Vec<Amount<Epsilon>> =
+            self.tiers.iter().map(|&tier| Amount::at_most(tier)).collect();
+        let method = self.method.into();
+        let plan = TierPlan::new(self.categories, &tiers, method)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let rows: Vec<Tier> = plan
+            .tiers()
+            .iter()
+            .zip(&self.tiers)
+            .map(|(tier, asked)| Tier {
+                epsilon: asked.get(),
+                level: tier.template.epsilon().to_f64_up().min(asked.get()),
+                size: tier.template.size,
+                mse: tier.variance,
+                ratio: tier.ratio,
+            })
+            .collect();
+        let (epsilon, worst) = (plan.chain().price().to_f64_up(), plan.worst());
+        if self.json {
+            let planned =
+                Planned { categories: self.categories, method, epsilon, worst, tiers: rows };
+            serde_json::to_writer(&mut *out, &planned).map_err(std::io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        let mut table =
+            Table::new(&["tier", "level", "size", "error", "ratio"]).with_numbers([0, 1, 2, 3, 4]);
+        for Tier { epsilon, level, size, mse, ratio } in rows {
+            table.row([
+                epsilon.to_string(),
+                format!("{level:.4}"),
+                size.to_string(),
+                format!("{mse:.4}"),
+                format!("{ratio:.4}"),
+            ]);
+        }
+        table.print(out)?;
+        writeln!(
+            out,
+            "{} categories; the whole chain costs epsilon {epsilon}, which is its finest tier's",
+            self.categories
+        )?;
+        writeln!(
+            out,
+            "error: squared, summed over categories, of one report; the worst tier has {worst:.4} times that of a report for it alone"
+        )?;
+        Ok(())
+    }
+}
