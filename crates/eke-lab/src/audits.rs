@@ -21,6 +21,9 @@ pub(crate) struct Audits {
     /// Try whether the audits catch mistakes: build mutants of the source, and audit them (minutes).
     #[arg(long)]
     mutants: bool,
+    /// Build every mutant alone, and not together with mistakes in other mechanisms (an hour).
+    #[arg(long, requires = "mutants")]
+    alone: bool,
     /// Print one JSON array.
     #[arg(long)]
     json: bool,
@@ -111,17 +114,25 @@ impl Audits {
         let mutants: Vec<_> = mutants::all().iter().filter(|m| wanted(m.audit)).collect();
         let workshop = Workshop::new().map_err(failed)?;
         let mut outcomes: Vec<Outcome> = Vec::new();
-        for (index, mutant) in mutants.iter().enumerate() {
-            progress(&format!("{}/{} {}", index + 1, mutants.len(), mutant.name));
-            let outcome = workshop.try_mutant(mutant).map_err(failed)?;
+        let batches = if self.alone {
+            mutants.iter().map(|&mutant| vec![mutant]).collect()
+        } else {
+            mutants::batches(&mutants)
+        };
+        for batch in batches {
+            let names: Vec<_> = batch.iter().map(|mutant| mutant.name).collect();
+            progress(&format!("{}/{} {}", outcomes.len(), mutants.len(), names.join(", ")));
+            let found = workshop.try_mutants(&batch).map_err(failed)?;
             progress("");
             if !self.json {
-                let mark = if outcome.caught { "caught" } else { "MISSED" };
-                let (name, audit, about) = (mutant.name, mutant.audit, mutant.about);
-                writeln!(out, "  {mark}  {name:<22} by {audit:<20} {about}")?;
+                for (outcome, mutant) in found.iter().zip(&batch) {
+                    let mark = if outcome.caught { "caught" } else { "MISSED" };
+                    let (name, audit, about) = (mutant.name, mutant.audit, mutant.about);
+                    writeln!(out, "  {mark}  {name:<22} by {audit:<20} {about}")?;
+                }
                 out.flush()?;
             }
-            outcomes.push(outcome);
+            outcomes.extend(found);
         }
         let missed = outcomes.iter().filter(|outcome| !outcome.caught).count();
         if self.json {

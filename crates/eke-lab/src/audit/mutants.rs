@@ -39,6 +39,76 @@ pub fn all() -> &'static [Mutant] {
     MUTANTS
 }
 
+/// Mutants that may be made in one copy: mistakes in mechanisms that have nothing to do with each other, each
+/// caught by an audit of its own mechanism. A mistake in what everything is drawn or paid with is made alone.
+#[must_use]
+pub fn batches(mutants: &[&'static Mutant]) -> Vec<Vec<&'static Mutant>> {
+    let mut batches: Vec<Vec<&Mutant>> = Vec::new();
+    let mut alone = Vec::new();
+    for &mutant in mutants {
+        let Some(family) = mutant.family() else {
+            alone.push(vec![mutant]);
+            continue;
+        };
+        let free = |batch: &&mut Vec<&Mutant>| {
+            batch.iter().all(|other| other.family() != Some(family) && other.file != mutant.file)
+        };
+        match batches.iter_mut().find(free) {
+            Some(batch) => batch.push(mutant),
+            None => batches.push(vec![mutant]),
+        }
+    }
+    batches.extend(alone);
+    batches
+}
+
+impl Mutant {
+    /// The mechanisms that what it changes is part of; none where others stand on it too.
+    fn family(&self) -> Option<&'static str> {
+        const FAMILIES: &[(&str, &[&str])] = &[
+            (
+                "choices",
+                &["choice.rs", "choosing.rs", "exponential.rs", "noisy_max.rs", "ranking.rs"],
+            ),
+            ("lines", &["line.rs", "quadrature.rs", "sparse_vector.rs"]),
+            (
+                "gaussian",
+                &[
+                    "boundary.rs",
+                    "bundle.rs",
+                    "gaussian_law.rs",
+                    "gaussian_path.rs",
+                    "group.rs",
+                    "sequence.rs",
+                ],
+            ),
+            ("geometric", &["geometric.rs", "geometric_path.rs", "msdlap.rs", "msdlap_path.rs"]),
+            ("laplace", &["laplace_level.rs", "laplace_path.rs", "real.rs", "rounded_laplace.rs"]),
+            ("skellam", &["ladder.rs", "skellam.rs", "skellam_level.rs", "skellam_path.rs"]),
+            ("planar", &["planar.rs", "point.rs"]),
+            (
+                "categories",
+                &[
+                    "bit_chain.rs",
+                    "category_path.rs",
+                    "device.rs",
+                    "estimate.rs",
+                    "hash_chain.rs",
+                    "plan.rs",
+                    "sets.rs",
+                    "share.rs",
+                    "subset.rs",
+                    "subset_chain.rs",
+                    "subset_plan.rs",
+                    "tally.rs",
+                ],
+            ),
+        ];
+        let name = Path::new(self.file).file_name()?.to_str()?;
+        FAMILIES.iter().find(|(_, files)| files.contains(&name)).map(|(family, _)| *family)
+    }
+}
+
 /// Where mutants are made and built: beside everything else that is built, in folders of their own.
 pub struct Workshop {
     root: PathBuf,
@@ -62,40 +132,61 @@ impl Workshop {
         Ok(Self { root, copy, build })
     }
 
-    /// Makes a mutant, builds it, and runs its audit.
+    /// Makes mutants in one copy, builds it, and runs the audit of each.
     ///
     /// # Errors
-    /// The source is not as the mutant expects it, does not build, or the audit could not be run.
-    pub fn try_mutant(&self, mutant: &Mutant) -> io::Result<Outcome> {
-        let file = self.copy.join(mutant.file);
-        let original = fs::read_to_string(self.root.join(mutant.file))?;
-        if original.matches(mutant.find).count() != 1 {
-            let sentence = format!(
-                "mutant `{}` does not fit {}: what it changes must stand there once",
-                mutant.name, mutant.file
-            );
-            return Err(io::Error::other(sentence));
+    /// The source is not as a mutant expects it, does not build, or an audit could not be run.
+    pub fn try_mutants(&self, mutants: &[&Mutant]) -> io::Result<Vec<Outcome>> {
+        let mut originals = Vec::new();
+        for mutant in mutants {
+            let original = fs::read_to_string(self.root.join(mutant.file))?;
+            if original.matches(mutant.find).count() != 1 {
+                let sentence = format!(
+                    "mutant `{}` does not fit {}: what it changes must stand there once",
+                    mutant.name, mutant.file
+                );
+                return Err(io::Error::other(sentence));
+            }
+            fs::write(
+                self.copy.join(mutant.file),
+                original.replacen(mutant.find, mutant.replace, 1),
+            )?;
+            originals.push((mutant.file, original));
         }
-        fs::write(&file, original.replacen(mutant.find, mutant.replace, 1))?;
-        let caught = self.is_caught(mutant.audit);
-        fs::write(&file, original)?;
-        Ok(Outcome { mutant: mutant.name, audit: mutant.audit, caught: caught? })
+        let outcomes = self.build().and_then(|()| {
+            mutants
+                .iter()
+                .map(|mutant| {
+                    let caught = self.is_caught(mutant.audit)?;
+                    Ok(Outcome { mutant: mutant.name, audit: mutant.audit, caught })
+                })
+                .collect()
+        });
+        for (file, original) in originals {
+            fs::write(self.copy.join(file), original)?;
+        }
+        outcomes
     }
 
-    /// Whether the audit of the copy fails; with no mistake in it, it must not.
+    /// Builds the copy.
     ///
     /// # Errors
-    /// The copy does not build, or the audit could not be run.
-    pub fn is_caught(&self, audit: &str) -> io::Result<bool> {
+    /// It does not build.
+    pub fn build(&self) -> io::Result<()> {
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--locked", "-j2", "-p", "eke-lab"])
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", &self.build)
             .env("RUSTFLAGS", "-Awarnings")
             .status()?;
-        if !built.success() {
-            return Err(io::Error::other("the mutant does not build"));
-        }
+        if built.success() { Ok(()) } else { Err(io::Error::other("the mutant does not build")) }
+    }
+
+    /// Whether the audit of the copy that was built fails; with no mistake in it, it must not.
+    ///
+    /// # Errors
+    /// The audit could not be run.
+    pub fn is_caught(&self, audit: &str) -> io::Result<bool> {
         let audited = Command::new(self.build.join("debug").join("eke-lab"))
             .args(["audit", audit, "--json"])
             .output()?;
@@ -494,3 +585,29 @@ const MUTANTS: &[Mutant] = &[
         replace: "        coarser.above(self)?;\n        let residual = coarser.clone();\n",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutant_is_in_one_batch_and_shares_it_with_strangers_only() {
+        let all: Vec<&Mutant> = MUTANTS.iter().collect();
+        let batches = batches(&all);
+        let mut names: Vec<_> = batches.iter().flatten().map(|mutant| mutant.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all.len(), "names are unique, and every mutant is in a batch");
+        assert_eq!(batches.iter().map(Vec::len).sum::<usize>(), all.len());
+        for batch in batches.iter().filter(|batch| batch.len() > 1) {
+            let mut families: Vec<_> = batch.iter().map(|mutant| mutant.family()).collect();
+            assert!(families.iter().all(Option::is_some), "{batch:?}");
+            families.sort_unstable();
+            families.dedup();
+            assert_eq!(families.len(), batch.len(), "{batch:?}");
+        }
+        // What everything is drawn with is not shared.
+        let coin = all.iter().find(|mutant| mutant.file.ends_with("/coin.rs")).unwrap();
+        assert_eq!(coin.family(), None);
+    }
+}
