@@ -48,7 +48,7 @@ enum Command {
     Snapshot(init::Snapshot),
     /// Show what eke does, in a minute, on a city made up for it.
     Demo(demo::Demo),
-    /// Work with privacy parameters: convert them, add them up, price choices.
+    /// Work with privacy parameters and noise: convert, add up, price choices, find residuals.
     #[command(subcommand)]
     Calc(calc::Calc),
     /// Work with a ledger: look through it, write it out, pin it down.
