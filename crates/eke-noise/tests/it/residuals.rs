@@ -458,6 +458,24 @@ fn family() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["gaussian", "laplace", "geometric", "skellam", "uniform"])
 }
 
+/// Any law, from very little noise to very much.
+fn any_law() -> impl Strategy<Value = String> {
+    let size = || (-3.0f64..3.0).prop_map(|power| 10f64.powf(power));
+    let one = |name: &'static str, size: BoxedStrategy<f64>| {
+        size.prop_map(move |size| format!("{name}:{size}")).boxed()
+    };
+    prop_oneof![
+        one("gaussian", size().boxed()),
+        one("laplace", size().boxed()),
+        one("geometric", (0.01f64..10.0).boxed()),
+        one("discrete-gaussian", (0.1f64..10.0).boxed()),
+        one("skellam", size().boxed()),
+        one("uniform", size().boxed()),
+        one("staircase", (0.01f64..10.0).boxed()),
+        (0.05f64..10.0, 1..5u32).prop_map(|(epsilon, times)| format!("msdlap:{epsilon}:{times}")),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -502,5 +520,24 @@ proptest! {
         );
         let is = matches!(&found, Verdict::No { witness: Some(witness), .. } if witness.is_witness());
         prop_assert!(is, "{sigma} {factor}: {found:?}");
+    }
+
+    /// Whatever the laws: a witness shows it, a no without one has a reason, and where the answer is yes no matrix at
+    /// points of any kind has a negative eigenvalue.
+    #[test]
+    fn no_matrix_speaks_against_a_residual(
+        from in any_law(), to in any_law(), points in prop::collection::vec(-20.0f64..20.0, 2..7),
+    ) {
+        let (from, to) = (law(&from), law(&to));
+        let matrix = BochnerMatrix::new(&from, &to, &points);
+        match residual(from, to) {
+            Verdict::Yes(_) => prop_assert!(!matrix.is_witness(), "{from} to {to}: {matrix:?}"),
+            Verdict::No { witness: Some(witness), .. } => prop_assert!(witness.is_witness()),
+            Verdict::No { reason, .. } => prop_assert!(reason != NoResidual::Indefinite),
+            Verdict::Undecided(doubt) => {
+                let is_mixed = !(from.is_on_integers() && to.is_on_integers());
+                prop_assert!(is_mixed || doubt != Doubt::NotFound, "{from} to {to}");
+            }
+        }
     }
 }
