@@ -132,6 +132,11 @@ fn transform(part: &ResidualPart, t: f64) -> f64 {
             let points = (0..count).map(|i| step * (f64::from(i) - f64::from(count - 1) / 2.0));
             points.map(|x| (x * t).cos()).sum::<f64>() / f64::from(count)
         }
+        ResidualPart::Whole { ref probabilities } => {
+            let waves = probabilities.values.iter().zip(0u32..).skip(1);
+            let twice: f64 = waves.map(|(value, k)| 2.0 * value * (f64::from(k) * t).cos()).sum();
+            probabilities.values[0] + twice
+        }
         ResidualPart::Tent { scale } => {
             // Simpson's rule.
             let intervals = 20_000;
@@ -153,7 +158,7 @@ fn transform(part: &ResidualPart, t: f64) -> f64 {
     }
 }
 
-const CLOSED: [(&str, &str); 15] = [
+const CLOSED: [(&str, &str); 18] = [
     ("gaussian:1", "gaussian:1.5"),
     ("laplace:0.5", "laplace:3"),
     ("geometric:2", "geometric:0.25"),
@@ -168,6 +173,9 @@ const CLOSED: [(&str, &str); 15] = [
     ("geometric:1", "laplace:1"),
     ("geometric:3", "laplace:2"),
     ("geometric:2", "staircase:1"),
+    ("skellam:0.2", "laplace:2"),
+    ("discrete-gaussian:0.5", "staircase:0.4"),
+    ("msdlap:3:2", "laplace:5"),
     ("uniform:0.5", "uniform:2.5"),
 ];
 
@@ -446,6 +454,18 @@ fn laws_that_do_not_go_together_get_an_answer_too() {
     assert_eq!(same.parts, Some(Vec::new()));
     let probabilities = same.probabilities.unwrap().values;
     assert!(probabilities.len() == 1 && (probabilities[0] - 1.0).abs() < 1e-14);
+    // Zeros that the coarser law, tiny there, does not have.
+    for from in ["uniform:0.4", "staircase:20"] {
+        let found = verdict(from, "gaussian:30");
+        let is_zero = matches!(
+            found,
+            Verdict::No {
+                reason: NoResidual::Zero { imaginary: 0.0, .. } | NoResidual::Moment { .. },
+                ..
+            }
+        );
+        assert!(is_zero, "{from}: {found:?}");
+    }
     // No witness that doubles could show, but no doubt either.
     let Verdict::No { reason: NoResidual::Zero { .. }, witness: None } =
         verdict("discrete-gaussian:40", "discrete-gaussian:50")
