@@ -1,5 +1,7 @@
-//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs.
+//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs; which noise can be
+//! made of which.
 
+mod residual;
 mod selection;
 
 use std::io::Write;
@@ -36,6 +38,13 @@ Give both sigmas for the price of a hit at the last step, or with --no-halt of n
 --epsilon for the least noise of that price. The price is never below the truth, and is charged when a run has\n\
 ended; before each step the larger of the two must fit.")]
     AboveThreshold(selection::AboveThresholdArgs),
+    /// Whether noise of one law can be made of another's by adding noise.
+    #[command(after_help = "\
+LAW is one of gaussian:SIGMA, laplace:SCALE, geometric:RATE, discrete-gaussian:SIGMA,\n\
+skellam:LAMBDA, msdlap:EPSILON:SENSITIVITY, staircase:EPSILON[:SENSITIVITY[:GAMMA]],\n\
+planar-laplace:EPSILON:DIMENSION and uniform:WIDTH. The answer is yes with the residual, no\n\
+with the reason and a matrix that shows it, or that it cannot be told; the exit code is 0 for each.")]
+    Residual(residual::ResidualArgs),
 }
 
 impl Calc {
@@ -45,6 +54,7 @@ impl Calc {
             Self::Compose(compose) => compose.run(out),
             Self::NoisyMax(max) => max.run(out),
             Self::AboveThreshold(line) => line.run(out),
+            Self::Residual(laws) => laws.run(out),
         }
     }
 }

@@ -52,7 +52,7 @@ enum Command {
     Demo(demo::Demo),
     /// Tell one number to several audiences, each as precisely as it may be told.
     Tiers(tiers::Tiers),
-    /// Work with privacy parameters: convert them, add them up, price choices.
+    /// Work with privacy parameters and noise: convert, add up, price choices, find residuals.
     #[command(subcommand)]
     Calc(calc::Calc),
     /// Work with a ledger: look through it, write it out, pin it down.

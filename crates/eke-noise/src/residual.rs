@@ -23,9 +23,9 @@ pub use closed::ResidualPart;
 pub use law::{NoiseLaw, NoiseLawError};
 pub use witness::BochnerMatrix;
 
-use closed::closed;
+use closed::{closed, geometric_part};
 use law::Kind;
-use witness::{MOST_POINTS, ratio, witness};
+use witness::{MOST_POINTS, ratio, witness, zeros};
 
 /// Whether there is a residual.
 #[derive(Clone, Debug, PartialEq)]
@@ -234,6 +234,9 @@ pub fn residual(from: NoiseLaw, to: NoiseLaw) -> Verdict {
         return Verdict::No { reason, witness: witness(&from, &to) };
     }
     if !(from.is_on_integers() && to.is_on_integers()) {
+        if let Some(parts) = through_geometric(from, to) {
+            return Verdict::Yes(Residual { parts: Some(parts), probabilities: None });
+        }
         return match witness(&from, &to) {
             None => Verdict::Undecided(Doubt::NotFound),
             witness => Verdict::No { reason: NoResidual::Indefinite, witness },
@@ -254,6 +257,18 @@ pub fn residual(from: NoiseLaw, to: NoiseLaw) -> Verdict {
     } else {
         Verdict::Yes(Residual { parts: None, probabilities: Some(probabilities) })
     }
+}
+
+/// A residual that goes from whole noise to geometric noise, and from there on.
+fn through_geometric(from: NoiseLaw, to: NoiseLaw) -> Option<Vec<ResidualPart>> {
+    let (middle, last) = geometric_part(to).filter(|_| from.is_on_integers())?;
+    let Verdict::Yes(Residual { parts, probabilities }) = residual(from, middle) else {
+        return None;
+    };
+    let whole = probabilities.map(|probabilities| vec![ResidualPart::Whole { probabilities }]);
+    let mut parts = parts.or(whole)?;
+    parts.push(last);
+    Some(parts)
 }
 
 /// The probabilities of a residual between laws on the integers, and the least of them with where it is. None if
@@ -326,10 +341,11 @@ fn zero(from: &NoiseLaw, to: &NoiseLaw) -> Option<NoResidual> {
             let known = imaginary < to.reach_of_moments() * (1.0 - 1e-12);
             known.then_some(NoResidual::Zero { real: PI, imaginary })
         }
-        (Kind::Uniform { width }, _) => {
-            let real = 2.0 * PI / width;
-            let missed = to.characteristic(real).abs() > 1e-9;
-            missed.then_some(NoResidual::Zero { real, imaginary: 0.0 })
+        (Kind::Uniform { .. } | Kind::Staircase { .. }, _) => {
+            let is_never_zero = matches!(to.0, Kind::Gaussian { .. } | Kind::Laplace { .. });
+            let is_missed = |real: &f64| is_never_zero || to.characteristic(*real).abs() > 1e-9;
+            let real = zeros(from).into_iter().find(is_missed)?;
+            Some(NoResidual::Zero { real, imaginary: 0.0 })
         }
         _ => None,
     }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::residual::digits;
 use crate::residual::law::{Kind, NoiseLaw};
 use crate::residual::transform::narrow_weight;
+use crate::residual::{Probabilities, digits};
 
 /// One of the independent parts that a residual is the sum of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,6 +52,11 @@ pub enum ResidualPart {
         /// How far apart.
         step: f64,
     },
+    /// A whole number of these probabilities, worked out in doubles.
+    Whole {
+        /// Them.
+        probabilities: Probabilities,
+    },
     /// Density proportional to `sinh((1 - |x|)/scale)` between -1 and 1.
     Tent {
         /// The scale of the Laplace noise that it completes.
@@ -96,6 +101,12 @@ impl fmt::Display for ResidualPart {
             Self::Steps { count, step } => {
                 write!(f, "one of {count} points around 0, {} apart, each as likely", digits(*step))
             }
+            Self::Whole { probabilities } => write!(
+                f,
+                "a whole number, 0 with probability {}, worked out with an error of at most {}",
+                digits(probabilities.values.first().copied().unwrap_or(0.0)),
+                digits(probabilities.error)
+            ),
             Self::Tent { scale } => {
                 let scale = digits(*scale);
                 write!(
@@ -154,22 +165,32 @@ pub(crate) fn closed(from: NoiseLaw, to: NoiseLaw) -> Option<Vec<ResidualPart>> 
             chance: (coarse / fine) * (coarse / fine),
             rate: fine * fine,
         }]),
-        (Kind::Geometric { rate }, Kind::Laplace { scale }) if 1.0 / scale <= rate => {
-            let mut parts = weighted((rate, 1), (1.0 / scale, 1))?;
-            parts.push(ResidualPart::Tent { scale });
-            Some(parts)
-        }
-        (Kind::Geometric { rate }, Kind::Staircase { epsilon, sensitivity, gamma })
-            if (sensitivity - 1.0).abs() <= WHOLE && epsilon <= rate =>
-        {
-            let mut parts = weighted((rate, 1), (epsilon, 1))?;
-            let widths = (2.0 * gamma, 2.0 * (1.0 - gamma));
-            parts.push(ResidualPart::TwoUniforms { first: narrow_weight(epsilon, gamma), widths });
+        (Kind::Geometric { rate }, Kind::Laplace { .. } | Kind::Staircase { .. }) => {
+            let (middle, last) = geometric_part(to)?;
+            let mut parts = weighted((rate, 1), geometric(middle)?)?;
+            parts.push(last);
             Some(parts)
         }
         (Kind::Uniform { width: fine }, Kind::Uniform { width: coarse }) => {
             let count = whole(coarse / fine).filter(|&count| count > 1)?;
             Some(vec![ResidualPart::Steps { count, step: fine }])
+        }
+        _ => None,
+    }
+}
+
+/// The geometric noise that a continuous law is made of, and what is added to it.
+pub(crate) fn geometric_part(law: NoiseLaw) -> Option<(NoiseLaw, ResidualPart)> {
+    match law.0 {
+        Kind::Laplace { scale } => {
+            let middle = NoiseLaw::geometric(1.0 / scale).ok()?;
+            Some((middle, ResidualPart::Tent { scale }))
+        }
+        Kind::Staircase { epsilon, sensitivity, gamma } if (sensitivity - 1.0).abs() <= WHOLE => {
+            let widths = (2.0 * gamma, 2.0 * (1.0 - gamma));
+            let first = narrow_weight(epsilon, gamma);
+            let middle = NoiseLaw(Kind::Geometric { rate: epsilon });
+            Some((middle, ResidualPart::TwoUniforms { first, widths }))
         }
         _ => None,
     }

@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 use serde::Serialize;
 
 use crate::residual::eigen::eigenvalues;
-use crate::residual::law::NoiseLaw;
+use crate::residual::law::{Kind, NoiseLaw};
 
 /// The matrix of `R(t_i - t_j)` for some points, R being what the characteristic function of a coarser law is of a
 /// finer one's, and its eigenvalues.
@@ -71,6 +71,8 @@ pub(crate) fn ratio(from: &NoiseLaw, to: &NoiseLaw, t: f64) -> (f64, f64) {
 
 /// The most points of a witness.
 pub(crate) const MOST_POINTS: usize = 32;
+/// The most steps that are tried at every size.
+const MOST_STEPS: usize = 48;
 /// Values that are plainly more than one, and still easy to read.
 const PLAIN: std::ops::RangeInclusive<f64> = 1.05..=1e3;
 
@@ -81,8 +83,8 @@ pub(crate) fn witness(from: &NoiseLaw, to: &NoiseLaw) -> Option<BochnerMatrix> {
     if let Some(pair) = pair(from, to, &steps) {
         return Some(pair);
     }
-    // The size at which each step may show it.
-    let sized: Vec<(f64, usize)> = steps
+    // The size at which each step may show it; the first ones will do.
+    let mut sized: Vec<(f64, usize)> = steps
         .into_iter()
         .filter_map(|step| {
             let sequence: Vec<f64> =
@@ -90,6 +92,8 @@ pub(crate) fn witness(from: &NoiseLaw, to: &NoiseLaw) -> Option<BochnerMatrix> {
             first_indefinite(&sequence).map(|size| (step, size))
         })
         .collect();
+    sized.sort_by_key(|&(_, size)| size);
+    sized.truncate(MOST_STEPS);
     (3..=MOST_POINTS).find_map(|size| {
         let able = sized.iter().filter(|&&(_, least)| least <= size);
         let matrices = able.map(|&(step, _)| {
@@ -145,15 +149,19 @@ fn steps(from: &NoiseLaw, to: &NoiseLaw) -> Vec<f64> {
     steps
 }
 
-/// The first few places where a characteristic function changes its sign.
-fn zeros(law: &NoiseLaw) -> Vec<f64> {
-    let step = PI * law.frequency() / 16.0;
+/// The first few places where a characteristic function changes its sign, from which on it is zero somewhere.
+pub(crate) fn zeros(law: &NoiseLaw) -> Vec<f64> {
     let is_negative = |t: f64| law.value(t).sign < 0.0;
-    let changes = (1..512usize)
-        .filter(|&at| is_negative(multiple(step, at)) != is_negative(multiple(step, at + 1)));
-    changes
-        .take(4)
-        .map(|at| {
+    // A staircase of many epsilons is all but two narrow steps.
+    let wide = match law.0 {
+        Kind::Staircase { gamma, .. } => 1.0 / gamma.max(1e-9),
+        _ => 1.0,
+    };
+    let found = |step: f64| {
+        let changes = (1..512usize).filter(move |&at| {
+            is_negative(multiple(step, at)) != is_negative(multiple(step, at + 1))
+        });
+        changes.take(4).map(move |at| {
             let (mut low, mut high) = (multiple(step, at), multiple(step, at + 1));
             for _ in 0..60 {
                 let middle = f64::midpoint(low, high);
@@ -161,7 +169,9 @@ fn zeros(law: &NoiseLaw) -> Vec<f64> {
             }
             low
         })
-        .collect()
+    };
+    let step = PI * law.frequency() / 16.0;
+    found(step).chain(found(step * wide)).collect()
 }
 
 fn multiple(step: f64, index: usize) -> f64 {

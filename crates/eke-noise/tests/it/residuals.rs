@@ -132,6 +132,11 @@ fn transform(part: &ResidualPart, t: f64) -> f64 {
             let points = (0..count).map(|i| step * (f64::from(i) - f64::from(count - 1) / 2.0));
             points.map(|x| (x * t).cos()).sum::<f64>() / f64::from(count)
         }
+        ResidualPart::Whole { ref probabilities } => {
+            let waves = probabilities.values.iter().zip(0u32..).skip(1);
+            let twice: f64 = waves.map(|(value, k)| 2.0 * value * (f64::from(k) * t).cos()).sum();
+            probabilities.values[0] + twice
+        }
         ResidualPart::Tent { scale } => {
             // Simpson's rule.
             let intervals = 20_000;
@@ -153,7 +158,7 @@ fn transform(part: &ResidualPart, t: f64) -> f64 {
     }
 }
 
-const CLOSED: [(&str, &str); 15] = [
+const CLOSED: [(&str, &str); 18] = [
     ("gaussian:1", "gaussian:1.5"),
     ("laplace:0.5", "laplace:3"),
     ("geometric:2", "geometric:0.25"),
@@ -168,6 +173,9 @@ const CLOSED: [(&str, &str); 15] = [
     ("geometric:1", "laplace:1"),
     ("geometric:3", "laplace:2"),
     ("geometric:2", "staircase:1"),
+    ("skellam:0.2", "laplace:2"),
+    ("discrete-gaussian:0.5", "staircase:0.4"),
+    ("msdlap:3:2", "laplace:5"),
     ("uniform:0.5", "uniform:2.5"),
 ];
 
@@ -446,6 +454,18 @@ fn laws_that_do_not_go_together_get_an_answer_too() {
     assert_eq!(same.parts, Some(Vec::new()));
     let probabilities = same.probabilities.unwrap().values;
     assert!(probabilities.len() == 1 && (probabilities[0] - 1.0).abs() < 1e-14);
+    // Zeros that the coarser law, tiny there, does not have.
+    for from in ["uniform:0.4", "staircase:20"] {
+        let found = verdict(from, "gaussian:30");
+        let is_zero = matches!(
+            found,
+            Verdict::No {
+                reason: NoResidual::Zero { imaginary: 0.0, .. } | NoResidual::Moment { .. },
+                ..
+            }
+        );
+        assert!(is_zero, "{from}: {found:?}");
+    }
     // No witness that doubles could show, but no doubt either.
     let Verdict::No { reason: NoResidual::Zero { .. }, witness: None } =
         verdict("discrete-gaussian:40", "discrete-gaussian:50")
@@ -456,6 +476,24 @@ fn laws_that_do_not_go_together_get_an_answer_too() {
 
 fn family() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["gaussian", "laplace", "geometric", "skellam", "uniform"])
+}
+
+/// Any law, from very little noise to very much.
+fn any_law() -> impl Strategy<Value = String> {
+    let size = || (-3.0f64..3.0).prop_map(|power| 10f64.powf(power));
+    let one = |name: &'static str, size: BoxedStrategy<f64>| {
+        size.prop_map(move |size| format!("{name}:{size}")).boxed()
+    };
+    prop_oneof![
+        one("gaussian", size().boxed()),
+        one("laplace", size().boxed()),
+        one("geometric", (0.01f64..10.0).boxed()),
+        one("discrete-gaussian", (0.1f64..10.0).boxed()),
+        one("skellam", size().boxed()),
+        one("uniform", size().boxed()),
+        one("staircase", (0.01f64..10.0).boxed()),
+        (0.05f64..10.0, 1..5u32).prop_map(|(epsilon, times)| format!("msdlap:{epsilon}:{times}")),
+    ]
 }
 
 proptest! {
@@ -502,5 +540,24 @@ proptest! {
         );
         let is = matches!(&found, Verdict::No { witness: Some(witness), .. } if witness.is_witness());
         prop_assert!(is, "{sigma} {factor}: {found:?}");
+    }
+
+    /// Whatever the laws: a witness shows it, a no without one has a reason, and where the answer is yes no matrix at
+    /// points of any kind has a negative eigenvalue.
+    #[test]
+    fn no_matrix_speaks_against_a_residual(
+        from in any_law(), to in any_law(), points in prop::collection::vec(-20.0f64..20.0, 2..7),
+    ) {
+        let (from, to) = (law(&from), law(&to));
+        let matrix = BochnerMatrix::new(&from, &to, &points);
+        match residual(from, to) {
+            Verdict::Yes(_) => prop_assert!(!matrix.is_witness(), "{from} to {to}: {matrix:?}"),
+            Verdict::No { witness: Some(witness), .. } => prop_assert!(witness.is_witness()),
+            Verdict::No { reason, .. } => prop_assert!(reason != NoResidual::Indefinite),
+            Verdict::Undecided(doubt) => {
+                let is_mixed = !(from.is_on_integers() && to.is_on_integers());
+                prop_assert!(is_mixed || doubt != Doubt::NotFound, "{from} to {to}");
+            }
+        }
     }
 }
