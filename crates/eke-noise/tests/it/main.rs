@@ -17,6 +17,7 @@ mod lines;
 mod paths;
 mod rankings;
 mod stopping;
+mod two_purses;
 mod vectors;
 
 use eke_noise::Entropy;
