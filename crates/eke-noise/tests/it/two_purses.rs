@@ -93,21 +93,14 @@ fn each_purse_pays_for_the_finest_points_of_its_paths() {
         let mut sum = 0;
         for round in 1..=8u128 {
             let to = |part: u128| part * round * 10u128.pow(28);
+            let (low, middle, high) = (to(2), to(3), to(4));
             // What was seen decides what is looked at next, finer or coarser.
-            match sum % 3 {
-                0 => {
-                    sum += look(&mut gaussian, &mut account, l2(), Amount::from_grains(to(2)), e)
-                        .unwrap()
-                }
-                1 => {
-                    sum += look(&mut geometric, &mut account, l1(), Amount::from_grains(to(3)), e)
-                        .unwrap()
-                }
-                _ => {
-                    sum += look(&mut laplace, &mut account, l1(), Amount::from_grains(to(4)), e)
-                        .unwrap()
-                }
-            }
+            let seen = match sum % 3 {
+                0 => look(&mut gaussian, &mut account, l2(), Amount::from_grains(low), e),
+                1 => look(&mut geometric, &mut account, l1(), Amount::from_grains(middle), e),
+                _ => look(&mut laplace, &mut account, l1(), Amount::from_grains(high), e),
+            };
+            sum += seen.unwrap();
             let half = Amount::from_grains(laplace.finest().grains() / 2);
             if round % 3 == 0 && !half.is_zero() {
                 sum += look(&mut laplace, &mut account, l1(), half, e).unwrap();
