@@ -23,8 +23,14 @@ const REACH: f64 = 30.0;
 
 impl Stopper {
     /// The largest mean, over all rules for stopping, of `exp((order - 1) L - order (order - 1) rho)`, where
-    /// L is the loss of what was seen and rho the price at the level where it ended. Above one, the price is
-    /// not one of zCDP. What is left out makes it smaller, by hardly anything.
+    /// L is the loss of what was seen and rho the price at the level where it ended.
+    ///
+    /// - Theorem: ex-post-not-zcdp (docs/theorems.md)
+    /// - Proves: above one, that price is not one of zCDP
+    /// - Assumes: levels rise
+    /// - Deviates: sums leave out a mass below 1e-13, which makes it smaller
+    /// - Checked by: `means_over_finer_points_are_those_of_bayes_law`,
+    ///   `charging_the_level_where_one_stopped_as_zcdp_is_false`
     pub fn worth(&self, order: f64, rho: impl Fn(f64) -> f64) -> f64 {
         let Some((&finest, coarser)) = self.levels.split_last() else { return 1.0 };
         let steps = f64::from(self.steps);

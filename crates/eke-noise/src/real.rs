@@ -11,7 +11,7 @@
 
 use std::cmp::Ordering;
 
-use dashu_int::{IBig, UBig};
+use dashu_int::UBig;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -185,12 +185,13 @@ impl Exponential {
     ///
     /// - Theorem: lazy-steps (docs/theorems.md)
     /// - Proves: a cell at a geometric number of cells from the origin's own and a uniform place in it, kept
-    ///   on the right side of the origin with `exp(-rate (width + how much further the place is into its
-    ///   cell than the origin is into its own))`, has density `exp(-rate distance)`
+    ///   on the right side of the origin with `exp(-rate place)`, has density `exp(-rate distance)`; the
+    ///   place is measured from the side of its cell that the step comes from
     /// - Assumes: independent uniform bits (entropy, and the stream of a point's key)
     /// - Deviates: nothing; the coin is decided bit by bit
     /// - Checked by: `steps_from_points_and_whole_numbers_are_exponential`,
-    ///   `coins_of_steps_are_decided_right_around_their_edge`
+    ///   `coins_of_steps_are_decided_right_around_their_edge`,
+    ///   `a_coin_of_a_step_on_its_edge_takes_more_bits`
     ///
     /// # Errors
     /// Never for a step that exists.
@@ -201,39 +202,34 @@ impl Exponential {
         entropy: &mut E,
     ) -> Result<Real, ScaleError> {
         let cell = from.cell(self.level);
+        let (sign, side) = match way {
+            Way::Up => (1, Ordering::Greater),
+            Way::Down => (-1, Ordering::Less),
+        };
         loop {
             let cells = geometric(&self.per_cell, entropy)?;
             let cells = i128::try_from(cells).unwrap_or(i128::MAX).min(i128::MAX / 4);
-            let index = if way == Way::Up { cell + cells } else { cell - cells };
-            let point = Real::within(index, self.level, entropy);
-            let side = if way == Way::Up { Ordering::Greater } else { Ordering::Less };
-            if (cells > 0 || point.compare(from) == side) && self.keeps(&point, from, way, entropy)
-            {
+            let point = Real::within(cell + sign * cells, self.level, entropy);
+            let is_beyond = cells > 0 || point.compare(from) == side;
+            if is_beyond && self.keeps(&point, way, entropy) {
                 return Ok(point);
             }
         }
     }
 
     /// The coin that keeps a place.
-    fn keeps<E: Entropy + ?Sized>(
-        &self,
-        point: &Real,
-        from: &Origin,
-        way: Way,
-        entropy: &mut E,
-    ) -> bool {
-        let further = self.further(point, from, way);
+    fn keeps<E: Entropy + ?Sized>(&self, point: &Real, way: Way, entropy: &mut E) -> bool {
         let word = entropy.word();
         #[expect(clippy::cast_precision_loss, reason = "within the margin")]
-        let (units, uniform) = (further as f64, word as f64);
-        let exponent = self.about * libm::ldexp(units, -64);
-        // For rounding, and for the bits that come after the first 64: less than a unit each way.
+        let (place, uniform) = (self.place(point, way) as f64, word as f64);
+        let exponent = self.about * libm::ldexp(place, -64);
+        // For rounding, and for the bits that come after the first 64: less than a unit of them.
         let margin = 1e-14 * (1.0 + exponent) + self.about * libm::ldexp(1.0, -62);
         let off = libm::ldexp(uniform, -64) - libm::exp(-exponent);
         if off.abs() > margin {
             return off < 0.0;
         }
-        self.keeps_exactly(point, from, way, word, entropy)
+        self.keeps_exactly(point, way, word, entropy)
     }
 
     /// The same for a word that doubles do not decide.
@@ -241,41 +237,43 @@ impl Exponential {
     fn keeps_exactly<E: Entropy + ?Sized>(
         &self,
         point: &Real,
-        from: &Origin,
         way: Way,
         word: u64,
         entropy: &mut E,
     ) -> bool {
-        let further = self.further(point, from, way);
         let mut uniform = Uniform::new(word);
         loop {
             uniform.refine(entropy);
             let bits = uniform.bits - 64;
-            let (ours, theirs) = (tail(&point.key, bits / 64), from.tail(bits / 64));
-            let tails = IBig::from(ours) - IBig::from(theirs);
-            let units = (IBig::from(further) << bits) + if way == Way::Up { tails } else { -tails };
-            // Each tail may be less than one unit more.
-            let power = |units: IBig| {
-                let units = UBig::try_from(units).unwrap_or(UBig::ZERO);
+            let start = UBig::from(self.place(point, way)) << bits;
+            let rest = tail(&point.key, bits / 64);
+            // The bits after those make the one a unit more at most, and the other a unit less.
+            let (nearest, furthest) = match way {
+                Way::Up => (&start + &rest, start + rest + UBig::ONE),
+                Way::Down => (&start - &rest - UBig::ONE, start - rest),
+            };
+            let power = |place: UBig| {
                 let denominator = &self.rate.denominator << uniform.bits;
-                let exponent = Ratio { numerator: &self.rate.numerator * units, denominator };
+                let exponent = Ratio { numerator: &self.rate.numerator * place, denominator };
                 Fixed::exp_neg(&exponent, uniform.bits)
             };
-            if uniform.lowest_above() <= power(&units + IBig::ONE).lo {
+            if uniform.lowest_above() <= power(furthest).lo {
                 return true;
             }
-            if uniform.lowest >= power(units - IBig::ONE).hi {
+            if uniform.lowest >= power(nearest).hi {
                 return false;
             }
         }
     }
 
-    /// The width of a cell, plus how much further a point is into its cell than the origin is into its
-    /// own, as far as their first 64 bits say: in units of 2⁻⁶⁴.
-    fn further(&self, point: &Real, from: &Origin, way: Way) -> i128 {
-        let into = |head: u64| i128::from(head & (u64::MAX >> self.level));
-        let more = into(point.head) - into(from.head());
-        (1 << (64 - self.level)) + if way == Way::Up { more } else { -more }
+    /// How far a point is into its cell, from the side that a step comes from, as far as its first 64 bits
+    /// say: in units of 2⁻⁶⁴.
+    fn place(&self, point: &Real, way: Way) -> u128 {
+        let into = u128::from(point.head & (u64::MAX >> self.level));
+        match way {
+            Way::Up => into,
+            Way::Down => (1 << (64 - self.level)) - into,
+        }
     }
 }
 
@@ -355,19 +353,15 @@ pub(crate) mod tests {
         }
     }
 
-    /// Around its edge, and as far off as the margin of the doubles, a coin is decided as the exact one is,
-    /// whatever cells the two points are in.
+    /// Around its edge, and as far off as the margin of the doubles, a coin is decided as the exact one is.
     #[test]
     fn coins_of_steps_are_decided_right_around_their_edge() {
         for rate in [1e-9, 0.3, 0.5, 7.0, 1e9] {
             let step = Exponential::new(&Ratio::from_f64(rate).unwrap()).unwrap();
-            for from in [Origin::Whole(3), Origin::Point(Real::known(3, 0x1234_5678_9ABC_DEF0))] {
-                for (way, head) in
-                    [(Way::Up, 0u64), (Way::Down, 99), (Way::Up, u64::MAX), (Way::Down, 1 << 40)]
-                {
+            for head in [0, 99, 1 << 40, 0x1234_5678_9ABC_DEF0, 1 << 63, u64::MAX] {
+                for way in [Way::Up, Way::Down] {
                     let point = Real { whole: 4, head, key: [5, 6] };
-                    let units = step.further(&point, &from, way);
-                    let exponent = step.about * libm::ldexp(units as f64, -64);
+                    let exponent = step.about * libm::ldexp(step.place(&point, way) as f64, -64);
                     #[expect(
                         clippy::cast_possible_truncation,
                         clippy::cast_sign_loss,
@@ -377,14 +371,9 @@ pub(crate) mod tests {
                     for off in (0..62).map(|bit| 1u64 << bit).chain([0]) {
                         for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
                             let words = [word, 1 << 40, 1 << 41, 1 << 42];
-                            let quick = step.keeps(&point, &from, way, &mut Tape::new(&words));
-                            let exact = step.keeps_exactly(
-                                &point,
-                                &from,
-                                way,
-                                word,
-                                &mut Tape::new(&words[1..]),
-                            );
+                            let quick = step.keeps(&point, way, &mut Tape::new(&words));
+                            let exact =
+                                step.keeps_exactly(&point, way, word, &mut Tape::new(&words[1..]));
                             assert_eq!(quick, exact, "{rate} {way:?} {head:x} {off:x}");
                         }
                     }
@@ -394,20 +383,24 @@ pub(crate) mod tests {
     }
 
     /// A word that is the first 64 bits of the probability is decided by those after them: bits of the
-    /// word, and of the points. From 3 to 4.5 the coin is `exp(-(1/4)(1 + 1/2))`, a little less.
+    /// word, and of the point. At 4.5 the coin is about `exp(-(1/4)(1/2))`, a little less on the way up and a
+    /// little more on the way down.
     #[test]
     fn a_coin_of_a_step_on_its_edge_takes_more_bits() {
         let step = Exponential::new(&Ratio::new(1, 4).unwrap()).unwrap();
-        let (point, from) = (Real::known(4, 1 << 63), Origin::Whole(3));
-        let rest = tail(&point.key, 3);
-        let numerator = (UBig::from(3u8) << 255) + rest;
-        let exponent = Ratio { numerator, denominator: UBig::ONE << 258 };
-        let power = Fixed::exp_neg(&exponent, 256);
-        let edge = u64::try_from(&power.lo >> 192usize).unwrap();
-        let next = u64::try_from((&power.lo >> 128usize) & UBig::from(u64::MAX)).unwrap();
-        for (second, kept) in [(0, true), (next - 2, true), (next + 2, false), (u64::MAX, false)] {
-            let words = [edge, second, 0, 0];
-            assert_eq!(step.keeps(&point, &from, Way::Up, &mut Tape::new(&words)), kept);
+        let point = Real::known(4, 1 << 63);
+        let (half, rest) = (UBig::ONE << 255, tail(&point.key, 3));
+        for (way, place) in [(Way::Up, &half + &rest), (Way::Down, &half - &rest)] {
+            let exponent = Ratio { numerator: place, denominator: UBig::ONE << 258 };
+            let power = Fixed::exp_neg(&exponent, 256);
+            let edge = u64::try_from(&power.lo >> 192usize).unwrap();
+            let next = u64::try_from((&power.lo >> 128usize) & UBig::from(u64::MAX)).unwrap();
+            for (second, kept) in
+                [(0, true), (next - 2, true), (next + 2, false), (u64::MAX, false)]
+            {
+                let words = [edge, second, 0, 0];
+                assert_eq!(step.keeps(&point, way, &mut Tape::new(&words)), kept, "{way:?}");
+            }
         }
     }
 

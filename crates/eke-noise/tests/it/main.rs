@@ -22,6 +22,7 @@ mod residuals;
 mod skellam;
 mod stopping;
 mod tiers;
+mod two_purses;
 mod vectors;
 
 use eke_noise::Entropy;
