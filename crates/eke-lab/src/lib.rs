@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod fit;
 pub mod laws;
 pub mod oracle;
+pub mod planar;
 pub mod search;
 pub mod seeded;
 pub mod svg;
