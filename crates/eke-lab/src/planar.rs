@@ -245,7 +245,12 @@ mod tests {
             let fit = |dimensions| {
                 let share = jumps(dimensions, fine, coarse, 0);
                 let law = BTreeMap::from([(false, 1.0 - share), (true, share)]);
-                Fit::of(pairs.iter().map(|[f, c]| f.noise() == c.noise()), &law)
+                Fit::of(
+                    pairs
+                        .iter()
+                        .map(|[f, c]| f.noise().map(f64::to_bits) == c.noise().map(f64::to_bits)),
+                    &law,
+                )
             };
             fit(N).assert(&fit(N + 1), &format!("{order}, atoms, {N}"));
         }
