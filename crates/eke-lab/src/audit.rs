@@ -13,8 +13,10 @@ mod covered;
 mod enumerated;
 mod fitted;
 mod integrated;
+mod msdlap;
 pub mod mutants;
 mod neighbours;
+mod planar;
 mod ranked;
 mod reduced;
 mod selected;
@@ -24,6 +26,7 @@ use std::error::Error;
 
 use serde::Serialize;
 
+use crate::fit::Fit;
 use crate::oracle::{End, Law, Oracle, enumerate};
 
 /// What auditing something takes: a name, and a way to go about it.
@@ -97,6 +100,8 @@ impl Finding {
 pub fn all() -> Vec<Audit> {
     [
         enumerated::audits(),
+        msdlap::audits(),
+        planar::audits(),
         ranked::audits(),
         integrated::audits(),
         fitted::audits(),
@@ -157,4 +162,18 @@ fn loss_finding<K: Ord>(what: impl Into<String>, epsilon: f64, laws: [Law<K>; 2]
         at_least: Some(0.95 * epsilon),
         found: one.loss(&two),
     }
+}
+
+/// A fit that must not be rejected, and beside it a control that must be.
+fn fit_findings(what: &str, right: Fit, wrong: Fit) -> [Finding; 2] {
+    let finding = |what: String, fit: Fit| Finding {
+        what,
+        measure: "chi-square",
+        claim: fit.critical,
+        at_least: None,
+        found: fit.statistic,
+    };
+    let mut control = finding(format!("control: {what}"), wrong);
+    (control.at_least, control.claim) = (Some(wrong.critical), f64::INFINITY);
+    [finding(what.to_owned(), right), control]
 }

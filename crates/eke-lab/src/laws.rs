@@ -21,6 +21,28 @@ pub fn path_of_three([fine, middle, coarse]: [f64; 3]) -> impl Fn([i64; 3]) -> f
     move |[f, m, c]| first(f) * second(m - f) * third(c - m)
 }
 
+/// Planar Laplace noise on a lattice: `P(z)` proportional to `exp(-rate |z|)`, summed as far as it matters.
+pub fn planar<const N: usize>(rate: f64) -> impl Fn([i64; N]) -> f64 {
+    let weight = move |point: [i64; N]| {
+        let square: f64 = point.iter().map(|&z| double(z).powi(2)).sum();
+        (-rate * square.sqrt()).exp()
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+    let reach = (40.0 / rate) as i64;
+    let side = 2 * reach + 1;
+    let points = (0..N).fold(1, |points, _| points * side);
+    let total: f64 = (0..points)
+        .map(|mut code| {
+            weight([(); N].map(|()| {
+                let coordinate = code % side - reach;
+                code /= side;
+                coordinate
+            }))
+        })
+        .sum();
+    move |point| weight(point) / total
+}
+
 /// A discrete Gaussian: `P(k)` proportional to `exp(-(k - centre)²/(2 variance))`.
 pub fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
     let weight = move |k: i64| (-(double(k) - centre).powi(2) / (2.0 * variance)).exp();

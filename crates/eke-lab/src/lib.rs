@@ -6,6 +6,7 @@ pub mod categories;
 pub mod fit;
 pub mod laws;
 pub mod oracle;
+pub mod planar;
 pub mod plot;
 pub mod search;
 pub mod seeded;

@@ -1,9 +1,12 @@
 //! `eke-lab sample`: raw draws.
 
+use std::fmt::Display;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, SystemEntropy};
+use eke_noise::{
+    DiscreteGaussian, DiscreteLaplace, Entropy, Msdlap, PlanarLaplace, Ratio, Shifts, SystemEntropy,
+};
 
 use crate::Failure;
 use eke_lab::seeded::Seeded;
@@ -14,9 +17,13 @@ pub(crate) struct Sample {
     /// The law.
     #[arg(long)]
     law: Law,
-    /// Its parameter: variance=V for discrete-gaussian, scale=S for discrete-laplace.
+    /// Its parameter: variance=V for discrete-gaussian, scale=S for discrete-laplace, epsilon=E for msdlap,
+    /// rate=R for planar-laplace.
     #[arg(long, value_name = "NAME=VALUE")]
     param: String,
+    /// The sensitivity that msdlap noise is for, a whole number.
+    #[arg(long, default_value_t = 2)]
+    sensitivity: u32,
     /// How many draws.
     #[arg(long)]
     n: u64,
@@ -29,6 +36,10 @@ pub(crate) struct Sample {
 enum Law {
     DiscreteGaussian,
     DiscreteLaplace,
+    /// A sum over all shifts up to a sensitivity.
+    Msdlap,
+    /// Points of the plane, with their coordinates apart by a comma.
+    PlanarLaplace,
 }
 
 impl Law {
@@ -36,6 +47,8 @@ impl Law {
         match self {
             Self::DiscreteGaussian => "variance",
             Self::DiscreteLaplace => "scale",
+            Self::Msdlap => "epsilon",
+            Self::PlanarLaplace => "rate",
         }
     }
 }
@@ -72,10 +85,27 @@ impl Sample {
                 let law = DiscreteLaplace::new(&ratio).map_err(too_wide)?;
                 self.print(out, || law.draw(entropy))
             }
+            Law::Msdlap => {
+                let shifts = Shifts::new(self.sensitivity)
+                    .map_err(|error| Failure::Usage(error.to_string()))?;
+                let law = Msdlap::new(&ratio, shifts).map_err(too_wide)?;
+                self.print(out, || law.draw(entropy))
+            }
+            Law::PlanarLaplace => {
+                let law = PlanarLaplace::<2>::new(&ratio).map_err(too_wide)?;
+                self.print(out, || {
+                    let [x, y] = law.draw(entropy);
+                    format!("{x},{y}")
+                })
+            }
         }
     }
 
-    fn print(&self, out: &mut impl Write, mut draw: impl FnMut() -> i64) -> Result<(), Failure> {
+    fn print<T: Display>(
+        &self,
+        out: &mut impl Write,
+        mut draw: impl FnMut() -> T,
+    ) -> Result<(), Failure> {
         for _ in 0..self.n {
             writeln!(out, "{}", draw())?;
         }

@@ -10,7 +10,7 @@ use clap::Args;
 use eke_budget::{Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
 use eke_noise::{
     Bundle, Column, Columns, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath,
-    Laplace, LaplacePath, NoisePath, Ratio,
+    Laplace, LaplacePath, Msdlap, NoisePath, PlanarLaplace, Ratio, Shifts,
 };
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;
@@ -93,6 +93,21 @@ impl Noise {
             let ratio = Some(rate / baseline);
             rows.push(Row { law: "rounded laplace", scale, draws_per_second: rate, ratio });
         }
+        for (law, most) in [("msdlap, sensitivity 3", 3), ("msdlap, sensitivity 8", 8)] {
+            for scale in [0.25, 1.0, 10.0, 100.0] {
+                let wrong = |error: &dyn Error| Failure::Usage(error.to_string());
+                let shifts = Shifts::new(most).map_err(|e| wrong(&e))?;
+                let noise = Msdlap::new(&positive(1.0 / scale)?, shifts).map_err(|e| wrong(&e))?;
+                let rate = self.fastest(|| {
+                    noise.fill(&mut integers, &mut entropy);
+                    black_box(&integers);
+                });
+                let ratio = Some(rate / baseline);
+                rows.push(Row { law, scale, draws_per_second: rate, ratio });
+            }
+        }
+        rows.extend(self.planar::<2>("planar laplace, points of 2", baseline, &mut entropy)?);
+        rows.extend(self.planar::<3>("planar laplace, points of 3", baseline, &mut entropy)?);
         rows.push(steps("gaussian path, one refine", gaussian_step)?);
         rows.push(steps("geometric path, one refine", geometric_step)?);
         rows.push(steps("laplace path, one refine", laplace_step)?);
@@ -109,6 +124,27 @@ impl Noise {
             writeln!(out, "  {law:<36}{scale:>6}{:>15.2}M{ratio:>8}", draws_per_second / 1e6)?;
         }
         Ok(())
+    }
+
+    /// Points a second, at scales of one over the rate.
+    fn planar<const N: usize>(
+        &self,
+        law: &'static str,
+        baseline: f64,
+        entropy: &mut Seeded,
+    ) -> Result<Vec<Row>, Failure> {
+        let mut points = vec![[0; N]; self.batch];
+        let mut rows = Vec::new();
+        for scale in [1.0, 10.0, 100.0, 1e6] {
+            let noise = PlanarLaplace::<N>::new(&positive(1.0 / scale)?)
+                .map_err(|e| Failure::Usage(e.to_string()))?;
+            let rate = self.fastest(|| {
+                noise.fill(&mut points, entropy);
+                black_box(&points);
+            });
+            rows.push(Row { law, scale, draws_per_second: rate, ratio: Some(rate / baseline) });
+        }
+        Ok(rows)
     }
 
     /// Draws a second in the fastest of some batches.

@@ -27,6 +27,16 @@ fn samplers_have_their_laws_exactly() {
 }
 
 #[test]
+fn msdlap_noise_and_tiers_have_their_laws() {
+    run(&["msdlap-law", "msdlap-loss", "msdlap-tiers"]);
+}
+
+#[test]
+fn planar_noise_and_points_have_their_laws() {
+    run(&["planar-law", "planar-loss", "planar-point"]);
+}
+
+#[test]
 fn choices_have_their_laws_exactly() {
     run(&["choice-law"]);
 }

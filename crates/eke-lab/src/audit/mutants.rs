@@ -584,6 +584,38 @@ const MUTANTS: &[Mutant] = &[
         find: "        let residual = coarser.above(self)?;\n",
         replace: "        coarser.above(self)?;\n        let residual = coarser.clone();\n",
     },
+    Mutant {
+        name: "residual-unweighted",
+        about: "every part of MSDLap noise is added once, and not as often as its shift says",
+        audit: "msdlap-tiers",
+        file: "crates/eke-noise/src/msdlap.rs",
+        find: "sum.saturating_add(i128::from(shift) * i128::from(part))",
+        replace: "sum.saturating_add(i128::from(part) + 0 * i128::from(shift))",
+    },
+    Mutant {
+        name: "tier-in-between",
+        about: "an MSDLap point in between is drawn from the finer one alone",
+        audit: "msdlap-tiers",
+        file: "crates/eke-noise/src/msdlap_path.rs",
+        find: "                wanted.beside(fine, coarser, entropy)\n",
+        replace: "                wanted.beside(fine, coarser.filter(|_| false), entropy)\n",
+    },
+    Mutant {
+        name: "planar-all-kept",
+        about: "every proposal of planar noise is kept",
+        audit: "planar-law",
+        file: "crates/eke-noise/src/planar.rs",
+        find: "        is_zero || self.coin(point)",
+        replace: "        is_zero || true || self.coin(point)",
+    },
+    Mutant {
+        name: "point-sensitivity",
+        about: "a point is released as if one unit moved it by one step",
+        audit: "planar-point",
+        file: "crates/eke-noise/src/point.rs",
+        find: "epsilon.over(&steps))",
+        replace: "{ let _ = steps; epsilon })",
+    },
 ];
 
 #[cfg(test)]
