@@ -215,11 +215,11 @@ fn geometric_step(count: u32) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Paths that are opened at rho 0.001 and have nine coarser points, with noise of about 500.
+/// Paths that are opened at rho 0.001 and have nine coarser points, with noise of about a hundred and more.
 fn skellam_step(count: u32) -> Result<(), Box<dyn Error>> {
     let mut entropy = Seeded::new(5);
-    let steps = L2::new(32.0)?;
-    let truth = Exact::new(1_000_000, L1::new(32.0)?);
+    let steps = L2::new(4.0)?;
+    let truth = Exact::new(1_000_000, L1::new(4.0)?);
     for _ in 0..count / 10 {
         let mut account = eke_lab::account();
         let mut path = SkellamPath::open(PathId::new([1; 32]), steps)?;

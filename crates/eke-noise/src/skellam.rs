@@ -52,12 +52,17 @@ impl Skellam {
     /// One draw.
     #[inline]
     pub fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
-        (0..self.parts)
-            .map(|_| {
-                let size = u128::from(self.table.draw(entropy));
-                signed(size, size != 0 && cells::word(entropy, cells::last_bit) & 1 == 1)
-            })
-            .fold(0, i64::saturating_add)
+        let first = self.part(entropy);
+        if self.parts == 1 {
+            return first;
+        }
+        (1..self.parts).fold(first, |sum, _| sum.saturating_add(self.part(entropy)))
+    }
+
+    #[inline]
+    fn part<E: Entropy + ?Sized>(&self, entropy: &mut E) -> i64 {
+        let size = u128::from(self.table.draw(entropy));
+        signed(size, size != 0 && cells::word(entropy, cells::last_bit) & 1 == 1)
     }
 
     /// Fills a slice with independent draws.
