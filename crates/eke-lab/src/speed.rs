@@ -10,7 +10,7 @@ use clap::Args;
 use eke_budget::{Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
 use eke_noise::{
     Bundle, Column, Columns, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath,
-    Laplace, LaplacePath, Msdlap, NoisePath, PlanarLaplace, Ratio, Shifts,
+    Laplace, LaplacePath, Msdlap, NoisePath, PlanarLaplace, Ratio, Shifts, Skellam, SkellamPath,
 };
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;
@@ -108,9 +108,21 @@ impl Noise {
         }
         rows.extend(self.planar::<2>("planar laplace, points of 2", baseline, &mut entropy)?);
         rows.extend(self.planar::<3>("planar laplace, points of 3", baseline, &mut entropy)?);
+        // By its deviation, as the others.
+        for scale in [0.1, 1.0, 10.0, 100.0, 1000.0] {
+            let skellam = Skellam::new(&positive(scale * scale / 2.0)?)
+                .map_err(|e| Failure::Usage(e.to_string()))?;
+            let rate = self.fastest(|| {
+                skellam.fill(&mut integers, &mut entropy);
+                black_box(&integers);
+            });
+            let ratio = Some(rate / baseline);
+            rows.push(Row { law: "skellam", scale, draws_per_second: rate, ratio });
+        }
         rows.push(steps("gaussian path, one refine", gaussian_step)?);
         rows.push(steps("geometric path, one refine", geometric_step)?);
         rows.push(steps("laplace path, one refine", laplace_step)?);
+        rows.push(steps("skellam path, opened or coarsened", skellam_step)?);
         rows.push(bundle_round().map_err(|error| Failure::Usage(error.to_string()))?);
         if self.json {
             serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
@@ -263,6 +275,28 @@ fn laplace_step(count: u32) -> Result<(), Box<dyn Error>> {
             let approved = account.raise(path.id(), to, one)?;
             let receipt = account.commit(approved, &mut NoHistory)?;
             black_box(path.refine(&truth, receipt, &mut entropy)?);
+        }
+    }
+    Ok(())
+}
+
+/// Paths that are opened at rho 0.001 and have nine coarser points, with noise of about a hundred and more.
+fn skellam_step(count: u32) -> Result<(), Box<dyn Error>> {
+    let mut entropy = Seeded::new(5);
+    let steps = L2::new(4.0)?;
+    let truth = Exact::new(1_000_000, L1::new(4.0)?);
+    for _ in 0..count / 10 {
+        let mut account = eke_lab::account();
+        let mut path = SkellamPath::open(PathId::new([1; 32]), steps)?;
+        let to = Amount::from_grains(10u128.pow(27));
+        let approved = account.raise(path.id(), to, steps)?;
+        let receipt = account.commit(approved, &mut NoHistory)?;
+        black_box(path.refine(&truth, receipt, &mut entropy)?);
+        for step in 1..=9u128 {
+            let to = Amount::from_grains(step * 10u128.pow(26));
+            let approved = account.coarsen::<Rho>(path.id(), to)?;
+            let receipt = account.commit(approved, &mut NoHistory)?;
+            black_box(path.coarsen(receipt, &mut entropy)?);
         }
     }
     Ok(())

@@ -215,3 +215,61 @@ fn peak(variance: f64, pull: f64) -> f64 {
     }
     high
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chord of the parabola itself is above it by a quarter of its length squared, in the middle.
+    #[test]
+    fn chords_are_held_against_the_parabola_where_they_are_furthest_above_it() {
+        let parabola = |order: f64| order * (order - 1.0);
+        for (low, high) in [(1.0, 1.1), (1.5, 3.0), (10.0, 10.5), (100.0, 130.0)] {
+            let (one, two) = ((low, parabola(low)), (high, parabola(high)));
+            assert!(!chord_is_within(one, two, 1.0 + 1e-6), "{low} {high}");
+            // What the middle needs, and hardly less.
+            let middle = f64::midpoint(low, high);
+            let needed = f64::midpoint(one.1, two.1) / parabola(middle);
+            assert!(chord_is_within(one, two, needed * 1.2), "{low} {high}");
+            assert!(!chord_is_within(one, two, needed * (1.0 - 1e-9)), "{low} {high}");
+        }
+        // Below it everywhere, and above it at one end only.
+        assert!(chord_is_within((2.0, 1.0), (3.0, 3.0), 1.0));
+        assert!(!chord_is_within((2.0, 1.0), (3.0, 6.5), 1.0));
+        assert!(!chord_is_within((2.0, 2.5), (3.0, 3.0), 1.0));
+    }
+
+    /// A rho that some order refutes is not certified, wherever that order is.
+    #[test]
+    fn a_rho_that_is_too_small_is_not_certified() {
+        for (variance, shift) in [(0.3, 1), (2.0, 1), (40.0, 1), (40.0, 3), (1000.0, 2)] {
+            let losses = Losses::new(variance, shift, 2e4).unwrap();
+            let least = losses.mean();
+            assert!(!losses.are_within(least * (1.0 - 1e-6)), "{variance} {shift}");
+            assert!(!losses.are_within(losses.moment(2.0) / 2.0 * (1.0 - 1e-6)));
+            let enough = least.max(losses.per_square()) * (1.0 + EXCESS);
+            assert!(losses.are_within(enough), "{variance} {shift}");
+        }
+    }
+
+    /// The published bound, where it takes over, is above the moments and below what it is taken for.
+    #[test]
+    fn the_published_bound_takes_over_only_where_it_holds() {
+        let losses = Losses::new(40.0, 1, 500.0).unwrap();
+        let gaussian = losses.per_square();
+        assert!(!losses.published_is_within(1e12, gaussian));
+        assert!(!losses.published_is_within(2.5, gaussian * 10.0));
+        for excess in [0.02, 0.1, 0.5] {
+            let rho = gaussian * (1.0 + excess);
+            let from = (3..500u32).find(|&order| losses.published_is_within(order.into(), rho));
+            let from = f64::from(from.unwrap());
+            // 3 D/(2m) over the order, and a quarter of a step, fit into the excess.
+            assert!(3.0 / from <= excess * 1.01 || 1.0 / 40.0 <= excess, "{excess} {from}");
+            for order in [from, from + 0.5, from * 2.0] {
+                if order < 400.0 {
+                    assert!(losses.moment(order) <= order * (order - 1.0) * rho);
+                }
+            }
+        }
+    }
+}
