@@ -132,7 +132,7 @@ impl Tiers {
     }
 
     fn answers(&self, told: &Told, out: &mut impl Write) -> io::Result<()> {
-        let interval = format!("{} % interval", short(told.confidence * 100.0));
+        let interval = format!("{}% interval", short(told.confidence * 100.0));
         let mut table = Table::new(&["tier", "value", &interval, "deviation", "costs alone"])
             .with_numbers([0, 1, 3]);
         for (tier, asked) in told.tiers.iter().zip(&self.tiers) {

@@ -49,6 +49,25 @@ fn the_quick_start_of_the_readme_is_what_happens() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The examples of `docs/tiers.md`, in the same way.
+#[test]
+fn the_examples_about_tiers_are_what_happens() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tiers.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut commands = 0;
+    for session in page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for step in session.split("$ eke ").skip(1) {
+            let (command, expected) = step.split_once('\n').unwrap();
+            let output =
+                Command::new(env!("CARGO_BIN_EXE_eke")).args(words(command)).output().unwrap();
+            let found = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert_eq!(without_numbers(&found), without_numbers(expected), "{command}\n{found}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 2);
+}
+
 /// The words of a command; those in double quotes are one.
 fn words(command: &str) -> Vec<String> {
     let parts = command.split('"').enumerate().flat_map(|(index, part)| {

@@ -95,7 +95,8 @@ impl Frame {
         for tick in ticks(self.y) {
             let (left, right) = (self.at(1, tick), self.at(self.count, tick));
             svg.line(&[left, right], Self::GRID);
-            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Anchor::End, &tick.to_string());
+            let label = if tick < 0.001 { format!("{tick:e}") } else { tick.to_string() };
+            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Anchor::End, &label);
         }
         let corners = [(1, self.y.1), (1, self.y.0), (self.count, self.y.0)];
         svg.line(&corners.map(|(tiers, value)| self.at(tiers, value)), Self::AXIS);

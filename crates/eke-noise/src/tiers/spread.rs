@@ -75,8 +75,9 @@ impl Spread {
 fn bennett(variance: f64, outside: f64) -> f64 {
     let beyond = |half: f64| {
         let s = libm::asinh(half / variance);
-        let root = libm::hypot(half, variance);
-        (root - variance) - s * half <= libm::log(outside / 2.0)
+        // cosh s - 1 = 2 sinh²(s/2), without the digits that a difference would lose.
+        let root = libm::sinh(s / 2.0);
+        2.0 * variance * root * root - s * half <= libm::log(outside / 2.0)
     };
     let (mut low, mut high) = (0.0, 64.0 + 16.0 * variance);
     for _ in 0..200 {
