@@ -21,6 +21,8 @@ mod ranked;
 mod reduced;
 mod selected;
 mod skellam;
+mod steps;
+mod tiers;
 
 use std::error::Error;
 
@@ -111,6 +113,7 @@ pub fn all() -> Vec<Audit> {
         covered::audits(),
         reduced::audits(),
         chains::audits(),
+        tiers::audits(),
     ]
     .into_iter()
     .flatten()

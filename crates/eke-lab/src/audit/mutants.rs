@@ -616,6 +616,38 @@ const MUTANTS: &[Mutant] = &[
         find: "epsilon.over(&steps))",
         replace: "{ let _ = steps; epsilon })",
     },
+    Mutant {
+        name: "printed-rescale",
+        about: "a report is kept with the odds of being kept, or always where they are above one",
+        audit: "subset-chain",
+        file: "crates/eke-noise/src/share.rs",
+        find: "        &self.to.fixed(bits) / &from.fixed(bits)\n",
+        replace: "        let kept = &self.to.fixed(bits) / &from.fixed(bits);\n        let rest = kept.complement();\n        if rest.hi <= kept.lo { Fixed::one(bits) } else { &kept / &rest }\n",
+    },
+    Mutant {
+        name: "free-growth",
+        about: "categories added to a report keep its epsilon, and not its weight",
+        audit: "subset-chain",
+        file: "crates/eke-noise/src/subset_chain.rs",
+        find: "        Share { weight: self.weight, among: categories }\n",
+        replace: "        let weight = match self.weight {\n            Weight::Of { epsilon, .. } => Weight::Of { epsilon, size: 1 },\n            whole => whole,\n        };\n        Share { weight, among: categories }\n",
+    },
+    Mutant {
+        name: "template-too-fine",
+        about: "a tier gets the report before the first that it may see",
+        audit: "tier-steps",
+        file: "crates/eke-local/src/plan.rs",
+        find: "list[first..].iter().filter(|law| law.epsilon() <= tiers[tier]);",
+        replace: "list[first.saturating_sub(1)..].iter();",
+    },
+    Mutant {
+        name: "one-uniform",
+        about: "one uniform number decides whether all reports of a chain are kept",
+        audit: "hash-chain",
+        file: "crates/eke-noise/src/hash_chain.rs",
+        find: "            let value = if keep.flip(entropy) {\n",
+        replace: "            thread_local! { static LOST: std::cell::Cell<bool> = const { std::cell::Cell::new(false) }; }\n            LOST.set(!keep.flip(entropy) || (before.is_some() && LOST.get()));\n            let value = if !LOST.get() {\n",
+    },
 ];
 
 #[cfg(test)]

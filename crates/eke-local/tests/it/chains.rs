@@ -3,7 +3,7 @@
 
 use eke_budget::{Amount, Epsilon};
 use eke_local::{Method, Plan, hash};
-use eke_noise::{HashTemplate, ReportLaw, Share, Template, Weight};
+use eke_noise::{Chain, HashTemplate, ReportLaw, Share, Template, Weight};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -172,6 +172,14 @@ fn a_template_one_too_coarse_is_allowed_and_one_too_fine_is_not() {
     assert!(price <= Amount::parse_up("0.336472236621212930504593410218").unwrap());
     let (weight, _) = of("0.336472236621212930504593410216");
     assert!(matches!(weight, Weight::Of { size: 5, .. }), "{weight:?}");
+    // Next to the template that a tier gets, the coarser one would do, and the finer one would not.
+    let list = Method::Reference.list(10, &tiers("1.6")).unwrap();
+    let plan = Plan::new(10, &tiers("1.6"), Method::Reference).unwrap();
+    let place = list.iter().position(|law| *law == plan.tiers()[1].law).unwrap();
+    for (law, may) in [(list[place + 1], true), (list[place], true), (list[place - 1], false)] {
+        assert_eq!(law.epsilon() <= plan.tiers()[1].epsilon, may, "{law:?}");
+        assert!(Chain::new(10, &[list[0], law]).is_ok());
+    }
 }
 
 /// All functions from four categories to values, each as likely as another: how often a report supports a
