@@ -194,10 +194,11 @@ fn nearest(users: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_noise::Template;
+    use eke_noise::{ReportLaw, Template};
 
     fn law(categories: u32, size: u32, epsilon: &str) -> Law {
-        Law::subset(categories, Template::new(size, epsilon.parse().unwrap())).unwrap()
+        let template = Template::new(size, epsilon.parse().unwrap());
+        Law::new(categories, ReportLaw::Subset(template)).unwrap()
     }
 
     /// Exactly, over all counts, for every number of users that may hold the category. The usual two

@@ -25,7 +25,7 @@ mod tally;
 mod wire;
 
 pub use estimate::{Estimates, Heavy, Interval, Over};
-pub use law::{Kind, Law, ReportError};
+pub use law::{Law, ReportError};
 pub use plan::{MOST_TIERS, Method, Plan, PlanError, Tier, variance};
 pub use tally::{Tally, TallyError};
 pub use wire::{VERSION, Wire, WireError};

@@ -5,9 +5,11 @@
 //! intervals too narrow. So there is one tally for each question and template, and estimates are made from the
 //! finest one that somebody has. Tallies of other users' reports of the same law can be merged.
 
+use eke_noise::{Hash, ReportLaw};
+
 use crate::counters::Counters;
 use crate::estimate::Estimates;
-use crate::law::{Law, ReportError};
+use crate::law::{self, Law, ReportError};
 use crate::wire::{Wire, WireError};
 
 /// The reports of one law, counted.
@@ -41,8 +43,7 @@ impl Tally {
     /// No reports yet.
     #[must_use]
     pub fn new(law: Law) -> Self {
-        let words = (law.categories() as usize).div_ceil(64);
-        Self { law, reports: 0, counters: Counters::new(words) }
+        Self { law, reports: 0, counters: Counters::new(law::words(law.categories())) }
     }
 
     /// The law of its reports.
@@ -57,8 +58,8 @@ impl Tally {
         self.reports
     }
 
-    /// Counts reports, rows of words one after the other as [`eke_noise::SubsetChain::fill`] writes them for
-    /// a chain of one template.
+    /// Counts reports, rows of words one after the other as [`eke_noise::Chain::fill`] writes them for a chain of
+    /// one law.
     ///
     /// # Errors
     /// One of them is not of this law. Nothing is counted.
@@ -67,8 +68,7 @@ impl Tally {
         for (row, report) in reports.chunks(words).enumerate() {
             self.law.check(report).map_err(|error| TallyError::Report { row, error })?;
         }
-        self.counters.add(reports);
-        self.reports += (reports.len() / words) as u64;
+        self.count(reports);
         Ok(())
     }
 
@@ -77,9 +77,7 @@ impl Tally {
     /// # Errors
     /// The bytes are not a frame of this law's reports about this question. Nothing is counted.
     pub fn add_frame(&mut self, question: &[u8; 32], bytes: &[u8]) -> Result<(), WireError> {
-        let counters = &mut self.counters;
-        let reports = Wire::new(self.law).read_frame(question, bytes, |row| counters.add(row))?;
-        self.reports += u64::from(reports);
+        Wire::new(self.law).read_frame(question, bytes, |report| self.count(report))?;
         Ok(())
     }
 
@@ -107,4 +105,32 @@ impl Tally {
     pub fn estimates(&mut self) -> Estimates {
         Estimates::new(self.law, self.reports, self.counts().to_vec())
     }
+
+    /// Counts what has been checked.
+    fn count(&mut self, reports: &[u64]) {
+        let words = self.law.words();
+        match self.law.report() {
+            ReportLaw::Subset(_) | ReportLaw::Bits(_) => self.counters.add(reports),
+            ReportLaw::Hash(template) => {
+                let categories = self.law.categories();
+                let set = law::words(categories);
+                // A few at a time are counted faster than one.
+                let mut sets = vec![0; set * ROWS.min(reports.len() / words)];
+                for reports in reports.chunks(words * ROWS) {
+                    let mut rows = 0;
+                    for (report, set) in reports.chunks_exact(words).zip(sets.chunks_exact_mut(set))
+                    {
+                        let hash = Hash { multiplier: report[0], addend: report[1] };
+                        law::supported(hash, report[2], template.bits, categories, set);
+                        rows += 1;
+                    }
+                    self.counters.add(&sets[..rows * set]);
+                }
+            }
+        }
+        self.reports += (reports.len() / words) as u64;
+    }
 }
+
+/// How many hashed reports are looked at together.
+const ROWS: usize = 16;

@@ -2,8 +2,9 @@
 //!
 //! A report is a byte for the version, one for the form of what follows, and then bits, the first in the lowest
 //! bit of a byte. A set is either one bit for each category, or the categories it names, rising, each in as many
-//! bits as the last category takes: whichever is shorter. The law decides it, so all reports of a law are equally
-//! long, and how long one is says nothing about it.
+//! bits as the last category takes: whichever is shorter. A hashed value is the two numbers of the hash, eight bytes
+//! each and lowest first, and then the value in as many bits as it has. A row of bits is itself. The law decides all
+//! that, so all reports of a law are equally long, and how long one is says nothing about it.
 //!
 //! A frame is many reports of one question: version, form with its highest bit set, 32 bytes that name the
 //! question and the tier, the number of reports in four bytes, lowest first, and the reports without their first
@@ -13,9 +14,9 @@
 //! form and no other. Nothing is allocated by what bytes claim: room for one report is made by the law alone.
 //! Versions and forms keep their meaning for good.
 
-use eke_noise::Template;
+use eke_noise::ReportLaw;
 
-use crate::law::{Kind, Law, ReportError};
+use crate::law::{Law, ReportError};
 
 /// The version that is written.
 pub const VERSION: u8 = 1;
@@ -37,10 +38,14 @@ pub struct Wire {
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// A bit for each category.
-    Bits,
-    /// So many categories of so many bits each.
+    /// A set: a bit for each category.
+    Set,
+    /// A set: so many categories of so many bits each.
     List { size: u32, width: u32 },
+    /// A hash and a value of so many bits.
+    Hash { width: u32 },
+    /// A bit for each category, as many of them set as may be.
+    Bits,
 }
 
 /// What is wrong with bytes.
@@ -97,13 +102,16 @@ impl Wire {
     /// For the reports of a law.
     #[must_use]
     pub fn new(law: Law) -> Self {
-        let Kind::Subset(Template { size, .. }) = law.kind();
-        let width = u32::BITS - (law.categories() - 1).leading_zeros();
-        let list = (u64::from(size) * u64::from(width)).div_ceil(8);
-        let form = if list < u64::from(law.categories()).div_ceil(8) {
-            Form::List { size, width }
-        } else {
-            Form::Bits
+        let form = match law.report() {
+            ReportLaw::Subset(template) => {
+                let (size, categories) = (template.size, law.categories());
+                let width = u32::BITS - (categories - 1).leading_zeros();
+                let list = (u64::from(size) * u64::from(width)).div_ceil(8);
+                let is_shorter = list < u64::from(categories).div_ceil(8);
+                if is_shorter { Form::List { size, width } } else { Form::Set }
+            }
+            ReportLaw::Hash(template) => Form::Hash { width: template.bits },
+            ReportLaw::Bits(_) => Form::Bits,
         };
         Self { law, form }
     }
@@ -199,7 +207,8 @@ impl Wire {
 
     fn body(&self) -> usize {
         match self.form {
-            Form::Bits => (self.law.categories() as usize).div_ceil(8),
+            Form::Set | Form::Bits => (self.law.categories() as usize).div_ceil(8),
+            Form::Hash { width } => 16 + (width as usize).div_ceil(8),
             Form::List { size, width } => (size as usize * width as usize).div_ceil(8),
         }
     }
@@ -221,7 +230,7 @@ impl Wire {
 
     fn write_body(&self, report: &[u64], to: &mut Vec<u8>) {
         match self.form {
-            Form::Bits => {
+            Form::Set | Form::Bits | Form::Hash { .. } => {
                 let start = to.len();
                 for word in report {
                     to.extend(word.to_le_bytes());
@@ -252,7 +261,7 @@ impl Wire {
             return Err(ReportError::Room(self.law.words()).into());
         }
         match self.form {
-            Form::Bits => {
+            Form::Set | Form::Bits | Form::Hash { .. } => {
                 for (word, bytes) in report.iter_mut().zip(bytes.chunks(8)) {
                     let mut all = [0; 8];
                     all[..bytes.len()].copy_from_slice(bytes);
@@ -298,8 +307,10 @@ impl Wire {
 impl Form {
     fn code(self) -> u8 {
         match self {
-            Self::Bits => 1,
+            Self::Set => 1,
             Self::List { .. } => 2,
+            Self::Hash { .. } => 3,
+            Self::Bits => 4,
         }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use eke_local::{Law, Tally, Wire};
-use eke_noise::Template;
+use eke_noise::{ReportLaw, Template};
 
 #[global_allocator]
 static COUNTING: dhat::Alloc = dhat::Alloc;
@@ -11,7 +11,7 @@ static COUNTING: dhat::Alloc = dhat::Alloc;
 #[test]
 fn bytes_that_claim_a_lot_get_room_for_one_report_and_no_more() {
     let template = Template::new(3, "1".parse().unwrap());
-    let law = Law::subset(1 << 20, template).unwrap();
+    let law = Law::new(1 << 20, ReportLaw::Subset(template)).unwrap();
     let wire = Wire::new(law);
     let mut frame = Vec::new();
     wire.write_frame(&[1; 32], &[], &mut frame).unwrap();

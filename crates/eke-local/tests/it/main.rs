@@ -10,7 +10,7 @@ mod wire;
 
 use eke_budget::{Amount, Epsilon};
 use eke_local::Law;
-use eke_noise::{Entropy, Template};
+use eke_noise::{BitTemplate, Chain, Entropy, HashTemplate, ReportLaw, Template};
 
 /// A generator with a seed, so that a test that passes passes again.
 struct Seeded(u64);
@@ -31,5 +31,23 @@ fn epsilon(text: &str) -> Amount<Epsilon> {
 
 /// The law of sets of this size at this epsilon.
 fn sets(categories: u32, size: u32, text: &str) -> Law {
-    Law::subset(categories, Template::new(size, epsilon(text))).unwrap()
+    Law::new(categories, ReportLaw::Subset(Template::new(size, epsilon(text)))).unwrap()
+}
+
+/// The law of hashed values of so many bits at this epsilon.
+fn hashes(categories: u32, bits: u32, text: &str) -> Law {
+    Law::new(categories, ReportLaw::Hash(HashTemplate::new(bits, epsilon(text)))).unwrap()
+}
+
+/// The law of rows of bits at this epsilon.
+fn bits(categories: u32, text: &str) -> Law {
+    Law::new(categories, ReportLaw::Bits(BitTemplate::new(epsilon(text)))).unwrap()
+}
+
+/// Reports of these values.
+fn reports(law: &Law, values: &[u32], entropy: &mut Seeded) -> Vec<u64> {
+    let chain = Chain::new(law.categories(), &[law.report()]).unwrap();
+    let mut reports = vec![0; values.len() * law.words()];
+    chain.fill(values, &mut reports, entropy).unwrap();
+    reports
 }

@@ -1,12 +1,10 @@
 //! Counting reports.
 
 use eke_local::{ReportError, Tally, TallyError, Wire};
+use eke_noise::{Entropy, Hash};
 use proptest::prelude::*;
 
-use crate::{Seeded, sets};
-use eke_noise::{Entropy, SubsetChain, Template};
-
-use crate::epsilon;
+use crate::{Seeded, bits, hashes, reports, sets};
 
 /// Uniform sets of a size, by swapping.
 fn rows(categories: u32, size: u32, rows: usize, seed: u64) -> Vec<u64> {
@@ -103,24 +101,45 @@ fn what_is_no_report_is_not_counted() {
 
 #[test]
 fn a_frame_is_counted_whole_or_not_at_all() {
-    let template = Template::new(4, epsilon("1"));
-    let chain = SubsetChain::new(100, vec![template]).unwrap();
     let values: Vec<u32> = (0..100).collect();
-    let mut reports = vec![0; 200];
-    chain.fill(&values, &mut reports, &mut Seeded(5)).unwrap();
-    let law = sets(100, 4, "1");
     let question = [9; 32];
-    let mut frame = Vec::new();
-    Wire::new(law).write_frame(&question, &reports, &mut frame).unwrap();
-    let (mut one, mut two) = (Tally::new(law), Tally::new(law));
-    one.add(&reports).unwrap();
-    two.add_frame(&question, &frame).unwrap();
-    assert_eq!(one.counts(), two.counts());
-    assert_eq!(two.reports(), 100);
-    // The last category of the last report twice.
-    let last = frame.len() - 1;
-    frame[last] |= 0xf0;
-    assert!(two.add_frame(&question, &frame).is_err());
-    assert!(two.add_frame(&[8; 32], &frame).is_err());
-    assert_eq!(one.counts(), two.counts());
+    for law in [sets(100, 4, "1"), sets(100, 30, "1"), hashes(100, 7, "1"), bits(100, "1")] {
+        let reports = reports(&law, &values, &mut Seeded(5));
+        let mut frame = Vec::new();
+        Wire::new(law).write_frame(&question, &reports, &mut frame).unwrap();
+        let (mut one, mut two) = (Tally::new(law), Tally::new(law));
+        one.add(&reports).unwrap();
+        two.add_frame(&question, &frame).unwrap();
+        assert_eq!(one.counts(), two.counts());
+        assert_eq!(two.reports(), 100);
+        // No report ends so.
+        let last = frame.len() - 1;
+        frame[last] |= 0xf0;
+        assert!(two.add_frame(&question, &frame).is_err());
+        assert!(two.add_frame(&[8; 32], &frame).is_err());
+        assert_eq!(one.counts(), two.counts());
+    }
+}
+
+/// Against the hash itself, over more reports than are looked at together.
+#[test]
+fn hashed_values_are_counted_for_the_categories_that_have_them() {
+    let law = hashes(70, 2, "1");
+    let values: Vec<u32> = (0..70).collect();
+    let reports = reports(&law, &values, &mut Seeded(6));
+    for rows in [0, 1, 15, 16, 17, 70] {
+        let mut tally = Tally::new(law);
+        tally.add(&reports[..rows * 3]).unwrap();
+        let expected: Vec<u64> = (0..70)
+            .map(|category| {
+                let supports = |report: &[u64]| {
+                    let hash = Hash { multiplier: report[0], addend: report[1] };
+                    u64::from(hash.of(category, 2) == report[2])
+                };
+                reports.chunks(3).take(rows).map(supports).sum()
+            })
+            .collect();
+        assert_eq!(tally.counts(), expected);
+        assert_eq!(tally.reports(), rows as u64);
+    }
 }

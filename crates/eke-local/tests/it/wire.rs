@@ -1,37 +1,37 @@
 //! Reports as bytes, good ones and others.
 
 use eke_local::{Law, VERSION, Wire, WireError};
-use eke_noise::{SubsetChain, Template};
 use proptest::prelude::*;
 
-use crate::{Seeded, epsilon, sets};
+use crate::{Seeded, bits, hashes, sets};
 
 const QUESTION: [u8; 32] = [7; 32];
 
-/// Some laws, of both forms.
-fn laws() -> impl Strategy<Value = (Law, SubsetChain)> {
-    (2u32..400, 0.0f64..1.0, prop::bool::ANY).prop_map(|(categories, part, few)| {
+/// Some laws, of all forms.
+fn laws() -> impl Strategy<Value = Law> {
+    (2u32..400, 0.0f64..1.0, 0u32..4).prop_map(|(categories, part, form)| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-        let size = (f64::from(categories) * if few { part / 16.0 } else { part }) as u32;
-        let template = Template::new(size.clamp(1, categories - 1), epsilon("1"));
-        let chain = SubsetChain::new(categories, vec![template]).unwrap();
-        (Law::subset(categories, template).unwrap(), chain)
+        let of = |most: f64| (most * part) as u32;
+        match form {
+            0 => sets(categories, of(f64::from(categories)).clamp(1, categories - 1), "1"),
+            1 => sets(categories, of(f64::from(categories) / 16.0).clamp(1, categories - 1), "1"),
+            2 => hashes(categories, of(20.0) + 1, "1"),
+            _ => bits(categories, "1"),
+        }
     })
 }
 
-/// Reports of all categories, and as many again.
-fn reports(chain: &SubsetChain, seed: u64) -> Vec<u64> {
-    let values: Vec<u32> = (0..chain.categories()).collect();
-    let mut reports = vec![0; values.len() * chain.words()];
-    chain.fill(&values, &mut reports, &mut Seeded(seed)).unwrap();
-    reports
+/// Reports of all categories.
+fn reports(law: &Law, seed: u64) -> Vec<u64> {
+    let values: Vec<u32> = (0..law.categories()).collect();
+    crate::reports(law, &values, &mut Seeded(seed))
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read((law, chain) in laws(), seed: u64) {
+    fn what_is_written_is_read(law in laws(), seed: u64) {
         let wire = Wire::new(law);
-        let reports = reports(&chain, seed);
+        let reports = reports(&law, seed);
         for report in reports.chunks_exact(law.words()) {
             let mut bytes = Vec::new();
             wire.write(report, &mut bytes).unwrap();
@@ -51,9 +51,9 @@ proptest! {
     /// Whatever comes is refused, or is a report, in its one form.
     #[test]
     fn random_bytes_are_refused_or_are_reports(
-        (law, _) in laws(),
+        law in laws(),
         mut bytes in prop::collection::vec(any::<u8>(), 0..80),
-        form in 0u8..4,
+        form in 0u8..6,
         fit in any::<bool>(),
     ) {
         let wire = Wire::new(law);
@@ -67,13 +67,13 @@ proptest! {
 
     #[test]
     fn truncated_lengthened_and_flipped_reports_are_refused_or_are_reports(
-        (law, chain) in laws(),
+        law in laws(),
         seed: u64,
         cut: prop::sample::Index,
         flip: prop::sample::Index,
     ) {
         let wire = Wire::new(law);
-        let reports = reports(&chain, seed);
+        let reports = reports(&law, seed);
         let report = &reports[..law.words()];
         let mut bytes = Vec::new();
         wire.write(report, &mut bytes).unwrap();
@@ -127,9 +127,14 @@ fn the_forms_are_these() {
     assert_eq!(write(sets(20, 10, "1"), &[0b1010_0101_0101_1111_0000]), [1, 1, 0xf0, 0x55, 0x0a]);
     // 1, 65 and 127 of 128 as numbers of seven bits.
     let list = write(sets(128, 3, "1"), &[2, 2 | 1 << 63]);
-    let bits: u32 = 1 | 65 << 7 | 127 << 14;
+    let three: u32 = 1 | 65 << 7 | 127 << 14;
     assert_eq!(list[..2], [1, 2]);
-    assert_eq!(list[2..], bits.to_le_bytes()[..3]);
+    assert_eq!(list[2..], three.to_le_bytes()[..3]);
+    // A hash and a value of ten bits; a bit for each of ten categories.
+    let hash = write(hashes(20, 10, "1"), &[0x0807_0605_0403_0201, 0xff, 0x3fe]);
+    assert_eq!(hash[..10], [1, 3, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(hash[10..], [0xff, 0, 0, 0, 0, 0, 0, 0, 0xfe, 3]);
+    assert_eq!(write(bits(10, "1"), &[0x3ff]), [1, 4, 0xff, 3]);
     let mut frame = Vec::new();
     Wire::new(sets(20, 10, "1"))
         .write_frame(&QUESTION, &[0b1010_0101_0101_1111_0000; 2], &mut frame)
@@ -167,12 +172,21 @@ fn every_mistake_has_its_sentence() {
     );
     let [one, two, three, _] = (1u32 | 2 << 7 | 3 << 14 | 1 << 23).to_le_bytes();
     assert_eq!(sentence(&[1, 2, one, two, three]), "the bits after a report are zeros");
-    let bits = Wire::new(sets(100, 40, "1"));
+    let many = Wire::new(sets(100, 40, "1"));
     assert_eq!(
-        bits.read(&[1, 1, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &mut room)
+        many.read(&[1, 1, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &mut room)
             .unwrap_err()
             .to_string(),
         "a report of this law names 40 categories, and this one 8"
+    );
+    let value = [1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8];
+    assert_eq!(
+        Wire::new(hashes(100, 3, "1")).read(&value, &mut [0; 3]).unwrap_err().to_string(),
+        "a report of this law has a value of 3 bits, and this one's is larger"
+    );
+    assert_eq!(
+        Wire::new(bits(9, "1")).read(&[1, 4, 0, 2], &mut [0; 1]).unwrap_err().to_string(),
+        "a report of this law names categories from 0 to 8 only"
     );
     assert!(matches!(wire.read_frame(&[0; 32], &frame(&wire), |_| ()), Err(WireError::Question)));
     assert_eq!(
