@@ -269,6 +269,29 @@ mod tests {
         }
     }
 
+    /// Of all words that can be drawn for three categories, each set of them comes from as many as independent
+    /// bits of the probability have.
+    #[test]
+    fn bits_have_their_probability_and_are_independent() {
+        struct Tape(Vec<u64>);
+        impl Entropy for Tape {
+            fn word(&mut self) -> u64 {
+                self.0.pop().unwrap() << 61
+            }
+        }
+        for share in 0..=16u32 {
+            let mut counts = [0u32; 8];
+            for all in 0..1u64 << 12 {
+                let mut tape = Tape((0..4).map(|at| all >> (3 * at) & 7).collect());
+                counts[usize::try_from(bits(share, 3, &mut tape) & 7).unwrap()] += 1;
+            }
+            for (set, count) in (0u32..).zip(counts) {
+                let ones = set.count_ones();
+                assert_eq!(count, share.pow(ones) * (16 - share).pow(3 - ones), "{share} {set}");
+            }
+        }
+    }
+
     /// Over more words than one: the size is right, what is held is held, and all others are as often in it.
     #[test]
     fn large_sets_have_their_size_and_treat_all_alike() {
