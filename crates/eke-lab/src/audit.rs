@@ -11,6 +11,7 @@ mod bounds;
 mod chains;
 mod covered;
 mod enumerated;
+mod estimated;
 mod fitted;
 mod integrated;
 pub mod mutants;
@@ -105,6 +106,7 @@ pub fn all() -> Vec<Audit> {
         covered::audits(),
         chains::audits(),
         tiers::audits(),
+        estimated::audits(),
     ]
     .into_iter()
     .flatten()
