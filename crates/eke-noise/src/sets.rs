@@ -45,7 +45,7 @@ pub(crate) enum Base<'a> {
 
 impl Base<'_> {
     /// The categories of a word that are in it.
-    #[inline]
+    #[inline(always)]
     fn word(&self, index: usize) -> u64 {
         match *self {
             Self::Empty => 0,
@@ -55,6 +55,7 @@ impl Base<'_> {
         }
     }
 
+    #[inline(always)]
     fn size(&self) -> u32 {
         match *self {
             Self::Empty => 0,
@@ -85,7 +86,7 @@ impl Among {
 
     /// A category, each as likely as another: the whole part of a uniform number times their number, but for
     /// the first numbers of each part that would make some of them one number longer than others.
-    #[inline]
+    #[inline(always)]
     fn any<E: Entropy + ?Sized>(&self, parts: &mut Parts<'_, E>) -> u32 {
         if self.categories <= NARROW {
             loop {
@@ -115,7 +116,7 @@ impl Among {
 
 /// Writes a set that extends another by so many categories, uniform among those that are not in it. There are
 /// as many, or it never ends.
-#[inline]
+#[inline(always)]
 pub(crate) fn extend<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -126,7 +127,7 @@ pub(crate) fn extend<E: Entropy + ?Sized>(
     extend_by(set, base, among, more, more > FEW, parts);
 }
 
-#[inline]
+#[inline(always)]
 fn extend_by<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -158,13 +159,14 @@ fn extend_by<E: Entropy + ?Sized>(
 }
 
 /// A probability in parts of sixteen, not above a fraction.
+#[inline(always)]
 fn share(part: u32, whole: u32) -> u32 {
     (part * 16 / whole.max(1)).min(16)
 }
 
 /// Adds every category that is not in the base with a probability in parts of sixteen, independently; how many
 /// were added.
-#[inline]
+#[inline(always)]
 fn scatter<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -185,7 +187,7 @@ fn scatter<E: Entropy + ?Sized>(
 
 /// Bits that are set with a probability in parts of sixteen, independently: from the last binary digit of the
 /// probability to the first, a one lets a fair bit set what is not set, a zero lets it take away what is.
-#[inline]
+#[inline(always)]
 fn bits<E: Entropy + ?Sized>(share: u32, width: usize, entropy: &mut E) -> u64 {
     if share >= 16 {
         return u64::MAX;
