@@ -11,6 +11,7 @@ mod bounds;
 mod chains;
 mod covered;
 mod enumerated;
+mod estimated;
 mod fitted;
 mod integrated;
 mod msdlap;
@@ -114,6 +115,7 @@ pub fn all() -> Vec<Audit> {
         reduced::audits(),
         chains::audits(),
         tiers::audits(),
+        estimated::audits(),
     ]
     .into_iter()
     .flatten()

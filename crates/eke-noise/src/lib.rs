@@ -77,6 +77,7 @@ mod line;
 mod msdlap;
 mod msdlap_path;
 mod noisy;
+mod parts;
 mod path;
 mod planar;
 mod point;

@@ -648,6 +648,30 @@ const MUTANTS: &[Mutant] = &[
         find: "            let value = if keep.flip(entropy) {\n",
         replace: "            thread_local! { static LOST: std::cell::Cell<bool> = const { std::cell::Cell::new(false) }; }\n            LOST.set(!keep.flip(entropy) || (before.is_some() && LOST.get()));\n            let value = if !LOST.get() {\n",
     },
+    Mutant {
+        name: "left-over-numbers",
+        about: "numbers that are left over when categories are drawn fall to some of them",
+        audit: "subset-chain",
+        file: "crates/eke-noise/src/sets.rs",
+        find: "                if u64::from(product & 0xffff) >= self.left_over {\n",
+        replace: "                if product & 0xffff < u32::MAX {\n",
+    },
+    Mutant {
+        name: "undecided-kept",
+        about: "a report is kept where the first bits of its coin do not decide",
+        audit: "subset-chain",
+        file: "crates/eke-noise/src/share.rs",
+        find: "        if part < least {\n",
+        replace: "        if part <= most {\n",
+    },
+    Mutant {
+        name: "miss-of-nothing",
+        about: "estimates take a category that is not the true one for one of a uniform report",
+        audit: "report-counts",
+        file: "crates/eke-local/src/subset.rs",
+        find: "    (k + weight * (k - 1.0) / (d - 1.0)) / (d + weight)\n",
+        replace: "    (k + 0.0 * weight) / d\n",
+    },
 ];
 
 #[cfg(test)]
