@@ -22,6 +22,7 @@
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`] | one question's answers, coarse to fine, in any order |
+//! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`] | one answer per tier, for the price of the finest |
@@ -39,6 +40,8 @@ mod bound;
 mod boundary;
 mod bundle;
 mod bundle_law;
+mod category;
+mod category_path;
 mod cells;
 mod choice;
 mod choosing;
@@ -74,6 +77,8 @@ pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bound::{Bound, Norms};
 pub use bundle::{Bundle, BundleError, Column, Columns};
 pub use bundle_law::BundleLaw;
+pub use category::{Categories, Category};
+pub use category_path::{CategoryPath, ChainPrice, Report};
 pub use cells::Cell;
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use choosing::{ChoiceLaw, ChoiceRule, choose};

@@ -3,6 +3,7 @@
 
 mod averages;
 mod bundles;
+mod category_paths;
 mod choices;
 mod coins;
 #[path = "../../../eke-lab/src/fit.rs"]
