@@ -8,8 +8,8 @@ use std::fmt;
 use eke_budget::ParameterError;
 use serde::{Deserialize, Serialize};
 
+use crate::chain::{ChainError, MOST_CATEGORIES};
 use crate::exact::Truth;
-use crate::subset_chain::{ChainError, MOST_CATEGORIES};
 use crate::{Bound, Exact};
 
 /// One of a number of categories. It shows itself to nobody.

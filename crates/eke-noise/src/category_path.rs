@@ -8,15 +8,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use eke_budget::convert::pure_to_zcdp;
-use eke_budget::{Amount, Coarsen, Epsilon, Metric, PathId, Price, Raise, Receipt, Rho};
+use eke_budget::{Amount, Coarsen, Currency, Epsilon, Metric, PathId, Price, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
 use crate::gaussian_path::DamagedPath;
 use crate::path::{Mismatch, MismatchReason};
-use crate::subset_chain::{SubsetChain, Template};
-use crate::{Category, Entropy, Exact, Released, sets};
+use crate::{Category, Chain, Entropy, Exact, HashChain, Released, ReportLaw, sets};
 
-/// One report of a chain: a set of categories, category i being bit `i % 64` of word `i / 64`.
+/// One report of a chain, as the words of its kind ([`Chain`]): what they mean follows from its law.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Report {
@@ -35,7 +34,7 @@ impl Report {
 pub trait ChainPrice: Price + sealed::Sealed {
     /// What a path has cost once this report has been revealed, and none before it; none if there is no such
     /// report, or it costs more than any account holds.
-    fn price(chain: &SubsetChain, report: usize) -> Option<Amount<Self>>;
+    fn price(chain: &Chain, report: usize) -> Option<Amount<Self>>;
 }
 
 /// - Theorem: subset-chain (docs/theorems.md)
@@ -44,8 +43,11 @@ pub trait ChainPrice: Price + sealed::Sealed {
 /// - Deviates: prices round up; where rounding makes a later report dearer, the dearer price counts
 /// - Checked by: `a_path_of_reports_costs_its_finest_and_what_is_coarser_is_free`
 impl ChainPrice for Epsilon {
-    fn price(chain: &SubsetChain, report: usize) -> Option<Amount<Self>> {
-        chain.templates().get(report..)?.iter().map(Template::epsilon).max()
+    fn price(chain: &Chain, report: usize) -> Option<Amount<Self>> {
+        (report..chain.reports())
+            .filter_map(|report| chain.law(report))
+            .map(|law| law.epsilon())
+            .max()
     }
 }
 
@@ -56,8 +58,8 @@ impl ChainPrice for Epsilon {
 /// - Deviates: rounded up
 /// - Checked by: `a_path_paid_in_rho_is_paid_for_as_a_whole`
 impl ChainPrice for Rho {
-    fn price(chain: &SubsetChain, report: usize) -> Option<Amount<Self>> {
-        chain.templates().get(report)?;
+    fn price(chain: &Chain, report: usize) -> Option<Amount<Self>> {
+        chain.law(report)?;
         let whole = <Epsilon as ChainPrice>::price(chain, 0)?.to_parameter().ok()?;
         Some(Amount::at_least(pure_to_zcdp(whole, Metric::Discrete).ok()?))
     }
@@ -84,10 +86,10 @@ mod sealed {
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct CategoryPath {
     id: PathId,
-    chain: SubsetChain,
+    chain: Chain,
     payment: Option<Payment>,
-    /// The sets of all reports, one after the other; empty before anything was paid for.
-    sets: Vec<u64>,
+    /// The words of all reports, one after the other; empty before anything was paid for.
+    words: Vec<u64>,
 }
 
 /// Who has paid so far, and how far.
@@ -106,9 +108,9 @@ struct Payment {
 struct Stored {
     id: PathId,
     categories: u32,
-    templates: Vec<Template>,
+    laws: Vec<ReportLaw>,
     payment: Option<Payment>,
-    sets: Vec<u64>,
+    words: Vec<u64>,
 }
 
 impl TryFrom<Stored> for CategoryPath {
@@ -116,45 +118,54 @@ impl TryFrom<Stored> for CategoryPath {
 
     /// The templates are a chain, and the sets are ones that it could have drawn.
     fn try_from(stored: Stored) -> Result<Self, DamagedPath> {
-        let Stored { id, categories, templates, payment, sets } = stored;
-        let chain = SubsetChain::new(categories, templates).map_err(|_| DamagedPath)?;
+        let Stored { id, categories, laws, payment, words } = stored;
+        let chain = Chain::new(categories, &laws).map_err(|_| DamagedPath)?;
         let Some(paid) = &payment else {
-            return if sets.is_empty() {
-                Ok(Self { id, chain, payment, sets })
+            return if words.is_empty() {
+                Ok(Self { id, chain, payment, words })
             } else {
                 Err(DamagedPath)
             };
         };
-        let words = chain.words();
-        let currency =
-            [<Epsilon as eke_budget::Currency>::NAME, <Rho as eke_budget::Currency>::NAME]
-                .contains(&paid.currency.as_str());
-        if !currency
-            || paid.finest >= chain.templates().len()
-            || sets.len() != words * chain.templates().len()
-        {
+        let width = chain.words();
+        let currency = [<Epsilon as Currency>::NAME, <Rho as Currency>::NAME]
+            .contains(&paid.currency.as_str());
+        if !currency || paid.finest >= laws.len() || words.len() != width * laws.len() {
             return Err(DamagedPath);
         }
-        let fits = sets.chunks_exact(words).zip(chain.templates()).all(|(set, template)| {
-            sets::size(set) == template.size && sets::fits(set, chain.categories())
-        });
-        if fits { Ok(Self { id, chain, payment, sets }) } else { Err(DamagedPath) }
+        let hash = |row: &[u64]| matches!(chain, Chain::Hash(_)).then(|| [row[0], row[1]]);
+        let mut rows = words.chunks_exact(width).zip(&laws);
+        let fits = rows.all(|(row, law)| is_of(law, row, categories) && hash(row) == hash(&words));
+        if fits { Ok(Self { id, chain, payment, words }) } else { Err(DamagedPath) }
     }
 }
 
 impl From<CategoryPath> for Stored {
     fn from(path: CategoryPath) -> Self {
-        let CategoryPath { id, chain, payment, sets } = path;
-        let (categories, templates) = (chain.categories(), chain.templates().to_vec());
-        Self { id, categories, templates, payment, sets }
+        let CategoryPath { id, chain, payment, words } = path;
+        let (categories, laws) = (chain.categories(), chain.laws());
+        Self { id, categories, laws, payment, words }
+    }
+}
+
+/// Whether a report could have been drawn by a law.
+fn is_of(law: &ReportLaw, words: &[u64], categories: u32) -> bool {
+    match law {
+        ReportLaw::Subset(template) => {
+            sets::size(words) == template.size && sets::fits(words, categories)
+        }
+        ReportLaw::Hash(template) => {
+            words.len() == HashChain::WORDS && words[2] >> template.bits == 0
+        }
+        ReportLaw::Bits(_) => sets::fits(words, categories),
     }
 }
 
 impl CategoryPath {
     /// A path of which nothing has been drawn.
     #[must_use]
-    pub fn open(id: PathId, chain: SubsetChain) -> Self {
-        Self { id, chain, payment: None, sets: Vec::new() }
+    pub fn open(id: PathId, chain: impl Into<Chain>) -> Self {
+        Self { id, chain: chain.into(), payment: None, words: Vec::new() }
     }
 
     /// Which path it is.
@@ -165,7 +176,7 @@ impl CategoryPath {
 
     /// The laws of its reports.
     #[must_use]
-    pub fn chain(&self) -> &SubsetChain {
+    pub fn chain(&self) -> &Chain {
         &self.chain
     }
 
@@ -179,7 +190,7 @@ impl CategoryPath {
     /// Whether the chain has been drawn: from then on the truth is not needed any more.
     #[must_use]
     pub fn is_drawn(&self) -> bool {
-        !self.sets.is_empty()
+        !self.words.is_empty()
     }
 
     /// Reveals a report that costs more than all before it. The first time the whole chain is drawn, from the
@@ -245,20 +256,20 @@ impl CategoryPath {
             if truth.sensitivity().get() != categories {
                 return Err(MismatchReason::OtherCategories);
             }
-            let mut sets = vec![0; self.chain.words() * self.chain.templates().len()];
+            let mut words = vec![0; self.chain.words() * self.chain.reports()];
             // Whoever maps a truth may make it one that there is not: it counts as the last there is.
             let category = truth.open().index().min(categories - 1);
             self.chain
-                .draw(category, &mut sets, entropy)
+                .draw(category, &mut words, entropy)
                 .map_err(|_| MismatchReason::OtherCategories)?;
-            self.sets = sets;
+            self.words = words;
         }
         // Everything that costs no more is paid for too.
-        let reports = 0..self.chain.templates().len();
         let paid = |&report: &usize| {
             C::price(&self.chain, report).is_some_and(|price| price <= raise.to())
         };
-        let finest = reports.clone().find(paid).unwrap_or(report);
+        let mut reports = 0..self.chain.reports();
+        let finest = reports.find(paid).unwrap_or(report);
         Ok(Payment {
             account: Arc::clone(&receipt.entry().account),
             currency: C::NAME.to_owned(),
@@ -310,9 +321,9 @@ impl CategoryPath {
     }
 
     fn released(&self, report: usize) -> Released<Report> {
-        let words = self.chain.words();
-        let set = self.sets.get(report * words..(report + 1) * words).unwrap_or_default();
-        Released::new(Report { words: set.to_vec() })
+        let width = self.chain.words();
+        let words = self.words.get(report * width..(report + 1) * width).unwrap_or_default();
+        Released::new(Report { words: words.to_vec() })
     }
 }
 
@@ -321,7 +332,7 @@ impl fmt::Debug for CategoryPath {
         f.debug_struct("CategoryPath")
             .field("id", &self.id)
             .field("categories", &self.chain.categories())
-            .field("templates", &self.chain.templates())
+            .field("laws", &self.chain.laws())
             .field("payment", &self.payment)
             .finish_non_exhaustive()
     }

@@ -27,6 +27,7 @@
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
+//! | [`Chain`]: [`SubsetChain`], [`HashChain`], [`BitChain`] | one category's reports, fine to coarse, in the local model |
 //! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
 //! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
@@ -36,6 +37,7 @@
 
 mod average;
 mod binned;
+mod bit_chain;
 mod bound;
 mod boundary;
 mod bundle;
@@ -43,6 +45,7 @@ mod bundle_law;
 mod category;
 mod category_path;
 mod cells;
+mod chain;
 mod choice;
 mod choosing;
 mod coin;
@@ -57,6 +60,7 @@ mod geometric;
 mod geometric_path;
 mod goal;
 mod grid;
+mod hash_chain;
 mod keys;
 mod laplace;
 mod lazy;
@@ -69,17 +73,20 @@ mod scale;
 mod schedule;
 mod sequence;
 mod sets;
+mod share;
 mod stopping;
 mod subset_chain;
 mod table;
 
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
+pub use bit_chain::{BitChain, BitTemplate};
 pub use bound::{Bound, Norms};
 pub use bundle::{Bundle, BundleError, Column, Columns};
 pub use bundle_law::BundleLaw;
 pub use category::{Categories, Category};
 pub use category_path::{CategoryPath, ChainPrice, Report};
 pub use cells::Cell;
+pub use chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
 pub use choosing::{ChoiceLaw, ChoiceRule, choose};
 pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
@@ -92,6 +99,7 @@ pub use geometric::{GeometricLevel, LevelError};
 pub use geometric_path::GeometricPath;
 pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use grid::{Grid, GridError};
+pub use hash_chain::{Hash, HashChain, HashTemplate, MOST_BITS};
 pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
 pub use laplace::DiscreteLaplace;
 pub use lazy::Noise;
@@ -103,12 +111,12 @@ pub use ratio::Ratio;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
 pub use sequence::ConfidenceSequence;
+pub use share::{Share, Weight};
 pub use stopping::{
     Answer, Ending, Estimate, GaussianRule, GeometricRule, Look, Next, NoAnswer, Payer, Rule, Till,
     Unpaid, refine_until, release_tiers, reveal,
 };
-
-pub use subset_chain::{ChainError, MOST_CATEGORIES, SubsetChain, Template, Weight};
+pub use subset_chain::{SubsetChain, Template};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

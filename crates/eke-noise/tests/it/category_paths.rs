@@ -5,8 +5,8 @@ use eke_budget::{
     PathId, Raise, Receipt, Rho,
 };
 use eke_noise::{
-    Categories, Category, CategoryPath, ChainError, ChainPrice, Exact, MismatchReason, SubsetChain,
-    Template, Weight,
+    Categories, Category, CategoryPath, Chain, ChainError, ChainPrice, Exact, MismatchReason,
+    SubsetChain, Template, Weight,
 };
 
 use crate::Seeded;
@@ -20,10 +20,10 @@ fn at(epsilon: &str) -> Amount<Epsilon> {
 }
 
 /// Reports of 1, 2 and 3 of eight categories, each holding the one before it, and one that tells less.
-fn chain() -> SubsetChain {
+fn chain() -> Chain {
     let weight = Weight::Of { epsilon: at("2"), size: 1 };
     let of = |size| Template { size, weight };
-    SubsetChain::new(8, vec![of(1), of(2), of(3), Template::new(3, at("0.5"))]).unwrap()
+    SubsetChain::new(8, vec![of(1), of(2), of(3), Template::new(3, at("0.5"))]).unwrap().into()
 }
 
 fn price(report: usize) -> Amount<Epsilon> {
@@ -217,12 +217,12 @@ fn a_path_of_reports_that_is_damaged_is_not_read() {
     let damage: [(&str, serde_json::Value); 8] = [
         ("/categories", 200.into()),
         ("/categories", 1.into()),
-        ("/templates/0/size", 3.into()),
+        ("/laws/0/subset/size", 3.into()),
         ("/payment", serde_json::Value::Null),
         ("/payment/finest", 4.into()),
         ("/payment/currency", "gold".into()),
-        ("/sets/0", 0.into()),
-        ("/sets/0", 256.into()),
+        ("/words/0", 0.into()),
+        ("/words/0", 256.into()),
     ];
     for (place, value) in damage {
         let mut bad = good.clone();
@@ -238,5 +238,5 @@ fn what_is_not_paid_for_is_not_shown_by_debug() {
     let mut path = CategoryPath::open(id(1), chain());
     let receipt = raise(&mut account, id(1), price(3));
     let _ = path.refine(3, Some(&value(4)), receipt, &mut Seeded::new(79)).unwrap();
-    assert!(!format!("{path:?}").contains("sets"));
+    assert!(!format!("{path:?}").contains("words"));
 }

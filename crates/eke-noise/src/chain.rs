@@ -1,0 +1,308 @@
+//! Chains of reports about one category, of any kind: from the one that tells most to the one that tells
+//! least, drawn once.
+//!
+//! A chain is a list of laws, one for each report, and every report is made from the one before it and from
+//! nothing else; so whoever sees several of them learns what the first of those tells, and pays for it alone.
+//! A report is a row of words: a set of categories ([`SubsetChain`]; of one category that is generalized
+//! randomized response), a hash and a value of it ([`HashChain`]), or one bit for each category
+//! ([`BitChain`]).
+
+use eke_budget::{Amount, Epsilon};
+use serde::{Deserialize, Serialize};
+
+use crate::{BitChain, BitTemplate, Entropy, HashChain, HashTemplate, SubsetChain, Template};
+
+/// The most categories there are.
+pub const MOST_CATEGORIES: u32 = 1 << 20;
+
+/// The largest epsilon of a report. Beyond it hardly one report in 10²¹⁷ would be drawn afresh.
+pub(crate) const LARGEST: Amount<Epsilon> =
+    Amount::from_grains(500 * Amount::<Epsilon>::ONE.grains());
+
+/// The law of one report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ReportLaw {
+    /// A set of categories.
+    Subset(Template),
+    /// A value of a hash.
+    Hash(HashTemplate),
+    /// A bit for each category.
+    Bits(BitTemplate),
+}
+
+impl ReportLaw {
+    /// What one report of it costs.
+    #[must_use]
+    pub fn epsilon(&self) -> Amount<Epsilon> {
+        match self {
+            Self::Subset(template) => template.epsilon(),
+            Self::Hash(template) => template.epsilon(),
+            Self::Bits(template) => template.epsilon(),
+        }
+    }
+}
+
+/// One category's reports, each made from the one before it.
+#[derive(Clone, Debug)]
+pub enum Chain {
+    /// Sets of categories.
+    Subset(SubsetChain),
+    /// Values of a hash.
+    Hash(HashChain),
+    /// A bit for each category.
+    Bits(BitChain),
+}
+
+impl Chain {
+    /// The chain of these laws, all of one kind, the one that tells most first.
+    ///
+    /// # Errors
+    /// They are not a chain: of several kinds, out of range, or one tells more than the one before it.
+    pub fn new(categories: u32, laws: &[ReportLaw]) -> Result<Self, ChainError> {
+        /// The templates of one kind, if all are of it.
+        fn all<T>(
+            laws: &[ReportLaw],
+            of: impl Fn(&ReportLaw) -> Option<T>,
+        ) -> Result<Vec<T>, ChainError> {
+            let one = |(index, law)| of(law).ok_or(ChainError::Mixed(index));
+            laws.iter().enumerate().map(one).collect()
+        }
+        match laws.first() {
+            None => Err(check(categories, 0).err().unwrap_or(ChainError::Empty)),
+            Some(ReportLaw::Subset(_)) => {
+                let templates = all(laws, |law| match law {
+                    ReportLaw::Subset(template) => Some(*template),
+                    _ => None,
+                })?;
+                Ok(Self::Subset(SubsetChain::new(categories, templates)?))
+            }
+            Some(ReportLaw::Hash(_)) => {
+                let templates = all(laws, |law| match law {
+                    ReportLaw::Hash(template) => Some(*template),
+                    _ => None,
+                })?;
+                Ok(Self::Hash(HashChain::new(categories, templates)?))
+            }
+            Some(ReportLaw::Bits(_)) => {
+                let templates = all(laws, |law| match law {
+                    ReportLaw::Bits(template) => Some(*template),
+                    _ => None,
+                })?;
+                Ok(Self::Bits(BitChain::new(categories, templates)?))
+            }
+        }
+    }
+
+    /// How many categories there are.
+    #[must_use]
+    pub fn categories(&self) -> u32 {
+        match self {
+            Self::Subset(chain) => chain.categories(),
+            Self::Hash(chain) => chain.categories(),
+            Self::Bits(chain) => chain.categories(),
+        }
+    }
+
+    /// How many reports it has.
+    #[must_use]
+    pub fn reports(&self) -> usize {
+        match self {
+            Self::Subset(chain) => chain.templates().len(),
+            Self::Hash(chain) => chain.templates().len(),
+            Self::Bits(chain) => chain.templates().len(),
+        }
+    }
+
+    /// The law of one of its reports.
+    #[must_use]
+    pub fn law(&self, report: usize) -> Option<ReportLaw> {
+        match self {
+            Self::Subset(chain) => chain.templates().get(report).copied().map(ReportLaw::Subset),
+            Self::Hash(chain) => chain.templates().get(report).copied().map(ReportLaw::Hash),
+            Self::Bits(chain) => chain.templates().get(report).copied().map(ReportLaw::Bits),
+        }
+    }
+
+    /// The laws of its reports.
+    #[must_use]
+    pub fn laws(&self) -> Vec<ReportLaw> {
+        (0..self.reports()).filter_map(|report| self.law(report)).collect()
+    }
+
+    /// What the whole chain costs: what its first report does. All reports from one on cost what that one
+    /// does ([`ReportLaw::epsilon`]).
+    #[must_use]
+    pub fn price(&self) -> Amount<Epsilon> {
+        match self {
+            Self::Subset(chain) => chain.price(),
+            Self::Hash(chain) => chain.price(),
+            Self::Bits(chain) => chain.price(),
+        }
+    }
+
+    /// How many words one report takes.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Subset(chain) => chain.words(),
+            Self::Hash(_) => HashChain::WORDS,
+            Self::Bits(chain) => chain.words(),
+        }
+    }
+
+    /// Draws all reports of a category, one after the other.
+    ///
+    /// # Errors
+    /// There is no such category, or no room for the reports. Nothing is drawn.
+    pub fn draw<E: Entropy + ?Sized>(
+        &self,
+        category: u32,
+        reports: &mut [u64],
+        entropy: &mut E,
+    ) -> Result<(), ChainError> {
+        self.fill(&[category], reports, entropy)
+    }
+
+    /// Draws the reports of many, in rows one after the other.
+    ///
+    /// # Errors
+    /// There is no such category, or no room for the reports. Nothing is drawn.
+    pub fn fill<E: Entropy + ?Sized>(
+        &self,
+        values: &[u32],
+        reports: &mut [u64],
+        entropy: &mut E,
+    ) -> Result<(), ChainError> {
+        match self {
+            Self::Subset(chain) => chain.fill(values, reports, entropy),
+            Self::Hash(chain) => chain.fill(values, reports, entropy),
+            Self::Bits(chain) => chain.fill(values, reports, entropy),
+        }
+    }
+}
+
+impl From<SubsetChain> for Chain {
+    fn from(chain: SubsetChain) -> Self {
+        Self::Subset(chain)
+    }
+}
+
+impl From<HashChain> for Chain {
+    fn from(chain: HashChain) -> Self {
+        Self::Hash(chain)
+    }
+}
+
+impl From<BitChain> for Chain {
+    fn from(chain: BitChain) -> Self {
+        Self::Bits(chain)
+    }
+}
+
+/// Why templates are not a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChainError {
+    /// Too few categories, or too many.
+    #[error("a chain is over 2 to 2^20 categories, not {0}")]
+    Categories(u32),
+    /// There are no templates.
+    #[error("a chain has at least one report")]
+    Empty,
+    /// A size that subsets do not have.
+    #[error("a report names 1 to {most} categories, not {size}", most = .categories - 1)]
+    Size {
+        /// The size.
+        size: u32,
+        /// Of how many categories.
+        categories: u32,
+    },
+    /// A report that says nothing.
+    #[error("a report has to weigh something: its epsilon is above zero")]
+    Weightless,
+    /// An absurd epsilon.
+    #[error("the epsilon of a report is at most 500: beyond that it hides nothing")]
+    Epsilon,
+    /// A smaller report after a larger one.
+    #[error(
+        "report {0} names fewer categories than the one it is made from: categories can only be added"
+    )]
+    Shrinks(usize),
+    /// A hash of no bits, or of too many.
+    #[error("a hash has 1 to 20 bits, not {0}")]
+    Bits(u32),
+    /// A longer hash after a shorter one.
+    #[error("report {0} has more bits than the one it is made from: bits can only be dropped")]
+    Lengthens(usize),
+    /// A heavier report after a lighter one.
+    #[error(
+        "report {0} tells more than the one it is made from allows: it needs a smaller epsilon or size"
+    )]
+    Grows(usize),
+    /// Reports of different kinds.
+    #[error("report {0} is of another kind than the first: a chain has one")]
+    Mixed(usize),
+    /// A category that there is not.
+    #[error("the categories are 0 to {last}", last = .0 - 1)]
+    Outside(u32),
+    /// Rows of another shape.
+    #[error("the reports of this chain take {0} words")]
+    Room(usize),
+}
+
+/// What every kind of chain needs.
+pub(crate) fn check(categories: u32, reports: usize) -> Result<(), ChainError> {
+    if !(2..=MOST_CATEGORIES).contains(&categories) {
+        return Err(ChainError::Categories(categories));
+    }
+    if reports == 0 {
+        return Err(ChainError::Empty);
+    }
+    Ok(())
+}
+
+/// The length of a row of reports, if the values are categories and there is room for a row of each.
+pub(crate) fn row(
+    categories: u32,
+    values: &[u32],
+    words: usize,
+    room: usize,
+) -> Result<usize, ChainError> {
+    if values.iter().any(|&category| category >= categories) {
+        return Err(ChainError::Outside(categories));
+    }
+    let needed = words * values.len();
+    if room == needed { Ok(words) } else { Err(ChainError::Room(needed)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epsilon(text: &str) -> Amount<Epsilon> {
+        Amount::parse_up(text).unwrap()
+    }
+
+    #[test]
+    fn chains_of_one_kind_are_made_from_their_laws_and_others_are_not() {
+        let subset = |text| ReportLaw::Subset(Template::new(2, epsilon(text)));
+        let hash = |text| ReportLaw::Hash(HashTemplate::new(3, epsilon(text)));
+        let bits = |text| ReportLaw::Bits(BitTemplate::new(epsilon(text)));
+        for laws in [[subset("2"), subset("1")], [hash("2"), hash("1")], [bits("2"), bits("1")]] {
+            let chain = Chain::new(10, &laws).unwrap();
+            assert_eq!(chain.laws(), laws);
+            assert_eq!((chain.categories(), chain.reports()), (10, 2));
+            assert_eq!(chain.price(), epsilon("2"));
+            assert_eq!(chain.law(1).map(|law| law.epsilon()), Some(epsilon("1")));
+            assert_eq!(chain.law(2), None);
+            let text = serde_json::to_string(&laws).unwrap();
+            assert_eq!(serde_json::from_str::<[ReportLaw; 2]>(&text).unwrap(), laws);
+        }
+        let error = |laws: &[ReportLaw]| Chain::new(10, laws).map(|_| ()).unwrap_err();
+        assert_eq!(error(&[subset("2"), hash("1")]), ChainError::Mixed(1));
+        assert_eq!(error(&[bits("2"), bits("1"), hash("1")]), ChainError::Mixed(2));
+        assert_eq!(error(&[]), ChainError::Empty);
+        assert_eq!(error(&[bits("1"), bits("2")]), ChainError::Grows(1));
+    }
+}
