@@ -5,9 +5,22 @@
 //! |---|---|
 //! | [`subset`] | what reports of the subset mechanism are worth |
 //! | [`Plan`], [`Method`] | which report each tier gets, from one chain of them |
+//! | [`Mechanism`], [`Request`], [`Reply`] | what a device is asked, and what it answers |
+//! | [`Device`], [`Component`] | what a device holds, its account, and its side of the protocol |
+//! | [`Storage`], [`FileStorage`], [`MemoryStorage`] | where it keeps what it must not lose |
 
 pub mod subset;
 
+mod device;
+mod mechanism;
 mod plan;
+mod request;
+mod state;
+mod storage;
 
+pub use device::{Component, Device, DeviceError, MOST_CHAINS};
+pub use mechanism::{Currency, MOST_REPORTS, MOST_WORDS, Mechanism, MechanismError};
 pub use plan::{MOST_TIERS, Method, Plan, PlanError, Tier};
+pub use request::{LONGEST_REQUEST, Reply, Request, RequestError};
+pub use state::DamagedDevice;
+pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
