@@ -3,6 +3,7 @@
 
 mod devices;
 mod plans;
+mod storages;
 
 /// A generator with a seed, so that a test that passes passes again.
 struct Words(u64);
