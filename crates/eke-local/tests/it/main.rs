@@ -1,7 +1,9 @@
 //! Everything about `eke-local` that is tested from outside.
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
+mod coordinators;
 mod devices;
+mod fleets;
 mod plans;
 mod storages;
 
