@@ -5,6 +5,7 @@ mod coordinators;
 mod devices;
 mod fleets;
 mod plans;
+mod requests;
 mod storages;
 
 /// A generator with a seed, so that a test that passes passes again.
