@@ -17,6 +17,8 @@ pub mod mutants;
 mod neighbours;
 mod ranked;
 mod selected;
+mod steps;
+mod tiers;
 
 use std::error::Error;
 
@@ -102,6 +104,7 @@ pub fn all() -> Vec<Audit> {
         selected::audits(),
         covered::audits(),
         chains::audits(),
+        tiers::audits(),
     ]
     .into_iter()
     .flatten()

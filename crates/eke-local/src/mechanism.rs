@@ -102,7 +102,7 @@ impl Mechanism {
 
 impl From<&Plan> for Mechanism {
     fn from(plan: &Plan) -> Self {
-        Self::of(&plan.chain().clone().into())
+        Self::of(plan.chain())
     }
 }
 

@@ -51,18 +51,55 @@ impl Weight {
         }
     }
 
-    /// What odds of one to `1 + weight times/over` cost: the logarithm of the second, rounded up.
+    /// What odds of one to `1 + weight times/over` cost: the logarithm of the second, rounded up to a grain.
+    ///
+    /// Of a number y just below it, by doubles, `r = (1 + odds) exp(-y) - 1` is enclosed, and the logarithm is
+    /// `y + ln(1 + r)`, which is below `y + r - r²/2 + r³/3`.
     pub(crate) fn price(self, times: u32, over: u32) -> Amount<Epsilon> {
-        match self {
-            Self::Of { epsilon, size } if u64::from(size) * u64::from(times) == u64::from(over) => {
-                epsilon
-            }
-            weight => {
-                let odds = weight.to_f64() * f64::from(times) / f64::from(over.max(1));
-                // Epsilons up to 500 make the doubles wrong by a few parts in 10¹⁵.
-                Amount::ceil(libm::log1p(odds) * (1.0 + 1e-14)).unwrap_or(Amount::MAX)
-            }
+        let over = over.max(1);
+        if let Self::Of { epsilon, size } = self
+            && u64::from(size) * u64::from(times) == u64::from(over)
+        {
+            return epsilon;
         }
+        let about = libm::log1p(self.to_f64() * f64::from(times) / f64::from(over));
+        // Epsilons up to 500 make the doubles wrong by a few parts in 10¹⁵.
+        let Ok(below) = Amount::<Epsilon>::floor(about * (1.0 - 1e-14)) else { return Amount::MAX };
+        let Some(rest) = self.beyond(below, times, over) else { return Amount::MAX };
+        let cube = &(&rest * &rest) * &rest;
+        let more = &rest.hi + cube.hi / UBig::from(3u8) + UBig::ONE;
+        let less = (&rest * &rest).lo / UBig::from(2u8);
+        let grains = (more - less) * UBig::from(Amount::<Epsilon>::ONE.grains());
+        u128::try_from(grains >> rest.bits)
+            .ok()
+            .and_then(|grains| below.grains().checked_add(grains)?.checked_add(1))
+            .map_or(Amount::MAX, Amount::from_grains)
+    }
+
+    /// `(1 + odds) exp(-y) - 1`, which is small and not negative.
+    fn beyond(self, y: Amount<Epsilon>, times: u32, over: u32) -> Option<Fixed> {
+        let one = Amount::<Epsilon>::ONE.grains();
+        // As many bits beyond the first that is not zero.
+        let whole = |epsilon: Amount<Epsilon>| usize::try_from(epsilon.grains() / one).ok();
+        let mut bits = 256 + 3 * whole(y)?;
+        if let Self::Of { epsilon, .. } = self {
+            bits += 3 * whole(epsilon)?;
+        }
+        let power = |epsilon: Amount<Epsilon>| match Ratio::new(epsilon.grains(), one) {
+            Some(ratio) if !epsilon.is_zero() => Fixed::exp_neg(&ratio, bits),
+            _ => Fixed::one(bits),
+        };
+        let product = |number: u32| UBig::from(u64::from(number) * u64::from(times));
+        let grown = match self {
+            // With x = exp(-epsilon): (x + (1 - x) k times/over)/x.
+            Self::Of { epsilon, size } => {
+                let rest = power(epsilon);
+                let told = fraction(&rest.complement(), &product(size), &over.into());
+                &(&(&rest + &told) * &power(y)) / &rest
+            }
+            Self::Whole(weight) => fraction(&power(y), &(product(weight) + over), &over.into()),
+        };
+        Some(&grown - &Fixed::one(bits))
     }
 }
 
@@ -332,6 +369,28 @@ mod tests {
         assert!(Kept { from: None, to: whole(u32::MAX, 2) }.fixed(128).hi < UBig::ONE << 128);
         let price = Weight::Whole(u32::MAX).price(1, 1).to_f64();
         assert!((price - 32.0 * 2f64.ln()).abs() < 1e-9);
+    }
+
+    /// Prices are logarithms rounded up, of forty digits: of `9`, `1 + 2/7`, `(e + 1)/2`, `1 + (e² - 1) 3/10⁶` and
+    /// `1 + (e⁵⁰⁰ - 1)/3`.
+    #[test]
+    fn prices_are_rounded_up_to_a_grain() {
+        let of = |text, size| Weight::Of { epsilon: epsilon(text), size };
+        for (weight, times, over, digits) in [
+            (Weight::Whole(8), 1, 1, "2.197224577336219382790490473845051409294981"),
+            (Weight::Whole(1), 2, 7, "0.2513144282809060776851377304018716796578964"),
+            (of("1", 1), 1, 2, "0.62011450695827752463176337350967907383978"),
+            (of("2", 3), 1, 1_000_000, "0.00001916698460896887177211705928295154695235891"),
+            (of("500", 1), 1, 3, "498.9013877113318903086047547630774742953525"),
+            (of("2", 5), 3, 15, "2"),
+        ] {
+            // The tables are cut off, so they round up to the price.
+            let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+            let known = Amount::<Epsilon>::parse_up(&format!("{whole}.{part:0<30.30}")).unwrap();
+            let exact = known.to_f64().fract() == 0.0;
+            let expected = known.grains() + u128::from(!exact);
+            assert_eq!(weight.price(times, over).grains(), expected, "{weight:?} {digits}");
+        }
     }
 
     /// The numbers of a step in print: the corrected one, and not its odds.

@@ -3,18 +3,35 @@
 use std::error::Error;
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{SubsetChain, Template, Weight};
+use eke_noise::{
+    BitChain, BitTemplate, Hash, HashChain, HashTemplate, Share, SubsetChain, Template, Weight,
+};
 
 use super::{Audit, Finding, Method, law_finding, loss_finding};
 use crate::oracle::{End, Oracle, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
-    vec![Audit {
-        name: "subset-chain",
-        about: "every report of a chain has its law, and several tell no more than the first",
-        method: Method::Enumeration,
-        run: subset_chain,
-    }]
+    let method = Method::Enumeration;
+    vec![
+        Audit {
+            name: "subset-chain",
+            about: "every report of a chain has its law, and several tell no more than the first",
+            method,
+            run: subset_chain,
+        },
+        Audit {
+            name: "hash-chain",
+            about: "every hashed report has its law, and several tell no more than the first",
+            method,
+            run: hash_chain,
+        },
+        Audit {
+            name: "bit-chain",
+            about: "every report of bits has its law, and several tell no more than the first",
+            method,
+            run: bit_chain,
+        },
+    ]
 }
 
 fn epsilon(text: &str) -> Result<Amount<Epsilon>, Box<dyn Error>> {
@@ -78,8 +95,104 @@ fn subset_chain() -> Result<Vec<Finding>, Box<dyn Error>> {
     Ok(findings)
 }
 
+/// For a hash that takes the categories to different values, and for one that does not.
+fn hash_chain() -> Result<Vec<Finding>, Box<dyn Error>> {
+    let at = |bits, text| Ok::<_, Box<dyn Error>>(HashTemplate::new(bits, epsilon(text)?));
+    let merged = HashTemplate { bits: 1, ..at(2, "0.8")? };
+    let whole = Share { weight: Weight::Whole(14), among: 16 };
+    let chains = [
+        HashChain::new(3, vec![at(2, "1.5")?, at(2, "0.8")?, merged, at(1, "0.1")?])?,
+        HashChain::new(4, vec![at(4, "3")?, HashTemplate { bits: 4, share: whole }, at(2, "1")?])?,
+    ];
+    // The first bits of the categories' values: 0, 01 and 10, and the same for all.
+    let apart = Hash { multiplier: 1 << 62, addend: 1 << 61 };
+    let same = Hash { multiplier: 1 << 10, addend: 1 << 61 };
+    let mut findings = Vec::new();
+    for chain in chains {
+        let values = |hash, category, oracle: &mut Oracle| {
+            let mut reports = vec![0; chain.templates().len() * HashChain::WORDS];
+            // There is room for them, and the category is one.
+            let _ = chain.draw_for(hash, category, &mut reports, oracle);
+            reports.chunks(HashChain::WORDS).map(|report| report[2]).collect::<Vec<u64>>()
+        };
+        for (index, template) in chain.templates().iter().enumerate() {
+            let price = template.epsilon().to_f64();
+            let (e, g) = (price.exp(), f64::from(1u32 << template.bits));
+            for hash in [apart, same] {
+                findings.push(law_finding(
+                    format!("value {index} of {:?}", hash.of(2, 2)),
+                    1e-9,
+                    |oracle| values(hash, 2, oracle)[index],
+                    |&value| {
+                        let is_true = value == hash.of(2, template.bits);
+                        if is_true { e / (e + g - 1.0) } else { 1.0 / (e + g - 1.0) }
+                    },
+                ));
+            }
+            // All reports from this one on, together.
+            let laws = [0, 2].map(|category| {
+                enumerate(End::First, 1e-9, |oracle| {
+                    values(apart, category, oracle)[index..].to_vec()
+                })
+            });
+            findings.push(loss_finding(format!("values from {index} on"), price, laws));
+        }
+    }
+    Ok(findings)
+}
+
+fn bit_chain() -> Result<Vec<Finding>, Box<dyn Error>> {
+    let at = |text| Ok::<_, Box<dyn Error>>(BitTemplate::new(epsilon(text)?));
+    let mut findings = Vec::new();
+    for (categories, templates) in
+        [(2, vec![at("2")?, at("0.6")?]), (3, vec![at("1.4")?]), (2, vec![at("5")?, at("4.9")?])]
+    {
+        let chain = BitChain::new(categories, templates)?;
+        let draw = |category, oracle: &mut Oracle| {
+            let mut reports = vec![0; chain.templates().len()];
+            // There is room for them, and the category is one.
+            let _ = chain.draw(category, &mut reports, oracle);
+            reports
+        };
+        for (index, template) in chain.templates().iter().enumerate() {
+            let price = template.epsilon().to_f64();
+            let right = 1.0 / (1.0 + (-price / 2.0).exp());
+            findings.push(law_finding(
+                format!("report {index} of {categories} bits"),
+                1e-7,
+                |oracle| draw(1, oracle)[index],
+                |report| {
+                    let wrong = (report ^ 0b10).count_ones();
+                    right.powi((categories - wrong).cast_signed())
+                        * (1.0 - right).powi(wrong.cast_signed())
+                },
+            ));
+            // All reports from this one on, together.
+            let laws = [0, 1].map(|category| {
+                enumerate(End::First, 1e-7, |oracle| draw(category, oracle)[index..].to_vec())
+            });
+            findings.push(loss_finding(format!("reports from {index} on of bits"), price, laws));
+        }
+    }
+    Ok(findings)
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn hashed_reports_have_their_law_and_no_set_of_them_tells_more_than_the_first() {
+        for finding in super::hash_chain().unwrap() {
+            assert!(finding.passes(), "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn reports_of_bits_have_their_law_and_no_set_of_them_tells_more_than_the_first() {
+        for finding in super::bit_chain().unwrap() {
+            assert!(finding.passes(), "{finding:?}");
+        }
+    }
+
     #[test]
     fn reports_of_chains_have_their_law_and_no_set_of_them_tells_more_than_the_first() {
         for finding in super::subset_chain().unwrap() {

@@ -1,6 +1,7 @@
 //! Everything about `eke-local` that is tested from outside.
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
+mod chains;
 mod coordinators;
 mod devices;
 mod fleets;

@@ -4,9 +4,6 @@ use eke_budget::{Amount, Epsilon};
 use eke_local::{Method, Plan, PlanError};
 use proptest::prelude::*;
 
-const METHODS: [Method; 4] =
-    [Method::Planned, Method::Improved, Method::Reference, Method::RandomizedResponse];
-
 fn epsilon(text: &str) -> Amount<Epsilon> {
     Amount::parse_up(text).unwrap()
 }
@@ -44,13 +41,13 @@ proptest! {
     ) {
         let tiers: Vec<_> = tiers.iter().map(|n| epsilon(&format!("{n}e-4"))).collect();
         let mut worst = Vec::new();
-        for method in METHODS {
+        for method in Method::ALL {
             let plan = Plan::new(categories, &tiers, method).unwrap();
             for (index, tier) in plan.tiers().iter().enumerate() {
                 prop_assert_eq!(tier.epsilon, tiers[index]);
-                prop_assert!(tier.template.epsilon() <= tier.epsilon, "{:?}", tier);
+                prop_assert!(tier.law.epsilon() <= tier.epsilon, "{:?}", tier);
                 let place = plan.place(index).unwrap();
-                prop_assert_eq!(plan.chain().templates()[place], tier.template);
+                prop_assert_eq!(plan.chain().law(place), Some(tier.law));
             }
             worst.push(plan.worst());
         }

@@ -1,0 +1,94 @@
+//! One choice for each tier, in an order, such that the worst tier is as good as can be.
+//!
+//! Reports of a chain are ordered twice: what a report is (its size, or its bits) only moves on, and how much of
+//! it is kept only falls. A tier that chooses an early option leaves more choice to later tiers; one that
+//! keeps little leaves them less.
+
+/// What there is to choose from.
+pub(crate) struct Choices<Most, Ratio> {
+    /// How many tiers there are, the one that may see most first.
+    pub(crate) tiers: usize,
+    /// How many options each has, in the order in which chains go through them.
+    pub(crate) options: usize,
+    /// The most that a tier may keep with an option.
+    pub(crate) most: Most,
+    /// How bad it is for a tier to have an option of which so much is kept; less where more is.
+    pub(crate) ratio: Ratio,
+}
+
+/// The option of each tier.
+///
+/// For a ratio that is to be reached, the most that can be kept with every option is worked out tier after
+/// tier: as much as the best of the options up to it kept before, and no more than the tier allows. More is
+/// better for this tier and all later ones, so nothing else needs to be remembered. The ratio is found by
+/// bisection.
+pub(crate) fn best<Most, Ratio>(choices: &Choices<Most, Ratio>) -> Vec<usize>
+where
+    Most: Fn(usize, usize) -> f64,
+    Ratio: Fn(usize, usize, f64) -> f64,
+{
+    let (mut low, mut high) = (1.0, f64::INFINITY);
+    let mut best = None;
+    let mut limit = 1.0;
+    for _ in 0..60 {
+        match feasible(choices, limit) {
+            Some(options) => {
+                best = Some(options);
+                high = limit;
+            }
+            None => low = limit,
+        }
+        limit = if high.is_finite() { f64::midpoint(low, high) } else { limit * 2.0 };
+        if high - low < 1e-9 * low {
+            break;
+        }
+    }
+    // One option for all is always possible, if not always good.
+    best.unwrap_or_else(|| vec![0; choices.tiers])
+}
+
+/// Options that keep every tier's ratio within a limit, if there are any.
+fn feasible<Most, Ratio>(choices: &Choices<Most, Ratio>, limit: f64) -> Option<Vec<usize>>
+where
+    Most: Fn(usize, usize) -> f64,
+    Ratio: Fn(usize, usize, f64) -> f64,
+{
+    // The most that can be kept with each option at each tier; zero where the limit would be exceeded.
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(choices.tiers);
+    let mut before = vec![f64::INFINITY; choices.options];
+    for tier in 0..choices.tiers {
+        let mut reach = 0.0f64;
+        let row: Vec<f64> = before
+            .iter()
+            .enumerate()
+            .map(|(option, &from)| {
+                reach = reach.max(from);
+                let kept = reach.min((choices.most)(tier, option));
+                if kept <= 0.0 {
+                    return 0.0;
+                }
+                let ratio = (choices.ratio)(tier, option, kept);
+                if ratio <= limit * (1.0 + 1e-12) { kept } else { 0.0 }
+            })
+            .collect();
+        if row.iter().all(|kept| *kept <= 0.0) {
+            return None;
+        }
+        before.clone_from(&row);
+        rows.push(row);
+    }
+    // Backwards: the last tier takes the option that is best for it, every tier before it the one that is best
+    // for it among those that leave the next one what it keeps.
+    let mut chosen = vec![0; choices.tiers];
+    let (mut last, mut needed) = (choices.options - 1, 0.0);
+    for (tier, row) in rows.iter().enumerate().rev() {
+        let option = (0..=last)
+            .filter(|&option| row[option] > 0.0 && row[option] >= needed)
+            .map(|option| (option, (choices.ratio)(tier, option, row[option])))
+            .min_by(|a, b| a.1.total_cmp(&b.1))?
+            .0;
+        chosen[tier] = option;
+        (last, needed) = (option, row[option]);
+    }
+    Some(chosen)
+}
