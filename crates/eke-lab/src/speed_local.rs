@@ -123,12 +123,12 @@ impl Local {
             let start = Instant::now();
             let plan = Plan::new(self.categories, &tiers, Method::Planned)?;
             let chain = plan.chain();
-            let row = chain.words() * chain.templates().len();
+            let row = chain.words() * chain.reports();
             let mut reports = vec![0; values.len() * row];
             chain.fill(values, &mut reports, &mut entropy)?;
             let drawn = start.elapsed().as_secs_f64();
             // Somebody who may see the finest counts that.
-            let law = Law::new(self.categories, ReportLaw::Subset(chain.templates()[0]))?;
+            let law = Law::new(self.categories, chain.law(0).ok_or("an empty chain")?)?;
             let mut tally = Tally::new(law);
             for reports in reports.chunks_exact(row) {
                 tally.add(&reports[..chain.words()])?;

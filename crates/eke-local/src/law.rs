@@ -7,7 +7,7 @@
 use eke_noise::{Chain, ChainError, Hash, ReportLaw};
 use serde::{Deserialize, Serialize};
 
-use crate::subset;
+use crate::{bits, hash, subset};
 
 /// The law of a report about one of so many categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,8 +103,8 @@ impl Law {
             ReportLaw::Subset(template) => {
                 subset::hit(self.categories, template.size, template.weight.to_f64())
             }
-            ReportLaw::Hash(template) => self.gap() + miss_of(template.bits),
-            ReportLaw::Bits(template) => 1.0 / (1.0 + libm::exp(-template.each().to_f64())),
+            ReportLaw::Hash(template) => hash::hit(template.bits, hash::odds(&template.share)),
+            ReportLaw::Bits(template) => bits::hit(template.each().to_f64()),
         }
     }
 
@@ -115,8 +115,8 @@ impl Law {
             ReportLaw::Subset(template) => {
                 subset::miss(self.categories, template.size, template.weight.to_f64())
             }
-            ReportLaw::Hash(template) => miss_of(template.bits),
-            ReportLaw::Bits(template) => 1.0 / (libm::exp(template.each().to_f64()) + 1.0),
+            ReportLaw::Hash(template) => hash::miss(template.bits),
+            ReportLaw::Bits(template) => bits::miss(template.each().to_f64()),
         }
     }
 
@@ -127,7 +127,9 @@ impl Law {
             ReportLaw::Subset(template) => {
                 subset::gap(self.categories, template.size, template.weight.to_f64())
             }
-            ReportLaw::Hash(template) => template.share.to_f64() * (1.0 - miss_of(template.bits)),
+            ReportLaw::Hash(template) => {
+                template.share.to_f64() * (1.0 - hash::miss(template.bits))
+            }
             ReportLaw::Bits(template) => template.share().to_f64(),
         }
     }
@@ -136,11 +138,6 @@ impl Law {
 /// How many words a bit for each category takes.
 pub(crate) fn words(categories: u32) -> usize {
     (categories as usize).div_ceil(64)
-}
-
-/// How likely another category has the same value.
-fn miss_of(bits: u32) -> f64 {
-    1.0 / f64::from(1u32 << bits)
 }
 
 /// Writes the categories that a hashed value supports, as a set.
