@@ -6,6 +6,7 @@ mod run;
 mod sample;
 mod selection;
 mod speed;
+mod speed_local;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -42,6 +43,8 @@ enum Command {
 enum Speed {
     /// Draws a second of every law, next to the unsafe floating-point sampler.
     Noise(speed::Noise),
+    /// Users a second in the local model: reports drawn and counted, next to the textbook's.
+    Local(speed_local::Local),
     /// Comparisons a second, and a long search along lines with its accounting.
     Selection(selection::Selection),
 }
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
+        Command::Speed(Speed::Local(local)) => local.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

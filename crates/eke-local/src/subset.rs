@@ -15,8 +15,15 @@ pub fn hit(categories: u32, size: u32, weight: f64) -> f64 {
 #[must_use]
 pub fn miss(categories: u32, size: u32, weight: f64) -> f64 {
     let (d, k) = (f64::from(categories), f64::from(size));
-    // The rest of its categories, spread over the others.
-    (k - hit(categories, size, weight)) / (d - 1.0)
+    // The rest of its categories, spread over the others: (k - hit)/(d - 1), without a difference.
+    (k + weight * (k - 1.0) / (d - 1.0)) / (d + weight)
+}
+
+/// How much likelier it holds the true category than another: hit less miss, also where that is tiny.
+#[must_use]
+pub fn gap(categories: u32, size: u32, weight: f64) -> f64 {
+    let (d, k) = (f64::from(categories), f64::from(size));
+    weight / (d + weight) * ((d - k) / (d - 1.0))
 }
 
 /// What the estimates of all categories from one report are off by, squared and summed, on average: the

@@ -90,29 +90,31 @@ pub(crate) fn remainders(bound: u64, left_over: u64) -> Vec<Cell> {
     cells
 }
 
-/// Cells by the whole part of a word, as a fraction, times a bound; the words whose product has a lower half
-/// below `left_over` are left over.
-pub(crate) fn parts(bound: u64, left_over: u64) -> Vec<Cell> {
-    let word =
-        |product: u128| u64::try_from(product.div_ceil(u128::from(bound))).unwrap_or(u64::MAX);
-    let mut cells: Vec<Cell> = (0..u128::from(bound))
+/// Cells by the whole part of the first bits of a word, so many, as a fraction, times a bound; those whose product
+/// has a fraction below `left_over` are left over.
+pub(crate) fn parts<const BITS: u32>(bound: u64, left_over: u64) -> Vec<Cell> {
+    let rest = 64 - BITS;
+    let cell = |first: u128, last: u128| {
+        let word = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
+        interval(word(first << rest), word(((last + 1) << rest) - 1))
+    };
+    let bound = u128::from(bound);
+    let left_over = u128::from(left_over);
+    let mut cells: Vec<Cell> = (0..bound)
         .map(|part| {
-            let first = word((part << 64) + u128::from(left_over));
-            let next = ((part + 1) << 64).div_ceil(u128::from(bound)) - 1;
-            interval(first, u64::try_from(next).unwrap_or(u64::MAX))
+            let first = ((part << BITS) + left_over).div_ceil(bound);
+            cell(first, ((part + 1) << BITS).div_ceil(bound) - 1)
         })
         .collect();
     if left_over > 0 {
         // One at the start of some of the parts; the first and the last of them.
-        let last = (0..u128::from(bound))
+        let last = (0..bound)
             .rev()
-            .map(|part| word(part << 64))
-            .find(|&start| {
-                let product = u128::from(start) * u128::from(bound);
-                product & u128::from(u64::MAX) < u128::from(left_over)
-            })
+            .map(|part| (part << BITS).div_ceil(bound))
+            .find(|start| (start * bound) & ((1 << BITS) - 1) < left_over)
             .unwrap_or(0);
-        cells.push(Cell { words: u128::from(left_over), first: 0, last });
+        let last = cell(last, last).last;
+        cells.push(Cell { words: left_over << rest, first: 0, last });
     }
     cells
 }
@@ -128,6 +130,17 @@ pub(crate) fn leading(bits: u32) -> Vec<Cell> {
                 start.checked_shl(width).unwrap_or(0) | rest,
             )
         })
+        .collect()
+}
+
+/// Cells by the first bits of a word, so many: below two numbers, from the one to the other, and above them.
+pub(crate) fn cut_leading<const BITS: u32>(from: u64, to: u64) -> Vec<Cell> {
+    let rest = 64 - BITS;
+    let end = to + 1;
+    [(0, from), (from, end), (end, 1 << BITS)]
+        .into_iter()
+        .filter(|(from, to)| from < to)
+        .map(|(from, to)| interval(from << rest, (to - 1) << rest | (u64::MAX >> BITS)))
         .collect()
 }
 
@@ -164,27 +177,32 @@ mod tests {
         cells.iter().map(|cell| cell.words).sum()
     }
 
+    fn parts_are_equal<const BITS: u32>(bound: u64) {
+        let left_over = u64::try_from((1u128 << BITS) % u128::from(bound)).unwrap();
+        let cells = parts::<BITS>(bound, left_over);
+        assert_eq!(total(&cells), 1 << 64, "{bound}");
+        let each = (((1u128 << BITS) - u128::from(left_over)) / u128::from(bound)) << (64 - BITS);
+        let product = |word: u64| u128::from(word >> (64 - BITS)) * u128::from(bound);
+        let fraction = |word| product(word) & ((1 << BITS) - 1);
+        for (part, cell) in (0u128..).zip(&cells[..usize::try_from(bound).unwrap()]) {
+            assert_eq!(cell.words, each, "{bound}");
+            for word in [cell.first, cell.last] {
+                assert_eq!(product(word) >> BITS, part);
+                assert!(fraction(word) >= u128::from(left_over));
+            }
+        }
+        for cell in &cells[usize::try_from(bound).unwrap()..] {
+            for word in [cell.first, cell.last] {
+                assert!(fraction(word) < u128::from(left_over));
+            }
+        }
+    }
+
     #[test]
     fn parts_cover_all_words_and_are_equal() {
-        for bound in [2u64, 3, 5, 7, 8, 100, 128, 1000] {
-            let left_over = bound.wrapping_neg() % bound;
-            let cells = parts(bound, left_over);
-            assert_eq!(total(&cells), 1 << 64, "{bound}");
-            let each = ((1u128 << 64) - u128::from(left_over)) / u128::from(bound);
-            for (part, cell) in (0u128..).zip(&cells[..usize::try_from(bound).unwrap()]) {
-                assert_eq!(cell.words, each, "{bound}");
-                for word in [cell.first, cell.last] {
-                    let product = u128::from(word) * u128::from(bound);
-                    assert_eq!(product >> 64, part);
-                    assert!(product & u128::from(u64::MAX) >= u128::from(left_over));
-                }
-            }
-            for cell in &cells[usize::try_from(bound).unwrap()..] {
-                for word in [cell.first, cell.last] {
-                    let rest = (u128::from(word) * u128::from(bound)) & u128::from(u64::MAX);
-                    assert!(rest < u128::from(left_over));
-                }
-            }
+        for bound in [2u64, 3, 5, 7, 8, 100, 128, 1000, 4095] {
+            parts_are_equal::<64>(bound);
+            parts_are_equal::<16>(bound);
         }
     }
 
@@ -203,6 +221,9 @@ mod tests {
             leading(0),
             leading(3),
             last_bit(),
+            cut_leading::<16>(0, 0),
+            cut_leading::<16>(5, 7),
+            cut_leading::<48>((1 << 48) - 1, (1 << 48) - 1),
         ] {
             assert_eq!(total(&cells), 1 << 64, "{cells:?}");
         }

@@ -66,6 +66,7 @@ mod laplace;
 mod lazy;
 mod line;
 mod noisy;
+mod parts;
 mod path;
 mod ranking;
 mod ratio;

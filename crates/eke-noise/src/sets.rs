@@ -3,8 +3,11 @@
 //! A set is a row of words, category i being bit i % 64 of word i / 64. What is added to a set is uniform
 //! among what is not in it, whichever way it is drawn: one by one, or many at once as independent bits of
 //! one probability, of which as many are then added or taken away again, one by one, as it takes to have
-//! the number asked for. Independent bits treat all categories alike, and so does every correction.
+//! the number asked for. Independent bits treat all categories alike, and so does every correction; the
+//! probability does not matter to the law, so it is a simple one, and rather too small than too large, since
+//! what is missing is found faster than what is too much.
 
+use crate::parts::Parts;
 use crate::{Entropy, cells};
 
 /// How many words a set of so many categories takes.
@@ -13,18 +16,13 @@ pub(crate) fn words(categories: u32) -> usize {
 }
 
 #[inline]
-pub(crate) fn has(set: &[u64], category: u32) -> bool {
+fn has(set: &[u64], category: u32) -> bool {
     set[category as usize / 64] >> (category % 64) & 1 == 1
 }
 
 #[inline]
 pub(crate) fn put(set: &mut [u64], category: u32) {
     set[category as usize / 64] |= 1 << (category % 64);
-}
-
-#[inline]
-fn take(set: &mut [u64], category: u32) {
-    set[category as usize / 64] &= !(1 << (category % 64));
 }
 
 pub(crate) fn size(set: &[u64]) -> u32 {
@@ -39,86 +37,141 @@ pub(crate) fn fits(set: &[u64], categories: u32) -> bool {
 }
 
 /// Up to so many, categories are added one by one.
-const FEW: u32 = 12;
+const FEW: u32 = 20;
 
-/// What a set is made from: the set it extends, if any, and a category that stays out of it.
+/// What a set is made from.
 #[derive(Clone, Copy)]
-pub(crate) struct Base<'a> {
-    pub(crate) set: Option<&'a [u64]>,
-    pub(crate) without: Option<u32>,
+pub(crate) enum Base<'a> {
+    /// Nothing at all.
+    Empty,
+    /// This category.
+    One(u32),
+    /// These.
+    Set(&'a [u64]),
 }
 
 impl Base<'_> {
-    /// Nothing at all.
-    pub(crate) const EMPTY: Self = Base { set: None, without: None };
-
-    /// The categories of a word that may be added.
+    /// The categories of a word that are in it.
     #[inline]
-    fn free(&self, index: usize) -> u64 {
-        let mut free = !self.set.map_or(0, |set| set[index]);
-        if let Some(without) = self.without.filter(|without| *without as usize / 64 == index) {
-            free &= !(1 << (without % 64));
+    fn word(&self, index: usize) -> u64 {
+        match *self {
+            Self::Empty => 0,
+            Self::One(one) if one as usize / 64 == index => 1 << (one % 64),
+            Self::One(_) => 0,
+            Self::Set(set) => set[index],
         }
-        free
     }
 
-    fn is_free(&self, category: u32) -> bool {
-        self.without != Some(category) && self.set.is_none_or(|set| !has(set, category))
+    fn size(&self) -> u32 {
+        match *self {
+            Self::Empty => 0,
+            Self::One(_) => 1,
+            Self::Set(set) => size(set),
+        }
     }
 }
 
-/// Writes a set that extends another by so many categories, uniform among those that are free. There are
+/// So many categories, and how to draw one of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Among {
+    categories: u32,
+    /// How many of the numbers that one is drawn by are left over.
+    left_over: u64,
+}
+
+/// Up to so many categories one is drawn by 16 bits, of which then at most one in sixteen are left over.
+const NARROW: u32 = 1 << 12;
+
+impl Among {
+    pub(crate) fn new(categories: u32) -> Self {
+        let bound = u64::from(categories.max(1));
+        let left_over =
+            if categories <= NARROW { (1 << 16) % bound } else { bound.wrapping_neg() % bound };
+        Self { categories, left_over }
+    }
+
+    /// A category, each as likely as another: the whole part of a uniform number times their number, but for
+    /// the first numbers of each part that would make some of them one number longer than others.
+    #[inline]
+    fn any<E: Entropy + ?Sized>(&self, parts: &mut Parts<'_, E>) -> u32 {
+        if self.categories <= NARROW {
+            loop {
+                let part =
+                    parts.next(|| cells::parts::<16>(self.categories.into(), self.left_over));
+                let product = u32::from(part) * self.categories;
+                if u64::from(product & 0xffff) >= self.left_over {
+                    return product >> 16;
+                }
+            }
+        }
+        let bound = u64::from(self.categories);
+        loop {
+            let word = cells::word(parts.entropy, || cells::parts::<64>(bound, self.left_over));
+            let product = u128::from(word) * u128::from(bound);
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the lower half, and one below the bound"
+            )]
+            let (rest, category) = (product as u64, (product >> 64) as u32);
+            if rest >= self.left_over {
+                return category;
+            }
+        }
+    }
+}
+
+/// Writes a set that extends another by so many categories, uniform among those that are not in it. There are
 /// as many, or it never ends.
+#[inline]
 pub(crate) fn extend<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
-    categories: u32,
+    among: Among,
     more: u32,
-    entropy: &mut E,
+    parts: &mut Parts<'_, E>,
 ) {
-    extend_by(set, base, categories, more, more > FEW, entropy);
+    extend_by(set, base, among, more, more > FEW, parts);
 }
 
+#[inline]
 fn extend_by<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
-    categories: u32,
+    among: Among,
     more: u32,
     at_once: bool,
-    entropy: &mut E,
+    parts: &mut Parts<'_, E>,
 ) {
-    match base.set {
-        Some(old) => set.copy_from_slice(old),
-        None => set.fill(0),
+    for (index, word) in set.iter_mut().enumerate() {
+        *word = base.word(index);
     }
     let mut added = 0;
     if at_once {
-        let taken = base.set.map_or(0, size) + u32::from(base.without.is_some());
-        added = scatter(set, base, categories, share(more, categories - taken), entropy);
+        let share = share(more, among.categories - base.size());
+        added = scatter(set, base, among.categories, share, parts.entropy);
     }
     while added < more {
-        let category = any(categories, entropy);
-        if base.is_free(category) && !has(set, category) {
-            put(set, category);
-            added += 1;
-        }
+        let category = among.any(parts);
+        added += u32::from(!has(set, category));
+        put(set, category);
     }
     while added > more {
-        let category = any(categories, entropy);
-        if base.is_free(category) && has(set, category) {
-            take(set, category);
-            added -= 1;
-        }
+        let category = among.any(parts);
+        let word = &mut set[category as usize / 64];
+        let less = *word & (!(1 << (category % 64)) | base.word(category as usize / 64));
+        added -= u32::from(less != *word);
+        *word = less;
     }
 }
 
-/// A probability in parts of 256, the nearest to a fraction.
+/// A probability in parts of sixteen, not above a fraction.
 fn share(part: u32, whole: u32) -> u32 {
-    let nearest = (u64::from(part) * 512 + u64::from(whole)) / (2 * u64::from(whole));
-    u32::try_from(nearest.min(256)).unwrap_or(256)
+    (part * 16 / whole.max(1)).min(16)
 }
 
-/// Adds every free category with a probability in parts of 256, independently; how many were added.
+/// Adds every category that is not in the base with a probability in parts of sixteen, independently; how many
+/// were added.
+#[inline]
 fn scatter<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -130,47 +183,28 @@ fn scatter<E: Entropy + ?Sized>(
     for (index, word) in set.iter_mut().enumerate() {
         let left = categories as usize - index * 64;
         let valid = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
-        let bits = bits(share, left.min(64), entropy) & valid & base.free(index);
+        let bits = bits(share, left.min(64), entropy) & valid & !base.word(index);
         added += bits.count_ones();
         *word |= bits;
     }
     added
 }
 
-/// Bits that are set with a probability in parts of 256, independently: from the last binary digit of the
+/// Bits that are set with a probability in parts of sixteen, independently: from the last binary digit of the
 /// probability to the first, a one lets a fair bit set what is not set, a zero lets it take away what is.
+#[inline]
 fn bits<E: Entropy + ?Sized>(share: u32, width: usize, entropy: &mut E) -> u64 {
-    if share >= 256 {
+    if share >= 16 {
         return u64::MAX;
     }
     let mut bits = 0;
-    for digit in share.trailing_zeros().min(8)..8 {
-        // The lowest bits of the word, as many as there are categories, are what is looked at.
+    for digit in share.trailing_zeros().min(4)..4 {
+        // The highest bits of the word, as many as there are categories, are what is looked at.
         let word = cells::word(entropy, || cells::leading(u32::try_from(width).unwrap_or(64)));
         let fair = if width >= 64 { word } else { word >> (64 - width) };
         bits = if share >> digit & 1 == 1 { bits | fair } else { bits & fair };
     }
     bits
-}
-
-/// A category, each as likely as another: the whole part of a uniform number times their number, but for
-/// the first words of each part that would make some of them one word longer than others.
-#[inline]
-fn any<E: Entropy + ?Sized>(categories: u32, entropy: &mut E) -> u32 {
-    let bound = u64::from(categories);
-    let left_over = bound.wrapping_neg() % bound;
-    loop {
-        let word = cells::word(entropy, || cells::parts(bound, left_over));
-        let product = u128::from(word) * u128::from(bound);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the lower half, and one below the bound"
-        )]
-        let (rest, category) = (product as u64, (product >> 64) as u32);
-        if rest >= left_over {
-            return category;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -211,22 +245,27 @@ mod tests {
     #[test]
     fn sets_are_uniform_whichever_way_they_are_drawn() {
         let mut entropy = Words(7);
-        for (categories, base, without, more) in
-            [(6, 0u64, None, 3), (6, 0b10_0000, None, 2), (7, 0, Some(2), 3), (8, 0b11, Some(5), 4)]
-        {
-            let old = [base];
-            let base_of = Base { set: (base != 0).then_some(&old[..]), without };
+        let mut parts = Parts::new(&mut entropy);
+        for (categories, base, more) in [
+            (6, Base::Empty, 3),
+            (6, Base::Set(&[0b10_0000]), 2),
+            (7, Base::One(2), 3),
+            (8, Base::Set(&[0b10_0011]), 4),
+            // A probability of nearly one, so that there is often too much.
+            (6, Base::One(0), 4),
+        ] {
             for at_once in [false, true] {
                 let mut counts = BTreeMap::new();
                 for _ in 0..DRAWS {
                     let mut set = [u64::MAX];
-                    extend_by(&mut set, base_of, categories, more, at_once, &mut entropy);
+                    let among = Among::new(categories);
+                    extend_by(&mut set, base, among, more, at_once, &mut parts);
                     *counts.entry(set[0]).or_default() += 1;
                 }
+                let base = base.word(0);
                 let law = |unfair: f64| -> BTreeMap<u64, f64> {
                     (0..1u64 << categories)
                         .filter(|set| set & base == base)
-                        .filter(|set| without.is_none_or(|w| set >> w & 1 == 0))
                         .filter(|set| (set & !base).count_ones() == more)
                         .map(|set| (set, if set >> 4 & 1 == 1 { unfair } else { 1.0 }))
                         .collect()
@@ -237,30 +276,58 @@ mod tests {
         }
     }
 
-    /// Over more words than one: the size is right, what must stay out is out, and all are as often in it.
+    /// Over more words than one: the size is right, what is held is held, and all others are as often in it.
     #[test]
     fn large_sets_have_their_size_and_treat_all_alike() {
         let mut entropy = Words(8);
-        for (categories, more) in [(128, 34), (130, 64), (200, 150), (65, 13)] {
+        let mut parts = Parts::new(&mut entropy);
+        for (categories, more) in [(128, 34), (130, 64), (200, 150), (65, 13), (5000, 40)] {
             let rounds = 20_000u32;
             let mut counts = vec![0u32; categories as usize];
             let mut set = vec![0; words(categories)];
             for _ in 0..rounds {
-                let base = Base { set: None, without: Some(3) };
-                extend(&mut set, base, categories, more, &mut entropy);
-                assert_eq!(size(&set), more);
+                extend(&mut set, Base::One(3), Among::new(categories), more, &mut parts);
+                assert_eq!(size(&set), more + 1);
                 assert_eq!(set.last().unwrap() >> ((categories - 1) % 64) >> 1, 0);
-                for (category, count) in (0..categories).zip(&mut counts) {
-                    *count += u32::from(has(&set, category));
+                for (index, &word) in set.iter().enumerate() {
+                    let mut left = word;
+                    while left != 0 {
+                        counts[index * 64 + left.trailing_zeros() as usize] += 1;
+                        left &= left - 1;
+                    }
                 }
             }
-            assert_eq!(counts.remove(3), 0);
+            assert_eq!(counts.remove(3), rounds);
             let p = f64::from(more) / f64::from(categories - 1);
             let deviation = (f64::from(rounds) * p * (1.0 - p)).sqrt();
             for count in counts {
                 let off = (f64::from(count) - f64::from(rounds) * p).abs();
                 assert!(off < 6.5 * deviation, "{categories} {more}: {count}");
             }
+        }
+    }
+
+    /// Of all numbers of sixteen bits, as many draw one category as another: nothing else is left to chance.
+    #[test]
+    fn as_many_numbers_draw_one_category_as_another() {
+        struct All(u64);
+        impl Entropy for All {
+            fn word(&mut self) -> u64 {
+                // Each number once, four to a word.
+                self.0 += 4;
+                (self.0 - 4..self.0).fold(0, |word, number| word << 16 | (number & 0xffff))
+            }
+        }
+        for categories in [2, 3, 5, 7, 100, 128, 1000, 4095, 4096] {
+            let among = Among::new(categories);
+            let mut all = All(0);
+            let mut parts = Parts::new(&mut all);
+            let mut counts = vec![0u32; categories as usize];
+            let each = (1 << 16) / categories;
+            for _ in 0..each * categories {
+                counts[among.any(&mut parts) as usize] += 1;
+            }
+            assert!(counts.iter().all(|count| *count == each), "{categories}");
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coin::Uniform;
 use crate::fixed::Fixed;
+use crate::parts::Parts;
 use crate::{Entropy, Ratio, cells};
 
 /// What a report weighs: `size (exp(epsilon) - 1)` for one of this size and epsilon, or a whole number.
@@ -266,6 +267,48 @@ impl Keep {
     }
 }
 
+impl Keep {
+    /// The same by sixteen bits, which are nearly always enough, and by more where they are not.
+    #[inline]
+    pub(crate) fn flip_part<E: Entropy + ?Sized>(&self, parts: &mut Parts<'_, E>) -> bool {
+        let Self::Coin { low, high, kept } = self else { return true };
+        let (least, most) = (low >> 48, high >> 48);
+        let part = u64::from(parts.next(|| cells::cut_leading::<16>(least, most)));
+        if part < least {
+            return true;
+        }
+        if part > most {
+            return false;
+        }
+        flip_rest(part, *low, *high, *kept, parts.entropy)
+    }
+}
+
+/// Whether a uniform number whose first sixteen bits are these is below the probability, which is from one word to
+/// another.
+#[cold]
+fn flip_rest<E: Entropy + ?Sized>(
+    part: u64,
+    low: u64,
+    high: u64,
+    kept: Kept,
+    entropy: &mut E,
+) -> bool {
+    // The words that start with this part and do not decide, without it.
+    let rest = (1 << 48) - 1;
+    let from = if low >> 48 == part { low & rest } else { 0 };
+    let to = if high >> 48 == part { high & rest } else { rest };
+    let word = cells::word(entropy, || cells::cut_leading::<48>(from, to));
+    let word = part << 48 | word >> 16;
+    if word < low {
+        return true;
+    }
+    if word > high {
+        return false;
+    }
+    decide(word, kept, entropy)
+}
+
 /// Whether a uniform number that starts with this word is below the probability.
 #[cold]
 fn decide<E: Entropy + ?Sized>(word: u64, kept: Kept, entropy: &mut E) -> bool {
@@ -298,12 +341,12 @@ mod tests {
         Share { weight: Weight::Whole(weight), among }
     }
 
-    /// A word, and then another for good.
-    struct Tape(Option<u64>, u64);
+    /// Words from the last to the first, and then another for good.
+    struct Tape(Vec<u64>, u64);
 
     impl Entropy for Tape {
         fn word(&mut self) -> u64 {
-            self.0.take().unwrap_or(self.1)
+            self.0.pop().unwrap_or(self.1)
         }
     }
 
@@ -332,8 +375,12 @@ mod tests {
                         } else {
                             least + (UBig::ONE << 960) <= exact.lo
                         };
-                        let heads = keep.flip(&mut Tape(Some(word), follow));
+                        let heads = keep.flip(&mut Tape(vec![word], follow));
                         assert_eq!(heads, is_below, "{from:?} {to:?} {word:x} {follow:x}");
+                        // The same number in two parts: its first sixteen bits, and then the others.
+                        let mut tape = Tape(vec![word << 16, word], follow);
+                        let heads = keep.flip_part(&mut Parts::new(&mut tape));
+                        assert_eq!(heads, is_below, "{from:?} {to:?} {word:x} {follow:x} in parts");
                     }
                 }
             }

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Entropy;
 use crate::chain::{self, ChainError, LARGEST};
-use crate::sets::{self, Base};
+use crate::parts::Parts;
+use crate::sets::{self, Among, Base};
 use crate::share::{Keep, Share, Weight};
 
 /// The law of one report: how many categories it names, and what it weighs.
@@ -60,6 +61,7 @@ impl Template {
 #[derive(Clone, Debug)]
 pub struct SubsetChain {
     categories: u32,
+    among: Among,
     templates: Vec<Template>,
     keeps: Vec<Keep>,
 }
@@ -91,7 +93,7 @@ impl SubsetChain {
             }
         }
         let keeps = Keep::chain(templates.iter().map(|template| template.share(categories)));
-        Ok(Self { categories, templates, keeps })
+        Ok(Self { categories, among: Among::new(categories), templates, keeps })
     }
 
     /// How many categories there are.
@@ -131,15 +133,7 @@ impl SubsetChain {
         reports: &mut [u64],
         entropy: &mut E,
     ) -> Result<(), ChainError> {
-        if category >= self.categories {
-            return Err(ChainError::Outside(self.categories));
-        }
-        let words = self.words();
-        if reports.len() != words * self.templates.len() {
-            return Err(ChainError::Room(words * self.templates.len()));
-        }
-        self.draw_row(category, reports, words, entropy);
-        Ok(())
+        self.fill(&[category], reports, entropy)
     }
 
     /// Draws the reports of many, in rows one after the other.
@@ -160,37 +154,38 @@ impl SubsetChain {
         if reports.len() != row * values.len() {
             return Err(ChainError::Room(row * values.len()));
         }
-        for (&category, reports) in values.iter().zip(reports.chunks_exact_mut(row)) {
-            self.draw_row(category, reports, words, entropy);
+        let mut parts = Parts::new(entropy);
+        // Of a length that is known, rows are drawn faster.
+        match words {
+            1 => self.draw_rows(values, reports, 1, &mut parts),
+            2 => self.draw_rows(values, reports, 2, &mut parts),
+            4 => self.draw_rows(values, reports, 4, &mut parts),
+            words => self.draw_rows(values, reports, words, &mut parts),
         }
         Ok(())
     }
 
-    #[inline]
-    fn draw_row<E: Entropy + ?Sized>(
+    #[inline(always)]
+    fn draw_rows<E: Entropy + ?Sized>(
         &self,
-        category: u32,
+        values: &[u32],
         reports: &mut [u64],
         words: usize,
-        entropy: &mut E,
+        parts: &mut Parts<'_, E>,
     ) {
-        let mut before = 0;
-        for (index, (template, keep)) in self.templates.iter().zip(&self.keeps).enumerate() {
-            let (done, rest) = reports.split_at_mut(index * words);
-            let set = &mut rest[..words];
-            let (base, more) = match (keep.flip(entropy), index) {
-                (false, _) => (Base::EMPTY, template.size),
-                (true, 0) => (Base { set: None, without: Some(category) }, template.size - 1),
-                (true, _) => {
-                    let old = &done[(index - 1) * words..];
-                    (Base { set: Some(old), without: None }, template.size - before)
-                }
-            };
-            sets::extend(set, base, self.categories, more, entropy);
-            if let Some(category) = base.without {
-                sets::put(set, category);
+        let row = words * self.templates.len();
+        for (&category, reports) in values.iter().zip(reports.chunks_exact_mut(row)) {
+            let mut before = None;
+            let chain = self.templates.iter().zip(&self.keeps);
+            for ((template, keep), set) in chain.zip(reports.chunks_exact_mut(words)) {
+                let (base, more) = match (keep.flip_part(parts), before) {
+                    (false, _) => (Base::Empty, template.size),
+                    (true, None) => (Base::One(category), template.size - 1),
+                    (true, Some((old, size))) => (Base::Set(old), template.size - size),
+                };
+                sets::extend(set, base, self.among, more, parts);
+                before = Some((&*set, template.size));
             }
-            before = template.size;
         }
     }
 }

@@ -7,8 +7,8 @@ use eke_local::{
 };
 use proptest::prelude::*;
 
-use crate::Words;
-use crate::devices::{ask, both, components, epsilon, mechanism, pure};
+use crate::devices::{ask, both, components, mechanism, pure};
+use crate::{Seeded, epsilon};
 
 fn question(name: &str, component: &str, currency: Currency) -> Question {
     let mechanism = mechanism(if component == "colour" { 8 } else { 4 });
@@ -66,7 +66,7 @@ fn questions_stay_what_they_are_and_replies_are_to_something() {
     assert!(matches!(coordinator.ask(&zcdp, 0, 1, [1]), Err(RequestError::NoPurse(_))));
     assert!(coordinator.ask(&a, 0, 3, [1]).is_err());
 
-    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Words(1));
+    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Seeded(1));
     let reply = device.answer(&request, &mut entropy).unwrap();
     assert_eq!(coordinator.take(&2, &request, &reply), Err(ReplyError::NotAsked));
     let dearer = coordinator.request(&a, 0, 0).unwrap();
@@ -119,7 +119,7 @@ proptest! {
     fn a_coordinator_never_says_that_more_is_left_than_is(moves in moves(), seed in any::<u64>()) {
         let budget = both();
         let mut coordinator = Coordinator::new(budget.clone());
-        let (mut devices, mut entropy) = (devices(&budget, USERS), Words(seed));
+        let (mut devices, mut entropy) = (devices(&budget, USERS), Seeded(seed));
         let (mut under_way, mut lost) = (Vec::<Sent>::new(), 0);
         let mut deliver = |sent: &mut Sent, devices: &mut Vec<Device<MemoryStorage>>| {
             let reply = devices[sent.user].answer(&sent.request, &mut entropy).unwrap();
@@ -178,7 +178,7 @@ proptest! {
     ) {
         let budget = both();
         let mut coordinator = Coordinator::new(budget.clone());
-        let (mut device, mut entropy) = (devices(&budget, 1).remove(0), Words(seed));
+        let (mut device, mut entropy) = (devices(&budget, 1).remove(0), Seeded(seed));
         let mut refused = 0;
         for (number, report, arrives, pays_pure) in asked {
             let currency = if pays_pure { Currency::Pure } else { Currency::Zcdp };

@@ -16,11 +16,7 @@ use eke_noise::{
 };
 use proptest::prelude::*;
 
-use crate::Words;
-
-pub(crate) fn epsilon(text: &str) -> Amount<Epsilon> {
-    Amount::parse_up(text).unwrap()
-}
+use crate::{Seeded, epsilon};
 
 pub(crate) fn pure(budget: f64) -> Budget {
     BudgetSpec::promising(Epsilon::new(budget).unwrap()).resolve(Metric::Discrete).unwrap()
@@ -96,7 +92,7 @@ fn fault(result: Result<Reply, DeviceError>) -> RequestError {
 
 #[test]
 fn a_question_is_paid_for_up_to_its_finest_report_and_its_replies_stay_the_same() {
-    let (mut device, mut entropy) = (device(pure(2.0)), Words(1));
+    let (mut device, mut entropy) = (device(pure(2.0)), Seeded(1));
     device.record("colour", 5).unwrap();
     let first = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     assert_eq!(spent(&device).0, epsilon("0.5"));
@@ -116,7 +112,7 @@ fn a_question_is_paid_for_up_to_its_finest_report_and_its_replies_stay_the_same(
 
 #[test]
 fn a_device_that_has_halted_goes_on_with_what_it_can_pay() {
-    let (mut device, mut entropy) = (device(pure(1.3)), Words(2));
+    let (mut device, mut entropy) = (device(pure(1.3)), Seeded(2));
     let shown = words(device.answer(&ask("a", 0), &mut entropy).unwrap());
     let before = device.generation();
     for _ in 0..3 {
@@ -131,7 +127,7 @@ fn a_device_that_has_halted_goes_on_with_what_it_can_pay() {
 
 #[test]
 fn all_components_and_steps_are_paid_for_by_one_account() {
-    let (mut device, mut entropy) = (device(both()), Words(3));
+    let (mut device, mut entropy) = (device(both()), Seeded(3));
     let _ = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     let size = |step, currency| of("a size", "size", step, mechanism(4), 1, currency);
     let zcdp = size(0, Currency::Zcdp);
@@ -165,7 +161,7 @@ fn every_kind_of_chain_is_drawn_kept_and_shown_again() {
         ],
     ];
     for laws in kinds {
-        let (mut device, mut entropy) = (device(pure(1.0)), Words(4));
+        let (mut device, mut entropy) = (device(pure(1.0)), Seeded(4));
         let mechanism = Mechanism { categories: 8, laws };
         let request = |report| of("a", "colour", 0, mechanism.clone(), report, Currency::Pure);
         let coarse = words(device.answer(&request(1), &mut entropy).unwrap());
@@ -179,7 +175,7 @@ fn every_kind_of_chain_is_drawn_kept_and_shown_again() {
 
 #[test]
 fn a_device_checks_every_request_itself() {
-    let (mut device, mut entropy) = (device(pure(2.0)), Words(5));
+    let (mut device, mut entropy) = (device(pure(2.0)), Seeded(5));
     let e = &mut entropy;
     device.begin("colour", 3).unwrap();
     let good = Request { step: 3, ..ask("a", 1) };
@@ -272,7 +268,7 @@ fn a_device_checks_every_request_itself() {
 
 #[test]
 fn what_is_forgotten_stays_spent_and_is_not_asked_for_again() {
-    let (mut device, mut entropy) = (device(pure(2.0)), Words(6));
+    let (mut device, mut entropy) = (device(pure(2.0)), Seeded(6));
     for step in 1..=3 {
         device.begin("colour", step).unwrap();
         let _ = words(device.answer(&Request { step, ..ask("a", 1) }, &mut entropy).unwrap());
@@ -293,7 +289,7 @@ fn what_is_forgotten_stays_spent_and_is_not_asked_for_again() {
 
 #[test]
 fn a_device_keeps_so_many_chains_and_no_more() {
-    let (mut device, mut entropy) = (device(pure(1e6)), Words(7));
+    let (mut device, mut entropy) = (device(pure(1e6)), Seeded(7));
     for question in 0..MOST_CHAINS {
         let _ = words(device.answer(&ask(&question.to_string(), 2), &mut entropy).unwrap());
     }
@@ -332,7 +328,7 @@ fn devices_are_made_of_what_they_can_keep() {
 
 #[test]
 fn a_device_shows_no_value_and_no_chain_when_it_is_printed() {
-    let (mut device, mut entropy) = (device(pure(1.0)), Words(8));
+    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(8));
     device.record("colour", 6).unwrap();
     let _ = words(device.answer(&ask("a", 2), &mut entropy).unwrap());
     assert_eq!(format!("{device:?}"), "Device { name: \"device\", generation: 3, chains: 1, .. }");
@@ -379,7 +375,7 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
     for stored in [false, true] {
         for n in 0.. {
             let mut storage = Failing::default();
-            let mut entropy = Words(9);
+            let mut entropy = Seeded(9);
             let mut shown: BTreeMap<(String, usize), Vec<u64>> = BTreeMap::new();
             *storage.fails.borrow_mut() = Some((n, stored));
             let mut failed = false;
@@ -468,7 +464,7 @@ impl eke_noise::Entropy for NoWords {
 
 #[test]
 fn a_stored_device_that_is_cut_or_changed_anywhere_is_not_opened() {
-    let (mut device, mut entropy) = (device(pure(1.0)), Words(10));
+    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(10));
     let _ = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     let bytes = device.close().load().unwrap().unwrap();
     let open = |bytes: Vec<u8>| Device::open(MemoryCopy(Some(bytes))).map(|_| ());
@@ -495,7 +491,7 @@ fn a_stored_device_that_is_cut_or_changed_anywhere_is_not_opened() {
 
 #[test]
 fn an_older_copy_is_found_by_whoever_kept_count() {
-    let (mut device, mut entropy) = (device(pure(1.0)), Words(11));
+    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(11));
     let mut storage = device.close();
     let old = storage.load().unwrap();
     device = Device::open(storage).unwrap();
@@ -551,7 +547,7 @@ proptest! {
         script in requests(), values in (0..8u32, 0..4u32), seed in any::<u64>(),
     ) {
         let mut devices = [device(both()), device(both())];
-        let mut entropies = [Words(seed), Words(!seed)];
+        let mut entropies = [Seeded(seed), Seeded(!seed)];
         devices[1].record("colour", values.0).unwrap();
         devices[1].record("size", values.1).unwrap();
         devices[0].record("colour", 0).unwrap();
@@ -583,7 +579,7 @@ proptest! {
         let budget = both();
         let most = (budget.pure().unwrap().budget, budget.zcdp().unwrap().budget);
         let mut device = device(budget);
-        let mut entropy = Words(seed);
+        let mut entropy = Seeded(seed);
         let mut epsilons: BTreeMap<(String, u64), Amount<Epsilon>> = BTreeMap::new();
         let mut rhos: BTreeMap<(String, u64), Amount<Rho>> = BTreeMap::new();
         for (begins, request) in script {

@@ -8,8 +8,8 @@ use eke_local::{
 use eke_noise::{ChainPrice, ReportLaw, Template};
 use proptest::prelude::*;
 
-use crate::Words;
-use crate::devices::{ask, both, components, epsilon, mechanism, of, pure, requests, spent};
+use crate::devices::{ask, both, components, mechanism, of, pure, requests, spent};
+use crate::{Seeded, epsilon};
 
 #[test]
 fn a_sheet_says_whom_it_did_not_charge_and_leaves_them_as_they_were() {
@@ -125,7 +125,7 @@ fn compare<C: ChainPrice>(
         device.record("size", *size).unwrap();
         devices.push(device);
     }
-    let (mut one, mut two) = (Words(seed), Words(seed));
+    let (mut one, mut two) = (Seeded(seed), Seeded(seed));
     // The fleet has one purse.
     let own = |request: &&(bool, Request)| (request.1.currency() == Currency::Pure) == is_pure;
     for ((begins, request), bits) in script.iter().filter(own).zip(who) {
@@ -169,7 +169,7 @@ fn compare<C: ChainPrice>(
                 prop_assert_eq!(replies.reports, shown);
             } else {
                 // However many are drawn at once: from here on the same words again.
-                (one, two) = (Words(seed ^ 1), Words(seed ^ 1));
+                (one, two) = (Seeded(seed ^ 1), Seeded(seed ^ 1));
             }
         }
     }
@@ -185,7 +185,7 @@ fn every_device_of_a_fleet_reports_its_own_value() {
     let mut fleet = Fleet::<Epsilon>::new(Sheet::same(epsilon("600"), 6).unwrap());
     let values = vec![3, 1, 4, 1, 5, 7];
     fleet.hold(components().remove(0), values.clone()).unwrap();
-    let mut entropy = Words(3);
+    let mut entropy = Seeded(3);
     for these in [vec![4], vec![1, 4, 5], vec![0, 1, 2, 3, 4, 5]] {
         let replies = fleet.answer(&request, Who::These(&these), &mut entropy).unwrap();
         assert_eq!((&replies.answered, replies.words), (&these, 1));
@@ -208,7 +208,7 @@ fn a_fleet_takes_no_values_that_are_none() {
     assert!(matches!(fleet.begin("colour", 1, Some(vec![8, 0])), Err(FleetError::Value(_))));
     assert!(matches!(fleet.begin("colour", 0, None), Err(FleetError::StepBack { now: 0 })));
     assert!(matches!(fleet.begin("shape", 1, None), Err(FleetError::Component(_))));
-    let mut entropy = Words(4);
+    let mut entropy = Seeded(4);
     let outside = fleet.answer(&ask("a", 0), Who::These(&[2]), &mut entropy).unwrap_err();
     assert_eq!(outside, FleetError::Sheet(SheetError::NoAccount(2)));
     // Nobody can pay for it, so it is no question yet.

@@ -4,15 +4,23 @@
 mod chains;
 mod coordinators;
 mod devices;
+mod estimates;
 mod fleets;
 mod plans;
 mod requests;
 mod storages;
+mod subsets;
+mod tallies;
+mod wire;
+
+use eke_budget::{Amount, Epsilon};
+use eke_local::Law;
+use eke_noise::{BitTemplate, Chain, Entropy, HashTemplate, ReportLaw, Template};
 
 /// A generator with a seed, so that a test that passes passes again.
-struct Words(u64);
+struct Seeded(u64);
 
-impl eke_noise::Entropy for Words {
+impl Entropy for Seeded {
     fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,4 +28,31 @@ impl eke_noise::Entropy for Words {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
+}
+
+fn epsilon(text: &str) -> Amount<Epsilon> {
+    Amount::parse_up(text).unwrap()
+}
+
+/// The law of sets of this size at this epsilon.
+fn sets(categories: u32, size: u32, text: &str) -> Law {
+    Law::new(categories, ReportLaw::Subset(Template::new(size, epsilon(text)))).unwrap()
+}
+
+/// The law of hashed values of so many bits at this epsilon.
+fn hashes(categories: u32, bits: u32, text: &str) -> Law {
+    Law::new(categories, ReportLaw::Hash(HashTemplate::new(bits, epsilon(text)))).unwrap()
+}
+
+/// The law of rows of bits at this epsilon.
+fn bits(categories: u32, text: &str) -> Law {
+    Law::new(categories, ReportLaw::Bits(BitTemplate::new(epsilon(text)))).unwrap()
+}
+
+/// Reports of these values.
+fn reports(law: &Law, values: &[u32], entropy: &mut Seeded) -> Vec<u64> {
+    let chain = Chain::new(law.categories(), &[law.report()]).unwrap();
+    let mut reports = vec![0; values.len() * law.words()];
+    chain.fill(values, &mut reports, entropy).unwrap();
+    reports
 }

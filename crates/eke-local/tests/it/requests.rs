@@ -7,13 +7,13 @@ use eke_local::{
 use eke_noise::{BitTemplate, HashTemplate, ReportLaw, Share, Template, Weight};
 use proptest::prelude::*;
 
-use crate::Words;
+use crate::Seeded;
 use crate::devices::{ask, both, device, spent};
 
 /// Asks, and checks that a fault has changed nothing and anything else costs at most its price.
 fn try_out(device: &mut Device<MemoryStorage>, request: &Request) -> Result<(), TestCaseError> {
     let before = (spent(device), device.generation());
-    match device.answer(request, &mut Words(1)) {
+    match device.answer(request, &mut Seeded(1)) {
         Ok(Reply::Report(report)) => {
             let (paid, rho) = spent(device);
             let (most, most_rho) = match request.price {

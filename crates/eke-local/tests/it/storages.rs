@@ -12,8 +12,8 @@ use eke_local::{
     Currency, Device, DeviceError, FileStorage, Reply, Request, Storage, StorageError,
 };
 
-use crate::Words;
-use crate::devices::{ask, components, epsilon, mechanism, of, pure, spent, words};
+use crate::devices::{ask, components, mechanism, of, pure, spent, words};
+use crate::{Seeded, epsilon};
 
 const FOLDER: &str = "EKE_TEST_DEVICE_FOLDER";
 const START: &str = "EKE_TEST_DEVICE_START";
@@ -42,7 +42,7 @@ impl Drop for Folder {
 
 #[test]
 fn a_device_in_a_file_is_the_same_after_it_was_closed() {
-    let (folder, mut entropy) = (Folder::new("same"), Words(1));
+    let (folder, mut entropy) = (Folder::new("same"), Seeded(1));
     let mut device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
     let shown = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     drop(device);
@@ -80,7 +80,7 @@ fn a_lost_file_does_not_become_a_full_account() {
 /// a file that is in place while the lock does not say yet that there is one.
 #[test]
 fn a_replacement_that_was_cut_off_leaves_the_old_device() {
-    let (folder, mut entropy) = (Folder::new("torn"), Words(2));
+    let (folder, mut entropy) = (Folder::new("torn"), Seeded(2));
     let mut device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
     let shown = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     drop(device);
