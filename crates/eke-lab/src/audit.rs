@@ -10,6 +10,7 @@
 mod bounds;
 mod chains;
 mod covered;
+mod devices;
 mod enumerated;
 mod fitted;
 mod integrated;
@@ -104,6 +105,7 @@ pub fn all() -> Vec<Audit> {
         selected::audits(),
         covered::audits(),
         chains::audits(),
+        devices::audits(),
         tiers::audits(),
     ]
     .into_iter()

@@ -477,4 +477,28 @@ const MUTANTS: &[Mutant] = &[
         find: "            let value = if keep.flip(entropy) {\n",
         replace: "            thread_local! { static LOST: std::cell::Cell<bool> = const { std::cell::Cell::new(false) }; }\n            LOST.set(!keep.flip(entropy) || (before.is_some() && LOST.get()));\n            let value = if !LOST.get() {\n",
     },
+    Mutant {
+        name: "chain-redrawn",
+        about: "a finer report is drawn anew, and not of the chain that is kept",
+        audit: "device",
+        file: "crates/eke-noise/src/category_path.rs",
+        find: "        if !self.is_drawn() {\n",
+        replace: "        if truth.is_some() {\n",
+    },
+    Mutant {
+        name: "chain-at-its-coarsest",
+        about: "a report is charged what the last of its chain costs",
+        audit: "device",
+        file: "crates/eke-noise/src/category_path.rs",
+        find: "            .map(|law| law.epsilon())\n            .max()\n",
+        replace: "            .map(|law| law.epsilon())\n            .min()\n",
+    },
+    Mutant {
+        name: "account-refilled",
+        about: "a device that starts again has its whole budget",
+        audit: "device",
+        file: "crates/eke-local/src/state.rs",
+        find: "            Some(Totals { spent, ..Totals::ZERO })\n",
+        replace: "            let _ = spent;\n            Some(Totals::ZERO)\n",
+    },
 ];
