@@ -10,6 +10,7 @@
 mod bounds;
 mod chains;
 mod covered;
+mod devices;
 mod enumerated;
 mod estimated;
 mod fitted;
@@ -114,6 +115,7 @@ pub fn all() -> Vec<Audit> {
         covered::audits(),
         reduced::audits(),
         chains::audits(),
+        devices::audits(),
         tiers::audits(),
         estimated::audits(),
     ]

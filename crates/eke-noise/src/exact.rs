@@ -85,6 +85,7 @@ mod sealed {
     impl Sealed for Vec<i64> {}
     impl Sealed for Vec<f64> {}
     impl Sealed for super::Scores {}
+    impl Sealed for crate::Category {}
     impl Sealed for crate::Columns {}
     impl<K> Sealed for crate::KeyCounts<K> {}
 }

@@ -25,6 +25,7 @@
 //! | [`choose`], [`compare`], [`release_point`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
+//! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
 //! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
@@ -46,6 +47,8 @@ mod bound;
 mod boundary;
 mod bundle;
 mod bundle_law;
+mod category;
+mod category_path;
 mod cells;
 mod chain;
 mod choice;
@@ -106,6 +109,8 @@ pub use bit_chain::{BitChain, BitTemplate};
 pub use bound::{Bound, Norms};
 pub use bundle::{Bundle, BundleError, Column, Columns};
 pub use bundle_law::BundleLaw;
+pub use category::{Categories, Category};
+pub use category_path::{CategoryPath, ChainPrice, Report};
 pub use cells::Cell;
 pub use chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
 pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};

@@ -192,6 +192,12 @@ pub enum MismatchReason {
     /// It is for another number of coordinates than what has been revealed.
     #[error("the truth is for another number of values than what has been revealed of the path")]
     OtherShape,
+    /// It is one of another number of categories.
+    #[error("the truth is one of another number of categories than the path's")]
+    OtherCategories,
+    /// There is no truth, and nothing has been drawn from it yet.
+    #[error("nothing has been drawn of the path yet, and what it would be drawn from is gone")]
+    NoTruth,
     /// Another account paid than the one that has paid for the path so far.
     #[error("another account has paid for the path so far, and it alone can take it further")]
     OtherAccount,

@@ -29,6 +29,13 @@ pub(crate) fn size(set: &[u64]) -> u32 {
     set.iter().map(|word| word.count_ones()).sum()
 }
 
+/// Whether a set holds no category but these.
+pub(crate) fn fits(set: &[u64], categories: u32) -> bool {
+    let used = categories % 64;
+    set.len() == words(categories)
+        && (used == 0 || set.last().is_some_and(|last| last >> used == 0))
+}
+
 /// Up to so many, categories are added one by one.
 const FEW: u32 = 20;
 

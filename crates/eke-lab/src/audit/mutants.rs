@@ -672,6 +672,30 @@ const MUTANTS: &[Mutant] = &[
         find: "    (k + weight * (k - 1.0) / (d - 1.0)) / (d + weight)\n",
         replace: "    (k + 0.0 * weight) / d\n",
     },
+    Mutant {
+        name: "chain-redrawn",
+        about: "a finer report is drawn anew, and not of the chain that is kept",
+        audit: "device",
+        file: "crates/eke-noise/src/category_path.rs",
+        find: "        if !self.is_drawn() {\n",
+        replace: "        if truth.is_some() {\n",
+    },
+    Mutant {
+        name: "chain-at-its-coarsest",
+        about: "a report is charged what the last of its chain costs",
+        audit: "device",
+        file: "crates/eke-noise/src/category_path.rs",
+        find: "            .map(|law| law.epsilon())\n            .max()\n",
+        replace: "            .map(|law| law.epsilon())\n            .min()\n",
+    },
+    Mutant {
+        name: "account-refilled",
+        about: "a device that starts again has its whole budget",
+        audit: "device",
+        file: "crates/eke-local/src/state.rs",
+        find: "            Some(Totals { spent, ..Totals::ZERO })\n",
+        replace: "            let _ = spent;\n            Some(Totals::ZERO)\n",
+    },
 ];
 
 #[cfg(test)]

@@ -2,8 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
 mod chains;
+mod coordinators;
+mod devices;
 mod estimates;
+mod fleets;
 mod plans;
+mod requests;
+mod storages;
 mod subsets;
 mod tallies;
 mod wire;

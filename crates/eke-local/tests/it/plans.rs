@@ -1,5 +1,6 @@
 //! Plans: what they cost, and how good they are.
 
+use eke_budget::{Amount, Epsilon};
 use eke_local::{Method, Plan, PlanError};
 use proptest::prelude::*;
 

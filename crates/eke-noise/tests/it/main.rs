@@ -3,6 +3,7 @@
 
 mod averages;
 mod bundles;
+mod category_paths;
 mod chains;
 mod choices;
 mod coins;

@@ -1,0 +1,232 @@
+//! Sheets against accounts, and fleets against their devices.
+
+use eke_budget::{Account, Amount, Charge, Epsilon, NoHistory, Rho};
+use eke_local::{
+    Currency, Device, DeviceError, Fleet, FleetError, Mechanism, MemoryStorage, Prices, Reply,
+    Request, RequestError, Sheet, SheetError, Who,
+};
+use eke_noise::{ChainPrice, ReportLaw, Template};
+use proptest::prelude::*;
+
+use crate::devices::{ask, both, components, mechanism, of, pure, requests, spent};
+use crate::{Seeded, epsilon};
+
+#[test]
+fn a_sheet_says_whom_it_did_not_charge_and_leaves_them_as_they_were() {
+    let mut sheet = Sheet::each(["1", "0.5", "2", "0"].map(epsilon).to_vec()).unwrap();
+    assert_eq!(sheet.charge(Who::Everyone, Prices::Same(epsilon("0.6"))), Ok(vec![1, 3]));
+    assert_eq!(sheet.spent(), ["0.6", "0", "0.6", "0"].map(epsilon));
+    let each = ["0.5", "1", "0"].map(epsilon);
+    assert_eq!(sheet.charge(Who::These(&[1, 2, 3]), Prices::Each(&each)), Ok(vec![]));
+    assert_eq!(sheet.charge(Who::These(&[0, 2]), Prices::Same(epsilon("0.4"))), Ok(vec![]));
+    assert_eq!(sheet.charge(Who::Everyone, Prices::Same(Amount::GRAIN)), Ok(vec![0, 1, 2, 3]));
+    assert_eq!(sheet.charge(Who::Everyone, Prices::Same(Amount::MAX)), Ok(vec![0, 1, 2, 3]));
+    assert_eq!(sheet.left(0), Some(Amount::ZERO));
+    assert_eq!(sheet.left(4), None);
+}
+
+#[test]
+fn a_sheet_charges_nobody_if_something_is_wrong() {
+    let mut sheet = Sheet::same(epsilon("1"), 3).unwrap();
+    let (before, price) = (sheet.clone(), Prices::Same(epsilon("0.1")));
+    for (these, error) in [
+        (vec![0, 3], SheetError::NoAccount(3)),
+        (vec![1, 1], SheetError::Order),
+        (vec![2, 0], SheetError::Order),
+        (vec![u32::MAX], SheetError::NoAccount(3)),
+    ] {
+        assert_eq!(sheet.charge(Who::These(&these), price), Err(error));
+    }
+    let two = ["0.1", "0.1"].map(epsilon);
+    let error = SheetError::Prices { accounts: 3, prices: 2 };
+    assert_eq!(sheet.charge(Who::Everyone, Prices::Each(&two)), Err(error));
+    assert_eq!(sheet, before);
+    assert_eq!(Sheet::<Epsilon>::each(vec![]), Err(SheetError::TooMany));
+}
+
+#[test]
+fn what_is_left_is_told_at_fractions_of_the_accounts() {
+    let sheet = Sheet::each(["3", "1", "5", "4", "2"].map(epsilon).to_vec()).unwrap();
+    let at = sheet.left_at(&[0.0, 0.25, 0.5, 1.0, 1.5, f64::NAN]);
+    let some = |text| Some(epsilon(text));
+    assert_eq!(at, [some("1"), some("2"), some("3"), some("5"), None, None]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn a_sheet_charges_and_refuses_as_accounts_do(
+        budgets in prop::collection::vec(1..50u32, 1..6),
+        charges in prop::collection::vec((any::<u8>(), prop::collection::vec(1..30u32, 6)), 1..20),
+    ) {
+        let tenths = |n: u32| epsilon(&format!("{}.{}", n / 10, n % 10));
+        let mut sheet = Sheet::each(budgets.iter().map(|&n| tenths(n)).collect()).unwrap();
+        let open = |&n: &u32| Account::open("one", pure(f64::from(n) / 10.0), &mut NoHistory).unwrap();
+        let mut accounts: Vec<Account> = budgets.iter().map(open).collect();
+        for (bits, prices) in charges {
+            let these: Vec<u32> =
+                (0u32..).take(accounts.len()).filter(|account| bits >> account & 1 == 1).collect();
+            let prices: Vec<_> = prices.iter().take(these.len()).map(|&n| tenths(n)).collect();
+            let mut refused = Vec::new();
+            for (&account, &epsilon) in these.iter().zip(&prices) {
+                let charge = Charge::Pure { epsilon, delta: Amount::ZERO };
+                let paying = &mut accounts[account as usize];
+                match paying.approve(charge) {
+                    Ok(approved) => { let _ = paying.commit(approved, &mut NoHistory).unwrap().redeem(); }
+                    Err(_) => refused.push(account),
+                }
+            }
+            prop_assert_eq!(sheet.charge(Who::These(&these), Prices::Each(&prices)), Ok(refused));
+            let spent: Vec<_> =
+                accounts.iter().map(|one| one.odometer().pure().unwrap().spent()).collect();
+            prop_assert_eq!(sheet.spent(), spent);
+        }
+    }
+
+    /// The same requests to the same devices, as columns and one by one: the same faults in the same words, the same
+    /// devices answer and halt, and each has spent as much. Those asked alone draw the same reports from the same words.
+    #[test]
+    fn a_fleet_answers_as_its_devices_do_one_by_one(
+        script in requests(), who in prop::collection::vec(0..16u8, 25), seed in any::<u64>(),
+        values in prop::collection::vec((0..8u32, 0..4u32), DEVICES),
+    ) {
+        compare::<Epsilon>(&script, &who, seed, &values)?;
+        compare::<Rho>(&script, &who, seed, &values)?;
+    }
+}
+
+const DEVICES: usize = 4;
+
+fn compare<C: ChainPrice>(
+    script: &[(bool, Request)],
+    who: &[u8],
+    seed: u64,
+    values: &[(u32, u32)],
+) -> Result<(), TestCaseError> {
+    let budget = both();
+    let is_pure = C::NAME == "epsilon";
+    let grains = if is_pure {
+        budget.pure().unwrap().budget.grains()
+    } else {
+        budget.zcdp().unwrap().budget.grains()
+    };
+    let mut fleet = Fleet::<C>::new(Sheet::same(Amount::from_grains(grains), DEVICES).unwrap());
+    let columns: [Vec<u32>; 2] =
+        [values.iter().map(|v| v.0).collect(), values.iter().map(|v| v.1).collect()];
+    for (component, column) in components().into_iter().zip(columns) {
+        fleet.hold(component, column).unwrap();
+    }
+    let mut devices: Vec<Device<MemoryStorage>> = Vec::new();
+    for (colour, size) in values {
+        let storage = MemoryStorage::new();
+        let mut device = Device::create("one", budget.clone(), components(), storage).unwrap();
+        device.record("colour", *colour).unwrap();
+        device.record("size", *size).unwrap();
+        devices.push(device);
+    }
+    let (mut one, mut two) = (Seeded(seed), Seeded(seed));
+    // The fleet has one purse.
+    let own = |request: &&(bool, Request)| (request.1.currency() == Currency::Pure) == is_pure;
+    for ((begins, request), bits) in script.iter().filter(own).zip(who) {
+        if *begins {
+            let next = devices[0].step(&request.component).unwrap() + 1;
+            fleet.begin(&request.component, next, None).unwrap();
+            for device in &mut devices {
+                device.begin(&request.component, next).unwrap();
+            }
+        }
+        let these: Vec<u32> = (0..4).filter(|device| bits >> device & 1 == 1).collect();
+        let replies = fleet.answer(request, Who::These(&these), &mut one);
+        let mut shown = Vec::new();
+        for &device in &these {
+            let reply = devices[device as usize].answer(request, &mut two);
+            match (&replies, reply) {
+                (Ok(replies), Ok(Reply::Report(report))) => {
+                    prop_assert!(replies.answered.contains(&device));
+                    shown.extend_from_slice(report.peek().words());
+                }
+                (Ok(replies), Ok(Reply::Halted)) => prop_assert!(replies.halted.contains(&device)),
+                (Ok(replies), Err(DeviceError::Request(RequestError::Past { .. }))) => {
+                    prop_assert!(replies.gone.contains(&device));
+                }
+                // Those that have not answered the question do not know that it was another one.
+                (Err(FleetError::Request(RequestError::OtherQuestion { .. })), Err(_)) => {}
+                (Err(FleetError::Request(said)), Err(DeviceError::Request(error))) => {
+                    prop_assert_eq!(said, &error);
+                }
+                (replies, reply) => prop_assert!(false, "{replies:?} {reply:?}"),
+            }
+            let paid = spent(&devices[device as usize]);
+            let paid = if is_pure { paid.0.grains() } else { paid.1.grains() };
+            prop_assert_eq!(fleet.sheet().spent()[device as usize].grains(), paid);
+        }
+        if let Ok(replies) = replies {
+            let answers = replies.answered.len() + replies.halted.len() + replies.gone.len();
+            prop_assert_eq!(answers, these.len());
+            prop_assert_eq!(replies.reports.len(), shown.len());
+            if these.len() == 1 {
+                prop_assert_eq!(replies.reports, shown);
+            } else {
+                // However many are drawn at once: from here on the same words again.
+                (one, two) = (Seeded(seed ^ 1), Seeded(seed ^ 1));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// At an epsilon of 500 a report is the value, but for one in 10²¹⁷: each device answers for itself, whoever is asked
+/// with it and in whatever order they were drawn.
+#[test]
+fn every_device_of_a_fleet_reports_its_own_value() {
+    let laws = vec![ReportLaw::Subset(Template::new(1, epsilon("500")))];
+    let request = of("a", "colour", 0, Mechanism { categories: 8, laws }, 0, Currency::Pure);
+    let mut fleet = Fleet::<Epsilon>::new(Sheet::same(epsilon("600"), 6).unwrap());
+    let values = vec![3, 1, 4, 1, 5, 7];
+    fleet.hold(components().remove(0), values.clone()).unwrap();
+    let mut entropy = Seeded(3);
+    for these in [vec![4], vec![1, 4, 5], vec![0, 1, 2, 3, 4, 5]] {
+        let replies = fleet.answer(&request, Who::These(&these), &mut entropy).unwrap();
+        assert_eq!((&replies.answered, replies.words), (&these, 1));
+        let own: Vec<u64> = these.iter().map(|&device| 1 << values[device as usize]).collect();
+        assert_eq!(replies.reports, own);
+    }
+    let again = fleet.answer(&request, Who::Everyone, &mut entropy).unwrap();
+    assert!(again.halted.is_empty());
+    assert_eq!(fleet.sheet().left_at(&[0.0, 1.0]), [Some(epsilon("100")), Some(epsilon("100"))]);
+}
+
+#[test]
+fn a_fleet_takes_no_values_that_are_none() {
+    let mut fleet = Fleet::<Epsilon>::new(Sheet::same(epsilon("1"), 2).unwrap());
+    let colour = || components().remove(0);
+    assert!(matches!(fleet.hold(colour(), vec![0]), Err(FleetError::Component(_))));
+    assert!(matches!(fleet.hold(colour(), vec![0, 8]), Err(FleetError::Value(_))));
+    fleet.hold(colour(), vec![0, 7]).unwrap();
+    assert!(matches!(fleet.hold(colour(), vec![0, 7]), Err(FleetError::Component(_))));
+    assert!(matches!(fleet.begin("colour", 1, Some(vec![8, 0])), Err(FleetError::Value(_))));
+    assert!(matches!(fleet.begin("colour", 0, None), Err(FleetError::StepBack { now: 0 })));
+    assert!(matches!(fleet.begin("shape", 1, None), Err(FleetError::Component(_))));
+    let mut entropy = Seeded(4);
+    let outside = fleet.answer(&ask("a", 0), Who::These(&[2]), &mut entropy).unwrap_err();
+    assert_eq!(outside, FleetError::Sheet(SheetError::NoAccount(2)));
+    // Nobody can pay for it, so it is no question yet.
+    let dear = of("a", "colour", 0, costly(), 0, Currency::Pure);
+    let replies = fleet.answer(&dear, Who::Everyone, &mut entropy).unwrap();
+    assert_eq!(replies.halted, [0, 1]);
+    assert!(
+        fleet
+            .answer(
+                &of("a", "colour", 0, mechanism(8), 0, Currency::Pure),
+                Who::Everyone,
+                &mut entropy
+            )
+            .is_ok()
+    );
+    assert_eq!(format!("{fleet:?}"), "Fleet { devices: 2, .. }");
+}
+
+fn costly() -> Mechanism {
+    Mechanism { categories: 8, laws: vec![ReportLaw::Subset(Template::new(1, epsilon("3")))] }
+}
