@@ -171,6 +171,7 @@ fn summed(rate: f64, shifts: u32, furthest: f64, outside: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "whole numbers, or the same computation")]
 mod tests {
     use super::*;
 
