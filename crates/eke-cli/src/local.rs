@@ -1,10 +1,13 @@
 //! `eke local`: reports about categories that devices randomize themselves.
 
+mod simulate;
+
 use std::io::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
 use eke_budget::{Amount, Epsilon};
 use eke_local::Plan as TierPlan;
+use eke_noise::ReportLaw;
 use serde::Serialize;
 
 use crate::Failure;
@@ -18,12 +21,15 @@ pub(crate) enum Local {
 A device draws the chain once. Every tier sees one report of it, and whoever compares several learns what the\n\
 finest of them tells. The ratio is what a tier's error is in that of a report made for it alone.")]
     Plan(Plan),
+    /// Ask made-up people through devices that randomize, and say how far the estimates are off.
+    Simulate(simulate::Simulate),
 }
 
 impl Local {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         match self {
             Self::Plan(plan) => plan.run(out),
+            Self::Simulate(simulate) => simulate.run(out),
         }
     }
 }
@@ -61,6 +67,12 @@ enum Method {
     Reference,
     /// One category a report: generalized randomized response.
     RandomizedResponse,
+    /// Values of a hash, so that the worst tier is as good as can be.
+    Hash,
+    /// Values of a hash, as the paper has them.
+    HashReference,
+    /// A bit for each category: binary randomized response.
+    Bits,
 }
 
 impl From<Method> for eke_local::Method {
@@ -70,6 +82,9 @@ impl From<Method> for eke_local::Method {
             Method::Improved => Self::Improved,
             Method::Reference => Self::Reference,
             Method::RandomizedResponse => Self::RandomizedResponse,
+            Method::Hash => Self::Hash,
+            Method::HashReference => Self::HashReference,
+            Method::Bits => Self::Bits,
         }
     }
 }
@@ -90,17 +105,25 @@ struct Tier {
     epsilon: f64,
     /// What its report costs.
     level: f64,
-    /// How many categories its report names.
+    /// How many categories its report names; how many values a hash has, or how many bits a report.
     size: u32,
     mse: f64,
     ratio: f64,
+}
+
+fn size(categories: u32, law: ReportLaw) -> u32 {
+    match law {
+        ReportLaw::Subset(template) => template.size,
+        ReportLaw::Hash(template) => 1 << template.bits,
+        ReportLaw::Bits(_) => categories,
+    }
 }
 
 impl Plan {
     fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let tiers: Vec<Amount<Epsilon>> =
             self.tiers.iter().map(|&tier| Amount::at_most(tier)).collect();
-        let method = self.method.into();
+        let method = eke_local::Method::from(self.method);
         let plan = TierPlan::new(self.categories, &tiers, method)
             .map_err(|error| Failure::Usage(error.to_string()))?;
         let rows: Vec<Tier> = plan
@@ -109,8 +132,8 @@ impl Plan {
             .zip(&self.tiers)
             .map(|(tier, asked)| Tier {
                 epsilon: asked.get(),
-                level: tier.template.epsilon().to_f64_up().min(asked.get()),
-                size: tier.template.size,
+                level: tier.law.epsilon().to_f64_up().min(asked.get()),
+                size: size(self.categories, tier.law),
                 mse: tier.variance,
                 ratio: tier.ratio,
             })

@@ -4,6 +4,7 @@
 //! answered, 1 failed, 2 wrong usage, 3 refused.
 
 mod ask;
+mod bar;
 mod budget;
 mod calc;
 mod demo;

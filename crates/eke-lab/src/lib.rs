@@ -7,11 +7,9 @@ pub mod fit;
 pub mod laws;
 pub mod oracle;
 pub mod planar;
-pub mod plot;
 pub mod search;
 pub mod seeded;
 pub mod stopper;
-pub mod svg;
 pub mod tiers;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};

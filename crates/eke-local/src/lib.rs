@@ -12,6 +12,7 @@
 //! | [`Storage`], [`FileStorage`], [`MemoryStorage`] | where it keeps what it must not lose |
 //! | [`Law`], [`Tally`], [`Estimates`] | counting reports, and what the counts say |
 //! | [`Wire`] | reports as bytes |
+//! | [`Simulation`] | a collection from beginning to end, on made-up people |
 
 pub mod bits;
 pub mod hash;
@@ -30,6 +31,7 @@ mod plan;
 mod request;
 mod sheet;
 mod simplex;
+mod simulation;
 mod state;
 mod storage;
 mod subset_plan;
@@ -46,6 +48,7 @@ pub use mechanism::{Currency, MOST_REPORTS, MOST_WORDS, Mechanism, MechanismErro
 pub use plan::{MOST_TIERS, Method, Plan, PlanError, Tier, variance};
 pub use request::{LONGEST_REQUEST, Reply, Request, RequestError};
 pub use sheet::{Prices, Sheet, SheetError, Who};
+pub use simulation::{MOST_USERS, Simulated, SimulatedTier, Simulation, SimulationError};
 pub use state::DamagedDevice;
 pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
 pub use tally::{Tally, TallyError};

@@ -2,8 +2,8 @@
 
 use super::bounds::{self, List};
 use super::{Point, Results, TIERS, Way};
-use crate::plot::{Lines, Plot, Scale};
-use crate::svg::{Anchor, Svg};
+use eke_plot::plot::{Lines, Plot, Scale};
+use eke_plot::svg::{Anchor, Svg};
 
 /// What a figure shows of every point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use super::accounting::Accounting;
 use super::experiment::{AtThreshold, Best, Results, Spread};
-use crate::svg::{Anchor, Mark, Panel, Stroke, Svg};
+use eke_plot::svg::{Anchor, Mark, Panel, Stroke, Svg};
 
 /// The figure, as an SVG file.
 #[must_use]
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::search::stream::made_up;
     use crate::search::{Plan, run};
-    use crate::svg::well_formed;
+    use eke_plot::svg::well_formed;
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_accounting() {

@@ -6,7 +6,7 @@
 
 use super::experiment::{OnGrid, OnLists, Results};
 use super::way::Way;
-use crate::svg::{Anchor, Mark, Stroke, Svg};
+use eke_plot::svg::{Anchor, Mark, Stroke, Svg};
 
 /// The figure, as an SVG file.
 #[must_use]
@@ -173,7 +173,7 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
 mod tests {
     use super::super::{Plan, run};
     use super::*;
-    use crate::svg::well_formed;
+    use eke_plot::svg::well_formed;
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_way() {

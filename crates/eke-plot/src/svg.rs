@@ -195,8 +195,10 @@ fn escaped(text: &str) -> String {
 }
 
 /// Whether text is one XML element with others inside, tags closed in order, attributes quoted and nothing unescaped.
-#[cfg(test)]
-pub(crate) fn well_formed(text: &str) -> Result<(), String> {
+///
+/// # Errors
+/// What is wrong with it, for tests of figures.
+pub fn well_formed(text: &str) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text.trim();
     while let Some(start) = rest.find('<') {
