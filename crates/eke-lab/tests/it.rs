@@ -62,6 +62,11 @@ fn geometric_paths_have_one_law_in_every_order_and_cost_their_finest_point() {
 }
 
 #[test]
+fn skellam_paths_have_one_law_in_every_order_and_cost_their_finest_point_up_front() {
+    run(&["skellam-law", "skellam-orders", "skellam-loss", "skellam-stopping"]);
+}
+
+#[test]
 fn wide_laws_fit() {
     run(&["wide-laws", "normal-law", "gaussian-path-law"]);
 }
