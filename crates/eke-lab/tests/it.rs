@@ -82,6 +82,11 @@ fn stopping_costs_what_was_charged_and_two_purses_keep_their_promise() {
 }
 
 #[test]
+fn skellam_paths_have_one_law_in_every_order_and_cost_their_finest_point_up_front() {
+    run(&["skellam-law", "skellam-orders", "skellam-loss", "skellam-stopping"]);
+}
+
+#[test]
 fn wide_laws_fit() {
     run(&["wide-laws", "normal-law", "gaussian-path-law"]);
 }
