@@ -225,7 +225,7 @@ mod tests {
                 let spread = Spread::skellam(Variance::new(variance).unwrap(), confidence(level));
                 let inside = |half: usize| law[250 - half..=250 + half].iter().sum::<f64>();
                 let least = (0..250).find(|&half| inside(half) >= level).unwrap();
-                assert_eq!(spread.half_width, least as f64, "{variance} {level}");
+                assert!((spread.half_width - least as f64).abs() < 0.5, "{variance} {level}");
                 assert!((spread.deviation - variance.sqrt()).abs() < 1e-12);
                 assert!(bennett(variance, 1.0 - level) >= spread.half_width);
             }
@@ -244,7 +244,7 @@ mod tests {
             let (rate, level) = (0.4, confidence(level));
             let one = Spread::msdlap(rate, 1, level);
             let geometric = Spread::geometric(rate, level);
-            assert_eq!(one.half_width, geometric.half_width);
+            assert!((one.half_width - geometric.half_width).abs() < 0.5);
             assert!((one.deviation / geometric.deviation - 1.0).abs() < 1e-12);
         }
         let (rate, reach) = (0.9, 120i32);
@@ -267,7 +267,7 @@ mod tests {
             let spread = Spread::msdlap(rate, 3, confidence(level));
             let inside = |half: usize| law[500 - half..=500 + half].iter().sum::<f64>();
             let least = (0..500).find(|&half| inside(half) >= level).unwrap();
-            assert_eq!(spread.half_width, least as f64, "{level}");
+            assert!((spread.half_width - least as f64).abs() < 0.5, "{level}");
             let square = |at: usize| law[at] * (at as f64 - 500.0).powi(2);
             let deviation = (0..law.len()).map(square).sum::<f64>().sqrt();
             assert!((spread.deviation / deviation - 1.0).abs() < 1e-6);
@@ -288,7 +288,7 @@ mod tests {
         }
         // Too wide to be summed, it is the bound.
         let wide = Spread::msdlap(1e-5, 256, confidence(0.95));
-        assert_eq!(wide.half_width, chernoff(1e-5, 256, 1.0 - 0.95));
+        assert!((wide.half_width - chernoff(1e-5, 256, 1.0 - 0.95)).abs() < 0.5);
         assert!(wide.half_width < 3.0 * wide.deviation);
     }
 
