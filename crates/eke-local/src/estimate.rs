@@ -108,10 +108,13 @@ impl Estimates {
     pub fn interval(&self, category: u32, confidence: Confidence, over: Over) -> Option<Interval> {
         let count = *self.counts.get(category as usize)?;
         let side = self.risk(confidence, over) / 2.0;
-        let guess = nearest(self.unbiased(count));
-        let low = first(guess, self.reports, |users| self.given(users).at_least(count) > side);
+        // Where the ends would be if the count were normal is where they are looked for.
+        let (users, away) = (self.unbiased(count), deviations(side) * self.deviation(category)?);
+        let low = first(nearest(users - away), self.reports, |users| {
+            self.given(users).at_least(count) > side
+        });
         // The most users under which the count is not too small: one below the first under which it is.
-        let above = first(guess, self.reports + 1, |users| {
+        let above = first(nearest(users + away), self.reports + 1, |users| {
             users > self.reports || self.given(users).at_most(count) <= side
         });
         Some(Interval { low, high: above.saturating_sub(1).max(low) })
@@ -183,6 +186,14 @@ impl Estimates {
 #[expect(clippy::cast_precision_loss, reason = "users are fewer than 2^53")]
 fn number(count: u64) -> f64 {
     count as f64
+}
+
+/// How many standard deviations above its mean a normal number is with this chance, to a thousandth or so
+/// (Abramowitz and Stegun 26.2.23).
+fn deviations(chance: f64) -> f64 {
+    let t = (-2.0 * chance.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    t - above / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
 }
 
 /// Where to begin to look.
