@@ -12,6 +12,7 @@ mod chains;
 mod covered;
 mod devices;
 mod enumerated;
+mod estimated;
 mod fitted;
 mod integrated;
 pub mod mutants;
@@ -105,8 +106,9 @@ pub fn all() -> Vec<Audit> {
         selected::audits(),
         covered::audits(),
         chains::audits(),
-        devices::audits(),
         tiers::audits(),
+        estimated::audits(),
+        devices::audits(),
     ]
     .into_iter()
     .flatten()

@@ -19,7 +19,7 @@ impl<'a, E: Entropy + ?Sized> Parts<'a, E> {
     }
 
     /// The next sixteen bits, for a draw that tells apart these cells of words that start with them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, cells: impl Fn() -> Vec<Cell>) -> u16 {
         if self.entropy.audits() {
             return first(self.entropy.word_among(&cells));

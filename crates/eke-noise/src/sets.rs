@@ -52,7 +52,7 @@ pub(crate) enum Base<'a> {
 
 impl Base<'_> {
     /// The categories of a word that are in it.
-    #[inline]
+    #[inline(always)]
     fn word(&self, index: usize) -> u64 {
         match *self {
             Self::Empty => 0,
@@ -62,6 +62,7 @@ impl Base<'_> {
         }
     }
 
+    #[inline(always)]
     fn size(&self) -> u32 {
         match *self {
             Self::Empty => 0,
@@ -92,7 +93,7 @@ impl Among {
 
     /// A category, each as likely as another: the whole part of a uniform number times their number, but for
     /// the first numbers of each part that would make some of them one number longer than others.
-    #[inline]
+    #[inline(always)]
     fn any<E: Entropy + ?Sized>(&self, parts: &mut Parts<'_, E>) -> u32 {
         if self.categories <= NARROW {
             loop {
@@ -122,7 +123,7 @@ impl Among {
 
 /// Writes a set that extends another by so many categories, uniform among those that are not in it. There are
 /// as many, or it never ends.
-#[inline]
+#[inline(always)]
 pub(crate) fn extend<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -133,7 +134,7 @@ pub(crate) fn extend<E: Entropy + ?Sized>(
     extend_by(set, base, among, more, more > FEW, parts);
 }
 
-#[inline]
+#[inline(always)]
 fn extend_by<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -165,13 +166,14 @@ fn extend_by<E: Entropy + ?Sized>(
 }
 
 /// A probability in parts of sixteen, not above a fraction.
+#[inline(always)]
 fn share(part: u32, whole: u32) -> u32 {
     (part * 16 / whole.max(1)).min(16)
 }
 
 /// Adds every category that is not in the base with a probability in parts of sixteen, independently; how many
 /// were added.
-#[inline]
+#[inline(always)]
 fn scatter<E: Entropy + ?Sized>(
     set: &mut [u64],
     base: Base<'_>,
@@ -192,7 +194,7 @@ fn scatter<E: Entropy + ?Sized>(
 
 /// Bits that are set with a probability in parts of sixteen, independently: from the last binary digit of the
 /// probability to the first, a one lets a fair bit set what is not set, a zero lets it take away what is.
-#[inline]
+#[inline(always)]
 fn bits<E: Entropy + ?Sized>(share: u32, width: usize, entropy: &mut E) -> u64 {
     if share >= 16 {
         return u64::MAX;
@@ -272,6 +274,29 @@ mod tests {
                 };
                 assert!(worst(&counts, &law(1.0)) < 6.0, "{categories} {base:b} {at_once}");
                 assert!(worst(&counts, &law(1.25)) > 6.0, "{categories} {base:b}: blind");
+            }
+        }
+    }
+
+    /// Of all words that can be drawn for three categories, each set of them comes from as many as independent
+    /// bits of the probability have.
+    #[test]
+    fn bits_have_their_probability_and_are_independent() {
+        struct Tape(Vec<u64>);
+        impl Entropy for Tape {
+            fn word(&mut self) -> u64 {
+                self.0.pop().unwrap() << 61
+            }
+        }
+        for share in 0..=16u32 {
+            let mut counts = [0u32; 8];
+            for all in 0..1u64 << 12 {
+                let mut tape = Tape((0..4).map(|at| all >> (3 * at) & 7).collect());
+                counts[usize::try_from(bits(share, 3, &mut tape) & 7).unwrap()] += 1;
+            }
+            for (set, count) in (0u32..).zip(counts) {
+                let ones = set.count_ones();
+                assert_eq!(count, share.pow(ones) * (16 - share).pow(3 - ones), "{share} {set}");
             }
         }
     }

@@ -118,9 +118,9 @@ fn hash_chain() -> Result<Vec<Finding>, Box<dyn Error>> {
         for (index, template) in chain.templates().iter().enumerate() {
             let price = template.epsilon().to_f64();
             let (e, g) = (price.exp(), f64::from(1u32 << template.bits));
-            for hash in [apart, same] {
+            for (hash, how) in [(apart, "apart"), (same, "together")] {
                 findings.push(law_finding(
-                    format!("value {index} of {:?}", hash.of(2, 2)),
+                    format!("value {index}, of {} bits, {how}", template.bits),
                     1e-9,
                     |oracle| values(hash, 2, oracle)[index],
                     |&value| {
@@ -159,7 +159,7 @@ fn bit_chain() -> Result<Vec<Finding>, Box<dyn Error>> {
             let right = 1.0 / (1.0 + (-price / 2.0).exp());
             findings.push(law_finding(
                 format!("report {index} of {categories} bits"),
-                1e-7,
+                1e-9,
                 |oracle| draw(1, oracle)[index],
                 |report| {
                     let wrong = (report ^ 0b10).count_ones();
@@ -169,7 +169,7 @@ fn bit_chain() -> Result<Vec<Finding>, Box<dyn Error>> {
             ));
             // All reports from this one on, together.
             let laws = [0, 1].map(|category| {
-                enumerate(End::First, 1e-7, |oracle| draw(category, oracle)[index..].to_vec())
+                enumerate(End::First, 1e-9, |oracle| draw(category, oracle)[index..].to_vec())
             });
             findings.push(loss_finding(format!("reports from {index} on of bits"), price, laws));
         }

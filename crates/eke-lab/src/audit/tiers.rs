@@ -20,13 +20,13 @@ pub(super) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "tier-plans",
-            about: "every set of tiers of every plan learns what its first one may, as it is drawn",
+            about: "no set of tiers of a plan learns more than its first may, as reports are drawn",
             method: Method::Enumeration,
             run: tier_plans,
         },
         Audit {
             name: "tier-steps",
-            about: "every plan is a chain of known steps, each tier's report has the law it would have alone, and no set of them tells more than its first",
+            about: "every plan is made of known steps, and no set of its tiers learns more than its first may",
             method: Method::Enumeration,
             run: tier_steps,
         },
@@ -236,10 +236,10 @@ fn chain_fit() -> Findings {
         |bits, text| Ok::<_, Box<dyn Error>>(ReportLaw::Hash(HashTemplate::new(bits, at(text)?)));
     let bits = |text| Ok::<_, Box<dyn Error>>(ReportLaw::Bits(BitTemplate::new(at(text)?)));
     let mut findings = Vec::new();
-    for (categories, laws) in [
-        (8, [subset(2, "1.5")?, subset(3, "0.8")?]),
-        (8, [hash(3, "2")?, hash(2, "0.9")?]),
-        (6, [bits("3")?, bits("1")?]),
+    for (kind, categories, laws) in [
+        ("subsets", 8, [subset(2, "1.5")?, subset(3, "0.8")?]),
+        ("hashed values", 8, [hash(3, "2")?, hash(2, "0.9")?]),
+        ("bits", 6, [bits("3")?, bits("1")?]),
     ] {
         let chain = Chain::new(categories, &laws)?;
         let mut entropy = Seeded::new(23);
@@ -254,7 +254,7 @@ fn chain_fit() -> Findings {
             Ok::<_, Box<dyn Error>>(Fit::of(draws.iter().cloned(), &law))
         };
         let (right, wrong) = (fit(Rescale::Right)?, fit(Rescale::Printed)?);
-        let what = format!("reports {laws:?} of {categories} categories");
+        let what = format!("{kind} of {categories} categories");
         findings.push(Finding {
             what: what.clone(),
             measure: "chi-square",

@@ -4,6 +4,7 @@
 mod averages;
 mod bundles;
 mod category_paths;
+mod chains;
 mod choices;
 mod coins;
 #[path = "../../../eke-lab/src/fit.rs"]
