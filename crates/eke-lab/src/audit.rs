@@ -115,9 +115,9 @@ pub fn all() -> Vec<Audit> {
         covered::audits(),
         reduced::audits(),
         chains::audits(),
-        devices::audits(),
         tiers::audits(),
         estimated::audits(),
+        devices::audits(),
     ]
     .into_iter()
     .flatten()
