@@ -9,6 +9,7 @@
 
 mod bounds;
 mod chains;
+mod copies;
 mod covered;
 mod devices;
 mod enumerated;
@@ -115,6 +116,7 @@ pub fn all() -> Vec<Audit> {
         covered::audits(),
         reduced::audits(),
         chains::audits(),
+        copies::audits(),
         tiers::audits(),
         estimated::audits(),
         devices::audits(),

@@ -246,9 +246,12 @@ impl CategoryPath {
         let raise = receipt.purchase();
         self.is_own::<C>(raise.path(), receipt.metric(), raise.sensitivity())?;
         self.is_payer::<C>(&receipt.entry().account)?;
-        // What was paid for and lost before it was shown is made up for by the next step.
         if C::price(&self.chain, report) != Some(raise.to()) || raise.from() < self.paid::<C>() {
             return Err(MismatchReason::OtherStep);
+        }
+        // Paid for from what was shown on, and from nowhere else: an older copy would draw another chain.
+        if raise.from() > self.paid::<C>() {
+            return Err(MismatchReason::Gap);
         }
         if !self.is_drawn() {
             let truth = truth.ok_or(MismatchReason::NoTruth)?;

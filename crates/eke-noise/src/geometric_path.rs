@@ -1,5 +1,6 @@
 //! Paths of geometric noise, priced in pure epsilon.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -96,9 +97,12 @@ impl<T: Integers> GeometricPath<T> {
         {
             return Err(MismatchReason::OtherSensitivity);
         }
-        // What was paid for and lost before it was drawn is made up for by the next step.
-        if raise.from() < self.finest() {
-            return Err(MismatchReason::OtherStep);
+        // The step is paid for from here on, and from nowhere else: to an older copy of the path, which the
+        // same receipt would take to the same point by another draw, it would be worth more.
+        match raise.from().cmp(&self.finest()) {
+            Ordering::Less => return Err(MismatchReason::OtherStep),
+            Ordering::Equal => {}
+            Ordering::Greater => return Err(MismatchReason::Gap),
         }
         let count = T::count(truth.sensitivity());
         let coarser = match self.points.last_key_value() {

@@ -3,6 +3,7 @@
 //! A point of the path is a real number: the truth plus Laplace noise. What is released of it is the
 //! nearest whole number of steps, and what is stored is the point. Both are made from the point alone.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -109,9 +110,12 @@ impl<T: Integers> LaplacePath<T> {
         {
             return Err(MismatchReason::OtherSensitivity);
         }
-        // What was paid for and lost before it was drawn is made up for by the next step.
-        if raise.from() < self.finest() {
-            return Err(MismatchReason::OtherStep);
+        // The step is paid for from here on, and from nowhere else: to an older copy of the path, which the
+        // same receipt would take to the same point by another draw, it would be worth more.
+        match raise.from().cmp(&self.finest()) {
+            Ordering::Less => return Err(MismatchReason::OtherStep),
+            Ordering::Equal => {}
+            Ordering::Greater => return Err(MismatchReason::Gap),
         }
         let count = T::count(truth.sensitivity());
         let coarser = match self.points.last_key_value() {

@@ -121,6 +121,10 @@ impl MsdlapPath {
             return Err(MismatchReason::OtherSensitivity);
         }
         self.can_refine(raise.to())?;
+        // All of the point is paid for by this receipt, or it is not the path's first.
+        if raise.from() != self.finest() {
+            return Err(MismatchReason::Gap);
+        }
         let level = level(raise.to())?;
         let parts = self.shifts.each().map(|_| level.draw(entropy));
         let parts = parts.collect::<Result<Vec<i64>, _>>()?;

@@ -207,6 +207,12 @@ pub enum MismatchReason {
     /// The noise would be narrower than the grid of the truth allows.
     #[error("the step is too fine for the grid its truth is on: put the truth on a finer grid")]
     TooFine,
+    /// It starts beyond what has been revealed: a step before it was paid for and is not there.
+    #[error(
+        "a step before this one was paid for and is not on the path, which cannot be taken further without \
+         it: go on with what was stored last, or open another path"
+    )]
+    Gap,
     /// The path's law cannot be taken further than where it was opened.
     #[error("the path was opened at its finest point: open another for a finer one")]
     AtItsFinest,

@@ -23,8 +23,8 @@ use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 /// - Checked by: `planar_noise_of_every_rate_has_its_law`, `planar_coins_enclose_the_ratio_of_the_laws`,
 ///   `planar_proposals_are_never_narrower_than_the_law`
 ///
-/// Proposals are geometric in every coordinate. All of them are kept in one dimension, four in five or more in two, and three in
-/// five or more in three. There are no others:
+/// Proposals are geometric in every coordinate. All of them are kept in one dimension, seven in ten or more in two, and half or
+/// more in three. There are no others:
 /// ```compile_fail,E0080
 /// # use eke_noise::{PlanarLaplace, Ratio};
 /// let noise = PlanarLaplace::<4>::new(&Ratio::new(1, 2).unwrap());

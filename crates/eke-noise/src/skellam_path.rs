@@ -158,8 +158,15 @@ impl SkellamPath {
         {
             return Err(MismatchReason::OtherSensitivity);
         }
-        // What was paid for and lost before it was drawn is made up for by this step.
+        // A whole step at a fraction of a unit of distance costs more than that fraction, squared, of the price.
+        if receipt.metric().has_small_distances() {
+            return Err(MismatchReason::OtherMetric);
+        }
         self.can_refine(raise.to())?;
+        // All of the point is paid for by this receipt, or it is not the path's first.
+        if raise.from() != self.finest() {
+            return Err(MismatchReason::Gap);
+        }
         let variance = self.variance(raise.to())?;
         let noise = level(variance)?.draw(entropy)?;
         let value = clamped(*truth.open()).saturating_add(noise);

@@ -696,6 +696,14 @@ const MUTANTS: &[Mutant] = &[
         find: "            Some(Totals { spent, ..Totals::ZERO })\n",
         replace: "            let _ = spent;\n            Some(Totals::ZERO)\n",
     },
+    Mutant {
+        name: "older-copy",
+        about: "an older copy of a geometric path takes a later step, and draws another point",
+        audit: "older-copies",
+        file: "crates/eke-noise/src/geometric_path.rs",
+        find: "            Ordering::Greater => return Err(MismatchReason::Gap),\n",
+        replace: "            Ordering::Greater => {}\n",
+    },
 ];
 
 #[cfg(test)]

@@ -289,3 +289,28 @@ fn gain(bought: &[(f64, f64)], shift: i64, order: f64) -> f64 {
     }
     whole
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_budget::Variance;
+    use eke_budget::convert::Order;
+
+    /// Charged what the divergence grows by, point by point, from lambda 20 to 1 at order 3.
+    #[test]
+    fn stopping_a_skellam_path_bought_step_by_step_gains() {
+        let order = Order::new(3.0).unwrap();
+        let bought: Vec<(f64, f64)> = (1..=20u32)
+            .rev()
+            .map(|lambda| {
+                let variance = Variance::new(2.0 * f64::from(lambda)).unwrap();
+                let curve = SkellamCurve::new(variance, L1::new(1.0).unwrap()).unwrap();
+                (f64::from(lambda), curve.divergence(order) / 3.0)
+            })
+            .collect();
+        let found = gain(&bought, 1, 3.0);
+        assert!((found - 1.085).abs() < 1e-3, "{found}");
+        // Whoever looks once gains nothing.
+        assert!(gain(&bought[19..], 1, 3.0) < 1.0 + 1e-6);
+    }
+}

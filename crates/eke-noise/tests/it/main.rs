@@ -17,6 +17,7 @@ mod laws;
 mod levels;
 mod lines;
 mod msdlap;
+mod older_copies;
 mod paths;
 mod planar;
 mod rankings;

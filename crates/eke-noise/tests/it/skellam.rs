@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use eke_budget::convert::{SkellamCurve, SkellamError};
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Coarsen, Epsilon, L1, L2, Metric, NoHistory, PathId,
-    Raise, Receipt, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Coarsen, Epsilon, L1, L2, Metres, Metric, NoHistory,
+    PathId, Raise, Reach, Receipt, Rho,
 };
 use eke_noise::{
     Entropy, Exact, LevelError, MismatchReason, NoAnswer, NoisePath, Ratio, Skellam, SkellamLevel,
@@ -303,12 +303,27 @@ fn a_skellam_path_is_opened_once_at_its_finest_point() {
     let mismatch = walk.path.refine(&truth, receipt, e).unwrap_err();
     assert_eq!(
         mismatch.to_string(),
-        "the path was opened at its finest point and has only coarser ones left: open another path for \
-         a finer one"
+        "the path was opened at its finest point: open another for a finer one"
     );
     assert_eq!(walk.path, before);
-    // The receipt is good for a path that lost its first step before it was drawn.
-    assert!(opened(1).refine(&truth, *mismatch.receipt, e).is_ok());
+    // Nor is it for a path of which nothing is left: half of the point was paid for by another receipt.
+    let mismatch = opened(1).refine(&truth, *mismatch.receipt, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::Gap);
+}
+
+/// At half a unit of distance a truth of sensitivity two moves by one, which costs more than a quarter of the price.
+#[test]
+fn a_skellam_path_is_for_whole_units_alone() {
+    let truth = Exact::new(TRUTH, two().0);
+    let metres = Metric::Euclidean(Reach::Within(Metres::new(100.0).unwrap()));
+    let budget = BudgetSpec::promising(Epsilon::new(1e3).unwrap())
+        .with_delta("1e-6".parse().unwrap())
+        .resolve(metres)
+        .unwrap();
+    let mut places = Account::open("places", budget, &mut NoHistory).unwrap();
+    let receipt = raise(&mut places, id(1), "0.1", two().1);
+    let mismatch = opened(1).refine(&truth, receipt, &mut Seeded::new(324)).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::OtherMetric);
 }
 
 /// One answer per tier, whatever order the tiers are in.
