@@ -10,7 +10,10 @@ use eke_ledger::{Address, Answer, Ledger, Moment, Request, Spend, Stamp};
 
 #[test]
 fn sessions_at_the_command_line_are_as_written() {
-    trycmd::TestCases::new().case("tests/cmd/*.md").case("../../README.md");
+    trycmd::TestCases::new()
+        .case("tests/cmd/*.md")
+        .case("../../README.md")
+        .case("../../docs/local.md");
 }
 
 /// The quick start of the README, run on a city of its own. Noise differs from run to run, so numbers are

@@ -66,6 +66,12 @@ const SHADES: [(f64, &str); 9] = [
     (f64::INFINITY, "#d93806"),
 ];
 
+/// The colour of a bound, for a tier of so many tenths and one more.
+fn shade(list: List, categories: u32, step: u32) -> &'static str {
+    let factor = bounds::factor(list, categories, 0.1 * f64::from(step + 1));
+    SHADES.iter().find(|(most, _)| factor <= *most).map_or("#d93806", |shade| shade.1)
+}
+
 /// The paper's bounds over categories and epsilons, for both of its lists.
 #[must_use]
 pub fn heatmap() -> String {
@@ -92,18 +98,19 @@ pub fn heatmap() -> String {
         let top = 64.0;
         svg.text((left + size.0 / 2.0, top - 10.0), 13.0, Anchor::Middle, title);
         for categories in 3..=CATEGORIES {
+            // A box for every stretch of one colour.
+            let mut from = 0;
             for step in 0..STEPS {
-                let epsilon = 0.1 * f64::from(step + 1);
-                let factor = bounds::factor(list, categories, epsilon);
-                let colour = SHADES
-                    .iter()
-                    .find(|(most, _)| factor <= *most)
-                    .map_or("#d93806", |shade| shade.1);
+                let colour = shade(list, categories, step);
+                if step + 1 < STEPS && shade(list, categories, step + 1) == colour {
+                    continue;
+                }
                 let corner = (
                     left + CELL.0 * f64::from(categories - 3),
                     top + CELL.1 * f64::from(STEPS - 1 - step),
                 );
-                svg.cell(corner, CELL, colour);
+                svg.cell(corner, (CELL.0, CELL.1 * f64::from(step + 1 - from)), colour);
+                from = step + 1;
             }
         }
         for categories in (8..=CATEGORIES).step_by(8) {
