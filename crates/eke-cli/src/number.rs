@@ -16,6 +16,33 @@ pub(crate) fn estimate(value: f64, low: f64, high: f64) -> (String, String) {
     (grouped(value, decimals), interval)
 }
 
+/// The same with exponents, for numbers that would be long without.
+pub(crate) fn estimate_with_exponents(value: f64, low: f64, high: f64) -> (String, String) {
+    let size = value.abs().max(low.abs()).max(high.abs());
+    let half = (high - low) / 2.0;
+    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
+    let last = (half.log10().floor() - 1.0).max(size.log10().floor() - 15.0) as i32;
+    let rounded = |number: f64, round: fn(f64) -> f64| {
+        #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
+        let first = if number == 0.0 { last } else { number.abs().log10().floor() as i32 };
+        let places = usize::try_from(first - last).unwrap_or(0);
+        let unit = 10f64.powi(last);
+        let whole = round(number / unit);
+        if whole == 0.0 {
+            return "0".to_owned();
+        }
+        let text = format!("{:.places$e}", whole * unit);
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let mantissa = match mantissa.split_once('.') {
+            Some(_) => mantissa.trim_end_matches('0').trim_end_matches('.'),
+            None => mantissa,
+        };
+        format!("{mantissa}e{exponent}")
+    };
+    let interval = format!("{} to {}", rounded(low, f64::floor), rounded(high, f64::ceil));
+    (rounded(value, f64::round), interval)
+}
+
 /// How many decimals show two digits of an error.
 fn decimals(error: f64) -> i32 {
     if !(error.is_finite() && error > 0.0) {
@@ -104,6 +131,12 @@ mod tests {
         assert_eq!((&*value, &*interval), ("12,346", "11,802 to 12,912"));
         let (value, interval) = estimate(3.23159, 3.02, 3.45);
         assert_eq!((&*value, &*interval), ("3.23", "3.02 to 3.45"));
+        let (value, interval) = estimate_with_exponents(1.234_567e20, 1.1987e20, 1.2713e20);
+        assert_eq!((&*value, &*interval), ("1.235e20", "1.198e20 to 1.272e20"));
+        let (value, interval) = estimate_with_exponents(-3.21e-9, -4.27e-9, 9.81e-9);
+        assert_eq!((&*value, &*interval), ("-3.2e-9", "-4.3e-9 to 9.9e-9"));
+        let (value, interval) = estimate_with_exponents(2.1e-10, -5.02e-9, 5.44e-9);
+        assert_eq!((&*value, &*interval), ("2e-10", "-5.1e-9 to 5.5e-9"));
         assert_eq!(grouped(-0.4, 0), "0");
         assert_eq!(grouped(-1_234_567.0, 1), "-1,234,567.0");
         assert_eq!(

@@ -10,7 +10,7 @@ use eke_noise::{
 
 use crate::Failure;
 use crate::ask::confidence;
-use crate::number::{estimate, grouped, short};
+use crate::number::{estimate, estimate_with_exponents, grouped, short};
 use crate::table::Table;
 
 /// What to tell, and to whom.
@@ -91,17 +91,21 @@ impl Tiers {
         self.answers(&told, out)?;
         writeln!(out)?;
         if told.tiers.len() == 1 {
-            return Ok(writeln!(out, "Charged: {}.", loss(charged))?);
+            return Ok(writeln!(out, "Charged: {}.", self.loss(charged))?);
         }
         self.colluders(&told, out)?;
         writeln!(out)?;
-        let times = independent.epsilon.get() / charged.epsilon.get();
+        let more = independent.map_or_else(String::new, |independent| {
+            match &*short(independent.epsilon.get() / charged.epsilon.get()) {
+                "1" => ", less than 1 % more".to_owned(),
+                times => format!(", {times} times as much"),
+            }
+        });
         writeln!(
             out,
-            "Charged: {}, the price of the finest. Independent answers: {}, {} times as much.",
-            loss(charged),
-            loss(independent),
-            short(times)
+            "Charged: {}, the price of the finest. Independent answers: {}{more}.",
+            self.loss(charged),
+            self.sum(independent.as_ref()),
         )?;
         Ok(())
     }
@@ -138,7 +142,8 @@ impl Tiers {
         for (tier, asked) in told.tiers.iter().zip(&self.tiers) {
             let (value, interval) = shown(tier);
             let deviation = short(tier.deviation);
-            table.row([up(*asked), value, interval, deviation, alone(&tier.alone)]);
+            let alone = self.alone(&tier.alone);
+            table.row([self.label(*asked), value, interval, deviation, alone]);
         }
         table.print(out)
     }
@@ -150,46 +155,65 @@ impl Tiers {
         let few = told.tiers.len() <= FEW;
         for Colluders { tiers: [one, other], together, independent } in &told.colluders {
             if few || finest == Some(*one) || finest == Some(*other) {
-                let who = format!("{} and {}", up(self.tiers[*one]), up(self.tiers[*other]));
-                table.row([who, loss(together), loss(independent)]);
+                let [one, other] = [*one, *other].map(|tier| self.label(self.tiers[tier]));
+                let independent = self.sum(independent.as_ref());
+                table.row([format!("{one} and {other}"), self.loss(together), independent]);
             }
         }
-        table.row(["all".to_owned(), loss(&told.charged), loss(&told.independent)]);
+        let independent = self.sum(told.independent.as_ref());
+        table.row(["all".to_owned(), self.loss(&told.charged), independent]);
         table.print(out)
+    }
+
+    /// `epsilon 2`, or `epsilon 2 at delta 1e-6`.
+    fn loss(&self, loss: &Loss) -> String {
+        let epsilon = format!("epsilon {}", self.label(loss.epsilon));
+        match loss.delta {
+            None => epsilon,
+            Some(delta) => format!("{epsilon} at delta {}", short(delta.get())),
+        }
+    }
+
+    /// The same of a sum, where it is an epsilon.
+    fn sum(&self, sum: Option<&Loss>) -> String {
+        sum.map_or_else(|| "more than epsilon 1e8".to_owned(), |sum| self.loss(sum))
+    }
+
+    /// The same, with rho before it where there is one.
+    fn alone(&self, alone: &Loss) -> String {
+        match alone.rho {
+            None => self.loss(alone),
+            Some(rho) => format!("rho {} ({})", short(rho.get()), self.loss(alone)),
+        }
+    }
+
+    /// An epsilon in a few digits; in all of them where another tier has the same few.
+    fn label(&self, epsilon: Epsilon) -> String {
+        let label = up(epsilon);
+        if self.tiers.iter().any(|&other| other != epsilon && up(other) == label) {
+            return written(epsilon);
+        }
+        label
     }
 }
 
-/// A value and its interval: integers as they are.
+/// A value and its interval: integers as they are, and what would be long with exponents.
 fn shown(tier: &Tier) -> (String, String) {
     let Tier { value, low, high, .. } = *tier;
+    if !(1e-6..1e15).contains(&low.abs().max(high.abs())) && low < high {
+        return estimate_with_exponents(value, low, high);
+    }
     if [value, low, high].iter().all(|number| number.fract() == 0.0) {
         return (grouped(value, 0), format!("{} to {}", grouped(low, 0), grouped(high, 0)));
     }
     estimate(value, low, high)
 }
 
-/// `epsilon 2`, or `epsilon 2 at delta 1e-6`.
-fn loss(loss: &Loss) -> String {
-    let epsilon = format!("epsilon {}", up(loss.epsilon));
-    match loss.delta {
-        None => epsilon,
-        Some(delta) => format!("{epsilon} at delta {}", short(delta.get())),
-    }
-}
-
-/// The same, with rho before it where there is one.
-fn alone(alone: &Loss) -> String {
-    match alone.rho {
-        None => loss(alone),
-        Some(rho) => format!("rho {} ({})", short(rho.get()), loss(alone)),
-    }
-}
-
 /// An epsilon as it was written, or else in four digits, never too small.
 fn up(epsilon: Epsilon) -> String {
-    let written = epsilon.to_string();
+    let written = written(epsilon);
     if written.len() <= 8 {
-        return written.strip_suffix(".0").unwrap_or(&written).to_owned();
+        return written;
     }
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
     let digits = epsilon.get().log10().floor() as i32;
@@ -200,7 +224,15 @@ fn up(epsilon: Epsilon) -> String {
         let text = format!("{rounded:.places$}");
         return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
-    format!("{rounded:.3e}")
+    let text = format!("{rounded:.3e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}e{exponent}", mantissa.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// An epsilon with all its digits.
+fn written(epsilon: Epsilon) -> String {
+    let written = epsilon.to_string();
+    written.strip_suffix(".0").unwrap_or(&written).to_owned()
 }
 
 /// Any number; whether it can be told is for the plan to say.

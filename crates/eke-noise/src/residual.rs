@@ -180,7 +180,7 @@ impl fmt::Display for Doubt {
 
 /// A number in six digits.
 fn digits(value: f64) -> String {
-    if !value.is_normal() {
+    if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
     let text = format!("{value:.5e}");

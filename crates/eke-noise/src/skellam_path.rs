@@ -120,6 +120,11 @@ impl SkellamPath {
         Ok(Self { id, sensitivity, payer: None, points: BTreeMap::new() })
     }
 
+    /// The variance of the noise that a revealed point has: it may be a neighbour's.
+    pub(crate) fn noise(&self, at: Amount<Rho>) -> Option<Variance> {
+        self.points.get(&at).map(|point| point.variance)
+    }
+
     /// The variance that a price pays for.
     fn variance(&self, at: Amount<Rho>) -> Result<Variance, MismatchReason> {
         let key = (at, self.sensitivity.get().to_bits());

@@ -104,8 +104,8 @@ pub struct Tiers {
     pub tiers: Vec<Tier>,
     /// What was charged: what all of them tell together.
     pub charged: Loss,
-    /// What independent answers would have cost together.
-    pub independent: Loss,
+    /// What independent answers would have cost together; none where that is more than epsilons go to.
+    pub independent: Option<Loss>,
     /// Any two of them.
     pub colluders: Vec<Colluders>,
 }
@@ -133,8 +133,8 @@ pub struct Colluders {
     pub tiers: [usize; 2],
     /// What they know: what the finer of the two tells.
     pub together: Loss,
-    /// What they would know of independent answers.
-    pub independent: Loss,
+    /// What they would know of independent answers; none where that is more than epsilons go to.
+    pub independent: Option<Loss>,
 }
 
 /// Why a plan has no answers.
@@ -152,24 +152,64 @@ pub enum TierError {
     NotFinite,
     /// The law is one of integers.
     #[error(
-        "{0} noise is for integers, and the value is not one that can be held exactly: round it, or take laplace or gaussian"
+        "{0} noise is for integers, and the value is not one: round it, or take laplace or gaussian"
     )]
     NotAnInteger(&'static str),
-    /// The number has too many steps.
+    /// Doubles do not hold all integers that large, or those that noise makes of it.
     #[error(
-        "the value is too large for noise this narrow: state it in larger units, or take coarser tiers or tiers further apart"
+        "{0} noise is for integers below 2^52 in size, and the value is not: state it in larger units, or \
+         take laplace or gaussian"
+    )]
+    TooLong(&'static str),
+    /// The number has too many steps of a grid for its sensitivity.
+    #[error(
+        "the value is too large beside its sensitivity, by a thousandth of which it is counted: subtract a \
+         number that everybody knows, or state a larger sensitivity"
     )]
     TooLarge,
-    /// No grid is fine or wide enough.
+    /// The number has too many steps of a grid for the noise.
     #[error(
-        "the tiers are too close to each other or too far apart for one grid: leave some of them out"
+        "the value is too large for noise this narrow: take coarser tiers or tiers further apart"
     )]
-    NoGrid,
-    /// Noise cannot be drawn that wide.
+    TooLargeForNoise,
+    /// The sensitivity has no grid.
     #[error(
-        "the noise of a tier would be too wide to draw: leave out the coarsest one, or one that is nearly another"
+        "a sensitivity of {0:e} is too small for a grid: state it and the value in smaller units"
+    )]
+    TooSmallForGrid(f64),
+    /// No grid is fine enough for what comes between tiers.
+    #[error("the tiers are too close to each other for a grid: leave some of them out")]
+    NoGrid,
+    /// No grid is fine enough for the only tier.
+    #[error(
+        "the noise would be too narrow for a grid: take a smaller epsilon, or state the value in smaller units"
+    )]
+    TooNarrow,
+    /// Noise of a tier cannot be drawn that wide.
+    #[error(
+        "the noise of a tier would be too wide to draw: take a larger epsilon for the coarsest one or leave \
+         it out, and leave out one that is nearly another"
     )]
     TooWide,
+    /// Noise of the only tier cannot be drawn that wide.
+    #[error(
+        "the noise would be too wide to draw: take a larger epsilon, or state the value in larger units"
+    )]
+    AloneTooWide,
+    /// A tier is worth nothing.
+    #[error("epsilon {0:e} is too small to be paid for: take a larger one")]
+    TooSmall(f64),
+    /// The law is one of integers, and its sensitivity is not.
+    #[error(
+        "Skellam noise is for whole sensitivities, and {0} is not one: round it up to one, or take gaussian"
+    )]
+    NotWholeForSkellam(f64),
+    /// The sensitivity is too large for the law.
+    #[error(
+        "a sensitivity of {0} is too large for Skellam noise, which takes up to 2^20: state the value in \
+         larger units, or take gaussian"
+    )]
+    TooSensitiveForSkellam(f64),
     /// A tier has no price.
     #[error(transparent)]
     Convert(#[from] ConvertError),
@@ -179,9 +219,9 @@ pub enum TierError {
     /// The law is not for this sensitivity.
     #[error(transparent)]
     NotWhole(#[from] NotWhole),
-    /// Skellam noise is not for this sensitivity, or not for this price.
+    /// Skellam noise is not for this price.
     #[error(transparent)]
-    Skellam(#[from] SkellamError),
+    Skellam(SkellamError),
     /// The finest tier is no budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),
@@ -190,11 +230,23 @@ pub enum TierError {
     Draw(String),
 }
 
+impl From<SkellamError> for TierError {
+    /// Whoever has a plan cannot put its number on another grid.
+    fn from(error: SkellamError) -> Self {
+        match error {
+            SkellamError::NotWhole(sensitivity) => Self::NotWholeForSkellam(sensitivity),
+            SkellamError::TooSensitive(sensitivity) => Self::TooSensitiveForSkellam(sensitivity),
+            error => Self::Skellam(error),
+        }
+    }
+}
+
 /// The most tiers a plan has.
 const MOST: usize = 64;
 
-/// The largest integer up to which doubles hold all of them.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+/// Integers are below this in size, half of the 2^53 up to which doubles hold all of them: what is read as
+/// one was written as it, but for decimals that were lost, and noise has room.
+const LONGEST: f64 = 4_503_599_627_370_496.0;
 
 /// How many steps of a grid one unit changes a number by, at least: rounding adds less than a step to
 /// that, so noise is wider by less than a thousandth.
@@ -227,12 +279,12 @@ impl TierPlan {
             _ if !value.is_finite() => return Err(TierError::NotFinite),
             _ => {}
         }
-        let sensitivity = self.sensitivity;
+        let (sensitivity, confidence) = (self.sensitivity, self.confidence);
         match self.law {
             TierLaw::Geometric => {
                 let line = Line { truth: self.whole(value)?, grid: Grid::WHOLE, sensitivity };
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
-                let spread = |price, confidence| Ok(Spread::geometric(rate(price), confidence));
+                let spread = |_: &_, price| Spread::geometric(rate(price), confidence);
                 self.draw(GeometricPath::open(ID, sensitivity), &line, &spread, entropy)
             }
             TierLaw::Laplace => {
@@ -241,14 +293,14 @@ impl TierPlan {
                 let sensitivity = *truth.sensitivity();
                 let line = Line { truth, grid, sensitivity };
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
-                let spread = |price, confidence| Ok(Spread::laplace(rate(price), confidence));
+                let spread = |_: &_, price| Spread::laplace(rate(price), confidence);
                 self.draw(LaplacePath::open(ID, sensitivity), &line, &spread, entropy)
             }
             TierLaw::Msdlap => {
                 let (truth, shifts) = (self.whole(value)?, Shifts::of(sensitivity)?);
                 let line = Line { truth, grid: Grid::WHOLE, sensitivity };
-                let spread = |price: Amount<Epsilon>, confidence| {
-                    Ok(Spread::msdlap(price.to_f64(), shifts.most(), confidence))
+                let spread = |_: &_, price: Amount<Epsilon>| {
+                    Spread::msdlap(price.to_f64(), shifts.most(), confidence)
                 };
                 self.draw(MsdlapPath::open(ID, sensitivity)?, &line, &spread, entropy)
             }
@@ -257,8 +309,14 @@ impl TierPlan {
                 let length = L2::new(sensitivity.get())?;
                 let path = SkellamPath::open(ID, length)?;
                 let line = Line { truth, grid: Grid::WHOLE, sensitivity: length };
-                let spread = |price, confidence| {
-                    Ok(Spread::skellam(SkellamCurve::variance(price, sensitivity)?, confidence))
+                let mut widest = None;
+                for price in self.prices()? {
+                    widest = widest.max(Some(SkellamCurve::variance(price, sensitivity)?));
+                }
+                // A point may have its neighbour's noise: the path knows which it has.
+                let widest = widest.ok_or(TierError::NoTiers)?;
+                let spread = |path: &SkellamPath, price| {
+                    Spread::skellam(path.noise(price).unwrap_or(widest), confidence)
                 };
                 self.draw(path, &line, &spread, entropy)
             }
@@ -269,7 +327,7 @@ impl TierPlan {
                 let line = Line { truth, grid, sensitivity };
                 let deviation =
                     move |price: Amount<Rho>| sensitivity.get() / (2.0 * price.to_f64()).sqrt();
-                let spread = |price, confidence| Ok(Spread::gaussian(deviation(price), confidence));
+                let spread = |_: &_, price| Spread::gaussian(deviation(price), confidence);
                 self.draw(GaussianPath::open(ID, sensitivity), &line, &spread, entropy)
             }
         }
@@ -277,7 +335,11 @@ impl TierPlan {
 
     /// What the tiers cost, in the order of the plan.
     fn prices<C: Purse>(&self) -> Result<Vec<Amount<C>>, TierError> {
-        self.tiers.iter().map(|&tier| C::price(tier, self.delta)).collect()
+        let price = |&tier| {
+            let price = C::price(tier, self.delta)?;
+            if price.is_zero() { Err(TierError::TooSmall(tier.get())) } else { Ok(price) }
+        };
+        self.tiers.iter().map(price).collect()
     }
 
     /// Draws all tiers along a path, whatever its law.
@@ -285,7 +347,7 @@ impl TierPlan {
         &self,
         mut path: P,
         line: &Line<P::Currency>,
-        spread: &dyn Fn(Amount<P::Currency>, Confidence) -> Result<Spread, TierError>,
+        spread: &dyn Fn(&P, Amount<P::Currency>) -> Spread,
         entropy: &mut E,
     ) -> Result<Tiers, TierError>
     where
@@ -293,66 +355,77 @@ impl TierPlan {
         P::Currency: Purse,
         E: Entropy + ?Sized,
     {
+        // All that can be said without an answer comes first: nothing is drawn in vain.
         let prices: Vec<Amount<P::Currency>> = self.prices()?;
         let finest = prices.iter().copied().max().ok_or(TierError::NoTiers)?;
+        let is_alone = prices.iter().all(|&price| price == finest);
+        let independent = self.sum(&prices, &prices);
+        let mut colluders = Vec::new();
+        for (one, &first) in prices.iter().enumerate() {
+            for (other, &second) in prices.iter().enumerate().skip(one + 1) {
+                colluders.push(Colluders {
+                    tiers: [one, other],
+                    together: self.loss(&prices, first.max(second))?,
+                    independent: self.sum(&prices, &[first, second]),
+                });
+            }
+        }
         let budget = P::Currency::budget(finest)?;
         let Ok(mut account) = Account::open("tiers", budget, &mut NoHistory);
         let mut till = Till { account: &mut account, journal: &mut NoHistory };
         let Line { truth, grid, sensitivity } = line;
         let values = release_tiers(&mut path, truth, *sensitivity, &prices, &mut till, entropy)
             .map_err(|error| match error {
+                NoAnswer::Mismatch(MismatchReason::TooFine) if is_alone => TierError::TooNarrow,
                 NoAnswer::Mismatch(MismatchReason::TooFine) => TierError::NoGrid,
+                NoAnswer::Mismatch(MismatchReason::Level(_)) if is_alone => TierError::AloneTooWide,
                 NoAnswer::Mismatch(MismatchReason::Level(_)) => TierError::TooWide,
                 other => TierError::Draw(other.to_string()),
             })?;
-        let loss = |price: Amount<P::Currency>| {
-            let loss = P::Currency::loss(price, self.delta)?;
-            // A tier's own price promises the epsilon that it was worked out from.
-            let tier = prices.iter().zip(&self.tiers).find(|&(&own, _)| own == price);
-            let epsilon = tier.map_or(loss.epsilon, |(_, &tier)| tier);
-            Ok::<_, TierError>(Loss { epsilon, ..loss })
-        };
-        let sum = |prices: &[Amount<P::Currency>]| {
-            let sum = prices.iter().try_fold(Amount::ZERO, |sum, &price| sum.plus(price));
-            loss(sum.unwrap_or(Amount::MAX))
-        };
         let mut tiers = Vec::with_capacity(prices.len());
         for (&price, answer) in prices.iter().zip(values) {
             // What the grid did not allow beside the others is a little coarser.
             let price = path.worth(path.nearest(price).unwrap_or(price));
-            let Spread { deviation, half_width } = spread(price, self.confidence)?;
+            let Spread { deviation, half_width } = spread(&path, price);
             let (value, half) = (grid.value(answer), half_width * grid.step());
+            let (low, high) = ends(value, half, *grid);
             let deviation = deviation * grid.step();
-            let (low, high) = (value - half, value + half);
-            tiers.push(Tier { alone: loss(price)?, value, low, high, deviation });
-        }
-        let mut colluders = Vec::new();
-        for (one, &first) in prices.iter().enumerate() {
-            for (other, &second) in prices.iter().enumerate().skip(one + 1) {
-                colluders.push(Colluders {
-                    tiers: [one, other],
-                    together: loss(first.max(second))?,
-                    independent: sum(&[first, second])?,
-                });
-            }
+            tiers.push(Tier { alone: self.loss(&prices, price)?, value, low, high, deviation });
         }
         Ok(Tiers {
             law: self.law,
             sensitivity: self.sensitivity.get(),
             confidence: self.confidence.get(),
             tiers,
-            charged: loss(P::Currency::spent(&account))?,
-            independent: sum(&prices)?,
+            charged: self.loss(&prices, P::Currency::spent(&account))?,
+            independent,
             colluders,
         })
     }
 
+    /// What a price tells. A tier's own price promises the epsilon that it was worked out from.
+    fn loss<C: Purse>(&self, prices: &[Amount<C>], price: Amount<C>) -> Result<Loss, TierError> {
+        match prices.iter().zip(&self.tiers).find(|&(&own, _)| own == price) {
+            Some((_, &tier)) => C::promised(tier, price, self.delta),
+            None => C::loss(price, self.delta),
+        }
+    }
+
+    /// What several prices tell together, where that is an epsilon.
+    fn sum<C: Purse>(&self, prices: &[Amount<C>], parts: &[Amount<C>]) -> Option<Loss> {
+        let sum = parts.iter().try_fold(Amount::ZERO, |sum, &price| sum.plus(price))?;
+        self.loss(prices, sum).ok()
+    }
+
     /// The number as an integer.
     fn whole(&self, value: f64) -> Result<Exact<i64>, TierError> {
-        if value.fract() != 0.0 || value.abs() > EXACT {
+        if value.abs() >= LONGEST {
+            return Err(TierError::TooLong(self.law.name()));
+        }
+        if value.fract() != 0.0 {
             return Err(TierError::NotAnInteger(self.law.name()));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "within 2^53")]
+        #[expect(clippy::cast_possible_truncation, reason = "within 2^52")]
         Ok(Exact::new(value as i64, self.sensitivity))
     }
 
@@ -365,11 +438,16 @@ impl TierPlan {
         let finest = prices.last().map_or(f64::INFINITY, |finest| 1.0 / finest);
         let between = prices.windows(2).map(|pair| 1.0 / pair[0] - 1.0 / pair[1]);
         let narrowest = between.fold(finest, f64::min) / 1.5;
-        let noise = Amount::ceil(1.0 / narrowest)
+        let fine = fine(self.sensitivity)?;
+        // Wide noise needs no grid of its own: a deviation of eight steps is enough, and this is sixteen.
+        if self.sensitivity.get() * (narrowest / 2.0).sqrt() >= 16.0 * fine.step() {
+            return Ok(fine);
+        }
+        Amount::ceil(1.0 / narrowest)
             .ok()
-            .and_then(|price| Grid::for_noise(self.sensitivity, price).ok());
-        let (noise, fine) = (noise.ok_or(TierError::NoGrid)?, fine(self.sensitivity)?);
-        Ok(if noise.step() < fine.step() { noise } else { fine })
+            .and_then(|price| Grid::for_noise(self.sensitivity, price).ok())
+            .map(|noise| if noise.step() < fine.step() { noise } else { fine })
+            .ok_or(if prices.len() == 1 { TierError::TooNarrow } else { TierError::NoGrid })
     }
 }
 
@@ -410,13 +488,23 @@ struct Line<C: Price> {
 fn fine(sensitivity: L1) -> Result<Grid, TierError> {
     let exponent = (sensitivity.get() / STEPS).log2().floor();
     #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-    Grid::new(exponent as i32).map_err(|_| TierError::NoGrid)
+    Grid::new(exponent as i32).map_err(|_| TierError::TooSmallForGrid(sensitivity.get()))
 }
 
 /// A number on a grid.
 fn on(value: f64, sensitivity: L1, grid: Grid) -> Result<Exact<i64>, TierError> {
     if value.abs() / grid.step() > FURTHEST {
-        return Err(TierError::TooLarge);
+        let is_fine = fine(sensitivity)? == grid;
+        return Err(if is_fine { TierError::TooLarge } else { TierError::TooLargeForNoise });
     }
     Ok(Exact::new(value, sensitivity).on(grid)?)
+}
+
+/// The ends of an interval around an answer. Where doubles do not hold every step of the grid, the answer
+/// and the ends were rounded, by half a last digit each: two are added.
+fn ends(value: f64, half: f64, grid: Grid) -> (f64, f64) {
+    let furthest = value.abs() + half;
+    let is_exact = furthest <= 2.0 * LONGEST * grid.step();
+    let half = if is_exact { half } else { half + 2.0 * f64::EPSILON * furthest };
+    (value - half, value + half)
 }

@@ -61,7 +61,10 @@ pub enum NoiseLawError {
         text: String,
     },
     /// A parameter is out of range.
-    #[error("the {parameter} of {law} is {value}: write a {what} from {least} to {most}")]
+    #[error(
+        "the {parameter} of {law} is {value}: write a {what} from {least} to {most}",
+        value = written(*value)
+    )]
     OutOfRange {
         /// The law.
         law: &'static str,
@@ -333,7 +336,7 @@ impl fmt::Display for NoiseLaw {
             Kind::Skellam { lambda } => write!(f, "skellam:{lambda}"),
             Kind::MsdLap { epsilon, sensitivity } => write!(f, "msdlap:{epsilon}:{sensitivity}"),
             Kind::Staircase { epsilon, sensitivity, gamma } => {
-                write!(f, "staircase:{epsilon}:{sensitivity}:{gamma}")
+                write!(f, "staircase:{epsilon}:{sensitivity}:{}", written(gamma))
             }
             Kind::PlanarLaplace { epsilon, dimension } => {
                 write!(f, "planar-laplace:{epsilon}:{dimension}")
@@ -343,9 +346,30 @@ impl fmt::Display for NoiseLaw {
     }
 }
 
+/// A number as it is written to be read again: with an exponent where it would be long.
+fn written(value: f64) -> String {
+    if value == 0.0 || (1e-6..1e15).contains(&value.abs()) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_numbers_are_written_with_an_exponent() {
+        let refused = "laplace:1e-300".parse::<NoiseLaw>().unwrap_err().to_string();
+        assert!(refused.starts_with("the scale of laplace is 1e-300: write"), "{refused}");
+        let refused = "geometric:1e300".parse::<NoiseLaw>().unwrap_err().to_string();
+        assert!(refused.starts_with("the rate of geometric is 1e300: write"), "{refused}");
+        for text in ["staircase:1:1:1e-300", "staircase:2.5:3:0.25", "staircase:1:1:0.000001"] {
+            assert_eq!(text.parse::<NoiseLaw>().unwrap().to_string(), text);
+        }
+        assert_eq!([written(0.0), written(1e15), written(-2.5e-7)], ["0", "1e15", "-2.5e-7"]);
+    }
 
     #[test]
     fn laws_are_read_as_they_are_written() {

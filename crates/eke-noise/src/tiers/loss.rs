@@ -29,6 +29,9 @@ pub(super) trait Purse: Price {
     /// What a price promises.
     fn loss(price: Amount<Self>, delta: Delta) -> Result<Loss, TierError>;
 
+    /// What a price that was worked out from a tier promises: that tier.
+    fn promised(tier: Epsilon, price: Amount<Self>, delta: Delta) -> Result<Loss, TierError>;
+
     /// A budget of a price and no more.
     fn budget(price: Amount<Self>) -> Result<Budget, BudgetError>;
 
@@ -43,6 +46,10 @@ impl Purse for Epsilon {
 
     fn loss(price: Amount<Self>, _: Delta) -> Result<Loss, TierError> {
         Ok(Loss { epsilon: price.to_parameter()?, delta: None, rho: None })
+    }
+
+    fn promised(tier: Epsilon, _: Amount<Self>, _: Delta) -> Result<Loss, TierError> {
+        Ok(Loss { epsilon: tier, delta: None, rho: None })
     }
 
     fn budget(price: Amount<Self>) -> Result<Budget, BudgetError> {
@@ -63,6 +70,10 @@ impl Purse for Rho {
         let rho = price.to_parameter()?;
         let epsilon = Method::Tight.epsilon(rho, delta)?;
         Ok(Loss { epsilon, delta: Some(delta), rho: Some(rho) })
+    }
+
+    fn promised(tier: Epsilon, price: Amount<Self>, delta: Delta) -> Result<Loss, TierError> {
+        Ok(Loss { epsilon: tier, delta: Some(delta), rho: Some(price.to_parameter()?) })
     }
 
     fn budget(price: Amount<Self>) -> Result<Budget, BudgetError> {

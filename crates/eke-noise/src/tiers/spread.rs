@@ -36,29 +36,28 @@ impl Spread {
     }
 
     /// `MSDLap` noise: geometric noises of one rate, one for each shift and times it, added up one after the
-    /// other. Where that takes too long, a bound of Chernoff's, which is wider: two fifths at 95 %.
+    /// other. Where that takes too much room, a bound of Chernoff's, which is wider: two fifths at 95 %.
     pub(super) fn msdlap(rate: f64, shifts: u32, confidence: Confidence) -> Self {
+        if shifts == 1 {
+            return Self::geometric(rate, confidence);
+        }
         let most = f64::from(shifts);
         let squares = most * (most + 1.0) * (2.0 * most + 1.0) / 6.0;
         let deviation = squares.sqrt() * std::f64::consts::FRAC_1_SQRT_2 / libm::sinh(rate / 2.0);
         let outside = 1.0 - confidence.get();
         // No further than that: each part is beyond it with a share of what may be outside.
         let furthest = chernoff(rate, shifts, outside);
-        let half_width = if furthest * most <= LONGEST {
-            summed(rate, shifts, furthest, outside).unwrap_or(furthest)
-        } else {
-            furthest
-        };
+        let half_width = summed(rate, shifts, furthest, outside).unwrap_or(furthest);
         Self { deviation, half_width }
     }
 
-    /// Skellam noise: its law is summed outwards, where that does not take too long; and else it is within
-    /// Bennett's bound, as a difference of two Poisson numbers.
+    /// Skellam noise: its law is summed outwards, as far as noise that can be drawn goes; and beyond it is
+    /// within Bennett's bound, as a difference of two Poisson numbers.
     pub(super) fn skellam(variance: Variance, confidence: Confidence) -> Self {
         let (variance, outside) = (variance.get(), 1.0 - confidence.get());
         let furthest = bennett(variance, outside);
         let half_width =
-            if furthest <= LONGEST { bessel(variance, furthest, outside) } else { None };
+            if furthest <= WIDEST { bessel(variance, furthest, outside) } else { None };
         Self { deviation: variance.sqrt(), half_width: half_width.unwrap_or(furthest) }
     }
 
@@ -118,8 +117,11 @@ fn bessel(variance: f64, furthest: f64, outside: f64) -> Option<f64> {
     None
 }
 
-/// How many sums a half-width may take.
-const LONGEST: f64 = 3e7;
+/// How far Skellam noise that is summed may lie: no noise that can be drawn has a deviation above 46,341.
+const WIDEST: f64 = 1e6;
+
+/// How far out laws of `MSDLap` noise are summed: four megabytes.
+const REACH: f64 = 262_144.0;
 
 /// A whole number that `MSDLap` noise exceeds with at most a probability: `2 exp(-s h) E[exp(s X)]` for the
 /// best s.
@@ -141,10 +143,14 @@ fn chernoff(rate: f64, shifts: u32, outside: f64) -> f64 {
 }
 
 /// The least whole number that `MSDLap` noise exceeds with at most a probability, its law summed up to four
-/// times a number that is far enough.
+/// times a number that is far enough; none where that is too far.
 fn summed(rate: f64, shifts: u32, furthest: f64, outside: f64) -> Option<f64> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few millions")]
-    let reach = (4.0 * furthest) as usize + 64 * shifts as usize;
+    let reach = 4.0 * furthest + 64.0 * f64::from(shifts);
+    if reach > REACH {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^18")]
+    let reach = reach as usize;
     let (power, mut law) = (libm::exp(-rate), vec![0.0; 2 * reach + 1]);
     law[reach] = 1.0;
     let scale = -libm::expm1(-rate);
@@ -162,7 +168,7 @@ fn summed(rate: f64, shifts: u32, furthest: f64, outside: f64) -> Option<f64> {
     let mut inside = law[reach];
     for half in 0..reach {
         if inside * (1.0 - 1e-11) >= 1.0 - outside {
-            #[expect(clippy::cast_precision_loss, reason = "a few millions")]
+            #[expect(clippy::cast_precision_loss, reason = "below 2^18")]
             return Some(half as f64);
         }
         inside += law[reach + half + 1] + law[reach - half - 1];
@@ -290,6 +296,25 @@ mod tests {
         let wide = Spread::msdlap(1e-5, 256, confidence(0.95));
         assert!((wide.half_width - chernoff(1e-5, 256, 1.0 - 0.95)).abs() < 0.5);
         assert!(wide.half_width < 3.0 * wide.deviation);
+    }
+
+    /// What is too far out to be summed in a few megabytes takes none: one shift is in closed form, however
+    /// wide, and more are within the bound.
+    #[test]
+    fn half_widths_of_wide_msdlap_noise_take_no_room() {
+        for rate in [1e-3, 1e-6, 1e-12] {
+            let one = Spread::msdlap(rate, 1, confidence(0.95));
+            assert_eq!(one, Spread::geometric(rate, confidence(0.95)));
+            assert!((one.half_width * rate / 20f64.ln() - 1.0).abs() < 1e-3);
+        }
+        for (rate, shifts) in [(1e-6, 2), (1e-3, 256), (1e-12, 256)] {
+            let furthest = chernoff(rate, shifts, 0.05);
+            assert!(4.0 * furthest > REACH && summed(rate, shifts, furthest, 0.05).is_none());
+        }
+        // As far as laws are summed, they are.
+        let furthest = chernoff(2e-4, 2, 0.05);
+        assert!(4.0 * furthest > 0.5 * REACH, "{furthest}");
+        assert!(summed(2e-4, 2, furthest, 0.05).is_some_and(|half| half < furthest));
     }
 
     #[test]
