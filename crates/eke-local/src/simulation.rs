@@ -64,6 +64,12 @@ pub enum SimulationError {
     /// An unevenness that there is not.
     #[error("the skew is from 0 (all categories alike) to 10, not {0}")]
     Skew(f64),
+    /// More than memory is likely to hold.
+    #[error(
+        "the reports of so many users over so many categories and tiers do not fit into a gigabyte: \
+         simulate fewer users, categories or tiers"
+    )]
+    TooLarge,
     /// The tiers cannot be planned for.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -83,6 +89,9 @@ pub enum SimulationError {
 
 /// The most users of a simulation.
 pub const MOST_USERS: u32 = 10_000_000;
+
+/// The most words that all reports together may take: a gigabyte.
+const MOST: u64 = 1 << 27;
 
 impl Simulation {
     /// Runs it. Intervals have this confidence. `progress` is told how many of how many tiers are done.
@@ -104,6 +113,10 @@ impl Simulation {
         let plan = Plan::new(self.categories, &self.tiers, self.method)?;
         let mechanism = Mechanism::from(&plan);
         let chain = mechanism.chain().map_err(RequestError::from)?;
+        let row = u64::try_from(chain.words() * (chain.reports() + 1)).unwrap_or(u64::MAX);
+        if row.saturating_mul(u64::from(self.users)) > MOST {
+            return Err(SimulationError::TooLarge);
+        }
         let truth = shares(self.categories, self.users, self.skew);
         let values = (0..).zip(&truth).flat_map(|(category, &users)| {
             std::iter::repeat_n(category, usize::try_from(users).unwrap_or(0))

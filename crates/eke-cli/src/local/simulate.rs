@@ -110,7 +110,7 @@ impl Simulate {
     fn tell(&self, out: &mut impl Write, simulated: &Simulated) -> Result<(), Failure> {
         let tiers = simulated.tiers.iter().map(|tier| TierTold {
             epsilon: tier.epsilon.to_f64(),
-            level: tier.level.to_f64(),
+            level: tier.level.to_f64_up().min(tier.epsilon.to_f64()),
             error: tier.error,
             expected: tier.expected,
             held: tier.held,

@@ -1,5 +1,5 @@
 //! The laws, tested as a user would meet them.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
 mod averages;
 mod bundles;
