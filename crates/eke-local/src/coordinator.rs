@@ -2,8 +2,8 @@
 //!
 //! It sees requests and replies, never a value. What a device has left it works out from what is public: the budget, what
 //! it has asked for, and what was halted. Replies get lost, so it takes the worst: everything that was asked for and
-//! not halted may have been paid for. What it says is left is therefore never more than what is: a collection that is
-//! planned by it is not halted. (Saying more would plan for answers that do not come; it would not harm anybody, since
+//! not halted may have been paid for. What it says is left is therefore never more than what is, if nobody else asks:
+//! a collection that is planned by it is not halted. (Saying more would plan for answers that do not come; it would not harm anybody, since
 //! devices look after themselves.) When every request has had its reply it is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,8 @@ pub struct Question {
 ///
 /// - Theorem: device-filter (docs/theorems.md)
 /// - Proves: what is said to be left is at most what the device has left, and as much if all replies have come
-/// - Assumes: the device has the budget that is said, and answers as devices do (device)
+/// - Assumes: the device has the budget that is said, answers as devices do (device), and is asked by nobody else:
+///   what another collector has it pay for is not known here, and would have to be taken off the budget first
 /// - Deviates: users are registered when they are first asked
 /// - Checked by: `a_coordinator_never_says_that_more_is_left_than_is`
 #[derive(Debug)]
