@@ -3,8 +3,8 @@
 //! It sees requests and replies, never a value. What a device has left it works out from what is public: the budget, what
 //! it has asked for, and what was halted. Replies get lost, so it takes the worst: everything that was asked for and
 //! not halted may have been paid for. What it says is left is therefore never more than what is, if nobody else asks:
-//! a collection that is planned by it is not halted. (Saying more would plan for answers that do not come; it would not harm anybody, since
-//! devices look after themselves.) When every request has had its reply it is exact.
+//! a collection that is planned by it is not halted. (Saying more would plan for answers that do not come; it would not
+//! harm anybody, since devices look after themselves.) When every request has had its reply it is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
