@@ -21,34 +21,40 @@ pub(crate) struct Choices<Most, Ratio> {
 /// For a ratio that is to be reached, the most that can be kept with every option is worked out tier after
 /// tier: as much as the best of the options up to it kept before, and no more than the tier allows. More is
 /// better for this tier and all later ones, so nothing else needs to be remembered. The ratio is found by
-/// bisection.
+/// bisection of its logarithm, from the worst there is when any will do: tiers that no option suits can be off by
+/// many powers of ten.
 pub(crate) fn best<Most, Ratio>(choices: &Choices<Most, Ratio>) -> Vec<usize>
 where
     Most: Fn(usize, usize) -> f64,
     Ratio: Fn(usize, usize, f64) -> f64,
 {
-    let (mut low, mut high) = (1.0, f64::INFINITY);
-    let mut best = None;
-    let mut limit = 1.0;
+    // Whatever is kept is more than nothing, so without a limit there are always options.
+    let Some(mut best) = feasible(choices, f64::INFINITY) else { return vec![0; choices.tiers] };
+    let (mut low, mut high) = (1.0f64, best.worst);
     for _ in 0..60 {
-        match feasible(choices, limit) {
-            Some(options) => {
-                best = Some(options);
-                high = limit;
-            }
-            None => low = limit,
-        }
-        limit = if high.is_finite() { f64::midpoint(low, high) } else { limit * 2.0 };
         if high - low < 1e-9 * low {
             break;
         }
+        let limit = low.sqrt() * high.sqrt();
+        match feasible(choices, limit) {
+            Some(found) => {
+                high = limit.min(found.worst);
+                best = found;
+            }
+            None => low = limit,
+        }
     }
-    // One option for all is always possible, if not always good.
-    best.unwrap_or_else(|| vec![0; choices.tiers])
+    best.options
+}
+
+/// The option of each tier, and the worst ratio of any.
+struct Chosen {
+    options: Vec<usize>,
+    worst: f64,
 }
 
 /// Options that keep every tier's ratio within a limit, if there are any.
-fn feasible<Most, Ratio>(choices: &Choices<Most, Ratio>, limit: f64) -> Option<Vec<usize>>
+fn feasible<Most, Ratio>(choices: &Choices<Most, Ratio>, limit: f64) -> Option<Chosen>
 where
     Most: Fn(usize, usize) -> f64,
     Ratio: Fn(usize, usize, f64) -> f64,
@@ -79,15 +85,15 @@ where
     }
     // Backwards: the last tier takes the option that is best for it, every tier before it the one that is best
     // for it among those that leave the next one what it keeps.
-    let mut chosen = vec![0; choices.tiers];
+    let mut chosen = Chosen { options: vec![0; choices.tiers], worst: 0.0 };
     let (mut last, mut needed) = (choices.options - 1, 0.0);
     for (tier, row) in rows.iter().enumerate().rev() {
-        let option = (0..=last)
+        let (option, ratio) = (0..=last)
             .filter(|&option| row[option] > 0.0 && row[option] >= needed)
             .map(|option| (option, (choices.ratio)(tier, option, row[option])))
-            .min_by(|a, b| a.1.total_cmp(&b.1))?
-            .0;
-        chosen[tier] = option;
+            .min_by(|a, b| a.1.total_cmp(&b.1))?;
+        chosen.options[tier] = option;
+        chosen.worst = chosen.worst.max(ratio);
         (last, needed) = (option, row[option]);
     }
     Some(chosen)

@@ -2,15 +2,16 @@
 //!
 //! It sees requests and replies, never a value. What a device has left it works out from what is public: the budget, what
 //! it has asked for, and what was halted. Replies get lost, so it takes the worst: everything that was asked for and
-//! not halted may have been paid for. What it says is left is therefore never more than what is: a collection that is
-//! planned by it is not halted. (Saying more would plan for answers that do not come; it would not harm anybody, since
-//! devices look after themselves.) When every request has had its reply it is exact.
+//! not halted may have been paid for. What it says is left is therefore never more than what is, if nobody else asks:
+//! a collection that is planned by it is not halted. (Saying more would plan for answers that do not come; it would not
+//! harm anybody, since devices look after themselves.) When every request has had its reply it is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use eke_budget::{Amount, Budget, Charge, Epsilon, Rho};
 use eke_noise::Chain;
 
+use crate::law::{Law, ReportError};
 use crate::mechanism::{Currency, Mechanism};
 use crate::request::{Reply, Request, RequestError};
 
@@ -31,7 +32,8 @@ pub struct Question {
 ///
 /// - Theorem: device-filter (docs/theorems.md)
 /// - Proves: what is said to be left is at most what the device has left, and as much if all replies have come
-/// - Assumes: the device has the budget that is said, and answers as devices do (device)
+/// - Assumes: the device has the budget that is said, answers as devices do (device), and is asked by nobody else:
+///   what another collector has it pay for is not known here, and would have to be taken off the budget first
 /// - Deviates: users are registered when they are first asked
 /// - Checked by: `a_coordinator_never_says_that_more_is_left_than_is`
 #[derive(Debug)]
@@ -63,6 +65,14 @@ pub enum ReplyError {
         "the user has halted at this report and shown it too: no device does both, so its storage was put back, or it lies"
     )]
     Contradiction,
+    /// No report of the law that was asked for.
+    #[error("the reply is not the report that was asked for: {0}")]
+    NoReport(ReportError),
+    /// Not the report that it showed before.
+    #[error(
+        "the user has shown another report for this request before: a device draws it once, so its storage was put back, or it lies"
+    )]
+    OtherReport,
 }
 
 /// What is known of one user.
@@ -78,6 +88,8 @@ struct Asked {
     prices: BTreeSet<u128>,
     /// The dearest that was shown.
     shown: u128,
+    /// The digests of the reports that were shown.
+    reports: BTreeMap<usize, blake3::Hash>,
     /// The cheapest that was halted. It stays so: what a device has left and what it has paid for a chain never grow
     /// together.
     halted: Option<u128>,
@@ -129,7 +141,13 @@ impl<U: Ord + Clone> Coordinator<U> {
         for user in users {
             let asked = self.users.entry(user).or_default().chains.entry(key.clone());
             let currency = question.currency;
-            let new = || Asked { currency, prices: BTreeSet::new(), shown: 0, halted: None };
+            let new = || Asked {
+                currency,
+                prices: BTreeSet::new(),
+                shown: 0,
+                reports: BTreeMap::new(),
+                halted: None,
+            };
             asked.or_insert_with(new).prices.insert(grains(request.price));
         }
         Ok(request)
@@ -161,10 +179,13 @@ impl<U: Ord + Clone> Coordinator<U> {
         Ok(request)
     }
 
-    /// Takes a reply. One that never comes leaves everything as it is: it may have been paid for.
+    /// Takes a reply. One that never comes leaves everything as it is: it may have been paid for. A reply that comes
+    /// again is taken again: whoever counts reports counts that of a user once, with
+    /// [`Tally::add_one`](crate::Tally::add_one).
     ///
     /// # Errors
-    /// It is a reply to nothing that was asked, or says the opposite of one before it.
+    /// It is a reply to nothing that was asked, is no report of the law that was, or says something else than one
+    /// before it. Nothing has changed.
     pub fn take(&mut self, user: &U, request: &Request, reply: &Reply) -> Result<(), ReplyError> {
         let key = (request.question.clone(), request.step);
         let known = self.users.get_mut(user).and_then(|user| user.chains.get_mut(&key));
@@ -173,11 +194,22 @@ impl<U: Ord + Clone> Coordinator<U> {
         if asked.currency != request.currency() || !asked.prices.contains(&price) {
             return Err(ReplyError::NotAsked);
         }
+        let (question, chain) = self.questions.get(&key).ok_or(ReplyError::NotAsked)?;
+        if question.mechanism != request.mechanism || question.component != request.component {
+            return Err(ReplyError::NotAsked);
+        }
+        let law = Law::of(chain, request.report).ok_or(ReplyError::NotAsked)?;
         match reply {
             Reply::Report(_) if asked.halted.is_some_and(|halted| halted <= price) => {
                 Err(ReplyError::Contradiction)
             }
-            Reply::Report(_) => {
+            Reply::Report(report) => {
+                let words = report.peek().words();
+                law.check(words).map_err(ReplyError::NoReport)?;
+                let digest = digest(words);
+                if *asked.reports.entry(request.report).or_insert(digest) != digest {
+                    return Err(ReplyError::OtherReport);
+                }
                 asked.shown = asked.shown.max(price);
                 Ok(())
             }
@@ -231,6 +263,14 @@ impl<U: Ord + Clone> Coordinator<U> {
             Currency::Zcdp => self.budget.zcdp().is_some(),
         }
     }
+}
+
+fn digest(words: &[u64]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for word in words {
+        hasher.update(&word.to_le_bytes());
+    }
+    hasher.finalize()
 }
 
 fn grains(charge: Charge) -> u128 {

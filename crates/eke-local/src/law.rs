@@ -50,6 +50,11 @@ impl Law {
         Ok(Self { categories, report })
     }
 
+    /// The law of a report of a chain; none if it has no such report.
+    pub(crate) fn of(chain: &Chain, report: usize) -> Option<Self> {
+        Some(Self { categories: chain.categories(), report: chain.law(report)? })
+    }
+
     /// How many categories there are.
     #[must_use]
     pub fn categories(&self) -> u32 {

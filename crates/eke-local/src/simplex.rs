@@ -2,7 +2,14 @@
 
 /// The nearest such numbers: the same is taken from all, and what would become negative is zero instead.
 /// The sum is above zero or there is nothing to be had: all are zero.
+///
+/// The largest is taken from all before anything else, which changes nothing but that the sum is not lost beside
+/// numbers that are far larger.
 pub(crate) fn nearest(mut numbers: Vec<f64>, sum: f64) -> Vec<f64> {
+    let largest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    for number in &mut numbers {
+        *number -= largest;
+    }
     let mut falling = numbers.clone();
     falling.sort_unstable_by(|a, b| b.total_cmp(a));
     // What is taken if the first so many stay above zero: the last for which they do.
@@ -64,5 +71,13 @@ mod tests {
         assert_eq!(nearest(vec![5.0, -1.0, 0.0], 4.0), [4.0, 0.0, 0.0]);
         assert_eq!(nearest(vec![3.0, 3.0, -2.0], 4.0), [2.0, 2.0, 0.0]);
         assert_eq!(nearest(vec![-3.0, -4.0], 0.0), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_sum_is_not_lost_beside_numbers_that_are_far_larger() {
+        assert_eq!(nearest(vec![3.0, 1e20, -1e20], 4.0), [0.0, 4.0, 0.0]);
+        assert_eq!(nearest(vec![1e200, -3.0, 1e200], 4.0), [2.0, 0.0, 2.0]);
+        assert_eq!(nearest(vec![-1e20, -1e200], 1.0), [1.0, 0.0]);
+        assert_eq!(nearest(Vec::new(), 4.0), [0.0; 0]);
     }
 }

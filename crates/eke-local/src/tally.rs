@@ -58,8 +58,20 @@ impl Tally {
         self.reports
     }
 
-    /// Counts reports, rows of words one after the other as [`eke_noise::Chain::fill`] writes them for a chain of
-    /// one law.
+    /// Counts the report of one user, such as a device's reply.
+    ///
+    /// # Errors
+    /// It is not one report of this law: several of them in a row are not, and neither is nothing. Nothing is
+    /// counted.
+    pub fn add_one(&mut self, report: &[u64]) -> Result<(), TallyError> {
+        self.law.check(report).map_err(|error| TallyError::Report { row: 0, error })?;
+        self.count(report);
+        Ok(())
+    }
+
+    /// Counts reports of as many users as there are rows, one after the other as [`eke_noise::Chain::fill`] writes
+    /// them for a chain of one law. Whoever sends rows says how many users they are of: what one user sends is for
+    /// [`Tally::add_one`].
     ///
     /// # Errors
     /// One of them is not of this law. Nothing is counted.

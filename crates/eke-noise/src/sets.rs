@@ -332,6 +332,99 @@ mod tests {
         }
     }
 
+    /// Words of which those that one set is scattered by can be repeated, as a sampler would that draws
+    /// once for all words of a set.
+    struct Repeating {
+        words: Words,
+        /// What the first word of a set was scattered by.
+        first: Vec<u64>,
+        /// How many there are of these, and how many words that they are repeated for.
+        shape: (usize, usize),
+        drawn: usize,
+    }
+
+    impl Entropy for Repeating {
+        fn word(&mut self) -> u64 {
+            let (digits, words) = self.shape;
+            let at = self.drawn;
+            self.drawn += 1;
+            if at >= digits * words {
+                return self.words.word();
+            }
+            if at < digits {
+                self.first[at] = self.words.word();
+            }
+            self.first[at % digits]
+        }
+    }
+
+    /// How far the count of any pair is from what it should be, in standard deviations: of neighbours, of the same
+    /// bits of two words, and of any two.
+    fn worst_pair(base: Base<'_>, categories: u32, more: u32, seed: u64, repeated: bool) -> f64 {
+        let free: Vec<u32> = (0..categories)
+            .filter(|at| base.word(*at as usize / 64) >> (at % 64) & 1 == 0)
+            .collect();
+        let mut words_of_pairs = Words(!seed);
+        let mut any = || free[usize::try_from(words_of_pairs.word() % free.len() as u64).unwrap()];
+        let mut pairs: Vec<(u32, u32)> = (0..200).map(|_| (any(), any())).collect();
+        for apart in [1, 64, 128] {
+            pairs.extend(free.iter().map(|&at| (at, at + apart)));
+        }
+        pairs.retain(|(one, two)| one != two && free.contains(two));
+
+        let share = share(more, categories - base.size());
+        let digits = 4 - share.trailing_zeros() as usize;
+        let shape = (digits, if repeated { words(categories) } else { 1 });
+        let mut entropy = Repeating { words: Words(seed), first: vec![0; digits], shape, drawn: 0 };
+        let mut parts = Parts::new(&mut entropy);
+        let mut counts = vec![0u32; pairs.len()];
+        let mut set = vec![0; words(categories)];
+        for _ in 0..ROUNDS {
+            parts.entropy.drawn = 0;
+            extend(&mut set, base, Among::new(categories), more, &mut parts);
+            assert_eq!(size(&set), base.size() + more);
+            assert!((0..set.len()).all(|index| base.word(index) & !set[index] == 0));
+            for (count, &(one, two)) in counts.iter_mut().zip(&pairs) {
+                *count += u32::from(has(&set, one) && has(&set, two));
+            }
+        }
+        let (more, free) = (f64::from(more), free.len() as f64);
+        let p = more * (more - 1.0) / (free * (free - 1.0));
+        let deviation = (f64::from(ROUNDS) * p * (1.0 - p)).sqrt();
+        counts
+            .iter()
+            .map(|count| (f64::from(*count) - f64::from(ROUNDS) * p).abs() / deviation)
+            .fold(0.0, f64::max)
+    }
+
+    const ROUNDS: u32 = 10_000;
+
+    /// Two categories are both in a set as often as in a uniform one, within words and across them. Six and a half
+    /// deviations is one in 1e10 for each of some four thousand pairs; the control, one draw for all words, is
+    /// far beyond it.
+    #[test]
+    fn pairs_of_categories_are_as_likely_across_words_as_within_one() {
+        let fifths: Vec<u64> = {
+            let mut set = vec![0; words(200)];
+            (0..200).step_by(5).for_each(|category| put(&mut set, category));
+            set
+        };
+        let few = [1 << 9 | 1 << 40, 1 << 63];
+        for (seed, (categories, base, more)) in (31..).zip([
+            (128, Base::Empty, 40),
+            (128, Base::One(70), 60),
+            (128, Base::Set(&few), 25),
+            (200, Base::Empty, 90),
+            (200, Base::One(199), 25),
+            (200, Base::Set(&fifths), 110),
+        ]) {
+            let honest = worst_pair(base, categories, more, seed, false);
+            assert!(honest < 6.5, "{categories} {more}: {honest}");
+            let repeated = worst_pair(base, categories, more, seed, true);
+            assert!(repeated > 13.0, "{categories} {more}: blind, {repeated}");
+        }
+    }
+
     /// Of all numbers of sixteen bits, as many draw one category as another: nothing else is left to chance.
     #[test]
     fn as_many_numbers_draw_one_category_as_another() {

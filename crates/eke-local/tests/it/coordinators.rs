@@ -2,8 +2,8 @@
 
 use eke_budget::{Amount, Budget};
 use eke_local::{
-    Coordinator, Currency, Device, Left, MemoryStorage, Question, Reply, ReplyError, Request,
-    RequestError,
+    Coordinator, Currency, Device, Left, MemoryStorage, Question, Reply, ReplyError, ReportError,
+    Request, RequestError,
 };
 use proptest::prelude::*;
 
@@ -77,6 +77,43 @@ fn questions_stay_what_they_are_and_replies_are_to_something() {
     let dearer = coordinator.ask(&a, 0, 0, [1]).unwrap();
     assert_eq!(coordinator.take(&1, &dearer, &Reply::Halted), Ok(()));
     assert_eq!(coordinator.take(&1, &dearer, &reply), Err(ReplyError::Contradiction));
+}
+
+/// A reply as a lying device would send it.
+fn reply_of(words: &[u64]) -> Reply {
+    serde_json::from_value(serde_json::json!({ "report": words })).unwrap()
+}
+
+#[test]
+fn a_reply_is_one_report_of_the_law_that_was_asked_for_and_stays_it() {
+    let mut coordinator = Coordinator::new(pure(1.2));
+    let a = question("a", "colour", Currency::Pure);
+    let request = coordinator.ask(&a, 0, 1, [1]).unwrap();
+    let mut other = request.clone();
+    other.component = "size".into();
+
+    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Seeded(1));
+    let reply = device.answer(&request, &mut entropy).unwrap();
+    let Reply::Report(report) = &reply else { panic!("it can pay") };
+    let words = report.peek().words().to_vec();
+    assert_eq!(reply_of(&words), reply);
+    assert_eq!(coordinator.take(&1, &other, &reply), Err(ReplyError::NotAsked));
+    for (bad, error) in [
+        (vec![], ReportError::Room(1)),
+        (words.repeat(8), ReportError::Room(1)),
+        (vec![u64::MAX], ReportError::Outside(8)),
+    ] {
+        let refused = coordinator.take(&1, &request, &reply_of(&bad));
+        assert_eq!(refused, Err(ReplyError::NoReport(error)));
+    }
+    // Nothing was taken to be shown by any of it.
+    assert_eq!(coordinator.take(&1, &request, &reply), Ok(()));
+    // The same again, but not another one of the law, of which rotating makes one.
+    let rotated = u64::from(u8::try_from(words[0]).unwrap().rotate_left(1));
+    assert_ne!(words[0], rotated);
+    let refused = coordinator.take(&1, &request, &reply_of(&[rotated]));
+    assert_eq!(refused, Err(ReplyError::OtherReport));
+    assert_eq!(coordinator.take(&1, &request, &reply), Ok(()));
 }
 
 /// A request that is on its way, and whether it and its reply arrive.

@@ -100,6 +100,26 @@ fn what_is_no_report_is_not_counted() {
 }
 
 #[test]
+fn a_user_has_one_report_and_no_more() {
+    for (law, good) in [
+        (sets(70, 2, "1"), vec![3, 0]),
+        (hashes(70, 2, "1"), vec![5, 6, 3]),
+        (bits(70, "1"), vec![7, 0]),
+    ] {
+        let mut tally = Tally::new(law);
+        let error = ReportError::Room(good.len());
+        for bad in [vec![], good.repeat(2), good.repeat(8), good[1..].to_vec()] {
+            assert_eq!(tally.add_one(&bad), Err(TallyError::Report { row: 0, error }));
+        }
+        assert_eq!(tally.reports(), 0);
+        tally.add_one(&good).unwrap();
+        let mut rows = Tally::new(law);
+        rows.add(&good).unwrap();
+        assert_eq!((tally.reports(), tally.counts()), (1, rows.counts()));
+    }
+}
+
+#[test]
 fn a_frame_is_counted_whole_or_not_at_all() {
     let values: Vec<u32> = (0..100).collect();
     let question = [9; 32];
