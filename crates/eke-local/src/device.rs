@@ -20,6 +20,12 @@ use crate::storage::{Storage, StorageError};
 /// The most chains that a device keeps.
 pub const MOST_CHAINS: usize = 256;
 
+/// The most reports of all chains that a device keeps: it prices all of them when it is opened.
+pub const MOST_KEPT_REPORTS: usize = 1 << 12;
+
+/// The most words of all reports that a device keeps: two mebibytes.
+pub const MOST_KEPT_WORDS: usize = 1 << 18;
+
 /// One of the things that a device can be asked about. It is public: all devices of a collection have the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
@@ -284,6 +290,8 @@ impl<S: Storage> Device<S> {
         let place = match self.state.chains.iter().position(|kept| is_same(&kept)) {
             Some(index) => Place::Kept(index),
             None => {
+                // Before anything is worked out.
+                self.may_begin(request, held)?;
                 let path = path_id(&self.state.name, &request.question, component, request.step);
                 Place::New(Box::new(CategoryPath::open(path, request.mechanism.chain()?)))
             }
@@ -306,23 +314,36 @@ impl<S: Storage> Device<S> {
         if price != request.price {
             return Err(RequestError::Price { claimed: request.price, price });
         }
-        if let Place::New(_) = place {
-            let (step, now, categories) = (request.step, held.step, held.categories.get());
-            if chain.categories() != categories {
-                let component = component.clone();
-                return Err(RequestError::OtherCategories { component, categories });
-            }
-            if step < now {
-                return Err(RequestError::Past { step, now });
-            }
-            if step > now {
-                return Err(RequestError::Future { step, now });
-            }
-            if self.state.chains.len() >= MOST_CHAINS {
-                return Err(RequestError::Full);
-            }
-        }
         Ok(place)
+    }
+
+    /// Whether a chain may be new: it is about what there is now, and there is room for it.
+    fn may_begin(&self, request: &Request, held: &Held) -> Result<(), RequestError> {
+        let (step, now, categories) = (request.step, held.step, held.categories.get());
+        if request.mechanism.categories != categories {
+            let component = request.component.clone();
+            return Err(RequestError::OtherCategories { component, categories });
+        }
+        if step < now {
+            return Err(RequestError::Past { step, now });
+        }
+        if step > now {
+            return Err(RequestError::Future { step, now });
+        }
+        // One that no device keeps is at fault itself, however much room there is.
+        request.mechanism.fits()?;
+        let chains = &self.state.chains;
+        let kept = chains.iter().map(|kept| kept.path.chain());
+        let (reports, words) = kept.fold((0, 0), |(reports, words), chain| {
+            (reports + chain.reports(), words + chain.reports() * chain.words())
+        });
+        if chains.len() >= MOST_CHAINS
+            || reports + request.mechanism.laws.len() > MOST_KEPT_REPORTS
+            || words + request.mechanism.words() > MOST_KEPT_WORDS
+        {
+            return Err(RequestError::Full);
+        }
+        Ok(())
     }
 
     /// Pays for a report, draws its chain if that is new, and stores both before it is shown.
