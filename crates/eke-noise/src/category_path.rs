@@ -108,7 +108,33 @@ struct Stored {
     categories: u32,
     laws: Vec<ReportLaw>,
     payment: Option<Payment>,
+    #[serde(with = "digits")]
     words: Vec<u64>,
+}
+
+/// Words as sixteen hexadecimal digits each, so that how long a path is does not tell what is in it.
+mod digits {
+    use std::fmt::Write;
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(words: &[u64], to: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::with_capacity(16 * words.len());
+        for word in words {
+            let _ = write!(text, "{word:016x}");
+        }
+        to.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+        let text = String::deserialize(from)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() % 16 != 0 || !text.bytes().all(is_digit) {
+            return Err(de::Error::custom("words are sixteen hexadecimal digits each"));
+        }
+        let word = |at| u64::from_str_radix(&text[at..at + 16], 16).map_err(de::Error::custom);
+        (0..text.len()).step_by(16).map(word).collect()
+    }
 }
 
 impl TryFrom<Stored> for CategoryPath {

@@ -334,6 +334,35 @@ fn the_longest_chains_are_answered_until_there_is_no_room() {
     let _ = words(device.answer(&Request { step: 1, ..ask("more", 2) }, &mut entropy).unwrap());
 }
 
+/// Over all values of a component whose categories have one to four digits, with a chain of each kind: sets, rows of bits and
+/// hashes of every size. Decimals would differ.
+#[test]
+fn what_is_stored_is_as_long_whatever_the_value_and_the_reports_are() {
+    let components = || {
+        let categories = Categories::new(1100).unwrap();
+        vec![Component { name: "place".into(), categories, otherwise: 0 }]
+    };
+    let kinds = [
+        ReportLaw::Hash(HashTemplate::new(3, epsilon("1"))),
+        ReportLaw::Bits(BitTemplate::new(epsilon("1"))),
+        ReportLaw::Subset(Template::new(1, epsilon("1"))),
+    ];
+    let mut lengths = std::collections::BTreeSet::new();
+    for value in 0..1100 {
+        let storage = MemoryStorage::new();
+        let mut device = Device::create("device", pure(3.0), components(), storage).unwrap();
+        let mut entropy = Seeded(u64::from(value));
+        device.record("place", value).unwrap();
+        for (question, law) in ["a", "b", "c"].into_iter().zip(kinds) {
+            let mechanism = Mechanism { categories: 1100, laws: vec![law] };
+            let request = of(question, "place", 0, mechanism, 0, Currency::Pure);
+            let _ = words(device.answer(&request, &mut entropy).unwrap());
+        }
+        lengths.insert(device.close().load().unwrap().unwrap().len());
+    }
+    assert_eq!(lengths.len(), 1);
+}
+
 #[test]
 fn devices_are_made_of_what_they_can_keep() {
     let create = |budget, components| {
@@ -578,7 +607,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Two devices that hold different values are asked the same: each says the same sentence, halts at the same
-    /// requests, and has spent and stored as much.
+    /// requests, and has spent as much and stored as often and as many bytes.
     #[test]
     fn what_a_device_says_besides_reports_does_not_depend_on_its_value(
         script in requests(), values in (0..8u32, 0..4u32), seed in any::<u64>(),
@@ -605,6 +634,8 @@ proptest! {
             }
             prop_assert_eq!(&said[0], &said[1]);
         }
+        let [one, two] = devices.map(|device| device.close().load().unwrap().unwrap().len());
+        prop_assert_eq!(one, two);
     }
 
     /// Against books kept apart from the device: it answers what fits, halts at what does not, and has paid the finest
