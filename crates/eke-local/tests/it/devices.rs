@@ -506,6 +506,30 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
     assert_eq!(failures, 10);
 }
 
+/// A storage that does not keep others out. The second device knows nothing of what the first has spent: it stops instead of
+/// storing over it, and nothing leaves it; opened again it knows.
+#[test]
+fn two_devices_on_one_storage_do_not_spend_its_budget_twice() {
+    let (storage, mut entropy) = (Failing::default(), Seeded(13));
+    let mut one = Device::create("device", pure(1.0), components(), storage.clone()).unwrap();
+    let mut two = Device::open(storage.clone()).unwrap();
+    let shown = words(one.answer(&ask("a", 0), &mut entropy).unwrap());
+    let stored = storage.bytes.borrow().clone();
+    assert!(matches!(two.answer(&ask("b", 0), &mut entropy), Err(DeviceError::Shared)));
+    assert!(matches!(two.answer(&ask("b", 2), &mut entropy), Err(DeviceError::Stopped)));
+    assert!(matches!(two.record("colour", 1), Err(DeviceError::Stopped)));
+    assert_eq!(*storage.bytes.borrow(), stored);
+    let mut two = Device::open(storage.clone()).unwrap();
+    assert_eq!(two.answer(&ask("b", 0), &mut entropy).unwrap(), Reply::Halted);
+    assert_eq!(words(two.answer(&ask("a", 0), &mut entropy).unwrap()), shown);
+    // Values and steps are no different: whoever comes second stops.
+    two.record("colour", 3).unwrap();
+    assert!(matches!(one.begin("colour", 1), Err(DeviceError::Shared)));
+    // Nor is a storage that was emptied a new one.
+    *storage.bytes.borrow_mut() = None;
+    assert!(matches!(two.record("colour", 4), Err(DeviceError::Shared)));
+}
+
 /// A copy of what is stored, which nothing may be written to.
 struct MemoryCopy(Option<Vec<u8>>);
 
