@@ -20,6 +20,12 @@ use crate::storage::{Storage, StorageError};
 /// The most chains that a device keeps.
 pub const MOST_CHAINS: usize = 256;
 
+/// The most reports of all chains that a device keeps: it prices all of them when it is opened.
+pub const MOST_KEPT_REPORTS: usize = 1 << 12;
+
+/// The most words of all reports that a device keeps: two mebibytes.
+pub const MOST_KEPT_WORDS: usize = 1 << 18;
+
 /// One of the things that a device can be asked about. It is public: all devices of a collection have the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
@@ -36,16 +42,19 @@ pub struct Component {
 /// - Theorem: device-filter (docs/theorems.md)
 /// - Proves: whatever is asked, in whatever order, after whatever was seen of this and other devices, all replies together are
 ///   private in all that the device ever holds, at its budget
-/// - Assumes: the storage is not put back to an older copy (whoever keeps it, see [`Device::open_after`]); values are
+/// - Assumes: the storage is this device's alone while it is open ([`Storage`]); it is not put back to an older copy (whoever
+///   keeps it, see [`Device::open_after`]); values are
 ///   recorded, steps are begun and chains are forgotten without regard to replies that others should not learn of (host)
 /// - Deviates: it goes on after it has halted, which the paper's does not
 /// - Checked by: `what_a_device_says_besides_reports_does_not_depend_on_its_value`,
 ///   `a_device_never_pays_more_than_its_budget_and_pays_for_the_finest_of_each_chain`,
-///   `a_failing_storage_never_shows_what_is_not_stored`
+///   `a_failing_storage_never_shows_what_is_not_stored`, `two_devices_on_one_storage_do_not_spend_its_budget_twice`
 pub struct Device<S> {
     storage: S,
     state: State,
     account: Account,
+    /// The digest of what this device has loaded or stored last; none if nothing was there.
+    seen: Option<blake3::Hash>,
     /// The storage failed: only opening it again tells what is stored.
     has_stopped: bool,
 }
@@ -86,6 +95,11 @@ pub enum DeviceError {
         "the device's storage has failed, so nobody knows what is stored: open the device again"
     )]
     Stopped,
+    /// Somebody else has stored something.
+    #[error(
+        "another device has used this storage since this one did, so what it knows is old and nothing was shown: run one at a time, and open it again"
+    )]
+    Shared,
     /// A budget in another metric.
     #[error("a device's budget is one of the local model: its metric is discrete")]
     Metric,
@@ -144,7 +158,7 @@ impl<S: Storage> Device<S> {
             forgotten: Forgotten { epsilon: Amount::ZERO, rho: Amount::ZERO },
         };
         let account = state.account()?;
-        let mut device = Self { storage, state, account, has_stopped: false };
+        let mut device = Self { storage, state, account, seen: None, has_stopped: false };
         device.store()?;
         Ok(device)
     }
@@ -169,7 +183,8 @@ impl<S: Storage> Device<S> {
             return Err(DeviceError::RolledBack { stored: state.generation, known });
         }
         let account = state.account()?;
-        Ok(Self { storage, state, account, has_stopped: false })
+        let seen = Some(blake3::hash(&bytes));
+        Ok(Self { storage, state, account, seen, has_stopped: false })
     }
 
     /// How often it has been stored.
@@ -284,6 +299,8 @@ impl<S: Storage> Device<S> {
         let place = match self.state.chains.iter().position(|kept| is_same(&kept)) {
             Some(index) => Place::Kept(index),
             None => {
+                // Before anything is worked out.
+                self.may_begin(request, held)?;
                 let path = path_id(&self.state.name, &request.question, component, request.step);
                 Place::New(Box::new(CategoryPath::open(path, request.mechanism.chain()?)))
             }
@@ -306,23 +323,36 @@ impl<S: Storage> Device<S> {
         if price != request.price {
             return Err(RequestError::Price { claimed: request.price, price });
         }
-        if let Place::New(_) = place {
-            let (step, now, categories) = (request.step, held.step, held.categories.get());
-            if chain.categories() != categories {
-                let component = component.clone();
-                return Err(RequestError::OtherCategories { component, categories });
-            }
-            if step < now {
-                return Err(RequestError::Past { step, now });
-            }
-            if step > now {
-                return Err(RequestError::Future { step, now });
-            }
-            if self.state.chains.len() >= MOST_CHAINS {
-                return Err(RequestError::Full);
-            }
-        }
         Ok(place)
+    }
+
+    /// Whether a chain may be new: it is about what there is now, and there is room for it.
+    fn may_begin(&self, request: &Request, held: &Held) -> Result<(), RequestError> {
+        let (step, now, categories) = (request.step, held.step, held.categories.get());
+        if request.mechanism.categories != categories {
+            let component = request.component.clone();
+            return Err(RequestError::OtherCategories { component, categories });
+        }
+        if step < now {
+            return Err(RequestError::Past { step, now });
+        }
+        if step > now {
+            return Err(RequestError::Future { step, now });
+        }
+        // One that no device keeps is at fault itself, however much room there is.
+        request.mechanism.fits()?;
+        let chains = &self.state.chains;
+        let kept = chains.iter().map(|kept| kept.path.chain());
+        let (reports, words) = kept.fold((0, 0), |(reports, words), chain| {
+            (reports + chain.reports(), words + chain.reports() * chain.words())
+        });
+        if chains.len() >= MOST_CHAINS
+            || reports + request.mechanism.laws.len() > MOST_KEPT_REPORTS
+            || words + request.mechanism.words() > MOST_KEPT_WORDS
+        {
+            return Err(RequestError::Full);
+        }
+        Ok(())
     }
 
     /// Pays for a report, draws its chain if that is new, and stores both before it is shown.
@@ -401,12 +431,18 @@ impl<S: Storage> Device<S> {
         if self.has_stopped { Err(DeviceError::Stopped) } else { Ok(()) }
     }
 
+    /// Stores the device, if what is stored is still what it has seen last. If anything fails it has stopped.
     fn store(&mut self) -> Result<(), DeviceError> {
-        self.state.generation += 1;
-        if let Err(error) = self.storage.store(&self.state.to_bytes()) {
-            self.has_stopped = true;
-            return Err(error.into());
+        self.has_stopped = true;
+        let stored = self.storage.load()?;
+        if stored.as_deref().map(blake3::hash) != self.seen {
+            return Err(DeviceError::Shared);
         }
+        self.state.generation += 1;
+        let bytes = self.state.to_bytes();
+        self.storage.store(&bytes)?;
+        self.seen = Some(blake3::hash(&bytes));
+        self.has_stopped = false;
         Ok(())
     }
 }

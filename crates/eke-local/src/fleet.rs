@@ -217,25 +217,25 @@ impl<C: ChainPrice> Fleet<C> {
                 return Err(RequestError::OtherQuestion { question, step });
             }
             Some(_) => None,
-            None => Some(request.mechanism.chain()?),
+            None => {
+                let (now, categories) = (column.step, column.categories);
+                if request.mechanism.categories != categories {
+                    let component = component.clone();
+                    return Err(RequestError::OtherCategories { component, categories });
+                }
+                if step < now {
+                    return Err(RequestError::Past { step, now });
+                }
+                if step > now {
+                    return Err(RequestError::Future { step, now });
+                }
+                Some(request.mechanism.chain()?)
+            }
         };
         let chain = known.map(|rows| &rows.chain).or(new.as_ref());
         let price = chain.map(|chain| currency.price(chain, request.report)).transpose()?;
         if let Some(price) = price.filter(|price| *price != request.price) {
             return Err(RequestError::Price { claimed: request.price, price });
-        }
-        if let Some(chain) = &new {
-            let (now, categories) = (column.step, column.categories);
-            if chain.categories() != categories {
-                let component = component.clone();
-                return Err(RequestError::OtherCategories { component, categories });
-            }
-            if step < now {
-                return Err(RequestError::Past { step, now });
-            }
-            if step > now {
-                return Err(RequestError::Future { step, now });
-            }
         }
         Ok((Amount::from_grains(own.1), new))
     }

@@ -40,7 +40,7 @@ mod tally;
 mod wire;
 
 pub use coordinator::{Coordinator, Left, Question, ReplyError};
-pub use device::{Component, Device, DeviceError, MOST_CHAINS};
+pub use device::{Component, Device, DeviceError, MOST_CHAINS, MOST_KEPT_REPORTS, MOST_KEPT_WORDS};
 pub use estimate::{Estimates, Heavy, Interval, Over};
 pub use fleet::{Fleet, FleetError, Replies};
 pub use law::{Law, ReportError};

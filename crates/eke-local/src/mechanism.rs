@@ -4,10 +4,10 @@
 //! of it, which it checks exactly and prices itself. Limits are on what it has to work out and to keep, whoever asks.
 
 use eke_budget::{Amount, Charge, Epsilon, Rho};
-use eke_noise::{Chain, ChainError, ChainPrice, ReportLaw};
+use eke_noise::{Chain, ChainError, ChainPrice, HashChain, ReportLaw, Weight};
 use serde::{Deserialize, Serialize};
 
-use crate::Plan;
+use crate::{Plan, law};
 
 /// The most reports of a chain that a device draws.
 pub const MOST_REPORTS: usize = 256;
@@ -17,6 +17,10 @@ pub const MOST_WORDS: usize = 1 << 16;
 
 /// The least that a report costs. One for less tells nothing, and would only fill the device.
 const LEAST: Amount<Epsilon> = Amount::from_grains(Amount::<Epsilon>::ONE.grains() / 1_000_000);
+
+/// The most that a report costs, and the largest epsilon that its law may name. One for more hides nothing, and the
+/// larger an epsilon the longer its price takes to work out.
+const MOST: Amount<Epsilon> = Amount::from_grains(64 * Amount::<Epsilon>::ONE.grains());
 
 /// The laws of the reports of one chain, the one that tells most first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +60,11 @@ pub enum MechanismError {
     /// A report that says nothing.
     #[error("a report costs an epsilon of at least 1e-6: one for less says nothing")]
     TooCheap,
+    /// A report that hides nothing.
+    #[error(
+        "a report costs an epsilon of at most 64, and its law names none above: one for more hides nothing"
+    )]
+    TooDear,
     /// A report that there is not.
     #[error("the chain has reports 0 to {last}, not {report}", last = .reports - 1)]
     NoReport {
@@ -76,27 +85,63 @@ impl Mechanism {
         Self { categories: chain.categories(), laws: chain.laws() }
     }
 
-    /// The chain of these laws, if a device draws from it.
+    /// The chain of these laws, if a device draws from it. What is cheap to check is checked before anything is worked
+    /// out, and each law is priced once.
     ///
     /// # Errors
     /// The laws are no chain, or beyond a limit.
     pub fn chain(&self) -> Result<Chain, MechanismError> {
-        if self.laws.len() > MOST_REPORTS {
-            return Err(MechanismError::TooManyReports);
-        }
+        self.fits()?;
         let chain = Chain::new(self.categories, &self.laws)?;
-        if chain.words() * chain.reports() > MOST_WORDS {
-            return Err(MechanismError::TooLarge);
+        if chain.price() > MOST {
+            return Err(MechanismError::TooDear);
         }
-        if self.laws.iter().any(|law| law.epsilon() < LEAST) {
+        // Prices fall: the last is the least.
+        if chain.epsilon(chain.reports() - 1).is_none_or(|last| last < LEAST) {
             return Err(MechanismError::TooCheap);
         }
         Ok(chain)
     }
 
+    /// Whether it is within the limits that can be looked at before anything is worked out.
+    pub(crate) fn fits(&self) -> Result<(), MechanismError> {
+        if self.laws.len() > MOST_REPORTS {
+            return Err(MechanismError::TooManyReports);
+        }
+        if self.words() > MOST_WORDS {
+            return Err(MechanismError::TooLarge);
+        }
+        if self.laws.iter().any(|law| named(law) > MOST) {
+            return Err(MechanismError::TooDear);
+        }
+        Ok(())
+    }
+
+    /// How many words all reports take.
+    pub(crate) fn words(&self) -> usize {
+        let words = match self.laws.first() {
+            Some(ReportLaw::Hash(_)) => HashChain::WORDS,
+            _ => law::words(self.categories),
+        };
+        words.saturating_mul(self.laws.len())
+    }
+
     /// Whether these are the laws of a chain.
     pub(crate) fn is_of(&self, chain: &Chain) -> bool {
         self.categories == chain.categories() && self.laws == chain.laws()
+    }
+}
+
+/// The epsilon that a law names, which is not always what it costs.
+fn named(law: &ReportLaw) -> Amount<Epsilon> {
+    let weight = match law {
+        ReportLaw::Subset(template) => template.weight,
+        ReportLaw::Hash(template) => template.share.weight,
+        ReportLaw::Bits(template) => return template.epsilon(),
+    };
+    match weight {
+        Weight::Of { epsilon, .. } => epsilon,
+        Weight::Whole(_) => Amount::ZERO,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A name, a version byte, a digest and JSON. What a version means never changes: devices outlive code. What has been spent is
 //! not stored: it is what the chains have cost, those that were forgotten as two sums. So charge and chain cannot come apart.
+//! How long it is depends on what was asked and how often it was stored, and on no value and no report.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +59,28 @@ pub(crate) struct Held {
     pub(crate) step: u64,
     /// What is reported where nothing was recorded.
     pub(crate) otherwise: u32,
+    #[serde(with = "digits")]
     pub(crate) value: u32,
+}
+
+/// A value as eight hexadecimal digits, whatever it is.
+mod digits {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    // The shape is serde's.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(super) fn serialize<S: Serializer>(value: &u32, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&format!("{value:08x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(from)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != 8 || !text.bytes().all(is_digit) {
+            return Err(de::Error::custom("a value is eight hexadecimal digits"));
+        }
+        u32::from_str_radix(&text, 16).map_err(de::Error::custom)
+    }
 }
 
 /// A chain of a question at a step.

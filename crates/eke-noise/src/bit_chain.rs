@@ -66,6 +66,7 @@ impl BitTemplate {
 pub struct BitChain {
     categories: u32,
     templates: Vec<BitTemplate>,
+    prices: Vec<Amount<Epsilon>>,
     flips: Vec<Option<Flips>>,
 }
 
@@ -97,7 +98,8 @@ impl BitChain {
                 Flips::new(Kept { from: from.replace(to), to })
             })
             .collect();
-        Ok(Self { categories, templates, flips })
+        let prices = chain::prices(templates.iter().map(BitTemplate::epsilon).collect());
+        Ok(Self { categories, templates, prices, flips })
     }
 
     /// How many categories there are.
@@ -118,7 +120,12 @@ impl BitChain {
     /// Never: a chain has a report.
     #[must_use]
     pub fn price(&self) -> Amount<Epsilon> {
-        self.templates.first().expect("a chain has a report").epsilon()
+        *self.prices.first().expect("a chain has a report")
+    }
+
+    /// What each report and all after it cost.
+    pub(crate) fn prices(&self) -> &[Amount<Epsilon>] {
+        &self.prices
     }
 
     /// How many words one report takes. Category i is bit `i % 64` of word `i / 64`.

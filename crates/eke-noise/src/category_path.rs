@@ -41,13 +41,11 @@ pub trait ChainPrice: Price + sealed::Sealed {
 /// - Proves: a report and all that come after it cost what the report costs
 /// - Assumes: nothing
 /// - Deviates: prices round up; where rounding makes a later report dearer, the dearer price counts
-/// - Checked by: `a_path_of_reports_costs_its_finest_and_what_is_coarser_is_free`
+/// - Checked by: `a_path_of_reports_costs_its_finest_and_what_is_coarser_is_free`,
+///   `the_laws_of_a_long_chain_are_priced_once`
 impl ChainPrice for Epsilon {
     fn price(chain: &Chain, report: usize) -> Option<Amount<Self>> {
-        (report..chain.reports())
-            .filter_map(|report| chain.law(report))
-            .map(|law| law.epsilon())
-            .max()
+        chain.epsilon(report)
     }
 }
 
@@ -110,7 +108,33 @@ struct Stored {
     categories: u32,
     laws: Vec<ReportLaw>,
     payment: Option<Payment>,
+    #[serde(with = "digits")]
     words: Vec<u64>,
+}
+
+/// Words as sixteen hexadecimal digits each, so that how long a path is does not tell what is in it.
+mod digits {
+    use std::fmt::Write;
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(words: &[u64], to: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::with_capacity(16 * words.len());
+        for word in words {
+            let _ = write!(text, "{word:016x}");
+        }
+        to.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+        let text = String::deserialize(from)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() % 16 != 0 || !text.bytes().all(is_digit) {
+            return Err(de::Error::custom("words are sixteen hexadecimal digits each"));
+        }
+        let word = |at| u64::from_str_radix(&text[at..at + 16], 16).map_err(de::Error::custom);
+        (0..text.len()).step_by(16).map(word).collect()
+    }
 }
 
 impl TryFrom<Stored> for CategoryPath {
@@ -338,5 +362,56 @@ impl fmt::Debug for CategoryPath {
             .field("laws", &self.chain.laws())
             .field("payment", &self.payment)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eke_budget::{Account, BudgetSpec, L1, NoHistory};
+
+    use super::*;
+    use crate::share::PRICED;
+    use crate::{Categories, HashTemplate};
+
+    struct Words(u64);
+
+    impl Entropy for Words {
+        fn word(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            self.0 ^ (self.0 >> 29)
+        }
+    }
+
+    /// 256 different laws, whose prices all take logarithms: what is done with them is counted, not timed. A path that
+    /// priced them report by report would do so more than 30 000 times.
+    #[test]
+    fn the_laws_of_a_long_chain_are_priced_once() {
+        let one = Amount::<Epsilon>::ONE.grains();
+        let law = |report: u128| {
+            let epsilon = Amount::from_grains((64_000 - report) * one / 1000);
+            HashTemplate { bits: 11, ..HashTemplate::new(12, epsilon) }
+        };
+        let laws: Vec<ReportLaw> = (0..256).map(law).map(ReportLaw::Hash).collect();
+        let before = PRICED.get();
+        let chain = Chain::new(4096, &laws).unwrap();
+        assert_eq!(PRICED.get() - before, 256);
+        for (report, law) in laws.iter().enumerate() {
+            assert_eq!(Epsilon::price(&chain, report), Some(law.epsilon()));
+        }
+        assert_eq!(Epsilon::price(&chain, 256), None);
+        let budget = BudgetSpec::promising(Epsilon::new(100.0).unwrap());
+        let budget = budget.resolve(Metric::Discrete).unwrap();
+        let mut account = Account::open("device", budget, &mut NoHistory).unwrap();
+        let before = PRICED.get();
+        let mut path = CategoryPath::open(PathId::new([1; 32]), chain.clone());
+        let truth = Category::exact(5, Categories::new(4096).unwrap()).unwrap();
+        for report in [255, 100, 0] {
+            let price = Epsilon::price(&chain, report).unwrap();
+            let approved = account.raise(path.id(), price, L1::new(1.0).unwrap()).unwrap();
+            let receipt = account.commit(approved, &mut NoHistory).unwrap();
+            let _ = path.refine(report, Some(&truth), receipt, &mut Words(7)).unwrap();
+            assert_eq!(path.paid::<Epsilon>(), price);
+        }
+        assert_eq!(PRICED.get(), before);
     }
 }

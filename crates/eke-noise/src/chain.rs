@@ -130,8 +130,20 @@ impl Chain {
         (0..self.reports()).filter_map(|report| self.law(report)).collect()
     }
 
-    /// What the whole chain costs: what its first report does. All reports from one on cost what that one
-    /// does ([`ReportLaw::epsilon`]).
+    /// What a report and all that come after it cost: what that one does ([`ReportLaw::epsilon`]), or, where
+    /// rounding has made a later one dearer, what the dearest does. None if there is no such report. It was worked
+    /// out when the chain was made.
+    #[must_use]
+    pub fn epsilon(&self, report: usize) -> Option<Amount<Epsilon>> {
+        let prices = match self {
+            Self::Subset(chain) => chain.prices(),
+            Self::Hash(chain) => chain.prices(),
+            Self::Bits(chain) => chain.prices(),
+        };
+        prices.get(report).copied()
+    }
+
+    /// What the whole chain costs: what its first report does.
     #[must_use]
     pub fn price(&self) -> Amount<Epsilon> {
         match self {
@@ -260,6 +272,14 @@ pub(crate) fn check(categories: u32, reports: usize) -> Result<(), ChainError> {
         return Err(ChainError::Empty);
     }
     Ok(())
+}
+
+/// What each report and all after it cost, of what each costs alone: the dearest of them.
+pub(crate) fn prices(mut epsilons: Vec<Amount<Epsilon>>) -> Vec<Amount<Epsilon>> {
+    for report in (1..epsilons.len()).rev() {
+        epsilons[report - 1] = epsilons[report - 1].max(epsilons[report]);
+    }
+    epsilons
 }
 
 /// The length of a row of reports, if the values are categories and there is room for a row of each.

@@ -95,6 +95,7 @@ impl HashTemplate {
 pub struct HashChain {
     categories: u32,
     templates: Vec<HashTemplate>,
+    prices: Vec<Amount<Epsilon>>,
     keeps: Vec<Keep>,
 }
 
@@ -108,6 +109,7 @@ impl HashChain {
     /// Bits or shares rise, or one of them is out of range.
     pub fn new(categories: u32, templates: Vec<HashTemplate>) -> Result<Self, ChainError> {
         chain::check(categories, templates.len())?;
+        let mut prices = Vec::with_capacity(templates.len());
         for template in &templates {
             let HashTemplate { bits, share: Share { weight, among } } = *template;
             if !(1..=MOST_BITS).contains(&bits) {
@@ -119,10 +121,14 @@ impl HashChain {
             if !(2..=MOST_CATEGORIES).contains(&among) {
                 return Err(ChainError::Categories(among));
             }
-            let is_absurd = matches!(weight, Weight::Of { epsilon, .. } if epsilon > LARGEST);
-            if is_absurd || template.epsilon() > LARGEST {
+            if matches!(weight, Weight::Of { epsilon, .. } if epsilon > LARGEST) {
                 return Err(ChainError::Epsilon);
             }
+            let price = template.epsilon();
+            if price > LARGEST {
+                return Err(ChainError::Epsilon);
+            }
+            prices.push(price);
         }
         for (index, pair) in templates.windows(2).enumerate() {
             if pair[1].bits > pair[0].bits {
@@ -133,7 +139,7 @@ impl HashChain {
             }
         }
         let keeps = Keep::chain(templates.iter().map(|template| template.share));
-        Ok(Self { categories, templates, keeps })
+        Ok(Self { categories, templates, prices: chain::prices(prices), keeps })
     }
 
     /// How many categories there are.
@@ -154,7 +160,12 @@ impl HashChain {
     /// Never: a chain has a report.
     #[must_use]
     pub fn price(&self) -> Amount<Epsilon> {
-        self.templates.first().expect("a chain has a report").epsilon()
+        *self.prices.first().expect("a chain has a report")
+    }
+
+    /// What each report and all after it cost.
+    pub(crate) fn prices(&self) -> &[Amount<Epsilon>] {
+        &self.prices
     }
 
     /// Draws all reports of a category: each the two words of the hash and one of the value.

@@ -17,6 +17,12 @@ use crate::fixed::Fixed;
 use crate::parts::Parts;
 use crate::{Entropy, Ratio, cells};
 
+#[cfg(test)]
+thread_local! {
+    /// How many prices a test has worked out.
+    pub(crate) static PRICED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// What a report weighs: `size (exp(epsilon) - 1)` for one of this size and epsilon, or a whole number.
 ///
 /// Epsilons are decimals, so two weights are the same only if they are written the same (a sum of powers of e
@@ -57,6 +63,8 @@ impl Weight {
     /// Of a number y just below it, by doubles, `r = (1 + odds) exp(-y) - 1` is enclosed, and the logarithm is
     /// `y + ln(1 + r)`, which is below `y + r - r²/2 + r³/3`.
     pub(crate) fn price(self, times: u32, over: u32) -> Amount<Epsilon> {
+        #[cfg(test)]
+        PRICED.set(PRICED.get() + 1);
         let over = over.max(1);
         if let Self::Of { epsilon, size } = self
             && u64::from(size) * u64::from(times) == u64::from(over)

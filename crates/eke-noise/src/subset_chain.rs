@@ -63,6 +63,7 @@ pub struct SubsetChain {
     categories: u32,
     among: Among,
     templates: Vec<Template>,
+    prices: Vec<Amount<Epsilon>>,
     keeps: Vec<Keep>,
 }
 
@@ -93,7 +94,8 @@ impl SubsetChain {
             }
         }
         let keeps = Keep::chain(templates.iter().map(|template| template.share(categories)));
-        Ok(Self { categories, among: Among::new(categories), templates, keeps })
+        let prices = chain::prices(templates.iter().map(Template::epsilon).collect());
+        Ok(Self { categories, among: Among::new(categories), templates, prices, keeps })
     }
 
     /// How many categories there are.
@@ -114,7 +116,12 @@ impl SubsetChain {
     /// Never: a chain has a report.
     #[must_use]
     pub fn price(&self) -> Amount<Epsilon> {
-        self.templates.first().expect("a chain has a report").epsilon()
+        *self.prices.first().expect("a chain has a report")
+    }
+
+    /// What each report and all after it cost.
+    pub(crate) fn prices(&self) -> &[Amount<Epsilon>] {
+        &self.prices
     }
 
     /// How many words the set of one report takes. Category i is bit `i % 64` of word `i / 64`.

@@ -91,6 +91,7 @@ impl Mutant {
                 &[
                     "bit_chain.rs",
                     "category_path.rs",
+                    "chain.rs",
                     "device.rs",
                     "estimate.rs",
                     "hash_chain.rs",
@@ -684,9 +685,9 @@ const MUTANTS: &[Mutant] = &[
         name: "chain-at-its-coarsest",
         about: "a report is charged what the last of its chain costs",
         audit: "device",
-        file: "crates/eke-noise/src/category_path.rs",
-        find: "            .map(|law| law.epsilon())\n            .max()\n",
-        replace: "            .map(|law| law.epsilon())\n            .min()\n",
+        file: "crates/eke-noise/src/chain.rs",
+        find: "        epsilons[report - 1] = epsilons[report - 1].max(epsilons[report]);\n",
+        replace: "        epsilons[report - 1] = epsilons[report - 1].min(epsilons[report]);\n",
     },
     Mutant {
         name: "account-refilled",

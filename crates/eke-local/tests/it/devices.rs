@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use eke_budget::{Adjacency, Amount, Budget, BudgetSpec, Charge, Delta, Epsilon, Metric, Rho};
 use eke_local::{
-    Component, Currency, DamagedDevice, Device, DeviceError, MOST_CHAINS, Mechanism,
-    MechanismError, MemoryStorage, Method, Plan, Reply, Request, RequestError, Storage,
+    Component, Currency, DamagedDevice, Device, DeviceError, MOST_CHAINS, MOST_KEPT_REPORTS,
+    Mechanism, MechanismError, MemoryStorage, Method, Plan, Reply, Request, RequestError, Storage,
     StorageError,
 };
 use eke_noise::{
@@ -187,6 +187,7 @@ fn a_device_checks_every_request_itself() {
     let chain = |error| RequestError::Mechanism(MechanismError::Chain(error));
     let template = |text| ReportLaw::Subset(Template::new(1, epsilon(text)));
     let absurd = Weight::Of { epsilon: Amount::MAX, size: 1 };
+    let heavy = Weight::Of { epsilon: epsilon("63"), size: 7 };
     let cases = [
         (Request { price: dear, ..good.clone() }, RequestError::Price { claimed: dear, price }),
         (Request { price: cheap, ..good.clone() }, RequestError::Price { claimed: cheap, price }),
@@ -217,7 +218,17 @@ fn a_device_checks_every_request_itself() {
         (laws(vec![template("0.5"), template("1")]), chain(ChainError::Grows(1))),
         (
             laws(vec![ReportLaw::Subset(Template { size: 1, weight: absurd })]),
-            chain(ChainError::Epsilon),
+            MechanismError::TooDear.into(),
+        ),
+        (laws(vec![template("64.1")]), MechanismError::TooDear.into()),
+        (
+            laws(vec![ReportLaw::Bits(BitTemplate::new(epsilon("65")))]),
+            MechanismError::TooDear.into(),
+        ),
+        (
+            // It names less than it costs.
+            laws(vec![ReportLaw::Subset(Template { size: 1, weight: heavy })]),
+            MechanismError::TooDear.into(),
         ),
         (
             laws(vec![ReportLaw::Subset(Template::new(0, epsilon("1")))]),
@@ -234,16 +245,12 @@ fn a_device_checks_every_request_itself() {
                 mechanism: Mechanism { categories: 1 << 20, laws: vec![template("1"); 5] },
                 ..good.clone()
             },
-            MechanismError::TooLarge.into(),
-        ),
-        (
-            Request {
-                mechanism: Mechanism { categories: u32::MAX, ..good.mechanism.clone() },
-                ..good.clone()
-            },
-            chain(ChainError::Categories(u32::MAX)),
+            RequestError::OtherCategories { component: "colour".into(), categories: 8 },
         ),
     ];
+    let large = |categories| Mechanism { categories, laws: vec![template("1"); 5] };
+    assert_eq!(large(1 << 20).chain().unwrap_err(), MechanismError::TooLarge);
+    assert_eq!(large(u32::MAX).chain().unwrap_err(), MechanismError::TooLarge);
     let before = device.generation();
     for (request, error) in cases {
         assert_eq!(fault(device.answer(&request, e)), error);
@@ -295,6 +302,65 @@ fn a_device_keeps_so_many_chains_and_no_more() {
     }
     assert_eq!(fault(device.answer(&ask("more", 2), &mut entropy)), RequestError::Full);
     let _ = words(device.answer(&ask("0", 0), &mut entropy).unwrap());
+}
+
+/// The longest chain there is, of different laws whose prices take logarithms, for next to nothing. Asked for at another
+/// step, or of another component, it is not even looked at; and after sixteen of them a device is full.
+#[test]
+fn the_longest_chains_are_answered_until_there_is_no_room() {
+    let one = Amount::<Epsilon>::ONE.grains();
+    let law = |report: u128| {
+        let grains =
+            if report < 255 { (64_000 - report) * one / 1000 } else { 3 * one / 1_000_000 };
+        ReportLaw::Hash(HashTemplate {
+            bits: 2,
+            ..HashTemplate::new(3, Amount::from_grains(grains))
+        })
+    };
+    let mechanism = Mechanism { categories: 8, laws: (0..256).map(law).collect() };
+    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(12));
+    let good = of("0", "colour", 0, mechanism, 255, Currency::Pure);
+    for question in 0..MOST_KEPT_REPORTS / 256 {
+        let request = Request { question: question.to_string(), ..good.clone() };
+        assert_eq!(words(device.answer(&request, &mut entropy).unwrap()).len(), 3);
+    }
+    let more = Request { question: "more".into(), ..good.clone() };
+    assert_eq!(fault(device.answer(&more, &mut entropy)), RequestError::Full);
+    assert_eq!(fault(device.answer(&ask("more", 2), &mut entropy)), RequestError::Full);
+    let mut device = Device::open(device.close()).unwrap();
+    assert_eq!(words(device.answer(&good, &mut entropy).unwrap()).len(), 3);
+    device.begin("colour", 1).unwrap();
+    device.forget_before(1).unwrap();
+    let _ = words(device.answer(&Request { step: 1, ..ask("more", 2) }, &mut entropy).unwrap());
+}
+
+/// Over all values of a component whose categories have one to four digits, with a chain of each kind: sets, rows of bits and
+/// hashes of every size. Decimals would differ.
+#[test]
+fn what_is_stored_is_as_long_whatever_the_value_and_the_reports_are() {
+    let components = || {
+        let categories = Categories::new(1100).unwrap();
+        vec![Component { name: "place".into(), categories, otherwise: 0 }]
+    };
+    let kinds = [
+        ReportLaw::Hash(HashTemplate::new(3, epsilon("1"))),
+        ReportLaw::Bits(BitTemplate::new(epsilon("1"))),
+        ReportLaw::Subset(Template::new(1, epsilon("1"))),
+    ];
+    let mut lengths = std::collections::BTreeSet::new();
+    for value in 0..1100 {
+        let storage = MemoryStorage::new();
+        let mut device = Device::create("device", pure(3.0), components(), storage).unwrap();
+        let mut entropy = Seeded(u64::from(value));
+        device.record("place", value).unwrap();
+        for (question, law) in ["a", "b", "c"].into_iter().zip(kinds) {
+            let mechanism = Mechanism { categories: 1100, laws: vec![law] };
+            let request = of(question, "place", 0, mechanism, 0, Currency::Pure);
+            let _ = words(device.answer(&request, &mut entropy).unwrap());
+        }
+        lengths.insert(device.close().load().unwrap().unwrap().len());
+    }
+    assert_eq!(lengths.len(), 1);
 }
 
 #[test]
@@ -440,6 +506,30 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
     assert_eq!(failures, 10);
 }
 
+/// A storage that does not keep others out. The second device knows nothing of what the first has spent: it stops instead of
+/// storing over it, and nothing leaves it; opened again it knows.
+#[test]
+fn two_devices_on_one_storage_do_not_spend_its_budget_twice() {
+    let (storage, mut entropy) = (Failing::default(), Seeded(13));
+    let mut one = Device::create("device", pure(1.0), components(), storage.clone()).unwrap();
+    let mut two = Device::open(storage.clone()).unwrap();
+    let shown = words(one.answer(&ask("a", 0), &mut entropy).unwrap());
+    let stored = storage.bytes.borrow().clone();
+    assert!(matches!(two.answer(&ask("b", 0), &mut entropy), Err(DeviceError::Shared)));
+    assert!(matches!(two.answer(&ask("b", 2), &mut entropy), Err(DeviceError::Stopped)));
+    assert!(matches!(two.record("colour", 1), Err(DeviceError::Stopped)));
+    assert_eq!(*storage.bytes.borrow(), stored);
+    let mut two = Device::open(storage.clone()).unwrap();
+    assert_eq!(two.answer(&ask("b", 0), &mut entropy).unwrap(), Reply::Halted);
+    assert_eq!(words(two.answer(&ask("a", 0), &mut entropy).unwrap()), shown);
+    // Values and steps are no different: whoever comes second stops.
+    two.record("colour", 3).unwrap();
+    assert!(matches!(one.begin("colour", 1), Err(DeviceError::Shared)));
+    // Nor is a storage that was emptied a new one.
+    *storage.bytes.borrow_mut() = None;
+    assert!(matches!(two.record("colour", 4), Err(DeviceError::Shared)));
+}
+
 /// A copy of what is stored, which nothing may be written to.
 struct MemoryCopy(Option<Vec<u8>>);
 
@@ -541,7 +631,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Two devices that hold different values are asked the same: each says the same sentence, halts at the same
-    /// requests, and has spent and stored as much.
+    /// requests, and has spent as much and stored as often and as many bytes.
     #[test]
     fn what_a_device_says_besides_reports_does_not_depend_on_its_value(
         script in requests(), values in (0..8u32, 0..4u32), seed in any::<u64>(),
@@ -568,6 +658,8 @@ proptest! {
             }
             prop_assert_eq!(&said[0], &said[1]);
         }
+        let [one, two] = devices.map(|device| device.close().load().unwrap().unwrap().len());
+        prop_assert_eq!(one, two);
     }
 
     /// Against books kept apart from the device: it answers what fits, halts at what does not, and has paid the finest

@@ -214,6 +214,9 @@ fn a_path_of_reports_that_is_damaged_is_not_read() {
     let _ = path.refine(2, Some(&value(4)), receipt, &mut Seeded::new(78)).unwrap();
     let good = serde_json::to_value(&path).unwrap();
     assert!(serde_json::from_value::<CategoryPath>(good.clone()).is_ok());
+    let words = good["words"].as_str().unwrap();
+    assert_eq!(words.len(), 4 * 16);
+    let first = |word: u64| format!("{word:016x}{}", &words[16..]);
     let damage: [(&str, serde_json::Value); 8] = [
         ("/categories", 200.into()),
         ("/categories", 1.into()),
@@ -221,14 +224,21 @@ fn a_path_of_reports_that_is_damaged_is_not_read() {
         ("/payment", serde_json::Value::Null),
         ("/payment/finest", 4.into()),
         ("/payment/currency", "gold".into()),
-        ("/words/0", 0.into()),
-        ("/words/0", 256.into()),
+        ("/words", first(0).into()),
+        ("/words", first(256).into()),
     ];
     for (place, value) in damage {
         let mut bad = good.clone();
         *bad.pointer_mut(place).unwrap() = value;
         let error = serde_json::from_value::<CategoryPath>(bad).unwrap_err();
         assert!(error.to_string().contains("does not hang together"), "{place}: {error}");
+    }
+    // Words have one form: no signs, no capitals, no part of one.
+    for text in [&words[1..], &format!("+{}", &words[1..]), &format!("A{}", &words[1..])] {
+        let mut bad = good.clone();
+        bad["words"] = text.into();
+        let error = serde_json::from_value::<CategoryPath>(bad).unwrap_err();
+        assert!(error.to_string().contains("sixteen hexadecimal digits"), "{error}");
     }
 }
 
