@@ -37,7 +37,7 @@
 //! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
 //! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
 //! | [`Line`], [`LineLaw`] | above threshold: answers held against one noisy line |
-//! | [`residual`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
+//! | [`residual()`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
 mod average;
