@@ -79,7 +79,8 @@ impl Grid {
     /// A number in steps, to the nearest, halves up. Not a number counts as zero; what is beyond 2⁶²
     /// steps is clamped there. Moving a number by a whole number of steps moves the result by as many,
     /// and the result never falls when the number grows: the sensitivities below rest on both.
-    fn steps(self, value: f64) -> i64 {
+    #[must_use]
+    pub fn steps(self, value: f64) -> i64 {
         if value.is_nan() {
             return 0;
         }
