@@ -7,6 +7,7 @@
 //! bound above the claim refutes it, and one far below it where the mechanism is tight means that the
 //! audit is blind. *Coverage* counts how often an answer is not within its goal. An audit that passes has not refuted the claim; it proves nothing.
 
+mod accounts;
 mod bounds;
 mod chains;
 mod copies;
@@ -42,7 +43,18 @@ pub struct Audit {
     pub about: &'static str,
     /// How.
     pub method: Method,
-    run: fn() -> Result<Vec<Finding>, Box<dyn Error>>,
+    run: Run,
+}
+
+type Findings = Result<Vec<Finding>, Box<dyn Error>>;
+
+/// What is done.
+#[derive(Clone, Copy)]
+enum Run {
+    /// Something of one size.
+    Once(fn() -> Findings),
+    /// So many runs on either of two inputs; this many unless said.
+    Sampled(fn(u32) -> Findings, u32),
 }
 
 /// How an audit goes about it.
@@ -120,6 +132,7 @@ pub fn all() -> Vec<Audit> {
         tiers::audits(),
         estimated::audits(),
         devices::audits(),
+        accounts::audits(),
     ]
     .into_iter()
     .flatten()
@@ -127,12 +140,15 @@ pub fn all() -> Vec<Audit> {
 }
 
 impl Audit {
-    /// Runs it.
+    /// Runs it, with so many runs on either of two neighbouring inputs if it samples them: with more it sees more.
     ///
     /// # Errors
     /// It could not be run.
-    pub fn run(&self) -> Result<Vec<Finding>, Box<dyn Error>> {
-        (self.run)()
+    pub fn run(&self, samples: Option<u32>) -> Findings {
+        match self.run {
+            Run::Once(run) => run(),
+            Run::Sampled(run, usual) => run(samples.unwrap_or(usual)),
+        }
     }
 }
 

@@ -24,6 +24,9 @@ pub(crate) struct Audits {
     /// Build every mutant alone, and not together with mistakes in other mechanisms (an hour).
     #[arg(long, requires = "mutants")]
     alone: bool,
+    /// Runs on either of two neighbouring inputs, for audits that sample them; each has its own number without it.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(10_000..=1_000_000_000))]
+    samples: Option<u32>,
     /// Print one JSON array.
     #[arg(long)]
     json: bool,
@@ -63,7 +66,8 @@ impl Audits {
             let done = format!("{}/{} {}", index + 1, audits.len(), audit.name);
             let start = Instant::now();
             progress(&done);
-            let found = audit.run().map_err(|error| Failure::Usage(error.to_string()))?;
+            let found =
+                audit.run(self.samples).map_err(|error| Failure::Usage(error.to_string()))?;
             progress("");
             failed += found.iter().filter(|finding| !finding.passes()).count();
             if !self.json {
@@ -151,13 +155,13 @@ impl Audits {
 
 fn show(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
     let Finding { what, measure, claim, at_least, found } = finding;
-    let mark = if finding.passes() { "ok" } else { "NO" };
+    let mark = if finding.passes() { "not falsified" } else { "FAILED" };
     let range = match at_least {
         Some(least) if claim.is_infinite() => format!("at least {least:.4}"),
         Some(least) => format!("{least:.4} to {claim:.4}"),
         None => format!("at most {}", number(*claim)),
     };
-    writeln!(out, "  {mark}  {what:<48} {measure} {} ({range})", number(*found))
+    writeln!(out, "  {mark:<13}  {what:<48} {measure} {} ({range})", number(*found))
 }
 
 fn number(value: f64) -> String {

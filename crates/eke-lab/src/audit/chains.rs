@@ -7,7 +7,7 @@ use eke_noise::{
     BitChain, BitTemplate, Hash, HashChain, HashTemplate, Share, SubsetChain, Template, Weight,
 };
 
-use super::{Audit, Finding, Method, law_finding, loss_finding};
+use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::oracle::{End, Oracle, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
@@ -17,19 +17,19 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "subset-chain",
             about: "every report of a chain has its law, and several tell no more than the first",
             method,
-            run: subset_chain,
+            run: Run::Once(subset_chain),
         },
         Audit {
             name: "hash-chain",
             about: "every hashed report has its law, and several tell no more than the first",
             method,
-            run: hash_chain,
+            run: Run::Once(hash_chain),
         },
         Audit {
             name: "bit-chain",
             about: "every report of bits has its law, and several tell no more than the first",
             method,
-            run: bit_chain,
+            run: Run::Once(bit_chain),
         },
     ]
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use eke_budget::{Account, Amount, Epsilon, L1, NoHistory, PathId, Raise, Receipt};
 use eke_noise::{Exact, GeometricPath, LaplacePath, MsdlapPath, NoisePath};
 
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
@@ -13,7 +13,7 @@ pub(super) fn audits() -> Vec<Audit> {
         name: "older-copies",
         about: "what is paid for from a point on is not drawn by a copy that has not come so far",
         method: Method::Neighbours,
-        run: older_copies,
+        run: Run::Once(older_copies),
     }]
 }
 

@@ -8,7 +8,7 @@ use eke_noise::{
     Schedule, Till, Tolerance, Within, refine_until,
 };
 
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::account;
 use crate::seeded::Seeded;
 
@@ -24,13 +24,13 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "coverage",
             about: "answers within 5 % at 95 % are, at hardly more than an oracle's price",
             method: Method::Coverage,
-            run: coverage,
+            run: Run::Once(coverage),
         },
         Audit {
             name: "sequence",
             about: "the confidence sequence holds at all looks at once, at 95 %",
             method: Method::Coverage,
-            run: sequence,
+            run: Run::Once(sequence),
         },
     ]
 }

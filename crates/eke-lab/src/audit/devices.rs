@@ -8,7 +8,7 @@ use eke_local::{
 };
 use eke_noise::Categories;
 
-use super::{Audit, Finding, Method as How, loss_finding};
+use super::{Audit, Finding, Method as How, Run, loss_finding};
 use crate::oracle::{End, Oracle, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
@@ -16,7 +16,7 @@ pub(super) fn audits() -> Vec<Audit> {
         name: "device",
         about: "a conversation with a device costs its budget, whatever is asked and whenever it starts again",
         method: How::Enumeration,
-        run: device,
+        run: Run::Once(device),
     }]
 }
 

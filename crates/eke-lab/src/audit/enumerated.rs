@@ -9,7 +9,7 @@ use eke_noise::{
 };
 use eke_select::{Change, Choice};
 
-use super::{Audit, Finding, Method, law_finding, loss_finding};
+use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
 use crate::laws::{gaussian, geometric, path_of_three};
 use crate::oracle::{End, Law, Oracle, enumerate};
@@ -21,43 +21,43 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "laplace-law",
             about: "discrete Laplace noise has its law, drawn once and from tables",
             method,
-            run: laplace_law,
+            run: Run::Once(laplace_law),
         },
         Audit {
             name: "gaussian-law",
             about: "discrete Gaussian noise has its law, drawn once and from tables",
             method,
-            run: gaussian_law,
+            run: Run::Once(gaussian_law),
         },
         Audit {
             name: "laplace-loss",
             about: "discrete Laplace noise costs its epsilon, no more and no less",
             method,
-            run: laplace_loss,
+            run: Run::Once(laplace_loss),
         },
         Audit {
             name: "choice-law",
             about: "exponential choice, permute and flip, and subsets have their laws",
             method,
-            run: choice_law,
+            run: Run::Once(choice_law),
         },
         Audit {
             name: "choice-loss",
             about: "a choice by score costs its epsilon, no more and no less",
             method,
-            run: choice_loss,
+            run: Run::Once(choice_loss),
         },
         Audit {
             name: "geometric-orders",
             about: "points of a geometric path have one joint law in every order",
             method,
-            run: geometric_orders,
+            run: Run::Once(geometric_orders),
         },
         Audit {
             name: "geometric-path-loss",
             about: "all points of a geometric path together cost the finest one's epsilon",
             method,
-            run: geometric_path_loss,
+            run: Run::Once(geometric_path_loss),
         },
     ]
 }

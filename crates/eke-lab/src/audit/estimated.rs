@@ -5,7 +5,7 @@ use std::error::Error;
 use eke_local::{Law, Tally};
 use eke_noise::{BitTemplate, Chain, ReportLaw, Template};
 
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::oracle::{End, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
@@ -13,7 +13,7 @@ pub(super) fn audits() -> Vec<Audit> {
         name: "report-counts",
         about: "estimates from one report are right on average, for every category",
         method: Method::Enumeration,
-        run: report_counts,
+        run: Run::Once(report_counts),
     }]
 }
 

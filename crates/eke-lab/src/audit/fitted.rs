@@ -9,7 +9,7 @@ use eke_noise::{
 };
 use statrs::function::erf::erfc;
 
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::account;
 use crate::fit::Fit;
 use crate::seeded::Seeded;
@@ -23,19 +23,19 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "wide-laws",
             about: "wide discrete Laplace and Gaussian noise fits its law, and not one 5 % wider",
             method,
-            run: wide_laws,
+            run: Run::Once(wide_laws),
         },
         Audit {
             name: "normal-law",
             about: "normal numbers drawn as far as needed fit their law",
             method,
-            run: normal_law,
+            run: Run::Once(normal_law),
         },
         Audit {
             name: "gaussian-path-law",
             about: "points of a Gaussian path fit the law of their price",
             method,
-            run: gaussian_path_law,
+            run: Run::Once(gaussian_path_law),
         },
     ]
 }

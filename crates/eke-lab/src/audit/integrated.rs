@@ -12,7 +12,7 @@ use eke_select::{
 };
 use statrs::function::erf::erfc;
 
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Integration;
@@ -21,19 +21,19 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "line-loss",
             about: "a run along a line costs the price of its outcome, for all answers in a range",
             method,
-            run: line_loss,
+            run: Run::Once(line_loss),
         },
         Audit {
             name: "noisy-max-loss",
             about: "a noisy maximum costs its price, for all scores in a range",
             method,
-            run: noisy_max_loss,
+            run: Run::Once(noisy_max_loss),
         },
         Audit {
             name: "filter-deltas",
             about: "rounds whose prices hold but for a delta cannot break the promise of an account",
             method: Method::Enumeration,
-            run: filter_deltas,
+            run: Run::Once(filter_deltas),
         },
     ]
 }

@@ -6,7 +6,7 @@ use std::error::Error;
 use eke_budget::{Account, Epsilon, L1, NoHistory, PathId};
 use eke_noise::{Entropy, Exact, Msdlap, MsdlapPath, NoisePath, Ratio, Shifts};
 
-use super::{Audit, Finding, Method, fit_findings, law_finding, loss_finding};
+use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;
 use crate::fit::Fit;
 use crate::laws::{geometric, residual};
@@ -16,18 +16,23 @@ use crate::seeded::Seeded;
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
     vec![
-        Audit { name: "msdlap-law", about: "MSDLap noise has its law", method, run: msdlap_law },
+        Audit {
+            name: "msdlap-law",
+            about: "MSDLap noise has its law",
+            method,
+            run: Run::Once(msdlap_law),
+        },
         Audit {
             name: "msdlap-loss",
             about: "MSDLap noise costs its epsilon for every shift, no more and no less",
             method,
-            run: msdlap_loss,
+            run: Run::Once(msdlap_loss),
         },
         Audit {
             name: "msdlap-tiers",
             about: "points of an MSDLap path fit the joint law of one path, in both orders",
             method: Method::Fit,
-            run: msdlap_tiers,
+            run: Run::Once(msdlap_tiers),
         },
     ]
 }

@@ -705,6 +705,30 @@ const MUTANTS: &[Mutant] = &[
         find: "            Ordering::Greater => return Err(MismatchReason::Gap),\n",
         replace: "            Ordering::Greater => {}\n",
     },
+    Mutant {
+        name: "refund-after-draw",
+        about: "a round that was drawn gives back its whole reservation",
+        audit: "account",
+        file: "crates/eke-budget/src/purse.rs",
+        find: "        self.spent = add(self.spent, realised);\n",
+        replace: "",
+    },
+    Mutant {
+        name: "record-missing",
+        about: "a receipt is given before its charge is recorded",
+        audit: "account",
+        file: "crates/eke-budget/src/account.rs",
+        find: "if let Err(error) = journal.record(&entries) {",
+        replace: "if let Err(error) = journal.record(&entries[..0]) {",
+    },
+    Mutant {
+        name: "delta-undivided",
+        about: "every key of a unit may be shown with the whole delta",
+        audit: "keys",
+        file: "crates/eke-noise/src/keys.rs",
+        find: "self.delta.to_f64() / f64::from(self.most.get())",
+        replace: "self.delta.to_f64()",
+    },
 ];
 
 #[cfg(test)]

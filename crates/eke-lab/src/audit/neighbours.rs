@@ -13,56 +13,61 @@ use eke_noise::{
 };
 
 use super::bounds::{self, Count};
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::account;
 use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Neighbours;
     vec![
-        Audit { name: "laplace", about: "discrete Laplace noise, sampled", method, run: laplace },
+        Audit {
+            name: "laplace",
+            about: "discrete Laplace noise, sampled",
+            method,
+            run: Run::Sampled(laplace, 1_000_000),
+        },
         Audit {
             name: "gaussian-path",
             about: "every point of a Gaussian path, in any order, costs the finest one's rho",
             method,
-            run: gaussian_path,
+            run: Run::Sampled(gaussian_path, RUNS),
         },
         Audit {
             name: "gaussian-tiers",
             about: "coarser points of a Gaussian path, without the finest, cost the finer one's rho",
             method,
-            run: gaussian_tiers,
+            run: Run::Sampled(gaussian_tiers, RUNS),
         },
         Audit {
             name: "two-paths",
             about: "two paths have noise of their own",
             method,
-            run: two_paths,
+            run: Run::Sampled(two_paths, RUNS),
         },
         Audit {
             name: "bundle",
             about: "a unit's groups of a bundle together cost what the account was charged",
             method,
-            run: bundle,
+            run: Run::Sampled(bundle, RUNS),
         },
         Audit {
             name: "bundle-tiers",
             about: "coarser points of a bundle, without the finest, cost the finest of those seen",
             method,
-            run: bundle_tiers,
+            run: Run::Sampled(bundle_tiers, RUNS),
         },
         Audit {
             name: "comparison",
             about: "a comparison with a threshold costs its rho",
             method,
-            run: comparison,
+            run: Run::Sampled(comparison, RUNS),
         },
     ]
 }
 
 type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
-/// Runs on either input.
+/// Runs on either input, unless said.
 const RUNS: u32 = 200_000;
 /// What one unit changes a truth by, in steps.
 const STEPS: i64 = 1024;
@@ -80,13 +85,12 @@ fn finding(what: &str, measure: &'static str, claim: f64, found: f64) -> Finding
 }
 
 /// At epsilon 1: whether the answer is at least the larger truth.
-fn laplace() -> Findings {
-    const RUNS: u32 = 1_000_000;
+fn laplace(runs: u32) -> Findings {
     let mut entropy = Seeded::new(101);
     let law = DiscreteLaplace::new(&Ratio::new(1, 1).ok_or("no scale")?)?;
     let mut count = |truth: i64| {
-        let hits = (0..RUNS).map(|_| u32::from(truth + law.draw(&mut entropy) >= 8)).sum();
-        Count { hits, runs: RUNS }
+        let hits = (0..runs).map(|_| u32::from(truth + law.draw(&mut entropy) >= 8)).sum();
+        Count { hits, runs }
     };
     let found = bounds::epsilon(count(8), count(7));
     Ok(vec![finding("scale 1, truths 7 and 8", "epsilon", 1.0, found)])
@@ -137,7 +141,7 @@ fn double(value: Released<i64>) -> f64 {
     value
 }
 
-fn gaussian_path() -> Findings {
+fn gaussian_path(runs: u32) -> Findings {
     let mut findings = Vec::new();
     for (what, order) in [
         ("one point", vec!["2"]),
@@ -146,7 +150,7 @@ fn gaussian_path() -> Findings {
         ("in between, by bridges", vec!["0.4", "2", "0.8", "1.6", "1.2"]),
     ] {
         let (mut entropy, mut claim) = (Seeded::new(102), 0.0);
-        let found = told_apart(RUNS, |truth| {
+        let found = told_apart(runs, |truth| {
             let mut walk = Walk::new(1, truth)?;
             let values = order.iter().map(|to| walk.reveal(to, &mut entropy)).collect();
             claim = walk.spent();
@@ -158,14 +162,14 @@ fn gaussian_path() -> Findings {
 }
 
 /// Two readers, at 2 and at 1.6, of a path that somebody has seen up to 2.4.
-fn gaussian_tiers() -> Findings {
+fn gaussian_tiers(runs: u32) -> Findings {
     let mut findings = Vec::new();
     for (what, seen) in [
         ("points 2 and 1.6 of a path revealed to 2.4", ["2", "1.6"]),
         ("points 1.6 and then 2 of it", ["1.6", "2"]),
     ] {
         let mut entropy = Seeded::new(103);
-        let found = told_apart(RUNS, |truth| {
+        let found = told_apart(runs, |truth| {
             let mut walk = Walk::new(1, truth)?;
             walk.reveal("2.4", &mut entropy)?;
             seen.iter().map(|to| walk.reveal(to, &mut entropy)).collect()
@@ -176,9 +180,9 @@ fn gaussian_tiers() -> Findings {
 }
 
 /// A path whose truth the unit changes, beside one whose truth it does not.
-fn two_paths() -> Findings {
+fn two_paths(runs: u32) -> Findings {
     let mut entropy = Seeded::new(104);
-    let found = told_apart(RUNS, |truth| {
+    let found = told_apart(runs, |truth| {
         let (mut one, mut two) = (Walk::new(1, truth)?, Walk::new(2, 77)?);
         let early = [one.reveal("0.8", &mut entropy)?, two.reveal("0.8", &mut entropy)?];
         let late = [one.reveal("2", &mut entropy)?, two.reveal("2", &mut entropy)?];
@@ -187,14 +191,14 @@ fn two_paths() -> Findings {
     Ok(vec![finding("a path beside another's", "rho", 2.0, found)])
 }
 
-fn comparison() -> Findings {
+fn comparison(runs: u32) -> Findings {
     let mut entropy = Seeded::new(105);
     let mut findings = Vec::new();
     for threshold in [STEPS / 2, STEPS / 3] {
         let mut claim = 0.0;
         let mut count = |truth: i64| -> Result<Count, Box<dyn Error>> {
             let mut hits = 0;
-            for _ in 0..RUNS {
+            for _ in 0..runs {
                 let mut account = account();
                 let (rho, sensitivity) = ("2".parse()?, l2()?);
                 let approved = account.approve(Comparison { rho, sensitivity, threshold })?;
@@ -203,7 +207,7 @@ fn comparison() -> Findings {
                 hits += u32::from(compare(&truth, receipt, &mut entropy)?.get());
                 claim = spent(&account);
             }
-            Ok(Count { hits, runs: RUNS })
+            Ok(Count { hits, runs })
         };
         let (above, below) = (count(STEPS)?, count(0)?);
         let found = bounds::rho(above, below);
@@ -214,14 +218,14 @@ fn comparison() -> Findings {
 
 /// A unit that is in two of four groups, counted in one column and summed in another: everything that is
 /// revealed of the bundle, in two rounds, some groups further than others.
-fn bundle() -> Findings {
+fn bundle(runs: u32) -> Findings {
     let (mut entropy, mut claim) = (Seeded::new(106), 0.0);
     let metric = Metric::Hamming(Adjacency::AddRemove);
     let columns = vec![
         Column { sensitivity: l1()?, share: 1 },
         Column { sensitivity: L1::new(3072.0)?, share: 3 },
     ];
-    let found = told_apart(RUNS, |truth| {
+    let found = told_apart(runs, |truth| {
         let mut account = account();
         let two = NonZeroU32::new(2).ok_or("zero")?;
         let mut prices = GroupPrices::<Rho>::new(4, two, metric);
@@ -251,7 +255,7 @@ fn bundle() -> Findings {
 
 /// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim is what
 /// the finer of them was charged.
-fn bundle_tiers() -> Findings {
+fn bundle_tiers(runs: u32) -> Findings {
     let (mut entropy, mut claim) = (Seeded::new(107), 0.0);
     let columns = vec![Column { sensitivity: l1()?, share: 1 }];
     let pay = |account: &mut Account, id: PathId, prices: &mut GroupPrices<Rho>, to: &str| {
@@ -266,7 +270,7 @@ fn bundle_tiers() -> Findings {
         let one = NonZeroU32::new(1).ok_or("zero")?;
         Ok(GroupPrices::new(1, one, Metric::Hamming(Adjacency::AddRemove)))
     };
-    let found = told_apart(RUNS, |truth| {
+    let found = told_apart(runs, |truth| {
         let (mut unit, mut prices) = (account(), fresh()?);
         let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), 1)?;
         let exact = Exact::new(Columns(vec![vec![truth]]), vec![l1()?]);

@@ -6,7 +6,7 @@ use std::error::Error;
 use eke_budget::{L2, NoHistory};
 use eke_noise::{Exact, Norms, PlanarLaplace, PointRelease, Ratio, release_point};
 
-use super::{Audit, Finding, Method, fit_findings, law_finding, loss_finding};
+use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;
 use crate::fit::Fit;
 use crate::laws::planar;
@@ -20,19 +20,19 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "planar-law",
             about: "planar Laplace noise has its law in one, two and three dimensions",
             method,
-            run: planar_law,
+            run: Run::Once(planar_law),
         },
         Audit {
             name: "planar-loss",
             about: "planar Laplace noise costs its rate times the distance, in every direction, no more and no less",
             method,
-            run: planar_loss,
+            run: Run::Once(planar_loss),
         },
         Audit {
             name: "planar-point",
             about: "a point has the noise that its epsilon and its sensitivity pay for",
             method: Method::Fit,
-            run: planar_point,
+            run: Run::Once(planar_point),
         },
     ]
 }

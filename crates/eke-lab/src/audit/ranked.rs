@@ -5,7 +5,7 @@ use std::error::Error;
 use eke_budget::{L1, NoHistory, PathId, Rho};
 use eke_noise::{Exact, Moves, Ranking, Scores};
 
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::account;
 use crate::oracle::{End, Law, Oracle, enumerate};
 
@@ -14,7 +14,7 @@ pub(super) fn audits() -> Vec<Audit> {
         name: "ranking-loss",
         about: "picks of a ranking cost their rho, no more and hardly less",
         method: Method::Enumeration,
-        run: ranking_loss,
+        run: Run::Once(ranking_loss),
     }]
 }
 

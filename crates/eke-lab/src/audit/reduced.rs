@@ -14,7 +14,7 @@ use eke_noise::{
 };
 
 use super::bounds::{self, Count};
-use super::{Audit, Finding, Method, law_finding, loss_finding};
+use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
 use crate::fit::Fit;
 use crate::oracle::{End, Oracle, enumerate};
@@ -27,31 +27,31 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "rounded-laplace",
             about: "Laplace noise to the nearest whole number has its law, and costs its epsilon",
             method: Method::Enumeration,
-            run: rounded_laplace,
+            run: Run::Once(rounded_laplace),
         },
         Audit {
             name: "laplace-path-law",
             about: "points of a Laplace path have one joint law in every order, equal ones included",
             method: Method::Fit,
-            run: laplace_path_law,
+            run: Run::Once(laplace_path_law),
         },
         Audit {
             name: "laplace-path",
             about: "all points of a Laplace path together cost the finest one's epsilon",
             method: Method::Neighbours,
-            run: laplace_path,
+            run: Run::Sampled(laplace_path, 80_000),
         },
         Audit {
             name: "pure-stopping",
             about: "stopping a geometric path when it looks best costs the epsilon where it stopped",
             method: Method::Enumeration,
-            run: pure_stopping,
+            run: Run::Once(pure_stopping),
         },
         Audit {
             name: "two-purses",
             about: "Gaussian, geometric and Laplace paths side by side keep an account's promise",
             method: Method::Neighbours,
-            run: two_purses,
+            run: Run::Sampled(two_purses, 40_000),
         },
     ]
 }
@@ -175,8 +175,7 @@ fn laplace_path_law() -> Findings {
 }
 
 /// Points in several orders, and the mean of all of them: whether it is at least the larger truth.
-fn laplace_path() -> Findings {
-    const RUNS: u32 = 80_000;
+fn laplace_path(runs: u32) -> Findings {
     let mut findings = Vec::new();
     for order in [["0.4", "1", "0.7"], ["1", "0.5", "0.7"]] {
         let (mut entropy, mut charged) = (Seeded::new(151), 0.0);
@@ -184,7 +183,7 @@ fn laplace_path() -> Findings {
         let mut count = |truth: i64| -> Result<[Count; 2], Box<dyn Error>> {
             let exact = Exact::new(truth, sensitivity()?);
             let mut hits = [0, 0];
-            for _ in 0..RUNS {
+            for _ in 0..runs {
                 let mut account = account();
                 let mut path = LaplacePath::<i64>::open(PathId::new([1; 32]), sensitivity()?);
                 let (mut sum, mut finest) = (0.0, 0);
@@ -198,7 +197,7 @@ fn laplace_path() -> Findings {
                 hits[1] += u32::from(sum / 3.0 >= double(STEPS));
                 charged = account.odometer().pure().map_or(0.0, |purse| purse.spent().to_f64());
             }
-            Ok(hits.map(|hits| Count { hits, runs: RUNS }))
+            Ok(hits.map(|hits| Count { hits, runs }))
         };
         let (likely, unlikely) = (count(STEPS)?, count(0)?);
         let [finest, mean] = [0, 1].map(|index| bounds::epsilon(likely[index], unlikely[index]));
@@ -337,13 +336,12 @@ impl Three {
 }
 
 /// What was charged against what was drawn, and the least epsilon that tells neighbours apart against the promise.
-fn two_purses() -> Findings {
-    const RUNS: u32 = 40_000;
+fn two_purses(runs: u32) -> Findings {
     let mut entropy = Seeded::new(161);
     let (mut off, mut promised, mut delta) = (0.0f64, 0.0, 0.0);
     let mut scores = |truth: i64| -> Result<Vec<f64>, Box<dyn Error>> {
-        let mut scores = Vec::with_capacity(RUNS as usize);
-        for _ in 0..RUNS {
+        let mut scores = Vec::with_capacity(runs as usize);
+        for _ in 0..runs {
             let mut three = Three::new()?;
             scores.push(three.walk(truth, &mut entropy)?);
             let odometer = three.account.odometer();
@@ -363,7 +361,7 @@ fn two_purses() -> Findings {
             let count = |scores: &[f64]| Count {
                 hits: u32::try_from(scores.iter().filter(|&&s| s >= threshold).count())
                     .unwrap_or(0),
-                runs: RUNS,
+                runs,
             };
             let (likely, unlikely) = (count(&with), count(&without));
             let likely = likely.lowest(bounds::ALPHA / 8.0) - delta;

@@ -13,7 +13,7 @@ use eke_select::{
 };
 
 use super::bounds::{self, Count};
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::account;
 use crate::seeded::Seeded;
 
@@ -24,26 +24,26 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "above-threshold",
             about: "a run along a line costs what the account was charged for its outcome",
             method,
-            run: above_threshold,
+            run: Run::Sampled(above_threshold, RUNS),
         },
         Audit {
             name: "noisy-max",
             about: "the largest of noisy scores costs what the account was charged",
             method,
-            run: noisy_max,
+            run: Run::Sampled(noisy_max, RUNS),
         },
         Audit {
             name: "sparse-vector",
             about: "runs one after another cost what the account was charged for them together",
             method,
-            run: sparse_vector,
+            run: Run::Sampled(sparse_vector, RUNS),
         },
     ]
 }
 
 type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
-/// Runs on either input.
+/// Runs on either input, unless said.
 const RUNS: u32 = 200_000;
 /// The width of the range, and what one unit changes an answer by.
 const WIDTH: i64 = 1024;
@@ -58,6 +58,7 @@ fn spent(account: &Account) -> f64 {
 
 /// Counts an event on two inputs, whose claim is what was spent when it happened.
 fn told_apart<T: Copy>(
+    runs: u32,
     what: &str,
     share: Option<f64>,
     inputs: [T; 2],
@@ -66,13 +67,13 @@ fn told_apart<T: Copy>(
     let mut claim = 0.0f64;
     let mut count = |input: T| -> Result<Count, Box<dyn Error>> {
         let mut hits = 0;
-        for _ in 0..RUNS {
+        for _ in 0..runs {
             if let Some(charged) = run(input)? {
                 hits += 1;
                 claim = claim.max(charged);
             }
         }
-        Ok(Count { hits, runs: RUNS })
+        Ok(Count { hits, runs })
     };
     let [likely, unlikely] = inputs;
     let found = bounds::epsilon(count(likely)?, count(unlikely)?);
@@ -120,7 +121,7 @@ fn charged(
     Ok(Some(spent(&account)))
 }
 
-fn above_threshold() -> Findings {
+fn above_threshold(runs: u32) -> Findings {
     let gaussian = LineNoise::Gaussian { line: 900.0, query: 1600.0 };
     let laplace = LineNoise::Laplace { line: 1024.0, query: 2048.0 };
     let mut findings = Vec::new();
@@ -132,7 +133,7 @@ fn above_threshold() -> Findings {
             let law = line(noise, direction)?;
             let mut told = |what: &str, inputs: [&[i64]; 2], hit: bool, share| {
                 let what = format!("{name} {direction:?}: {what}");
-                told_apart(&what, share, inputs, |answers| {
+                told_apart(runs, &what, share, inputs, |answers| {
                     charged(&law, answers, hit, &mut entropy)
                 })
             };
@@ -149,7 +150,7 @@ fn above_threshold() -> Findings {
     Ok(findings)
 }
 
-fn noisy_max() -> Findings {
+fn noisy_max(runs: u32) -> Findings {
     let mut findings = Vec::new();
     let mut entropy = Seeded::new(122);
     for (name, noise, share) in [
@@ -164,7 +165,7 @@ fn noisy_max() -> Findings {
             noise,
         })?)?;
         let mut told = |what: &str, share, inputs: [[i64; 3]; 2]| {
-            told_apart(&format!("{name}: {what}"), share, inputs, |scores| {
+            told_apart(runs, &format!("{name}: {what}"), share, inputs, |scores| {
                 let mut account = account();
                 let approved = account.approve(choice.clone())?;
                 let receipt = account.commit(approved, &mut NoHistory)?;
@@ -183,10 +184,11 @@ fn noisy_max() -> Findings {
 
 /// A hit at the first step, and then a miss at the first step of the next run, after which the analyst walks away.
 /// With much noise on the line and little on the answers it costs little, unless the second line is the first again.
-fn sparse_vector() -> Findings {
+fn sparse_vector(runs: u32) -> Findings {
     let mut entropy = Seeded::new(123);
     let law = line(LineNoise::Gaussian { line: 2048.0, query: 512.0 }, Direction::Above)?;
     let finding = told_apart(
+        runs,
         "a hit, and a miss along the next line",
         Some(0.9),
         [[WIDTH, 0], [0, WIDTH]],

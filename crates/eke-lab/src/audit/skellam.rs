@@ -8,7 +8,7 @@ use eke_noise::{
     Exact, NoisePath, Ratio, Released, Skellam, SkellamLevel, SkellamPath, Till, reveal,
 };
 
-use super::{Audit, Finding, Method, law_finding};
+use super::{Audit, Finding, Method, Run, law_finding};
 use crate::account;
 use crate::laws::skellam;
 use crate::oracle::{End, Law, Oracle, enumerate};
@@ -21,25 +21,25 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "skellam-law",
             about: "Skellam noise has its law, drawn once and from tables",
             method,
-            run: skellam_law,
+            run: Run::Once(skellam_law),
         },
         Audit {
             name: "skellam-orders",
             about: "levels of Skellam noise, and points of its path, have one joint law in every order",
             method,
-            run: skellam_orders,
+            run: Run::Once(skellam_orders),
         },
         Audit {
             name: "skellam-loss",
             about: "a point of a Skellam path costs its rho at every order, and hardly less",
             method,
-            run: skellam_loss,
+            run: Run::Once(skellam_loss),
         },
         Audit {
             name: "skellam-stopping",
             about: "nobody gains by stopping at the best of the points that a Skellam path sells",
             method,
-            run: skellam_stopping,
+            run: Run::Once(skellam_stopping),
         },
     ]
 }

@@ -11,7 +11,7 @@ use eke_noise::{
 };
 
 use super::steps::{Rescale, Steps, alone, loss};
-use super::{Audit, Finding, Method};
+use super::{Audit, Finding, Method, Run};
 use crate::fit::Fit;
 use crate::oracle::{End, Law, Oracle, enumerate};
 use crate::seeded::Seeded;
@@ -22,19 +22,19 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "tier-plans",
             about: "no set of tiers of a plan learns more than its first may, as reports are drawn",
             method: Method::Enumeration,
-            run: tier_plans,
+            run: Run::Once(tier_plans),
         },
         Audit {
             name: "tier-steps",
             about: "every plan is made of known steps, and no set of its tiers learns more than its first may",
             method: Method::Enumeration,
-            run: tier_steps,
+            run: Run::Once(tier_steps),
         },
         Audit {
             name: "chain-fit",
             about: "pairs of reports fit the law of known steps, and not that of the steps in print",
             method: Method::Fit,
-            run: chain_fit,
+            run: Run::Once(chain_fit),
         },
     ]
 }
