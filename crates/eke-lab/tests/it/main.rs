@@ -116,7 +116,7 @@ fn a_comparison_costs_its_rho_and_no_less() {
 /// All that no test above names.
 #[test]
 fn every_other_audit_passes() {
-    let named = include_str!("it.rs");
+    let named = include_str!("main.rs");
     let others: Vec<&str> = eke_lab::audit::all()
         .iter()
         .map(|audit| audit.name)
