@@ -160,8 +160,8 @@ fn picks_of_an_allowance_have_the_law_of_a_ranking() {
 /// The law of a search among two, by integrating over the noise of the line.
 fn searched(epsilon: f64, values: [f64; 2], margin: f64) -> [f64; 2] {
     let scale = 3.0 / epsilon;
-    let below = |x: f64, scale: f64| {
-        if x < 0.0 { (x / scale).exp() / 2.0 } else { 1.0 - (-x / scale).exp() / 2.0 }
+    let above = |x: f64, scale: f64| {
+        if x < 0.0 { 1.0 - (x / scale).exp() / 2.0 } else { (-x / scale).exp() / 2.0 }
     };
     let best = values[0].max(values[1]) - margin;
     let ratio = (-1.0 / scale).exp();
@@ -175,7 +175,7 @@ fn searched(epsilon: f64, values: [f64; 2], margin: f64) -> [f64; 2] {
             for noise in [size, -size] {
                 let weight = of_line * (-size / scale).exp() / (2.0 * scale) * step;
                 let at = best + f64::from(laid) + noise;
-                let [one, two] = values.map(|value| 1.0 - below(at - value, 2.0 * scale));
+                let [one, two] = values.map(|value| above(at - value, 2.0 * scale));
                 let ends = one + two - one * two;
                 law[0] += weight * one / ends;
                 law[1] += weight * (1.0 - one) * two / ends;
