@@ -96,7 +96,10 @@ pub use city::{City, Truth, write_city};
 pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
-pub use geo::{PlaceColumns, PlaceFile, PlacesError, write_whole};
+pub use geo::{
+    Fault, Features, GeoJsonError, PlaceColumns, PlaceFile, PlacesError, PointFeature,
+    ShapeFeature, read_points, read_shapes, write_whole,
+};
 pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};
 pub use rows::RowsError;
