@@ -7,6 +7,8 @@ mod error;
 mod geojson;
 mod input;
 mod output;
+mod person;
+mod release;
 
 pub use error::PlacesError;
 pub use geojson::{
@@ -14,3 +16,5 @@ pub use geojson::{
 };
 pub use input::{PlaceColumns, PlaceFile};
 pub use output::write_whole;
+pub use person::{Opening, Person, PersonStanding, PlacePrice};
+pub use release::ReleasedPlaces;
