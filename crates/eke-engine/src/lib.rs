@@ -44,6 +44,13 @@
 //! | [`Verdict`], [`Watched`], [`WatchEnd`], [`Paid`] | what came of a step and of a watch, and what it cost |
 //! | [`WatchPlan`], [`PriceAt`] | what a watch would do and cost |
 //!
+//! | about places | |
+//! |---|---|
+//! | [`PlaceFile`], [`PlaceColumns`] | a file of places, and which of its columns hold what |
+//! | [`Person`], [`Opening`], [`PersonStanding`] | the account of one person, and how it stands |
+//! | [`PlacePrice`], [`ReleasedPlaces`] | what a release may cost, and places as they were told |
+//! | [`PlacesError`] | a no, in one sentence |
+//!
 //! | for the steward | |
 //! |---|---|
 //! | [`policy`], [`registry`], [`Source`] | the policy file, what is pinned in the ledger, and the files |
@@ -60,6 +67,7 @@ mod encoding;
 mod engine;
 mod error;
 mod explain;
+mod geo;
 mod keys;
 mod lower;
 mod picks;
@@ -90,6 +98,11 @@ pub use city::{City, Truth, write_city};
 pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
+pub use geo::{
+    Fault, Features, GeoJsonError, Opening, Person, PersonStanding, PlaceColumns, PlaceFile,
+    PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature, read_points, read_shapes,
+    write_whole,
+};
 pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};
 pub use rows::RowsError;
