@@ -88,15 +88,13 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let count = context.pick(50, 10, 3);
     let traces: Vec<Vec<Place>> = (0..count)
         .map(|_| {
-            let taxi = &taxis[picking.below(u32::try_from(taxis.len()).unwrap_or(u32::MAX)) as usize];
+            let taxi =
+                &taxis[picking.below(u32::try_from(taxis.len()).unwrap_or(u32::MAX)) as usize];
             taxi.fixes.iter().map(|fix| fix.place).collect()
         })
         .collect();
-    let rhos = context.pick(
-        vec![5e-8, 5e-7, 5e-6, 5e-5, 5e-4],
-        vec![5e-8, 5e-6, 5e-4],
-        vec![5e-7, 5e-5],
-    );
+    let rhos =
+        context.pick(vec![5e-8, 5e-7, 5e-6, 5e-5, 5e-4], vec![5e-8, 5e-6, 5e-4], vec![5e-7, 5e-5]);
     let sizes = context.pick(
         vec![10, 100, 1000, 5000, 10_000, 20_000],
         vec![10, 1000, 10_000],
