@@ -10,24 +10,35 @@
 //! | [`Tuple`], [`TupleMetric`] | several places of one person, and how far apart two of these are |
 //! | [`Level`], [`Blur`] | what a price means: how well places are told apart, and how far released ones are off |
 //! | [`Shape`] | rectangles, circles, polygons, half-planes, and how far points are inside or outside |
+//! | [`chi_width`], [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
+//! | [`AnytimeBall`], [`SignBoundary`] | what holds at every look at once |
 //!
 //! No files and no ledgers: those meet the maths in the engine.
 
+mod anytime;
 mod blur;
 mod edges;
+mod gamma;
+mod interval;
 mod lattice;
 mod level;
 mod offset;
 mod outline;
 mod place;
 mod region;
+#[cfg(test)]
+mod seeded;
 mod shape;
 mod tuple;
+mod widths;
 
+pub use anytime::{AnytimeBall, SignBoundary};
 pub use blur::Blur;
+pub use interval::DistanceInterval;
 pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
 pub use place::{Place, PlaceError};
 pub use region::{Region, RegionError};
 pub use shape::{Rings, Shape, ShapeError};
 pub use tuple::{Tuple, TupleError, TupleMetric};
+pub use widths::{Miss, MissError, chi_width, normal_width, two_sided_width};
