@@ -24,7 +24,17 @@ mod lattice;
 mod level;
 mod offset;
 mod outline;
+//! | [`Places`] | one person's places, and what can be worked out of them |
+//! | [`nearest()`], [`Nearest`] | which of them are nearest to a public point |
+//! | [`hull()`], [`HullPlan`], [`Hull`] | their convex hull, nearly |
+//! | [`Convex`] | convex polygons: areas, and what two of them share |
+mod convex;
+mod direction;
+mod hull;
+mod hull_plan;
+mod nearest;
 mod place;
+mod places;
 mod region;
 #[cfg(test)]
 mod seeded;
@@ -37,7 +47,13 @@ pub use blur::Blur;
 pub use interval::DistanceInterval;
 pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
+mod search_error;
+pub use convex::Convex;
+pub use hull::{Hull, Support, hull};
+pub use hull_plan::{Directions, HullError, HullPlan, HullPrices};
+pub use nearest::{Nearest, NearestMethod, PlacePrice, PlacesError, nearest};
 pub use place::{Place, PlaceError};
+pub use places::Places;
 pub use region::{Region, RegionError};
 pub use shape::{Rings, Shape, ShapeError};
 pub use tuple::{Tuple, TupleError, TupleMetric};

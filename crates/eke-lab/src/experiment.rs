@@ -125,10 +125,16 @@ static EXPERIMENTS: &[Experiment] = &[
     // Selection mechanisms with Gaussian noise.
     crate::search::BIKES,
     crate::search::LONDON,
+    crate::prices::ABOVE_THRESHOLD_BOUNDS,
+    crate::peak::NOISY_MAX,
+    crate::prices::NOISY_MAX_BOUNDS,
     // Multi-tier release.
     crate::tiers::COUNT,
     crate::categories::SUBSET,
     // Accuracy-first mechanisms.
+    crate::savings::SAVINGS,
+    crate::toplist::REDDIT,
+    crate::toplist::ZIPF,
     // Ours.
 ];
 

@@ -10,15 +10,19 @@ pub mod fit;
 pub mod identity;
 pub mod laws;
 pub mod oracle;
+pub mod peak;
 pub mod planar;
 pub mod reach;
+pub mod prices;
 pub mod report;
+pub mod savings;
 pub mod search;
 pub mod seeded;
 pub mod stopper;
 pub mod summary;
 pub mod table;
 pub mod tiers;
+pub mod toplist;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
 

@@ -421,11 +421,11 @@ mod tests {
             text,
             "\
 errors: error, by people
-  way             10          2,000
+  way              10           2,000
   ours   1.500 ±1.242  0.2500 ±1.2421
   other      3 ±1.242
 errors: worked out, by people
-  way      10   2,000
+  way       10   2,000
   ours   1.500  0.2500
   other      3
 "

@@ -68,7 +68,14 @@ impl Mutant {
         const FAMILIES: &[(&str, &[&str])] = &[
             (
                 "choices",
-                &["choice.rs", "choosing.rs", "exponential.rs", "noisy_max.rs", "ranking.rs"],
+                &[
+                    "choice.rs",
+                    "choosing.rs",
+                    "exponential.rs",
+                    "noisy_max.rs",
+                    "ranking.rs",
+                    "urn.rs",
+                ],
             ),
             ("lines", &["line.rs", "quadrature.rs", "sparse_vector.rs"]),
             (
@@ -224,8 +231,8 @@ const MUTANTS: &[Mutant] = &[
         about: "picks of a ranking are drawn at twice the rate that was paid for",
         audit: "ranking-loss",
         file: "crates/eke-noise/src/ranking.rs",
-        find: "Amount::<Rho>::ONE.grains())?.times(&8u8.into());",
-        replace: "Amount::<Rho>::ONE.grains())?.times(&32u8.into());",
+        find: "        let paid = Ratio::new(each.grains(), Amount::<Self>::ONE.grains())?.times(&8u8.into());",
+        replace: "        let paid = Ratio::new(each.grains(), Amount::<Self>::ONE.grains())?.times(&32u8.into());",
     },
     Mutant {
         name: "pick-spread",
@@ -415,8 +422,8 @@ const MUTANTS: &[Mutant] = &[
         name: "unpermuted",
         about: "permute and flip looks at candidates in their own order",
         audit: "choice-law",
-        file: "crates/eke-noise/src/choice.rs",
-        find: "        let next = seen + below(order.len() - seen, entropy);\n",
+        file: "crates/eke-noise/src/urn.rs",
+        find: "            let next = seen + below(order.len() - seen, entropy);\n",
         replace: "        let next = seen;\n",
     },
     Mutant {
