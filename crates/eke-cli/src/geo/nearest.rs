@@ -38,11 +38,8 @@ impl Nearest {
         let price = self.price.price()?;
         let file = self.places.open()?;
         let mut person = self.payer.open(&file)?;
-        let method = if self.paper {
-            NearestMethod::Paper { margin: None }
-        } else {
-            NearestMethod::Ranked
-        };
+        let method =
+            if self.paper { NearestMethod::Paper { margin: None } } else { NearestMethod::Ranked };
         let bar = reading();
         let asked = (self.to, self.k, method);
         let seen = |rows| bar.set_position(rows);
@@ -60,7 +57,8 @@ impl Nearest {
         table.print(out)?;
         writeln!(out)?;
         if let Some(error) = told.error {
-            let what = "each is at most so much further than the one that should be there with 95 %";
+            let what =
+                "each is at most so much further than the one that should be there with 95 %";
             writeln!(out, "  error  {} m: {what}", short(error))?;
         }
         print_cost(told.cost, price, &told.standing, out)?;
