@@ -1,5 +1,7 @@
 //! `eke geo`: what may be told about places.
 
+mod hull;
+mod nearest;
 mod release;
 
 use std::io::{self, Write};
@@ -28,12 +30,26 @@ Examples:
 The same places again at the same price are the same, and free; at a higher rho they cost the difference.
 Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
     Release(release::Release),
+    /// Tell which of one person's places are nearest to a public one: which rows, and not where they are.
+    #[command(after_help = "\
+Example:
+  eke geo nearest walk.csv --region -122.43,37.77,10000 --to -122.42,37.77 --k 3 --rho 1e-5
+Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+    Nearest(nearest::Nearest),
+    /// Tell the convex hull of one person's places, nearly.
+    #[command(after_help = "\
+Example:
+  eke geo hull walk.csv --region -122.43,37.77,10000 --rho 1e-4 --out hull.geojson --map hull.svg
+Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+    Hull(hull::Hull),
 }
 
 impl Geo {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         match self {
             Self::Release(release) => release.run(out),
+            Self::Nearest(nearest) => nearest.run(out),
+            Self::Hull(hull) => hull.run(out),
         }
     }
 }

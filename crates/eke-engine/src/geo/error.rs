@@ -3,7 +3,7 @@
 use std::io;
 
 use eke_budget::{BudgetError, ParameterError, Refusal};
-use eke_geo::{RegionError, TupleError};
+use eke_geo::{LatticeError, RegionError, TupleError};
 use eke_ledger::LedgerError;
 
 use super::GeoJsonError;
@@ -58,6 +58,9 @@ pub enum PlacesError {
     /// The region is none.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// There is no lattice for such a region.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
     /// There is no lattice for so many places in such a region.
     #[error(transparent)]
     Tuple(#[from] TupleError),

@@ -5,7 +5,9 @@
 
 mod error;
 mod geojson;
+mod hull;
 mod input;
+mod nearest;
 mod output;
 mod person;
 mod release;
@@ -14,7 +16,9 @@ pub use error::PlacesError;
 pub use geojson::{
     Fault, Features, GeoJsonError, PointFeature, ShapeFeature, read_points, read_shapes,
 };
+pub use hull::{HullOfPlaces, ToldHull};
 pub use input::{PlaceColumns, PlaceFile};
+pub use nearest::NearestPlaces;
 pub use output::write_whole;
 pub use person::{Opening, Person, PersonStanding, PlacePrice};
 pub use release::ReleasedPlaces;
