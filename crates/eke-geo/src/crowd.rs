@@ -11,6 +11,7 @@ use eke_local::{Sheet, SheetError};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::PlanError;
+use crate::walk::Laws;
 use crate::{Lattice, Shape};
 
 /// Everybody's points and accounts.
@@ -19,6 +20,8 @@ pub struct Crowd {
     pub(crate) points: Vec<i64>,
     pub(crate) accounts: Sheet<Rho>,
     pub(crate) seen: Seen,
+    /// Noise that has been prepared.
+    pub(crate) laws: Laws,
 }
 
 /// What has been released of everybody's points. It may be shown, and stored.
@@ -65,7 +68,9 @@ pub enum CrowdError {
         dimensions: usize,
     },
     /// A shape of another lattice.
-    #[error("shapes lie on the plane: make the shape on the lattice of the people, of two dimensions")]
+    #[error(
+        "shapes lie on the plane: make the shape on the lattice of the people, of two dimensions"
+    )]
     Shape,
     /// Allowances for another number of people.
     #[error("there are {given} allowances for {people} people")]
@@ -84,10 +89,14 @@ pub enum CrowdError {
         most: usize,
     },
     /// Noise narrower than the lattice.
-    #[error("at a price of {0} noise is as narrow as the lattice: take a smaller least distance, or a lower price")]
+    #[error(
+        "at a price of {0} noise is as narrow as the lattice: take a smaller least distance, or a lower price"
+    )]
     Narrow(Amount<Rho>),
     /// Noise wider than can be drawn.
-    #[error("at a price of {0} noise is too wide to be drawn: take a larger least distance, or a higher price")]
+    #[error(
+        "at a price of {0} noise is too wide to be drawn: take a larger least distance, or a higher price"
+    )]
     Wide(Amount<Rho>),
     /// Rounds that there are not.
     #[error(transparent)]
@@ -118,7 +127,7 @@ impl Crowd {
         if points.iter().any(|steps| !(-bound..=bound).contains(steps)) {
             return Err(CrowdError::Beyond);
         }
-        Ok(Self { lattice, points, accounts, seen: Seen::default() })
+        Ok(Self { lattice, points, accounts, seen: Seen::default(), laws: Laws::default() })
     }
 
     /// How many people there are.

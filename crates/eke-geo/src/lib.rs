@@ -32,6 +32,8 @@ mod place;
 mod plan;
 mod region;
 mod reports;
+#[cfg(test)]
+mod seeded;
 mod series;
 mod shape;
 mod threshold;

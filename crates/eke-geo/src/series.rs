@@ -91,3 +91,73 @@ impl Series {
         ((self.parts[person] + 2.0) / (before + 2.0)).clamp(0.0, 1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_local::{Prices, Who};
+    use proptest::prelude::*;
+
+    fn spending(allowed: &Allowance, spent: Vec<Amount<Rho>>) -> Spending {
+        Spending { allowed: allowed.clone(), spent, rounds: Vec::new() }
+    }
+
+    proptest! {
+        /// Whatever part of its allowance each person spends of each question: all of them can be paid, and whoever spends
+        /// everything has an equal share each time.
+        #[test]
+        fn allowances_stay_within_what_is_left(
+            budgets in prop::collection::vec(1u128..1_000_000, 1..20),
+            questions in 1u32..12,
+            parts in prop::collection::vec(0.0f64..=1.0, 240),
+            all in any::<bool>(),
+        ) {
+            let budgets: Vec<Amount<Rho>> =
+                budgets.into_iter().map(|each| Amount::from_grains(each * 10u128.pow(20))).collect();
+            for carry in [Carry::Linear, Carry::Even, Carry::Ours] {
+                let mut accounts = Sheet::each(budgets.clone()).unwrap();
+                let mut series = Series::new(carry, questions, &accounts);
+                let mut parts = parts.iter();
+                for _ in 0..questions {
+                    let allowance = series.next(&accounts).unwrap();
+                    let Allowance::Each(each) = &allowance else { panic!("each their own") };
+                    for (person, allowed) in each.iter().enumerate() {
+                        prop_assert!(*allowed <= accounts.left(person).unwrap());
+                        let share = budgets[person].to_f64() / f64::from(questions);
+                        prop_assert!(!all || (allowed.to_f64() / share - 1.0).abs() < 1e-9);
+                    }
+                    let part = |allowed: &Amount<Rho>| {
+                        let part = if all { 1.0 } else { *parts.next().unwrap() };
+                        Amount::floor(allowed.to_f64() * part).unwrap().min(*allowed)
+                    };
+                    let spent: Vec<Amount<Rho>> =
+                        if all { each.clone() } else { each.iter().map(part).collect() };
+                    let refused = accounts.charge(Who::Everyone, Prices::Each(&spent)).unwrap();
+                    prop_assert!(refused.is_empty());
+                    series.settle(&spending(&allowance, spent));
+                }
+                prop_assert_eq!(series.next(&accounts), None);
+            }
+        }
+    }
+
+    /// Worked out by hand: four questions of a budget of 1, nothing spent of the first.
+    #[test]
+    fn savings_are_carried_over_by_their_rule() {
+        let accounts = Sheet::same(Amount::ONE, 1).unwrap();
+        for (carry, second) in [
+            // A share of 0.25, and 0.75 + 0.25/3 of the 0.25 that was saved.
+            (Carry::Linear, 0.25 + (0.75 + 0.25 / 3.0) * 0.25),
+            (Carry::Even, 1.0 / 3.0),
+            // Two of three questions' worth of doubt: a part of 2/3 for each of the two to come.
+            (Carry::Ours, 1.0 / (1.0 + 2.0 * 2.0 / 3.0)),
+        ] {
+            let mut series = Series::new(carry, 4, &accounts);
+            let first = series.next(&accounts).unwrap();
+            assert!((first.of(0).to_f64() - 0.25).abs() < 0.01);
+            series.settle(&spending(&first, vec![Amount::ZERO]));
+            let Some(Allowance::Each(each)) = series.next(&accounts) else { panic!("a second") };
+            assert!((each[0].to_f64() - second).abs() < 1e-9, "{carry:?} {}", each[0]);
+        }
+    }
+}

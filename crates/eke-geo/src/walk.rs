@@ -95,6 +95,7 @@ impl Walk<'_> {
     pub(crate) fn run<E: Entropy + ?Sized>(
         &self,
         accounts: &mut Sheet<Rho>,
+        laws: &mut Laws,
         seen: Seen,
         entropy: &mut E,
         mut stop: impl FnMut(&Reports, &mut Vec<u32>, Look),
@@ -102,9 +103,8 @@ impl Walk<'_> {
         let people = accounts.len();
         let schedules = Schedules::new(self.plan, self.allowance, people)?;
         let before = accounts.spent().to_vec();
-        let mut reports =
-            Reports::new(self.width, self.sensitivity, schedules.ends(people), seen);
-        let mut laws = Laws::new(self.sensitivity, self.width);
+        let mut reports = Reports::new(self.width, self.sensitivity, schedules.ends(people), seen);
+        laws.begin(self.sensitivity, self.width);
         let mut walking: Vec<u32> = schedules.members(people);
         let mut rounds = Vec::new();
         let count = schedules.rounds();
@@ -116,7 +116,7 @@ impl Walk<'_> {
             schedules.dues(&reports, &walking, round, &mut dues);
             laws.prepare(&dues)?;
             let refused = charge(accounts, &mut walking, &mut dues)?;
-            self.draw(&walking, &dues, &laws, &mut reports, &mut noise, entropy)?;
+            self.draw(&walking, &dues, laws, &mut reports, &mut noise, entropy)?;
             let walked = walking.len();
             stop(&reports, &mut walking, Look { round: round + 1, rounds: count });
             let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -256,13 +256,7 @@ impl Schedules {
     }
 
     /// What each has to pay in a round, from where its path is: nothing, where that has been seen already.
-    fn dues(
-        &self,
-        reports: &Reports,
-        walking: &[u32],
-        round: usize,
-        dues: &mut Vec<Amount<Rho>>,
-    ) {
+    fn dues(&self, reports: &Reports, walking: &[u32], round: usize, dues: &mut Vec<Amount<Rho>>) {
         dues.clear();
         dues.extend(walking.iter().map(|&person| {
             let level = self.schedule(person).map_or(Amount::ZERO, |levels| levels[round]);
@@ -271,9 +265,11 @@ impl Schedules {
     }
 }
 
-/// Laws of noise by price: prepared where many people need one, and drawn from once otherwise.
-struct Laws {
-    sensitivity: L2,
+/// Laws of noise by price: prepared where many people need one, and drawn from once otherwise. They are kept from
+/// question to question.
+#[derive(Default)]
+pub(crate) struct Laws {
+    sensitivity: Option<L2>,
     width: usize,
     laws: HashMap<Amount<Rho>, Law>,
 }
@@ -288,9 +284,15 @@ impl Laws {
     const MANY: usize = 256;
     /// The narrowest noise there is, in steps: as for paths.
     const NARROWEST: f64 = 8.0;
+    /// The most laws that are kept.
+    const MOST: usize = 1024;
 
-    fn new(sensitivity: L2, width: usize) -> Self {
-        Self { sensitivity, width, laws: HashMap::new() }
+    /// Begins a question about numbers of this sensitivity.
+    fn begin(&mut self, sensitivity: L2, width: usize) {
+        if self.sensitivity != Some(sensitivity) || self.laws.len() > Self::MOST {
+            self.laws.clear();
+        }
+        (self.sensitivity, self.width) = (Some(sensitivity), width);
     }
 
     /// Makes sure that all these can be drawn, before anybody is charged.
@@ -320,8 +322,9 @@ impl Laws {
             Some(Law::Once(_)) if !many => return Ok(()),
             _ => {}
         }
-        let variance = variance_for(self.sensitivity, price).ok_or(CrowdError::Wide(price))?;
-        let scale = self.sensitivity.get() / (2.0 * rho(price)).sqrt();
+        let sensitivity = self.sensitivity.ok_or(CrowdError::Wide(price))?;
+        let variance = variance_for(sensitivity, price).ok_or(CrowdError::Wide(price))?;
+        let scale = sensitivity.get() / (2.0 * rho(price)).sqrt();
         if scale < Self::NARROWEST {
             return Err(CrowdError::Narrow(price));
         }
@@ -366,3 +369,6 @@ impl Laws {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
