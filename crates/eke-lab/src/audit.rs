@@ -24,6 +24,7 @@ mod planar;
 mod ranked;
 mod reduced;
 mod selected;
+mod shapes;
 mod skellam;
 mod steps;
 mod tiers;
@@ -109,6 +110,7 @@ pub fn all() -> Vec<Audit> {
         msdlap::audits(),
         planar::audits(),
         places::audits(),
+        shapes::audits(),
         ranked::audits(),
         integrated::audits(),
         fitted::audits(),
