@@ -1,9 +1,26 @@
-//! Randomness that can be had again, for tests.
+//! Numbers for tests, the same in every run.
 
 use eke_noise::Entropy;
 
-/// SplitMix64.
+/// A generator of 64-bit words (SplitMix).
 pub(crate) struct Seeded(pub(crate) u64);
+
+impl Seeded {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// Between zero and one.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        (self.word() >> 12) as f64 * 2f64.powi(-52) + 2f64.powi(-53)
+    }
+
+    /// A normal number.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let (radius, turn) = ((-2.0 * self.uniform().ln()).sqrt(), self.uniform());
+        radius * (std::f64::consts::TAU * turn).cos()
+    }
+}
 
 impl Entropy for Seeded {
     fn word(&mut self) -> u64 {
@@ -12,14 +29,5 @@ impl Entropy for Seeded {
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^ (word >> 31)
-    }
-}
-
-impl Seeded {
-    /// A number between 0 and 1.
-    pub(crate) fn uniform(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
-        let uniform = (self.word() >> 11) as f64 / 9_007_199_254_740_992.0;
-        uniform
     }
 }

@@ -19,10 +19,12 @@ mod integrated;
 mod msdlap;
 pub mod mutants;
 mod neighbours;
+mod places;
 mod planar;
 mod ranked;
 mod reduced;
 mod selected;
+mod shapes;
 mod skellam;
 mod steps;
 mod tiers;
@@ -107,6 +109,8 @@ pub fn all() -> Vec<Audit> {
         enumerated::audits(),
         msdlap::audits(),
         planar::audits(),
+        places::audits(),
+        shapes::audits(),
         ranked::audits(),
         integrated::audits(),
         fitted::audits(),

@@ -3,8 +3,10 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`map`] | places, areas and what was released about them, in metres |
 //! | [`plot`] | lines in panels, with a legend |
 //! | [`svg`] | the shapes they are made of |
 
+pub mod map;
 pub mod plot;
 pub mod svg;

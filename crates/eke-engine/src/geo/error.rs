@@ -3,9 +3,10 @@
 use std::io;
 
 use eke_budget::{BudgetError, ParameterError, Refusal};
-use eke_geo::{LatticeError, RegionError};
+use eke_geo::{RegionError, TupleError};
 use eke_ledger::LedgerError;
 
+use super::GeoJsonError;
 use crate::source::SourceError;
 
 /// Why nothing was told about places. Nothing in it depends on anybody's places.
@@ -35,6 +36,14 @@ pub enum PlacesError {
         /// What it should be, in words.
         wanted: &'static str,
     },
+    /// A file that is not GeoJSON.
+    #[error("`{file}` cannot be used: {error}")]
+    GeoJson {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        error: GeoJsonError,
+    },
     /// The file ends before its end, or is damaged.
     #[error("`{0}` cannot be read to its end: it is damaged, or changed meanwhile")]
     Damaged(String),
@@ -49,9 +58,9 @@ pub enum PlacesError {
     /// The region is none.
     #[error(transparent)]
     Region(#[from] RegionError),
-    /// There is no such lattice.
+    /// There is no lattice for so many places in such a region.
     #[error(transparent)]
-    Lattice(#[from] LatticeError),
+    Tuple(#[from] TupleError),
     /// A number is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -64,6 +73,11 @@ pub enum PlacesError {
     /// The ledger did not do what it was asked.
     #[error(transparent)]
     Ledger(LedgerError),
+    /// What is stored is damaged.
+    #[error(
+        "what the ledger holds of this cannot be read ({0}): verify the ledger with `eke ledger verify`"
+    )]
+    Stored(String),
     /// There is no randomness.
     #[error("the system gives no random numbers: {0}")]
     Entropy(String),

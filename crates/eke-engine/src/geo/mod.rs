@@ -4,9 +4,17 @@
 //! everything else that sensitivities rest on come from whoever asks, and never from a file.
 
 mod error;
+mod geojson;
 mod input;
 mod output;
+mod person;
+mod release;
 
 pub use error::PlacesError;
+pub use geojson::{
+    Fault, Features, GeoJsonError, PointFeature, ShapeFeature, read_points, read_shapes,
+};
 pub use input::{PlaceColumns, PlaceFile};
 pub use output::write_whole;
+pub use person::{Opening, Person, PersonStanding, PlacePrice};
+pub use release::ReleasedPlaces;
