@@ -3,14 +3,24 @@
 pub mod audit;
 pub mod calibrate;
 pub mod categories;
+pub mod context;
+pub mod data;
+pub mod experiment;
 pub mod fit;
 pub mod laws;
 pub mod oracle;
+pub mod peak;
 pub mod planar;
+pub mod prices;
+pub mod report;
+pub mod savings;
 pub mod search;
 pub mod seeded;
 pub mod stopper;
+pub mod summary;
+pub mod table;
 pub mod tiers;
+pub mod toplist;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
 
