@@ -351,7 +351,7 @@ mod tests {
     fn errors(plan: &Plan, rho: &str, runs: u64) -> (f64, f64) {
         let (shape, allowance) = (square(), Allowance::Same(amount(rho)));
         let (mut error, mut saved) = (0.0, 0.0);
-        for town in 0..4 {
+        for town in 0..2 {
             let mut crowd = crowd(1000, town);
             let truth = inside(&crowd, &shape);
             for seed in 0..runs {
@@ -363,11 +363,11 @@ mod tests {
                 assert!(f64::from(counted.low) <= truth && truth <= f64::from(counted.high));
             }
         }
-        let runs = 4.0 * runs as f64;
+        let runs = 2.0 * runs as f64;
         ((error / runs).sqrt(), saved / runs)
     }
 
-    /// Over 160 runs the variance of a ratio of mean squares is a fortieth: a ratio of errors above 1.5 where there is
+    /// Over 80 runs the variance of a ratio of mean squares is a twentieth: a ratio of errors above 1.7 where there is
     /// no difference has a probability below 1e-6.
     #[test]
     fn our_rule_counts_as_well_as_the_baseline_and_saves_more() {
@@ -376,7 +376,7 @@ mod tests {
             let (error, saved) = errors(&Plan { way, ..paper(Split::Even(64)) }, rho, 40);
             let (ours, most) = errors(&Plan { way, ..Plan::default() }, rho, 40);
             assert!(nothing.abs() < 1e-9, "{nothing}");
-            assert!(error < 1.5 * base && ours < 1.5 * base, "{base} {error} {ours}");
+            assert!(error < 1.7 * base && ours < 1.7 * base, "{base} {error} {ours}");
             assert!(most > saved + 0.15, "{saved} {most}");
         }
     }

@@ -293,7 +293,7 @@ mod tests {
     use crate::seeded::Seeded;
     use crate::{Lattice, Split};
 
-    const TOWNS: u64 = 4;
+    const TOWNS: u64 = 2;
 
     /// Root mean square error and mean savings over some crowds of a town: half of it close to its middle.
     fn errors(plan: &Plan, rho: Amount<Rho>, runs: u64) -> (f64, f64, f64) {
@@ -332,7 +332,7 @@ mod tests {
         ((error / runs).sqrt(), saved / runs, deviation / runs)
     }
 
-    /// Over 160 runs the variance of a ratio of mean squares is a fortieth: a ratio of errors above 1.5 where there is
+    /// Over 80 runs the variance of a ratio of mean squares is a twentieth: a ratio of errors above 1.7 where there is
     /// no difference has a probability below 1e-6.
     #[test]
     fn our_rule_finds_densities_as_well_as_the_baseline_and_saves_more() {
@@ -344,7 +344,7 @@ mod tests {
                 let (base, ..) = errors(&plan(Rule::Once, split), rho, 40);
                 let (error, saved, _) = errors(&plan(Rule::Paper, Split::Even(64)), rho, 40);
                 let (ours, most, deviation) = errors(&plan(Rule::Ours, split), rho, 40);
-                assert!(ours < 1.5 * base.min(error), "{base} {error} {ours}");
+                assert!(ours < 1.7 * base.min(error), "{base} {error} {ours}");
                 assert!(most > saved + more, "{saved} {most}");
                 // And it says how far noise moves it.
                 assert!((ours / deviation - 1.0).abs() < 0.5, "{ours} {deviation}");

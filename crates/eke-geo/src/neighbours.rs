@@ -110,7 +110,7 @@ impl Judge<'_> {
         let ends: Vec<(f64, f64)>;
         let line = match self.plan.rule {
             Rule::Ours => {
-                let ladder = Ladder::new(self.k, walking.len(), miss);
+                let ladder = Ladder::new(self.k, reports.people(), walking.len(), miss);
                 let (line, lows) = self.line(reports, walking, &ladder, miss);
                 ends = lows;
                 line
@@ -243,9 +243,9 @@ struct Ladder {
 }
 
 impl Ladder {
-    fn new(k: usize, people: usize, miss: Miss) -> Self {
+    fn new(k: usize, people: usize, walking: usize, miss: Miss) -> Self {
         let spares = [0usize, 3, 15, 63, 255];
-        let ranks = spares.into_iter().filter(|spare| k + spare <= people);
+        let ranks = spares.into_iter().filter(|spare| k + spare <= walking);
         let miss = miss.shared_by(spares.len());
         let rung = |spare: usize| (k + spare, most_misses(people, spare, miss));
         Self { rungs: ranks.map(rung).collect() }

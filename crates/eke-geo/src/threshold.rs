@@ -121,3 +121,81 @@ pub fn threshold<Y: Payer<Rho>, E: Entropy + ?Sized>(
     }
     last.ok_or(ThresholdError::Plan(PlanError::Small(line.price)))
 }
+
+#[cfg(test)]
+mod tests {
+    use eke_budget::{
+        Account, Adjacency, BudgetSpec, L1, Metric, NoHistory, PathId, Rho as Parameter,
+    };
+    use eke_noise::Till;
+
+    use super::*;
+    use crate::seeded::Seeded;
+    use crate::{Miss, Split};
+
+    fn account(rho: f64) -> Account {
+        let budget = BudgetSpec::zcdp(Parameter::new(rho).unwrap())
+            .resolve(Metric::Hamming(Adjacency::AddRemove))
+            .unwrap();
+        let Ok(account) = Account::open("people", budget, &mut NoHistory);
+        account
+    }
+
+    fn plan(rule: Rule, beta: f64) -> Plan {
+        let split = if rule == Rule::Ours { Plan::default().split } else { Split::Even(64) };
+        Plan { rule, split, beta: Miss::new(beta).unwrap(), ..Plan::default() }
+    }
+
+    /// How often the answer is another than after the whole price of the same path, and the mean price; 1,000 counts that are one
+    /// deviation of the end below the line, or three.
+    fn changed(plan: &Plan, off: i64) -> (u32, f64) {
+        let sensitivity = L2::new(1024.0).unwrap();
+        let truth = Exact::new(-off * 1024, L1::new(1024.0).unwrap());
+        // One deviation in the end is one household.
+        let line = Line { sensitivity, at: 0.0, price: "0.5".parse().unwrap() };
+        let (mut changed, mut sum) = (0, 0.0);
+        for seed in 0..1000 {
+            let (mut account, mut entropy) = (account(1.0), Seeded(seed));
+            let mut path = GaussianPath::open(PathId::new([1; 32]), sensitivity);
+            let mut till = Till { account: &mut account, journal: &mut NoHistory };
+            let said = threshold(&mut path, &truth, &line, plan, &mut till, &mut entropy).unwrap();
+            sum += said.price.to_f64() / 1000.0;
+            let once = Plan { rule: Rule::Once, ..*plan };
+            let end = threshold(&mut path, &truth, &line, &once, &mut till, &mut entropy).unwrap();
+            assert!(end.price.to_f64() > 0.4999, "{}", end.price);
+            changed += u32::from(said.below != end.below);
+        }
+        (changed, sum)
+    }
+
+    /// At most one in twenty is claimed, 50 of 1,000: above 90 has a probability below 1e-7. Asked for one in two, more than
+    /// that are.
+    #[test]
+    fn a_threshold_is_answered_as_for_the_whole_price_and_costs_less() {
+        for off in [1, 3] {
+            let (few, ours) = changed(&plan(Rule::Ours, 0.05), off);
+            let (_, paper) = changed(&plan(Rule::Paper, 0.05), off);
+            assert!(few <= 90, "{few}");
+            assert!(ours < 0.9 * paper, "{ours} {paper}");
+        }
+        let (many, _) = changed(&plan(Rule::Ours, 0.5), 1);
+        assert!(many > 90, "the control: {many}");
+    }
+
+    #[test]
+    fn a_budget_that_ends_on_the_way_ends_the_looks() {
+        let sensitivity = L2::new(1024.0).unwrap();
+        let truth = Exact::new(0, L1::new(1024.0).unwrap());
+        let line = Line { sensitivity, at: 0.0, price: "0.5".parse().unwrap() };
+        let ours = plan(Rule::Paper, 1e-9);
+        let mut path = GaussianPath::open(PathId::new([1; 32]), sensitivity);
+        let mut account = account(0.1);
+        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let said = threshold(&mut path, &truth, &line, &ours, &mut till, &mut Seeded(1)).unwrap();
+        assert!(!said.clear && said.price.to_f64() <= 0.1 && said.looks == 12, "{said:?}");
+        // Then there is nothing left for another path.
+        let mut other = GaussianPath::open(PathId::new([2; 32]), sensitivity);
+        let refused = threshold(&mut other, &truth, &line, &ours, &mut till, &mut Seeded(2));
+        assert!(matches!(refused, Err(ThresholdError::Look(NoAnswer::Refused(_)))));
+    }
+}

@@ -12,6 +12,7 @@ mod chains;
 mod copies;
 mod covered;
 mod devices;
+mod eliminated;
 mod enumerated;
 mod estimated;
 mod fitted;
@@ -124,6 +125,7 @@ pub fn all() -> Vec<Audit> {
         tiers::audits(),
         estimated::audits(),
         devices::audits(),
+        eliminated::audits(),
     ]
     .into_iter()
     .flatten()

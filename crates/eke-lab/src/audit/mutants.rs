@@ -86,6 +86,7 @@ impl Mutant {
             ("laplace", &["laplace_level.rs", "laplace_path.rs", "real.rs", "rounded_laplace.rs"]),
             ("skellam", &["ladder.rs", "skellam.rs", "skellam_level.rs", "skellam_path.rs"]),
             ("planar", &["planar.rs", "point.rs"]),
+            ("elimination", &["walk.rs"]),
             ("tuples", &["tuple.rs"]),
             (
                 "categories",
@@ -763,6 +764,30 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/eke-geo/src/lattice.rs",
         find: "        self.steps_per_metre(factor, 1.0)\n",
         replace: "        self.steps_per_metre(factor, 0.0)\n",
+    },
+    Mutant {
+        name: "elimination-sees-truths",
+        about: "people stop by where they are, and not by what was seen of it",
+        audit: "elimination-loss",
+        file: "crates/eke-geo/src/walk.rs",
+        find: "            stop(&reports, &mut walking, Look { round: round + 1, rounds: count });\n",
+        replace: "            stop(&reports, &mut walking, Look { round: round + 1, rounds: count });\n            walking.retain(|&person| self.truths[person as usize * self.width] < 9000);\n",
+    },
+    Mutant {
+        name: "elimination-refused-walk",
+        about: "whoever cannot pay reports all the same",
+        audit: "elimination-noise",
+        file: "crates/eke-geo/src/walk.rs",
+        find: "    if !refused.is_empty() {\n",
+        replace: "    if false {\n",
+    },
+    Mutant {
+        name: "elimination-price-of-the-path",
+        about: "a round draws as much as the whole path up to it costs, and not what was charged for it",
+        audit: "elimination-noise",
+        file: "crates/eke-geo/src/walk.rs",
+        find: "            laws.prepare(&dues)?;\n            let refused = charge(accounts, &mut walking, &mut dues)?;\n",
+        replace: "            let refused = charge(accounts, &mut walking, &mut dues)?;\n            for due in &mut dues {\n                *due = Amount::from_grains(due.grains() * (round as u128 + 1));\n            }\n            laws.prepare(&dues)?;\n",
     },
 ];
 
