@@ -14,6 +14,10 @@
 //! | [`Tuple`], [`TupleMetric`] | several places of one person, and how far apart two of these are |
 //! | [`Level`], [`Blur`] | what a price means: how well places are told apart, and how far released ones are off |
 //! | [`Shape`] | rectangles, circles, polygons, half-planes, and how far points are inside or outside |
+//! | [`Crowd`], [`Plan`], [`Allowance`], [`Spending`] | many people with one place and one account each, how they are asked, and what that took |
+//! | [`count`], [`density`], [`neighbours`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
+//! | [`Series`], [`Carry`] | many questions to the same people |
+//! | [`threshold`] | whether a count is below a line, in the central model |
 //! | [`chi_width`], [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
 //! | [`AnytimeBall`], [`SignBoundary`] | what holds at every look at once |
 //!
@@ -22,6 +26,9 @@
 mod anytime;
 mod blur;
 mod convex;
+mod count;
+mod crowd;
+mod density;
 mod direction;
 mod edges;
 mod gamma;
@@ -31,30 +38,44 @@ mod interval;
 mod lattice;
 mod level;
 mod nearest;
+mod neighbours;
 mod offset;
 mod outline;
 mod place;
 mod places;
+mod plan;
 mod region;
+mod reports;
 mod search_error;
 #[cfg(test)]
 mod seeded;
+mod series;
 mod shape;
+mod threshold;
 mod tuple;
+mod walk;
 mod widths;
 
 pub use anytime::{AnytimeBall, SignBoundary};
 pub use blur::Blur;
 pub use convex::Convex;
+pub use count::{Count, count};
+pub use crowd::{Crowd, CrowdError, Seen};
+pub use density::{Density, density};
 pub use hull::{Hull, Support, hull};
 pub use hull_plan::{Directions, HullError, HullPlan, HullPrices};
 pub use interval::DistanceInterval;
 pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
 pub use nearest::{Nearest, NearestMethod, PlacePrice, PlacesError, nearest};
+pub use neighbours::{Neighbours, neighbours};
 pub use place::{Place, PlaceError};
 pub use places::Places;
+pub use plan::{Allowance, Plan, PlanError, Rule, Split, Way};
 pub use region::{Region, RegionError};
+pub use series::{Carry, Series};
 pub use shape::{Rings, Shape, ShapeError};
+pub use threshold::{Line, Threshold, ThresholdError, threshold};
 pub use tuple::{Tuple, TupleError, TupleMetric};
+pub use walk::{Round, Spending};
 pub use widths::{Miss, MissError, chi_width, normal_width, two_sided_width};

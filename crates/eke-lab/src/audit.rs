@@ -13,6 +13,7 @@ mod chains;
 mod copies;
 mod covered;
 mod devices;
+mod eliminated;
 mod enumerated;
 mod estimated;
 mod fitted;
@@ -25,6 +26,7 @@ mod planar;
 mod ranked;
 mod reduced;
 mod selected;
+mod shapes;
 mod skellam;
 mod steps;
 mod tiers;
@@ -121,6 +123,7 @@ pub fn all() -> Vec<Audit> {
         msdlap::audits(),
         planar::audits(),
         places::audits(),
+        shapes::audits(),
         ranked::audits(),
         integrated::audits(),
         fitted::audits(),
@@ -135,6 +138,7 @@ pub fn all() -> Vec<Audit> {
         estimated::audits(),
         devices::audits(),
         accounts::audits(),
+        eliminated::audits(),
     ]
     .into_iter()
     .flatten()

@@ -119,6 +119,11 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 /// By paper, and there by name.
 static EXPERIMENTS: &[Experiment] = &[
     // Adaptive privacy budgeting.
+    crate::elimination::DENSITY,
+    crate::elimination::MANY_QUERIES,
+    crate::elimination::NEIGHBOURS,
+    crate::elimination::RANGE,
+    crate::elimination::THRESHOLD,
     // Concentrated geo-privacy.
     crate::identity::IDENTITY,
     crate::reach::REACH,

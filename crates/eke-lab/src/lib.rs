@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod categories;
 pub mod context;
 pub mod data;
+pub mod elimination;
 pub mod experiment;
 pub mod fit;
 pub mod identity;

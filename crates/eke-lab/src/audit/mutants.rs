@@ -93,6 +93,7 @@ impl Mutant {
             ("laplace", &["laplace_level.rs", "laplace_path.rs", "real.rs", "rounded_laplace.rs"]),
             ("skellam", &["ladder.rs", "skellam.rs", "skellam_level.rs", "skellam_path.rs"]),
             ("planar", &["planar.rs", "point.rs"]),
+            ("elimination", &["walk.rs"]),
             ("tuples", &["tuple.rs"]),
             (
                 "categories",
@@ -112,6 +113,7 @@ impl Mutant {
                     "tally.rs",
                 ],
             ),
+            ("shapes", &["edges.rs", "offset.rs", "outline.rs", "shape.rs"]),
         ];
         let name = Path::new(self.file).file_name()?.to_str()?;
         FAMILIES.iter().find(|(_, files)| files.contains(&name)).map(|(family, _)| *family)
@@ -769,6 +771,54 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/eke-geo/src/tuple.rs",
         find: "            TupleMetric::Sum => number(points),\n",
         replace: "            TupleMetric::Sum => 1.0,\n",
+    },
+    Mutant {
+        name: "distance-stretched",
+        about: "distances from outside a shape are a fifth too long",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/shape.rs",
+        find: "        edges.distance(point, Rounded::Down)\n",
+        replace: "        edges.distance(point, Rounded::Down) * 6 / 5\n",
+    },
+    Mutant {
+        name: "hole-jump",
+        about: "a hole is inside, with a jump at its edge",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/edges.rs",
+        find: "        self.edges.iter().filter(crosses).count() % 2 == 1\n",
+        replace: "        self.edges.iter().filter(crosses).count() > 0\n",
+    },
+    Mutant {
+        name: "distance-rounded-free",
+        about: "rounding a distance to whole steps costs nothing",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/lattice.rs",
+        find: "        self.steps_per_metre(factor, 1.0)\n",
+        replace: "        self.steps_per_metre(factor, 0.0)\n",
+    },
+    Mutant {
+        name: "elimination-sees-truths",
+        about: "people stop by where they are, and not by what was seen of it",
+        audit: "elimination-loss",
+        file: "crates/eke-geo/src/walk.rs",
+        find: "            stop(&reports, &mut walking, Look { round: round + 1, rounds: count });\n",
+        replace: "            stop(&reports, &mut walking, Look { round: round + 1, rounds: count });\n            walking.retain(|&person| self.truths[person as usize * self.width] < 9000);\n",
+    },
+    Mutant {
+        name: "elimination-refused-walk",
+        about: "whoever cannot pay reports all the same",
+        audit: "elimination-noise",
+        file: "crates/eke-geo/src/walk.rs",
+        find: "    if !refused.is_empty() {\n",
+        replace: "    if false {\n",
+    },
+    Mutant {
+        name: "elimination-price-of-the-path",
+        about: "a round draws as much as the whole path up to it costs, and not what was charged for it",
+        audit: "elimination-noise",
+        file: "crates/eke-geo/src/walk.rs",
+        find: "            laws.prepare(&dues)?;\n            let refused = charge(accounts, &mut walking, &mut dues)?;\n",
+        replace: "            let refused = charge(accounts, &mut walking, &mut dues)?;\n            for due in &mut dues {\n                *due = Amount::from_grains(due.grains() * (round as u128 + 1));\n            }\n            laws.prepare(&dues)?;\n",
     },
 ];
 

@@ -1,0 +1,164 @@
+//! Many people asked round by round, and who stops early: the experiments of Liang and Yi's adaptive budgeting, with their
+//! baselines, their elimination and our rule side by side.
+//!
+//! *Saved* is the mean share of their allowance that people still have after a question.
+
+mod density;
+mod many;
+mod neighbours;
+mod range;
+mod threshold;
+
+use std::error::Error;
+use std::sync::Mutex;
+
+use eke_budget::{Amount, Metres, Rho};
+use eke_geo::{Crowd, Lattice, Miss, Place, Plan, Region, Rule, Seen, Split, Way};
+use eke_local::Sheet;
+use eke_plot::plot::{Lines, Plot, Scale};
+
+use crate::summary::Summary;
+
+pub use density::DENSITY;
+pub use many::MANY_QUERIES;
+pub use neighbours::NEIGHBOURS;
+pub use range::RANGE;
+pub use threshold::THRESHOLD;
+
+/// A way to ask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ask {
+    label: &'static str,
+    plan: Plan,
+}
+
+/// The paper's baselines, its elimination with its three splits, and ours: for points, or for distances.
+fn asks(way: Way) -> Result<Vec<Ask>, Box<dyn Error>> {
+    // A quarter of a doubt of 0.2, as the paper has it.
+    let beta = Miss::new(0.05)?;
+    let ours = Plan { way, ..Plan::default() };
+    let plan = |rule, split| Plan { way, split, rule, beta };
+    let labels = match way {
+        Way::Point => [
+            "BM0, all at once",
+            "PM0 c4 (paper)",
+            "PM0 c64 (paper)",
+            "PM0 log-c10 (paper)",
+            "points (eke)",
+        ],
+        Way::Distance => [
+            "BM1, all at once",
+            "PM1 c4 (paper)",
+            "PM1 c64 (paper)",
+            "PM1 log-c10 (paper)",
+            "distances (eke)",
+        ],
+    };
+    let plans = [
+        plan(Rule::Once, Split::Even(1)),
+        plan(Rule::Paper, Split::Even(4)),
+        plan(Rule::Paper, Split::Even(64)),
+        plan(Rule::Paper, Split::Doubling(10)),
+        ours,
+    ];
+    Ok(labels.into_iter().zip(plans).map(|(label, plan)| Ask { label, plan }).collect())
+}
+
+/// All ways, points first.
+fn all_asks() -> Result<Vec<Ask>, Box<dyn Error>> {
+    Ok([asks(Way::Point)?, asks(Way::Distance)?].concat())
+}
+
+/// A price per square metre.
+fn price(rho: f64) -> Result<Amount<Rho>, Box<dyn Error>> {
+    Ok(Amount::at_most(Rho::new(rho)?))
+}
+
+/// People on a lattice, handed to one trial at a time; the noise that was prepared for one is kept for the next.
+struct People {
+    lattice: Lattice,
+    points: Vec<i64>,
+    idle: Mutex<Vec<Crowd>>,
+}
+
+impl People {
+    fn new(lattice: Lattice, points: Vec<i64>) -> Self {
+        Self { lattice, points, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Places in a region of 60 km around a centre.
+    fn of(centre: Place, places: &[Place]) -> Result<Self, Box<dyn Error>> {
+        let region = Region::new(centre, Metres::new(60_000.0)?)?;
+        let lattice = Lattice::of(region, Metres::ONE)?;
+        let points = places.iter().filter_map(|&place| lattice.put_place(place)).flatten();
+        Ok(Self::new(lattice, points.collect()))
+    }
+
+    fn count(&self) -> usize {
+        self.points.len() / self.lattice.dimensions()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[i64]> {
+        self.points.chunks_exact(self.lattice.dimensions())
+    }
+
+    fn row(&self, person: usize) -> &[i64] {
+        let dimensions = self.lattice.dimensions();
+        &self.points[person * dimensions..(person + 1) * dimensions]
+    }
+
+    /// Asks a crowd of which nothing has been seen, and that can pay for anything.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(&mut Crowd) -> Result<T, Box<dyn Error>>,
+    ) -> Result<T, Box<dyn Error>> {
+        let idle = || self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let crowd = idle().pop();
+        let mut crowd = match crowd {
+            Some(crowd) => crowd,
+            None => {
+                let accounts = Sheet::same(Amount::MAX, self.count())?;
+                Crowd::new(self.lattice, self.points.clone(), accounts)?
+            }
+        };
+        crowd.restore(Seen::default())?;
+        let answer = question(&mut crowd);
+        idle().push(crowd);
+        answer
+    }
+}
+
+/// Two figures of one experiment: the error and what was saved, over the price.
+fn figures(
+    title: &str,
+    error: &str,
+    labels: &[&str],
+    panels: &[(String, Vec<Vec<(f64, [Summary; 2])>>)],
+) -> [Plot; 2] {
+    [(error, Scale::Logarithmic, 0), ("share of the allowance saved", Scale::Linear, 1)].map(
+        |(upwards, scale, which): (&str, Scale, usize)| Plot {
+            title: title.to_owned(),
+            across: "allowance, rho per square metre".to_owned(),
+            upwards: upwards.to_owned(),
+            scales: (Scale::Logarithmic, scale),
+            columns: 3,
+            lines: labels.iter().map(|label| (*label).to_owned()).collect(),
+            panels: panels
+                .iter()
+                .map(|(title, lines)| Lines {
+                    title: title.clone(),
+                    lines: lines
+                        .iter()
+                        .map(|line| {
+                            line.iter()
+                                .map(|(rho, found)| (*rho, found[which].mean))
+                                // Nothing is at no height where heights are ratios.
+                                .filter(|point| scale == Scale::Linear || point.1 > 0.0)
+                                .collect()
+                        })
+                        .collect(),
+                })
+                .collect(),
+        },
+    )
+}
