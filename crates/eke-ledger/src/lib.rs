@@ -48,8 +48,8 @@
 //! | many people | |
 //! |---|---|
 //! | [`Register`], [`Terms`], [`Person`] | an account for everybody in one file, and what it was made for |
-//! | [`Asking`], [`Short`], [`Reserved`], [`Reservation`], [`Settlement`], [`UnderWay`] | reserved before anything is drawn, settled afterwards |
-//! | [`Entry`], [`Happened`], [`RegisterAnchor`], [`RegisterError`] | its journal, and a no |
+//! | [`Asking`], [`Short`], [`Reserved`], [`Reservation`], [`Settled`], [`UnderWay`] | reserved before anything is drawn, settled afterwards |
+//! | [`RegisterLine`], [`Happened`], [`RegisterAnchor`], [`RegisterError`] | its journal, and a no |
 //!
 //! | underneath | |
 //! |---|---|
@@ -93,8 +93,8 @@ pub use page::{
 };
 pub use postgres::Postgres;
 pub use register::{
-    Asking, Entry, Happened, Person, Register, RegisterAnchor, RegisterError, Reservation,
-    Reserved, Settlement, Short, Terms, UnderWay,
+    Asking, Happened, Person, Register, RegisterAnchor, RegisterError, RegisterLine, Reservation,
+    Reserved, Settled, Short, Terms, UnderWay,
 };
 pub use request::{Answer, Answered, Charged, Claim, Key, Outcome, Request, Stamp};
 pub use sqlite::Sqlite;

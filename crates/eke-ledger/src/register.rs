@@ -23,7 +23,7 @@ use eke_budget::{Amount, Metric, Rho};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Entry, Happened};
+pub use entry::{Happened, RegisterLine};
 pub use error::RegisterError;
 pub use people::Person;
 
@@ -106,7 +106,7 @@ impl Reservation {
 
 /// How a question ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settlement {
+pub struct Settled {
     /// What everybody has spent, in the order in which they were granted something.
     pub spent: Vec<Amount<Rho>>,
     /// What has now been released of people's places, by their numbers; the rest is as it was.
@@ -259,16 +259,16 @@ impl Register {
                 })
                 .collect();
             let number = work.last.entry.line + 1;
-            let sql = "INSERT INTO reservation (line, dataset, holder) VALUES (?1, ?2, ?3)";
+            let held = bytes_of(&granted);
+            let sql =
+                "INSERT INTO reservation (line, dataset, holder, held) VALUES (?1, ?2, ?3, ?4)";
             work.connection.prepare_cached(sql)?.execute(params![
                 signed(number),
                 dataset.bytes(),
-                asking.holder
+                asking.holder,
+                held
             ])?;
-            let sql = "INSERT INTO held (line, person, amount) VALUES (?1, ?2, ?3)";
-            let mut hold = work.connection.prepare_cached(sql)?;
             for &(person, amount) in &granted {
-                hold.execute(params![signed(number), person, grains::bytes(amount)])?;
                 let account = &work.people.rows[person as usize];
                 let reserved = account.reserved.plus(amount).unwrap_or(Amount::MAX);
                 let spent = account.spent;
@@ -279,7 +279,7 @@ impl Register {
                 dataset: asking.dataset.into(),
                 holder: asking.holder.into(),
                 people: granted.len() as u64,
-                amounts: digest_of(&granted),
+                amounts: Digest::of(&held),
             };
             work.append(&asking.stamp, what)?;
             Ok(Reserved::Granted(Reservation { number, dataset, question, granted }))
@@ -295,7 +295,7 @@ impl Register {
     pub fn settle(
         &mut self,
         reservation: &Reservation,
-        settlement: &Settlement,
+        settlement: &Settled,
         stamp: &Stamp,
     ) -> Result<(), RegisterError> {
         let &Reservation { number, dataset, question, ref granted } = reservation;
@@ -324,7 +324,7 @@ impl Register {
             }
             work.end(number)?;
             let answer = Digest::of(&settlement.answer);
-            let what = Happened::Settled { question: number, amounts: digest_of(&paid), answer };
+            let what = Happened::Settled { question: number, amounts: Digest::of(&bytes_of(&paid)), answer };
             let line = work.append(stamp, what)?;
             let sql = "INSERT INTO answer (question, line, body) VALUES (?1, ?2, ?3)";
             work.connection.prepare_cached(sql)?.execute(params![
@@ -356,7 +356,7 @@ impl Register {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn under_way(&mut self) -> Result<Vec<UnderWay>, RegisterError> {
-        self.read(|work| {
+        self.look(|work| {
             let mut statement =
                 work.connection.prepare("SELECT line FROM reservation ORDER BY line")?;
             let lines: Vec<i64> =
@@ -386,7 +386,7 @@ impl Register {
         dataset: &str,
         question: &str,
     ) -> Result<Option<Vec<u8>>, RegisterError> {
-        self.read(|work| work.answer(Digest::of_parts([dataset, question])))
+        self.look(|work| work.answer(Digest::of_parts([dataset, question])))
     }
 
     /// What has been released of the places of a dataset, by people's numbers.
@@ -395,7 +395,7 @@ impl Register {
     /// The file cannot be read, or is damaged.
     pub fn seen(&mut self, dataset: &str) -> Result<Vec<(u32, Vec<u8>)>, RegisterError> {
         let dataset = Digest::of_parts([dataset]);
-        self.read(|work| {
+        self.look(|work| {
             let sql = "SELECT person, bytes, digest FROM seen WHERE dataset = ?1 ORDER BY person";
             let mut statement = work.connection.prepare_cached(sql)?;
             let mut rows = statement.query([dataset.bytes()])?;
@@ -418,8 +418,8 @@ impl Register {
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
-    pub fn journal(&mut self) -> Result<Vec<Entry>, RegisterError> {
-        self.read(|work| {
+    pub fn journal(&mut self) -> Result<Vec<RegisterLine>, RegisterError> {
+        self.look(|work| {
             let mut entries = Vec::new();
             entry::walk(work.connection, work.name, |entry| entries.push(entry))?;
             Ok(entries)
@@ -431,7 +431,7 @@ impl Register {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn anchor(&mut self) -> Result<RegisterAnchor, RegisterError> {
-        self.read(|work| {
+        self.look(|work| {
             let (lines, head) = (work.last.entry.line + 1, work.last.head);
             Ok(RegisterAnchor { register: work.name.to_owned(), lines, head })
         })
@@ -470,7 +470,7 @@ impl Register {
     /// # Errors
     /// It does not, or the file cannot be read.
     pub fn check_anchor(&mut self, anchor: &RegisterAnchor) -> Result<(), RegisterError> {
-        self.read(|work| {
+        self.look(|work| {
             let sql = "SELECT digest FROM journal WHERE line = ?1";
             let line = anchor.lines.checked_sub(1).map(signed);
             let head: Option<Vec<u8>> =
@@ -489,8 +489,22 @@ impl Register {
         &mut self,
         work: impl FnOnce(&mut Work<'_>) -> Result<T, RegisterError>,
     ) -> Result<T, RegisterError> {
+        self.look(|at| {
+            at.people = People::read(at.connection, at.last.entry.people, at.last.entry.seal)?;
+            work(at)
+        })
+    }
+
+    /// Works on a snapshot without its accounts.
+    fn look<T>(
+        &mut self,
+        work: impl FnOnce(&mut Work<'_>) -> Result<T, RegisterError>,
+    ) -> Result<T, RegisterError> {
         self.go("BEGIN")?;
-        let result = Work::begin(&self.connection, &self.name).and_then(|mut at| work(&mut at));
+        let result = entry::last(&self.connection, &self.name).and_then(|last| {
+            let (connection, name) = (&self.connection, &*self.name);
+            work(&mut Work { connection, name, last, people: People::none() })
+        });
         self.connection.execute_batch("ROLLBACK")?;
         result
     }
@@ -562,30 +576,22 @@ impl<'a> Work<'a> {
 
     /// What an open question holds, if it is what the journal says.
     fn held(&self, number: u64) -> Result<Vec<(u32, Amount<Rho>)>, RegisterError> {
-        let sql = "SELECT count(*) FROM reservation WHERE line = ?1";
-        let open: i64 = self.connection.query_row(sql, [signed(number)], |row| row.get(0))?;
-        if open == 0 {
-            return Err(RegisterError::NotUnderWay(number));
-        }
-        let sql = "SELECT person, amount FROM held WHERE line = ?1 ORDER BY person";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([signed(number)])?;
-        let mut held = Vec::new();
-        while let Some(row) = rows.next()? {
-            let amount = grains::amount(row.get_ref(1)?.as_bytes().unwrap_or_default());
-            held.push((row.get(0)?, amount.ok_or_else(|| disagree("what is no amount"))?));
-        }
+        let sql = "SELECT held FROM reservation WHERE line = ?1";
+        let held: Option<Vec<u8>> =
+            self.connection.query_row(sql, [signed(number)], |row| row.get(0)).optional()?;
+        let held = held.ok_or(RegisterError::NotUnderWay(number))?;
         match entry::read(self.connection, number)?.what {
-            Happened::Reserved { amounts, .. } if amounts == digest_of(&held) => Ok(held),
+            Happened::Reserved { amounts, .. } if amounts == Digest::of(&held) => {
+                Ok(read_held(&held))
+            }
             _ => Err(disagree("other amounts than its journal does")),
         }
     }
 
     /// An open question is open no more.
     fn end(&self, number: u64) -> Result<(), RegisterError> {
-        for sql in ["DELETE FROM held WHERE line = ?1", "DELETE FROM reservation WHERE line = ?1"] {
-            self.connection.execute(sql, [signed(number)])?;
-        }
+        let sql = "DELETE FROM reservation WHERE line = ?1";
+        self.connection.execute(sql, [signed(number)])?;
         Ok(())
     }
 
@@ -610,13 +616,22 @@ impl<'a> Work<'a> {
     }
 }
 
-fn digest_of(amounts: &[(u32, Amount<Rho>)]) -> Digest {
+/// Numbers and amounts as they are stored.
+fn bytes_of(amounts: &[(u32, Amount<Rho>)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(amounts.len() * 20);
     for (person, amount) in amounts {
         bytes.extend(person.to_le_bytes());
         bytes.extend(grains::bytes(*amount));
     }
-    Digest::of(&bytes)
+    bytes
+}
+
+fn read_held(bytes: &[u8]) -> Vec<(u32, Amount<Rho>)> {
+    let read = |row: &[u8]| {
+        let (person, amount) = row.split_first_chunk::<4>()?;
+        Some((u32::from_le_bytes(*person), grains::amount(amount)?))
+    };
+    bytes.chunks_exact(20).filter_map(read).collect()
 }
 
 fn seen_digest(dataset: Digest, person: u32, bytes: &[u8]) -> Digest {

@@ -16,11 +16,11 @@ CREATE TABLE person (
     CHECK (spent <= taken)
 ) STRICT;
 
-CREATE TRIGGER person_budget_is_for_good BEFORE UPDATE ON person
+CREATE TRIGGER person_budget_is_for_good BEFORE UPDATE OF number, id, budget ON person
 WHEN NEW.number <> OLD.number OR NEW.id <> OLD.id OR NEW.budget <> OLD.budget
 BEGIN SELECT RAISE(ABORT, 'the budget of a person never changes'); END;
 
-CREATE TRIGGER person_never_gets_back BEFORE UPDATE ON person
+CREATE TRIGGER person_never_gets_back BEFORE UPDATE OF spent ON person
 WHEN NEW.spent < OLD.spent
 BEGIN SELECT RAISE(ABORT, 'what a person has spent never falls'); END;
 
@@ -39,19 +39,14 @@ BEGIN SELECT RAISE(ABORT, 'the journal is only added to'); END;
 CREATE TRIGGER journal_is_not_cut BEFORE DELETE ON journal
 BEGIN SELECT RAISE(ABORT, 'the journal is only added to'); END;
 
--- What is reserved and not settled, by the line of the journal that says so. One at a time draws from the places of a dataset.
+-- What is reserved and not settled, by the line of the journal that says so: for each person a number in 4 bytes, smallest first, and an
+-- amount. One at a time draws from the places of a dataset.
 CREATE TABLE reservation (
     line INTEGER PRIMARY KEY,
     dataset BLOB NOT NULL UNIQUE CHECK (length(dataset) = 32),
-    holder TEXT NOT NULL
+    holder TEXT NOT NULL,
+    held BLOB NOT NULL CHECK (length(held) % 20 = 0)
 ) STRICT;
-
-CREATE TABLE held (
-    line INTEGER NOT NULL,
-    person INTEGER NOT NULL,
-    amount BLOB NOT NULL CHECK (length(amount) = 16),
-    PRIMARY KEY (line, person)
-) STRICT, WITHOUT ROWID;
 
 -- The answer to a question, and the line of the journal that has its digest.
 CREATE TABLE answer (

@@ -16,7 +16,7 @@ use crate::{Digest, Stamp};
 /// A line of a register's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct RegisterLine {
     /// The number of the line, from 0 and without gaps.
     pub line: u64,
     /// When, as RFC 3339 has it.
@@ -79,7 +79,7 @@ pub enum Happened {
 
 /// The last line, and the head of the chain after it.
 pub(super) struct Last {
-    pub(super) entry: Entry,
+    pub(super) entry: RegisterLine,
     pub(super) head: Digest,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn last(connection: &Connection, register: &str) -> Result<Last, Regi
 pub(super) fn walk(
     connection: &Connection,
     register: &str,
-    mut look: impl FnMut(Entry),
+    mut look: impl FnMut(RegisterLine),
 ) -> Result<Digest, RegisterError> {
     let mut head = origin(register);
     each(connection, 0, |entry, body, digest| {
@@ -120,7 +120,7 @@ pub(super) fn walk(
 }
 
 /// One line, as it was written.
-pub(super) fn read(connection: &Connection, line: u64) -> Result<Entry, RegisterError> {
+pub(super) fn read(connection: &Connection, line: u64) -> Result<RegisterLine, RegisterError> {
     let sql = "SELECT body FROM journal WHERE line = ?1";
     let body: Option<String> =
         connection.query_row(sql, [signed(line)], |row| row.get(0)).optional()?;
@@ -138,7 +138,7 @@ pub(super) fn append(
 ) -> Result<u64, RegisterError> {
     let line = last.map_or(0, |last| last.entry.line + 1);
     let at = stamp.at.to_string();
-    let entry = Entry { line, at, who: stamp.who.clone(), what, people, seal };
+    let entry = RegisterLine { line, at, who: stamp.who.clone(), what, people, seal };
     let body = serde_json::to_string(&entry).map_err(|error| {
         RegisterError::Stopped(format!("a line could not be written ({error})"))
     })?;
@@ -152,7 +152,7 @@ pub(super) fn append(
 fn each(
     connection: &Connection,
     from: u64,
-    mut look: impl FnMut(Entry, &str, Digest) -> Result<(), RegisterError>,
+    mut look: impl FnMut(RegisterLine, &str, Digest) -> Result<(), RegisterError>,
 ) -> Result<(), RegisterError> {
     let sql = "SELECT line, body, digest FROM journal WHERE line >= ?1 ORDER BY line";
     let mut statement = connection.prepare_cached(sql)?;
@@ -161,7 +161,8 @@ fn each(
     while let Some(row) = rows.next()? {
         let (line, body): (i64, String) = (row.get(0)?, row.get(1)?);
         let digest: Vec<u8> = row.get(2)?;
-        let read = serde_json::from_str::<Entry>(&body).ok().zip(Digest::from_slice(&digest));
+        let read =
+            serde_json::from_str::<RegisterLine>(&body).ok().zip(Digest::from_slice(&digest));
         let Some((entry, digest)) =
             read.filter(|(entry, _)| entry.line == expected && unsigned(line) == expected)
         else {

@@ -4,6 +4,8 @@
 //! finds what a disk or a program has spoilt by mistake. Somebody who means to can make a file say anything: that is what
 //! anchors are for.
 
+use std::sync::LazyLock;
+
 use eke_budget::{Amount, Rho};
 use rusqlite::{Connection, params};
 
@@ -127,6 +129,9 @@ impl People {
         (spent, reserved): (Amount<Rho>, Amount<Rho>),
     ) -> Result<(), RegisterError> {
         let person = &mut self.rows[number as usize];
+        if (person.spent, person.reserved) == (spent, reserved) {
+            return Ok(());
+        }
         self.seal.subtract(&row_digest(number as usize, person));
         (person.spent, person.reserved) = (spent, reserved);
         self.seal.add(&row_digest(number as usize, person));
@@ -144,7 +149,9 @@ fn person(id: String, budget: &[u8], spent: &[u8], taken: &[u8]) -> Option<Perso
 }
 
 fn row_digest(number: usize, person: &Person) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("eke register 1: a person");
+    static START: LazyLock<blake3::Hasher> =
+        LazyLock::new(|| blake3::Hasher::new_derive_key("eke register 1: a person"));
+    let mut hasher = START.clone();
     hasher.update(&(number as u64).to_le_bytes());
     for money in [person.budget, person.spent, person.taken()] {
         hasher.update(&grains::bytes(money));

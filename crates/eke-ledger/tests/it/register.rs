@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use eke_budget::{Amount, Metres, Metric, Reach, Rho};
 use eke_ledger::{
-    Asking, Happened, Register, RegisterError, Reservation, Reserved, Settlement, Short, Terms,
+    Asking, Happened, Register, RegisterError, Reservation, Reserved, Settled, Short, Terms,
 };
 
 use crate::history::Dice;
@@ -54,7 +54,7 @@ fn settle(
     spent: Vec<Amount<Rho>>,
     answer: &str,
 ) -> Result<(), RegisterError> {
-    let settlement = Settlement { spent, seen: Vec::new(), answer: answer.into() };
+    let settlement = Settled { spent, seen: Vec::new(), answer: answer.into() };
     register.settle(reservation, &settlement, &stamp("ana"))
 }
 
@@ -186,7 +186,7 @@ fn one_question_at_a_time_draws_from_the_same_places() {
     assert_eq!((under_way.len(), under_way[0].number, &*under_way[0].question), (1, 2, "q1"));
     // What was released comes with the settlement, and is replaced by what comes later.
     let seen = |person, bytes: &str| (person, bytes.as_bytes().to_vec());
-    let mut settlement = Settlement {
+    let mut settlement = Settled {
         spent: vec![amount("0.1")],
         seen: vec![seen(0, "here"), seen(1, "there")],
         answer: b"1".into(),
@@ -500,8 +500,8 @@ fn damage_is_found_when_it_is_read() {
         "DELETE FROM journal WHERE line = (SELECT max(line) FROM journal)".into(),
         "DELETE FROM journal WHERE line = 1".into(),
         "UPDATE journal SET body = replace(body, 'ana', 'eve') WHERE line = 2".into(),
-        format!("UPDATE held SET amount = {grain} WHERE person = 2"),
-        "DELETE FROM held WHERE person = 2".into(),
+        "UPDATE reservation SET held = zeroblob(80)".into(),
+        "UPDATE reservation SET held = substr(held, 1, 60)".into(),
         "DELETE FROM reservation".into(),
         "UPDATE seen SET bytes = x'00'".into(),
         "UPDATE answer SET body = x'00'".into(),
@@ -511,7 +511,7 @@ fn damage_is_found_when_it_is_read() {
         let mut register = enrolled(&place, 4);
         let wanted: Vec<_> = (0..4).map(|person| (person, amount("0.1"))).collect();
         let first = ask(&mut register, "q1", "d", &wanted).unwrap();
-        let settlement = Settlement {
+        let settlement = Settled {
             spent: vec![amount("0.05"); 4],
             seen: vec![(0, b"here".to_vec())],
             answer: b"1".into(),
