@@ -44,6 +44,11 @@
 //! | [`Verdict`], [`Watched`], [`WatchEnd`], [`Paid`] | what came of a step and of a watch, and what it cost |
 //! | [`WatchPlan`], [`PriceAt`] | what a watch would do and cost |
 //!
+//! | about places | |
+//! |---|---|
+//! | [`PlaceFile`], [`PlaceColumns`] | a file of places, and which of its columns hold what |
+//! | [`PlacesError`] | a no, in one sentence |
+//!
 //! | for the steward | |
 //! |---|---|
 //! | [`policy`], [`registry`], [`Source`] | the policy file, what is pinned in the ledger, and the files |
@@ -60,6 +65,7 @@ mod encoding;
 mod engine;
 mod error;
 mod explain;
+mod geo;
 mod keys;
 mod lower;
 mod picks;
@@ -90,6 +96,7 @@ pub use city::{City, Truth, write_city};
 pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
+pub use geo::{PlaceColumns, PlaceFile, PlacesError, write_whole};
 pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};
 pub use rows::RowsError;

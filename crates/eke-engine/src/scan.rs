@@ -124,10 +124,10 @@ impl PartitionStream for Partition {
     }
 }
 
-type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
 
 /// The rows of a piece: so many of the columns at a time.
-fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) -> Result<Batches> {
+pub(crate) fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) -> Result<Batches> {
     match piece {
         Piece::RowGroup { file, metadata, touched: before, index } => {
             let raw = source::raw(&file).map_err(external)?;

@@ -87,6 +87,7 @@ mod sealed {
     impl Sealed for super::Scores {}
     impl Sealed for crate::Category {}
     impl Sealed for crate::Columns {}
+    impl Sealed for crate::Points {}
     impl<K> Sealed for crate::KeyCounts<K> {}
 }
 

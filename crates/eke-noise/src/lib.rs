@@ -22,7 +22,7 @@
 //! | [`PlanarLaplace`], [`Radius`] | noise on lattices of up to three dimensions, the same in all directions, and how far it reaches |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
-//! | [`choose`], [`compare`], [`release_point`] | the verbs that open an [`Exact`] for one answer |
+//! | [`choose`], [`compare`], [`release_point`], [`release_points`] | the verbs that open an [`Exact`] for one answer |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
@@ -84,6 +84,7 @@ mod parts;
 mod path;
 mod planar;
 mod point;
+mod points;
 mod radius;
 mod ranking;
 mod ratio;
@@ -140,6 +141,7 @@ pub use noisy::{NoisyScore, noisy_max};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use planar::PlanarLaplace;
 pub use point::{PointRelease, release_point};
+pub use points::{Lengths, Points, PointsRelease, release_points};
 pub use radius::Radius;
 pub use ranking::{Moves, Ranking, RankingError};
 pub use ratio::Ratio;

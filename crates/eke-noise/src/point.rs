@@ -55,7 +55,7 @@ impl PointRelease {
     }
 
     /// The rate of the noise per step: epsilon over the sensitivity, exactly.
-    fn rate(&self) -> Result<Ratio, MismatchReason> {
+    pub(crate) fn rate(&self) -> Result<Ratio, MismatchReason> {
         let epsilon = Ratio::new(self.epsilon.grains(), Amount::<Epsilon>::ONE.grains());
         let rate = epsilon.zip(Ratio::from_f64(self.sensitivity.get()));
         rate.map(|(epsilon, steps)| epsilon.over(&steps)).ok_or(too_wide(ScaleError))
@@ -109,6 +109,6 @@ fn draw<E: Entropy + ?Sized>(
     Ok(point.collect())
 }
 
-fn too_wide(error: ScaleError) -> MismatchReason {
+pub(crate) fn too_wide(error: ScaleError) -> MismatchReason {
     MismatchReason::Level(error.into())
 }

@@ -6,7 +6,8 @@ use eke_budget::{
     Account, Adjacency, BudgetSpec, Epsilon, L1, L2, Metres, Metric, NoHistory, Reach, Receipt,
 };
 use eke_noise::{
-    Exact, MismatchReason, Norms, PlanarLaplace, PointRelease, Ratio, ScaleError, release_point,
+    Bound, Exact, Lengths, MismatchReason, Norms, PlanarLaplace, PointRelease, Points,
+    PointsRelease, Ratio, ScaleError, release_point, release_points,
 };
 
 use crate::Seeded;
@@ -272,4 +273,79 @@ fn points_are_shaped_and_clamped_before_the_noise() {
         below += u32::from(point[1] < -(1 << 62));
     }
     assert!(above > 50 && below > 50, "{above} {below}");
+}
+
+fn lengths(sum: f64, points: usize, dimensions: usize) -> Lengths {
+    Lengths::new(L2::new(sum).unwrap(), points, dimensions)
+}
+
+fn buy_points(epsilon: &str, sensitivity: Lengths) -> Receipt<PointsRelease> {
+    let mut account = account(UNITS);
+    let release = PointsRelease { epsilon: epsilon.parse().unwrap(), sensitivity };
+    let approved = account.approve(release).unwrap();
+    let receipt = account.commit(approved, &mut NoHistory).unwrap();
+    assert_eq!(account.odometer().pure().unwrap().spent(), epsilon.parse().unwrap());
+    receipt
+}
+
+/// Two points in the plane, and a unit that moves them by lengths that add up to four: for an epsilon of six each
+/// has noise of rate 1.5, its own. Together their law is the product, of which no move of both within four steps in all
+/// changes a probability by more than `exp(6)`, and some by nearly that. Controls: noise of the whole epsilon for each,
+/// and noise that both share.
+#[test]
+fn several_points_cost_their_epsilon_together() {
+    let mut entropy = Seeded::new(435);
+    let bound = lengths(4.0, 2, 2);
+    let truth = Exact::new(Points(vec![100, -7, 3, 4]), bound);
+    let draws: Vec<[[i64; 2]; 2]> = (0..DRAWS)
+        .map(|_| {
+            let points = release_points(&truth, buy_points("6", bound), &mut entropy).unwrap();
+            let points = points.get();
+            [[points[0] - 100, points[1] + 7], [points[2] - 3, points[3] - 4]]
+        })
+        .collect();
+    let law = law(1.5, 12, euclidean::<2>);
+    let pairs: BTreeMap<[[i64; 2]; 2], f64> = law
+        .iter()
+        .flat_map(|(&one, p)| law.iter().map(move |(&two, q)| ([one, two], p * q)))
+        .filter(|(_, probability)| *probability > 1e-6)
+        .collect();
+    let shared: Vec<_> = draws.iter().map(|[one, _]| [*one, *one]).collect();
+    Fit::of(draws.iter().copied(), &pairs).assert(&Fit::of(shared, &pairs), "two points");
+    let whole = self::law(6.0, 12, euclidean::<2>);
+    assert!(Fit::of(draws.iter().map(|[one, _]| *one), &whole).is_rejected());
+    // By the triangle inequality a point's loss is its rate times its move, and both are attained at once.
+    let loss = |x: i64| {
+        let moved = |at: &[i64; 2]| law.get(&[at[0] - x, at[1]]).copied();
+        let losses = law.iter().filter_map(|(at, p)| Some((moved(at)? / p).ln().abs()));
+        losses.fold(0.0, f64::max)
+    };
+    let most = (0..=4).map(|x| loss(x) + loss(4 - x)).fold(0.0, f64::max);
+    assert!((5.99..=6.0 + 1e-9).contains(&most), "{most}");
+}
+
+#[test]
+fn several_points_are_released_for_their_own_receipt_alone() {
+    let mut entropy = Seeded::new(436);
+    let e = &mut entropy;
+    let bound = lengths(1.0, 3, 2);
+    let points = |bound| Exact::new(Points(vec![1, 2]), bound);
+    for other in [lengths(2.0, 3, 2), lengths(1.0, 2, 2), lengths(1.0, 3, 1)] {
+        let mismatch = release_points(&points(other), buy_points("1", bound), e).unwrap_err();
+        assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
+        // How many there are is public: points that are missing count as zero.
+        let released = release_points(&points(bound), *mismatch.receipt, e).unwrap();
+        assert_eq!(released.get().len(), 6);
+    }
+    let flat = lengths(1.0, 3, 4);
+    let mismatch = release_points(&points(flat), buy_points("1", flat), e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::NotAPoint);
+    assert_eq!(mismatch.receipt.purchase().radius(), None);
+    let none = lengths(1.0, 0, 3);
+    assert!(release_points(&points(none), buy_points("1", none), e).unwrap().get().is_empty());
+    let one = PointsRelease { epsilon: "2".parse().unwrap(), sensitivity: bound };
+    assert!((one.radius().unwrap().mean() - 1.0).abs() < 1e-12);
+    let three = bound.times(3).unwrap();
+    assert!(three.sum().get() >= 3.0 && (three.points(), three.dimensions()) == (3, 2));
+    assert_eq!(format!("{:?}", Points(vec![7])), "Points(..)");
 }

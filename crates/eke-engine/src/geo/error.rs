@@ -1,0 +1,82 @@
+//! What can go wrong with places in files, each in one sentence that says what to do.
+
+use std::io;
+
+use eke_budget::{BudgetError, ParameterError, Refusal};
+use eke_geo::{LatticeError, RegionError};
+use eke_ledger::LedgerError;
+
+use crate::source::SourceError;
+
+/// Why nothing was told about places. Nothing in it depends on anybody's places.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlacesError {
+    /// The file is not there, or not what its name says.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A file without a column that is needed.
+    #[error("`{file}` has no column {tried}: say which one it is with --{what}")]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// What is looked for: longitude, latitude, id, …
+        what: &'static str,
+        /// The names that were tried, in words.
+        tried: String,
+    },
+    /// A column of a type that cannot be what it is taken for.
+    #[error("the column `{column}` of `{file}` cannot be read as {wanted}")]
+    ColumnType {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// What it should be, in words.
+        wanted: &'static str,
+    },
+    /// The file ends before its end, or is damaged.
+    #[error("`{0}` cannot be read to its end: it is damaged, or changed meanwhile")]
+    Damaged(String),
+    /// A file cannot be written.
+    #[error("`{file}` cannot be written: {error}")]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The region is none.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// There is no such lattice.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
+    /// A number is out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The budget cannot be what it says.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The account does not allow it. Nothing was charged.
+    #[error("{0}; nothing was charged")]
+    Refused(Refusal),
+    /// The ledger did not do what it was asked.
+    #[error(transparent)]
+    Ledger(LedgerError),
+    /// There is no randomness.
+    #[error("the system gives no random numbers: {0}")]
+    Entropy(String),
+    /// What was asked cannot be; the sentence says why.
+    #[error("{0}")]
+    Asked(String),
+}
+
+impl From<LedgerError> for PlacesError {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Refused(refusal) => Self::Refused(refusal),
+            other => Self::Ledger(other),
+        }
+    }
+}

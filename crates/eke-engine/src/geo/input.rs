@@ -1,0 +1,215 @@
+//! Files of places: CSV and Parquet, with a longitude and a latitude in each row.
+//!
+//! Every row counts, whatever it holds: a cell that is no number, and a pair of numbers that is no place, is a row
+//! without a place, and whoever reads the rows says what that counts as. So how many rows there are is all that an
+//! error, a progress bar or a price can depend on. Which columns are meant is told by their names alone.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use eke_geo::Place;
+use eke_sql::{Type, Value};
+
+use super::PlacesError;
+use crate::column::Column;
+use crate::scan::{self, Piece};
+use crate::source::Source;
+
+/// How many rows are read at a time.
+const BATCH: usize = 8192;
+
+/// Which columns hold what, where their names are not the usual ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceColumns {
+    /// Degrees to the east; `longitude`, `lon` or `lng` unless said.
+    pub longitude: Option<String>,
+    /// Degrees to the north; `latitude` or `lat` unless said.
+    pub latitude: Option<String>,
+    /// Whose place it is, if that is asked for.
+    pub id: Option<String>,
+    /// When it was, if that is asked for.
+    pub time: Option<String>,
+}
+
+/// A file of places, of which nothing but the columns has been looked at.
+#[derive(Clone, Debug)]
+pub struct PlaceFile {
+    name: String,
+    source: Source,
+    /// Longitude, latitude and then the id and the time, if they are asked for, with the types that they are read as.
+    columns: Vec<(String, Type)>,
+    id: Option<usize>,
+    time: Option<usize>,
+}
+
+/// A row: a place, if it is one, and whose and when, if that is asked for and there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PlaceRow {
+    pub(crate) place: Option<Place>,
+    pub(crate) id: Option<String>,
+    pub(crate) time: Option<Value>,
+}
+
+impl PlaceFile {
+    /// Finds the columns of a file, of all files in a folder, or of those that are like a pattern.
+    ///
+    /// # Errors
+    /// There is no such file, or it has no such columns.
+    pub fn open(file: &Path, columns: &PlaceColumns) -> Result<Self, PlacesError> {
+        let name = file.display().to_string();
+        let source = Source::find(Path::new(""), &name)?;
+        let schema = source.schema(&BTreeMap::new())?;
+        let find = |what: &'static str, given: Option<&str>, usual: &[&str]| {
+            let names = given.map_or_else(|| usual.to_vec(), |given| vec![given]);
+            let is = |column: &str, name: &str| match given {
+                Some(_) => column == name,
+                None => column.trim().eq_ignore_ascii_case(name),
+            };
+            let found =
+                names.iter().find_map(|name| schema.iter().find(|(column, _)| is(column, name)));
+            found.cloned().ok_or_else(|| {
+                let tried: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                PlacesError::NoColumn { file: name.clone(), what, tried: tried.join(" or ") }
+            })
+        };
+        let mut wanted = vec![
+            find("longitude", columns.longitude.as_deref(), &["longitude", "lon", "lng"])?,
+            find("latitude", columns.latitude.as_deref(), &["latitude", "lat"])?,
+        ];
+        let mut optional = |what, given: Option<&str>| {
+            given.map(|given| find(what, Some(given), &[])).transpose().map(|found| {
+                found.map(|found| {
+                    wanted.push(found);
+                    wanted.len() - 1
+                })
+            })
+        };
+        let id = optional("id", columns.id.as_deref())?;
+        let time = optional("time", columns.time.as_deref())?;
+        let typed = |(at, (column, of)): (usize, (String, Option<Type>))| {
+            let readable = match of {
+                Some(Type::Int | Type::Float | Type::Text) => true,
+                Some(_) => at >= 2,
+                None => false,
+            };
+            let wanted = if at < 2 { "degrees" } else { "texts, numbers or times" };
+            match of.filter(|_| readable) {
+                Some(of) => Ok((column, of)),
+                None => Err(PlacesError::ColumnType { file: name.clone(), column, wanted }),
+            }
+        };
+        let columns = wanted.into_iter().enumerate().map(typed).collect::<Result<_, _>>()?;
+        Ok(Self { name, source, columns, id, time })
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads all rows in their order. The function is told how many there are so far, now and then.
+    ///
+    /// # Errors
+    /// The file cannot be read to its end.
+    pub(crate) fn rows(&self, seen: &dyn Fn(u64)) -> Result<Vec<PlaceRow>, PlacesError> {
+        let mut rows = Vec::new();
+        for piece in scan::pieces(&self.source)? {
+            // A damaged file may break a reader's assumptions: that is an error like others.
+            let read = catch_unwind(AssertUnwindSafe(|| self.read(piece, &mut rows, seen)));
+            if !matches!(read, Ok(Some(()))) {
+                return Err(PlacesError::Damaged(self.name.clone()));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn read(&self, piece: Piece, rows: &mut Vec<PlaceRow>, seen: &dyn Fn(u64)) -> Option<()> {
+        for batch in scan::open(piece, &self.columns, BATCH).ok()? {
+            let (columns, count) = batch.ok()?;
+            let degrees = |at: usize| match columns[at].clone().cast(Type::Float) {
+                Column::Float(degrees) => Some(degrees),
+                _ => None,
+            };
+            let (longitudes, latitudes) = (degrees(0)?, degrees(1)?);
+            let value = |at: Option<usize>, row: usize| at.map(|at| columns[at].value(row));
+            for (row, (longitude, latitude)) in longitudes.iter().zip(&latitudes).enumerate() {
+                let place = longitude
+                    .zip(latitude)
+                    .and_then(|(longitude, latitude)| Place::new(longitude, latitude).ok());
+                let id = value(self.id, row).and_then(text);
+                rows.push(PlaceRow { place, id, time: value(self.time, row) });
+            }
+            debug_assert_eq!(longitudes.len(), count, "columns of one batch");
+            seen(rows.len() as u64);
+        }
+        Some(())
+    }
+}
+
+/// Whose it is, as text; none if nobody is named.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::Int(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Date(days) => Some(days.to_string()),
+        Value::Timestamp(micros) => Some(micros.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("eke-places-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    #[test]
+    fn every_row_counts_whatever_it_holds() {
+        let places = file(
+            "rows.csv",
+            "who, Lon ,LAT\nada,-122.41,37.808\nbob,abc,37.8\n,-122.4\neve,37.8,-122.4\n7,1,2,3\n",
+        );
+        let columns = PlaceColumns { id: Some("who".into()), ..PlaceColumns::default() };
+        let places = PlaceFile::open(&places, &columns).unwrap();
+        let rows = places.rows(&|_| ()).unwrap();
+        let found: Vec<(Option<&str>, bool)> =
+            rows.iter().map(|row| (row.id.as_deref(), row.place.is_some())).collect();
+        let expected = [
+            (Some("ada"), true),
+            (Some("bob"), false),
+            (None, false),
+            (Some("eve"), false),
+            (Some("7"), true),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(rows[0].place, Some(Place::new(-122.41, 37.808).unwrap()));
+    }
+
+    #[test]
+    fn columns_that_are_not_there_are_named() {
+        let places = file("columns.csv", "x,y\n1,2\n");
+        let error = PlaceFile::open(&places, &PlaceColumns::default()).unwrap_err().to_string();
+        let end =
+            "has no column `longitude` or `lon` or `lng`: say which one it is with --longitude";
+        assert!(error.ends_with(end), "{error}");
+        let columns = PlaceColumns {
+            longitude: Some("x".into()),
+            latitude: Some("y".into()),
+            ..PlaceColumns::default()
+        };
+        assert_eq!(PlaceFile::open(&places, &columns).unwrap().rows(&|_| ()).unwrap().len(), 1);
+        let columns = PlaceColumns { id: Some("who".into()), ..columns };
+        let error = PlaceFile::open(&places, &columns).unwrap_err().to_string();
+        assert!(error.ends_with("has no column `who`: say which one it is with --id"), "{error}");
+    }
+}

@@ -1,0 +1,12 @@
+//! Places in files, and accounts that pay for what is told about them.
+//!
+//! Everything here is about places by longitude and latitude; the maths is `eke-geo`'s. Regions, least distances and
+//! everything else that sensitivities rest on come from whoever asks, and never from a file.
+
+mod error;
+mod input;
+mod output;
+
+pub use error::PlacesError;
+pub use input::{PlaceColumns, PlaceFile};
+pub use output::write_whole;
