@@ -9,14 +9,19 @@
 //! | [`Lattice`] | where points are put before noise is added, and what a metre is there |
 //! | [`Tuple`], [`TupleMetric`] | several places of one person, and how far apart two of these are |
 //! | [`Level`], [`Blur`] | what a price means: how well places are told apart, and how far released ones are off |
+//! | [`Shape`] | rectangles, circles, polygons, half-planes, and how far points are inside or outside |
 //!
 //! No files and no ledgers: those meet the maths in the engine.
 
 mod blur;
+mod edges;
 mod lattice;
 mod level;
+mod offset;
+mod outline;
 mod place;
 mod region;
+mod shape;
 mod tuple;
 
 pub use blur::Blur;
@@ -24,4 +29,5 @@ pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
 pub use place::{Place, PlaceError};
 pub use region::{Region, RegionError};
+pub use shape::{Rings, Shape, ShapeError};
 pub use tuple::{Tuple, TupleError, TupleMetric};
