@@ -59,8 +59,13 @@ fn crowd(folder: &Path) {
     register.enrol(&ids, rho("1"), &Stamp::now("steward")).unwrap();
     timed("enrol", start);
     let wanted: Vec<(u32, Amount<Rho>)> = (0..PEOPLE).map(|person| (person, rho("0.1"))).collect();
-    let asking =
-        Asking { question: "count", dataset: "today", holder: "bench", stamp: Stamp::now("ana") };
+    let asking = Asking {
+        question: "count",
+        dataset: "today",
+        fingerprint: "0",
+        holder: "bench",
+        stamp: Stamp::now("ana"),
+    };
     let start = Instant::now();
     let reserved = register.reserve(&asking, &wanted, Short::Fit).unwrap();
     timed("reserve", start);

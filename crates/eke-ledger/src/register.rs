@@ -57,6 +57,8 @@ pub struct Asking<'a> {
     pub question: &'a str,
     /// What the places are called.
     pub dataset: &'a str,
+    /// What tells places that have changed from those that were asked about before.
+    pub fingerprint: &'a str,
     /// Which program answers it.
     pub holder: &'a str,
     /// Who asks, and when.
@@ -231,10 +233,12 @@ impl Register {
     ) -> Result<Reserved, RegisterError> {
         check_length("a question", asking.question, LONGEST_TEXT)?;
         check_length("the name of a dataset", asking.dataset, LONGEST_NAME)?;
+        check_length("a fingerprint", asking.fingerprint, LONGEST_NAME)?;
         check_length("the name of a program", asking.holder, LONGEST_NAME)?;
         let dataset = Digest::of_parts([asking.dataset]);
         let question = Digest::of_parts([asking.dataset, asking.question]);
         self.write(|work| {
+            work.pin(dataset, asking)?;
             if let Some(answer) = work.answer(question)? {
                 return Ok(Reserved::Answered(answer));
             }
@@ -601,6 +605,19 @@ impl<'a> Work<'a> {
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
         let found = self.connection.query_row(sql, [dataset.bytes()], read).optional()?;
         Ok(found.map(|(line, holder)| (unsigned(line), holder.into())))
+    }
+
+    /// Pins what the places of a dataset are, or finds that they are others by now.
+    fn pin(&self, dataset: Digest, asking: &Asking<'_>) -> Result<(), RegisterError> {
+        let sql = "INSERT INTO dataset (name, fingerprint) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        let pin = params![dataset.bytes(), asking.fingerprint];
+        self.connection.prepare_cached(sql)?.execute(pin)?;
+        let sql = "SELECT fingerprint FROM dataset WHERE name = ?1";
+        let pinned: String = self.connection.query_row(sql, [dataset.bytes()], |row| row.get(0))?;
+        if pinned == asking.fingerprint {
+            return Ok(());
+        }
+        Err(RegisterError::OtherPlaces(asking.dataset.into()))
     }
 
     /// The answer to a question, if it is the one that its journal speaks of.

@@ -48,6 +48,15 @@ CREATE TABLE reservation (
     held BLOB NOT NULL CHECK (length(held) % 20 = 0)
 ) STRICT;
 
+-- What the places of a dataset were when it was first asked about.
+CREATE TABLE dataset (
+    name BLOB PRIMARY KEY CHECK (length(name) = 32),
+    fingerprint TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER dataset_stays BEFORE UPDATE ON dataset
+BEGIN SELECT RAISE(ABORT, 'places that have changed have another name'); END;
+
 -- The answer to a question, and the line of the journal that has its digest.
 CREATE TABLE answer (
     question BLOB PRIMARY KEY CHECK (length(question) = 32),

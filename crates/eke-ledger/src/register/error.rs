@@ -20,6 +20,11 @@ pub enum RegisterError {
         /// Who answers it.
         holder: Arc<str>,
     },
+    /// The places have changed.
+    #[error(
+        "the places called `{0}` are not those that were asked about before: give places that have changed another name"
+    )]
+    OtherPlaces(Arc<str>),
     /// The reservation was settled or given up.
     #[error(
         "question {0} is not being answered any more: its answer is not stored, so do not show it"

@@ -33,7 +33,7 @@ fn enrolled(place: &Place, people: u32) -> Register {
 }
 
 fn asking<'a>(question: &'a str, dataset: &'a str) -> Asking<'a> {
-    Asking { question, dataset, holder: "test/1", stamp: stamp("ana") }
+    Asking { question, dataset, fingerprint: "1", holder: "test/1", stamp: stamp("ana") }
 }
 
 fn ask(
@@ -184,6 +184,10 @@ fn one_question_at_a_time_draws_from_the_same_places() {
     );
     let under_way = other.under_way().unwrap();
     assert_eq!((under_way.len(), under_way[0].number, &*under_way[0].question), (1, 2, "q1"));
+    // Places that have changed have another name, whoever asks what.
+    let moved = Asking { fingerprint: "2", ..asking("q1", "d") };
+    let refused = other.reserve(&moved, &[], Short::Fit).unwrap_err();
+    assert_eq!(refused, RegisterError::OtherPlaces("d".into()));
     // What was released comes with the settlement, and is replaced by what comes later.
     let seen = |person, bytes: &str| (person, bytes.as_bytes().to_vec());
     let mut settlement = Settled {
