@@ -73,7 +73,7 @@ fn crowd(folder: &Path) {
     let settlement = Settled {
         spent: vec![rho("0.05"); PEOPLE as usize],
         seen: (0..PEOPLE).map(|person| (person, vec![0; 32])).collect(),
-        answer: b"1".into(),
+        answer: Some(b"1".into()),
     };
     let start = Instant::now();
     register.settle(&reservation, &settlement, &Stamp::now("ana")).unwrap();

@@ -113,8 +113,8 @@ pub struct Settled {
     pub spent: Vec<Amount<Rho>>,
     /// What has now been released of people's places, by their numbers; the rest is as it was.
     pub seen: Vec<(u32, Vec<u8>)>,
-    /// The answer.
-    pub answer: Vec<u8>,
+    /// The answer; none if there is none after all, and then the question may be asked again.
+    pub answer: Option<Vec<u8>>,
 }
 
 /// A question that is being answered, or whose program has died.
@@ -299,11 +299,11 @@ impl Register {
     pub fn settle(
         &mut self,
         reservation: &Reservation,
-        settlement: &Settled,
+        settled: &Settled,
         stamp: &Stamp,
     ) -> Result<(), RegisterError> {
         let &Reservation { number, dataset, question, ref granted } = reservation;
-        let (people, amounts) = (granted.len(), settlement.spent.len());
+        let (people, amounts) = (granted.len(), settled.spent.len());
         if people != amounts {
             return Err(RegisterError::Amounts { people, amounts });
         }
@@ -312,7 +312,7 @@ impl Register {
                 return Err(RegisterError::NotUnderWay(number));
             }
             let mut paid = Vec::with_capacity(people);
-            for (&(person, held), &spent) in granted.iter().zip(&settlement.spent) {
+            for (&(person, held), &spent) in granted.iter().zip(&settled.spent) {
                 if spent > held {
                     return Err(RegisterError::TooMuch(number));
                 }
@@ -322,20 +322,19 @@ impl Register {
             let sql = "INSERT INTO seen (dataset, person, bytes, digest) VALUES (?1, ?2, ?3, ?4) \
                        ON CONFLICT (dataset, person) DO UPDATE SET bytes = excluded.bytes, digest = excluded.digest";
             let mut write = work.connection.prepare_cached(sql)?;
-            for (person, bytes) in &settlement.seen {
+            for (person, bytes) in &settled.seen {
                 let digest = seen_digest(dataset, *person, bytes);
                 write.execute(params![dataset.bytes(), person, bytes, digest.bytes()])?;
             }
             work.end(number)?;
-            let answer = Digest::of(&settlement.answer);
+            let answer = settled.answer.as_deref().map(Digest::of);
             let what = Happened::Settled { question: number, amounts: Digest::of(&bytes_of(&paid)), answer };
             let line = work.append(stamp, what)?;
-            let sql = "INSERT INTO answer (question, line, body) VALUES (?1, ?2, ?3)";
-            work.connection.prepare_cached(sql)?.execute(params![
-                question.bytes(),
-                signed(line),
-                settlement.answer
-            ])?;
+            if let Some(answer) = &settled.answer {
+                let sql = "INSERT INTO answer (question, line, body) VALUES (?1, ?2, ?3)";
+                let stored = params![question.bytes(), signed(line), answer];
+                work.connection.prepare_cached(sql)?.execute(stored)?;
+            }
             Ok(())
         })
     }
@@ -627,7 +626,7 @@ impl<'a> Work<'a> {
         let found = self.connection.query_row(sql, [question.bytes()], read).optional()?;
         let Some((line, body)) = found else { return Ok(None) };
         match entry::read(self.connection, unsigned(line))?.what {
-            Happened::Settled { answer, .. } if answer == Digest::of(&body) => Ok(Some(body)),
+            Happened::Settled { answer, .. } if answer == Some(Digest::of(&body)) => Ok(Some(body)),
             _ => Err(RegisterError::Damaged("an answer is not the one that was given".into())),
         }
     }

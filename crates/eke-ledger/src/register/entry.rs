@@ -61,14 +61,15 @@ pub enum Happened {
         /// The digest of what each of them has reserved.
         amounts: Digest,
     },
-    /// A question was answered: what was not spent went back.
+    /// A question has ended: what was not spent went back.
     Settled {
         /// Its number.
         question: u64,
         /// The digest of what each has spent.
         amounts: Digest,
-        /// The digest of the answer.
-        answer: Digest,
+        /// The digest of the answer, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Digest>,
     },
     /// A question that will never be answered was given up: what was reserved for it is spent.
     GivenUp {

@@ -54,7 +54,7 @@ fn settle(
     spent: Vec<Amount<Rho>>,
     answer: &str,
 ) -> Result<(), RegisterError> {
-    let settlement = Settled { spent, seen: Vec::new(), answer: answer.into() };
+    let settlement = Settled { spent, seen: Vec::new(), answer: Some(answer.into()) };
     register.settle(reservation, &settlement, &stamp("ana"))
 }
 
@@ -100,6 +100,12 @@ fn what_is_reserved_is_taken_and_what_is_not_spent_goes_back() {
     let late = settle(&mut register, &second, vec![nothing; 3], "late");
     assert_eq!(late, Err(RegisterError::NotUnderWay(second.number())));
     assert_eq!(register.answer("tuesday", "q1").unwrap(), None);
+    // What comes to nothing is paid for as far as it went, and may be asked again.
+    let fourth = ask(&mut register, "q2", "monday", &[(1, amount("0.2"))]).unwrap();
+    let nothing_said = Settled { spent: vec![amount("0.1")], ..Settled::default() };
+    register.settle(&fourth, &nothing_said, &stamp("ana")).unwrap();
+    assert_eq!(register.answer("monday", "q2").unwrap(), None);
+    ask(&mut register, "q2", "monday", &[(1, amount("0.2"))]).unwrap();
     register.verify().unwrap();
 }
 
@@ -193,7 +199,7 @@ fn one_question_at_a_time_draws_from_the_same_places() {
     let mut settlement = Settled {
         spent: vec![amount("0.1")],
         seen: vec![seen(0, "here"), seen(1, "there")],
-        answer: b"1".into(),
+        answer: Some(b"1".into()),
     };
     register.settle(&first, &settlement, &stamp("ana")).unwrap();
     assert_eq!(other.seen("d").unwrap(), settlement.seen);
@@ -518,7 +524,7 @@ fn damage_is_found_when_it_is_read() {
         let settlement = Settled {
             spent: vec![amount("0.05"); 4],
             seen: vec![(0, b"here".to_vec())],
-            answer: b"1".into(),
+            answer: Some(b"1".into()),
         };
         register.settle(&first, &settlement, &stamp("ana")).unwrap();
         ask(&mut register, "q2", "d", &wanted).unwrap();
