@@ -1,6 +1,7 @@
-//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs; which noise can be
-//! made of which.
+//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs; what prices of places
+//! mean; which noise can be made of which.
 
+mod geo;
 mod residual;
 mod selection;
 
@@ -38,6 +39,11 @@ Give both sigmas for the price of a hit at the last step, or with --no-halt of n
 --epsilon for the least noise of that price. The price is never below the truth, and is charged when a run has\n\
 ended; before each step the larger of the two must fit.")]
     AboveThreshold(selection::AboveThresholdArgs),
+    /// What a price of places means: how well they are told apart, and how far they are off.
+    #[command(after_help = "\
+Give one of --rho, --epsilon, --level and --error. Both kinds of noise are shown: as private as each other within\n\
+the radius, or, with --error, as exact as each other. Prices are never too large for the level, levels never too small.")]
+    Geo(geo::GeoArgs),
     /// Whether noise of one law can be made of another's by adding noise.
     #[command(after_help = "\
 LAW is one of gaussian:SIGMA, laplace:SCALE, geometric:RATE, discrete-gaussian:SIGMA,\n\
@@ -54,6 +60,7 @@ impl Calc {
             Self::Compose(compose) => compose.run(out),
             Self::NoisyMax(max) => max.run(out),
             Self::AboveThreshold(line) => line.run(out),
+            Self::Geo(places) => places.run(out),
             Self::Residual(laws) => laws.run(out),
         }
     }

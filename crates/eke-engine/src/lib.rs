@@ -47,6 +47,8 @@
 //! | about places | |
 //! |---|---|
 //! | [`PlaceFile`], [`PlaceColumns`] | a file of places, and which of its columns hold what |
+//! | [`Person`], [`Opening`], [`PersonStanding`] | the account of one person, and how it stands |
+//! | [`PlacePrice`], [`ReleasedPlaces`] | what a release may cost, and places as they were told |
 //! | [`PlacesError`] | a no, in one sentence |
 //!
 //! | for the steward | |
@@ -96,7 +98,10 @@ pub use city::{City, Truth, write_city};
 pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
-pub use geo::{PlaceColumns, PlaceFile, PlacesError, write_whole};
+pub use geo::{
+    Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice, PlacesError,
+    ReleasedPlaces, write_whole,
+};
 pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};
 pub use rows::RowsError;

@@ -12,6 +12,9 @@ use crate::point::{PointRelease, too_wide};
 use crate::radius::Radius;
 use crate::{Entropy, Exact, PlanarLaplace, Ratio, Released};
 
+/// From so many points on it pays to prepare the law. (Which way is taken is public, and changes no probability.)
+const PREPARED: usize = 64;
+
 /// Several points of as many coordinates each, one after the other.
 #[derive(Clone)]
 pub struct Points(pub Vec<i64>);
@@ -159,8 +162,10 @@ fn noisy<const N: usize, E: Entropy + ?Sized>(
     entropy: &mut E,
 ) -> Result<Vec<i64>, MismatchReason> {
     let mut noise = vec![[0; N]; points];
-    if let [one] = &mut noise[..] {
-        *one = PlanarLaplace::once(rate, entropy).map_err(too_wide)?;
+    if points < PREPARED {
+        for draw in &mut noise {
+            *draw = PlanarLaplace::once(rate, entropy).map_err(too_wide)?;
+        }
     } else {
         PlanarLaplace::new(rate).map_err(too_wide)?.fill(&mut noise, entropy);
     }

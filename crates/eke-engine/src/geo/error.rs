@@ -3,7 +3,7 @@
 use std::io;
 
 use eke_budget::{BudgetError, ParameterError, Refusal};
-use eke_geo::{LatticeError, RegionError};
+use eke_geo::{RegionError, TupleError};
 use eke_ledger::LedgerError;
 
 use crate::source::SourceError;
@@ -49,9 +49,9 @@ pub enum PlacesError {
     /// The region is none.
     #[error(transparent)]
     Region(#[from] RegionError),
-    /// There is no such lattice.
+    /// There is no lattice for so many places in such a region.
     #[error(transparent)]
-    Lattice(#[from] LatticeError),
+    Tuple(#[from] TupleError),
     /// A number is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -64,6 +64,11 @@ pub enum PlacesError {
     /// The ledger did not do what it was asked.
     #[error(transparent)]
     Ledger(LedgerError),
+    /// What is stored is damaged.
+    #[error(
+        "what the ledger holds of this cannot be read ({0}): verify the ledger with `eke ledger verify`"
+    )]
+    Stored(String),
     /// There is no randomness.
     #[error("the system gives no random numbers: {0}")]
     Entropy(String),

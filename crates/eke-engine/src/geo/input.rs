@@ -14,7 +14,7 @@ use eke_sql::{Type, Value};
 use super::PlacesError;
 use crate::column::Column;
 use crate::scan::{self, Piece};
-use crate::source::Source;
+use crate::source::{Fingerprint, Source};
 
 /// How many rows are read at a time.
 const BATCH: usize = 8192;
@@ -107,6 +107,27 @@ impl PlaceFile {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the file is now, by its content.
+    pub(crate) fn fingerprint(&self) -> Result<Fingerprint, PlacesError> {
+        Ok(self.source.fingerprint()?)
+    }
+
+    /// The same, without reading its content if it was not touched since.
+    pub(crate) fn fingerprint_since(
+        &self,
+        earlier: &Fingerprint,
+    ) -> Result<Fingerprint, PlacesError> {
+        Ok(self.source.fingerprint_since(earlier)?)
+    }
+
+    /// How many rows there are, which is public.
+    pub(crate) fn count(&self) -> Result<usize, PlacesError> {
+        if let Some(rows) = self.source.rows() {
+            return Ok(usize::try_from(rows).unwrap_or(usize::MAX));
+        }
+        Ok(self.rows(&|_| ())?.len())
     }
 
     /// Reads all rows in their order. The function is told how many there are so far, now and then.

@@ -6,7 +6,11 @@
 mod error;
 mod input;
 mod output;
+mod person;
+mod release;
 
 pub use error::PlacesError;
 pub use input::{PlaceColumns, PlaceFile};
 pub use output::write_whole;
+pub use person::{Opening, Person, PersonStanding, PlacePrice};
+pub use release::ReleasedPlaces;

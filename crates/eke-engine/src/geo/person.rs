@@ -1,0 +1,420 @@
+//! The account of one person, whose places lie in files.
+//!
+//! The account lies in a ledger, and its budget is for good: rho per square metre, epsilon per metre, or both. Pinned
+//! beside it are what its prices mean (how far apart two tuples of places are, and from which distance on that is
+//! promised), and the files that were asked about: how many places each has, and a fingerprint. A file that has changed is
+//! not asked about until whoever runs this says so: whether it has changed never decides by itself what is charged.
+//!
+//! What is pinned is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use eke_budget::{
+    Amount, Budget, BudgetSpec, Charge, Epsilon, Metres, Metric, PathId, Purchase, Reach, Receipt,
+    Reveal, Rho,
+};
+use eke_geo::TupleMetric;
+use eke_ledger::{
+    Address, Answer as Body, Charged, Currencies, Key, Ledger, LedgerError, Outcome, Request, Show,
+    Spend, Stamp,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{PlaceFile, PlacesError};
+use crate::process;
+use crate::source::Fingerprint;
+
+const VERSION: u32 = 1;
+/// How long is waited before a store that is busy is asked again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The account of one person, open.
+pub struct Person {
+    ledger: Ledger,
+    address: Address,
+    account: String,
+    budget: Budget,
+    pinned: Pinned,
+    /// What requests of this program begin with.
+    program: String,
+}
+
+/// What an account is opened with, once.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// What may be spent, for good.
+    pub budget: BudgetSpec,
+    /// How far apart places may be and still be promised to look alike.
+    pub reach: Reach,
+    /// How far apart two tuples of places are.
+    pub metric: TupleMetric,
+    /// The distance from which on prices per metre hold.
+    pub least: Metres,
+}
+
+/// What a release may cost in all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlacePrice {
+    /// So much per square metre, for Gaussian noise and choices.
+    Rho(Amount<Rho>),
+    /// So much per metre, for planar Laplace noise and pure choices.
+    Epsilon(Amount<Epsilon>),
+}
+
+/// What an account has spent and has left, in the currencies that it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PersonStanding {
+    /// Rho per square metre that was spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent_rho: Option<f64>,
+    /// What is left of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_rho: Option<f64>,
+    /// Epsilon per metre that was spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent_epsilon: Option<f64>,
+    /// What is left of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_epsilon: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pinned {
+    version: u32,
+    metric: TupleMetric,
+    least: Metres,
+    /// Files by name, and their snapshots, the first one first.
+    files: BTreeMap<String, Vec<Snapshot>>,
+}
+
+/// A file as it was when it was first asked about, or when it was said to have changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Snapshot {
+    declared: String,
+    places: usize,
+    fingerprint: Fingerprint,
+}
+
+/// The latest snapshot of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Snapshotted {
+    pub(super) number: usize,
+    pub(super) places: usize,
+}
+
+/// What comes of drawing for a receipt: what is answered, and what is stored of the path.
+pub(super) struct Drawn {
+    pub(super) body: Vec<u8>,
+    pub(super) state: Vec<u8>,
+}
+
+impl Person {
+    /// Opens an account in a ledger. One that is not there is made, if it is said with what; one that is there keeps what
+    /// it was opened with.
+    ///
+    /// # Errors
+    /// There is no such account and nothing to open it with, or it was opened with something else.
+    pub fn open(
+        address: &Address,
+        account: &str,
+        opening: Option<&Opening>,
+    ) -> Result<Self, PlacesError> {
+        let budget = opening
+            .map(|opening| opening.budget.resolve(Metric::Euclidean(opening.reach)))
+            .transpose()?;
+        let missing = || {
+            PlacesError::Asked(format!(
+                "there is no account `{account}` in {address}: open it with --budget, such as --budget rho=1e-4 (per square metre) or --budget epsilon=0.01 (per metre)"
+            ))
+        };
+        if opening.is_none() {
+            // A ledger that is not there is not made.
+            drop(address.read_only().map_err(|_| missing())?);
+        }
+        let ledger = Ledger::open(address)?;
+        let stamp = Stamp::now(account);
+        if let Some(budget) = &budget {
+            ledger.open_account(account, budget.clone(), stamp.clone()).wait()?;
+        }
+        let sheet = ledger.sheet(account).wait()?;
+        let pinned = match (sheet, opening) {
+            (Some((_, bytes)), _) => Pinned::read(&bytes)?,
+            (None, Some(opening)) => {
+                let pinned = Pinned {
+                    version: VERSION,
+                    metric: opening.metric,
+                    least: opening.least,
+                    files: BTreeMap::new(),
+                };
+                ledger.file_sheet(account, 0, pinned.write(), stamp).wait()?;
+                pinned
+            }
+            (None, None) => return Err(missing()),
+        };
+        if let Some(opening) = opening {
+            pinned.check(account, opening)?;
+        }
+        let there = ledger.account(account).wait()?.ok_or_else(missing)?;
+        let budget = there.budget().clone();
+        let mut nonce = [0; 8];
+        getrandom::fill(&mut nonce).map_err(|error| PlacesError::Entropy(error.to_string()))?;
+        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let program = format!("{}/{nonce}", process::name());
+        let (address, account) = (address.clone(), account.to_owned());
+        Ok(Self { ledger, address, account, budget, pinned, program })
+    }
+
+    /// How far apart two tuples of places are, for this account.
+    #[must_use]
+    pub fn metric(&self) -> TupleMetric {
+        self.pinned.metric
+    }
+
+    /// The distance from which on its prices per metre hold.
+    #[must_use]
+    pub fn least(&self) -> Metres {
+        self.pinned.least
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// What it has spent and has left.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub fn standing(&self) -> Result<PersonStanding, PlacesError> {
+        let account = self.ledger.account(&self.account).wait()?;
+        let account =
+            account.ok_or_else(|| LedgerError::NoAccount(self.account.as_str().into()))?;
+        let odometer = account.odometer();
+        let mut standing = PersonStanding::default();
+        if let Some(purse) = odometer.zcdp() {
+            standing.spent_rho = Some(purse.spent().to_f64());
+            standing.left_rho = Some(purse.left().to_f64());
+        }
+        if let Some(purse) = odometer.pure() {
+            standing.spent_epsilon = Some(purse.spent().to_f64());
+            standing.left_epsilon = Some(purse.left().to_f64());
+        }
+        Ok(standing)
+    }
+
+    /// Declares that a file has changed: it is asked about as it is now, and what is told about it is charged anew.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn declare_changed(&mut self, file: &PlaceFile) -> Result<(), PlacesError> {
+        self.declare(file, true).map(|_| ())
+    }
+
+    /// The snapshot of a file that questions are about; its first one, if it was never asked about.
+    pub(super) fn snapshot(&mut self, file: &PlaceFile) -> Result<Snapshotted, PlacesError> {
+        let Some(last) = self.pinned.latest(file.name()) else { return self.declare(file, false) };
+        let now = file.fingerprint_since(&last.fingerprint)?;
+        if now.digest != last.fingerprint.digest {
+            return Err(PlacesError::Asked(format!(
+                "`{}` has changed since it was first asked about: add --changed to ask about it as it is now, which is charged anew",
+                file.name()
+            )));
+        }
+        Ok(self.pinned.snapshotted(file.name()))
+    }
+
+    fn declare(&mut self, file: &PlaceFile, again: bool) -> Result<Snapshotted, PlacesError> {
+        let (fingerprint, places) = (file.fingerprint()?, file.count()?);
+        loop {
+            let stamp = Stamp::now(&self.account);
+            let sheet = self.ledger.sheet(&self.account).wait()?;
+            let (version, bytes) =
+                sheet.ok_or_else(|| LedgerError::NoAccount(self.account.as_str().into()))?;
+            let mut pinned = Pinned::read(&bytes)?;
+            let snapshots = pinned.files.entry(file.name().to_owned()).or_default();
+            if again || snapshots.is_empty() {
+                let (declared, fingerprint) = (stamp.at.to_string(), fingerprint.clone());
+                snapshots.push(Snapshot { declared, places, fingerprint });
+                let filed = self.ledger.file_sheet(&self.account, version, pinned.write(), stamp);
+                match filed.wait() {
+                    Ok(_) => {}
+                    Err(LedgerError::SheetMoved { .. } | LedgerError::Busy(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            self.pinned = pinned;
+            return Ok(self.pinned.snapshotted(file.name()));
+        }
+    }
+
+    /// What a path is found by: whose it is, which places it is about, and everything that it depends on besides.
+    pub(super) fn path(&self, kind: &str, file: &PlaceFile, depends: &impl Serialize) -> PathId {
+        let snapshot = self.pinned.snapshotted(file.name());
+        let name = (kind, &self.account, file.name(), snapshot.number, depends);
+        let mut hasher = blake3::Hasher::new_derive_key("eke places 1");
+        hasher.update(&serde_json::to_vec(&name).unwrap_or_default());
+        PathId::new(*hasher.finalize().as_bytes())
+    }
+
+    /// What is stored of a path.
+    pub(super) fn stored(&self, path: PathId) -> Result<Option<Vec<u8>>, PlacesError> {
+        Ok(self.ledger.path(path).wait()?.and_then(|path| path.state))
+    }
+
+    /// How far the account has paid for a path.
+    pub(super) fn level(&self, path: PathId) -> Result<Amount<Rho>, PlacesError> {
+        let level = self.ledger.level(&self.account, path, Currencies::Rho).wait()?;
+        Ok(match level.map(|level| level.at) {
+            Some(Charge::Zcdp { rho, .. }) => rho,
+            _ => Amount::ZERO,
+        })
+    }
+
+    /// Charges a point of a path, has it drawn, and stores what that makes of the path, in this order. Nobody else draws
+    /// from the path meanwhile.
+    pub(super) fn along(
+        &self,
+        question: &str,
+        show: Show<Rho>,
+        draw: impl FnOnce(Receipt<Reveal<Rho>>) -> Result<Drawn, PlacesError>,
+    ) -> Result<(), PlacesError> {
+        let none = Vec::<(&str, Show<Rho>)>::new;
+        let charged = self.charged(Some(show.path), |attempt| {
+            let key = format!("{}/{attempt}", self.program);
+            let request = Request::new(&key, Stamp::now(&self.account), question)?;
+            self.ledger.charge(request, &self.account, show, none()).wait()
+        })?;
+        let Outcome::Charged(charged) = charged else {
+            return Err(PlacesError::Asked("a request was answered before it was asked".into()));
+        };
+        let Charged { own, claim, .. } = *charged;
+        let key = claim.key().clone();
+        match draw(own) {
+            Ok(drawn) => {
+                let body = Body::new(drawn.body).with_state(drawn.state);
+                self.ledger.answer(claim, body, Stamp::now(&self.account)).wait()?;
+                Ok(())
+            }
+            Err(error) => {
+                // What was paid for is lost, and the path is free again.
+                let stamp = Stamp::now(&self.account);
+                let _ = self.ledger.give_up(&self.account, show.path, key, stamp).wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Charges a purchase under the name of what is asked, has it drawn and stores the answer, in this order. What was
+    /// answered under the name before is answered again, for nothing: then the second value is true.
+    pub(super) fn spend<P: Purchase + Clone + Send + 'static>(
+        &self,
+        question: &str,
+        name: PathId,
+        purchase: &P,
+        draw: impl FnOnce(Receipt<P>) -> Result<Vec<u8>, PlacesError>,
+    ) -> Result<(Vec<u8>, bool), PlacesError> {
+        let none = Vec::<(&str, Spend<Charge>)>::new;
+        // What was charged and lost stays paid, and is asked for under the next number.
+        let mut number = 0u32;
+        let outcome = self.charged(None, |_| {
+            loop {
+                let key = format!("places/{name}/{number}");
+                let request = Request::new(&key, Stamp::now(&self.account), question)?;
+                let want = Spend(purchase.clone());
+                match self.ledger.charge(request, &self.account, want, none()).wait() {
+                    Err(LedgerError::Unanswered(_)) => number += 1,
+                    other => return other,
+                }
+            }
+        })?;
+        match outcome {
+            Outcome::Answered(answered) => Ok((answered.body().to_vec(), true)),
+            Outcome::Charged(charged) => {
+                let Charged { own, claim, .. } = *charged;
+                let body = draw(own)?;
+                let stamp = Stamp::now(&self.account);
+                let answered = self.ledger.answer(claim, Body::new(body), stamp).wait()?;
+                Ok((answered.body().to_vec(), false))
+            }
+        }
+    }
+
+    /// Asks for a charge until it is decided: a store that is busy is asked again, and a request that holds the path is
+    /// given up if its program has ended.
+    fn charged<T>(
+        &self,
+        path: Option<PathId>,
+        mut ask: impl FnMut(u32) -> Result<T, LedgerError>,
+    ) -> Result<T, PlacesError> {
+        for attempt in 0.. {
+            match ask(attempt) {
+                Ok(outcome) => return Ok(outcome),
+                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Err(LedgerError::UnderWay { holder, .. })
+                    if path.is_some() && process::has_ended(holder.as_str(), &self.address) =>
+                {
+                    self.give_up(path, holder)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        unreachable!("attempts do not end")
+    }
+
+    fn give_up(&self, path: Option<PathId>, holder: Key) -> Result<(), PlacesError> {
+        let Some(path) = path else { return Ok(()) };
+        let stamp = Stamp::now(&self.account);
+        match self.ledger.give_up(&self.account, path, holder, stamp).wait() {
+            Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Pinned {
+    fn read(bytes: &[u8]) -> Result<Self, PlacesError> {
+        let other =
+            "the ledger holds something else under this account: give --account another name";
+        let pinned: Self =
+            serde_json::from_slice(bytes).map_err(|_| PlacesError::Asked(other.into()))?;
+        if pinned.version == VERSION { Ok(pinned) } else { Err(PlacesError::Asked(other.into())) }
+    }
+
+    fn write(&self) -> Vec<u8> {
+        // Keys are texts, so this cannot fail; what is no JSON would not be read.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    fn check(&self, account: &str, opening: &Opening) -> Result<(), PlacesError> {
+        if (self.metric, self.least) == (opening.metric, opening.least) {
+            return Ok(());
+        }
+        Err(PlacesError::Asked(format!(
+            "account `{account}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
+            self.metric, self.least
+        )))
+    }
+
+    fn latest(&self, file: &str) -> Option<&Snapshot> {
+        self.files.get(file).and_then(|snapshots| snapshots.last())
+    }
+
+    fn snapshotted(&self, file: &str) -> Snapshotted {
+        let snapshots = self.files.get(file).map_or(&[][..], Vec::as_slice);
+        Snapshotted {
+            number: snapshots.len(),
+            places: snapshots.last().map_or(0, |snapshot| snapshot.places),
+        }
+    }
+}
+
+impl std::fmt::Debug for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Person({} in {})", self.account, self.address)
+    }
+}
