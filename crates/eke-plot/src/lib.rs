@@ -3,8 +3,10 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`histogram`] | bars side by side |
 //! | [`plot`] | lines in panels, with a legend |
 //! | [`svg`] | the shapes they are made of |
 
+pub mod histogram;
 pub mod plot;
 pub mod svg;
