@@ -9,6 +9,7 @@ mod budget;
 mod calc;
 mod demo;
 mod explain;
+mod geo;
 mod init;
 mod ledger;
 mod local;
@@ -59,6 +60,9 @@ enum Command {
     /// Work with a ledger: look through it, write it out, pin it down.
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    /// Tell things about places, for a price per metre.
+    #[command(subcommand)]
+    Geo(geo::Geo),
     /// Plan what devices report that protect themselves.
     #[command(subcommand)]
     Local(local::Local),
@@ -107,6 +111,7 @@ fn main() -> ExitCode {
         Command::Tiers(tiers) => tiers.run(&mut out),
         Command::Calc(calc) => calc.run(&mut out),
         Command::Ledger(ledger) => ledger.run(&mut out),
+        Command::Geo(geo) => geo.run(&mut out),
         Command::Local(local) => local.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

@@ -19,6 +19,7 @@ mod integrated;
 mod msdlap;
 pub mod mutants;
 mod neighbours;
+mod places;
 mod planar;
 mod ranked;
 mod reduced;
@@ -107,6 +108,7 @@ pub fn all() -> Vec<Audit> {
         enumerated::audits(),
         msdlap::audits(),
         planar::audits(),
+        places::audits(),
         ranked::audits(),
         integrated::audits(),
         fitted::audits(),

@@ -1,4 +1,4 @@
-//! Files of places: CSV and Parquet, with a longitude and a latitude in each row.
+//! Files of places: CSV and Parquet with a longitude and a latitude in each row, and points in GeoJSON.
 //!
 //! Every row counts, whatever it holds: a cell that is no number, and a pair of numbers that is no place, is a row
 //! without a place, and whoever reads the rows says what that counts as. So how many rows there are is all that an
@@ -37,8 +37,21 @@ pub struct PlaceColumns {
 pub struct PlaceFile {
     name: String,
     source: Source,
-    /// Longitude, latitude and then the id and the time, if they are asked for, with the types that they are read as.
-    columns: Vec<(String, Type)>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Rows and columns.
+    Table(Columns),
+    /// Features, and the property that says whose they are.
+    GeoJson { id: Option<String>, time: Option<String> },
+}
+
+/// Longitude, latitude and then the id and the time, if they are asked for, with the types that they are read as.
+#[derive(Clone, Debug)]
+struct Columns {
+    names: Vec<(String, Type)>,
     id: Option<usize>,
     time: Option<usize>,
 }
@@ -58,6 +71,11 @@ impl PlaceFile {
     /// There is no such file, or it has no such columns.
     pub fn open(file: &Path, columns: &PlaceColumns) -> Result<Self, PlacesError> {
         let name = file.display().to_string();
+        if is_geojson(file) {
+            let source = Source::one(file)?;
+            let PlaceColumns { id, time, .. } = columns.clone();
+            return Ok(Self { name, source, kind: Kind::GeoJson { id, time } });
+        }
         let source = Source::find(Path::new(""), &name)?;
         let schema = source.schema(&BTreeMap::new())?;
         let find = |what: &'static str, given: Option<&str>, usual: &[&str]| {

@@ -86,6 +86,7 @@ impl Mutant {
             ("laplace", &["laplace_level.rs", "laplace_path.rs", "real.rs", "rounded_laplace.rs"]),
             ("skellam", &["ladder.rs", "skellam.rs", "skellam_level.rs", "skellam_path.rs"]),
             ("planar", &["planar.rs", "point.rs"]),
+            ("tuples", &["tuple.rs"]),
             (
                 "categories",
                 &[
@@ -704,6 +705,38 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/eke-noise/src/geometric_path.rs",
         find: "            Ordering::Greater => return Err(MismatchReason::Gap),\n",
         replace: "            Ordering::Greater => {}\n",
+    },
+    Mutant {
+        name: "stretch-ignored",
+        about: "distances on the plane are taken for those on the earth",
+        audit: "projection",
+        file: "crates/eke-geo/src/lattice.rs",
+        find: "            Space::Earth(region) => (region.stretch(), SLACK),\n",
+        replace: "            Space::Earth(_) => (1.0, SLACK),\n",
+    },
+    Mutant {
+        name: "cells-ignored",
+        about: "being put on a lattice moves nobody",
+        audit: "projection",
+        file: "crates/eke-geo/src/lattice.rs",
+        find: "        let each = slack / step + root(self.dimensions);\n",
+        replace: "        let each = slack / step;\n",
+    },
+    Mutant {
+        name: "tuple-as-one-point",
+        about: "all points of a tuple move, and one is charged",
+        audit: "places-identity",
+        file: "crates/eke-geo/src/tuple.rs",
+        find: "            TupleMetric::Farthest => number(self.points).sqrt(),\n",
+        replace: "            TupleMetric::Farthest => 1.0,\n",
+    },
+    Mutant {
+        name: "tuple-on-a-coarse-lattice",
+        about: "many points that each move by a hair cross an edge for nothing",
+        audit: "places-identity",
+        file: "crates/eke-geo/src/tuple.rs",
+        find: "            TupleMetric::Sum => number(points),\n",
+        replace: "            TupleMetric::Sum => 1.0,\n",
     },
 ];
 

@@ -1,0 +1,272 @@
+//! `eke geo`: what may be told about places.
+
+mod release;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Reach, Rho};
+use eke_engine::{
+    Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice, PlacesError,
+};
+use eke_geo::{Level, Place, Region, TupleMetric};
+use eke_ledger::Address;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::Failure;
+use crate::number::short;
+
+/// The commands about places.
+#[derive(Subcommand)]
+pub(crate) enum Geo {
+    /// Tell where one person's places are, each with noise.
+    #[command(after_help = "\
+Examples:
+  eke geo release walk.csv --region -122.43,37.77,10000 --rho 1e-5 --budget rho=1e-4 --out told.geojson
+  eke geo release walk.csv --region -122.43,37.77,10000 --radius 200 --level 1.4 --map told.svg
+The same places again at the same price are the same, and free; at a higher rho they cost the difference.
+Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+    Release(release::Release),
+}
+
+impl Geo {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        match self {
+            Self::Release(release) => release.run(out),
+        }
+    }
+}
+
+impl From<PlacesError> for Failure {
+    fn from(error: PlacesError) -> Self {
+        match error {
+            PlacesError::Refused(_) => Self::Refused(error.to_string()),
+            PlacesError::Asked(sentence) => Self::Usage(sentence),
+            other => Self::Failed(other.into()),
+        }
+    }
+}
+
+/// Where places lie, and in which part of the earth.
+#[derive(Args)]
+pub(crate) struct Places {
+    /// A file of places: CSV, Parquet, or points in GeoJSON.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where places are, which is public: longitude,latitude,metres around them, or west,south,east,north. Places outside
+    /// are told as if they were on its rim.
+    #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
+    pub(crate) region: Region,
+    /// The column of longitudes, in degrees [default: longitude, lon or lng]
+    #[arg(long, value_name = "COLUMN")]
+    longitude: Option<String>,
+    /// The column of latitudes, in degrees [default: latitude or lat]
+    #[arg(long, value_name = "COLUMN")]
+    latitude: Option<String>,
+}
+
+impl Places {
+    pub(crate) fn open(&self) -> Result<PlaceFile, Failure> {
+        let columns = PlaceColumns {
+            longitude: self.longitude.clone(),
+            latitude: self.latitude.clone(),
+            ..PlaceColumns::default()
+        };
+        Ok(PlaceFile::open(&self.file, &columns)?)
+    }
+}
+
+/// A part of the earth: around a place, or a box.
+pub(crate) fn region(text: &str) -> Result<Region, String> {
+    let wrong = || {
+        format!(
+            "`{text}` is not a region: write longitude,latitude,metres, as in -122.43,37.77,10000, or west,south,east,north"
+        )
+    };
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let region = match numbers.map_err(|_| wrong())?[..] {
+        [longitude, latitude, radius] => {
+            let centre = Place::new(longitude, latitude).map_err(|error| error.to_string())?;
+            let radius = Metres::new(radius).map_err(|error| error.to_string())?;
+            Region::new(centre, radius)
+        }
+        [west, south, east, north] => Region::around(west, south, east, north),
+        _ => return Err(wrong()),
+    };
+    region.map_err(|error| error.to_string())
+}
+
+/// Whose account pays, and what it is opened with.
+#[derive(Args)]
+pub(crate) struct Payer {
+    /// The ledger that the account lies in.
+    #[arg(long, value_name = "FILE", default_value = "places.ledger")]
+    ledger: Address,
+    /// The account: whose places these are.
+    #[arg(long, value_name = "NAME", default_value = "me")]
+    account: String,
+    /// What may be spent for good, to open the account: rho=1e-4 (per square metre), epsilon=0.01 (per metre), or both
+    /// with a comma.
+    #[arg(long, value_name = "PRICE", value_parser = budget)]
+    budget: Option<BudgetSpec>,
+    /// With --budget: how far apart places may be and still be promised to look alike, in metres [default: any distance]
+    #[arg(long, value_name = "METRES", requires = "budget")]
+    reach: Option<Metres>,
+    /// How far apart two people's places are, for good [default: farthest]
+    #[arg(long, value_enum)]
+    metric: Option<MetricName>,
+    /// The distance from which on prices per metre hold, for good, in metres [default: 1]
+    #[arg(long, value_name = "METRES")]
+    least: Option<Metres>,
+    /// The file has changed since it was asked about: ask about it as it is now, and pay anew.
+    #[arg(long)]
+    changed: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MetricName {
+    /// As the farthest two of their places
+    Farthest,
+    /// As all distances added up
+    Sum,
+    /// As the root of the sum of squares
+    Root,
+}
+
+impl From<MetricName> for TupleMetric {
+    fn from(name: MetricName) -> Self {
+        match name {
+            MetricName::Farthest => Self::Farthest,
+            MetricName::Sum => Self::Sum,
+            MetricName::Root => Self::Root,
+        }
+    }
+}
+
+impl Payer {
+    /// The account, with the file as it is pinned there.
+    pub(crate) fn open(&self, file: &PlaceFile) -> Result<Person, Failure> {
+        let opening = self.budget.map(|budget| Opening {
+            budget,
+            reach: self.reach.map_or(Reach::Unlimited, Reach::Within),
+            metric: self.metric.map_or(TupleMetric::Farthest, Into::into),
+            least: self.least.unwrap_or(Metres::ONE),
+        });
+        let mut person = Person::open(&self.ledger, &self.account, opening.as_ref())?;
+        let asked =
+            (self.metric.map_or(person.metric(), Into::into), self.least.unwrap_or(person.least()));
+        if asked != (person.metric(), person.least()) {
+            return Err(Failure::Usage(format!(
+                "account `{}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
+                self.account,
+                person.metric(),
+                person.least()
+            )));
+        }
+        if self.changed {
+            person.declare_changed(file)?;
+        }
+        Ok(person)
+    }
+}
+
+fn budget(text: &str) -> Result<BudgetSpec, String> {
+    let (mut rho, mut epsilon) = (None, None);
+    for part in text.split(',') {
+        match part.trim().parse::<Charge>() {
+            Ok(Charge::Zcdp { rho: amount, .. }) if rho.is_none() => {
+                rho = Some(amount.to_parameter::<Rho>().map_err(|error| error.to_string())?);
+            }
+            Ok(Charge::Pure { epsilon: amount, .. }) if epsilon.is_none() => {
+                epsilon = Some(amount.to_parameter().map_err(|error| error.to_string())?);
+            }
+            Ok(_) => {
+                return Err(format!(
+                    "`{text}` has a currency twice: write each of rho and epsilon once"
+                ));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    match (rho, epsilon) {
+        (Some(rho), None) => Ok(BudgetSpec::zcdp(rho)),
+        (None, Some(epsilon)) => Ok(BudgetSpec::promising(epsilon)),
+        (Some(rho), Some(epsilon)) => Ok(BudgetSpec::zcdp(rho).with_pure(epsilon)),
+        (None, None) => Err("the budget is empty: write it like rho=1e-4".into()),
+    }
+}
+
+/// What it may cost, in one of the ways that people think of it.
+#[derive(Args)]
+pub(crate) struct Price {
+    /// Rho per square metre, for Gaussian noise.
+    #[arg(long, value_name = "R", conflicts_with_all = ["epsilon", "radius"])]
+    rho: Option<Rho>,
+    /// Epsilon per metre, for planar Laplace noise.
+    #[arg(long, value_name = "E", conflicts_with = "radius")]
+    epsilon: Option<Epsilon>,
+    /// With --level: how far apart places are that must be hard to tell apart, in metres.
+    #[arg(long, value_name = "METRES", requires = "level")]
+    radius: Option<Metres>,
+    /// What they are told apart by at most, in epsilon. With --delta for Gaussian noise, without for planar Laplace noise.
+    #[arg(long, value_name = "L", requires = "radius")]
+    level: Option<Epsilon>,
+    /// The probability that the level fails.
+    #[arg(long, value_name = "D", requires = "level")]
+    delta: Option<Delta>,
+}
+
+impl Price {
+    pub(crate) fn price(&self) -> Result<PlacePrice, Failure> {
+        let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+        let level = self.radius.zip(self.level).map(|(radius, level)| Level { radius, level });
+        match (self.rho, self.epsilon, level, self.delta) {
+            (Some(rho), ..) => Ok(PlacePrice::Rho(Amount::at_most(rho))),
+            (None, Some(epsilon), ..) => Ok(PlacePrice::Epsilon(Amount::at_most(epsilon))),
+            (None, None, Some(level), Some(delta)) => {
+                let rho = level.rho(delta).map_err(|error| usage(&error))?;
+                Ok(PlacePrice::Rho(Amount::at_most(rho)))
+            }
+            (None, None, Some(level), None) => {
+                let epsilon = level.epsilon().map_err(|error| usage(&error))?;
+                Ok(PlacePrice::Epsilon(Amount::at_most(epsilon)))
+            }
+            (None, None, None, _) => Err(Failure::Usage(
+                "what may it cost? say it with --rho 1e-5, --epsilon 0.01, or --radius 200 --level 1.4".into(),
+            )),
+        }
+    }
+}
+
+/// A spinner that says how many rows are read, on a terminal.
+pub(crate) fn reading() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} places read {elapsed}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What something cost, and what is left: `cost   rho 1e-5 per square metre; rho 9e-5 left`.
+pub(crate) fn print_cost(
+    cost: f64,
+    price: PlacePrice,
+    standing: &PersonStanding,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let (currency, unit) = match price {
+        PlacePrice::Rho(_) => ("rho", "square metre"),
+        PlacePrice::Epsilon(_) => ("epsilon", "metre"),
+    };
+    let cost = if cost > 0.0 {
+        format!("{currency} {} per {unit}", short(cost))
+    } else {
+        "nothing".to_owned()
+    };
+    let left: Vec<String> = [("rho", standing.left_rho), ("epsilon", standing.left_epsilon)]
+        .into_iter()
+        .filter_map(|(currency, left)| Some(format!("{currency} {}", short(left?))))
+        .collect();
+    writeln!(out, "  cost   {cost}; {} left", left.join(" and "))
+}

@@ -1,0 +1,88 @@
+//! `eke geo release`: one person's places, each with noise.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use eke_engine::{Features, ReleasedPlaces, write_whole};
+use serde_json::{Map, json};
+
+use super::{Payer, Places, Price, print_cost, reading};
+use crate::Failure;
+use crate::number::short;
+use crate::table::Table;
+
+/// How many places are printed for people.
+const SHOWN: usize = 20;
+
+/// What to tell.
+#[derive(Args)]
+pub(crate) struct Release {
+    #[command(flatten)]
+    places: Places,
+    #[command(flatten)]
+    price: Price,
+    #[command(flatten)]
+    payer: Payer,
+    /// Write the places as GeoJSON to a file; - is the terminal.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Release {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let price = self.price.price()?;
+        let file = self.places.open()?;
+        let mut person = self.payer.open(&file)?;
+        let bar = reading();
+        let told = person.release(&file, self.places.region, price, &|rows| bar.set_position(rows));
+        bar.finish_and_clear();
+        let told = told?;
+        let geojson = || features(&told).finish();
+        match self.out.as_deref() {
+            Some(file) if file.as_os_str() == "-" => {
+                return Ok(out.write_all(geojson().as_bytes())?);
+            }
+            Some(file) => write_whole(file, &geojson())?,
+            None => {}
+        }
+        if self.json {
+            serde_json::to_writer(&mut *out, &told).map_err(std::io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        let mut table = Table::new(&["longitude", "latitude"]).with_numbers([0, 1]);
+        for place in told.places.iter().take(SHOWN) {
+            table.row([format!("{:.5}", place.longitude()), format!("{:.5}", place.latitude())]);
+        }
+        table.print(out)?;
+        let more = told.places.len().saturating_sub(SHOWN);
+        if more > 0 {
+            writeln!(out, "  and {more} more: add --out FILE for all of them")?;
+        }
+        writeln!(out)?;
+        writeln!(
+            out,
+            "  error  {} m on average; 19 of 20 are within {} m, and with 95 % all {} within {} m",
+            short(told.mean),
+            short(told.within),
+            told.places.len(),
+            short(told.all_within)
+        )?;
+        print_cost(told.cost, price, &told.standing, out)?;
+        Ok(())
+    }
+}
+
+fn features(told: &ReleasedPlaces) -> Features {
+    let mut features = Features::new();
+    for (number, place) in told.places.iter().enumerate() {
+        let mut properties = Map::new();
+        properties.insert("place".into(), json!(number + 1));
+        properties.insert("within".into(), json!(told.within));
+        features.point(*place, properties);
+    }
+    features
+}
