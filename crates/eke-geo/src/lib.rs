@@ -10,24 +10,48 @@
 //! | [`Tuple`], [`TupleMetric`] | several places of one person, and how far apart two of these are |
 //! | [`Level`], [`Blur`] | what a price means: how well places are told apart, and how far released ones are off |
 //! | [`Shape`] | rectangles, circles, polygons, half-planes, and how far points are inside or outside |
+//! | [`Crowd`], [`Plan`], [`Allowance`], [`Spending`] | many people with one place and one account each, how they are asked, and what that took |
+//! | [`count`], [`density`], [`neighbours`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
+//! | [`Series`], [`Carry`] | many questions to the same people |
+//! | [`threshold`] | whether a count is below a line, in the central model |
 //!
 //! No files and no ledgers: those meet the maths in the engine.
 
 mod blur;
+mod count;
+mod crowd;
+mod density;
 mod edges;
+mod gamma;
 mod lattice;
 mod level;
+mod neighbours;
 mod offset;
 mod outline;
 mod place;
+mod plan;
 mod region;
+mod reports;
+mod series;
 mod shape;
+mod threshold;
 mod tuple;
+mod walk;
+mod widths;
 
 pub use blur::Blur;
+pub use count::{Count, count};
+pub use crowd::{Crowd, CrowdError, Seen};
+pub use density::{Density, density};
 pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
+pub use neighbours::{Neighbours, neighbours};
 pub use place::{Place, PlaceError};
+pub use plan::{Allowance, Plan, PlanError, Rule, Split, Way};
 pub use region::{Region, RegionError};
+pub use series::{Carry, Series};
 pub use shape::{Rings, Shape, ShapeError};
+pub use threshold::{Line, Threshold, ThresholdError, threshold};
 pub use tuple::{Tuple, TupleError, TupleMetric};
+pub use walk::{Round, Spending};
+pub use widths::{Miss, MissError, chi_width, normal_width, two_sided_width};

@@ -11,6 +11,18 @@ use crate::{Centre, DiscreteGaussian, Entropy, Ratio, ScaleError};
 /// Gaussians are discrete Gaussians up to a factor within 1e-270 of one.
 const NARROWEST: u128 = 64;
 
+/// The variance that a price pays for, in steps squared: `sensitivity²/(2 price)`, exactly. None for a price of nothing.
+///
+/// - Theorem: gaussian-release (docs/theorems.md)
+/// - Proves: a discrete Gaussian of this variance costs the price, for a truth of this sensitivity
+/// - Assumes: the truth has the sensitivity (caller)
+/// - Deviates: nothing; the double is taken at its exact value
+/// - Checked by: `a_gaussian_point_has_the_variance_it_was_paid_for`
+#[must_use]
+pub fn variance_for(sensitivity: L2, price: Amount<Rho>) -> Option<Ratio> {
+    GaussianLaw { sensitivity }.variance(price)
+}
+
 /// The law of a truth that one unit changes by at most a sensitivity, in steps of the grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GaussianLaw {

@@ -121,6 +121,7 @@ pub use comparison::{Comparison, compare};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released, Scores, Truth};
 pub use gaussian::{Centre, DiscreteGaussian};
+pub use gaussian_law::variance_for;
 pub use gaussian_path::{DamagedPath, GaussianPath};
 pub use gaussian_rule::GaussianRule;
 pub use geometric::{GeometricLevel, LevelError};

@@ -1,0 +1,242 @@
+//! How many people are inside a shape.
+//!
+//! Everybody reports how far inside or outside they are, or where they are, with noise. Whoever is far from the
+//! boundary is decided early and pays no more. With the whole allowance spent, noise still misplaces people who are close
+//! to the boundary, and no rule changes that; so ours stops people as soon as going on would hardly change how
+//! they are counted, compared with what noise does to the count anyway.
+
+use std::collections::HashMap;
+
+use eke_noise::{Entropy, Grid};
+
+use crate::crowd::{Crowd, CrowdError};
+use crate::plan::{Allowance, Plan, Rule, Way};
+use crate::reports::Reports;
+use crate::walk::{Look, Spending, Walk};
+use crate::{Miss, Seen, Shape, chi_width, normal_width, two_sided_width};
+
+/// How many people are inside a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// The answer.
+    pub estimate: f64,
+    /// How far noise alone moves it, as a standard deviation. (People who are spread unevenly across the boundary are
+    /// misplaced unevenly; that is not in it.)
+    pub deviation: f64,
+    /// With the plan's probability of being wrong, at least so many are inside…
+    pub low: u32,
+    /// … and at most so many, whatever their places are.
+    pub high: u32,
+    /// What it cost.
+    pub spending: Spending,
+}
+
+/// Counts the people inside a shape.
+///
+/// - Theorem: elimination (docs/theorems.md)
+/// - Proves: everybody pays for the rounds they walked, and for nothing else
+/// - Assumes: the shape, the allowances and the plan are public (caller)
+/// - Deviates: nothing
+/// - Checked by: `everybody_pays_for_the_rounds_they_walked_and_no_more`
+///
+/// Our rule:
+///
+/// - Theorem: curtailment (docs/theorems.md)
+/// - Proves: whoever would be counted on one side in the end is stopped on the other in a round with a probability of
+///   at most `Phi(-z)`, wherever they are, for the z of that round
+/// - Assumes: nothing of where people are; shapes are convex, or points are reported (else as for a straight edge)
+/// - Deviates: z is chosen so that those stopped wrongly are expected to add a twentieth to the variance that noise gives the
+///   count, were people spread evenly; noise is on a lattice
+/// - Checked by: `stopping_early_changes_few_decisions`, `our_rule_counts_as_well_as_the_baseline_and_saves_more`
+///
+/// # Errors
+/// The shape is not on the people's lattice, the plan or the allowances do not fit, or noise cannot be drawn so.
+pub fn count<E: Entropy + ?Sized>(
+    crowd: &mut Crowd,
+    shape: &Shape,
+    allowance: &Allowance,
+    plan: &Plan,
+    entropy: &mut E,
+) -> Result<Count, CrowdError> {
+    crowd.check_shape(shape)?;
+    let mut judge = Judge::new(shape, plan, crowd.people());
+    let Crowd { lattice, points, accounts, seen } = crowd;
+    let truths: Vec<i64>;
+    let (truths, width, sensitivity, known) = match plan.way {
+        Way::Point => (&points[..], 2, lattice.sensitivity(), std::mem::take(seen)),
+        Way::Distance => {
+            truths = points.chunks_exact(2).map(|point| shape.signed_distance(point)).collect();
+            (&truths[..], 1, lattice.of_function(1.0)?, Seen::default())
+        }
+    };
+    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    let stop = |reports: &Reports, walking: &mut Vec<u32>, look: Look| {
+        judge.stop(reports, walking, look);
+    };
+    let (reports, _, spending) = walk.run(accounts, known, entropy, stop)?;
+    let counted = judge.counted(&reports);
+    if plan.way == Way::Point {
+        *seen = reports.into_seen();
+    }
+    let (estimate, deviation, low, high) = counted;
+    Ok(Count { estimate, deviation, low, high, spending })
+}
+
+/// Who is inside, from reports alone.
+struct Judge<'a> {
+    shape: &'a Shape,
+    grid: Grid,
+    plan: &'a Plan,
+    /// How deep inside anybody can be, about, in steps.
+    depth: f64,
+    /// Where to cut, by the variance in the end.
+    cuts: HashMap<u64, f64>,
+    /// What was decided of each person.
+    inside: Vec<Option<bool>>,
+    rounds: usize,
+}
+
+impl<'a> Judge<'a> {
+    /// The part of the count's own variance that stopping early may add to it.
+    const PART: f64 = 0.05;
+    /// Of people who are within a deviation of the cut, spread evenly, half misplace themselves by so much that each adds this to
+    /// the variance: `1/(2 sqrt(pi))`.
+    const EACH: f64 = 0.282_094_791_773_878_14;
+
+    fn new(shape: &'a Shape, plan: &'a Plan, people: usize) -> Self {
+        let grid = shape.grid();
+        let depth = match (shape.area(), shape.perimeter()) {
+            (Some(area), Some(perimeter)) => 3.0 * area / perimeter / grid.step(),
+            _ => f64::INFINITY,
+        };
+        let (cuts, inside) = (HashMap::new(), vec![None; people]);
+        Self { shape, grid, plan, depth, cuts, inside, rounds: 1 }
+    }
+
+    /// How far outside a person seems to be, in steps.
+    fn value(&self, reports: &Reports, person: u32) -> f64 {
+        match self.plan.way {
+            Way::Distance => reports.value(person),
+            Way::Point => {
+                let mean = reports.mean(person);
+                #[expect(clippy::cast_possible_truncation, reason = "saturates far outside")]
+                let point = [mean[0].round() as i64, mean[1].round() as i64];
+                #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+                let value = self.shape.signed_distance(&point) as f64;
+                value
+            }
+        }
+    }
+
+    /// Below what a person counts, in steps.
+    fn cut(&mut self, variance: f64) -> f64 {
+        if self.plan.way == Way::Point {
+            return 0.0;
+        }
+        let (shape, grid, rule) = (self.shape, self.grid, self.plan.rule);
+        *self.cuts.entry(variance.to_bits()).or_insert_with(|| {
+            let deviation = variance.sqrt() * grid.step();
+            let cut = match rule {
+                Rule::Ours => shape.shift(deviation),
+                Rule::Once | Rule::Paper => shape.square_shift(deviation),
+            };
+            cut / grid.step()
+        })
+    }
+
+    fn stop(&mut self, reports: &Reports, walking: &mut Vec<u32>, look: Look) {
+        self.rounds = look.rounds;
+        match self.plan.rule {
+            Rule::Once => {}
+            Rule::Paper => self.stop_as_the_paper(reports, walking, look),
+            Rule::Ours if look.round == look.rounds => {}
+            Rule::Ours => self.stop_as_we_do(reports, walking),
+        }
+    }
+
+    fn stop_as_the_paper(&mut self, reports: &Reports, walking: &mut Vec<u32>, look: Look) {
+        let miss = self.plan.beta.shared_by(look.rounds * walking.len());
+        let width = match self.plan.way {
+            Way::Distance => two_sided_width(miss),
+            Way::Point => chi_width(2, miss),
+        };
+        walking.retain(|&person| {
+            let (value, half) =
+                (self.value(reports, person), width * reports.variance(person).sqrt());
+            let decided = value.abs() > half;
+            if decided {
+                self.inside[person as usize] = Some(value < 0.0);
+            }
+            !decided
+        });
+    }
+
+    fn stop_as_we_do(&mut self, reports: &Reports, walking: &mut Vec<u32>) {
+        let mut last = (f64::NAN, 0.0);
+        let mut cut_of = |judge: &mut Self, person: u32| {
+            let variance = reports.end_variance(person);
+            #[expect(clippy::float_cmp, reason = "the same number as before, or another")]
+            if last.0 != variance {
+                last = (variance, judge.cut(variance));
+            }
+            last.1
+        };
+        // How many people there are per deviation around the cut, and so what noise will do to the count.
+        let mut wobble = 0.0;
+        for &person in &*walking {
+            let deviation = reports.variance(person).sqrt();
+            if (self.value(reports, person) - cut_of(self, person)).abs() < deviation {
+                wobble += Self::EACH * reports.end_variance(person).sqrt() / deviation;
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
+        let people = reports.people() as f64;
+        let miss = Miss::new((Self::PART * wobble.max(1.0) / people).clamp(1e-100, 0.1));
+        let Ok(miss) = miss else { return };
+        let (inwards, outwards) = match self.plan.way {
+            Way::Distance => (normal_width(miss), normal_width(miss)),
+            Way::Point => (normal_width(miss), chi_width(2, miss)),
+        };
+        let depth = self.depth;
+        walking.retain(|&person| {
+            let off = self.value(reports, person) - cut_of(self, person);
+            let deviation = reports.to_come(person).sqrt();
+            // Nobody is deeper inside than the shape is deep: what says so is noise.
+            let inside = off < -inwards * deviation && inwards * deviation <= depth;
+            let decided = inside || off > outwards * deviation;
+            if decided {
+                self.inside[person as usize] = Some(inside);
+            }
+            !decided
+        });
+    }
+
+    /// The count, what noise does to it, and how many are inside at least and at most.
+    fn counted(&mut self, reports: &Reports) -> (f64, f64, u32, u32) {
+        let people = reports.people();
+        let miss = self.plan.beta.shared_by(people * self.rounds);
+        let sure = match self.plan.way {
+            Way::Distance => two_sided_width(miss),
+            Way::Point => chi_width(2, miss),
+        };
+        let (mut inside, mut close, mut low, mut outside) = (0.0, 0.0, 0, 0);
+        for person in (0u32..).take(people) {
+            let variance = reports.variance(person);
+            if !variance.is_finite() {
+                continue;
+            }
+            let (value, deviation) = (self.value(reports, person), variance.sqrt());
+            let cut = self.cut(reports.end_variance(person));
+            if self.inside[person as usize].unwrap_or(value < cut) {
+                inside += 1.0;
+            }
+            if (value - cut).abs() < deviation {
+                close += 1.0;
+            }
+            low += u32::from(value < -sure * deviation);
+            outside += u32::from(value > sure * deviation);
+        }
+        let high = u32::try_from(people).unwrap_or(u32::MAX) - outside;
+        (inside, (Self::EACH * close).sqrt(), low, high)
+    }
+}

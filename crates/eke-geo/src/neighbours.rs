@@ -1,0 +1,253 @@
+//! The people who are nearest to a point.
+//!
+//! Everybody reports how far away they are, or where they are, with noise; those with the smallest reports are the answer.
+//! Whoever would not be among them in the end stops. Ours asks of each of the answer's own people to be kept with high
+//! probability, not of everybody to be where their interval says: for k people, that is a bound over k and not over all.
+
+use eke_noise::Entropy;
+
+use crate::crowd::{Crowd, CrowdError};
+use crate::plan::{Allowance, Plan, Rule, Way};
+use crate::reports::Reports;
+use crate::walk::{Look, Spending, Walk};
+use crate::{Miss, Seen, chi_width, normal_width, two_sided_width};
+
+/// The people who are nearest to a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbours {
+    /// Who they are, the nearest first.
+    pub people: Vec<u32>,
+    /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than they seem.
+    pub distances: Vec<f64>,
+    /// What it cost.
+    pub spending: Spending,
+}
+
+/// The k people who are nearest to a point.
+///
+/// - Theorem: elimination (docs/theorems.md)
+/// - Proves: everybody pays for the rounds they walked, and for nothing else
+/// - Assumes: the point, the allowances and the plan are public (caller)
+/// - Deviates: nothing
+/// - Checked by: `everybody_pays_for_the_rounds_they_walked_and_no_more`
+///
+/// Our rule:
+///
+/// - Theorem: kept-neighbours (docs/theorems.md)
+/// - Proves: of those who would be the answer had everybody walked to the end, at most a part of twice beta is lost on average
+/// - Assumes: distances are reported; for points, that their lengths are as noncentral chi
+/// - Deviates: noise is on a lattice; for points the normal approximation of lengths is used
+/// - Checked by: `our_rule_keeps_the_neighbours_of_the_baseline`
+///
+/// # Errors
+/// The point is not on the people's lattice, there are not more than k people, the plan or the allowances do not fit, or
+/// noise cannot be drawn so.
+pub fn neighbours<E: Entropy + ?Sized>(
+    crowd: &mut Crowd,
+    to: &[i64],
+    k: usize,
+    allowance: &Allowance,
+    plan: &Plan,
+    entropy: &mut E,
+) -> Result<Neighbours, CrowdError> {
+    crowd.check_point(to)?;
+    let most = crowd.people();
+    if !(1..=most).contains(&k) {
+        return Err(CrowdError::Neighbours { asked: k, most });
+    }
+    let dimensions = crowd.lattice.dimensions();
+    let distances = if plan.way == Way::Distance { crowd.distances(to) } else { Vec::new() };
+    let Crowd { lattice, points, accounts, seen } = crowd;
+    let (truths, width, sensitivity, known) = match plan.way {
+        Way::Point => (&points[..], dimensions, lattice.sensitivity(), std::mem::take(seen)),
+        Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
+    };
+    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let centre = to.iter().map(|&steps| steps as f64).collect();
+    let mut judge = Judge { centre, k, plan, out: vec![false; accounts.len()] };
+    let (reports, _, spending) = walk.run(accounts, known, entropy, |reports, walking, look| {
+        judge.stop(reports, walking, look);
+    })?;
+    let (people, distances) = judge.nearest(&reports);
+    let step = lattice.grid().step();
+    let distances = distances.into_iter().map(|steps| steps * step).collect();
+    if plan.way == Way::Point {
+        *seen = reports.into_seen();
+    }
+    Ok(Neighbours { people, distances, spending })
+}
+
+/// Who is near, from reports alone.
+struct Judge<'a> {
+    centre: Vec<f64>,
+    k: usize,
+    plan: &'a Plan,
+    /// Who is not.
+    out: Vec<bool>,
+}
+
+impl Judge<'_> {
+    /// How far away a person seems to be.
+    fn value(&self, reports: &Reports, person: u32) -> f64 {
+        match self.plan.way {
+            Way::Distance => reports.value(person),
+            Way::Point => self.square(reports, person).sqrt(),
+        }
+    }
+
+    fn square(&self, reports: &Reports, person: u32) -> f64 {
+        let off = |(mean, centre): (&f64, &f64)| (mean - centre) * (mean - centre);
+        reports.mean(person).iter().zip(&self.centre).map(off).sum()
+    }
+
+    fn stop(&mut self, reports: &Reports, walking: &mut Vec<u32>, look: Look) {
+        if self.plan.rule == Rule::Once || walking.len() <= self.k {
+            return;
+        }
+        let miss = self.plan.beta.shared_by(look.rounds);
+        let ends: Vec<(f64, f64)>;
+        let line = match self.plan.rule {
+            Rule::Ours => {
+                let ladder = Ladder::new(self.k, walking.len(), miss);
+                let (line, lows) = self.line(reports, walking, &ladder, normal_width(miss));
+                ends = lows;
+                line
+            }
+            Rule::Once | Rule::Paper => {
+                let miss = miss.shared_by(walking.len());
+                let width = match self.plan.way {
+                    Way::Distance => two_sided_width(miss),
+                    Way::Point => chi_width(self.centre.len(), miss),
+                };
+                let end = |&person: &u32| {
+                    let value = self.value(reports, person);
+                    let half = width * reports.variance(person).sqrt();
+                    (value - half, value + half)
+                };
+                ends = walking.iter().map(end).collect();
+                let mut highs: Vec<f64> = ends.iter().map(|end| end.1).collect();
+                *highs.select_nth_unstable_by(self.k - 1, f64::total_cmp).1
+            }
+        };
+        let mut low = ends.iter().map(|end| end.0);
+        walking.retain(|&person| {
+            let out = low.next().is_some_and(|low| low > line);
+            self.out[person as usize] |= out;
+            !out
+        });
+        if walking.len() <= self.k {
+            walking.clear();
+        }
+    }
+
+    /// What the k nearest in the end are within, and each person's lower end.
+    fn line(
+        &self,
+        reports: &Reports,
+        walking: &[u32],
+        ladder: &Ladder,
+        below: f64,
+    ) -> (f64, Vec<(f64, f64)>) {
+        let mut line = f64::INFINITY;
+        let mut highs: Vec<f64> = Vec::with_capacity(walking.len());
+        for &(rank, above) in &ladder.rungs {
+            highs.clear();
+            highs.extend(walking.iter().map(|&person| self.end(reports, person, above)));
+            line = line.min(*highs.select_nth_unstable_by(rank - 1, f64::total_cmp).1);
+        }
+        let low = |&person: &u32| (self.end(reports, person, -below), 0.0);
+        (line, walking.iter().map(low).collect())
+    }
+
+    /// Where a person's report may end, so many deviations of what is to come from where it is now.
+    fn end(&self, reports: &Reports, person: u32, deviations: f64) -> f64 {
+        let to_come = reports.to_come(person);
+        match self.plan.way {
+            Way::Distance => reports.value(person) + deviations * to_come.sqrt(),
+            Way::Point => {
+                // With f the square in the end, the one now is f + d s² on average, of variance 2 d s⁴ + 4 s² f.
+                #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
+                let dimensions = self.centre.len() as f64;
+                let middle = self.square(reports, person) - dimensions * to_come;
+                let z = deviations * deviations * to_come;
+                let root = (z * (2.0 * dimensions * to_come + 4.0 * (middle + z)).max(0.0)).sqrt();
+                (middle + 2.0 * z + root.copysign(deviations)).max(0.0).sqrt()
+            }
+        }
+    }
+
+    /// The k nearest and how far away they seem to be; those who were out come last.
+    fn nearest(&self, reports: &Reports) -> (Vec<u32>, Vec<f64>) {
+        let value = |person: u32| {
+            if !reports.variance(person).is_finite() {
+                return f64::INFINITY;
+            }
+            match (self.plan.way, self.plan.rule) {
+                (Way::Point, Rule::Ours) => {
+                    #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
+                    let dimensions = self.centre.len() as f64;
+                    // Unequal noise makes lengths unequal: what it adds is taken off.
+                    let square = self.square(reports, person);
+                    square - dimensions * reports.variance(person)
+                }
+                _ => self.value(reports, person),
+            }
+        };
+        let mut ranked: Vec<(bool, f64, u32)> = (0u32..)
+            .take(reports.people())
+            .map(|person| (self.out[person as usize], value(person), person))
+            .collect();
+        let order = |one: &(bool, f64, u32), two: &(bool, f64, u32)| {
+            one.0.cmp(&two.0).then(one.1.total_cmp(&two.1)).then(one.2.cmp(&two.2))
+        };
+        if self.k < ranked.len() {
+            ranked.select_nth_unstable_by(self.k, order);
+            ranked.truncate(self.k);
+        }
+        ranked.sort_unstable_by(order);
+        let squares = self.plan.way == Way::Point && self.plan.rule == Rule::Ours;
+        let length = |&(_, value, _): &(bool, f64, u32)| {
+            if squares { value.max(0.0).sqrt() } else { value }
+        };
+        let people = ranked.iter().map(|&(_, _, person)| person).collect();
+        (people, ranked.iter().map(length).collect())
+    }
+}
+
+/// Bounds on what the k nearest in the end are within: the report of a rank, and so many deviations.
+///
+/// At most `rank - k` of all people end more than `deviations` above where they are now, but for a small probability.
+/// So of the `rank` people with the smallest ends so far, k end below the last of these.
+#[derive(Clone, Debug, PartialEq)]
+struct Ladder {
+    rungs: Vec<(usize, f64)>,
+}
+
+impl Ladder {
+    fn new(k: usize, people: usize, miss: Miss) -> Self {
+        let spares = [0usize, 3, 15, 63, 255];
+        let ranks = spares.into_iter().filter(|spare| k + spare <= people);
+        let miss = miss.shared_by(spares.len());
+        let rung = |spare: usize| (k + spare, normal_width(most_misses(people, spare, miss)));
+        Self { rungs: ranks.map(rung).collect() }
+    }
+}
+
+/// The largest probability such that of so many people, each with it, more than so many are hit with a probability of at most
+/// a miss: by Chernoff's bound, `(e m/a)^a e^-m` for a or more hits where m are expected.
+fn most_misses(people: usize, spare: usize, miss: Miss) -> Miss {
+    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
+    let (people, hits) = (people as f64, (spare + 1) as f64);
+    let target = libm::log(miss.get());
+    let (mut low, mut high) = (0.0, hits);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if hits * (1.0 + libm::log(middle / hits)) - middle > target {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Miss::new((low / people).clamp(1e-100, 0.5)).unwrap_or(miss)
+}
