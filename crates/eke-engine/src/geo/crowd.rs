@@ -18,6 +18,12 @@ use super::people::{Opened, People, PeopleStanding};
 use super::release::{damaged, entropy};
 use super::{PlaceFile, PlacesError};
 
+/// The quantile of the normal law beyond which, on either side, one in twenty lies.
+const NINETEEN_IN_TWENTY: f64 = 1.959_963_984_540_054;
+
+/// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
+const LEAST_PART: u128 = 100;
+
 /// An area that people are counted in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,10 +78,11 @@ pub struct CrowdAsking {
 pub struct CrowdEstimate {
     /// The number.
     pub value: f64,
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
+    /// How far noise moves it, as a standard deviation.
+    pub deviation: f64,
+    /// What the truth is between; none where noise also shifts the number by an amount that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// How probable it is that the interval holds.
     pub confidence: f64,
 }
@@ -95,6 +102,15 @@ pub struct Savings {
     pub tenths: [u32; 10],
 }
 
+/// Somebody who is near.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Near {
+    /// Their id.
+    pub id: String,
+    /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than they seem.
+    pub distance: f64,
+}
+
 /// A round, and how many people were asked in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrowdRound {
@@ -112,9 +128,9 @@ pub struct CrowdAnswer {
     /// The number, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<CrowdEstimate>,
-    /// The ids of those who are nearest, if that was asked, the nearest first.
+    /// Who is nearest, if that was asked, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nearest: Vec<String>,
+    pub nearest: Vec<Near>,
     /// How many people were asked.
     pub people: u32,
     /// How many had less left than the allowance.
@@ -187,7 +203,7 @@ impl People {
         let allowance = allowance(asking.allowance, &granted, &known);
         let told = match &allowance {
             Some(allowance) => target.ask(&mut crowd, allowance, &asking.plan),
-            None => Err(nobody()),
+            None => Err(PlacesError::Spent),
         };
         let mut settled =
             Settled { spent: crowd.accounts().spent().to_vec(), ..Settled::default() };
@@ -202,7 +218,7 @@ impl People {
         if by_point {
             settled.seen = written(&known, crowd.seen(), lattice.dimensions());
         }
-        let nearest = self.ids(&nearest)?;
+        let nearest = self.named(&nearest)?;
         let answer = CrowdAnswer {
             question: asking.question.clone(),
             estimate,
@@ -221,6 +237,19 @@ impl People {
         settled.answer = Some(serde_json::to_vec(&answer).map_err(damaged)?);
         self.settle(&reservation, &settled)?;
         Ok(CrowdAnswered { answer, free: false, left: self.standing()? })
+    }
+
+    /// The ids of people, by number.
+    fn named(&mut self, nearest: &[(u32, f64)]) -> Result<Vec<Near>, PlacesError> {
+        if nearest.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids = self.ids()?;
+        let near = |&(person, distance): &(u32, f64)| {
+            let id = ids.get(person as usize).cloned().unwrap_or_default();
+            Near { id, distance }
+        };
+        Ok(nearest.iter().map(near).collect())
     }
 
     /// What has been released of everybody's points before.
@@ -259,7 +288,7 @@ enum Target {
 
 struct Told {
     estimate: Option<CrowdEstimate>,
-    nearest: Vec<u32>,
+    nearest: Vec<(u32, f64)>,
     spending: Spending,
 }
 
@@ -271,6 +300,51 @@ impl Target {
             &CrowdQuestion::Density { at, bandwidth } => Self::Density(put(at), bandwidth),
             &CrowdQuestion::Neighbours { to, k } => Self::Neighbours(put(to), k),
         })
+    }
+
+    fn ask(
+        &self,
+        crowd: &mut Crowd,
+        allowance: &Allowance,
+        plan: &Plan,
+    ) -> Result<Told, PlacesError> {
+        let entropy = &mut entropy()?;
+        match self {
+            Self::Count(shape) => {
+                let counted = count(crowd, shape, allowance, plan, entropy).map_err(asked)?;
+                let estimate = CrowdEstimate {
+                    value: counted.estimate,
+                    deviation: counted.deviation,
+                    interval: Some([f64::from(counted.low), f64::from(counted.high)]),
+                    confidence: 1.0 - plan.beta.get(),
+                };
+                let spending = counted.spending;
+                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), spending })
+            }
+            Self::Density(at, bandwidth) => {
+                let found =
+                    density(crowd, at, *bandwidth, allowance, plan, entropy).map_err(asked)?;
+                // From a mean of weights to people on a square kilometre.
+                let people = f64::from(u32::try_from(crowd.people()).unwrap_or(u32::MAX));
+                let area = std::f64::consts::TAU * bandwidth.get() * bandwidth.get() / 1e6;
+                let (value, deviation) =
+                    (found.estimate * people / area, found.deviation * people / area);
+                let half = NINETEEN_IN_TWENTY * deviation;
+                let estimate = CrowdEstimate {
+                    value,
+                    deviation,
+                    interval: found.unbiased.then_some([value - half, value + half]),
+                    confidence: 0.95,
+                };
+                let spending = found.spending;
+                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), spending })
+            }
+            Self::Neighbours(to, k) => {
+                let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;
+                let nearest = found.people.into_iter().zip(found.distances).collect();
+                Ok(Told { estimate: None, nearest, spending: found.spending })
+            }
+        }
     }
 }
 
@@ -305,7 +379,10 @@ fn allowance(
     let each: Vec<Amount<Rho>> = granted
         .iter()
         .zip(known)
-        .map(|(granted, known)| granted.plus(known).unwrap_or(Amount::MAX).min(allowed))
+        .map(|(granted, known)| {
+            let far = granted.plus(known).unwrap_or(Amount::MAX).min(allowed);
+            if far.grains() < allowed.grains() / LEAST_PART { Amount::ZERO } else { far }
+        })
         .collect();
     if each.iter().all(|amount| amount.is_zero()) {
         return None;
@@ -372,10 +449,6 @@ fn mean(spent: &[Amount<Rho>]) -> f64 {
 
 fn count_short(granted: &[Amount<Rho>], allowed: Amount<Rho>) -> u32 {
     u32::try_from(granted.iter().filter(|granted| **granted < allowed).count()).unwrap_or(u32::MAX)
-}
-
-fn nobody() -> PlacesError {
-    PlacesError::Spent
 }
 
 fn asked(error: impl std::fmt::Display) -> PlacesError {

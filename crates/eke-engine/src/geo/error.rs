@@ -61,6 +61,9 @@ pub enum PlacesError {
     /// The account does not allow it. Nothing was charged.
     #[error("{0}; nothing was charged")]
     Refused(Refusal),
+    /// Nobody has anything left. Nothing was drawn.
+    #[error("nobody has enough left for this; nothing was charged")]
+    Spent,
     /// The ledger did not do what it was asked.
     #[error(transparent)]
     Ledger(LedgerError),

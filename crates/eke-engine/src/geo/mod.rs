@@ -3,14 +3,26 @@
 //! Everything here is about places by longitude and latitude; the maths is `eke-geo`'s. Regions, least distances and
 //! everything else that sensitivities rest on come from whoever asks, and never from a file.
 
+mod crowd;
 mod error;
+mod geojson;
 mod input;
 mod output;
+mod people;
 mod person;
 mod release;
+mod share;
 
+pub use crowd::{
+    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near, Savings,
+};
 pub use error::PlacesError;
+pub use geojson::{
+    Fault, Features, GeoJsonError, PointFeature, ShapeFeature, read_points, read_shapes,
+};
 pub use input::{PlaceColumns, PlaceFile};
 pub use output::write_whole;
+pub use people::{People, PeopleOpening, PeopleStanding};
 pub use person::{Opening, Person, PersonStanding, PlacePrice};
 pub use release::ReleasedPlaces;
+pub use share::{ShareAnswer, ShareAnswered, ShareAsking, ShareOf};

@@ -229,6 +229,11 @@ impl People {
         Ok(self.register.settle(reservation, settled, &Stamp::now("steward"))?)
     }
 
+    /// Everybody's id, by number.
+    pub(super) fn ids(&mut self) -> Result<Vec<String>, PlacesError> {
+        Ok(self.register.people()?.into_iter().map(|person| person.id).collect())
+    }
+
     /// What has been released of people's places, by number.
     pub(super) fn seen(&mut self, dataset: &str) -> Result<Vec<(u32, Vec<u8>)>, PlacesError> {
         Ok(self.register.seen(dataset)?)
