@@ -1,6 +1,11 @@
 //! `eke geo`: what may be told about places.
 
+mod count;
+mod crowd;
+mod density;
+mod neighbours;
 mod release;
+mod threshold;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -28,12 +33,43 @@ Examples:
 The same places again at the same price are the same, and free; at a higher rho they cost the difference.
 Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
     Release(release::Release),
+    /// Say how many people are in an area.
+    #[command(after_help = "\
+Examples:
+  eke geo count taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --circle 116.4,39.9,2000
+  eke geo count taxis.csv --rho 1e-5 --within centre.geojson --savings saved.svg
+Everybody in the file has an account and is asked; whoever is clearly inside or outside stops paying.
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Count(count::Count),
+    /// Say how dense people are around a place.
+    #[command(after_help = "\
+Example:
+  eke geo density taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --at 116.4,39.9 --bandwidth 500
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Density(density::Density),
+    /// Say who is nearest to a place.
+    #[command(after_help = "\
+Example:
+  eke geo neighbours taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --to 116.4,39.9 --k 5
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Neighbours(neighbours::Neighbours),
+    /// Say whether few rows of a file have at most so much of something.
+    #[command(after_help = "\
+Example:
+  eke geo threshold households.csv --column income --at-most 10000 --share 0.1 --budget 0.1 --rho 0.01
+All rows are held by whoever asks, and one account pays for them: rho is for replacing a row, not for metres.
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Threshold(threshold::Threshold),
 }
 
 impl Geo {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         match self {
             Self::Release(release) => release.run(out),
+            Self::Count(count) => count.run(out),
+            Self::Density(density) => density.run(out),
+            Self::Neighbours(neighbours) => neighbours.run(out),
+            Self::Threshold(threshold) => threshold.run(out),
         }
     }
 }
@@ -41,7 +77,7 @@ impl Geo {
 impl From<PlacesError> for Failure {
     fn from(error: PlacesError) -> Self {
         match error {
-            PlacesError::Refused(_) => Self::Refused(error.to_string()),
+            PlacesError::Refused(_) | PlacesError::Spent => Self::Refused(error.to_string()),
             PlacesError::Asked(sentence) => Self::Usage(sentence),
             other => Self::Failed(other.into()),
         }
@@ -176,7 +212,7 @@ fn budget(text: &str) -> Result<BudgetSpec, String> {
     for part in text.split(',') {
         match part.trim().parse::<Charge>() {
             Ok(Charge::Zcdp { rho: amount, .. }) if rho.is_none() => {
-                rho = Some(amount.to_parameter::<Rho>().map_err(|error| error.to_string())?);
+                rho = Some(amount.to_parameter().map_err(|error| error.to_string())?);
             }
             Ok(Charge::Pure { epsilon: amount, .. }) if epsilon.is_none() => {
                 epsilon = Some(amount.to_parameter().map_err(|error| error.to_string())?);

@@ -99,13 +99,14 @@ pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
 pub use geo::{
+    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
+    People, PeopleOpening, PeopleStanding, Savings, ShareAnswer, ShareAnswered, ShareAsking,
+    ShareOf,
+};
+pub use geo::{
     Fault, Features, GeoJsonError, Opening, Person, PersonStanding, PlaceColumns, PlaceFile,
     PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature, read_points, read_shapes,
     write_whole,
-};
-pub use geo::{
-    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near, People,
-    PeopleOpening, PeopleStanding, Savings, ShareAnswer, ShareAnswered, ShareAsking, ShareOf,
 };
 pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};

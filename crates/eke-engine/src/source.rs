@@ -184,6 +184,18 @@ impl Source {
         }
     }
 
+    /// One file of a format that is read elsewhere, for its fingerprint and its bytes. (Nothing scans it for rows.)
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn one(path: &Path) -> Result<Self, SourceError> {
+        let name = path.display().to_string();
+        let gzip = name.to_lowercase().ends_with(".gz");
+        let file = DataFile { path: path.to_owned(), name, gzip };
+        drop(raw(&file)?);
+        Ok(Self { format: Format::Csv, files: vec![file] })
+    }
+
     pub(crate) fn format(&self) -> Format {
         self.format
     }

@@ -13,6 +13,7 @@ mod entry;
 mod error;
 mod open;
 mod people;
+mod work;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,12 +28,12 @@ pub use entry::{Happened, RegisterLine};
 pub use error::RegisterError;
 pub use people::Person;
 
-use crate::grains::{self, signed, unsigned};
+use crate::grains::{signed, unsigned};
 use crate::request::{LONGEST_NAME, LONGEST_TEXT};
 use crate::sqlite::sentence;
 use crate::{Digest, Stamp};
-use entry::Last;
 use people::People;
+use work::{Work, bytes_of, disagree, seen_digest};
 
 /// What a register is for: pinned when it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -164,14 +165,6 @@ pub struct Register {
     stopped: Option<String>,
     /// The folder of the file, until it has been synced.
     folder: Option<PathBuf>,
-}
-
-/// What a transaction works on.
-struct Work<'a> {
-    connection: &'a Connection,
-    name: &'a str,
-    last: Last,
-    people: People,
 }
 
 impl Register {
@@ -392,6 +385,15 @@ impl Register {
         self.look(|work| work.answer(Digest::of_parts([dataset, question])))
     }
 
+    /// What the places of a dataset were pinned as when they were first asked about.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn fingerprint(&mut self, dataset: &str) -> Result<Option<String>, RegisterError> {
+        let dataset = Digest::of_parts([dataset]);
+        self.look(|work| work.pinned(dataset))
+    }
+
     /// What has been released of the places of a dataset, by people's numbers.
     ///
     /// # Errors
@@ -548,118 +550,6 @@ impl Register {
             None => Ok(self.connection.execute_batch(begin)?),
         }
     }
-}
-
-impl<'a> Work<'a> {
-    fn begin(connection: &'a Connection, name: &'a str) -> Result<Self, RegisterError> {
-        let last = entry::last(connection, name)?;
-        let people = People::read(connection, last.entry.people, last.entry.seal)?;
-        Ok(Self { connection, name, last, people })
-    }
-
-    /// Adds a line to the journal: the last thing of a transaction.
-    fn append(&mut self, stamp: &Stamp, what: Happened) -> Result<u64, RegisterError> {
-        let after = (self.people.count(), self.people.seal());
-        entry::append(self.connection, self.name, Some(&self.last), (stamp, what), after)
-    }
-
-    /// Of what somebody has reserved, so much is spent and the rest goes back.
-    fn take(
-        &mut self,
-        person: u32,
-        held: Amount<Rho>,
-        spent: Amount<Rho>,
-    ) -> Result<(), RegisterError> {
-        let account = self.people.rows.get(person as usize);
-        let after = account
-            .and_then(|account| Some((account.spent.plus(spent)?, account.reserved.minus(held)?)));
-        let after = after.ok_or_else(|| disagree("other amounts than accounts do"))?;
-        self.people.update(self.connection, person, after)
-    }
-
-    /// What an open question holds, if it is what the journal says.
-    fn held(&self, number: u64) -> Result<Vec<(u32, Amount<Rho>)>, RegisterError> {
-        let sql = "SELECT held FROM reservation WHERE line = ?1";
-        let held: Option<Vec<u8>> =
-            self.connection.query_row(sql, [signed(number)], |row| row.get(0)).optional()?;
-        let held = held.ok_or(RegisterError::NotUnderWay(number))?;
-        match entry::read(self.connection, number)?.what {
-            Happened::Reserved { amounts, .. } if amounts == Digest::of(&held) => {
-                Ok(read_held(&held))
-            }
-            _ => Err(disagree("other amounts than its journal does")),
-        }
-    }
-
-    /// An open question is open no more.
-    fn end(&self, number: u64) -> Result<(), RegisterError> {
-        let sql = "DELETE FROM reservation WHERE line = ?1";
-        self.connection.execute(sql, [signed(number)])?;
-        Ok(())
-    }
-
-    /// Which question draws from the places of a dataset, and who answers it.
-    fn holder(&self, dataset: Digest) -> Result<Option<(u64, Arc<str>)>, RegisterError> {
-        let sql = "SELECT line, holder FROM reservation WHERE dataset = ?1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
-        let found = self.connection.query_row(sql, [dataset.bytes()], read).optional()?;
-        Ok(found.map(|(line, holder)| (unsigned(line), holder.into())))
-    }
-
-    /// Pins what the places of a dataset are, or finds that they are others by now.
-    fn pin(&self, dataset: Digest, asking: &Asking<'_>) -> Result<(), RegisterError> {
-        let sql = "INSERT INTO dataset (name, fingerprint) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        let pin = params![dataset.bytes(), asking.fingerprint];
-        self.connection.prepare_cached(sql)?.execute(pin)?;
-        let sql = "SELECT fingerprint FROM dataset WHERE name = ?1";
-        let pinned: String = self.connection.query_row(sql, [dataset.bytes()], |row| row.get(0))?;
-        if pinned == asking.fingerprint {
-            return Ok(());
-        }
-        Err(RegisterError::OtherPlaces(asking.dataset.into()))
-    }
-
-    /// The answer to a question, if it is the one that its journal speaks of.
-    fn answer(&self, question: Digest) -> Result<Option<Vec<u8>>, RegisterError> {
-        let sql = "SELECT line, body FROM answer WHERE question = ?1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
-        let found = self.connection.query_row(sql, [question.bytes()], read).optional()?;
-        let Some((line, body)) = found else { return Ok(None) };
-        match entry::read(self.connection, unsigned(line))?.what {
-            Happened::Settled { answer, .. } if answer == Some(Digest::of(&body)) => Ok(Some(body)),
-            _ => Err(RegisterError::Damaged("an answer is not the one that was given".into())),
-        }
-    }
-}
-
-/// Numbers and amounts as they are stored.
-fn bytes_of(amounts: &[(u32, Amount<Rho>)]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(amounts.len() * 20);
-    for (person, amount) in amounts {
-        bytes.extend(person.to_le_bytes());
-        bytes.extend(grains::bytes(*amount));
-    }
-    bytes
-}
-
-fn read_held(bytes: &[u8]) -> Vec<(u32, Amount<Rho>)> {
-    let read = |row: &[u8]| {
-        let (person, amount) = row.split_first_chunk::<4>()?;
-        Some((u32::from_le_bytes(*person), grains::amount(amount)?))
-    };
-    bytes.chunks_exact(20).filter_map(read).collect()
-}
-
-fn seen_digest(dataset: Digest, person: u32, bytes: &[u8]) -> Digest {
-    let mut whole = Vec::with_capacity(bytes.len() + 36);
-    whole.extend(dataset.bytes());
-    whole.extend(person.to_le_bytes());
-    whole.extend(bytes);
-    Digest::of(&whole)
-}
-
-fn disagree(what: &str) -> RegisterError {
-    RegisterError::Damaged(format!("a reservation names {what}"))
 }
 
 fn check_length(what: &'static str, text: &str, most: usize) -> Result<(), RegisterError> {

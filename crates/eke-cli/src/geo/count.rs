@@ -8,8 +8,7 @@ use eke_budget::Metres;
 use eke_engine::{Area, CrowdQuestion, read_shapes};
 use eke_geo::Place;
 
-use super::crowd::Crowd;
-use super::print_estimate;
+use super::crowd::{Crowd, print_estimate};
 use crate::Failure;
 
 /// Which area.

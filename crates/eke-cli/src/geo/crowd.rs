@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use eke_budget::{Amount, Delta, Epsilon, Metres, Rho};
 use eke_engine::{
-    CrowdAnswered, CrowdAsking, CrowdQuestion, People, PeopleOpening, PlaceColumns, PlaceFile,
-    write_whole,
+    CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdQuestion, People, PeopleOpening, PlaceColumns,
+    PlaceFile, write_whole,
 };
 use eke_geo::{Level, Miss, Plan, Region, Rule, Split, Way};
 use eke_plot::histogram::Histogram;
 
 use super::{reading, region};
 use crate::Failure;
-use crate::number::{percent, short};
+use crate::number::{self, percent, short};
 
 /// How wide the longest bar is, in characters.
 const WIDEST: usize = 40;
@@ -56,18 +56,11 @@ pub(crate) struct Crowd {
     /// The probability that a level fails.
     #[arg(long, value_name = "DELTA", default_value = "1e-6")]
     delta: Delta,
-    /// Who stops being asked, and when.
-    #[arg(long, value_enum, default_value_t = RuleName::Ours)]
-    rule: RuleName,
     /// What noise is added to.
     #[arg(long, value_enum, default_value_t = WayName::Distance)]
     way: WayName,
-    /// How many rounds people are asked in, at most [default: 61, and 64 with --rule paper]
-    #[arg(long, value_name = "N")]
-    rounds: Option<u32>,
-    /// How probable it may be that stopping early changes the answer.
-    #[arg(long, value_name = "P", default_value_t = 0.05)]
-    beta: f64,
+    #[command(flatten)]
+    walking: Walking,
     /// What the places are called: places that have changed have another name [default: that of the file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
@@ -89,6 +82,20 @@ pub(crate) struct Crowd {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// How rounds follow each other, and when they end.
+#[derive(Args)]
+pub(super) struct Walking {
+    /// When to stop.
+    #[arg(long, value_enum, default_value_t = RuleName::Ours)]
+    rule: RuleName,
+    /// How many rounds there are, at most [default: 61, and 64 with --rule paper]
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// How probable it may be that stopping early changes the answer.
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    beta: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -117,7 +124,11 @@ impl Crowd {
         out: &mut W,
         show: impl FnOnce(&CrowdAnswered, &mut W) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let plan = self.plan()?;
+        let way = match self.way {
+            WayName::Distance => Way::Distance,
+            WayName::Point => Way::Point,
+        };
+        let plan = Plan { way, ..self.walking.plan()? };
         let allowance = self.allowance()?;
         let columns = PlaceColumns {
             longitude: self.longitude.clone(),
@@ -150,29 +161,6 @@ impl Crowd {
         show(&answered, out)?;
         self.print(&answered, allowance, out)?;
         Ok(())
-    }
-
-    fn plan(&self) -> Result<Plan, Failure> {
-        let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
-        let beta = Miss::new(self.beta).map_err(|error| usage(&error))?;
-        let way = match self.way {
-            WayName::Distance => Way::Distance,
-            WayName::Point => Way::Point,
-        };
-        let (rule, split) = match (self.rule, self.rounds) {
-            (RuleName::Once, None | Some(1)) => (Rule::Once, Split::Even(1)),
-            (RuleName::Once, Some(_)) => {
-                return Err(Failure::Usage("--rule once is one round: leave --rounds out".into()));
-            }
-            (RuleName::Paper, rounds) => (Rule::Paper, Split::Even(rounds.unwrap_or(64))),
-            (RuleName::Ours, None) => (Rule::Ours, Plan::default().split),
-            (RuleName::Ours, Some(rounds)) => {
-                // Ten doublings, or as many as there are rounds for.
-                let ratio = 2f64.powf(10.0 / f64::from(rounds.max(2) - 1)).min(2.0);
-                (Rule::Ours, Split::Geometric { rounds, ratio })
-            }
-        };
-        Ok(Plan { way, split, rule, beta })
     }
 
     fn allowance(&self) -> Result<Rho, Failure> {
@@ -212,7 +200,11 @@ impl Crowd {
                 )
             },
         );
-        writeln!(out, "  price  at most rho {} per square metre each{words}", short(allowance.get()))?;
+        writeln!(
+            out,
+            "  price  at most rho {} per square metre each{words}",
+            short(allowance.get())
+        )?;
         if answered.free {
             writeln!(out, "  cost   nothing: it was answered before")?;
         } else {
@@ -243,11 +235,53 @@ impl Crowd {
         let most = answer.saved.tenths.iter().copied().max().unwrap_or(0).max(1) as usize;
         for (tenth, &people) in answer.saved.tenths.iter().enumerate() {
             let bar = "█".repeat((people as usize * WIDEST).div_ceil(most));
-            let line = format!("  {:>2} to {:>3} %  {people:>9}  {bar}", tenth * 10, tenth * 10 + 10);
+            let line =
+                format!("  {:>2} to {:>3} %  {people:>9}  {bar}", tenth * 10, tenth * 10 + 10);
             writeln!(out, "{}", line.trim_end())?;
         }
         Ok(())
     }
+}
+
+impl Walking {
+    pub(super) fn plan(&self) -> Result<Plan, Failure> {
+        let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+        let beta = Miss::new(self.beta).map_err(|error| usage(&error))?;
+        let (rule, split) = match (self.rule, self.rounds) {
+            (RuleName::Once, None | Some(1)) => (Rule::Once, Split::Even(1)),
+            (RuleName::Once, Some(_)) => {
+                return Err(Failure::Usage("--rule once is one round: leave --rounds out".into()));
+            }
+            (RuleName::Paper, rounds) => (Rule::Paper, Split::Even(rounds.unwrap_or(64))),
+            (RuleName::Ours, None) => (Rule::Ours, Plan::default().split),
+            (RuleName::Ours, Some(rounds)) => {
+                // Ten doublings, or as many as there are rounds for.
+                let ratio = 2f64.powf(10.0 / f64::from(rounds.max(2) - 1)).min(2.0);
+                (Rule::Ours, Split::Geometric { rounds, ratio })
+            }
+        };
+        Ok(Plan { way: Way::Distance, split, rule, beta })
+    }
+}
+
+/// A number that people came to, and what it is between.
+pub(super) fn print_estimate(
+    what: &str,
+    answer: &CrowdAnswer,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some(estimate) = answer.estimate else { return Ok(()) };
+    let half = 2.0 * estimate.deviation;
+    let (value, _) = number::estimate(estimate.value, estimate.value - half, estimate.value + half);
+    writeln!(out, "  {value} {what}, moved by noise by {} or so", short(estimate.deviation))?;
+    match estimate.interval {
+        Some([low, high]) => {
+            let (_, interval) = number::estimate(estimate.value, low, high);
+            writeln!(out, "  {interval} with {}", percent(estimate.confidence, 1.0))?;
+        }
+        None => writeln!(out, "  no interval: noise is as wide as the bandwidth, and flattens it")?,
+    }
+    writeln!(out)
 }
 
 fn histogram(answered: &CrowdAnswered) -> Histogram {
@@ -266,7 +300,7 @@ fn histogram(answered: &CrowdAnswered) -> Histogram {
 }
 
 /// A rho, with its name or without.
-fn rho(text: &str) -> Result<Rho, String> {
+pub(super) fn rho(text: &str) -> Result<Rho, String> {
     let number = text.strip_prefix("rho=").unwrap_or(text);
     number.parse().map_err(|error: eke_budget::ParameterError| error.to_string())
 }

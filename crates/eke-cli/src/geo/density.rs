@@ -7,8 +7,7 @@ use eke_budget::Metres;
 use eke_engine::CrowdQuestion;
 use eke_geo::Place;
 
-use super::crowd::Crowd;
-use super::print_estimate;
+use super::crowd::{Crowd, print_estimate};
 use crate::Failure;
 
 /// Where.

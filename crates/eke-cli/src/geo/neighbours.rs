@@ -8,6 +8,8 @@ use eke_geo::Place;
 
 use super::crowd::Crowd;
 use crate::Failure;
+use crate::number::short;
+use crate::table::Table;
 
 /// To which place.
 #[derive(Args)]
@@ -26,10 +28,11 @@ impl Neighbours {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (to, k) = (self.to, self.k);
         self.crowd.run(CrowdQuestion::Neighbours { to, k }, out, |answered, out| {
-            writeln!(out, "  nearest, as far as can be told")?;
-            for (rank, id) in answered.answer.nearest.iter().enumerate() {
-                writeln!(out, "  {:>4}  {id}", rank + 1)?;
+            let mut table = Table::new(&["nearest", "seems to be away"]).with_numbers([1]);
+            for near in &answered.answer.nearest {
+                table.row([near.id.clone(), format!("{} m", short(near.distance.max(0.0)))]);
             }
+            table.print(out)?;
             writeln!(out)
         })
     }

@@ -181,11 +181,8 @@ impl People {
         }
         let dataset = asking.snapshot.as_deref().unwrap_or(file.name());
         let question = text(asking)?;
-        let opened = self.reserve(
-            &question,
-            (dataset, &fingerprint),
-            (everyone.people, asking.allowance),
-        )?;
+        let opened =
+            self.reserve(&question, (dataset, &fingerprint), (everyone.people, asking.allowance))?;
         let reservation = match opened {
             Opened::Answered(body) => {
                 let answer = serde_json::from_slice(&body).map_err(damaged)?;
@@ -196,9 +193,11 @@ impl People {
         let granted: Vec<Amount<Rho>> =
             reservation.granted().iter().map(|&(_, amount)| amount).collect();
         let by_point = asking.plan.way == Way::Point;
-        let known = if by_point { self.read_seen(dataset, &granted, &lattice)? } else { Seen::default() };
-        let mut crowd = Crowd::new(lattice, everyone.points, Sheet::each(granted.clone()).map_err(asked)?)
-            .map_err(asked)?;
+        let known =
+            if by_point { self.read_seen(dataset, &granted, &lattice)? } else { Seen::default() };
+        let mut crowd =
+            Crowd::new(lattice, everyone.points, Sheet::each(granted.clone()).map_err(asked)?)
+                .map_err(asked)?;
         crowd.restore(known.clone()).map_err(asked)?;
         let allowance = allowance(asking.allowance, &granted, &known);
         let told = match &allowance {
@@ -370,11 +369,7 @@ impl Area {
 
 /// How far each person's path may be followed: as far as the allowance goes, or what they have left and what has been
 /// seen before; none if nobody's can be.
-fn allowance(
-    allowed: Amount<Rho>,
-    granted: &[Amount<Rho>],
-    known: &Seen,
-) -> Option<Allowance> {
+fn allowance(allowed: Amount<Rho>, granted: &[Amount<Rho>], known: &Seen) -> Option<Allowance> {
     let known = known.prices.iter().copied().chain(std::iter::repeat(Amount::ZERO));
     let each: Vec<Amount<Rho>> = granted
         .iter()
@@ -427,15 +422,12 @@ fn savings(allowed: Amount<Rho>, spent: &[Amount<Rho>]) -> Savings {
     kept.sort_unstable_by(f64::total_cmp);
     let mut tenths = [0; 10];
     for kept in &kept {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "from 0 to 10"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10")]
         let tenth = ((kept * 10.0) as usize).min(9);
         tenths[tenth] += 1;
     }
-    let at = |quarters: usize| kept.get((kept.len().max(1) - 1) * quarters / 4).copied().unwrap_or(0.0);
+    let at =
+        |quarters: usize| kept.get((kept.len().max(1) - 1) * quarters / 4).copied().unwrap_or(0.0);
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let mean = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
     Savings { mean, quarter: at(1), half: at(2), three_quarters: at(3), tenths }

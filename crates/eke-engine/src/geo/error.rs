@@ -6,6 +6,7 @@ use eke_budget::{BudgetError, ParameterError, Refusal};
 use eke_geo::{RegionError, TupleError};
 use eke_ledger::LedgerError;
 
+use super::GeoJsonError;
 use crate::source::SourceError;
 
 /// Why nothing was told about places. Nothing in it depends on anybody's places.
@@ -34,6 +35,14 @@ pub enum PlacesError {
         column: String,
         /// What it should be, in words.
         wanted: &'static str,
+    },
+    /// A file that is not GeoJSON.
+    #[error("`{file}` cannot be used: {error}")]
+    GeoJson {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        error: GeoJsonError,
     },
     /// The file ends before its end, or is damaged.
     #[error("`{0}` cannot be read to its end: it is damaged, or changed meanwhile")]

@@ -5,16 +5,17 @@
 //! error, a progress bar or a price can depend on. Which columns are meant is told by their names alone.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use eke_geo::Place;
 use eke_sql::{Type, Value};
 
-use super::PlacesError;
+use super::{PlacesError, geojson};
 use crate::column::Column;
 use crate::scan::{self, Piece};
-use crate::source::{Fingerprint, Source};
+use crate::source::{self, Fingerprint, Source};
 
 /// How many rows are read at a time.
 const BATCH: usize = 8192;
@@ -45,7 +46,7 @@ enum Kind {
     /// Rows and columns.
     Table(Columns),
     /// Features, and the property that says whose they are.
-    GeoJson { id: Option<String>, time: Option<String> },
+    GeoJson { id: Option<String> },
 }
 
 /// Longitude, latitude and then the id and the time, if they are asked for, with the types that they are read as.
@@ -73,8 +74,11 @@ impl PlaceFile {
         let name = file.display().to_string();
         if is_geojson(file) {
             let source = Source::one(file)?;
-            let PlaceColumns { id, time, .. } = columns.clone();
-            return Ok(Self { name, source, kind: Kind::GeoJson { id, time } });
+            if columns.time.is_some() {
+                let times = "times are read from CSV and Parquet files, and not from GeoJSON: leave them out";
+                return Err(PlacesError::Asked(times.into()));
+            }
+            return Ok(Self { name, source, kind: Kind::GeoJson { id: columns.id.clone() } });
         }
         let source = Source::find(Path::new(""), &name)?;
         let schema = source.schema(&BTreeMap::new())?;
@@ -117,8 +121,8 @@ impl PlaceFile {
                 None => Err(PlacesError::ColumnType { file: name.clone(), column, wanted }),
             }
         };
-        let columns = wanted.into_iter().enumerate().map(typed).collect::<Result<_, _>>()?;
-        Ok(Self { name, source, columns, id, time })
+        let names = wanted.into_iter().enumerate().map(typed).collect::<Result<_, _>>()?;
+        Ok(Self { name, source, kind: Kind::Table(Columns { names, id, time }) })
     }
 
     /// What it is called.
@@ -153,10 +157,14 @@ impl PlaceFile {
     /// # Errors
     /// The file cannot be read to its end.
     pub(crate) fn rows(&self, seen: &dyn Fn(u64)) -> Result<Vec<PlaceRow>, PlacesError> {
+        let columns = match &self.kind {
+            Kind::Table(columns) => columns,
+            Kind::GeoJson { id } => return self.features(id.as_deref(), seen),
+        };
         let mut rows = Vec::new();
         for piece in scan::pieces(&self.source)? {
             // A damaged file may break a reader's assumptions: that is an error like others.
-            let read = catch_unwind(AssertUnwindSafe(|| self.read(piece, &mut rows, seen)));
+            let read = catch_unwind(AssertUnwindSafe(|| columns.read(piece, &mut rows, seen)));
             if !matches!(read, Ok(Some(()))) {
                 return Err(PlacesError::Damaged(self.name.clone()));
             }
@@ -164,8 +172,32 @@ impl PlaceFile {
         Ok(rows)
     }
 
+    /// A row for every place of every feature, and one for a feature without a place.
+    fn features(&self, id: Option<&str>, seen: &dyn Fn(u64)) -> Result<Vec<PlaceRow>, PlacesError> {
+        let mut rows = Vec::new();
+        for file in self.source.files() {
+            let mut text = String::new();
+            let read = source::open(file)?.read_to_string(&mut text);
+            read.map_err(|_| PlacesError::Damaged(self.name.clone()))?;
+            let unread = |error| PlacesError::GeoJson { file: self.name.clone(), error };
+            for feature in geojson::read_points(&text, id).map_err(unread)? {
+                let id = feature.id.ok().flatten();
+                let places = feature.places.unwrap_or_default();
+                let row = |place| PlaceRow { place, id: id.clone(), time: None };
+                if places.is_empty() {
+                    rows.push(row(None));
+                }
+                rows.extend(places.into_iter().map(|place| row(Some(place))));
+            }
+        }
+        seen(rows.len() as u64);
+        Ok(rows)
+    }
+}
+
+impl Columns {
     fn read(&self, piece: Piece, rows: &mut Vec<PlaceRow>, seen: &dyn Fn(u64)) -> Option<()> {
-        for batch in scan::open(piece, &self.columns, BATCH).ok()? {
+        for batch in scan::open(piece, &self.names, BATCH).ok()? {
             let (columns, count) = batch.ok()?;
             let degrees = |at: usize| match columns[at].clone().cast(Type::Float) {
                 Column::Float(degrees) => Some(degrees),
@@ -185,6 +217,12 @@ impl PlaceFile {
         }
         Some(())
     }
+}
+
+fn is_geojson(file: &Path) -> bool {
+    let name =
+        file.file_name().map_or_else(String::new, |name| name.to_string_lossy().to_lowercase());
+    [".geojson", ".json", ".geojson.gz"].iter().any(|end| name.ends_with(end))
 }
 
 /// Whose it is, as text; none if nobody is named.
@@ -232,6 +270,27 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(rows[0].place, Some(Place::new(-122.41, 37.808).unwrap()));
+    }
+
+    #[test]
+    fn points_of_geojson_are_rows_like_others() {
+        let places = file(
+            "points.geojson",
+            r#"{"type":"FeatureCollection","features":[
+                {"type":"Feature","properties":{"who":"ada"},"geometry":{"type":"Point","coordinates":[-122.41,37.808]}},
+                {"type":"Feature","properties":{"who":7},"geometry":{"type":"Point","coordinates":[37.8,-122.4]}},
+                {"type":"Feature","properties":null,"geometry":null},
+                {"type":"Feature","properties":{},"geometry":{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}}]}"#,
+        );
+        let columns = PlaceColumns { id: Some("who".into()), ..PlaceColumns::default() };
+        let file = PlaceFile::open(&places, &columns).unwrap();
+        let rows = file.rows(&|_| ()).unwrap();
+        let found: Vec<(Option<&str>, bool)> =
+            rows.iter().map(|row| (row.id.as_deref(), row.place.is_some())).collect();
+        let expected =
+            [(Some("ada"), true), (Some("7"), false), (None, false), (None, true), (None, true)];
+        assert_eq!((found, file.count().unwrap()), (expected.to_vec(), 5));
+        assert!(file.fingerprint().is_ok());
     }
 
     #[test]

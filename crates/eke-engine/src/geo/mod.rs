@@ -14,7 +14,8 @@ mod release;
 mod share;
 
 pub use crowd::{
-    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near, Savings,
+    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
+    Savings,
 };
 pub use error::PlacesError;
 pub use geojson::{

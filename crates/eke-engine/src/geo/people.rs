@@ -109,7 +109,8 @@ impl People {
         let Metric::Euclidean(Reach::Within(reach)) = register.terms().metric else {
             return Err(other());
         };
-        let lattice: Lattice = serde_json::from_str(&register.terms().space).map_err(|_| other())?;
+        let lattice: Lattice =
+            serde_json::from_str(&register.terms().space).map_err(|_| other())?;
         let region = lattice.region().ok_or_else(other)?;
         let people = Self { register, path: path.to_owned(), lattice, reach };
         if let Some(opening) = opening {
@@ -198,7 +199,8 @@ impl People {
         (dataset, fingerprint): (&str, &str),
         (people, allowance): (u32, Amount<Rho>),
     ) -> Result<Opened, PlacesError> {
-        let wanted: Vec<(u32, Amount<Rho>)> = (0..people).map(|person| (person, allowance)).collect();
+        let wanted: Vec<(u32, Amount<Rho>)> =
+            (0..people).map(|person| (person, allowance)).collect();
         let holder = format!("{}/places", process::name());
         let stamp = Stamp::now("steward");
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };

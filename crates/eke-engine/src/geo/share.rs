@@ -9,22 +9,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, L2, MemoryJournal, Metric, PathId, Rho,
+    Account, Adjacency, Amount, BudgetSpec, L1, L2, MemoryJournal, Metric, PathId, Rho,
 };
 use eke_geo::{Line, Plan, ThresholdError, threshold};
 use eke_ledger::{
     Address, Asking, Digest, Register, RegisterError, Reservation, Reserved, Settled, Short, Stamp,
     Terms,
 };
-use eke_noise::{Exact, GaussianPath, Norms, Till};
+use eke_noise::{Exact, GaussianPath, Till};
 use eke_sql::Type;
 use serde::{Deserialize, Serialize};
 
 use super::PlacesError;
 use super::release::{damaged, entropy};
 use crate::column::Column;
-use crate::scan;
 use crate::process;
+use crate::scan;
 use crate::source::Source;
 
 /// How many rows are read at a time.
@@ -129,13 +129,14 @@ impl ShareOf {
             asking.at_most, asking.share, asking.price, plan.split, plan.rule, plan.beta
         );
         let fingerprint = self.source.fingerprint()?.digest;
-        let reservation = match self.reserve(&question, (&dataset, &fingerprint), (account, asking.price))? {
-            Reserved::Answered(body) => {
-                let answer = serde_json::from_slice(&body).map_err(damaged)?;
-                return Ok(ShareAnswered { answer, free: true, left: self.left()? });
-            }
-            Reserved::Granted(reservation) => reservation,
-        };
+        let reservation =
+            match self.reserve(&question, (&dataset, &fingerprint), (account, asking.price))? {
+                Reserved::Answered(body) => {
+                    let answer = serde_json::from_slice(&body).map_err(damaged)?;
+                    return Ok(ShareAnswered { answer, free: true, left: self.left()? });
+                }
+                Reserved::Granted(reservation) => reservation,
+            };
         let told = self.look(asking, &reservation, &question);
         let mut settled = Settled { spent: vec![Amount::ZERO], ..Settled::default() };
         let answer = match told {
@@ -167,13 +168,14 @@ impl ShareOf {
             return Err(free(PlacesError::Spent));
         }
         let (below, rows) = self.count(asking.at_most).map_err(free)?;
-        let budget = granted.to_parameter::<Rho>().map_err(|error| free(error.into()))?;
-        let budget = BudgetSpec::zcdp(budget).resolve(METRIC).map_err(|error| free(error.into()))?;
+        let budget = granted.to_parameter().map_err(|error| free(error.into()))?;
+        let budget =
+            BudgetSpec::zcdp(budget).resolve(METRIC).map_err(|error| free(error.into()))?;
         let mut journal = MemoryJournal::new();
-        let Ok(mut account) = Account::open("rows", budget, &mut journal);
+        let mut account = Account::open("rows", budget, &mut journal)
+            .map_err(|error| free(PlacesError::Asked(error.to_string())))?;
         let one = L2::new(1.0).map_err(|error| free(error.into()))?;
-        let norms = Norms::l2(one, 1).map_err(|error| free(error.into()))?;
-        let truth = Exact::new(below, norms.length());
+        let truth = Exact::new(below, L1::new(1.0).map_err(|error| free(error.into()))?);
         let id = PathId::new(*Digest::of(question.as_bytes()).bytes());
         let mut path = GaussianPath::<i64>::open(id, one);
         #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
