@@ -18,15 +18,21 @@ const OFF: f64 = 64.0 * f64::EPSILON / 2.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Edges {
     edges: Vec<Edge>,
+    /// The same in doubles.
+    rough: Vec<Rough>,
     /// The largest coordinate.
     largest: f64,
 }
 
-/// One edge, and what is needed of it in doubles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Edge {
     from: Point,
     to: Point,
+}
+
+/// An edge in doubles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rough {
     start: [f64; 2],
     way: [f64; 2],
     /// One over the square of its length.
@@ -43,10 +49,11 @@ pub(crate) enum Rounded {
 impl Edges {
     /// Edges between pairs of different points that are no further than [`FURTHEST`].
     pub(crate) fn new(pairs: impl Iterator<Item = (Point, Point)>) -> Self {
-        let edges: Vec<Edge> = pairs.map(|(from, to)| Edge::new(from, to)).collect();
+        let edges: Vec<Edge> = pairs.map(|(from, to)| Edge { from, to }).collect();
         let coordinates = edges.iter().flat_map(|edge| edge.from.into_iter().chain(edge.to));
         let largest = coordinates.map(|steps| double(steps).abs()).fold(0.0, f64::max);
-        Self { edges, largest }
+        let rough = edges.iter().map(Edge::rough).collect();
+        Self { edges, rough, largest }
     }
 
     /// The ends of all edges.
@@ -58,7 +65,7 @@ impl Edges {
     /// over an edge.
     pub(crate) fn is_odd(&self, point: Point) -> bool {
         let crosses = |edge: &&Edge| {
-            let Edge { from, to, .. } = **edge;
+            let Edge { from, to } = **edge;
             if (from[1] > point[1]) == (to[1] > point[1]) {
                 return false;
             }
@@ -74,32 +81,36 @@ impl Edges {
     /// The distance from the closest point of all edges.
     pub(crate) fn distance(&self, point: Point, rounded: Rounded) -> i64 {
         let at = point.map(double);
-        let mut least = f64::INFINITY;
-        for edge in &self.edges {
-            let from = [at[0] - edge.start[0], at[1] - edge.start[1]];
-            let along = (from[0] * edge.way[0] + from[1] * edge.way[1]) * edge.inverse;
-            let along = along.clamp(0.0, 1.0);
-            let apart = [from[0] - along * edge.way[0], from[1] - along * edge.way[1]];
-            least = least.min(apart[0] * apart[0] + apart[1] * apart[1]);
-        }
+        let least = self.rough.iter().map(|edge| edge.square(at)).fold(f64::INFINITY, f64::min);
         let off = OFF * self.largest.max(at[0].abs()).max(at[1].abs());
-        rounded.decided(least.sqrt(), off).unwrap_or_else(|| {
-            let exact = |edge: &Edge| edge.distance(point, rounded);
-            self.edges.iter().map(exact).min().unwrap_or(i64::MAX)
+        let least = least.sqrt();
+        rounded.decided(least, off).unwrap_or_else(|| {
+            // One of those that may be the closest is.
+            let most = least + 3.0 * off;
+            let close = |(_, rough): &(&Edge, &Rough)| rough.square(at) <= most * most;
+            let edges = self.edges.iter().zip(&self.rough).filter(close);
+            edges.map(|(edge, _)| edge.distance(point, rounded)).min().unwrap_or(i64::MAX)
         })
     }
 }
 
 impl Edge {
-    fn new(from: Point, to: Point) -> Self {
-        let way = [to[0] - from[0], to[1] - from[1]].map(double);
+    fn rough(&self) -> Rough {
+        let way = [0, 1].map(|axis| double(self.to[axis] - self.from[axis]));
         let inverse = 1.0 / (way[0] * way[0] + way[1] * way[1]);
-        Self { from, to, start: from.map(double), way, inverse }
+        Rough { start: self.from.map(double), way, inverse }
     }
 
     /// In integers.
     fn distance(&self, point: Point, rounded: Rounded) -> i64 {
-        let Self { from, to, .. } = *self;
+        let Self { from, to } = *self;
+        // Edges along an axis, of which distances are whole, are many.
+        for (axis, other) in [(0, 1), (1, 0)] {
+            let range = from[other].min(to[other])..=from[other].max(to[other]);
+            if from[axis] == to[axis] && range.contains(&point[other]) {
+                return (point[axis] - from[axis]).abs();
+            }
+        }
         let length = square(from, to);
         let along = product(from, to, point);
         if along <= 0 {
@@ -112,30 +123,54 @@ impl Edge {
     }
 }
 
+impl Rough {
+    /// The square of the distance of a point.
+    fn square(&self, at: [f64; 2]) -> f64 {
+        let Self { start, way, inverse } = self;
+        let from = [at[0] - start[0], at[1] - start[1]];
+        let along = (from[0] * way[0] + from[1] * way[1]) * inverse;
+        let along = along.clamp(0.0, 1.0);
+        let apart = [from[0] - along * way[0], from[1] - along * way[1]];
+        apart[0] * apart[0] + apart[1] * apart[1]
+    }
+}
+
 impl Rounded {
     /// A number that is known to be within so much of a double, rounded, if that decides it.
     pub(crate) fn decided(self, value: f64, off: f64) -> Option<i64> {
-        let (low, high) = match self {
-            Self::Down => ((value - off).floor(), (value + off).floor()),
-            Self::Up => ((value - off).ceil(), (value + off).ceil()),
-        };
-        #[expect(clippy::float_cmp, reason = "both are whole")]
-        let is_decided = low == high && (0.0..9e18).contains(&low);
-        #[expect(clippy::cast_possible_truncation, reason = "in range")]
-        is_decided.then_some(low as i64)
+        let (low, high) = (value - off, value + off);
+        if !(0.0..9e18).contains(&low) {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "in range, and saturates")]
+        let (whole, last) = (low as i64, high as i64);
+        match self {
+            _ if whole != last => None,
+            Self::Down => Some(whole),
+            // A whole number at the lower end is not above itself.
+            Self::Up => (low > double(whole)).then_some(whole + 1),
+        }
     }
 
-    /// The root of a whole number, in integers.
+    /// The root of a whole number, in integers where doubles do not decide.
     pub(crate) fn root(self, square: u128) -> i64 {
+        #[expect(clippy::cast_precision_loss, reason = "within what it may be off by")]
+        let about = (square as f64).sqrt();
+        if let Some(decided) = self.decided(about, about * 2.0 * f64::EPSILON) {
+            return decided;
+        }
         let root = square.isqrt();
         let up = self == Self::Up && root * root < square;
         i64::try_from(root + u128::from(up)).unwrap_or(i64::MAX)
     }
 
-    /// A whole number divided by the root of a square, in integers.
+    /// A whole number divided by the root of a square, in integers where doubles do not decide.
     pub(crate) fn quotient(self, value: u128, square: u128) -> i64 {
         #[expect(clippy::cast_precision_loss, reason = "what is lost is put right below")]
         let about = value as f64 / (square as f64).sqrt();
+        if let Some(decided) = self.decided(about, about * 4.0 * f64::EPSILON) {
+            return decided;
+        }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -275,7 +310,7 @@ mod tests {
         }
         // Whole only in integers of more than 128 bits.
         let far = 1i64 << 60;
-        let edge = Edge::new([-far, -far], [far, far - 1]);
+        let edge = Edge { from: [-far, -far], to: [far, far - 1] };
         let [down, up] = [Rounded::Down, Rounded::Up].map(|way| edge.distance([far, -far], way));
         assert_eq!(up, down + 1);
         assert_eq!(down, 1_630_477_228_166_597_776);

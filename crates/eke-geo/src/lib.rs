@@ -14,15 +14,19 @@
 //! | [`count`], [`density`], [`neighbours`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
 //! | [`Series`], [`Carry`] | many questions to the same people |
 //! | [`threshold`] | whether a count is below a line, in the central model |
+//! | [`chi_width`], [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
+//! | [`AnytimeBall`], [`SignBoundary`] | what holds at every look at once |
 //!
 //! No files and no ledgers: those meet the maths in the engine.
 
+mod anytime;
 mod blur;
 mod count;
 mod crowd;
 mod density;
 mod edges;
 mod gamma;
+mod interval;
 mod lattice;
 mod level;
 mod neighbours;
@@ -33,16 +37,20 @@ mod plan;
 mod region;
 mod reports;
 mod series;
+#[cfg(test)]
+mod seeded;
 mod shape;
 mod threshold;
 mod tuple;
 mod walk;
 mod widths;
 
+pub use anytime::{AnytimeBall, SignBoundary};
 pub use blur::Blur;
 pub use count::{Count, count};
 pub use crowd::{Crowd, CrowdError, Seen};
 pub use density::{Density, density};
+pub use interval::DistanceInterval;
 pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
 pub use neighbours::{Neighbours, neighbours};

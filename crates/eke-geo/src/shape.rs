@@ -253,7 +253,7 @@ impl Shape {
         let point = [x, y].map(|steps| steps.clamp(-2 * FURTHEST, 2 * FURTHEST));
         match &self.form {
             Form::Rectangle(outline, _) | Form::Polygons(outline) => within(outline.edges(), point),
-            &Form::Circle(centre, radius) => rounded_root(square(centre, point)) - radius,
+            &Form::Circle(centre, radius) => Rounded::Down.root(square(centre, point)) - radius,
             &Form::HalfPlane(from, to) => {
                 let (left, length) = (side(from, to, point), square(from, to));
                 if left > 0 {
@@ -460,15 +460,6 @@ fn within(edges: &Edges, point: Point) -> i64 {
     } else {
         edges.distance(point, Rounded::Down)
     }
-}
-
-/// The root of a square, rounded down.
-fn rounded_root(square: u128) -> i64 {
-    #[expect(clippy::cast_precision_loss, reason = "what is lost is within what it may be off by")]
-    let about = (square as f64).sqrt();
-    Rounded::Down
-        .decided(about, about * 4.0 * f64::EPSILON)
-        .unwrap_or_else(|| Rounded::Down.root(square))
 }
 
 /// The lowest and the highest coordinates.

@@ -81,6 +81,54 @@ impl Svg {
         ));
     }
 
+    /// An area in a light shade of a colour, between closed rings: what is in an even number of them is left out.
+    pub fn rings(&mut self, rings: &[Vec<(f64, f64)>], colour: &str) {
+        let rings: Vec<String> = rings
+            .iter()
+            .filter(|ring| !ring.is_empty())
+            .map(|ring| format!("M{} Z", path(ring)))
+            .collect();
+        if !rings.is_empty() {
+            self.add(format_args!(
+                "<path d=\"{}\" fill=\"{colour}\" fill-opacity=\"0.15\" fill-rule=\"evenodd\"/>",
+                rings.join(" ")
+            ));
+        }
+    }
+
+    /// A box in a shade of a colour, from 0 to 1.
+    pub fn shade(
+        &mut self,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        colour: &str,
+        shade: f64,
+    ) {
+        self.add(format_args!(
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\" fill-opacity=\"{shade:.2}\"/>"
+        ));
+    }
+
+    /// An area in a colour.
+    pub fn solid(&mut self, points: &[(f64, f64)], colour: &str) {
+        self.add(format_args!("<polygon points=\"{}\" fill=\"{colour}\"/>", path(points)));
+    }
+
+    /// A circle with a light shade inside.
+    pub fn circle(&mut self, (x, y): (f64, f64), radius: f64, stroke: Stroke) {
+        let Stroke { colour, width, dashes } = stroke;
+        self.add(format_args!(
+            "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill=\"{colour}\" fill-opacity=\"0.08\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-dasharray=\"{dashes}\"/>"
+        ));
+    }
+
+    /// A small disc.
+    pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, colour: &str) {
+        self.add(format_args!(
+            "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill=\"{colour}\"/>"
+        ));
+    }
+
     /// A point.
     pub fn mark(&mut self, mark: Mark, (x, y): (f64, f64), colour: &str) {
         let corners: &[(f64, f64)] = match mark {
