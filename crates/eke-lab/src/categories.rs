@@ -6,6 +6,7 @@
 
 pub mod bounds;
 mod figure;
+mod reported;
 
 use std::error::Error;
 use std::fmt;
@@ -13,15 +14,15 @@ use std::fmt;
 use eke_budget::{Amount, Epsilon};
 use eke_local::{Method, Plan, subset};
 use rand_distr::{Distribution, Normal, Uniform};
-use serde::Serialize;
 
+use crate::context::Context;
 use crate::seeded::Seeded;
 
 pub use figure::{Shown, figure, heatmap};
+pub use reported::SUBSET;
 
 /// A way to answer several tiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Each tier alone, at its whole epsilon: what nobody who might collude can be given.
     Ideal,
@@ -113,8 +114,7 @@ fn bits(categories: u32, epsilon: f64) -> f64 {
 }
 
 /// Lists of tiers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lists {
     /// Multiples of a step.
     Grid(f64),
@@ -167,7 +167,7 @@ impl Lists {
 }
 
 /// Means over lists, of one way and one number of tiers.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// How many tiers.
     pub tiers: u32,
@@ -182,7 +182,7 @@ pub struct Point {
 }
 
 /// Everything about one kind of lists.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Panel {
     /// The lists.
     pub lists: Lists,
@@ -191,7 +191,7 @@ pub struct Panel {
 }
 
 /// Everything about one number of categories.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Results {
     /// How many.
     pub categories: u32,
@@ -216,21 +216,21 @@ pub const LISTS: [Lists; 8] = [
 /// The numbers of tiers that are tried.
 pub const TIERS: [u32; 9] = [1, 2, 4, 6, 8, 10, 12, 16, 20];
 
-/// Works it out. `progress` is told how many of how many panels are done.
+/// Works it out, on the cores of a context.
 ///
 /// # Errors
 /// A list cannot be planned for.
 pub fn run(
     categories: u32,
     lists: u32,
-    seed: u64,
-    progress: &(dyn Fn(usize, usize) + Sync),
+    tried: &[u32],
+    context: &Context,
 ) -> Result<Results, Box<dyn Error>> {
-    let mut panels = Vec::new();
-    for (index, kind) in LISTS.into_iter().enumerate() {
-        let mut seeded = Seeded::new(seed.wrapping_mul(1000) + index as u64);
+    let panels = context.each(LISTS.len(), |index| {
+        let kind = LISTS[index];
+        let mut seeded = Seeded::new(context.seed().wrapping_mul(1000) + index as u64);
         let mut points = Vec::new();
-        for tiers in TIERS {
+        for &tiers in tried {
             let rounds = if kind.is_random() { lists } else { 1 };
             let drawn: Vec<_> =
                 (0..rounds).map(|_| kind.draw(tiers, &mut seeded)).collect::<Result<_, _>>()?;
@@ -238,9 +238,8 @@ pub fn run(
                 points.push(mean(categories, tiers, way, &drawn)?);
             }
         }
-        panels.push(Panel { lists: kind, points });
-        progress(index + 1, LISTS.len());
-    }
+        Ok(Panel { lists: kind, points })
+    })?;
     Ok(Results { categories, lists, panels })
 }
 
@@ -270,6 +269,7 @@ fn mean(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Size;
 
     fn list(text: &str) -> Vec<Amount<Epsilon>> {
         text.split(' ').map(|epsilon| Amount::parse_up(epsilon).unwrap()).collect()
@@ -313,7 +313,10 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_lists() {
-        let run = |seed| serde_json::to_string(&run(15, 3, seed, &|_, _| ()).unwrap()).unwrap();
+        let run = |seed| {
+            let context = Context::new(&SUBSET, Size::Smoke).with_seed(seed);
+            format!("{:?}", run(15, 3, &[1, 4], &context).unwrap())
+        };
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));
     }

@@ -3,13 +3,21 @@
 pub mod audit;
 pub mod calibrate;
 pub mod categories;
+pub mod context;
+pub mod data;
+pub mod experiment;
 pub mod fit;
+pub mod identity;
 pub mod laws;
 pub mod oracle;
 pub mod planar;
+pub mod reach;
+pub mod report;
 pub mod search;
 pub mod seeded;
 pub mod stopper;
+pub mod summary;
+pub mod table;
 pub mod tiers;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};

@@ -8,8 +8,6 @@ mod selection;
 mod speed;
 mod speed_fleet;
 mod speed_local;
-mod tiers_count;
-mod tiers_subset;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -34,8 +32,9 @@ enum Command {
     Audit(audits::Audits),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
-    /// Run an experiment of a paper; those on data read them from the folder that EKE_DATA names.
-    #[command(subcommand)]
+    /// List the experiments: paper, figure, data there or not, how long it takes.
+    List(run::List),
+    /// Run an experiment; those on data read them from the folder that EKE_DATA names.
     Run(run::Run),
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
@@ -74,6 +73,7 @@ fn main() -> ExitCode {
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
+        Command::List(list) => list.run(&mut out),
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Local(local)) => local.run(&mut out),

@@ -13,6 +13,7 @@ mod accounting;
 mod experiment;
 mod figure;
 mod mechanism;
+mod reported;
 mod stream;
 mod transcript;
 
@@ -20,5 +21,6 @@ pub use accounting::{Accounting, Bill};
 pub use experiment::{AtThreshold, Band, Best, Plan, Results, Spread, run};
 pub use figure::figure;
 pub use mechanism::Mechanism;
-pub use stream::{Stream, StreamError};
+pub use reported::{BIKES, LONDON};
+pub use stream::Stream;
 pub use transcript::{Stretch, Transcript};

@@ -12,8 +12,10 @@
 
 mod experiment;
 mod figure;
+mod reported;
 mod way;
 
 pub use experiment::{Mean, OnGrid, OnLists, Plan, Point, Ratio, Results, run};
 pub use figure::figure;
+pub use reported::COUNT;
 pub use way::Way;

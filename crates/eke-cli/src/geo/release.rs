@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use eke_engine::{Features, ReleasedPlaces, write_whole};
+use eke_geo::Region;
+use eke_plot::map::{Layer, Map, Things};
 use serde_json::{Map, json};
 
 use super::{Payer, Places, Price, print_cost, reading};
@@ -27,6 +29,9 @@ pub(crate) struct Release {
     /// Write the places as GeoJSON to a file; - is the terminal.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Draw a map of the places, with the circles that 19 of 20 are within, as SVG.
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -41,6 +46,9 @@ impl Release {
         let told = person.release(&file, self.places.region, price, &|rows| bar.set_position(rows));
         bar.finish_and_clear();
         let told = told?;
+        if let Some(file) = &self.map {
+            write_whole(file, &map(&told, self.places.region).finish())?;
+        }
         let geojson = || features(&told).finish();
         match self.out.as_deref() {
             Some(file) if file.as_os_str() == "-" => {
@@ -85,4 +93,22 @@ fn features(told: &ReleasedPlaces) -> Features {
         features.point(*place, properties);
     }
     features
+}
+
+/// So many places have circles; more are dots.
+const CIRCLES: usize = 200;
+
+fn map(told: &ReleasedPlaces, region: Region) -> Map {
+    let points = told.places.iter().map(|place| {
+        let [east, north] = region.project(*place);
+        (east, north)
+    });
+    let things = if told.places.len() <= CIRCLES {
+        Things::Released(points.map(|point| (point, told.within)).collect())
+    } else {
+        Things::Dots(points.collect())
+    };
+    let count = told.places.len();
+    let label = format!("places as told; 19 of 20 are within {} m", short(told.within));
+    Map { title: format!("{count} places"), layers: vec![Layer { label, things }] }
 }

@@ -177,6 +177,7 @@ impl Workshop {
     pub fn build(&self) -> io::Result<()> {
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--locked", "-j2", "-p", "eke-lab"])
+            .arg("--no-default-features")
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", &self.build)
             .env("RUSTFLAGS", "-Awarnings")

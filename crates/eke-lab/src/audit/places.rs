@@ -9,7 +9,7 @@ use std::error::Error;
 
 use eke_budget::{Amount, Epsilon, Metres, NoHistory, PathId, Rho};
 use eke_geo::{Lattice, Place, Region, Tuple, TupleMetric};
-use eke_noise::{Entropy, GaussianPath, NoisePath, PointsRelease, release_points};
+use eke_noise::{GaussianPath, NoisePath, PointsRelease, release_points};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
 use super::{Audit, Finding, Method, fit_findings, law_finding};
@@ -227,9 +227,7 @@ struct Tries(Seeded);
 
 impl Tries {
     fn uniform(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
-        let bits = (self.0.word() >> 11) as f64;
-        bits / 9_007_199_254_740_992.0
+        self.0.unit()
     }
 
     /// A place in a region, half of the time close to its rim, that moves by so much: across, along an axis, or anywhere.

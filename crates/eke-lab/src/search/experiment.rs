@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use eke_budget::Epsilon;
 use eke_select::Change;
-use serde::Serialize;
 
 use super::accounting::{Accounting, Bill};
 use super::mechanism::Mechanism;
 use super::stream::Stream;
 use crate::account;
+use crate::context::Context;
 use crate::seeded::Seeded;
+use crate::summary::Summary;
 
 /// What to try.
 #[derive(Clone, Debug)]
@@ -79,11 +77,11 @@ impl Plan {
     }
 }
 
-/// A mean over searches, and what a tenth of them is below and above.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Searches summed up, and what a tenth of them is below and above.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// The mean.
-    pub mean: f64,
+    /// Their mean, with its interval and the quartiles.
+    pub summary: Summary,
     /// A tenth of the searches is below.
     pub low: f64,
     /// A tenth is above.
@@ -91,20 +89,24 @@ pub struct Band {
 }
 
 impl Band {
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.summary.mean
+    }
+
     fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |tenths: usize| {
             let last = values.len().saturating_sub(1);
             values.get(last * tenths / 10).copied().unwrap_or(f64::NAN)
         };
-        #[expect(clippy::cast_precision_loss, reason = "searches")]
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Self { mean, low: at(1), high: at(9) }
+        Self { low: at(1), high: at(9), summary: Summary::of(values) }
     }
 }
 
 /// Searches through all days with the paper's noise, by one accounting.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Spread {
     /// By which accounting.
     pub accounting: Accounting,
@@ -117,7 +119,7 @@ pub struct Spread {
 }
 
 /// The best that an accounting can do within a budget.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Best {
     /// By which accounting.
     pub accounting: Accounting,
@@ -132,7 +134,7 @@ pub struct Best {
 }
 
 /// All about one line.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct AtThreshold {
     /// The line, as a share of the largest answer.
     pub threshold: f64,
@@ -145,7 +147,7 @@ pub struct AtThreshold {
 }
 
 /// All about one stream.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Results {
     /// Its name.
     pub stream: &'static str,
@@ -165,23 +167,20 @@ pub struct Results {
     pub thresholds: Vec<AtThreshold>,
 }
 
-/// Does it all. `progress` is told how many of how many mechanisms are done.
+/// Does it all, on the cores of a context.
 ///
 /// # Errors
 /// A mechanism does not exist on this grid.
-pub fn run(
-    stream: &Stream,
-    plan: &Plan,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Results, Box<dyn Error>> {
+pub fn run(stream: &Stream, plan: &Plan, context: &Context) -> Result<Results, Box<dyn Error>> {
     let mechanisms = plan.mechanisms();
     let jobs: Vec<(f64, Mechanism)> = plan
         .thresholds
         .iter()
         .flat_map(|&threshold| mechanisms.iter().map(move |&mechanism| (threshold, mechanism)))
         .collect();
-    let found = all(&jobs, progress, |index, &(threshold, mechanism)| {
-        tried(stream, plan, threshold, mechanism, index).map_err(|error| error.to_string())
+    let found = context.each(jobs.len(), |index| {
+        let (threshold, mechanism) = jobs[index];
+        tried(stream, plan, threshold, mechanism, index)
     })?;
     let thresholds = plan
         .thresholds
@@ -264,53 +263,30 @@ fn best(tried: impl Iterator<Item = Best>) -> Vec<Best> {
         // Positive doubles are in the order of their bits.
         let key = (order.unwrap_or(usize::MAX), one.budget.to_bits());
         let kept = best.entry(key).or_insert(one);
-        if one.f1.mean > kept.f1.mean {
+        if one.f1.mean() > kept.f1.mean() {
             *kept = one;
         }
     }
     let mut best: Vec<Best> = best.into_values().collect();
     for index in 1..best.len() {
         let (last, one) = (best[index - 1], &mut best[index]);
-        if last.accounting == one.accounting && last.f1.mean > one.f1.mean {
+        if last.accounting == one.accounting && last.f1.mean() > one.f1.mean() {
             *one = Best { budget: one.budget, ..last };
         }
     }
     best
 }
 
-/// Does all jobs, on all cores; what each comes to does not depend on the others.
-fn all<J: Sync, T: Send>(
-    jobs: &[J],
-    progress: &(dyn Fn(usize, usize) + Sync),
-    job: impl Fn(usize, &J) -> Result<T, String> + Sync,
-) -> Result<Vec<T>, String> {
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results: Mutex<Vec<Option<Result<T, String>>>> =
-        Mutex::new(jobs.iter().map(|_| None).collect());
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(one) = jobs.get(index) else { break };
-                    let result = job(index, one);
-                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                    results[index] = Some(result);
-                    drop(results);
-                    progress(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
-                }
-            });
-        }
-    });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.into_iter().flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Size;
+    use crate::search::BIKES;
     use crate::search::stream::made_up;
+
+    fn context() -> Context {
+        Context::new(&BIKES, Size::Smoke)
+    }
 
     fn plan() -> Plan {
         Plan {
@@ -326,8 +302,8 @@ mod tests {
     #[test]
     fn results_are_the_same_with_the_same_seed() {
         let found = |plan: &Plan| {
-            let results = run(&made_up(), plan, &|_, _| {}).unwrap();
-            serde_json::to_string(&results).unwrap()
+            let results = run(&made_up(), plan, &context()).unwrap();
+            format!("{results:?}")
         };
         assert_eq!(found(&plan()), found(&plan()));
         assert_ne!(found(&plan()), found(&Plan { seed: 2, ..plan() }));
@@ -335,13 +311,13 @@ mod tests {
 
     #[test]
     fn a_larger_budget_does_no_worse_and_every_accounting_is_there() {
-        let results = run(&made_up(), &plan(), &|_, _| {}).unwrap();
+        let results = run(&made_up(), &plan(), &context()).unwrap();
         let best = &results.thresholds[0].best;
         assert_eq!(best.len(), Accounting::ALL.len() * 3);
         for pair in best.windows(2) {
             if pair[0].accounting == pair[1].accounting {
                 assert!(pair[0].budget < pair[1].budget);
-                assert!(pair[0].f1.mean <= pair[1].f1.mean);
+                assert!(pair[0].f1.mean() <= pair[1].f1.mean());
             }
         }
         // The four that account for plain lines, with the one noise that is printed, and that once.
@@ -353,7 +329,7 @@ mod tests {
         let one = |budget, mean, deviation| Best {
             accounting: Accounting::ExPost,
             budget,
-            f1: Band { mean, low: mean, high: mean },
+            f1: Band { summary: Summary::of([mean]), low: mean, high: mean },
             answered: 1.0,
             mechanism: Mechanism::Line { deviation },
         };
@@ -368,6 +344,6 @@ mod tests {
     #[test]
     fn a_band_leaves_out_a_tenth_on_either_side() {
         let band = Band::of((0..=10).rev().map(f64::from).collect());
-        assert_eq!(band, Band { mean: 5.0, low: 1.0, high: 9.0 });
+        assert_eq!(format!("{} {} {}", band.low, band.mean(), band.high), "1 5 9");
     }
 }

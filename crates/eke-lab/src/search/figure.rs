@@ -84,9 +84,9 @@ fn spreads(svg: &mut Svg, panel: &Panel, line: &AtThreshold) {
         let bar = |svg: &mut Svg, from: (f64, f64), to: (f64, f64)| {
             svg.line(&[panel.at(from.0, from.1), panel.at(to.0, to.1)], thin);
         };
-        bar(svg, (epsilon.low, f1.mean), (epsilon.high, f1.mean));
-        bar(svg, (epsilon.mean, f1.low), (epsilon.mean, f1.high));
-        svg.mark(mark, panel.at(epsilon.mean, f1.mean), stroke.colour);
+        bar(svg, (epsilon.low, f1.mean()), (epsilon.high, f1.mean()));
+        bar(svg, (epsilon.mean(), f1.low), (epsilon.mean(), f1.high));
+        svg.mark(mark, panel.at(epsilon.mean(), f1.mean()), stroke.colour);
     }
 }
 
@@ -98,7 +98,7 @@ fn curve(svg: &mut Svg, panel: &Panel, line: &AtThreshold, accounting: Accountin
         let high = best.iter().rev().map(|best| panel.at(best.budget, best.f1.high));
         svg.area(&low.chain(high).collect::<Vec<_>>(), stroke.colour);
     }
-    let points: Vec<_> = best.iter().map(|best| panel.at(best.budget, best.f1.mean)).collect();
+    let points: Vec<_> = best.iter().map(|best| panel.at(best.budget, best.f1.mean())).collect();
     svg.line(&points, stroke);
     // A mark at every budget that is a power of two.
     for &point in points.iter().step_by(2) {
@@ -129,7 +129,7 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
 /// What the lower panels span upwards.
 fn costs(results: &Results) -> (f64, f64) {
     let best = results.thresholds.iter().flat_map(|line| &line.best);
-    (floor(best.map(|best| best.f1.mean)), 1.0)
+    (floor(best.map(|best| best.f1.mean())), 1.0)
 }
 
 /// What the upper panels span across and upwards.
@@ -161,8 +161,10 @@ fn tenths((low, high): (f64, f64)) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Context;
+    use crate::experiment::Size;
     use crate::search::stream::made_up;
-    use crate::search::{Plan, run};
+    use crate::search::{BIKES, Plan, run};
     use eke_plot::svg::well_formed;
 
     #[test]
@@ -175,7 +177,8 @@ mod tests {
             runs: 4,
             seed: 1,
         };
-        let results = run(&made_up(), &plan, &|_, _| {}).unwrap();
+        let context = Context::new(&BIKES, Size::Smoke);
+        let results = run(&made_up(), &plan, &context).unwrap();
         let svg = figure(&results);
         assert_eq!(well_formed(&svg), Ok(()));
         for accounting in Accounting::ALL {

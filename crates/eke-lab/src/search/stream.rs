@@ -1,11 +1,8 @@
 //! Daily answers about many people, as steps of a grid.
 
-use std::env;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-
 use eke_budget::{Delta, L1, ParameterError};
-use flate2::read::MultiGzDecoder;
+
+use crate::data::{Data, DataError};
 
 /// Answers, one a day, none below zero.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,12 +24,14 @@ impl Stream {
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
-    pub fn bikes() -> Result<Self, StreamError> {
-        let rows = read("bike_day.csv.gz", "registered", |_, value| value.parse().ok())?;
+    pub fn bikes(data: &Data) -> Result<Self, DataError> {
+        if data.is_made_up() {
+            return Ok(made_up());
+        }
         Ok(Self {
             name: "bikes",
             about: "rides of registered users, one a user and day",
-            answers: rows,
+            answers: data.rides()?,
             people: 6946,
             each: 1,
         })
@@ -42,22 +41,15 @@ impl Stream {
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
-    pub fn london() -> Result<Self, StreamError> {
-        // Half an hour of its last day.
-        const UNFINISHED: &str = "2014-02-28";
+    pub fn london(data: &Data) -> Result<Self, DataError> {
         const EACH: u32 = 1000;
         const MOST_KWH: f64 = 30.0;
-        let steps = |day: &str, value: &str| {
-            if day == UNFINISHED {
-                return Some(-1);
-            }
-            let kwh: f64 = value.parse().ok()?;
-            #[expect(clippy::cast_possible_truncation, reason = "far below 2^53")]
-            let steps = (kwh / MOST_KWH * f64::from(EACH)).round() as i64;
-            Some(steps)
-        };
-        let mut answers = read("lcl_daily_aggregate.csv.gz", "total_kwh", steps)?;
-        answers.retain(|&answer| answer >= 0);
+        if data.is_made_up() {
+            return Ok(made_up());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "far below 2^53")]
+        let steps = |kwh: f64| (kwh / MOST_KWH * f64::from(EACH)).round() as i64;
+        let answers = data.electricity()?.into_iter().map(steps).collect();
         let about = "use of all households, at most 30 kWh a household and day";
         Ok(Self { name: "london", about, answers, people: 5564, each: EACH })
     }
@@ -106,62 +98,7 @@ impl Stream {
     }
 }
 
-/// A column of a file in the folder of the data: its first column is the day.
-fn read(
-    name: &str,
-    column: &'static str,
-    answer: impl Fn(&str, &str) -> Option<i64>,
-) -> Result<Vec<i64>, StreamError> {
-    let folder = env::var_os("EKE_DATA").ok_or_else(|| StreamError::NoFolder(name.to_owned()))?;
-    let path = Path::new(&folder).join(name);
-    let missing = |error: &dyn std::fmt::Display| StreamError::Missing {
-        path: path.clone(),
-        error: error.to_string(),
-    };
-    let file = File::open(&path).map_err(|error| missing(&error))?;
-    let mut reader = csv::Reader::from_reader(MultiGzDecoder::new(file));
-    let headers = reader.headers().map_err(|error| missing(&error))?;
-    let other = || StreamError::Other { path: path.clone(), column };
-    let place = headers.iter().position(|header| header == column).ok_or_else(other)?;
-    let day = headers.iter().position(|header| header.ends_with("day")).ok_or_else(other)?;
-    reader
-        .records()
-        .map(|record| {
-            let record = record.map_err(|error| missing(&error))?;
-            record.get(day).zip(record.get(place)).and_then(|(d, v)| answer(d, v)).ok_or_else(other)
-        })
-        .collect()
-}
-
-/// Why there is no stream.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StreamError {
-    /// Nobody said where the data are.
-    #[error(
-        "EKE_DATA is not set: set it to the folder that has {0} (docs/lab.md says where it comes from)"
-    )]
-    NoFolder(String),
-    /// The file cannot be read.
-    #[error("{} could not be read: {error}", .path.display())]
-    Missing {
-        /// Where it should be.
-        path: PathBuf,
-        /// What went wrong.
-        error: String,
-    },
-    /// The file is another one.
-    #[error("{} has no days with a number called {column}: get the file that docs/lab.md names", .path.display())]
-    Other {
-        /// Where it is.
-        path: PathBuf,
-        /// What it should have.
-        column: &'static str,
-    },
-}
-
 /// Made-up days: a thousand people, and answers that are near the middle now and then.
-#[cfg(test)]
 pub(super) fn made_up() -> Stream {
     let answers = (0..120i64).map(|day| (day * 337) % 1000).collect();
     Stream { name: "made-up", about: "numbers", answers, people: 1000, each: 1 }

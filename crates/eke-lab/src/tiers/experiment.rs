@@ -4,9 +4,9 @@ use std::error::Error;
 
 use eke_budget::Delta;
 use eke_noise::Entropy;
-use serde::Serialize;
 
 use super::way::Way;
+use crate::context::Context;
 use crate::seeded::Seeded;
 
 /// What to try.
@@ -36,7 +36,7 @@ impl Plan {
 }
 
 /// A mean, and its standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// The mean.
     pub mean: f64,
@@ -45,7 +45,7 @@ pub struct Mean {
 }
 
 /// The finest of m tiers.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// By which way.
     pub way: Way,
@@ -60,7 +60,7 @@ pub struct Point {
 }
 
 /// Evenly spaced tiers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct OnGrid {
     /// How far apart they are.
     pub spacing: f64,
@@ -69,7 +69,7 @@ pub struct OnGrid {
 }
 
 /// The tier that fares worst, of m random ones.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     /// By which way.
     pub way: Way,
@@ -80,7 +80,7 @@ pub struct Ratio {
 }
 
 /// Random tiers of one kind.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct OnLists {
     /// The kind, as the paper writes it.
     pub lists: &'static str,
@@ -89,7 +89,7 @@ pub struct OnLists {
 }
 
 /// All of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Results {
     /// Draws of all tiers.
     pub runs: u32,
@@ -103,29 +103,23 @@ pub struct Results {
     pub random: Vec<OnLists>,
 }
 
-/// Does it all. `progress` is told how many of how many parts are done.
+/// Does it all, on the cores of a context.
 ///
 /// # Errors
 /// A tier has no price or cannot be drawn.
-pub fn run(plan: &Plan, progress: &dyn Fn(usize, usize)) -> Result<Results, Box<dyn Error>> {
+pub fn run(plan: &Plan, context: &Context) -> Result<Results, Box<dyn Error>> {
     let delta = Delta::new(plan.delta)?;
-    let (ways, parts) = (Way::ALL.len(), plan.spacings.len() * Way::ALL.len() + Kind::ALL.len());
-    let mut grids = Vec::new();
-    for (row, &spacing) in plan.spacings.iter().enumerate() {
-        let mut points = Vec::new();
-        for (column, way) in Way::ALL.into_iter().enumerate() {
-            let index = row * ways + column;
-            points.extend(on_grid(plan, spacing, way, delta, index)?);
-            progress(index + 1, parts);
-        }
-        grids.push(OnGrid { spacing, points });
-    }
-    let mut random = Vec::new();
-    for (index, kind) in Kind::ALL.into_iter().enumerate() {
-        let entropy = &mut Seeded::new(seed(plan, 1000 + index));
-        random.push(OnLists { lists: kind.name(), ratios: on_lists(plan, kind, delta, entropy)? });
-        progress(plan.spacings.len() * ways + index + 1, parts);
-    }
+    let ways = Way::ALL.len();
+    let points = context.each(plan.spacings.len() * ways, |index| {
+        on_grid(plan, plan.spacings[index / ways], Way::ALL[index % ways], delta, index)
+    })?;
+    let rows = plan.spacings.iter().zip(points.chunks(ways));
+    let grids = rows.map(|(&spacing, points)| OnGrid { spacing, points: points.concat() });
+    let grids = grids.collect();
+    let random = context.each(Kind::ALL.len(), |index| {
+        let (kind, entropy) = (Kind::ALL[index], &mut Seeded::new(seed(plan, 1000 + index)));
+        Ok(OnLists { lists: kind.name(), ratios: on_lists(plan, kind, delta, entropy)? })
+    })?;
     let Plan { runs, lists, delta, .. } = *plan;
     Ok(Results { runs, lists, delta, grids, random })
 }
@@ -254,6 +248,12 @@ fn uniform<E: Entropy>(entropy: &mut E) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Size;
+    use crate::tiers::COUNT;
+
+    fn context() -> Context {
+        Context::new(&COUNT, Size::Smoke)
+    }
 
     fn plan() -> Plan {
         Plan { spacings: vec![0.2, 0.8], most: 6, runs: 3000, lists: 40, delta: 1e-6, seed: 1 }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn results_are_the_same_with_the_same_seed() {
         let small = Plan { runs: 20, lists: 5, most: 3, ..plan() };
-        let found = |plan: &Plan| serde_json::to_string(&run(plan, &|_, _| {}).unwrap()).unwrap();
+        let found = |plan: &Plan| format!("{:?}", run(plan, &context()).unwrap());
         assert_eq!(found(&small), found(&small));
         assert_ne!(found(&small), found(&Plan { seed: 2, ..small }));
     }
@@ -272,7 +272,7 @@ mod tests {
     /// variance of the next tier.
     #[test]
     fn what_is_drawn_is_what_is_worked_out() {
-        for grid in run(&plan(), &|_, _| {}).unwrap().grids {
+        for grid in run(&plan(), &context()).unwrap().grids {
             for pair in grid.points.windows(2) {
                 let [point, next] = [pair[0], pair[1]];
                 let off = (point.drawn.mean - point.exact).abs() / point.drawn.error;
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn paths_lose_nothing_on_random_lists_and_gradual_release_more_with_every_tier() {
-        for lists in run(&Plan { runs: 1, ..plan() }, &|_, _| {}).unwrap().random {
+        for lists in run(&Plan { runs: 1, ..plan() }, &context()).unwrap().random {
             let of = |way: Way| lists.ratios.iter().filter(move |ratio| ratio.way == way);
             assert!(of(Way::Geometric).all(|ratio| (ratio.ratio.mean - 1.0).abs() < 1e-12));
             let gradual: Vec<f64> = of(Way::Gradual).map(|ratio| ratio.ratio.mean).collect();

@@ -171,14 +171,17 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Plan, run};
+    use super::super::{COUNT, Plan, run};
     use super::*;
+    use crate::context::Context;
+    use crate::experiment::Size;
     use eke_plot::svg::well_formed;
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_way() {
         let plan = Plan { runs: 50, lists: 5, most: 5, ..Plan::paper(50) };
-        let svg = figure(&run(&plan, &|_, _| {}).unwrap());
+        let context = Context::new(&COUNT, Size::Smoke);
+        let svg = figure(&run(&plan, &context).unwrap());
         assert_eq!(well_formed(&svg), Ok(()));
         for way in Way::ALL {
             assert!(svg.contains(way.label()), "{way:?}");

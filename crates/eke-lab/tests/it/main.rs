@@ -1,6 +1,8 @@
 //! Sessions with the lab, kept true, and every audit.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod experiments;
+
 use eke_budget::{L2, Rho};
 use eke_lab::calibrate::{Boundary, Looks};
 use eke_noise::{Confidence, GaussianRule, Goal, Schedule, Tolerance, Within};
