@@ -12,6 +12,7 @@ use eke_engine::{
 };
 use eke_geo::{Level, Miss, Plan, Region, Rule, Split, Way};
 use eke_plot::histogram::Histogram;
+use eke_plot::map::{Layer, Map, Things};
 
 use super::{reading, region};
 use crate::Failure;
@@ -19,6 +20,8 @@ use crate::number::{self, percent, short};
 
 /// How wide the longest bar is, in characters.
 const WIDEST: usize = 40;
+/// How many people are drawn on a map, at most.
+const MOST_DOTS: usize = 2_000;
 /// How far apart places are that a price is told for, in metres.
 const EXAMPLE: f64 = 100.0;
 
@@ -76,6 +79,9 @@ pub(crate) struct Crowd {
     /// The column of latitudes, in degrees [default: latitude or lat]
     #[arg(long, value_name = "COLUMN")]
     latitude: Option<String>,
+    /// Draw what was asked, and with --way point what has been seen of people, as SVG.
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
     /// Draw what people kept of what they were asked for, as SVG.
     #[arg(long, value_name = "FILE")]
     savings: Option<PathBuf>,
@@ -136,7 +142,7 @@ impl Crowd {
             id: Some(self.id.clone()),
             time: self.time.clone(),
         };
-        let file = PlaceFile::open(&self.file, &columns)?;
+        let places = PlaceFile::open(&self.file, &columns)?;
         let (least, reach) = (self.least, self.reach);
         let opening = self.region.map(|region| PeopleOpening { region, least, reach });
         let mut people = People::open(&self.ledger, opening.as_ref())?;
@@ -148,9 +154,13 @@ impl Crowd {
             budget: self.budget.map(Amount::at_most),
         };
         let bar = reading();
-        let answered = people.ask(&file, &asking, &|rows| bar.set_position(rows));
+        let answered = people.ask(&places, &asking, &|rows| bar.set_position(rows));
         bar.finish_and_clear();
         let answered = answered?;
+        if let Some(file) = &self.map {
+            let name = self.snapshot.as_deref().unwrap_or(places.name());
+            write_whole(file, &map(&mut people, name, &asking.question)?.finish())?;
+        }
         if let Some(file) = &self.savings {
             write_whole(file, &histogram(&answered).finish())?;
         }
@@ -297,6 +307,49 @@ fn histogram(answered: &CrowdAnswered) -> Histogram {
             })
             .collect(),
     }
+}
+
+/// What was asked, on the plane of the region, over what has been seen of people.
+fn map(people: &mut People, name: &str, question: &CrowdQuestion) -> Result<Map, Failure> {
+    let lattice = *people.lattice();
+    let Some(region) = lattice.region() else {
+        return Err(Failure::Usage("only places of a region are drawn".into()));
+    };
+    let pair = |[east, north]: [f64; 2]| (east, north);
+    let ring = |centre: [f64; 2], radius: f64| -> Vec<(f64, f64)> {
+        let corner = |n: u32| {
+            let (sine, cosine) = (f64::from(n) * std::f64::consts::TAU / 128.0).sin_cos();
+            (centre[0] + radius * cosine, centre[1] + radius * sine)
+        };
+        (0..=128).map(corner).collect()
+    };
+    let layer = |label: &str, things: Things| Layer { label: label.to_owned(), things };
+    let mut layers =
+        vec![layer("the region", Things::Lines(vec![ring([0.0; 2], region.radius().get())]))];
+    let seen = people.released(name, MOST_DOTS)?;
+    if !seen.is_empty() {
+        let dots = seen.into_iter().map(pair).collect();
+        layers.push(layer("where people were seen, with noise", Things::Dots(dots)));
+    }
+    let title = match question {
+        CrowdQuestion::Count(area) => {
+            let rings = area.shape(&lattice)?.outline(region.radius());
+            let rings = rings.into_iter().map(|ring| ring.into_iter().map(pair).collect());
+            layers.push(layer("the area", Things::Areas(rings.collect())));
+            "People in an area"
+        }
+        &CrowdQuestion::Density { at, bandwidth } => {
+            let at = region.project(at);
+            layers.push(layer("the bandwidth", Things::Lines(vec![ring(at, bandwidth.get())])));
+            layers.push(layer("the place", Things::Query(vec![pair(at)])));
+            "People around a place"
+        }
+        &CrowdQuestion::Neighbours { to, .. } => {
+            layers.push(layer("the place", Things::Query(vec![pair(region.project(to))])));
+            "People nearest to a place"
+        }
+    };
+    Ok(Map { title: title.into(), layers })
 }
 
 /// A rho, with its name or without.

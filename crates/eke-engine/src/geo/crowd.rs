@@ -238,6 +238,22 @@ impl People {
         Ok(CrowdAnswered { answer, free: false, left: self.standing()? })
     }
 
+    /// What has been released of the places of a name, in metres to the east and to the north of the region's centre: of
+    /// so many people at most, spread over all of them.
+    ///
+    /// # Errors
+    /// The register cannot be read.
+    pub fn released(&mut self, dataset: &str, most: usize) -> Result<Vec<[f64; 2]>, PlacesError> {
+        let step = self.lattice().grid().step();
+        let stored = self.seen(dataset)?;
+        let every = stored.len().div_ceil(most.max(1)).max(1);
+        let metres = |(_, bytes): &(u32, Vec<u8>)| match read_point(bytes, 2)?.1[..] {
+            [east, north] => Some([east * step, north * step]),
+            _ => None,
+        };
+        Ok(stored.iter().step_by(every).filter_map(metres).collect())
+    }
+
     /// The ids of people, by number.
     fn named(&mut self, nearest: &[(u32, f64)]) -> Result<Vec<Near>, PlacesError> {
         if nearest.is_empty() {
