@@ -1,5 +1,6 @@
 //! `eke geo`: what may be told about places.
 
+mod accounts;
 mod count;
 mod crowd;
 mod density;
@@ -60,6 +61,8 @@ Example:
 All rows are held by whoever asks, and one account pays for them: rho is for replacing a row, not for metres.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Threshold(threshold::Threshold),
+    /// Show how the accounts of many people stand, and look through them.
+    Accounts(accounts::Accounts),
 }
 
 impl Geo {
@@ -70,6 +73,7 @@ impl Geo {
             Self::Density(density) => density.run(out),
             Self::Neighbours(neighbours) => neighbours.run(out),
             Self::Threshold(threshold) => threshold.run(out),
+            Self::Accounts(accounts) => accounts.run(out),
         }
     }
 }

@@ -206,7 +206,7 @@ impl Crowd {
                 format!(
                     ": epsilon {} at {EXAMPLE} m, but with probability {}",
                     short(level.level.get()),
-                    self.delta.get()
+                    short(self.delta.get())
                 )
             },
         );

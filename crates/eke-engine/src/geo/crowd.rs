@@ -87,7 +87,7 @@ pub struct CrowdEstimate {
     pub confidence: f64,
 }
 
-/// What part of their allowance people kept.
+/// What part of their allowance people kept, or of what they had left if that was less; nothing of nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Savings {
     /// The mean.
@@ -171,8 +171,11 @@ impl People {
     ) -> Result<CrowdAnswered, PlacesError> {
         let lattice = *self.lattice();
         let target = Target::of(&lattice, &asking.question)?;
-        let fingerprint = file.fingerprint()?.digest;
+        let fingerprint = file.fingerprint()?;
         let everyone = self.everyone(file, asking.budget, seen)?;
+        if file.fingerprint_since(&fingerprint)?.digest != fingerprint.digest {
+            return Err(PlacesError::Damaged(file.name().to_owned()));
+        }
         if let CrowdQuestion::Neighbours { k, .. } = asking.question
             && !(1..=everyone.people as usize).contains(&k)
         {
@@ -181,8 +184,11 @@ impl People {
         }
         let dataset = asking.snapshot.as_deref().unwrap_or(file.name());
         let question = text(asking)?;
-        let opened =
-            self.reserve(&question, (dataset, &fingerprint), (everyone.people, asking.allowance))?;
+        let opened = self.reserve(
+            &question,
+            (dataset, &fingerprint.digest),
+            (everyone.people, asking.allowance),
+        )?;
         let reservation = match opened {
             Opened::Answered(body) => {
                 let answer = serde_json::from_slice(&body).map_err(damaged)?;
@@ -226,7 +232,7 @@ impl People {
             short: count_short(&granted, asking.allowance),
             allowance: asking.allowance.to_f64(),
             cost: mean(&settled.spent),
-            saved: savings(asking.allowance, &settled.spent),
+            saved: savings(&granted, &settled.spent),
             rounds: spending
                 .rounds
                 .iter()
@@ -431,10 +437,12 @@ fn text(asking: &CrowdAsking) -> Result<String, PlacesError> {
     Ok(format!("{question} for {} by {way:?}, {split:?}, {rule:?}, {beta:?}", asking.allowance))
 }
 
-fn savings(allowed: Amount<Rho>, spent: &[Amount<Rho>]) -> Savings {
-    let allowed = allowed.to_f64();
-    let mut kept: Vec<f64> =
-        spent.iter().map(|spent| (1.0 - spent.to_f64() / allowed).clamp(0.0, 1.0)).collect();
+fn savings(granted: &[Amount<Rho>], spent: &[Amount<Rho>]) -> Savings {
+    let kept = |(granted, spent): (&Amount<Rho>, &Amount<Rho>)| match granted.is_zero() {
+        true => 0.0,
+        false => (1.0 - spent.to_f64() / granted.to_f64()).clamp(0.0, 1.0),
+    };
+    let mut kept: Vec<f64> = granted.iter().zip(spent).map(kept).collect();
     kept.sort_unstable_by(f64::total_cmp);
     let mut tenths = [0; 10];
     for kept in &kept {

@@ -308,20 +308,6 @@ fn asked(error: impl std::fmt::Display) -> PlacesError {
     PlacesError::Asked(error.to_string())
 }
 
-impl From<RegisterError> for PlacesError {
-    fn from(error: RegisterError) -> Self {
-        match error {
-            RegisterError::OtherPlaces(name) => Self::Asked(format!(
-                "the places called `{name}` have changed since they were first asked about: give them another name with --snapshot"
-            )),
-            RegisterError::UnderWay { number, .. } => Self::Asked(format!(
-                "question {number} about the same places is being answered by another program: wait until it is"
-            )),
-            other => Self::Asked(other.to_string()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
