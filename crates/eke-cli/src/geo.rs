@@ -1,8 +1,14 @@
 //! `eke geo`: what may be told about places.
 
+mod accounts;
+mod count;
+mod crowd;
+mod density;
 mod hull;
 mod nearest;
+mod neighbours;
 mod release;
+mod threshold;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -42,6 +48,35 @@ Example:
   eke geo hull walk.csv --region -122.43,37.77,10000 --rho 1e-4 --out hull.geojson --map hull.svg
 Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
     Hull(hull::Hull),
+    /// Say how many people are in an area.
+    #[command(after_help = "\
+Examples:
+  eke geo count taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --circle 116.4,39.9,2000
+  eke geo count taxis.csv --rho 1e-5 --within centre.geojson --savings saved.svg
+Everybody in the file has an account and is asked; whoever is clearly inside or outside stops paying.
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Count(count::Count),
+    /// Say how dense people are around a place.
+    #[command(after_help = "\
+Example:
+  eke geo density taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --at 116.4,39.9 --bandwidth 500
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Density(density::Density),
+    /// Say who is nearest to a place.
+    #[command(after_help = "\
+Example:
+  eke geo neighbours taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --to 116.4,39.9 --k 5
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Neighbours(neighbours::Neighbours),
+    /// Say whether few rows of a file have at most so much of something.
+    #[command(after_help = "\
+Example:
+  eke geo threshold households.csv --column income --at-most 10000 --share 0.1 --budget 0.1 --rho 0.01
+All rows are held by whoever asks, and one account pays for them: rho is for replacing a row, not for metres.
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+    Threshold(threshold::Threshold),
+    /// Show how the accounts of many people stand, and look through them.
+    Accounts(accounts::Accounts),
 }
 
 impl Geo {
@@ -50,6 +85,11 @@ impl Geo {
             Self::Release(release) => release.run(out),
             Self::Nearest(nearest) => nearest.run(out),
             Self::Hull(hull) => hull.run(out),
+            Self::Count(count) => count.run(out),
+            Self::Density(density) => density.run(out),
+            Self::Neighbours(neighbours) => neighbours.run(out),
+            Self::Threshold(threshold) => threshold.run(out),
+            Self::Accounts(accounts) => accounts.run(out),
         }
     }
 }
@@ -57,7 +97,7 @@ impl Geo {
 impl From<PlacesError> for Failure {
     fn from(error: PlacesError) -> Self {
         match error {
-            PlacesError::Refused(_) => Self::Refused(error.to_string()),
+            PlacesError::Refused(_) | PlacesError::Spent => Self::Refused(error.to_string()),
             PlacesError::Asked(sentence) => Self::Usage(sentence),
             other => Self::Failed(other.into()),
         }
@@ -192,7 +232,7 @@ fn budget(text: &str) -> Result<BudgetSpec, String> {
     for part in text.split(',') {
         match part.trim().parse::<Charge>() {
             Ok(Charge::Zcdp { rho: amount, .. }) if rho.is_none() => {
-                rho = Some(amount.to_parameter::<Rho>().map_err(|error| error.to_string())?);
+                rho = Some(amount.to_parameter().map_err(|error| error.to_string())?);
             }
             Ok(Charge::Pure { epsilon: amount, .. }) if epsilon.is_none() => {
                 epsilon = Some(amount.to_parameter().map_err(|error| error.to_string())?);

@@ -97,6 +97,41 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
+/// The sessions of `docs/places.md`, on people and households made up for it.
+#[test]
+fn the_sessions_about_places_are_what_happens() {
+    let folder = std::env::temp_dir().join(format!("eke-places-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut rows = String::from("id,longitude,latitude\n");
+    for person in 0..300u32 {
+        let (out, turn) = (0.11 * (f64::from(person) / 300.0).sqrt(), f64::from(person) * 2.4);
+        let (longitude, latitude) = (116.4 + 1.3 * out * turn.cos(), 39.9 + out * turn.sin());
+        rows.push_str(&format!("taxi-{person},{longitude:.4},{latitude:.4}\n"));
+    }
+    std::fs::write(folder.join("people.csv"), rows).unwrap();
+    let incomes: String = (0..2_000).map(|row| format!("{row},{}\n", 37 * row)).collect();
+    std::fs::write(folder.join("households.csv"), format!("id,income\n{incomes}")).unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/places.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut commands = 0;
+    for session in page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for step in session.split("$ eke ").skip(1) {
+            let (command, expected) = step.split_once('\n').unwrap();
+            let output = Command::new(env!("CARGO_BIN_EXE_eke"))
+                .args(words(command))
+                .current_dir(&folder)
+                .output()
+                .unwrap();
+            let found = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            let plain = |text: &str| without_numbers(&text.replace('█', ""));
+            assert_eq!(plain(&found), plain(expected), "{command}\n{found}");
+            commands += 1;
+        }
+    }
+    assert_eq!(commands, 6);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// Runs `eke ledger`, and says its exit code, its output and its errors.
 fn eke(arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_eke")).arg("ledger").args(arguments).output();

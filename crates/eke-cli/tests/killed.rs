@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use eke_ledger::Register;
 use serde_json::Value;
 
 const POLICY: &str = r#"
@@ -271,4 +272,69 @@ fn one_draw_for_each_charge(folder: &Path) {
         }
     }
     assert!(ended.iter().all(|(key, count)| charged.contains(key) && *count == 1), "{ended:?}");
+}
+
+/// A count of many people, killed when everybody's allowance is reserved and before it is settled: it stays paid in
+/// full, nothing was shown, and the next one goes on.
+#[test]
+fn a_count_that_is_killed_stays_paid() {
+    const PEOPLE: u32 = 20_000;
+    const KILLS: u32 = 5;
+    let folder = folder("counting");
+    let mut rows = String::from("id,lon,lat\n");
+    for person in 0..PEOPLE {
+        let (east, north) = (person % 200, person / 200);
+        let _ = writeln!(
+            rows,
+            "p{person},{},{}",
+            4.0 + f64::from(east) * 1e-3,
+            52.0 + f64::from(north) * 1e-3
+        );
+    }
+    std::fs::write(folder.join("people.csv"), rows).unwrap();
+    let count = |name: &str, rho: &str| {
+        let words = ["geo", "count", "people.csv", "--region", "4.1,52.05,20000", "--budget", "1"];
+        let rest = ["--rho", rho, "--circle", "4.1,52.05,3000", "--way", "point", "--json"];
+        let words = [&words[..], &rest, &["--snapshot", name]].concat();
+        words.into_iter().map(str::to_owned).collect::<Vec<String>>()
+    };
+    json(&folder, &words(&count("first", "1e-9")));
+    let ledger = folder.join("people.ledger");
+    let mut register = Register::open(&ledger).unwrap();
+    let mut lost = 0u32;
+    for kill in 0..KILLS {
+        let name = format!("killed-{kill}");
+        let before: Vec<u128> = grains(&mut register);
+        let mut child = eke(&folder, &words(&count(&name, "0.01"))).spawn().unwrap();
+        // From the moment on when it is reserved there is all of the drawing and storing to do.
+        while register.under_way().unwrap().is_empty() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        let open = register.under_way().unwrap();
+        if open.is_empty() {
+            // It was faster.
+            continue;
+        }
+        assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+        lost += 1;
+        register.verify().unwrap();
+        // The next one finds it dead, and is answered under the same name.
+        let next = json(&folder, &words(&count(&name, "0.001")));
+        assert_eq!((&next["people"], &next["free"]), (&PEOPLE.into(), &false.into()));
+        assert!(register.under_way().unwrap().is_empty());
+        let whole = 10u128.pow(28);
+        let after = grains(&mut register);
+        assert!(after.iter().zip(&before).all(|(after, before)| *after >= before + whole));
+    }
+    assert!(lost > 0, "none was killed between reserving and settling");
+    register.verify().unwrap();
+    assert!(register.people().unwrap().iter().all(|person| person.spent <= person.budget));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What everybody has spent.
+fn grains(register: &mut Register) -> Vec<u128> {
+    register.people().unwrap().iter().map(|person| person.spent.grains()).collect()
 }

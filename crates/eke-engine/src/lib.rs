@@ -100,6 +100,11 @@ pub use engine::{Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
 pub use geo::{
+    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
+    People, PeopleOpening, PeopleStanding, Savings, ShareAnswer, ShareAnswered, ShareAsking,
+    ShareOf,
+};
+pub use geo::{
     Fault, Features, GeoJsonError, HullOfPlaces, NearestPlaces, Opening, Person, PersonStanding,
     PlaceColumns, PlaceFile, PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature,
     ToldHull, read_points, read_shapes, write_whole,

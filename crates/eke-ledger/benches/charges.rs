@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use eke_budget::{Adjacency, Amount, BudgetSpec, Charge, GroupPrices, L2, Metric, PathId, Rho};
+use eke_budget::{
+    Adjacency, Amount, BudgetSpec, Charge, GroupPrices, L2, Metric, PathId, Reach, Rho,
+};
 use eke_ledger::{
-    Address, Answer, Digest, Ledger, Moment, RaiseGroups, Request, Show, Spend, Stamp, Store,
+    Address, Answer, Asking, Digest, Ledger, Moment, RaiseGroups, Register, Request, Reserved,
+    Settled, Short, Show, Spend, Stamp, Store, Terms,
 };
 use postgres::{Client, NoTls};
 
@@ -29,11 +32,59 @@ fn main() {
     std::fs::create_dir_all(&folder).unwrap();
     println!("{:<48} {:>9} {:>10}", "a second", "1 caller", "8 callers");
     file(&folder);
+    crowd(&folder);
     match std::env::var("EKE_TEST_POSTGRES") {
         Ok(url) => database(&url),
         Err(_) => println!("\nPostgreSQL: not measured, run scripts/with-postgres cargo bench"),
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A register of 200,000 people: how long each step takes for all of them.
+fn crowd(folder: &Path) {
+    const PEOPLE: u32 = 200_000;
+    let rho = |decimal: &str| decimal.parse::<Amount<Rho>>().unwrap();
+    let timed = |what: &str, since: Instant| {
+        println!(
+            "{:<48} {:>9.2} s",
+            format!("200,000 people: {what}"),
+            since.elapsed().as_secs_f64()
+        );
+    };
+    let path = folder.join("people.ledger");
+    let terms = Terms { metric: Metric::Euclidean(Reach::Unlimited), space: "a city".into() };
+    let mut register = Register::create(&path, &terms, &Stamp::now("steward")).unwrap();
+    let ids: Vec<String> = (0..PEOPLE).map(|number| format!("person-{number}")).collect();
+    let start = Instant::now();
+    register.enrol(&ids, rho("1"), &Stamp::now("steward")).unwrap();
+    timed("enrol", start);
+    let wanted: Vec<(u32, Amount<Rho>)> = (0..PEOPLE).map(|person| (person, rho("0.1"))).collect();
+    let asking = Asking {
+        question: "count",
+        dataset: "today",
+        fingerprint: "0",
+        holder: "bench",
+        stamp: Stamp::now("ana"),
+    };
+    let start = Instant::now();
+    let reserved = register.reserve(&asking, &wanted, Short::Fit).unwrap();
+    timed("reserve", start);
+    let Reserved::Granted(reservation) = reserved else { panic!("answered before") };
+    let settlement = Settled {
+        spent: vec![rho("0.05"); PEOPLE as usize],
+        seen: (0..PEOPLE).map(|person| (person, vec![0; 32])).collect(),
+        answer: Some(b"1".into()),
+    };
+    let start = Instant::now();
+    register.settle(&reservation, &settlement, &Stamp::now("ana")).unwrap();
+    timed("settle, with what was seen", start);
+    drop(register);
+    let start = Instant::now();
+    let mut register = Register::open(&path).unwrap();
+    timed("open and verify", start);
+    let start = Instant::now();
+    register.seen("today").unwrap();
+    timed("read what was seen", start);
 }
 
 /// A caller of some kind: one for every number.

@@ -45,6 +45,12 @@
 //! | [`verify`], [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
 //! | [`Line`], [`What`], [`Digest`] | what a line of the journal says |
 //!
+//! | many people | |
+//! |---|---|
+//! | [`Register`], [`Terms`], [`Person`] | an account for everybody in one file, and what it was made for |
+//! | [`Asking`], [`Short`], [`Reserved`], [`Reservation`], [`Settled`], [`UnderWay`] | reserved before anything is drawn, settled afterwards |
+//! | [`RegisterLine`], [`Happened`], [`RegisterAnchor`], [`RegisterError`] | its journal, and a no |
+//!
 //! | underneath | |
 //! |---|---|
 //! | [`Store`], [`Page`] | what is written together, and where; tests put failing stores here |
@@ -64,6 +70,7 @@ mod line;
 mod moment;
 mod page;
 mod postgres;
+mod register;
 mod request;
 mod sqlite;
 mod store;
@@ -85,6 +92,10 @@ pub use page::{
     RequestRow, RoundRow, SeenRow, SheetRow,
 };
 pub use postgres::Postgres;
+pub use register::{
+    Asking, Happened, Person, Register, RegisterAnchor, RegisterError, RegisterLine, Reservation,
+    Reserved, Settled, Short, Terms, UnderWay,
+};
 pub use request::{Answer, Answered, Charged, Claim, Key, Outcome, Request, Stamp};
 pub use sqlite::Sqlite;
 pub use store::{

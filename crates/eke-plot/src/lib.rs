@@ -3,10 +3,12 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`histogram`] | bars side by side |
 //! | [`map`] | places, areas and what was released about them, in metres |
 //! | [`plot`] | lines in panels, with a legend |
 //! | [`svg`] | the shapes they are made of |
 
+pub mod histogram;
 pub mod map;
 pub mod plot;
 pub mod svg;

@@ -4,7 +4,7 @@ use std::io;
 
 use eke_budget::{BudgetError, ParameterError, Refusal};
 use eke_geo::{LatticeError, RegionError, TupleError};
-use eke_ledger::LedgerError;
+use eke_ledger::{LedgerError, RegisterError};
 
 use super::GeoJsonError;
 use crate::source::SourceError;
@@ -73,9 +73,15 @@ pub enum PlacesError {
     /// The account does not allow it. Nothing was charged.
     #[error("{0}; nothing was charged")]
     Refused(Refusal),
+    /// Nobody has anything left. Nothing was drawn.
+    #[error("nobody has enough left for this; nothing was charged")]
+    Spent,
     /// The ledger did not do what it was asked.
     #[error(transparent)]
     Ledger(LedgerError),
+    /// The accounts of many people did not do what they were asked.
+    #[error(transparent)]
+    Register(RegisterError),
     /// What is stored is damaged.
     #[error(
         "what the ledger holds of this cannot be read ({0}): verify the ledger with `eke ledger verify`"
@@ -94,6 +100,17 @@ impl From<LedgerError> for PlacesError {
         match error {
             LedgerError::Refused(refusal) => Self::Refused(refusal),
             other => Self::Ledger(other),
+        }
+    }
+}
+
+impl From<RegisterError> for PlacesError {
+    fn from(error: RegisterError) -> Self {
+        match error {
+            RegisterError::OtherPlaces(name) => Self::Asked(format!(
+                "the places called `{name}` have changed since they were first asked about: give them another name with --snapshot"
+            )),
+            other => Self::Register(other),
         }
     }
 }

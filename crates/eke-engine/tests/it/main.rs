@@ -17,6 +17,7 @@ mod expressions_at_random;
 mod identity;
 mod meaning;
 mod neighbours;
+mod people;
 mod places;
 mod plain;
 mod racing;

@@ -7,6 +7,8 @@ mod open;
 mod read;
 mod write;
 
+pub(crate) use open::{PATIENCE, check_version, pragma, settings};
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

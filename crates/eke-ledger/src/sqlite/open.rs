@@ -17,7 +17,7 @@ const STEPS: [&str; 2] = [include_str!("1.sql"), include_str!("2.sql")];
 /// The version of the format that this program writes.
 const FORMAT: i64 = 2;
 /// How long another program may hold the lock.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Sqlite {
     /// Opens the ledger in a file, and makes it if there is none.
@@ -100,7 +100,7 @@ impl Sqlite {
     }
 }
 
-fn check_version(number: i32, version: &str) -> Result<(), String> {
+pub(crate) fn check_version(number: i32, version: &str) -> Result<(), String> {
     if number < OLDEST_SQLITE {
         return Err(format!(
             "SQLite {version} can lose what it wrote: build eke with 3.51.3 or later"
@@ -119,7 +119,7 @@ fn older(format: i64) -> String {
     )
 }
 
-fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+pub(crate) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
 }
 
@@ -142,7 +142,7 @@ fn check(connection: &Connection, makes: bool) -> Result<(), String> {
 }
 
 /// How the file is written: ahead of itself, and synced at every commit.
-fn settings(connection: &Connection) -> Result<(), String> {
+pub(crate) fn settings(connection: &Connection) -> Result<(), String> {
     let mode: String = connection
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(|error| sentence(&error))?;

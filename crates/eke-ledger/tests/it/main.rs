@@ -12,6 +12,7 @@ mod paths;
 mod place;
 mod power;
 mod races;
+mod register;
 mod requests;
 mod script;
 mod syscalls;

@@ -1,0 +1,359 @@
+//! What questions to many people have in common: where places and accounts lie, what it may cost, how people are asked,
+//! and how what came of it is shown.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use eke_budget::{Amount, Delta, Epsilon, Metres, Rho};
+use eke_engine::{
+    CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdQuestion, People, PeopleOpening, PlaceColumns,
+    PlaceFile, write_whole,
+};
+use eke_geo::{Level, Miss, Plan, Region, Rule, Split, Way};
+use eke_plot::histogram::Histogram;
+use eke_plot::map::{Layer, Map, Things};
+
+use super::{reading, region};
+use crate::Failure;
+use crate::number::{self, percent, short};
+
+/// How wide the longest bar is, in characters.
+const WIDEST: usize = 40;
+/// How many people are drawn on a map, at most.
+const MOST_DOTS: usize = 2_000;
+/// How far apart places are that a price is told for, in metres.
+const EXAMPLE: f64 = 100.0;
+
+/// Who is asked, what it may cost them, and how.
+#[derive(Args)]
+pub(crate) struct Crowd {
+    /// A file of people's places: CSV, Parquet, or points in GeoJSON. Of several places of somebody the last one counts.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The accounts of all people.
+    #[arg(long, value_name = "FILE", default_value = "people.ledger")]
+    ledger: PathBuf,
+    /// Where people are, which is public and for good: longitude,latitude,metres around them, or west,south,east,north.
+    /// Needed to make the accounts.
+    #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
+    region: Option<Region>,
+    /// What each person may spend for good, rho per square metre. Needed for people who have no account yet.
+    #[arg(long, value_name = "RHO", value_parser = rho)]
+    budget: Option<Rho>,
+    /// With --region: the distance from which on prices per metre hold, in metres [default: 1]
+    #[arg(long, value_name = "METRES", requires = "region")]
+    least: Option<Metres>,
+    /// With --region: how far apart two places may be and still be promised to look alike [default: all of the region]
+    #[arg(long, value_name = "METRES", requires = "region")]
+    reach: Option<Metres>,
+    /// What the question may cost each person, rho per square metre.
+    #[arg(long, value_name = "RHO", value_parser = rho, conflicts_with = "radius")]
+    rho: Option<Rho>,
+    /// With --level: how far apart places are that must be hard to tell apart, in metres.
+    #[arg(long, value_name = "METRES", requires = "level")]
+    radius: Option<Metres>,
+    /// What they are told apart by at most, in epsilon.
+    #[arg(long, value_name = "EPSILON", requires = "radius")]
+    level: Option<Epsilon>,
+    /// The probability that a level fails.
+    #[arg(long, value_name = "DELTA", default_value = "1e-6")]
+    delta: Delta,
+    /// What noise is added to.
+    #[arg(long, value_enum, default_value_t = WayName::Distance)]
+    way: WayName,
+    #[command(flatten)]
+    walking: Walking,
+    /// What the places are called: places that have changed have another name [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<String>,
+    /// The column of people's ids.
+    #[arg(long, value_name = "COLUMN", default_value = "id")]
+    id: String,
+    /// The column of times: the latest place of somebody counts, and not the last row.
+    #[arg(long, value_name = "COLUMN")]
+    time: Option<String>,
+    /// The column of longitudes, in degrees [default: longitude, lon or lng]
+    #[arg(long, value_name = "COLUMN")]
+    longitude: Option<String>,
+    /// The column of latitudes, in degrees [default: latitude or lat]
+    #[arg(long, value_name = "COLUMN")]
+    latitude: Option<String>,
+    /// Draw what was asked, and with --way point what has been seen of people, as SVG.
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+    /// Draw what people kept of what they were asked for, as SVG.
+    #[arg(long, value_name = "FILE")]
+    savings: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How rounds follow each other, and when they end.
+#[derive(Args)]
+pub(super) struct Walking {
+    /// When to stop.
+    #[arg(long, value_enum, default_value_t = RuleName::Ours)]
+    rule: RuleName,
+    /// How many rounds there are, at most [default: 61, and 64 with --rule paper]
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// How probable it may be that stopping early changes the answer.
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    beta: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RuleName {
+    /// Whoever would hardly change the answer by going on
+    Ours,
+    /// Whoever is decided beyond doubt, as the paper has it
+    Paper,
+    /// Nobody: all is spent in one round
+    Once,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WayName {
+    /// The distance that the question is about
+    Distance,
+    /// The place: later questions about the same places go on from what is known
+    Point,
+}
+
+impl Crowd {
+    /// Asks, and shows what came of it; the first lines are the question's own.
+    pub(crate) fn run<W: Write>(
+        &self,
+        question: CrowdQuestion,
+        out: &mut W,
+        show: impl FnOnce(&CrowdAnswered, &mut W) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let way = match self.way {
+            WayName::Distance => Way::Distance,
+            WayName::Point => Way::Point,
+        };
+        let plan = Plan { way, ..self.walking.plan()? };
+        let allowance = self.allowance()?;
+        let columns = PlaceColumns {
+            longitude: self.longitude.clone(),
+            latitude: self.latitude.clone(),
+            id: Some(self.id.clone()),
+            time: self.time.clone(),
+        };
+        let places = PlaceFile::open(&self.file, &columns)?;
+        let (least, reach) = (self.least, self.reach);
+        let opening = self.region.map(|region| PeopleOpening { region, least, reach });
+        let mut people = People::open(&self.ledger, opening.as_ref())?;
+        let asking = CrowdAsking {
+            question,
+            allowance: Amount::at_most(allowance),
+            plan,
+            snapshot: self.snapshot.clone(),
+            budget: self.budget.map(Amount::at_most),
+        };
+        let bar = reading();
+        let answered = people.ask(&places, &asking, &|rows| bar.set_position(rows));
+        bar.finish_and_clear();
+        let answered = answered?;
+        if let Some(file) = &self.map {
+            let name = self.snapshot.as_deref().unwrap_or(places.name());
+            write_whole(file, &map(&mut people, name, &asking.question)?.finish())?;
+        }
+        if let Some(file) = &self.savings {
+            write_whole(file, &histogram(&answered).finish())?;
+        }
+        if self.json {
+            serde_json::to_writer(&mut *out, &answered).map_err(io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        show(&answered, out)?;
+        self.print(&answered, allowance, out)?;
+        Ok(())
+    }
+
+    fn allowance(&self) -> Result<Rho, Failure> {
+        match (self.rho, self.radius.zip(self.level)) {
+            (Some(rho), _) => Ok(rho),
+            (None, Some((radius, level))) => Level { radius, level }
+                .rho(self.delta)
+                .map_err(|error| Failure::Usage(error.to_string())),
+            (None, None) => Err(Failure::Usage(
+                "what may it cost each person? say it with --rho 1e-5, or --radius 200 --level 1.4"
+                    .into(),
+            )),
+        }
+    }
+
+    fn print(
+        &self,
+        answered: &CrowdAnswered,
+        allowance: Rho,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let (answer, left) = (&answered.answer, &answered.left);
+        write!(out, "  asked  {} people", answer.people)?;
+        match answer.short {
+            0 => writeln!(out)?,
+            short => writeln!(out, ", {short} of whom had less left than it may cost")?,
+        }
+        let radius = Metres::new(EXAMPLE).map_err(io::Error::other)?;
+        let level = Level::of_rho(allowance, self.delta, radius);
+        let words = level.map_or_else(
+            |_| String::new(),
+            |level| {
+                format!(
+                    ": epsilon {} at {EXAMPLE} m, but with probability {}",
+                    short(level.level.get()),
+                    short(self.delta.get())
+                )
+            },
+        );
+        writeln!(
+            out,
+            "  price  at most rho {} per square metre each{words}",
+            short(allowance.get())
+        )?;
+        if answered.free {
+            writeln!(out, "  cost   nothing: it was answered before")?;
+        } else {
+            writeln!(
+                out,
+                "  cost   rho {} on average; {} of the price was saved (a quarter saved {} or less, half {}, three quarters {})",
+                short(answer.cost),
+                percent(answer.saved.mean, 1.0),
+                percent(answer.saved.quarter, 1.0),
+                percent(answer.saved.half, 1.0),
+                percent(answer.saved.three_quarters, 1.0)
+            )?;
+        }
+        writeln!(
+            out,
+            "  left   rho {} to {}; a quarter have {} or less, half {}, three quarters {}",
+            short(left.least),
+            short(left.most),
+            short(left.quarter),
+            short(left.half),
+            short(left.three_quarters)
+        )?;
+        if answered.free {
+            return Ok(());
+        }
+        writeln!(out)?;
+        writeln!(out, "  saved           people")?;
+        let most = answer.saved.tenths.iter().copied().max().unwrap_or(0).max(1) as usize;
+        for (tenth, &people) in answer.saved.tenths.iter().enumerate() {
+            let bar = "█".repeat((people as usize * WIDEST).div_ceil(most));
+            let line =
+                format!("  {:>2} to {:>3} %  {people:>9}  {bar}", tenth * 10, tenth * 10 + 10);
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl Walking {
+    pub(super) fn plan(&self) -> Result<Plan, Failure> {
+        let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+        let beta = Miss::new(self.beta).map_err(|error| usage(&error))?;
+        let (rule, split) = match (self.rule, self.rounds) {
+            (RuleName::Once, None | Some(1)) => (Rule::Once, Split::Even(1)),
+            (RuleName::Once, Some(_)) => {
+                return Err(Failure::Usage("--rule once is one round: leave --rounds out".into()));
+            }
+            (RuleName::Paper, rounds) => (Rule::Paper, Split::Even(rounds.unwrap_or(64))),
+            (RuleName::Ours, None) => (Rule::Ours, Plan::default().split),
+            (RuleName::Ours, Some(rounds)) => {
+                // Ten doublings, or as many as there are rounds for.
+                let ratio = 2f64.powf(10.0 / f64::from(rounds.max(2) - 1)).min(2.0);
+                (Rule::Ours, Split::Geometric { rounds, ratio })
+            }
+        };
+        Ok(Plan { way: Way::Distance, split, rule, beta })
+    }
+}
+
+/// A number that people came to, and what it is between.
+pub(super) fn print_estimate(
+    what: &str,
+    answer: &CrowdAnswer,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some(estimate) = answer.estimate else { return Ok(()) };
+    let half = 2.0 * estimate.deviation;
+    let (value, _) = number::estimate(estimate.value, estimate.value - half, estimate.value + half);
+    writeln!(out, "  {value} {what}, moved by noise by {} or so", short(estimate.deviation))?;
+    match estimate.interval {
+        Some([low, high]) => {
+            let (_, interval) = number::estimate(estimate.value, low, high);
+            writeln!(out, "  {interval} with {}", percent(estimate.confidence, 1.0))?;
+        }
+        None => writeln!(out, "  no interval: noise is as wide as the bandwidth, and flattens it")?,
+    }
+    writeln!(out)
+}
+
+fn histogram(answered: &CrowdAnswered) -> Histogram {
+    let tenths = answered.answer.saved.tenths;
+    let bars = tenths.iter().enumerate();
+    Histogram {
+        title: "What people kept of what the question could have cost them".into(),
+        across: "kept, in per cent".into(),
+        upwards: "people".into(),
+        bars: bars
+            .map(|(tenth, &people)| {
+                (format!("{}–{}", tenth * 10, tenth * 10 + 10), f64::from(people))
+            })
+            .collect(),
+    }
+}
+
+/// What was asked, on the plane of the region, over what has been seen of people.
+fn map(people: &mut People, name: &str, question: &CrowdQuestion) -> Result<Map, Failure> {
+    let lattice = *people.lattice();
+    let Some(region) = lattice.region() else {
+        return Err(Failure::Usage("only places of a region are drawn".into()));
+    };
+    let pair = |[east, north]: [f64; 2]| (east, north);
+    let ring = |centre: [f64; 2], radius: f64| -> Vec<(f64, f64)> {
+        let corner = |n: u32| {
+            let (sine, cosine) = (f64::from(n) * std::f64::consts::TAU / 128.0).sin_cos();
+            (centre[0] + radius * cosine, centre[1] + radius * sine)
+        };
+        (0..=128).map(corner).collect()
+    };
+    let layer = |label: &str, things: Things| Layer { label: label.to_owned(), things };
+    let mut layers =
+        vec![layer("the region", Things::Lines(vec![ring([0.0; 2], region.radius().get())]))];
+    let seen = people.released(name, MOST_DOTS)?;
+    if !seen.is_empty() {
+        let dots = seen.into_iter().map(pair).collect();
+        layers.push(layer("where people were seen, with noise", Things::Dots(dots)));
+    }
+    let title = match question {
+        CrowdQuestion::Count(area) => {
+            let rings = area.shape(&lattice)?.outline(region.radius());
+            let rings = rings.into_iter().map(|ring| ring.into_iter().map(pair).collect());
+            layers.push(layer("the area", Things::Areas(rings.collect())));
+            "People in an area"
+        }
+        &CrowdQuestion::Density { at, bandwidth } => {
+            let at = region.project(at);
+            layers.push(layer("the bandwidth", Things::Lines(vec![ring(at, bandwidth.get())])));
+            layers.push(layer("the place", Things::Query(vec![pair(at)])));
+            "People around a place"
+        }
+        &CrowdQuestion::Neighbours { to, .. } => {
+            layers.push(layer("the place", Things::Query(vec![pair(region.project(to))])));
+            "People nearest to a place"
+        }
+    };
+    Ok(Map { title: title.into(), layers })
+}
+
+/// A rho, with its name or without.
+pub(super) fn rho(text: &str) -> Result<Rho, String> {
+    let number = text.strip_prefix("rho=").unwrap_or(text);
+    number.parse().map_err(|error: eke_budget::ParameterError| error.to_string())
+}

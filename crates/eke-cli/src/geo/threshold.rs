@@ -1,0 +1,83 @@
+//! `eke geo threshold`: whether few rows of a file have at most so much of something.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use eke_budget::{Amount, Rho};
+use eke_engine::{ShareAsking, ShareOf};
+
+use super::crowd::{Walking, rho};
+use crate::Failure;
+use crate::number::{grouped, percent, short};
+
+/// Which rows, and how few.
+#[derive(Args)]
+pub(crate) struct Threshold {
+    /// A file with a row for each household, person or whatever is protected: CSV or Parquet.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The column.
+    #[arg(long, value_name = "COLUMN")]
+    column: String,
+    /// Rows with at most this count; what is no number does not.
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    at_most: f64,
+    /// Whether they are fewer than this part of all rows is asked.
+    #[arg(long, value_name = "PART")]
+    share: f64,
+    /// The account that pays for these rows.
+    #[arg(long, value_name = "FILE", default_value = "rows.ledger")]
+    ledger: PathBuf,
+    /// What may be spent on these rows for good, in rho. Needed once.
+    #[arg(long, value_name = "RHO", value_parser = rho)]
+    budget: Option<Rho>,
+    /// What the question may cost, in rho.
+    #[arg(long, value_name = "RHO", value_parser = rho)]
+    rho: Rho,
+    #[command(flatten)]
+    walking: Walking,
+    /// What the rows are called: rows that have changed have another name [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Threshold {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let plan = self.walking.plan()?;
+        let mut of = ShareOf::open(&self.file, &self.column, &self.ledger)?;
+        let answered = of.ask(&ShareAsking {
+            at_most: self.at_most,
+            share: self.share,
+            price: Amount::at_most(self.rho),
+            plan,
+            snapshot: self.snapshot.clone(),
+            budget: self.budget.map(Amount::at_most),
+        })?;
+        if self.json {
+            serde_json::to_writer(&mut *out, &answered).map_err(io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        let answer = &answered.answer;
+        #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
+        let rows = grouped(answer.rows as f64, 0);
+        let (yes, fewer) = if answer.below { ("Yes", "fewer") } else { ("No", "no fewer") };
+        writeln!(
+            out,
+            "  {yes}: {fewer} than {} of {rows} rows have `{}` of at most {}{}",
+            percent(self.share, 1.0),
+            self.column,
+            short(self.at_most),
+            if answer.clear { "" } else { ", as far as can be told" }
+        )?;
+        let cost = match answered.free {
+            true => "nothing: it was answered before".to_owned(),
+            false => format!("rho {} of {}", short(answer.cost), short(answer.price)),
+        };
+        writeln!(out, "  cost   {cost}; rho {} left", short(answered.left))?;
+        Ok(())
+    }
+}

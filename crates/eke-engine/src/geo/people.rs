@@ -1,0 +1,343 @@
+//! Many people with one place each, and an account for everyone.
+//!
+//! The accounts lie in a register: a region, a least distance and a reach are pinned when it is made, and everybody's
+//! budget, rho per square metre, when they are enrolled. Whoever a file names is enrolled: who takes part is public. Everybody
+//! who is enrolled is asked and pays by the same rules, whatever the file says of them, so that nothing shows who has
+//! rows: somebody without a place counts as being at the centre of the region, and of several places the last one counts.
+//!
+//! What a question may cost is reserved on disk for everybody before anything is drawn, and settled at what was spent
+//! before anything is shown. A question whose program died stays paid in full. What has been released of people's
+//! places is kept, so that a later question about the same places goes on from there.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use eke_budget::{Amount, Metres, Metric, Reach, Rho};
+use eke_geo::{Lattice, Place, Region};
+use eke_ledger::{
+    Address, Asking, Person as Account, Register, RegisterError, Reservation, Reserved, Settled,
+    Short, Stamp, Terms,
+};
+use eke_sql::Value;
+
+use super::input::PlaceRow;
+use super::{PlaceFile, PlacesError};
+use crate::process;
+
+/// The accounts of many people, open.
+#[derive(Debug)]
+pub struct People {
+    register: Register,
+    path: PathBuf,
+    lattice: Lattice,
+    reach: Metres,
+}
+
+/// What a register is made for, once and for good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PeopleOpening {
+    /// Where people are.
+    pub region: Region,
+    /// The distance from which on prices per metre hold; a metre unless said.
+    pub least: Option<Metres>,
+    /// How far apart two places of somebody may be and still be promised to look alike; all of the region unless said.
+    pub reach: Option<Metres>,
+}
+
+/// How accounts stand, all of them: what is left to everyone, from the least to the most.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct PeopleStanding {
+    /// How many people are enrolled.
+    pub people: usize,
+    /// The least that anybody has left, rho per square metre.
+    pub least: f64,
+    /// What a quarter of them have no more than.
+    pub quarter: f64,
+    /// What half of them have no more than.
+    pub half: f64,
+    /// What three quarters of them have no more than.
+    pub three_quarters: f64,
+    /// The most that anybody has left.
+    pub most: f64,
+}
+
+/// Everybody who is enrolled, by number, and where they are.
+pub(super) struct Everyone {
+    /// How many they are. Whoever is enrolled later is not asked.
+    pub(super) people: u32,
+    /// As on the lattice, two coordinates each.
+    pub(super) points: Vec<i64>,
+}
+
+/// What is done for a question once amounts are reserved.
+pub(super) enum Opened {
+    /// It was answered before.
+    Answered(Vec<u8>),
+    /// This much is reserved.
+    Granted(Reservation),
+}
+
+impl People {
+    /// Opens the accounts in a file. If there is none it is made, if it is said for what; what it was made for stays.
+    ///
+    /// # Errors
+    /// There is no such file and nothing to make it for, or it was made for something else.
+    pub fn open(path: &Path, opening: Option<&PeopleOpening>) -> Result<Self, PlacesError> {
+        if !path.exists() {
+            let Some(opening) = opening else {
+                return Err(PlacesError::Asked(format!(
+                    "there are no accounts in {}: make them with --region longitude,latitude,radius and --budget",
+                    path.display()
+                )));
+            };
+            let least = opening.least.unwrap_or(Metres::ONE);
+            let lattice = Lattice::of(opening.region, least).map_err(asked)?;
+            let radius = opening.region.radius().get();
+            let reach = opening.reach.map_or_else(|| Metres::new(2.0 * radius), Ok)?;
+            let space = serde_json::to_string(&lattice).map_err(asked)?;
+            let metric = Metric::Euclidean(Reach::Within(reach));
+            let terms = Terms { metric, space: space.into() };
+            Register::create(path, &terms, &Stamp::now("steward"))?;
+        }
+        let register = Register::open(path)?;
+        let other = || {
+            PlacesError::Asked(format!(
+                "{} does not hold accounts for places: look at the path",
+                path.display()
+            ))
+        };
+        let Metric::Euclidean(Reach::Within(reach)) = register.terms().metric else {
+            return Err(other());
+        };
+        let lattice: Lattice =
+            serde_json::from_str(&register.terms().space).map_err(|_| other())?;
+        let region = lattice.region().ok_or_else(other)?;
+        let people = Self { register, path: path.to_owned(), lattice, reach };
+        if let Some(opening) = opening {
+            people.check(region, opening)?;
+        }
+        Ok(people)
+    }
+
+    /// Where people are put.
+    #[must_use]
+    pub fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    /// How far the promise reaches.
+    #[must_use]
+    pub fn reach(&self) -> Metres {
+        self.reach
+    }
+
+    /// How accounts stand.
+    ///
+    /// # Errors
+    /// The register cannot be read.
+    pub fn standing(&mut self) -> Result<PeopleStanding, PlacesError> {
+        let mut left: Vec<Amount<Rho>> =
+            self.register.people()?.iter().map(Account::left).collect();
+        left.sort_unstable();
+        let at = |quarters: usize| match left.len() {
+            0 => 0.0,
+            people => left[(people - 1) * quarters / 4].to_f64(),
+        };
+        Ok(PeopleStanding {
+            people: left.len(),
+            least: at(0),
+            quarter: at(1),
+            half: at(2),
+            three_quarters: at(3),
+            most: at(4),
+        })
+    }
+
+    /// Enrols whoever a file names and is not enrolled, and says where everybody is. The function is told how many rows
+    /// are read.
+    pub(super) fn everyone(
+        &mut self,
+        file: &PlaceFile,
+        budget: Option<Amount<Rho>>,
+        seen: &dyn Fn(u64),
+    ) -> Result<Everyone, PlacesError> {
+        let (ids, places) = last_places(file.rows(seen)?);
+        let mut enrolled = self.register.people()?;
+        let known: HashSet<&str> = enrolled.iter().map(|person| &*person.id).collect();
+        let new = ids.iter().filter(|id| !known.contains(id.as_str())).count();
+        if new > 0 {
+            let budget = budget.ok_or_else(|| {
+                PlacesError::Asked(format!(
+                    "{new} people of `{}` have no account yet: give them one with --budget, which is for good",
+                    file.name()
+                ))
+            })?;
+            self.register.enrol(&ids, budget, &Stamp::now("steward"))?;
+            enrolled = self.register.people()?;
+        }
+        if enrolled.is_empty() {
+            return Err(PlacesError::Asked(format!(
+                "`{}` names nobody, and nobody is enrolled",
+                file.name()
+            )));
+        }
+        let centre = vec![0i64; self.lattice.dimensions()];
+        let mut points = Vec::with_capacity(enrolled.len() * centre.len());
+        for person in &enrolled {
+            let place = places.get(&person.id).copied().flatten();
+            let point = place.and_then(|place| self.lattice.put_place(place));
+            points.extend(point.as_ref().unwrap_or(&centre));
+        }
+        Ok(Everyone { people: u32::try_from(enrolled.len()).unwrap_or(u32::MAX), points })
+    }
+
+    /// Reserves an allowance for so many people; whoever has less left gets that. What a program that died has reserved is
+    /// given up.
+    pub(super) fn reserve(
+        &mut self,
+        question: &str,
+        (dataset, fingerprint): (&str, &str),
+        (people, allowance): (u32, Amount<Rho>),
+    ) -> Result<Opened, PlacesError> {
+        let wanted: Vec<(u32, Amount<Rho>)> =
+            (0..people).map(|person| (person, allowance)).collect();
+        let holder = format!("{}/places", process::name());
+        let stamp = Stamp::now("steward");
+        let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
+        loop {
+            match self.register.reserve(&asking, &wanted, Short::Fit) {
+                Ok(Reserved::Answered(answer)) => return Ok(Opened::Answered(answer)),
+                Ok(Reserved::Granted(reservation)) => return Ok(Opened::Granted(reservation)),
+                Err(RegisterError::UnderWay { number, holder })
+                    if process::has_ended(&holder, &Address::File(self.path.clone())) =>
+                {
+                    match self.register.give_up(number, &Stamp::now("steward")) {
+                        // Somebody else was faster.
+                        Ok(()) | Err(RegisterError::NotUnderWay(_)) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Ends a question.
+    pub(super) fn settle(
+        &mut self,
+        reservation: &Reservation,
+        settled: &Settled,
+    ) -> Result<(), PlacesError> {
+        Ok(self.register.settle(reservation, settled, &Stamp::now("steward"))?)
+    }
+
+    /// Everybody's id, by number.
+    pub(super) fn ids(&mut self) -> Result<Vec<String>, PlacesError> {
+        Ok(self.register.people()?.into_iter().map(|person| person.id).collect())
+    }
+
+    /// What has been released of people's places, by number.
+    pub(super) fn seen(&mut self, dataset: &str) -> Result<Vec<(u32, Vec<u8>)>, PlacesError> {
+        Ok(self.register.seen(dataset)?)
+    }
+
+    fn check(&self, region: Region, opening: &PeopleOpening) -> Result<(), PlacesError> {
+        let same = opening.region == region
+            && opening.least.is_none_or(|least| least == self.lattice.least())
+            && opening.reach.is_none_or(|reach| reach == self.reach);
+        if same {
+            return Ok(());
+        }
+        Err(PlacesError::Asked(format!(
+            "the accounts in {} were made with --region {},{} --least {} --reach {}, which are for good: leave them out, or make other accounts",
+            self.path.display(),
+            region.centre(),
+            region.radius(),
+            self.lattice.least(),
+            self.reach
+        )))
+    }
+}
+
+/// Everybody whom rows name, in the order in which they are named first, and their last place: that of the latest time,
+/// if there are times, and of equal ones the last row's. A row without an id is nobody's.
+fn last_places(rows: Vec<PlaceRow>) -> (Vec<String>, HashMap<String, Option<Place>>) {
+    let mut ids = Vec::new();
+    let mut last: HashMap<String, (Moment, Option<Place>)> = HashMap::new();
+    for row in rows {
+        let Some(id) = row.id else { continue };
+        let moment = Moment::of(row.time);
+        match last.get_mut(&id) {
+            None => {
+                ids.push(id.clone());
+                last.insert(id, (moment, row.place));
+            }
+            Some(at) if at.0 <= moment => *at = (moment, row.place),
+            Some(_) => {}
+        }
+    }
+    (ids, last.into_iter().map(|(id, (_, place))| (id, place)).collect())
+}
+
+/// When a row was: numbers by size, whichever way they are written, and before texts.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+enum Moment {
+    Unknown,
+    Number(f64),
+    Text(String),
+}
+
+impl Moment {
+    fn of(value: Option<Value>) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "microseconds of this age are exact")]
+        match value {
+            None | Some(Value::Null) => Self::Unknown,
+            Some(Value::Bool(truth)) => Self::Number(f64::from(u8::from(truth))),
+            Some(Value::Int(number) | Value::Timestamp(number)) => Self::Number(number as f64),
+            Some(Value::Float(number)) => Self::Number(number),
+            Some(Value::Date(days)) => Self::Number(f64::from(days)),
+            Some(Value::Text(text)) => match text.trim().parse::<f64>() {
+                Ok(number) if number.is_finite() => Self::Number(number),
+                _ => Self::Text(text),
+            },
+        }
+    }
+}
+
+fn asked(error: impl std::fmt::Display) -> PlacesError {
+    PlacesError::Asked(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, time: Option<Value>, longitude: f64) -> PlaceRow {
+        PlaceRow { place: Place::new(longitude, 0.0).ok(), id: Some(id.into()), time }
+    }
+
+    #[test]
+    fn of_several_places_the_last_one_counts() {
+        let text = |time: &str| Some(Value::Text(time.into()));
+        let east = |rows: Vec<PlaceRow>| {
+            let (ids, places) = last_places(rows);
+            let east = |id: &String| places[id].map(Place::longitude);
+            ids.iter().map(east).collect::<Vec<_>>()
+        };
+        let plain = vec![row("b", None, 1.0), row("a", None, 2.0), row("b", None, 3.0)];
+        assert_eq!(east(plain), [Some(3.0), Some(2.0)]);
+        let timed = vec![row("a", text("10"), 1.0), row("a", text("9"), 2.0)];
+        assert_eq!(east(timed), [Some(1.0)]);
+        let days = vec![
+            row("a", text("2026-11-16T09:00"), 1.0),
+            row("a", None, 2.0),
+            row("a", text("2026-11-15T23:00"), 3.0),
+            row("a", text("2026-11-16T09:00"), 4.0),
+        ];
+        assert_eq!(east(days), [Some(4.0)]);
+        // The last row counts even where it is no place.
+        assert_eq!(east(vec![row("a", None, 1.0), row("a", None, 1e9)]), [None]);
+        let nobody = PlaceRow { id: None, ..row("a", None, 1.0) };
+        assert_eq!(east(vec![nobody]), []);
+    }
+}

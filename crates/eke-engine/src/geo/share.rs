@@ -1,0 +1,273 @@
+//! Whether few rows of a file are of a kind: is the share of households with a low income below a tenth?
+//!
+//! The central model: somebody holds all rows, and one account pays for all of them. A row is a unit, one is replaced by
+//! another, and how many there are is public. The account lies in a register of its own, with one person in it: the
+//! price is reserved on disk before anything is drawn, and what was not needed goes back.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, L1, L2, MemoryJournal, Metric, PathId, Rho,
+};
+use eke_geo::{Line, Plan, ThresholdError, threshold};
+use eke_ledger::{
+    Address, Asking, Digest, Register, RegisterError, Reservation, Reserved, Settled, Short, Stamp,
+    Terms,
+};
+use eke_noise::{Exact, GaussianPath, Till};
+use eke_sql::Type;
+use serde::{Deserialize, Serialize};
+
+use super::PlacesError;
+use super::release::{damaged, entropy};
+use crate::column::Column;
+use crate::process;
+use crate::scan;
+use crate::source::Source;
+
+/// How many rows are read at a time.
+const BATCH: usize = 8192;
+/// Who pays: all rows of the file, each a unit.
+const METRIC: Metric = Metric::Hamming(Adjacency::Replace);
+
+/// Rows of a file, one column of them, and the account that pays.
+#[derive(Debug)]
+pub struct ShareOf {
+    register: Register,
+    ledger: PathBuf,
+    name: String,
+    source: Source,
+    column: (String, Type),
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareAsking {
+    /// Rows with at most this count.
+    pub at_most: f64,
+    /// Whether they are fewer than this part of all rows is asked.
+    pub share: f64,
+    /// What it may cost, in rho.
+    pub price: Amount<Rho>,
+    /// How the count is looked at.
+    pub plan: Plan,
+    /// What the rows are called; as the file is unless said.
+    pub snapshot: Option<String>,
+    /// What may be spent on these rows, for good; needed once.
+    pub budget: Option<Amount<Rho>>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareAnswer {
+    /// Whether rows of the kind seem to be fewer than the share.
+    pub below: bool,
+    /// Whether that was clear before all was spent.
+    pub clear: bool,
+    /// How many rows there are.
+    pub rows: u64,
+    /// What they must be fewer than.
+    pub line: f64,
+    /// How many looks at the count it took.
+    pub looks: u32,
+    /// What it cost, in rho.
+    pub cost: f64,
+    /// What it could have cost.
+    pub price: f64,
+}
+
+/// An answer, and what is left after it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShareAnswered {
+    /// What came of it.
+    #[serde(flatten)]
+    pub answer: ShareAnswer,
+    /// Whether it was answered before, and cost nothing now.
+    pub free: bool,
+    /// What is left, in rho.
+    pub left: f64,
+}
+
+impl ShareOf {
+    /// Finds a column of a file and the account that pays for it; the account's file is made if there is none.
+    ///
+    /// # Errors
+    /// There is no such column, it holds no numbers, or the account's file is something else.
+    pub fn open(file: &Path, column: &str, ledger: &Path) -> Result<Self, PlacesError> {
+        let name = file.display().to_string();
+        let source = Source::find(Path::new(""), &name)?;
+        let schema = source.schema(&BTreeMap::new())?;
+        let found = schema.into_iter().find(|(found, _)| found == column);
+        let Some((column, of)) = found else {
+            let tried = format!("`{column}`");
+            return Err(PlacesError::NoColumn { file: name, what: "column", tried });
+        };
+        let of = of.filter(|of| matches!(of, Type::Int | Type::Float | Type::Text));
+        let Some(of) = of else {
+            return Err(PlacesError::ColumnType { file: name, column, wanted: "numbers" });
+        };
+        let terms = Terms { metric: METRIC, space: "rows".into() };
+        let register = Register::create(ledger, &terms, &Stamp::now("steward"))?;
+        Ok(Self { register, ledger: ledger.to_owned(), name, source, column: (column, of) })
+    }
+
+    /// Answers, for as little of the price as it takes.
+    ///
+    /// # Errors
+    /// Too little is left, or something does not work; the error says what.
+    pub fn ask(&mut self, asking: &ShareAsking) -> Result<ShareAnswered, PlacesError> {
+        if !(asking.share > 0.0 && asking.share < 1.0) {
+            return Err(PlacesError::Asked("a share is between 0 and 1".into()));
+        }
+        let account = self.account(asking.budget)?;
+        let dataset = asking.snapshot.as_deref().unwrap_or(&self.name).to_owned();
+        let (column, plan) = (&self.column.0, &asking.plan);
+        let question = format!(
+            "is the share of rows with `{column}` at most {} below {}, for {} by {:?}, {:?}, {:?}",
+            asking.at_most, asking.share, asking.price, plan.split, plan.rule, plan.beta
+        );
+        let fingerprint = self.source.fingerprint()?.digest;
+        let reservation =
+            match self.reserve(&question, (&dataset, &fingerprint), (account, asking.price))? {
+                Reserved::Answered(body) => {
+                    let answer = serde_json::from_slice(&body).map_err(damaged)?;
+                    return Ok(ShareAnswered { answer, free: true, left: self.left()? });
+                }
+                Reserved::Granted(reservation) => reservation,
+            };
+        let told = self.look(asking, &reservation, &question);
+        let mut settled = Settled { spent: vec![Amount::ZERO], ..Settled::default() };
+        let answer = match told {
+            Ok((answer, spent)) => {
+                settled.spent = vec![spent];
+                settled.answer = Some(serde_json::to_vec(&answer).map_err(damaged)?);
+                answer
+            }
+            Err((error, spent)) => {
+                settled.spent = vec![spent];
+                self.register.settle(&reservation, &settled, &Stamp::now("steward"))?;
+                return Err(error);
+            }
+        };
+        self.register.settle(&reservation, &settled, &Stamp::now("steward"))?;
+        Ok(ShareAnswered { answer, free: false, left: self.left()? })
+    }
+
+    /// Looks at the count out of what is reserved, and says what that came to, also where it failed.
+    fn look(
+        &self,
+        asking: &ShareAsking,
+        reservation: &Reservation,
+        question: &str,
+    ) -> Result<(ShareAnswer, Amount<Rho>), (PlacesError, Amount<Rho>)> {
+        let free = |error: PlacesError| (error, Amount::ZERO);
+        let granted = reservation.granted().first().map_or(Amount::ZERO, |granted| granted.1);
+        if granted < asking.price {
+            return Err(free(PlacesError::Spent));
+        }
+        let (below, rows) = self.count(asking.at_most).map_err(free)?;
+        let budget = granted.to_parameter().map_err(|error| free(error.into()))?;
+        let budget =
+            BudgetSpec::zcdp(budget).resolve(METRIC).map_err(|error| free(error.into()))?;
+        let mut journal = MemoryJournal::new();
+        let mut account = Account::open("rows", budget, &mut journal)
+            .map_err(|error| free(PlacesError::Asked(error.to_string())))?;
+        let one = L2::new(1.0).map_err(|error| free(error.into()))?;
+        let truth = Exact::new(below, L1::new(1.0).map_err(|error| free(error.into()))?);
+        let id = PathId::new(*Digest::of(question.as_bytes()).bytes());
+        let mut path = GaussianPath::<i64>::open(id, one);
+        #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
+        let line = rows as f64 * asking.share;
+        let at = Line { sensitivity: one, at: line, price: asking.price };
+        let mut entropy = entropy().map_err(free)?;
+        let till = &mut Till { account: &mut account, journal: &mut journal };
+        let told = threshold(&mut path, &truth, &at, &asking.plan, till, &mut entropy);
+        let spent = account.odometer().zcdp().map_or(Amount::ZERO, |purse| purse.spent());
+        match told {
+            Ok(told) => {
+                let answer = ShareAnswer {
+                    below: told.below,
+                    clear: told.clear,
+                    rows,
+                    line,
+                    looks: told.looks,
+                    cost: spent.to_f64(),
+                    price: asking.price.to_f64(),
+                };
+                Ok((answer, spent))
+            }
+            Err(ThresholdError::Plan(error)) => Err((PlacesError::Asked(error.to_string()), spent)),
+            Err(error) => Err((PlacesError::Asked(error.to_string()), spent)),
+        }
+    }
+
+    /// The one account, made if there is a budget for it.
+    fn account(&mut self, budget: Option<Amount<Rho>>) -> Result<u32, PlacesError> {
+        if self.register.people()?.is_empty() {
+            let budget = budget.ok_or_else(|| {
+                PlacesError::Asked(format!(
+                    "there is no budget in {} yet: give these rows one with --budget, which is for good",
+                    self.ledger.display()
+                ))
+            })?;
+            self.register.enrol(&["rows"], budget, &Stamp::now("steward"))?;
+        }
+        Ok(0)
+    }
+
+    fn left(&mut self) -> Result<f64, PlacesError> {
+        Ok(self.register.people()?.first().map_or(0.0, |account| account.left().to_f64()))
+    }
+
+    fn reserve(
+        &mut self,
+        question: &str,
+        (dataset, fingerprint): (&str, &str),
+        wanted: (u32, Amount<Rho>),
+    ) -> Result<Reserved, PlacesError> {
+        let holder = format!("{}/rows", process::name());
+        let stamp = Stamp::now("steward");
+        let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
+        loop {
+            match self.register.reserve(&asking, &[wanted], Short::Nothing) {
+                Err(RegisterError::UnderWay { number, holder })
+                    if process::has_ended(&holder, &Address::File(self.ledger.clone())) =>
+                {
+                    match self.register.give_up(number, &Stamp::now("steward")) {
+                        Ok(()) | Err(RegisterError::NotUnderWay(_)) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    /// How many rows have at most this, and how many rows there are. What is no number is not at most anything.
+    fn count(&self, at_most: f64) -> Result<(i64, u64), PlacesError> {
+        let (mut below, mut rows) = (0i64, 0u64);
+        let damaged = || PlacesError::Damaged(self.name.clone());
+        for piece in scan::pieces(&self.source)? {
+            // A damaged file may break a reader's assumptions: that is an error like others.
+            let read = catch_unwind(AssertUnwindSafe(|| -> Option<(i64, u64)> {
+                let (mut below, mut rows) = (0i64, 0u64);
+                for batch in scan::open(piece, std::slice::from_ref(&self.column), BATCH).ok()? {
+                    let (columns, count) = batch.ok()?;
+                    let Column::Float(values) = columns[0].clone().cast(Type::Float) else {
+                        return None;
+                    };
+                    rows += count as u64;
+                    let few = values.iter().filter(|value| value.is_some_and(|v| v <= at_most));
+                    below += i64::try_from(few.count()).ok()?;
+                }
+                Some((below, rows))
+            }));
+            let (few, count) = read.ok().flatten().ok_or_else(damaged)?;
+            below += few;
+            rows += count;
+        }
+        Ok((below, rows))
+    }
+}

@@ -1,0 +1,358 @@
+//! Questions to many people: what is charged, what is free, what is refused, and who is protected.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use eke_budget::{Amount, Metres, Rho};
+use eke_engine::{
+    Area, CrowdAnswered, CrowdAsking, CrowdQuestion, People, PeopleOpening, PlaceColumns,
+    PlaceFile, PlacesError,
+};
+use eke_geo::{Place, Plan, Region, Rule, Split, Way};
+use eke_ledger::{Asking, Register, Reserved, Short, Stamp};
+use proptest::prelude::*;
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A folder of its own, taken away afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("eke-people-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PlaceFile {
+        let file = self.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        let columns = PlaceColumns { id: Some("id".into()), ..PlaceColumns::default() };
+        PlaceFile::open(&file, &columns).unwrap()
+    }
+
+    fn ledger(&self) -> PathBuf {
+        self.0.join("people.ledger")
+    }
+
+    fn people(&self) -> People {
+        People::open(&self.ledger(), Some(&opening())).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn metres(metres: f64) -> Metres {
+    Metres::new(metres).unwrap()
+}
+
+fn centre() -> Place {
+    Place::new(116.4, 39.9).unwrap()
+}
+
+fn opening() -> PeopleOpening {
+    let region = Region::new(centre(), metres(20_000.0)).unwrap();
+    PeopleOpening { region, least: None, reach: None }
+}
+
+fn rho(decimal: &str) -> Amount<Rho> {
+    decimal.parse().unwrap()
+}
+
+/// People on a spiral out of the centre, a hundred metres further out from one to the next.
+fn spiral(people: u32) -> String {
+    let mut rows = String::from("id,longitude,latitude\n");
+    let region = opening().region;
+    for person in 0..people {
+        let (out, turn) = (50.0 + 100.0 * f64::from(person), f64::from(person) * 2.4);
+        let place = region.place([out * turn.cos(), out * turn.sin()]);
+        let _ = writeln!(rows, "p{person},{},{}", place.longitude(), place.latitude());
+    }
+    rows
+}
+
+fn within(radius: f64) -> CrowdQuestion {
+    CrowdQuestion::Count(Area::Circle(centre(), metres(radius)))
+}
+
+fn asking(question: CrowdQuestion, allowance: &str, way: Way, rule: Rule) -> CrowdAsking {
+    let plan = Plan { way, rule, ..Plan::default() };
+    let allowance = rho(allowance);
+    CrowdAsking { question, allowance, plan, snapshot: None, budget: Some(rho("1")) }
+}
+
+fn ask(people: &mut People, file: &PlaceFile, asking: &CrowdAsking) -> CrowdAnswered {
+    people.ask(file, asking, &|_| ()).unwrap()
+}
+
+/// Everybody's id, and what they have spent, reserved and left.
+fn accounts(ledger: &Path) -> Vec<(String, Amount<Rho>, Amount<Rho>, Amount<Rho>)> {
+    let mut register = Register::open(ledger).unwrap();
+    let people = register.people().unwrap();
+    people.into_iter().map(|p| (p.id.clone(), p.spent, p.reserved, p.left())).collect()
+}
+
+#[test]
+fn with_little_noise_people_are_where_they_are() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(60));
+    let mut people = folder.people();
+    for (way, rule) in [
+        (Way::Distance, Rule::Ours),
+        (Way::Point, Rule::Ours),
+        (Way::Distance, Rule::Paper),
+        (Way::Point, Rule::Once),
+    ] {
+        // At rho 0.02 a place is off by half a dozen metres, and nobody is within fifty of the rim.
+        let counted = ask(&mut people, &file, &asking(within(2_000.0), "0.02", way, rule));
+        let estimate = counted.answer.estimate.unwrap();
+        assert!((estimate.value - 20.0).abs() < 1e-6, "{way:?} {rule:?}: {estimate:?}");
+        assert!((counted.answer.people, counted.answer.short, counted.free) == (60, 0, false));
+        let saved = &counted.answer.saved;
+        assert_eq!(saved.tenths.iter().sum::<u32>(), 60);
+        // Nobody saves where all is spent at once, unless their point was seen before.
+        assert!(rule == Rule::Once || saved.mean > 0.3, "{way:?} {rule:?}: {saved:?}");
+    }
+    let nearest = CrowdQuestion::Neighbours { to: centre(), k: 3 };
+    let near = ask(&mut people, &file, &asking(nearest, "0.02", Way::Distance, Rule::Once));
+    let ids: Vec<&str> = near.answer.nearest.iter().map(|near| &*near.id).collect();
+    assert_eq!(ids, ["p0", "p1", "p2"]);
+    let dense = CrowdQuestion::Density { at: centre(), bandwidth: metres(1_000.0) };
+    let dense = ask(&mut people, &file, &asking(dense, "0.02", Way::Point, Rule::Ours));
+    let truth: f64 = (0..60)
+        .map(|person| (-(50.0 + 100.0 * f64::from(person)).powi(2) / 2e6).exp())
+        .sum::<f64>()
+        / std::f64::consts::TAU;
+    let estimate = dense.answer.estimate.unwrap();
+    assert!((estimate.value / truth - 1.0).abs() < 0.1, "{estimate:?} {truth}");
+}
+
+#[test]
+fn the_same_question_again_is_the_same_and_free() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(40));
+    for way in [Way::Distance, Way::Point] {
+        let question = asking(within(1_000.0), "1e-6", way, Rule::Ours);
+        let first = ask(&mut folder.people(), &file, &question);
+        let before = accounts(&folder.ledger());
+        let again = ask(&mut folder.people(), &file, &question);
+        assert!(!first.free && again.free);
+        assert_eq!((&again.answer, &again.left), (&first.answer, &first.left));
+        assert_eq!(accounts(&folder.ledger()), before);
+    }
+}
+
+/// A point that was released is paid for: other questions about it cost what goes further than that.
+#[test]
+fn questions_about_points_that_were_released_cost_nothing() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(40));
+    let once =
+        |radius: f64, allowance: &str| asking(within(radius), allowance, Way::Point, Rule::Once);
+    let first = ask(&mut folder.people(), &file, &once(1_000.0, "1e-6"));
+    assert!((first.answer.cost - 1e-6).abs() < 1e-18, "{}", first.answer.cost);
+    let before = accounts(&folder.ledger());
+    let second = ask(&mut folder.people(), &file, &once(3_000.0, "1e-6"));
+    assert!(!second.free && second.answer.cost == 0.0, "{second:?}");
+    assert_eq!(accounts(&folder.ledger()), before);
+    let further = ask(&mut folder.people(), &file, &once(3_000.0, "3e-6"));
+    assert!((further.answer.cost - 2e-6).abs() < 1e-18, "{}", further.answer.cost);
+    // Distances are another matter: each is a release of its own.
+    let distance = asking(within(2_000.0), "1e-6", Way::Distance, Rule::Once);
+    assert!(ask(&mut folder.people(), &file, &distance).answer.cost > 0.9e-6);
+    // Places of another name have not been released.
+    let mut tuesday = once(1_000.0, "1e-6");
+    tuesday.snapshot = Some("tuesday".into());
+    assert!(ask(&mut folder.people(), &file, &tuesday).answer.cost > 0.9e-6);
+}
+
+#[test]
+fn places_that_have_changed_need_another_name() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(20));
+    let mut people = folder.people();
+    let mut question = asking(within(500.0), "1e-6", Way::Point, Rule::Once);
+    ask(&mut people, &file, &question);
+    let moved = folder.file("people.csv", &spiral(20).replace("p3,", "p03,"));
+    let before = accounts(&folder.ledger()).iter().map(|a| a.1).max();
+    let refused = people.ask(&moved, &question, &|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("have changed") && refused.ends_with("with --snapshot"), "{refused}");
+    assert_eq!(accounts(&folder.ledger()).iter().map(|a| a.1).max(), before);
+    question.snapshot = Some("later".into());
+    // One more has been enrolled; the one who is gone is still asked, and pays.
+    assert_eq!(ask(&mut people, &moved, &question).answer.people, 21);
+    let spent: Vec<f64> = accounts(&folder.ledger()).iter().map(|a| a.1.to_f64()).collect();
+    assert!((spent[3] - 2e-6).abs() < 1e-18 && (spent[20] - 1e-6).abs() < 1e-18, "{spent:?}");
+}
+
+/// Whatever a file says of somebody, what is shown but for the numbers themselves is the same.
+#[test]
+fn nothing_shows_who_has_rows() {
+    let rows = spiral(30);
+    let without = |cut: &dyn Fn(&str) -> Option<String>| -> String {
+        rows.lines().filter_map(cut).fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{line}");
+            text
+        })
+    };
+    let spoilt = without(&|line| {
+        let nowhere = line.starts_with("p7,");
+        Some(if nowhere { "p7,somewhere,\u{fffd}".to_owned() } else { line.to_owned() })
+    });
+    let far = without(&|line| {
+        let away = line.starts_with("p7,");
+        Some(if away { "p7,-30,1e9".to_owned() } else { line.to_owned() })
+    });
+    let gone = without(&|line| (!line.starts_with("p7,")).then(|| line.to_owned()));
+    let mut shown = Vec::new();
+    for text in [&rows, &spoilt, &far, &gone] {
+        let folder = Folder::new();
+        // Everybody is enrolled before.
+        let all = folder.file("all.csv", &rows);
+        ask(&mut folder.people(), &all, &asking(within(1.0), "1e-9", Way::Distance, Rule::Once));
+        let file = folder.file("people.csv", text);
+        let question = asking(within(1_000.0), "1e-7", Way::Point, Rule::Once);
+        let told = ask(&mut folder.people(), &file, &question);
+        shown.push((told.answer.people, told.answer.cost, told.answer.rounds, told.left));
+    }
+    assert!(shown.iter().all(|other| *other == shown[0]), "{shown:?}");
+}
+
+#[test]
+fn whoever_has_less_left_is_asked_for_less_and_in_the_end_nobody_is() {
+    let folder = Folder::new();
+    let few = folder.file("few.csv", &spiral(10));
+    let many = folder.file("many.csv", &spiral(15));
+    let mut people = folder.people();
+    let ask_for = |people: &mut People, file: &PlaceFile, name: &str, allowance: &str| {
+        let mut asking = asking(within(700.0), allowance, Way::Distance, Rule::Once);
+        asking.snapshot = Some(name.into());
+        people.ask(file, &asking, &|_| ())
+    };
+    ask_for(&mut people, &few, "one", "0.8").unwrap();
+    let second = ask_for(&mut people, &many, "two", "0.5").unwrap();
+    assert_eq!((second.answer.people, second.answer.short), (15, 10));
+    let spent = |folder: &Folder| -> Vec<f64> {
+        accounts(&folder.ledger()).iter().map(|account| account.1.to_f64()).collect()
+    };
+    let after = spent(&folder);
+    assert!(after[..10].iter().all(|&spent| spent > 0.9 && spent <= 1.0), "{after:?}");
+    assert!(after[10..].iter().all(|&spent| spent > 0.45 && spent <= 0.5), "{after:?}");
+    for number in 0..12 {
+        let _ = ask_for(&mut people, &many, &format!("more {number}"), "0.9");
+    }
+    let before = spent(&folder);
+    let refused = ask_for(&mut people, &many, "last", "0.9");
+    assert!(matches!(refused, Err(PlacesError::Spent)), "{refused:?}");
+    assert_eq!(spent(&folder), before);
+    assert!(accounts(&folder.ledger()).iter().all(|account| account.2.is_zero()));
+}
+
+#[test]
+fn what_a_program_that_died_has_reserved_stays_paid() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(10));
+    ask(&mut folder.people(), &file, &asking(within(1.0), "1e-9", Way::Distance, Rule::Once));
+    let mut register = Register::open(&folder.ledger()).unwrap();
+    let wanted: Vec<(u32, Amount<Rho>)> = (0..10).map(|person| (person, rho("0.25"))).collect();
+    let fingerprint = register.fingerprint(file.name()).unwrap().unwrap();
+    let dead = Asking {
+        question: "something",
+        dataset: file.name(),
+        fingerprint: &fingerprint,
+        // A machine that has been started anew since.
+        holder: "abcdefabcdef.7.99/places",
+        stamp: Stamp::now("steward"),
+    };
+    let Ok(Reserved::Granted(reservation)) = register.reserve(&dead, &wanted, Short::Fit) else {
+        panic!("nothing was reserved")
+    };
+    let told =
+        ask(&mut folder.people(), &file, &asking(within(2e3), "1e-6", Way::Point, Rule::Once));
+    assert_eq!(told.answer.short, 0);
+    for (_, spent, reserved, _) in accounts(&folder.ledger()) {
+        assert!(spent >= rho("0.25") && reserved.is_zero(), "{spent} {reserved}");
+    }
+    // It cannot be settled any more, should the program not be dead after all.
+    let settled =
+        eke_ledger::Settled { spent: vec![Amount::ZERO; 10], ..eke_ledger::Settled::default() };
+    assert!(register.settle(&reservation, &settled, &Stamp::now("steward")).is_err());
+}
+
+#[test]
+fn what_accounts_were_made_for_is_for_good() {
+    let folder = Folder::new();
+    let missing = People::open(&folder.ledger(), None).unwrap_err().to_string();
+    assert!(missing.contains("make them with --region"), "{missing}");
+    drop(folder.people());
+    drop(People::open(&folder.ledger(), None).unwrap());
+    let region = Region::new(centre(), metres(10_000.0)).unwrap();
+    for other in [
+        PeopleOpening { region, ..opening() },
+        PeopleOpening { least: Some(metres(2.0)), ..opening() },
+        PeopleOpening { reach: Some(metres(2.0)), ..opening() },
+    ] {
+        let refused = People::open(&folder.ledger(), Some(&other)).unwrap_err().to_string();
+        assert!(refused.contains("which are for good"), "{refused}");
+    }
+    let file = folder.file("people.csv", &spiral(3));
+    let mut question = asking(within(1.0), "1e-6", Way::Point, Rule::Once);
+    question.budget = None;
+    let refused = folder.people().ask(&file, &question, &|_| ()).unwrap_err().to_string();
+    assert!(refused.starts_with("3 people of `") && refused.contains("--budget"), "{refused}");
+    assert_eq!(accounts(&folder.ledger()).len(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Any questions in any order, by programs that end and start again: nobody spends more than they have, nothing stays
+    /// reserved, and accounts have spent what answers say they cost.
+    #[test]
+    fn no_account_is_exceeded_whatever_is_asked(
+        steps in prop::collection::vec(
+            (0usize..3, 0usize..2, 0usize..3, 1u32..60, 0usize..2, 1u32..9, any::<bool>()),
+            1..14,
+        ),
+    ) {
+        let folder = Folder::new();
+        let files = [folder.file("a.csv", &spiral(8)), folder.file("b.csv", &spiral(12))];
+        let mut people = folder.people();
+        let mut cost = 0.0;
+        for (kind, way, rule, hundredths, file, number, reopen) in steps {
+            if reopen {
+                people = folder.people();
+            }
+            let question = match kind {
+                0 => within(f64::from(number) * 150.0),
+                1 => CrowdQuestion::Density { at: centre(), bandwidth: metres(f64::from(number) * 99.0) },
+                _ => CrowdQuestion::Neighbours { to: centre(), k: number as usize % 5 + 1 },
+            };
+            let way = [Way::Distance, Way::Point][way];
+            let rule = [Rule::Once, Rule::Paper, Rule::Ours][rule];
+            let mut asking = asking(question, &format!("0.0{hundredths:02}"), way, rule);
+            asking.plan.split = Split::Even(number);
+            asking.budget = Some(rho("0.1"));
+            match people.ask(&files[file], &asking, &|_| ()) {
+                Ok(told) if told.free => {}
+                Ok(told) => cost += told.answer.cost * f64::from(told.answer.people),
+                Err(PlacesError::Spent) => {}
+                Err(error) => prop_assert!(false, "{error}"),
+            }
+            let accounts = accounts(&folder.ledger());
+            for (id, spent, reserved, left) in &accounts {
+                prop_assert!(*spent <= rho("0.1") && reserved.is_zero(), "{id}: {spent}");
+                prop_assert_eq!(spent.plus(*left), Some(rho("0.1")));
+            }
+            let spent: f64 = accounts.iter().map(|account| account.1.to_f64()).sum();
+            prop_assert!((spent - cost).abs() < 1e-9, "{spent} {cost}");
+        }
+    }
+}
