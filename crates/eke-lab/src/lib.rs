@@ -1,6 +1,7 @@
 //! Eke's claims, for anyone to check: experiments, audits and measurements. Nothing depends on it.
 
 pub mod audit;
+pub mod bench;
 pub mod calibrate;
 pub mod categories;
 pub mod fit;

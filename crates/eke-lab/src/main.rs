@@ -1,6 +1,7 @@
 //! `eke-lab`: eke's claims, for anyone to check.
 
 mod audits;
+mod benches;
 mod path;
 mod run;
 mod sample;
@@ -32,6 +33,8 @@ enum Command {
     Path(path::Path),
     /// Try what the mechanisms claim: laws, losses on neighbouring inputs.
     Audit(audits::Audits),
+    /// Measure our speed beside that of other libraries, those that scripts/bench-peers has installed.
+    Bench(benches::Bench),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
     /// Run an experiment of a paper; those on data read them from the folder that EKE_DATA names.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Sample(sample) => sample.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
+        Command::Bench(bench) => bench.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
