@@ -116,7 +116,7 @@ impl Bench {
         let patience = Patience {
             turns,
             seconds: if self.quick { 1.0 } else { 5.0 },
-            most: Duration::from_secs(if self.quick { 60 } else { 900 }),
+            most: Duration::from_secs(if self.quick { 300 } else { 900 }),
         };
         let wanted: Vec<_> = PEERS
             .iter()

@@ -46,7 +46,7 @@ pub fn row(program: &Path, task: &Task, data: &Data, turns: usize) -> Result<Row
             if output.status.success() {
                 Ok(String::from_utf8(output.stdout)?)
             } else {
-                Err(super::peer::first_line(&output.stderr).into())
+                Err(super::peer::complaint(&output.stderr).into())
             }
         },
     )?;

@@ -61,9 +61,12 @@ pub fn timed<T>(
         let busy = busy(whose);
         let start = Instant::now();
         last = run()?;
-        times.seconds.push(start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
+        times.seconds.push(seconds);
         if let (Some(before), Some(after)) = (busy, self::busy(whose)) {
-            times.cpu.push(after - before);
+            // A thread is never busy for longer than the clock says; what is more is asking.
+            let most = if whose == Whose::Thread { seconds } else { f64::INFINITY };
+            times.cpu.push((after - before).min(most));
         }
     }
     if times.cpu.len() < times.seconds.len() {
@@ -94,7 +97,7 @@ fn busy(whose: Whose) -> Option<f64> {
         }
         Whose::Children => {
             let text = fs::read_to_string("/proc/self/stat").ok()?;
-            // The name in brackets may hold anything; after it, the twelfth and the thirteenth further on are ours to have.
+            // The name in brackets may hold anything; after it, the fourteenth and fifteenth are what we look for.
             let mut numbers = text.rsplit_once(") ")?.1.split(' ').skip(13);
             let user: f64 = numbers.next()?.parse().ok()?;
             let system: f64 = numbers.next()?.parse().ok()?;

@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::{Amount, Rho};
 use eke_noise::Entropy;
@@ -40,7 +41,9 @@ impl Data {
     /// # Errors
     /// The folder or a file could not be written.
     pub fn new(sizes: &Sizes) -> Result<Self, Box<dyn Error>> {
-        let folder = std::env::temp_dir().join(format!("eke-bench-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(format!("eke-bench-{}-{}", name.0, name.1));
         fs::create_dir(&folder)?;
         // From here on it is taken away, whatever happens.
         let mut data = Self {

@@ -174,7 +174,7 @@ impl Peer {
 
 /// The line of an error that says what is wrong: the last that is not indented, which is where Python puts it.
 #[must_use]
-pub fn first_line(error: &[u8]) -> String {
+pub fn complaint(error: &[u8]) -> String {
     let text = String::from_utf8_lossy(error);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with(' '));
     lines.next_back().unwrap_or("it failed and did not say why").trim().to_owned()
@@ -219,7 +219,7 @@ fn listen(child: &mut Child, most: Duration) -> Result<Heard, Box<dyn Error>> {
     }
     let failed = !child.wait()?.success();
     let complaints = complaints.join().unwrap_or_default();
-    Ok(Heard { lines, trouble: failed.then(|| first_line(&complaints)) })
+    Ok(Heard { lines, trouble: failed.then(|| complaint(&complaints)) })
 }
 
 #[cfg(test)]
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn an_error_of_python_is_its_last_line_that_is_not_indented() {
         let error = b"Traceback (most recent call last):\n  File \"x.py\", line 1\n    import y\nModuleNotFoundError: No module named 'y'\n\n";
-        assert_eq!(first_line(error), "ModuleNotFoundError: No module named 'y'");
-        assert_eq!(first_line(b""), "it failed and did not say why");
+        assert_eq!(complaint(error), "ModuleNotFoundError: No module named 'y'");
+        assert_eq!(complaint(b""), "it failed and did not say why");
     }
 
     #[test]

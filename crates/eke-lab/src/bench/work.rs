@@ -84,7 +84,7 @@ impl Work {
     pub fn note(self) -> &'static str {
         match self {
             Self::Gaussian | Self::Laplace => {
-                "OpenDP draws exactly as eke does; NumPy's, diffprivlib's and PyDP's noise is made of doubles (PyDP's on a grid of powers of two, against attacks on them). \
+                "OpenDP draws exactly as eke does; NumPy's and diffprivlib's noise is made of doubles, and PyDP's of doubles and a grid that hides their last bits. \
                  From Python, libraries that take one value at a time pay for each call."
             }
             Self::Convert => {
@@ -336,4 +336,47 @@ fn grouped(number: u32) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+mod tests {
+    use super::*;
+
+    /// Half the noise, no noise, an epsilon without its square root, the worst candidate: none of it is the work.
+    #[test]
+    fn other_work_is_not_taken_for_the_work() {
+        let sizes = Sizes::QUICK;
+        let data = Data::new(&sizes).unwrap();
+        let many = u64::from(sizes.integers);
+        for (work, items, good, bad) in [
+            (Work::Gaussian, many, vec![10.0, 10.05], vec![0.0, 5.0, 9.0, 11.0, f64::NAN]),
+            (Work::Laplace, many, vec![9.98], vec![0.0, 5.0, 9.0, 14.1]),
+            (Work::Points, many, vec![200.0], vec![0.0, 100.0, 180.0, 400.0]),
+            (Work::Pick, 1, vec![0.0, 20.0], vec![-1.0, 5000.0]),
+            (Work::GroupBy, 1, vec![77.0, 100.0], vec![0.0, 20.0, 1000.0]),
+            (Work::Local, u64::from(sizes.users), vec![1.9, 1.2], vec![0.0, 0.5, 100.0]),
+        ] {
+            let task = Task::new(work, &sizes).unwrap();
+            for result in good {
+                assert!(task.plausible(&data, "", items, result), "{work:?} {result}");
+            }
+            for result in bad {
+                assert!(!task.plausible(&data, "", items, result), "{work:?} {result}");
+            }
+        }
+        for work in [Work::Convert, Work::Compose] {
+            let task = Task::new(work, &sizes).unwrap();
+            assert!(!task.plausible(&data, "", 100, 0.1), "{work:?}");
+            assert!(!task.plausible(&data, "", 100, 10.0), "{work:?}");
+        }
+        let counted = Task::new(Work::GroupBy, &sizes).unwrap();
+        assert!(counted.plausible(&data, "not private", 1, 0.0));
+        assert!(!counted.plausible(&data, "not private", 1, 77.0));
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([5, 1_000, 1_234_567].map(grouped), ["5", "1,000", "1,234,567"]);
+    }
 }
