@@ -4,6 +4,7 @@
 //! without them.
 
 pub mod audit;
+pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "experiments")]
 pub mod categories;

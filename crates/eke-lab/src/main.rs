@@ -1,6 +1,7 @@
 //! `eke-lab`: eke's claims, for anyone to check.
 
 mod audits;
+mod benches;
 mod path;
 #[cfg(feature = "experiments")]
 mod run;
@@ -31,6 +32,8 @@ enum Command {
     Path(path::Path),
     /// Try what the mechanisms claim: laws, losses on neighbouring inputs.
     Audit(audits::Audits),
+    /// Measure our speed beside that of other libraries, those that scripts/bench-peers has installed.
+    Bench(benches::Bench),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
     /// List the experiments: paper, figure, data there or not, how long it takes.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Sample(sample) => sample.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
+        Command::Bench(bench) => bench.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
         #[cfg(feature = "experiments")]
         Command::List(list) => list.run(&mut out),

@@ -1,0 +1,89 @@
+//! Our speed beside that of other libraries: the same work on the same data, one after the other in one run.
+//!
+//! A piece of [`Work`] is done by us ([`ours`], [`binary`]) and by every [`peer`] that is installed, each in its own Python. All read
+//! the same files ([`data`]), which a seed decides. Who does a piece of work hands in one number of what came out, and
+//! [`Task::plausible`] holds it against what the work asks for, so that nobody is fast by doing something else. A peer that is
+//! missing or fails is a [`Skipped`] line and never an error.
+//!
+//! Times are medians of turns, on the clock and of the processor. On a machine that does other things as well, long work
+//! waits more often than short work; processor time is what to compare then.
+
+pub mod binary;
+pub mod clock;
+pub mod data;
+pub mod ours;
+pub mod peer;
+pub mod table;
+pub mod work;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+pub use clock::{Times, timed};
+pub use data::Data;
+pub use work::{Sizes, Task, Work};
+
+/// One library that did one piece of work in one way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The work, by name.
+    pub work: &'static str,
+    /// Whose library.
+    pub who: String,
+    /// The packages that matter, and their versions.
+    pub versions: BTreeMap<String, String>,
+    /// What of it was called, and what that is.
+    pub how: String,
+    /// How many items were done.
+    pub items: u64,
+    /// How many the work has; more than were done if those took long enough.
+    pub of: u64,
+    /// How long the items that were done took.
+    pub times: Times,
+    /// The number that shows that the work was done.
+    pub result: f64,
+    /// Whether it is what the work asks for.
+    pub plausible: bool,
+}
+
+impl Row {
+    /// The whole work's seconds on the clock, taken from the items that were done.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.times.median() * self.scale()
+    }
+
+    /// The same of the processor, if it was measured.
+    #[must_use]
+    pub fn cpu(&self) -> Option<f64> {
+        self.times.cpu().map(|cpu| cpu * self.scale())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a measurement")]
+    fn scale(&self) -> f64 {
+        self.of as f64 / self.items.max(1) as f64
+    }
+}
+
+/// Work that was not done, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skipped {
+    /// The work, by name; none if all of it is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<&'static str>,
+    /// Whose library.
+    pub who: String,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// What came of one piece of work.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Line {
+    /// It was done.
+    Done(Row),
+    /// It was not.
+    Skipped(Skipped),
+}

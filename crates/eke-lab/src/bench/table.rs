@@ -1,0 +1,194 @@
+//! The table of a run, for people and for the README.
+
+use std::io::{self, Write};
+
+use super::{Line, Row, Skipped, Task};
+
+/// Where and how a run was made.
+pub struct About {
+    /// Of this program.
+    pub profile: &'static str,
+    /// Processors.
+    pub cores: usize,
+    /// What else the machine did: processes that wanted a processor, before and after, if it is known.
+    pub load: Option<(f64, f64)>,
+    /// Turns of each.
+    pub turns: usize,
+    /// The program that answered SQL was built in this profile, as far as its folder tells.
+    pub program: Option<&'static str>,
+}
+
+impl About {
+    /// In a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+        let load = self.load.map_or(String::new(), |(before, after)| {
+            format!(", load {before:.1} before and {after:.1} after")
+        });
+        let program = match self.program {
+            Some(program) if program != self.profile => format!(" (eke ask: {program})"),
+            _ => String::new(),
+        };
+        format!(
+            "eke {} in the {} profile{program}, {system} on {machine}, {} cores{load}; medians of {}",
+            env!("CARGO_PKG_VERSION"),
+            self.profile,
+            self.cores,
+            self.turns
+        )
+    }
+}
+
+/// The rows of one piece of work, with how many times as long as our first each took.
+fn compared<'a>(task: &Task, lines: &'a [Line]) -> Vec<(&'a Row, Option<f64>)> {
+    let rows: Vec<&Row> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Done(row) if row.work == task.work.name() => Some(row),
+            _ => None,
+        })
+        .collect();
+    let time = |row: &Row| if task.work.is_single() { row.cpu() } else { Some(row.seconds()) };
+    let ours = rows.iter().find(|row| row.who == "eke").and_then(|row| time(row));
+    rows.iter()
+        .map(|&row| (row, ours.and_then(|ours| time(row).map(|seconds| seconds / ours))))
+        .collect()
+}
+
+/// For people.
+///
+/// # Errors
+/// The output could not be written.
+pub fn text(out: &mut impl Write, about: &About, tasks: &[Task], lines: &[Line]) -> io::Result<()> {
+    writeln!(out, "{}", about.sentence())?;
+    for task in tasks {
+        writeln!(out, "\n{}: {}", task.work.name(), task.about())?;
+        let rows = compared(task, lines);
+        if !rows.is_empty() {
+            writeln!(
+                out,
+                "  {:<24}{:<42}{:>10}{:>10}{:>10}  {}",
+                "library",
+                "how",
+                "seconds",
+                "CPU",
+                "times eke",
+                task.work.result()
+            )?;
+        }
+        for (row, ratio) in rows {
+            let ratio = ratio.map_or("-".to_owned(), times);
+            let cpu = row.cpu().map_or("-".to_owned(), seconds);
+            writeln!(
+                out,
+                "  {:<24}{:<42}{:>10}{cpu:>10}{ratio:>10}  {}{}{}",
+                library(row),
+                row.how,
+                seconds(row.seconds()),
+                figure(row.result),
+                if row.plausible { "" } else { "  NOT WHAT WAS ASKED FOR" },
+                some(row)
+            )?;
+        }
+        for Skipped { who, reason, .. } in skipped(lines, Some(task.work.name())) {
+            writeln!(out, "  skipped: {who}: {reason}")?;
+        }
+        writeln!(out, "  {}", task.work.note())?;
+    }
+    let missing = skipped(lines, None);
+    if !missing.is_empty() {
+        writeln!(out)?;
+    }
+    for Skipped { who, reason, .. } in missing {
+        writeln!(out, "skipped: {who} {reason}")?;
+    }
+    Ok(())
+}
+
+/// For a page.
+///
+/// # Errors
+/// The output could not be written.
+pub fn markdown(
+    out: &mut impl Write,
+    about: &About,
+    tasks: &[Task],
+    lines: &[Line],
+) -> io::Result<()> {
+    writeln!(out, "{}.\n", about.sentence())?;
+    writeln!(out, "| work | library | how | seconds | of the processor | times eke |")?;
+    writeln!(out, "|---|---|---|---|---|---|")?;
+    for task in tasks {
+        let mut about = task.about();
+        for (row, ratio) in compared(task, lines) {
+            let ratio = ratio.map_or(String::new(), times);
+            let cpu = row.cpu().map_or(String::new(), seconds);
+            let bold = if row.who == "eke" { "**" } else { "" };
+            let odd = if row.plausible { "" } else { " (not what was asked for)" };
+            writeln!(
+                out,
+                "| {about} | {bold}{}{bold} | {}{}{odd} | {} | {cpu} | {ratio} |",
+                library(row),
+                row.how,
+                some(row),
+                seconds(row.seconds())
+            )?;
+            about = "";
+        }
+    }
+    writeln!(out)?;
+    for task in tasks {
+        writeln!(out, "- *{}*: {}", task.work.name(), task.work.note())?;
+    }
+    let all = lines.iter().filter_map(|line| match line {
+        Line::Skipped(skipped) => Some(skipped),
+        Line::Done(_) => None,
+    });
+    for Skipped { work, who, reason } in all {
+        let work = work.map_or(String::new(), |work| format!(" at {work}"));
+        writeln!(out, "- skipped: {who}{work}: {reason}")?;
+    }
+    Ok(())
+}
+
+fn skipped<'a>(lines: &'a [Line], of: Option<&'static str>) -> Vec<&'a Skipped> {
+    let skipped = |line: &'a Line| match line {
+        Line::Skipped(skipped) if skipped.work == of => Some(skipped),
+        _ => None,
+    };
+    lines.iter().filter_map(skipped).collect()
+}
+
+/// A library with the version of its first package.
+fn library(row: &Row) -> String {
+    let of = |package: &str| row.versions.get(package);
+    let version = match row.who.as_str() {
+        "tumult" => of("tmlt.analytics"),
+        "pipelinedp" => of("pipeline-dp"),
+        name => of(name),
+    };
+    version.map_or(row.who.clone(), |version| format!("{} {version}", row.who))
+}
+
+/// How many items were done, where it was not all.
+fn some(row: &Row) -> String {
+    if row.items == row.of { String::new() } else { format!("  (from {} of them)", row.items) }
+}
+
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 1e-3 => format!("{:.0} µs", seconds * 1e6),
+        seconds if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
+        seconds if seconds < 100.0 => format!("{seconds:.2} s"),
+        seconds => format!("{seconds:.0} s"),
+    }
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
+}
+
+fn figure(value: f64) -> String {
+    if value.abs() < 100.0 { format!("{value:.3}") } else { format!("{value:.0}") }
+}
