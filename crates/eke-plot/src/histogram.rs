@@ -41,7 +41,12 @@ impl Histogram {
             let x = LEFT + number as f64 * BAR;
             let height = count / top * HEIGHT;
             svg.cell((x + 4.0, bottom - height), (BAR - 8.0, height), "#0072b2");
-            svg.text((x + BAR / 2.0, bottom - height - 5.0), 11.0, Anchor::Middle, &count.to_string());
+            svg.text(
+                (x + BAR / 2.0, bottom - height - 5.0),
+                11.0,
+                Anchor::Middle,
+                &count.to_string(),
+            );
             svg.text((x + BAR / 2.0, bottom + 15.0), 11.0, Anchor::Middle, label);
         }
         let axis = Stroke { colour: "#333333", width: 1.0, dashes: "" };
