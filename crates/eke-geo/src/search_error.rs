@@ -74,7 +74,7 @@ mod tests {
             assert!(is_near(lifted(epsilon, among, beta), gamma));
             assert!(is_near(refined(epsilon, among, beta), refined_to));
             assert!(is_near(of(epsilon, among, beta, 0.0), refined_to));
-            assert!(is_near(of(epsilon, among, beta, gamma * 1.000_000_1), gamma * 2.0) == false);
+            assert!(!is_near(of(epsilon, among, beta, gamma * 1.000_000_1), gamma * 2.0));
             assert!(of(epsilon, among, beta, gamma * 1.000_000_1) < gamma * 2.000_001);
         }
         // Theorem 4.12, for k neighbours at a price of rho, at the published epsilon of `sqrt(2 rho/k)`.

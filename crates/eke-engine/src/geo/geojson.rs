@@ -160,8 +160,13 @@ impl Features {
     }
 
     fn add(&mut self, geometry: Value, properties: Map<String, Value>) {
-        let feature = json!({"type": "Feature", "geometry": geometry, "properties": properties});
-        self.features.push(feature);
+        let parts = [
+            ("type", Value::from("Feature")),
+            ("geometry", geometry),
+            ("properties", Value::Object(properties)),
+        ];
+        let feature = parts.into_iter().map(|(name, part)| (name.to_owned(), part)).collect();
+        self.features.push(Value::Object(feature));
     }
 }
 

@@ -121,7 +121,7 @@ fn reports_have_the_law_that_was_paid_for() {
     for (split, stop) in
         [(Split::Even(4), false), (Split::Even(4), true), (Split::Doubling(3), false)]
     {
-        let truths: Vec<i64> = (0..2 * PEOPLE as i64).map(|truth| truth * 1000).collect();
+        let truths: Vec<i64> = (0i64..).take(2 * PEOPLE).map(|truth| truth * 1000).collect();
         let mut accounts = Sheet::same(amount("1"), PEOPLE).unwrap();
         let allowance = Allowance::Same(amount("0.8"));
         let plan = plan(Way::Point, split, Rule::Ours);

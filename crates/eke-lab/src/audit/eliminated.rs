@@ -67,6 +67,9 @@ fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<(f64, f64)>, Box<dyn Err
         .collect())
 }
 
+/// Something that can be seen of somebody: what was spent, and where they seem to be.
+type Event = fn(&(f64, f64)) -> bool;
+
 /// Places eight metres apart: everything that can be seen is told apart by no more than the whole allowance.
 fn loss() -> Findings {
     const APART: f64 = 8.0;
@@ -75,10 +78,10 @@ fn loss() -> Findings {
         [("the paper's rule", Rule::Paper, 131), ("our rule", Rule::Ours, 133)]
     {
         let (near, far) = (seen(0.0, rule, seed)?, seen(APART, rule, seed + 1)?);
-        let events: [(&str, &dyn Fn(&(f64, f64)) -> bool); 3] = [
-            ("how far east they seem to be", &|seen| seen.1 > APART / 2.0),
-            ("who stopped in the first round", &|seen| seen.0 < 0.006),
-            ("who walked to the end", &|seen| seen.0 > 0.019),
+        let events: [(&str, Event); 3] = [
+            ("how far east they seem to be", |seen| seen.1 > APART / 2.0),
+            ("who stopped in the first round", |seen| seen.0 < 0.006),
+            ("who walked to the end", |seen| seen.0 > 0.019),
         ];
         let mut most = 0f64;
         for (_, event) in events {

@@ -236,7 +236,7 @@ impl Bench<'_> {
                 let chain = Chain::new(CATEGORIES, &[law.report()])?;
                 let mut reports = vec![0; values.len() * law.words()];
                 chain.fill(values, &mut reports, &mut entropy)?;
-                let mut tally = Tally::new(law.clone());
+                let mut tally = Tally::new(law);
                 tally.add(&reports)?;
                 Ok(tally.estimates().all_users())
             },

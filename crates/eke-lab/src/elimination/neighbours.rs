@@ -22,7 +22,7 @@ pub const NEIGHBOURS: Experiment = Experiment {
     data: &["mnist_train.parquet", "mnist_test.parquet"],
     time: "30 min",
     trials: Trials { full: 30, quick: 4, smoke: 2 },
-    run: run,
+    run,
 };
 
 /// What is asked of whom.
