@@ -113,14 +113,14 @@ impl SignBoundary {
     }
 
     /// The sign is that which would be released at the last precision: stopping changes no answer, but for the
-    /// miss. This asks for less than [`SignBoundary::until`], whatever the true value.
+    /// miss. This asks for half of what [`SignBoundary::until`] does, whatever the true value.
     ///
     /// # Panics
     /// The last precision is not above zero.
     #[must_use]
     pub fn like_last(last: f64, miss: Miss) -> Self {
         assert!(last > 0.0, "a precision is above zero");
-        Self { kind: Kind::Constant((-last * libm::log(miss.get()) / 2.0).sqrt()) }
+        Self { kind: Kind::Constant(last.sqrt() * quantile(libm::log(miss.get() / 2.0)) / 2.0) }
     }
 
     /// As [`SignBoundary::like_last`], closest at about an earlier precision, so that values far from zero stop
@@ -350,6 +350,9 @@ mod tests {
             assert!(f64::from(tight.1) <= at_most(RUNS, 0.02), "{value}: {tight:?}");
             assert!(plain.2 <= until.2, "it stops earlier: {plain:?} {until:?}");
         }
+        // At a value of zero it is as often as said, but for what happens between looks.
+        let exact = signs(constant, 0.0, 1.0, RUNS, 86).1;
+        assert!(f64::from(exact) >= 0.01 * f64::from(RUNS), "{exact}");
         let (_, other, _) = signs(control, 0.0, 1.0, RUNS, 85);
         assert!(f64::from(other) > at_most(RUNS, 0.02), "{other}");
         assert!(early.at(0.1) < constant.at(0.1) && early.at(1.0) == 0.0);
