@@ -18,6 +18,7 @@ mod fitted;
 mod integrated;
 mod msdlap;
 pub mod mutants;
+mod nearest;
 mod neighbours;
 mod planar;
 mod ranked;
@@ -108,6 +109,7 @@ pub fn all() -> Vec<Audit> {
         msdlap::audits(),
         planar::audits(),
         ranked::audits(),
+        nearest::audits(),
         integrated::audits(),
         fitted::audits(),
         neighbours::audits(),

@@ -120,6 +120,8 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 static EXPERIMENTS: &[Experiment] = &[
     // Adaptive privacy budgeting.
     // Concentrated geo-privacy.
+    crate::near::HULL,
+    crate::near::NEAREST,
     // Selection mechanisms with Gaussian noise.
     crate::search::BIKES,
     crate::search::LONDON,

@@ -8,6 +8,7 @@ pub mod data;
 pub mod experiment;
 pub mod fit;
 pub mod laws;
+pub mod near;
 pub mod oracle;
 pub mod peak;
 pub mod planar;
