@@ -20,6 +20,7 @@ mod fitted;
 mod integrated;
 mod msdlap;
 pub mod mutants;
+mod nearest;
 mod neighbours;
 mod places;
 mod planar;
@@ -125,6 +126,7 @@ pub fn all() -> Vec<Audit> {
         places::audits(),
         shapes::audits(),
         ranked::audits(),
+        nearest::audits(),
         integrated::audits(),
         fitted::audits(),
         neighbours::audits(),

@@ -125,7 +125,9 @@ static EXPERIMENTS: &[Experiment] = &[
     crate::elimination::RANGE,
     crate::elimination::THRESHOLD,
     // Concentrated geo-privacy.
+    crate::near::HULL,
     crate::identity::IDENTITY,
+    crate::near::NEAREST,
     crate::reach::REACH,
     // Selection mechanisms with Gaussian noise.
     crate::search::BIKES,

@@ -66,7 +66,7 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
 }
 
 /// The Rényi divergence of an order between two laws.
-fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
+pub(super) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
     let term = |(outcome, p): (&K, &f64)| {
         let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
         p.powf(order) * q.powf(1.0 - order)
