@@ -177,7 +177,7 @@ impl Payer {
                 "account `{}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
                 self.account,
                 person.metric(),
-                person.least()
+                person.least().get()
             )));
         }
         if self.changed {
@@ -192,7 +192,7 @@ fn budget(text: &str) -> Result<BudgetSpec, String> {
     for part in text.split(',') {
         match part.trim().parse::<Charge>() {
             Ok(Charge::Zcdp { rho: amount, .. }) if rho.is_none() => {
-                rho = Some(amount.to_parameter::<Rho>().map_err(|error| error.to_string())?);
+                rho = Some(amount.to_parameter().map_err(|error| error.to_string())?);
             }
             Ok(Charge::Pure { epsilon: amount, .. }) if epsilon.is_none() => {
                 epsilon = Some(amount.to_parameter().map_err(|error| error.to_string())?);
