@@ -217,7 +217,7 @@ impl Payer {
                 "account `{}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
                 self.account,
                 person.metric(),
-                person.least()
+                person.least().get()
             )));
         }
         if self.changed {
