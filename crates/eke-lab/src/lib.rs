@@ -20,6 +20,7 @@ pub mod fit;
 #[cfg(feature = "experiments")]
 pub mod identity;
 pub mod laws;
+#[cfg(feature = "experiments")]
 pub mod near;
 pub mod oracle;
 #[cfg(feature = "experiments")]

@@ -12,7 +12,7 @@ use eke_geo::{
 use eke_noise::{Allotment, Allowance, Entropy};
 
 use super::ranked::divergence;
-use super::{Audit, Finding, Method, fit_findings};
+use super::{Audit, Finding, Method, Run, fit_findings};
 use crate::account;
 use crate::fit::Fit;
 use crate::oracle::{End, Law, enumerate};
@@ -24,19 +24,19 @@ pub(super) fn audits() -> Vec<Audit> {
             name: "nearest-loss",
             about: "nearest places that are picked cost their rho per square metre or their epsilon per metre, no more and hardly less",
             method: Method::Enumeration,
-            run: nearest_loss,
+            run: Run::Once(nearest_loss),
         },
         Audit {
             name: "nearest-search",
             about: "nearest places that are searched for have the law of searches along lines of their own, and that costs its price",
             method: Method::Fit,
-            run: nearest_search,
+            run: Run::Once(nearest_search),
         },
         Audit {
             name: "hull-price",
             about: "the parts of a hull cost their parts of its price, no more and hardly less",
             method: Method::Fit,
-            run: hull_price,
+            run: Run::Once(hull_price),
         },
     ]
 }
