@@ -62,7 +62,7 @@ enum Command {
     Ledger(ledger::Ledger),
     /// Tell things about places, for a price per metre.
     #[command(subcommand)]
-    Geo(geo::Geo),
+    Geo(Box<geo::Geo>),
     /// Plan what devices report that protect themselves.
     #[command(subcommand)]
     Local(local::Local),

@@ -257,7 +257,7 @@ mod tests {
             shift in 0u32..62,
             rate in (1u128..1 << 100, 1u128..1 << 100),
         ) {
-            let scores: Vec<i64> = gaps.iter().map(|&gap| -((gap >> shift) as i64)).collect();
+            let scores: Vec<i64> = gaps.iter().map(|&gap| -(gap >> shift).cast_signed()).collect();
             let rate = Ratio::new(rate.0, rate.1).unwrap();
             let urn = Urn::new(&scores, &rate);
             for item in 0..scores.len() {
@@ -313,13 +313,13 @@ mod tests {
             let (scores, rate) = ([lead, 0, -gap], Ratio::new(1, 37).unwrap());
             let mut urn = Urn::new(&scores, &rate);
             urn.take(0);
-            let power = Fixed::exp_neg(&urn.exponent(gap as u64), 64);
+            let power = Fixed::exp_neg(&urn.exponent(gap.cast_unsigned()), 64);
             let edge = u64::try_from(power.lo).unwrap_or(u64::MAX);
             let little = 1u64 << off.0;
             let word = if off.1 { edge.saturating_sub(little) } else { edge.saturating_add(little) };
             for word in [edge, word] {
                 let heads = urn.shows_heads(2, 1, &mut Tape::new(&[word, follow, 1, 2, 3]));
-                let exactly = |bits| Fixed::exp_neg(&urn.exponent(gap as u64), bits);
+                let exactly = |bits| Fixed::exp_neg(&urn.exponent(gap.cast_unsigned()), bits);
                 prop_assert_eq!(heads, is_below(word, exactly, &mut Tape::new(&[follow, 1, 2, 3])));
             }
         }
