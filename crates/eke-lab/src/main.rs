@@ -6,6 +6,7 @@ mod run;
 mod sample;
 mod selection;
 mod speed;
+mod speed_crowd;
 mod speed_fleet;
 mod speed_local;
 
@@ -45,6 +46,8 @@ enum Command {
 enum Speed {
     /// Draws a second of every law, next to the unsafe floating-point sampler.
     Noise(speed::Noise),
+    /// Questions to many people about their places.
+    Crowd(speed_crowd::Crowds),
     /// Accounts a second of a sheet charged, and devices of a fleet asked, next to plain doubles.
     Fleet(speed_fleet::Fleets),
     /// Users a second in the local model: reports drawn and counted, next to the textbook's.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Local(local)) => local.run(&mut out),
+        Command::Speed(Speed::Crowd(crowds)) => crowds.run(&mut out),
         Command::Speed(Speed::Fleet(fleets)) => fleets.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };
