@@ -256,14 +256,19 @@ impl Judge<'_> {
 
     fn density(&self, reports: &Reports, stopped: &[bool], spending: Spending) -> Density {
         let (mut sum, mut variance, mut unbiased) = (0.0, 0.0, true);
+        let mut last = (f64::NAN, self.kernel(0.0));
         for person in (0u32..).take(reports.people()) {
             if !reports.variance(person).is_finite() {
                 unbiased = false;
                 continue;
             }
             let end = reports.end_variance(person);
-            let kernel = self.kernel(end);
-            unbiased &= self.bandwidth - end >= kernel.width * (1.0 - 1e-12);
+            #[expect(clippy::float_cmp, reason = "the same number as before, or another")]
+            if last.0 != end {
+                last = (end, self.kernel(end));
+                unbiased &= self.bandwidth - end >= last.1.width * (1.0 - 1e-12);
+            }
+            let kernel = last.1;
             let square = self.square(reports, person);
             let rule = self.plan.rule;
             if rule == Rule::Paper && stopped[person as usize] {
@@ -271,7 +276,7 @@ impl Judge<'_> {
                 continue;
             }
             let to_come = if rule == Rule::Ours { reports.to_come(person) } else { 0.0 };
-            if square > 80.0 * (kernel.width + to_come + end) {
+            if square > 50.0 * (kernel.width + to_come) {
                 continue;
             }
             sum += kernel.expected(square, to_come);

@@ -16,19 +16,23 @@ pub(crate) struct Reports {
     unit: f64,
     /// What has been spent on each average.
     spent: Vec<Amount<Rho>>,
-    /// What will have been spent on it in the end.
-    end: Vec<Amount<Rho>>,
+    /// Its variance in every coordinate, and what that will be in the end.
+    variances: Vec<[f64; 2]>,
     means: Vec<f64>,
 }
 
 impl Reports {
     /// No reports yet, but for what has been seen.
-    pub(crate) fn new(width: usize, sensitivity: L2, end: Vec<Amount<Rho>>, seen: Seen) -> Self {
-        let people = end.len();
+    pub(crate) fn new(width: usize, sensitivity: L2, ends: &[Amount<Rho>], seen: Seen) -> Self {
+        let unit = sensitivity.get() * sensitivity.get() / 2.0;
         let (mut spent, mut means) = (seen.prices, seen.points);
-        spent.resize(people, Amount::ZERO);
-        means.resize(people * width, 0.0);
-        Self { width, unit: sensitivity.get() * sensitivity.get() / 2.0, spent, end, means }
+        spent.resize(ends.len(), Amount::ZERO);
+        means.resize(ends.len() * width, 0.0);
+        let variance = |(&spent, &end): (&Amount<Rho>, &Amount<Rho>)| {
+            [unit / rho(spent), unit / rho(end.max(spent))]
+        };
+        let variances = spent.iter().zip(ends).map(variance).collect();
+        Self { width, unit, spent, variances, means }
     }
 
     pub(crate) fn people(&self) -> usize {
@@ -55,21 +59,21 @@ impl Reports {
     /// The variance of a person's average in every coordinate, in steps squared; infinite before the first report.
     #[inline]
     pub(crate) fn variance(&self, person: u32) -> f64 {
-        self.unit / rho(self.spent[person as usize])
+        self.variances[person as usize][0]
     }
 
     /// What it will be when the person has walked to the end.
     #[inline]
     pub(crate) fn end_variance(&self, person: u32) -> f64 {
-        let person = person as usize;
-        self.unit / rho(self.end[person].max(self.spent[person]))
+        self.variances[person as usize][1]
     }
 
     /// What the average now is further from that in the end than it will be, as a variance: given the one in the end, the one
     /// now is that and noise of this variance.
     #[inline]
     pub(crate) fn to_come(&self, person: u32) -> f64 {
-        (self.variance(person) - self.end_variance(person)).max(0.0)
+        let [now, end] = self.variances[person as usize];
+        (now - end).max(0.0)
     }
 
     /// Takes one more report of a person into its average.
@@ -82,8 +86,12 @@ impl Reports {
     ) {
         let index = person as usize;
         let spent = self.spent[index].plus(price).unwrap_or(Amount::MAX);
-        let part = rho(price) / rho(spent);
+        let total = rho(spent);
+        let part = rho(price) / total;
         self.spent[index] = spent;
+        let [now, end] = &mut self.variances[index];
+        *now = self.unit / total;
+        *end = end.min(*now);
         let start = index * self.width;
         for (mean, value) in self.means[start..start + self.width].iter_mut().zip(report) {
             #[expect(clippy::cast_precision_loss, reason = "an average of what was released")]

@@ -103,7 +103,7 @@ impl Walk<'_> {
         let people = accounts.len();
         let schedules = Schedules::new(self.plan, self.allowance, people)?;
         let before = accounts.spent().to_vec();
-        let mut reports = Reports::new(self.width, self.sensitivity, schedules.ends(people), seen);
+        let mut reports = Reports::new(self.width, self.sensitivity, &schedules.ends(people), seen);
         laws.begin(self.sensitivity, self.width);
         let mut walking: Vec<u32> = schedules.members(people);
         let mut rounds = Vec::new();

@@ -8,6 +8,7 @@ mod run;
 mod sample;
 mod selection;
 mod speed;
+mod speed_crowd;
 mod speed_fleet;
 mod speed_geo;
 mod speed_local;
@@ -52,6 +53,8 @@ enum Command {
 enum Speed {
     /// Draws a second of every law, next to the unsafe floating-point sampler.
     Noise(speed::Noise),
+    /// Questions to many people about their places.
+    Crowd(speed_crowd::Crowds),
     /// Accounts a second of a sheet charged, and devices of a fleet asked, next to plain doubles.
     Fleet(speed_fleet::Fleets),
     /// What questions about places take.
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Local(local)) => local.run(&mut out),
+        Command::Speed(Speed::Crowd(crowds)) => crowds.run(&mut out),
         Command::Speed(Speed::Fleet(fleets)) => fleets.run(&mut out),
         Command::Speed(Speed::Geo(geo)) => geo.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
