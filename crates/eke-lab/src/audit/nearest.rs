@@ -233,7 +233,7 @@ fn nearest_search() -> Findings {
         what: what.to_owned(),
         measure: "of the price",
         claim: 1.0,
-        at_least: Some(0.05),
+        at_least: Some(0.03),
         found,
     };
     findings.push(finding("loss of two searches, epsilon", largest / (2.0 * EPSILON * 3.0)));

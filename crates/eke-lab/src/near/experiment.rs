@@ -64,18 +64,16 @@ fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error
         (true, Size::Smoke) => &[5],
     };
     let measure = if is_nearest { "times the nearest" } else { "Jaccard index" };
-    let mut by_price = Table::new(
-        format!("by price, {PLACES} places"),
-        ["nearest", "way", "rho per square metre"],
-        [measure],
-    )
-    .across("rho per square metre");
-    let mut by_places = Table::new(
-        format!("by places, rho {PRICE:e} per square metre"),
-        ["nearest", "way", "places"],
-        [measure],
-    )
-    .across("places");
+    let table = |title: String, key: &'static str| {
+        let table = match is_nearest {
+            true => Table::new(title, ["nearest", "way", key], [measure, "metres further"]),
+            false => Table::new(title, ["nearest", "way", key], [measure]),
+        };
+        table.across(key)
+    };
+    let mut by_price = table(format!("by price, {PLACES} places"), "rho per square metre");
+    let title = format!("by places, rho {PRICE:e} per square metre");
+    let mut by_places = table(title, "places");
     let mut plots = Vec::new();
     for is_by_price in [true, false] {
         let mut panels = Vec::new();
@@ -96,9 +94,13 @@ fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error
                             (f64::from(u32::try_from(places)?), &mut by_places)
                         }
                     };
-                    line.push((at, found.mean));
+                    line.push((at, found[0].mean));
                     let of = if is_nearest { Key::from(count) } else { Key::from("hull") };
-                    table.row([of, way.label().into(), at.into()], [Cell::from(found)]);
+                    let keys = [of, way.label().into(), at.into()];
+                    match found[..] {
+                        [ratio, further] => table.row(keys, [Cell::from(ratio), further.into()]),
+                        _ => table.row(keys, [Cell::from(found[0])]),
+                    }
                 }
                 lines.push(line);
             }
@@ -131,7 +133,7 @@ fn tried(
     way: Way,
     count: usize,
     varied: Varied,
-) -> Result<Summary, Box<dyn Error>> {
+) -> Result<Vec<Summary>, Box<dyn Error>> {
     let (rho, places) = match varied {
         Varied::Price(price) => (price, PLACES),
         Varied::Places(places) => (PRICE, places),
@@ -141,10 +143,12 @@ fn tried(
         let mut same: Seeded = context.entropy("tuples", trial);
         let tuple = traces.tuple(places, &mut same);
         if count == 0 {
-            return way.shared(traces.lattice, &tuple, rho, seeded);
+            return Ok(vec![way.shared(traces.lattice, &tuple, rho, seeded)?]);
         }
         let to = traces.on_the_way(&mut same);
-        way.ratio(traces.lattice, &tuple, to, (count, rho), seeded)
+        Ok(way.ratio(traces.lattice, &tuple, to, (count, rho), seeded)?.to_vec())
     })?;
-    Ok(Summary::of(found))
+    let measures = found.first().map_or(0, Vec::len);
+    let measured = |measure: usize| Summary::of(found.iter().map(|trial| trial[measure]));
+    Ok((0..measures).map(measured).collect())
 }

@@ -50,7 +50,8 @@ impl Way {
         }
     }
 
-    /// How far what is told to be nearest is from a point, all of it together, for that of the nearest.
+    /// How far what is told to be nearest is from a point, all of it together, for that of the nearest; and how many metres
+    /// further each is, on average.
     pub(super) fn ratio(
         self,
         lattice: Lattice,
@@ -58,7 +59,7 @@ impl Way {
         to: [f64; 2],
         (count, rho): (usize, f64),
         seeded: &mut Seeded,
-    ) -> Result<f64, Box<dyn Error>> {
+    ) -> Result<[f64; 2], Box<dyn Error>> {
         let count = count.min(points.len());
         let mut distances: Vec<f64> = points.iter().map(|&point| apart(point, to)).collect();
         let found: Vec<usize> = match self {
@@ -96,8 +97,9 @@ impl Way {
         distances.select_nth_unstable_by(count - 1, f64::total_cmp);
         let least: f64 = distances[..count].iter().sum();
         // A place on the very spot counts as half a metre away, as its square metre reaches.
-        let floor = 0.5 * f64::from(u32::try_from(count)?);
-        Ok(told.max(floor) / least.max(floor))
+        let count = f64::from(u32::try_from(count)?);
+        let floor = 0.5 * count;
+        Ok([told.max(floor) / least.max(floor), (told - least) / count])
     }
 
     /// What the hull that is told and the true one share, as a part of both together.
