@@ -18,6 +18,7 @@ mod fitted;
 mod integrated;
 mod msdlap;
 pub mod mutants;
+mod nearest;
 mod neighbours;
 mod places;
 mod planar;
@@ -110,6 +111,7 @@ pub fn all() -> Vec<Audit> {
         planar::audits(),
         places::audits(),
         ranked::audits(),
+        nearest::audits(),
         integrated::audits(),
         fitted::audits(),
         neighbours::audits(),

@@ -120,7 +120,9 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 static EXPERIMENTS: &[Experiment] = &[
     // Adaptive privacy budgeting.
     // Concentrated geo-privacy.
+    crate::near::HULL,
     crate::identity::IDENTITY,
+    crate::near::NEAREST,
     crate::reach::REACH,
     // Selection mechanisms with Gaussian noise.
     crate::search::BIKES,

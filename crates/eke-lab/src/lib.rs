@@ -9,6 +9,7 @@ pub mod experiment;
 pub mod fit;
 pub mod identity;
 pub mod laws;
+pub mod near;
 pub mod oracle;
 pub mod peak;
 pub mod planar;

@@ -7,6 +7,7 @@ mod sample;
 mod selection;
 mod speed;
 mod speed_fleet;
+mod speed_geo;
 mod speed_local;
 
 use std::io::{self, Write};
@@ -47,6 +48,8 @@ enum Speed {
     Noise(speed::Noise),
     /// Accounts a second of a sheet charged, and devices of a fleet asked, next to plain doubles.
     Fleet(speed_fleet::Fleets),
+    /// What questions about places take.
+    Geo(speed_geo::Geo),
     /// Users a second in the local model: reports drawn and counted, next to the textbook's.
     Local(speed_local::Local),
     /// Comparisons a second, and a long search along lines with its accounting.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Local(local)) => local.run(&mut out),
         Command::Speed(Speed::Fleet(fleets)) => fleets.run(&mut out),
+        Command::Speed(Speed::Geo(geo)) => geo.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

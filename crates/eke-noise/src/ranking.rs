@@ -125,7 +125,7 @@ pub(crate) fn picks<C: PickPrice, E: Entropy + ?Sized>(
 /// let mut account = Account::open("authors", budget, &mut NoHistory)?;
 ///
 /// let words = Exact::new(Scores(vec![120, 80, 9640, 11]), L1::new(1.0)?);
-/// let each = "0.005".parse()?;
+/// let each: Amount<Rho> = "0.005".parse()?;
 /// let mut ranking = Ranking::open(PathId::new([7; 32]), 4, words.sensitivity(), Moves::OneWay, each)?;
 /// let approved = account.raise(ranking.id(), each, ranking.spread())?;
 /// let receipt = account.commit(approved, &mut NoHistory)?;

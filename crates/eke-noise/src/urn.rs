@@ -6,6 +6,9 @@
 //!
 //! Invariant: what is drawn has exactly its law, whatever the table is off by; what was taken out is not drawn again.
 
+use std::f64::consts::LN_2;
+use std::sync::OnceLock;
+
 use dashu_int::UBig;
 
 use crate::coin::{Uniform, is_below, uniform_below};
@@ -64,8 +67,7 @@ impl<'a> Urn<'a> {
     /// - Theorem: exponential-table (docs/theorems.md)
     /// - Proves: a uniform number that is further from every edge than sums of weights are off falls between the edges that it
     ///   would fall between if they were exact
-    /// - Assumes: independent uniform bits (entropy); exponentials of doubles that are off by one unit in the last
-    ///   place (libm)
+    /// - Assumes: independent uniform bits (entropy); sums and products that round to nearest (doubles)
     /// - Deviates: nothing
     /// - Checked by: `weights_are_within_their_error`, `a_word_is_decided_as_integers_decide_it`,
     ///   `what_is_too_light_to_be_weighed_is_drawn_as_well`, `the_exponential_mechanism_has_its_law`
@@ -123,15 +125,16 @@ impl<'a> Urn<'a> {
 
     /// Weighs what is left against the best of it.
     ///
-    /// With u = 2⁻⁵³: the rate is off by 8u of itself, the gap and the product by u, the exponential by 2u of itself. Exponents are
-    /// below 46, so a weight is off by less than 464u of itself, which is below 2⁻⁴⁴; and by less than one unit for what is cut off.
+    /// With u = 2⁻⁵³: the rate is off by 8u of itself, the gap and the product by u, the exponential by 16u of itself. Exponents are
+    /// below 46, so a weight is off by less than 476u of itself, which is below 2⁻⁴⁴; and by less than one unit for what is cut off.
     fn weigh(&mut self) {
         let left = self.scores.iter().zip(&self.taken).filter(|(_, taken)| !**taken);
         self.best = left.map(|(&score, _)| score).max().unwrap_or(0);
         let rate = self.rate.approximate();
+        let (best, table) = (self.best, powers());
         let items = self.scores.iter().zip(&self.taken);
         for ((score, taken), weight) in items.zip(&mut self.weights) {
-            *weight = if *taken { 0 } else { units(rate, self.best.abs_diff(*score)) };
+            *weight = if *taken { 0 } else { units(rate, best.abs_diff(*score), table) };
         }
         for (block, weights) in self.blocks.iter_mut().zip(self.weights.chunks(BLOCK)) {
             *block = weights.iter().map(|&weight| u128::from(weight)).sum();
@@ -215,7 +218,11 @@ impl<'a> Urn<'a> {
 }
 
 /// A weight in units of 2⁻⁶², rounded down.
-fn units(rate: f64, gap: u64) -> u64 {
+///
+/// An exponent is so many parts of `ln 2/64` and a rest r of at most half of one. The parts times the first 40 bits of that are exact, and
+/// so is what they are taken from the exponent by; their later bits and the series up to the fifth power are off by less than 4u, the
+/// power of two from the table by 2u, and products by u each: less than 16u in all.
+fn units(rate: f64, gap: u64, powers: &[f64; PARTS]) -> u64 {
     if gap == 0 {
         return ONE;
     }
@@ -224,15 +231,32 @@ fn units(rate: f64, gap: u64) -> u64 {
     if exponent > NOTHING {
         return 0;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a power of two")]
-    let units = libm::exp(-exponent) * ONE as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 0 and 2^62"
-    )]
-    let units = units as u64;
-    units
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^13")]
+    let parts = (exponent * INVERSE + 0.5) as u32;
+    let r = (exponent - f64::from(parts) * LONG) - f64::from(parts) * SHORT;
+    let series = 1.0 - r * (1.0 - r * (0.5 - r * (1.0 / 6.0 - r * (1.0 / 24.0 - r / 120.0))));
+    let fraction = powers[parts as usize % PARTS] * series;
+    // Two to the power of 62 less the whole parts, which are at most 66.
+    let scale = f64::from_bits(u64::from(1023 + 62 - parts / 64) << 52);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "up to 2^62")]
+    let units = (fraction * scale) as u64;
+    units.min(ONE)
+}
+
+/// In how many parts a power of two is cut.
+const PARTS: usize = 64;
+/// The parts in one, and a part: its first 40 bits, and the rest.
+const INVERSE: f64 = 64.0 / LN_2;
+const LONG: f64 = 0.010_830_424_696_237_628;
+const SHORT: f64 = 1.151_719_150_807_468_6e-14;
+
+/// The powers of two from 0 to -1, in parts.
+fn powers() -> &'static [f64; PARTS] {
+    static POWERS: OnceLock<[f64; PARTS]> = OnceLock::new();
+    POWERS.get_or_init(|| {
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        std::array::from_fn(|part| libm::exp2(-(part as f64) / PARTS as f64))
+    })
 }
 
 pub(crate) fn below<E: Entropy + ?Sized>(bound: usize, entropy: &mut E) -> usize {
@@ -255,10 +279,14 @@ mod tests {
         fn weights_are_within_their_error(
             gaps in prop::collection::vec(0u64..1 << 62, 1..40),
             shift in 0u32..62,
-            rate in (1u128..1 << 100, 1u128..1 << 100),
+            farthest in prop_oneof![0.0f64..50.0, -300.0f64..300.0],
+            any in (1u128..1 << 100, 1u128..1 << 100, prop::bool::weighted(0.2)),
         ) {
             let scores: Vec<i64> = gaps.iter().map(|&gap| -((gap >> shift) as i64)).collect();
-            let rate = Ratio::new(rate.0, rate.1).unwrap();
+            // Exponents up to where weights are nothing, and some of any size.
+            let farthest = if farthest < 0.0 { farthest.exp2() } else { farthest + 1e-9 };
+            let even = Ratio::from_f64(farthest / libm::exp2(f64::from(62 - shift))).unwrap();
+            let rate = if any.2 { Ratio::new(any.0, any.1).unwrap() } else { even };
             let urn = Urn::new(&scores, &rate);
             for item in 0..scores.len() {
                 let (weight, truth) = (UBig::from(urn.weights[item]) << 64, exact(&urn, item));

@@ -746,6 +746,38 @@ const MUTANTS: &[Mutant] = &[
         find: "            TupleMetric::Sum => number(points),\n",
         replace: "            TupleMetric::Sum => 1.0,\n",
     },
+    Mutant {
+        name: "centre-root",
+        about: "the centre of places is taken to move along one axis at a time",
+        audit: "hull-price",
+        file: "crates/eke-geo/src/places.rs",
+        find: "        let sensitivity = 2.0 * root * self",
+        replace: "        let sensitivity = 2.0 * (0.0 * root + 1.0) * self",
+    },
+    Mutant {
+        name: "nearest-spread",
+        about: "distances are picked from as if all grew or all shrank",
+        audit: "nearest-loss",
+        file: "crates/eke-geo/src/nearest.rs",
+        find: "allowance.pick(&scores, Moves::EitherWay, count,",
+        replace: "allowance.pick(&scores, Moves::OneWay, count,",
+    },
+    Mutant {
+        name: "unsplit-picks",
+        about: "every one of several nearest places costs all of the price, and one of them is charged",
+        audit: "nearest-loss",
+        file: "crates/eke-noise/src/allowance.rs",
+        find: "        let rate = C::rate(each, spread).ok_or(AllowanceError::Price)?;\n",
+        replace: "        let rate = C::rate(each.times(count).unwrap_or(each), spread).ok_or(AllowanceError::Price)?;\n",
+    },
+    Mutant {
+        name: "shared-line",
+        about: "the line of a search after the first is laid with the noise of the first",
+        audit: "nearest-search",
+        file: "crates/eke-noise/src/allowance.rs",
+        find: "        let laid = DiscreteLaplace::once(&self.scale, entropy).map_err(too_wide)?;\n",
+        replace: "        thread_local! { static LAID: std::cell::Cell<i64> = const { std::cell::Cell::new(0) }; }\n        if among.len() == scores.len() {\n            LAID.set(DiscreteLaplace::once(&self.scale, entropy).map_err(too_wide)?);\n        }\n        let laid = LAID.get();\n",
+    },
 ];
 
 #[cfg(test)]

@@ -54,6 +54,16 @@ fn a_pick_costs_its_rho_and_no_less() {
 }
 
 #[test]
+fn nearest_places_cost_their_price() {
+    run(&["nearest-loss", "nearest-search"]);
+}
+
+#[test]
+fn a_hull_costs_its_price_part_by_part() {
+    run(&["hull-price"]);
+}
+
+#[test]
 fn selection_costs_its_price_for_all_inputs_of_a_small_range() {
     run(&["line-loss", "noisy-max-loss", "filter-deltas"]);
 }
