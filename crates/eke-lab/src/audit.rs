@@ -25,6 +25,7 @@ mod planar;
 mod ranked;
 mod reduced;
 mod selected;
+mod shapes;
 mod skellam;
 mod steps;
 mod tiers;
@@ -110,6 +111,7 @@ pub fn all() -> Vec<Audit> {
         msdlap::audits(),
         planar::audits(),
         places::audits(),
+        shapes::audits(),
         ranked::audits(),
         nearest::audits(),
         integrated::audits(),

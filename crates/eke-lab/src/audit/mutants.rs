@@ -112,6 +112,7 @@ impl Mutant {
                     "tally.rs",
                 ],
             ),
+            ("shapes", &["edges.rs", "offset.rs", "outline.rs", "shape.rs"]),
         ];
         let name = Path::new(self.file).file_name()?.to_str()?;
         FAMILIES.iter().find(|(_, files)| files.contains(&name)).map(|(family, _)| *family)
@@ -777,6 +778,30 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/eke-noise/src/allowance.rs",
         find: "        let laid = DiscreteLaplace::once(&self.scale, entropy).map_err(too_wide)?;\n",
         replace: "        thread_local! { static LAID: std::cell::Cell<i64> = const { std::cell::Cell::new(0) }; }\n        if among.len() == scores.len() {\n            LAID.set(DiscreteLaplace::once(&self.scale, entropy).map_err(too_wide)?);\n        }\n        let laid = LAID.get();\n",
+    },
+    Mutant {
+        name: "distance-stretched",
+        about: "distances from outside a shape are a fifth too long",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/shape.rs",
+        find: "        edges.distance(point, Rounded::Down)\n",
+        replace: "        edges.distance(point, Rounded::Down) * 6 / 5\n",
+    },
+    Mutant {
+        name: "hole-jump",
+        about: "a hole is inside, with a jump at its edge",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/edges.rs",
+        find: "        self.edges.iter().filter(crosses).count() % 2 == 1\n",
+        replace: "        self.edges.iter().filter(crosses).count() > 0\n",
+    },
+    Mutant {
+        name: "distance-rounded-free",
+        about: "rounding a distance to whole steps costs nothing",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/lattice.rs",
+        find: "        self.steps_per_metre(factor, 1.0)\n",
+        replace: "        self.steps_per_metre(factor, 0.0)\n",
     },
 ];
 
