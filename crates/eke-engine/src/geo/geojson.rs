@@ -160,8 +160,10 @@ impl Features {
     }
 
     fn add(&mut self, geometry: Value, properties: Map<String, Value>) {
-        let feature = json!({"type": "Feature", "geometry": geometry, "properties": properties});
-        self.features.push(feature);
+        let feature =
+            [("type", "Feature".into()), ("geometry", geometry), ("properties", properties.into())];
+        self.features
+            .push(feature.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
     }
 }
 

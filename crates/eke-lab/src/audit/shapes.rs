@@ -117,11 +117,11 @@ impl Uniform {
     }
 }
 
+/// Shapes of one kind.
+type Kind = (&'static str, Vec<Shape>);
+
 /// Kinds of shapes, a few of each.
-fn shapes(
-    lattice: &Lattice,
-    uniform: &mut Uniform,
-) -> Result<Vec<(&'static str, Vec<Shape>)>, Box<dyn Error>> {
+fn shapes(lattice: &Lattice, uniform: &mut Uniform) -> Result<Vec<Kind>, Box<dyn Error>> {
     let square = |corner: f64, side: f64| {
         let (low, high) = (corner, corner + side);
         vec![[low, low], [high, low], [high, high], [low, high]]
