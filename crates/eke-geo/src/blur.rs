@@ -13,7 +13,7 @@ use crate::{Miss, Tuple, chi_width};
 
 /// How far the points of a released tuple are off, in metres. Floats, which no outcome depends on.
 ///
-/// - Theorem: gaussian-blur, planar-radius (docs/theorems.md)
+/// - Theorem: gaussian-blur (docs/theorems.md), and planar-radius for planar noise
 /// - Proves: a point is beyond [`Blur::within`] with probability `beta` at most, and any of them beyond
 ///   [`Blur::all_within`]
 /// - Assumes: the noise has its law (its sampler); places are inside of the region

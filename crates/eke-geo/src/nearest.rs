@@ -129,7 +129,7 @@ impl Nearest {
     /// With a confidence, how much further than the j-th nearest place the j-th that is found is at most, in metres, for one j.
     /// For all of them at once, ask for a confidence that misses so many times less. None unless the price can be drawn.
     ///
-    /// - Theorem: choosing-by-distance, searching-along-a-line (docs/theorems.md)
+    /// - Theorem: choosing-by-distance (docs/theorems.md), and searching-along-a-line for searches
     /// - Proves: the tails of picks and of searches
     /// - Assumes: places are inside of the region
     /// - Deviates: in floating point, on the plane; for information

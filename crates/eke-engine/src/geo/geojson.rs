@@ -160,13 +160,10 @@ impl Features {
     }
 
     fn add(&mut self, geometry: Value, properties: Map<String, Value>) {
-        let parts = [
-            ("type", Value::from("Feature")),
-            ("geometry", geometry),
-            ("properties", Value::Object(properties)),
-        ];
-        let feature = parts.into_iter().map(|(name, part)| (name.to_owned(), part)).collect();
-        self.features.push(Value::Object(feature));
+        let feature =
+            [("type", "Feature".into()), ("geometry", geometry), ("properties", properties.into())];
+        self.features
+            .push(feature.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
     }
 }
 

@@ -117,7 +117,7 @@ impl Uniform {
     }
 }
 
-/// A kind of shapes, and a few of it.
+/// Shapes of one kind.
 type Kind = (&'static str, Vec<Shape>);
 
 /// Kinds of shapes, a few of each.
