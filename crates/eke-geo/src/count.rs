@@ -63,7 +63,7 @@ pub fn count<E: Entropy + ?Sized>(
     let Crowd { lattice, points, accounts, seen, laws } = crowd;
     let truths: Vec<i64>;
     let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], 2, lattice.sensitivity(), std::mem::take(seen)),
+        Way::Point => (&points[..], 2, lattice.sensitivity(), seen.clone()),
         Way::Distance => {
             truths = points.chunks_exact(2).map(|point| shape.signed_distance(point)).collect();
             (&truths[..], 1, lattice.of_function(1.0)?, Seen::default())
