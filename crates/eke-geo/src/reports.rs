@@ -39,6 +39,11 @@ impl Reports {
         self.spent.len()
     }
 
+    /// Whether a person has reported at all.
+    pub(crate) fn heard(&self, person: u32) -> bool {
+        self.variance(person).is_finite()
+    }
+
     pub(crate) fn spent(&self, person: u32) -> Amount<Rho> {
         self.spent[person as usize]
     }
