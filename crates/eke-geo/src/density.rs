@@ -60,7 +60,7 @@ pub fn density<E: Entropy + ?Sized>(
     let distances = if plan.way == Way::Distance { crowd.distances(at) } else { Vec::new() };
     let Crowd { lattice, points, accounts, seen, laws } = crowd;
     let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], dimensions, lattice.sensitivity(), std::mem::take(seen)),
+        Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
         Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
     };
     let walk = Walk { truths, width, sensitivity, allowance, plan };

@@ -15,10 +15,12 @@ use crate::{Miss, Seen, chi_width, normal_width, two_sided_width};
 /// The people who are nearest to a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
-    /// Who they are, the nearest first.
+    /// Who they are, the nearest first: as many as were asked for, or all who were heard if those are fewer.
     pub people: Vec<u32>,
     /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than they seem.
     pub distances: Vec<f64>,
+    /// How many people were heard at all: whoever has nothing to pay with reports nothing, and may be as near.
+    pub heard: u32,
     /// What it cost.
     pub spending: Spending,
 }
@@ -59,7 +61,7 @@ pub fn neighbours<E: Entropy + ?Sized>(
     let distances = if plan.way == Way::Distance { crowd.distances(to) } else { Vec::new() };
     let Crowd { lattice, points, accounts, seen, laws } = crowd;
     let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], dimensions, lattice.sensitivity(), std::mem::take(seen)),
+        Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
         Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
     };
     let walk = Walk { truths, width, sensitivity, allowance, plan };
@@ -71,12 +73,14 @@ pub fn neighbours<E: Entropy + ?Sized>(
             judge.stop(reports, walking, look);
         })?;
     let (people, distances) = judge.nearest(&reports);
+    let heard = (0u32..).take(reports.people()).filter(|&person| reports.heard(person)).count();
+    let heard = u32::try_from(heard).unwrap_or(u32::MAX);
     let step = lattice.grid().step();
     let distances = distances.into_iter().map(|steps| steps * step).collect();
     if plan.way == Way::Point {
         *seen = reports.into_seen();
     }
-    Ok(Neighbours { people, distances, spending })
+    Ok(Neighbours { people, distances, heard, spending })
 }
 
 /// Who is near, from reports alone.
@@ -195,12 +199,9 @@ impl Judge<'_> {
         }
     }
 
-    /// The k nearest and how far away they seem to be; those who were out come last.
+    /// The k nearest of those who were heard and how far away they seem to be; those who were out come last.
     fn nearest(&self, reports: &Reports) -> (Vec<u32>, Vec<f64>) {
         let value = |person: u32| {
-            if !reports.variance(person).is_finite() {
-                return f64::INFINITY;
-            }
             match (self.plan.way, self.plan.rule) {
                 (Way::Point, Rule::Ours) => {
                     #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
@@ -214,6 +215,7 @@ impl Judge<'_> {
         };
         let mut ranked: Vec<(bool, f64, u32)> = (0u32..)
             .take(reports.people())
+            .filter(|&person| reports.heard(person))
             .map(|person| (self.out[person as usize], value(person), person))
             .collect();
         let order = |one: &(bool, f64, u32), two: &(bool, f64, u32)| {
@@ -339,6 +341,32 @@ mod tests {
             let (few, out) = sum(0.05);
             assert!(few <= 10.0, "{few}");
             assert!(out > 10.0 * 200.0, "{out}");
+        }
+    }
+
+    /// Three of five cannot pay, and one of them is at the point itself: nobody is named who was not heard, and numbers are finite.
+    #[test]
+    fn only_people_who_were_heard_are_named() {
+        let bound = Metres::new(1000.0).unwrap();
+        let lattice = Lattice::boxed(2, bound, Metres::ONE).unwrap();
+        let away = [0.0, 10.0, 20.0, 30.0, 40.0];
+        let points: Vec<i64> = away.iter().flat_map(|away| lattice.put(&[*away, 0.0])).collect();
+        let (none, one) = (Amount::ZERO, Amount::ONE);
+        for way in [Way::Distance, Way::Point] {
+            for rule in [Rule::Once, Rule::Paper, Rule::Ours] {
+                let accounts = Sheet::each(vec![none, one, none, none, one]).unwrap();
+                let mut crowd = Crowd::new(lattice, points.clone(), accounts).unwrap();
+                let allowance = Allowance::Same("0.1".parse().unwrap());
+                let plan = Plan { way, rule, ..Plan::default() };
+                let asked = |crowd: &mut Crowd, k| {
+                    neighbours(crowd, &[0, 0], k, &allowance, &plan, &mut Seeded(1)).unwrap()
+                };
+                let near = asked(&mut crowd, 3);
+                assert_eq!((&near.people[..], near.heard), (&[1, 4][..], 2), "{way:?} {rule:?}");
+                assert_eq!(near.distances.len(), 2);
+                assert!(near.distances.iter().all(|away| away.is_finite()));
+                assert_eq!(asked(&mut crowd, 1).people, [1]);
+            }
         }
     }
 

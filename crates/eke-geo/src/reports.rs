@@ -6,6 +6,7 @@
 use eke_budget::{Amount, L2, Rho};
 
 use crate::crowd::Seen;
+use crate::{AnytimeBall, Miss, chi_width, two_sided_width};
 
 /// Averages of what everybody has reported, each weighted by its price, and how far everybody may go.
 #[derive(Clone, Debug)]
@@ -19,12 +20,55 @@ pub(crate) struct Reports {
     /// Its variance in every coordinate, and what that will be in the end.
     variances: Vec<[f64; 2]>,
     means: Vec<f64>,
+    /// Whose path was followed before this question; empty if nobody's was.
+    before: Vec<bool>,
+}
+
+/// How far truths are from averages at most, at every look at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    width: usize,
+    /// In deviations, for those first looked at in this question.
+    fresh: f64,
+    /// How probable it may be that somebody else's ball fails, with one of its sizes.
+    miss: Miss,
+}
+
+impl Reach {
+    /// Balls that are tightest at powers of two, of which there are more than noise has octaves: so none is chosen after the
+    /// event.
+    const OCTAVES: usize = 256;
+
+    /// For each person with this probability of being wrong, in so many rounds.
+    pub(crate) fn new(width: usize, rounds: usize, miss: Miss) -> Self {
+        let each = miss.shared_by(rounds);
+        let fresh = if width == 1 { two_sided_width(each) } else { chi_width(width, each) };
+        Self { width, fresh, miss: miss.shared_by(Self::OCTAVES) }
+    }
+
+    /// How far a person's truth is from its average at most. What was seen before this question was looked at nobody knows how often, and
+    /// what is asked may depend on it: there, what holds at every look is taken.
+    ///
+    /// - Theorem: anytime-ball (docs/theorems.md)
+    /// - Proves: the truth is no further away in any round of this question, nor at any look before, with the confidence
+    /// - Assumes: noise is normal (path)
+    /// - Deviates: no
+    /// - Checked by: `bounds_hold_however_often_points_were_looked_at`
+    pub(crate) fn of(self, reports: &Reports, person: u32) -> f64 {
+        let variance = reports.variance(person);
+        if !reports.before.get(person as usize).is_some_and(|before| *before) {
+            return self.fresh * variance.sqrt();
+        }
+        let octave = libm::exp2(libm::floor(-libm::log2(variance)));
+        AnytimeBall::tightest_at(octave, self.width, self.miss).radius(1.0 / variance)
+    }
 }
 
 impl Reports {
     /// No reports yet, but for what has been seen.
     pub(crate) fn new(width: usize, sensitivity: L2, ends: &[Amount<Rho>], seen: Seen) -> Self {
         let unit = sensitivity.get() * sensitivity.get() / 2.0;
+        let before = seen.prices.iter().map(|price| !price.is_zero()).collect();
         let (mut spent, mut means) = (seen.prices, seen.points);
         spent.resize(ends.len(), Amount::ZERO);
         means.resize(ends.len() * width, 0.0);
@@ -32,11 +76,16 @@ impl Reports {
             [unit / rho(spent), unit / rho(end.max(spent))]
         };
         let variances = spent.iter().zip(ends).map(variance).collect();
-        Self { width, unit, spent, variances, means }
+        Self { width, unit, spent, variances, means, before }
     }
 
     pub(crate) fn people(&self) -> usize {
         self.spent.len()
+    }
+
+    /// Whether a person has reported at all.
+    pub(crate) fn heard(&self, person: u32) -> bool {
+        self.variance(person).is_finite()
     }
 
     pub(crate) fn spent(&self, person: u32) -> Amount<Rho> {

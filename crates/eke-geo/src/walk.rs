@@ -4,7 +4,7 @@
 //! walking is charged, and whoever cannot pay stays out from there on; then noise is drawn for those who paid. The rule sees
 //! [`Reports`] alone. This file is the only one that holds truths beside noise.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use eke_budget::{Amount, L2, Rho};
 use eke_local::{Prices, Sheet, Who};
@@ -106,6 +106,7 @@ impl Walk<'_> {
         let mut reports = Reports::new(self.width, self.sensitivity, &schedules.ends(people), seen);
         laws.begin(self.sensitivity, self.width);
         let mut walking: Vec<u32> = schedules.members(people);
+        schedules.check(&reports, &walking, laws)?;
         let mut rounds = Vec::new();
         let count = schedules.rounds();
         let (mut dues, mut noise) = (Vec::new(), Vec::new());
@@ -259,11 +260,46 @@ impl Schedules {
     fn dues(&self, reports: &Reports, walking: &[u32], round: usize, dues: &mut Vec<Amount<Rho>>) {
         dues.clear();
         dues.extend(walking.iter().map(|&person| {
-            let level = self.schedule(person).map_or(Amount::ZERO, |levels| levels[round]);
-            level.minus(reports.spent(person)).unwrap_or(Amount::ZERO)
+            let due = |levels| due(levels, round, reports.spent(person));
+            self.schedule(person).map_or(Amount::ZERO, due)
         }));
     }
+
+    /// Makes sure that whatever may be due can be drawn, whoever stops when, before anybody is charged.
+    fn check(&self, reports: &Reports, walking: &[u32], laws: &Laws) -> Result<(), CrowdError> {
+        let mut checked = HashSet::new();
+        for &person in walking {
+            let schedule = self.of.get(person as usize).copied().flatten();
+            let mut spent = reports.spent(person);
+            if !checked.insert((schedule, spent)) {
+                continue;
+            }
+            let levels = self.schedule(person).unwrap_or_default();
+            for round in 0..levels.len() {
+                let due = due(levels, round, spent);
+                if !due.is_zero() {
+                    laws.variance(due)?;
+                    spent = levels[round];
+                }
+            }
+        }
+        Ok(())
+    }
 }
+
+/// What a path that has been followed to a price has to pay in a round. A path that an earlier question has left just below
+/// the round's level gains nothing from so small a step, which could hardly be drawn: it is not taken.
+fn due(levels: &[Amount<Rho>], round: usize, spent: Amount<Rho>) -> Amount<Rho> {
+    let level = levels[round];
+    let before = if round == 0 { Amount::ZERO } else { levels[round - 1] };
+    let due = level.minus(spent).unwrap_or(Amount::ZERO);
+    // A round of the plan itself is taken, however small it is.
+    let whole = level.minus(before).is_some_and(|step| due >= step);
+    if whole || due.grains() >= level.grains() / LEAST_PART { due } else { Amount::ZERO }
+}
+
+/// The least part of what a path has been followed to that is worth a step.
+const LEAST_PART: u128 = 1024;
 
 /// Laws of noise by price: prepared where many people need one, and drawn from once otherwise. They are kept from
 /// question to question.
@@ -316,12 +352,8 @@ impl Laws {
         Ok(())
     }
 
-    fn learn(&mut self, price: Amount<Rho>, many: bool) -> Result<(), CrowdError> {
-        match self.laws.get(&price) {
-            Some(Law::Prepared(_)) => return Ok(()),
-            Some(Law::Once(_)) if !many => return Ok(()),
-            _ => {}
-        }
+    /// The variance of noise of a price, if that can be drawn.
+    fn variance(&self, price: Amount<Rho>) -> Result<Ratio, CrowdError> {
         let sensitivity = self.sensitivity.ok_or(CrowdError::Wide(price))?;
         let variance = variance_for(sensitivity, price).ok_or(CrowdError::Wide(price))?;
         let scale = sensitivity.get() / (2.0 * rho(price)).sqrt();
@@ -332,6 +364,16 @@ impl Laws {
         if scale >= 4_398_046_511_104.0 {
             return Err(CrowdError::Wide(price));
         }
+        Ok(variance)
+    }
+
+    fn learn(&mut self, price: Amount<Rho>, many: bool) -> Result<(), CrowdError> {
+        match self.laws.get(&price) {
+            Some(Law::Prepared(_)) => return Ok(()),
+            Some(Law::Once(_)) if !many => return Ok(()),
+            _ => {}
+        }
+        let variance = self.variance(price)?;
         let law = if many {
             Law::Prepared(DiscreteGaussian::new(&variance).map_err(|_| CrowdError::Wide(price))?)
         } else {

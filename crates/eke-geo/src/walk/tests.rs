@@ -211,3 +211,45 @@ fn what_cannot_be_asked_is_refused_before_anybody_pays() {
     assert!(matches!(ask(5, &centre, &tiny), CrowdError::Wide(_)));
     assert_eq!(format!("{people:?}"), "Crowd { people: 50, .. }");
 }
+
+/// Ladders of different allowances meet up to a few grains: what is due there is nothing, and not noise that cannot be drawn.
+#[test]
+fn questions_at_other_prices_go_on_from_what_was_seen() {
+    for start in ["1e-5", "1.5e-5"] {
+        let mut people = crowd(500, 5);
+        let lattice = *people.lattice();
+        let square = Shape::rectangle(&lattice, [0.0, 0.0], [metres(2000.0); 2], 0.0).unwrap();
+        let ours = Plan { way: Way::Point, ..Plan::default() };
+        let once = Plan { rule: Rule::Once, ..ours };
+        let mut furthest = Amount::ZERO;
+        let steps = [(start, ours), ("2e-5", ours), ("3e-5", ours), ("4e-5", ours)];
+        for (price, plan) in steps.into_iter().chain([("1e-5", once), ("1e-6", once)]) {
+            let price = amount(price);
+            furthest = furthest.max(price);
+            count(&mut people, &square, &Allowance::Same(price), &plan, &mut Seeded(6)).unwrap();
+            // What was paid is what was seen, and no more than the furthest point.
+            assert_eq!(people.accounts().spent(), people.seen().prices);
+            assert!(people.seen().prices.iter().all(|seen| *seen <= furthest));
+        }
+        // Whoever walked to the end of one question is within a small step of it.
+        let least = Amount::from_grains(amount("1e-5").grains() / 1024 * 1023);
+        assert!(people.seen().prices.iter().all(|seen| *seen >= least));
+    }
+}
+
+/// A last round that cannot be drawn is found before the first one is charged, and what was seen stays.
+#[test]
+fn prices_are_checked_before_anybody_pays() {
+    let mut people = crowd(50, 5);
+    let lattice = *people.lattice();
+    let square = Shape::rectangle(&lattice, [0.0, 0.0], [metres(2000.0); 2], 0.0).unwrap();
+    let asked = plan(Way::Point, Split::Doubling(20), Rule::Ours);
+    let small = Allowance::Same(amount("1e-5"));
+    count(&mut people, &square, &small, &asked, &mut Seeded(6)).unwrap();
+    let (seen, spent) = (people.seen().clone(), people.accounts().spent().to_vec());
+    assert_eq!(seen.prices.len(), 50);
+    let large = Allowance::Same(amount("1e6"));
+    let refused = count(&mut people, &square, &large, &asked, &mut Seeded(7));
+    assert!(matches!(refused, Err(CrowdError::Narrow(_))), "{refused:?}");
+    assert_eq!((people.seen(), people.accounts().spent()), (&seen, &spent[..]));
+}
