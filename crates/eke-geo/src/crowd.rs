@@ -120,7 +120,7 @@ impl Crowd {
         accounts: Sheet<Rho>,
     ) -> Result<Self, CrowdError> {
         let (people, dimensions) = (accounts.len(), lattice.dimensions());
-        if points.len() / dimensions != people || points.len() % dimensions != 0 {
+        if points.len() / dimensions != people || !points.len().is_multiple_of(dimensions) {
             return Err(CrowdError::Points { coordinates: points.len(), people, dimensions });
         }
         let bound = lattice.bound();

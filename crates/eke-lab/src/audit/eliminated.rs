@@ -75,13 +75,11 @@ fn loss() -> Findings {
         [("the paper's rule", Rule::Paper, 131), ("our rule", Rule::Ours, 133)]
     {
         let (near, far) = (seen(0.0, rule, seed)?, seen(APART, rule, seed + 1)?);
-        let events: [(&str, &dyn Fn(&(f64, f64)) -> bool); 3] = [
-            ("how far east they seem to be", &|seen| seen.1 > APART / 2.0),
-            ("who stopped in the first round", &|seen| seen.0 < 0.006),
-            ("who walked to the end", &|seen| seen.0 > 0.019),
-        ];
+        // How far east they seem to be, who stopped in the first round, who walked to the end.
+        let events: [fn(&(f64, f64)) -> bool; 3] =
+            [|seen| seen.1 > APART / 2.0, |seen| seen.0 < 0.006, |seen| seen.0 > 0.019];
         let mut most = 0f64;
-        for (_, event) in events {
+        for event in events {
             let counted = |seen: &[(f64, f64)]| -> Result<Count, Box<dyn Error>> {
                 let hits = u32::try_from(seen.iter().filter(|seen| event(seen)).count())?;
                 Ok(Count { hits, runs: u32::try_from(PEOPLE)? })

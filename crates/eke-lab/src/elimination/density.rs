@@ -21,7 +21,7 @@ pub const DENSITY: Experiment = Experiment {
     data: &["nyc_collisions_sample.parquet"],
     time: "20 min",
     trials: Trials { full: 100, quick: 10, smoke: 3 },
-    run: run,
+    run,
 };
 
 fn run(context: &Context) -> Result<Report, Box<dyn Error>> {

@@ -26,7 +26,7 @@ pub const MANY_QUERIES: Experiment = Experiment {
     data: &["tdrive_1h_20080202.parquet"],
     time: "10 min",
     trials: Trials { full: 30, quick: 5, smoke: 2 },
-    run: run,
+    run,
 };
 
 /// Where every taxi is at moments of the hour, evenly spread: where it was last, or will be first.

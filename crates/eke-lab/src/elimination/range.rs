@@ -23,7 +23,7 @@ pub const RANGE: Experiment = Experiment {
     data: &["tdrive_1h_20080202.parquet"],
     time: "10 min",
     trials: Trials { full: 300, quick: 30, smoke: 3 },
-    run: run,
+    run,
 };
 
 /// The centre of the city.

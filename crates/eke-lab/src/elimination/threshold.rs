@@ -24,7 +24,7 @@ pub const THRESHOLD: Experiment = Experiment {
     data: &["cps_asec_2012_2014_households.parquet"],
     time: "1 min",
     trials: Trials { full: 500, quick: 100, smoke: 5 },
-    run: run,
+    run,
 };
 
 /// Steps of the grid to a household.
