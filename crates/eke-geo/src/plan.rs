@@ -58,9 +58,9 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// Our rule on distances, in sixty rounds over ten doublings.
+    /// Our rule on distances, in thirty rounds over ten doublings, and one before.
     fn default() -> Self {
-        let split = Split::Geometric { rounds: 61, ratio: 1.1225 };
+        let split = Split::Geometric { rounds: 31, ratio: 1.26 };
         let beta = Miss::new(0.05).expect("a probability");
         Self { way: Way::Distance, split, rule: Rule::Ours, beta }
     }

@@ -17,8 +17,8 @@ pub(crate) struct Reports {
     unit: f64,
     /// What has been spent on each average.
     spent: Vec<Amount<Rho>>,
-    /// Its variance in every coordinate, and what that will be in the end.
-    variances: Vec<[f64; 2]>,
+    /// The same as a number, for what is computed from it; its variance in every coordinate, and what that will be in the end.
+    numbers: Vec<[f64; 3]>,
     means: Vec<f64>,
     /// Whose path was followed before this question; empty if nobody's was.
     before: Vec<bool>,
@@ -73,10 +73,10 @@ impl Reports {
         spent.resize(ends.len(), Amount::ZERO);
         means.resize(ends.len() * width, 0.0);
         let variance = |(&spent, &end): (&Amount<Rho>, &Amount<Rho>)| {
-            [unit / rho(spent), unit / rho(end.max(spent))]
+            [rho(spent), unit / rho(spent), unit / rho(end.max(spent))]
         };
-        let variances = spent.iter().zip(ends).map(variance).collect();
-        Self { width, unit, spent, variances, means, before }
+        let numbers = spent.iter().zip(ends).map(variance).collect();
+        Self { width, unit, spent, numbers, means, before }
     }
 
     pub(crate) fn people(&self) -> usize {
@@ -108,38 +108,37 @@ impl Reports {
     /// The variance of a person's average in every coordinate, in steps squared; infinite before the first report.
     #[inline]
     pub(crate) fn variance(&self, person: u32) -> f64 {
-        self.variances[person as usize][0]
+        self.numbers[person as usize][1]
     }
 
     /// What it will be when the person has walked to the end.
     #[inline]
     pub(crate) fn end_variance(&self, person: u32) -> f64 {
-        self.variances[person as usize][1]
+        self.numbers[person as usize][2]
     }
 
     /// What the average now is further from that in the end than it will be, as a variance: given the one in the end, the one
     /// now is that and noise of this variance.
     #[inline]
     pub(crate) fn to_come(&self, person: u32) -> f64 {
-        let [now, end] = self.variances[person as usize];
+        let [_, now, end] = self.numbers[person as usize];
         (now - end).max(0.0)
     }
 
-    /// Takes one more report of a person into its average.
+    /// Takes one more report of a person into its average; its price is given as a number, too.
     #[inline]
     pub(crate) fn add(
         &mut self,
         person: u32,
-        price: Amount<Rho>,
+        price: (Amount<Rho>, f64),
         report: impl Iterator<Item = i64>,
     ) {
         let index = person as usize;
-        let spent = self.spent[index].plus(price).unwrap_or(Amount::MAX);
-        let total = rho(spent);
-        let part = rho(price) / total;
-        self.spent[index] = spent;
-        let [now, end] = &mut self.variances[index];
-        *now = self.unit / total;
+        self.spent[index] = self.spent[index].plus(price.0).unwrap_or(Amount::MAX);
+        let [total, now, end] = &mut self.numbers[index];
+        *total += price.1;
+        let part = price.1 / *total;
+        *now = self.unit / *total;
         *end = end.min(*now);
         let start = index * self.width;
         for (mean, value) in self.means[start..start + self.width].iter_mut().zip(report) {

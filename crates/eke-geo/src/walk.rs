@@ -151,10 +151,14 @@ impl Walk<'_> {
             noise.resize(people.len() * self.width, 0);
             laws.fill(dues, noise, entropy)?;
             let rows = noise.chunks_exact(self.width);
+            let mut price = (Amount::ZERO, 0.0);
             for ((&person, &due), row) in people.iter().zip(dues).zip(rows) {
+                if due != price.0 {
+                    price = (due, rho(due));
+                }
                 if !due.is_zero() {
                     let noisy = |(truth, noise): (&i64, &i64)| truth.saturating_add(*noise);
-                    reports.add(person, due, truth(person).iter().zip(row).map(noisy));
+                    reports.add(person, price, truth(person).iter().zip(row).map(noisy));
                 }
             }
         }

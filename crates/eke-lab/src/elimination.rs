@@ -128,11 +128,11 @@ impl People {
     }
 }
 
-/// A panel's title and its lines: prices, each with the error and what was saved.
-type Panel = (String, Vec<Vec<(f64, [Summary; 2])>>);
+/// What was found at each price, way by way: the error, and what was saved.
+type Found = Vec<Vec<(f64, [Summary; 2])>>;
 
 /// Two figures of one experiment: the error and what was saved, over the price.
-fn figures(title: &str, error: &str, labels: &[&str], panels: &[Panel]) -> [Plot; 2] {
+fn figures(title: &str, error: &str, labels: &[&str], panels: &[(String, Found)]) -> [Plot; 2] {
     [(error, Scale::Logarithmic, 0), ("share of the allowance saved", Scale::Linear, 1)].map(
         |(upwards, scale, which): (&str, Scale, usize)| Plot {
             title: title.to_owned(),

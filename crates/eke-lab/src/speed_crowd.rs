@@ -60,7 +60,7 @@ impl Crowds {
         let ours = Plan::default();
         let paper = Plan { rule: Rule::Paper, split: Split::Even(64), ..ours };
         let mut rows = Vec::new();
-        for (name, plan) in [("61 rounds, ours", ours), ("64 rounds, as published", paper)] {
+        for (name, plan) in [("31 rounds, ours", ours), ("64 rounds, as published", paper)] {
             let mut taxis = town(9740)?;
             let sides = [Metres::new(5000.0)?; 2];
             let square = Shape::rectangle(taxis.lattice(), [2000.0, 1000.0], sides, 0.0)?;
@@ -81,7 +81,7 @@ impl Crowds {
             )?);
         }
         let mut images = images(self.images)?;
-        for (name, plan) in [("61 rounds, ours", ours), ("64 rounds, as published", paper)] {
+        for (name, plan) in [("31 rounds, ours", ours), ("64 rounds, as published", paper)] {
             let at = vec![0; 784];
             let allowance = Allowance::Same("0.001".parse()?);
             let what = format!("10 nearest of {} in 784 dimensions, {name}", self.images);

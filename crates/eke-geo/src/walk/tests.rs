@@ -116,13 +116,13 @@ fn whoever_cannot_pay_stays_out() {
 /// relative deviation of 0.0071). A price that is 5 % off is not.
 #[test]
 fn reports_have_the_law_that_was_paid_for() {
-    const PEOPLE: usize = 40_000;
+    const PEOPLE: u32 = 40_000;
     let sensitivity = L2::new(2048.0).unwrap();
     for (split, stop) in
         [(Split::Even(4), false), (Split::Even(4), true), (Split::Doubling(3), false)]
     {
-        let truths: Vec<i64> = (0i64..).take(2 * PEOPLE).map(|truth| truth * 1000).collect();
-        let mut accounts = Sheet::same(amount("1"), PEOPLE).unwrap();
+        let truths: Vec<i64> = (0..2 * i64::from(PEOPLE)).map(|truth| truth * 1000).collect();
+        let mut accounts = Sheet::same(amount("1"), PEOPLE as usize).unwrap();
         let allowance = Allowance::Same(amount("0.8"));
         let plan = plan(Way::Point, split, Rule::Ours);
         let walk =
@@ -136,14 +136,14 @@ fn reports_have_the_law_that_was_paid_for() {
             .run(&mut accounts, &mut Laws::default(), Seen::default(), &mut Seeded(3), halve)
             .unwrap();
         let mut sum = 0.0;
-        for person in (0u32..).take(PEOPLE) {
+        for person in 0..PEOPLE {
             for (mean, &truth) in reports.mean(person).iter().zip(&truths[2 * person as usize..]) {
                 let paid = accounts.spent()[person as usize].to_f64();
                 let variance = 2048.0 * 2048.0 / (2.0 * paid);
                 sum += (mean - truth as f64).powi(2) / variance;
             }
         }
-        let ratio = sum / (2.0 * PEOPLE as f64);
+        let ratio = sum / (2.0 * f64::from(PEOPLE));
         assert!((ratio - 1.0).abs() < 0.04, "{split:?} {ratio}");
         assert!((ratio * 1.05 - 1.0).abs() > 0.01, "the control");
     }

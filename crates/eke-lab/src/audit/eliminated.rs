@@ -32,6 +32,10 @@ pub(super) fn audits() -> Vec<Audit> {
 
 type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
+/// What a person paid, and how far east it seems to be, in metres.
+type Sight = (f64, f64);
+type Event = fn(&Sight) -> bool;
+
 const PEOPLE: usize = 100_000;
 /// What a person may spend on the question, in rho per square metre.
 const ALLOWED: &str = "0.02";
@@ -52,8 +56,8 @@ fn plan(rule: Rule) -> Result<Plan, Box<dyn Error>> {
     Ok(Plan { way: Way::Point, split: Split::Even(4), rule, beta: Miss::new(0.05)? })
 }
 
-/// What is seen of everybody: what they paid, and how far east they seem to be, in metres.
-fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
+/// What is seen of everybody.
+fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<Sight>, Box<dyn Error>> {
     let (mut crowd, mut entropy) = (crowd(east)?, Seeded::new(seed));
     let lattice = *crowd.lattice();
     let allowance = Allowance::Same(ALLOWED.parse::<Amount<Rho>>()?);
@@ -67,9 +71,6 @@ fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<(f64, f64)>, Box<dyn Err
         .collect())
 }
 
-/// Something that can be seen of somebody: what was spent, and where they seem to be.
-type Event = fn(&(f64, f64)) -> bool;
-
 /// Places eight metres apart: everything that can be seen is told apart by no more than the whole allowance.
 fn loss() -> Findings {
     const APART: f64 = 8.0;
@@ -78,14 +79,12 @@ fn loss() -> Findings {
         [("the paper's rule", Rule::Paper, 131), ("our rule", Rule::Ours, 133)]
     {
         let (near, far) = (seen(0.0, rule, seed)?, seen(APART, rule, seed + 1)?);
-        let events: [(&str, Event); 3] = [
-            ("how far east they seem to be", |seen| seen.1 > APART / 2.0),
-            ("who stopped in the first round", |seen| seen.0 < 0.006),
-            ("who walked to the end", |seen| seen.0 > 0.019),
-        ];
+        // How far east they seem to be, who stopped in the first round, who walked to the end.
+        let events: [Event; 3] =
+            [|seen| seen.1 > APART / 2.0, |seen| seen.0 < 0.006, |seen| seen.0 > 0.019];
         let mut most = 0f64;
-        for (_, event) in events {
-            let counted = |seen: &[(f64, f64)]| -> Result<Count, Box<dyn Error>> {
+        for event in events {
+            let counted = |seen: &[Sight]| -> Result<Count, Box<dyn Error>> {
                 let hits = u32::try_from(seen.iter().filter(|seen| event(seen)).count())?;
                 Ok(Count { hits, runs: u32::try_from(PEOPLE)? })
             };

@@ -5,7 +5,7 @@ use std::error::Error;
 use eke_budget::Metres;
 use eke_geo::{Allowance, Lattice, Way, distance, neighbours};
 
-use super::{Ask, People, asks, figures, price};
+use super::{Ask, Found, People, asks, figures, price};
 use crate::context::Context;
 use crate::data::PIXELS;
 use crate::experiment::{Experiment, Paper, Trials};
@@ -62,7 +62,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let (mut panels, mut labels) = (Vec::new(), Vec::new());
     for Part { title, people, asks } in &parts {
         for &k in ks {
-            let mut lines: Vec<Vec<(f64, [Summary; 2])>> = vec![Vec::new(); labels.len()];
+            let mut lines: Found = vec![Vec::new(); labels.len()];
             for ask in asks {
                 let mut line = Vec::new();
                 for &rho in rhos {
