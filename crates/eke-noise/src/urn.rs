@@ -28,6 +28,9 @@ pub(crate) struct Urn<'a> {
     total: u128,
     taken: Vec<bool>,
     left: usize,
+    /// In which flip each was seen last, and how many flips there were; nothing before the first.
+    seen: Vec<u32>,
+    flips: u32,
 }
 
 /// How many weights are summed together.
@@ -42,7 +45,8 @@ impl<'a> Urn<'a> {
         let (weights, taken) = (vec![0; scores.len()], vec![false; scores.len()]);
         let blocks = vec![0; scores.len().div_ceil(BLOCK)];
         let left = scores.len();
-        let mut urn = Self { scores, rate, best: 0, weights, blocks, total: 0, taken, left };
+        let (best, total, seen, flips) = (0, 0, Vec::new(), 0);
+        let mut urn = Self { scores, rate, best, weights, blocks, total, taken, left, seen, flips };
         urn.weigh();
         urn
     }
@@ -86,18 +90,37 @@ impl<'a> Urn<'a> {
 
     /// Permute and flip among those that are left: in a random order, the first whose coin of probability
     /// `exp(-rate (best - score))` shows heads, the best being that of those that are left. None if none is.
+    ///
+    /// The order is drawn as far as it is needed. As long as most are still to be seen, any is proposed, and again if it is not one
+    /// of those; the rest is put in order.
     pub(crate) fn flip<E: Entropy + ?Sized>(&mut self, entropy: &mut E) -> Option<usize> {
-        let left = |item: &usize| !self.taken[*item];
-        let mut order: Vec<usize> = (0..self.scores.len()).filter(left).collect();
-        let top = *order.iter().max_by_key(|&&item| self.scores[item])?;
+        let all = self.scores.len();
+        let left = (0..all).filter(|&item| !self.taken[item]);
+        let top = left.max_by_key(|&item| self.scores[item])?;
         if self.weights[top] < ONE >> 16 {
             self.weigh();
         }
-        for seen in 0..order.len() {
-            let next = seen + below(order.len() - seen, entropy);
-            order.swap(seen, next);
-            if self.shows_heads(order[seen], top, entropy) {
-                return Some(order[seen]);
+        self.seen.resize(all, 0);
+        self.flips += 1;
+        let mut unseen = self.left;
+        while 2 * unseen > all + 2 {
+            let item = below(all, entropy);
+            if self.taken[item] || self.seen[item] == self.flips {
+                continue;
+            }
+            if self.shows_heads(item, top, entropy) {
+                return Some(item);
+            }
+            self.seen[item] = self.flips;
+            unseen -= 1;
+        }
+        let is_unseen = |item: &usize| !self.taken[*item] && self.seen[*item] != self.flips;
+        let mut order: Vec<usize> = (0..all).filter(is_unseen).collect();
+        for place in 0..order.len() {
+            let next = place + below(order.len() - place, entropy);
+            order.swap(place, next);
+            if self.shows_heads(order[place], top, entropy) {
+                return Some(order[place]);
             }
         }
         // The best one's coin always shows heads.
