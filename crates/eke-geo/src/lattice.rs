@@ -220,10 +220,8 @@ fn root(dimensions: usize) -> f64 {
 pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     assert_eq!(one.len(), two.len(), "points of one lattice have the same coordinates");
     if let ([x, y], [other_x, other_y]) = (one, two) {
-        let (across, up) = (x.abs_diff(*other_x), y.abs_diff(*other_y));
-        // The sum of the squares is below 2^63.
-        if (across | up) >> 31 == 0 {
-            return root_of(across * across + up * up);
+        if let Some(steps) = on_plane(x.abs_diff(*other_x), y.abs_diff(*other_y)) {
+            return steps;
         }
     }
     let square = one.iter().zip(two).fold(0u128, |sum, (&one, &two)| {
@@ -233,15 +231,24 @@ pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     i64::try_from(square.isqrt()).unwrap_or(i64::MAX)
 }
 
+/// The distance of two points of a plane that are so many steps apart along its axes; none if that is 2^31 or more.
+#[inline]
+pub(crate) fn on_plane(across: u64, up: u64) -> Option<i64> {
+    let is_near = (across | up) >> 31 == 0;
+    is_near.then(|| root_of((across * across + up * up).cast_signed()))
+}
+
 /// The whole part of a root, of less than 2^63: that of doubles is off by one at most.
-fn root_of(square: u64) -> i64 {
+#[inline]
+fn root_of(square: i64) -> i64 {
     #[expect(clippy::cast_precision_loss, reason = "put right below")]
     let about = (square as f64).sqrt();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32")]
-    let about = about as u64;
-    let root = about - u64::from(about * about > square);
-    let root = root + u64::from((root + 1) * (root + 1) <= square);
-    i64::try_from(root).unwrap_or(i64::MAX)
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^32")]
+    let about = about as i64;
+    // Squares of what is below 2^32 may wrap once, to what is below zero.
+    let root = about - i64::from(about.wrapping_mul(about).wrapping_sub(square) > 0);
+    let next = root + 1;
+    root + i64::from(next.wrapping_mul(next).wrapping_sub(square) <= 0)
 }
 
 #[cfg(test)]
@@ -263,9 +270,9 @@ mod tests {
         }
 
         #[test]
-        fn roots_are_whole_parts(root in 0u64..3_037_000_499, off in 0u64..3) {
-            let square = (root * root + off).saturating_sub(1);
-            prop_assert_eq!(root_of(square), i64::try_from(square.isqrt()).unwrap());
+        fn roots_are_whole_parts(root in prop_oneof![0u64..3_037_000_499, Just(3_037_000_499)], off in 0u64..3) {
+            let square = i64::try_from((root * root + off).saturating_sub(1)).unwrap();
+            prop_assert_eq!(root_of(square), square.isqrt());
         }
     }
 

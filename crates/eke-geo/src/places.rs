@@ -11,6 +11,7 @@ use std::fmt;
 use eke_budget::{L1, L2, ParameterError};
 use eke_noise::{Exact, Norms, Scores};
 
+use crate::lattice::on_plane;
 use crate::{Lattice, Place, distance};
 
 /// One person's places.
@@ -72,7 +73,8 @@ impl Places {
     /// The point has another number of coordinates than the lattice.
     pub fn nearness(&self, to: &[i64]) -> Result<Exact<Scores>, ParameterError> {
         let sensitivity = L1::new(self.lattice.of_function(1.0)?.get())?;
-        Ok(Exact::new(Scores(self.distances(to).map(|steps| -steps).collect()), sensitivity))
+        let nearness = self.distances(to).into_iter().map(|steps| -steps).collect();
+        Ok(Exact::new(Scores(nearness), sensitivity))
     }
 
     /// The sum of the largest and the smallest coordinate, in every dimension: twice the middle of a box around all places.
@@ -113,7 +115,7 @@ impl Places {
     /// The point has another number of coordinates than the lattice.
     pub fn farthest(&self, from: &[i64]) -> Result<Exact<Vec<i64>>, ParameterError> {
         let bound = Norms::l2(self.lattice.of_function(1.0)?, 1)?;
-        Ok(Exact::new(vec![self.distances(from).max().unwrap_or(0)], bound))
+        Ok(Exact::new(vec![self.distances(from).into_iter().max().unwrap_or(0)], bound))
     }
 
     /// One of the places, by where it is in the tuple; one that is not there is the origin.
@@ -127,8 +129,17 @@ impl Places {
         self.lattice.exact(point.map_or_else(|| vec![0; dimensions], <[i64]>::to_vec))
     }
 
-    fn distances<'a>(&'a self, to: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
-        self.points.chunks_exact(self.lattice.dimensions()).map(move |point| distance(point, to))
+    fn distances(&self, to: &[i64]) -> Vec<i64> {
+        let dimensions = self.lattice.dimensions();
+        let points = self.points.chunks_exact(dimensions);
+        let &[x, y] = to else { return points.map(|point| distance(point, to)).collect() };
+        assert_eq!(dimensions, 2, "points of one lattice have the same coordinates");
+        let (points, _) = self.points.as_chunks();
+        let from = |point: &[i64; 2]| {
+            let near = on_plane(point[0].abs_diff(x), point[1].abs_diff(y));
+            near.unwrap_or_else(|| distance(point, to))
+        };
+        points.iter().map(from).collect()
     }
 }
 

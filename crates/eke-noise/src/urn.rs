@@ -28,21 +28,25 @@ pub(crate) struct Urn<'a> {
     total: u128,
     taken: Vec<bool>,
     left: usize,
+    /// In which flip each was seen last, and how many flips there were; nothing before the first.
+    seen: Vec<u32>,
+    flips: u32,
 }
 
 /// How many weights are summed together.
 const BLOCK: usize = 128;
 /// The weight of the best.
 const ONE: u64 = 1 << 62;
-/// Beyond this exponent a weight is less than an eighth of a unit, and counts as nothing.
-const NOTHING: f64 = 45.1;
+/// From this exponent on a weight is less than a tenth of a unit, and counts as nothing.
+const NOTHING: f64 = 46.0;
 
 impl<'a> Urn<'a> {
     pub(crate) fn new(scores: &'a [i64], rate: &'a Ratio) -> Self {
         let (weights, taken) = (vec![0; scores.len()], vec![false; scores.len()]);
         let blocks = vec![0; scores.len().div_ceil(BLOCK)];
         let left = scores.len();
-        let mut urn = Self { scores, rate, best: 0, weights, blocks, total: 0, taken, left };
+        let (best, total, seen, flips) = (0, 0, Vec::new(), 0);
+        let mut urn = Self { scores, rate, best, weights, blocks, total, taken, left, seen, flips };
         urn.weigh();
         urn
     }
@@ -86,18 +90,37 @@ impl<'a> Urn<'a> {
 
     /// Permute and flip among those that are left: in a random order, the first whose coin of probability
     /// `exp(-rate (best - score))` shows heads, the best being that of those that are left. None if none is.
+    ///
+    /// The order is drawn as far as it is needed. As long as most are still to be seen, any is proposed, and again if it is not one
+    /// of those; the rest is put in order.
     pub(crate) fn flip<E: Entropy + ?Sized>(&mut self, entropy: &mut E) -> Option<usize> {
-        let left = |item: &usize| !self.taken[*item];
-        let mut order: Vec<usize> = (0..self.scores.len()).filter(left).collect();
-        let top = *order.iter().max_by_key(|&&item| self.scores[item])?;
+        let all = self.scores.len();
+        let left = (0..all).filter(|&item| !self.taken[item]);
+        let top = left.max_by_key(|&item| self.scores[item])?;
         if self.weights[top] < ONE >> 16 {
             self.weigh();
         }
-        for seen in 0..order.len() {
-            let next = seen + below(order.len() - seen, entropy);
-            order.swap(seen, next);
-            if self.shows_heads(order[seen], top, entropy) {
-                return Some(order[seen]);
+        self.seen.resize(all, 0);
+        self.flips += 1;
+        let mut unseen = self.left;
+        while 2 * unseen > all + 2 {
+            let item = below(all, entropy);
+            if self.taken[item] || self.seen[item] == self.flips {
+                continue;
+            }
+            if self.shows_heads(item, top, entropy) {
+                return Some(item);
+            }
+            self.seen[item] = self.flips;
+            unseen -= 1;
+        }
+        let is_unseen = |item: &usize| !self.taken[*item] && self.seen[*item] != self.flips;
+        let mut order: Vec<usize> = (0..all).filter(is_unseen).collect();
+        for place in 0..order.len() {
+            let next = place + below(order.len() - place, entropy);
+            order.swap(place, next);
+            if self.shows_heads(order[place], top, entropy) {
+                return Some(order[place]);
             }
         }
         // The best one's coin always shows heads.
@@ -126,15 +149,19 @@ impl<'a> Urn<'a> {
     /// Weighs what is left against the best of it.
     ///
     /// With u = 2⁻⁵³: the rate is off by 8u of itself, the gap and the product by u, the exponential by 16u of itself. Exponents are
-    /// below 46, so a weight is off by less than 476u of itself, which is below 2⁻⁴⁴; and by less than one unit for what is cut off.
+    /// at most 46, so a weight is off by less than 480u of itself, which is below 2⁻⁴⁴; and by less than one unit for what is cut off.
     fn weigh(&mut self) {
         let left = self.scores.iter().zip(&self.taken).filter(|(_, taken)| !**taken);
         self.best = left.map(|(&score, _)| score).max().unwrap_or(0);
         let rate = self.rate.approximate();
         let (best, table) = (self.best, powers());
-        let items = self.scores.iter().zip(&self.taken);
-        for ((score, taken), weight) in items.zip(&mut self.weights) {
-            *weight = if *taken { 0 } else { units(rate, best.abs_diff(*score), table) };
+        for (score, weight) in self.scores.iter().zip(&mut self.weights) {
+            *weight = units(rate, best.abs_diff(*score), table);
+        }
+        if self.left < self.scores.len() {
+            for (taken, weight) in self.taken.iter().zip(&mut self.weights) {
+                *weight = if *taken { 0 } else { *weight };
+            }
         }
         for (block, weights) in self.blocks.iter_mut().zip(self.weights.chunks(BLOCK)) {
             *block = weights.iter().map(|&weight| u128::from(weight)).sum();
@@ -219,28 +246,27 @@ impl<'a> Urn<'a> {
 
 /// A weight in units of 2⁻⁶², rounded down.
 ///
-/// An exponent is so many parts of `ln 2/64` and a rest r of at most half of one. The parts times the first 40 bits of that are exact, and
-/// so is what they are taken from the exponent by; their later bits and the series up to the fifth power are off by less than 4u, the
+/// An exponent is so many parts of `ln 2/64` and a rest r of about half of one at most. The parts times the first 40 bits of that are exact, and
+/// so is what they are taken from the exponent by; their later bits and the series up to the fifth power are off by less than 6u, the
 /// power of two from the table by 2u, and products by u each: less than 16u in all.
+#[inline]
 fn units(rate: f64, gap: u64, powers: &[f64; PARTS]) -> u64 {
-    if gap == 0 {
-        return ONE;
-    }
     #[expect(clippy::cast_precision_loss, reason = "within the error")]
     let exponent = rate * gap as f64;
-    if exponent > NOTHING {
-        return 0;
-    }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^13")]
-    let parts = (exponent * INVERSE + 0.5) as u32;
-    let r = (exponent - f64::from(parts) * LONG) - f64::from(parts) * SHORT;
-    let series = 1.0 - r * (1.0 - r * (0.5 - r * (1.0 / 6.0 - r * (1.0 / 24.0 - r / 120.0))));
-    let fraction = powers[parts as usize % PARTS] * series;
+    // What is not a number is no less than that either.
+    let exponent = if exponent < NOTHING { exponent } else { NOTHING };
+    // Adding this rounds to whole numbers, which then are the last bits.
+    let shifted = exponent * INVERSE + ROUNDING;
+    let (whole, parts) = (shifted - ROUNDING, shifted.to_bits() & 0xffff);
+    let r = (exponent - whole * LONG) - whole * SHORT;
+    let square = r * r;
+    let end = (0.5 - r * (1.0 / 6.0)) + square * (1.0 / 24.0 - r * (1.0 / 120.0));
+    let fraction = powers[usize::try_from(parts).unwrap_or(0) % PARTS] * ((1.0 - r) + square * end);
     // Two to the power of 62 less the whole parts, which are at most 66.
-    let scale = f64::from_bits(u64::from(1023 + 62 - parts / 64) << 52);
+    let scale = f64::from_bits((1023 + 62 - parts / 64) << 52);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "up to 2^62")]
-    let units = (fraction * scale) as u64;
-    units.min(ONE)
+    let units = (fraction * scale) as i64 as u64;
+    if gap == 0 { ONE } else { units.min(ONE) }
 }
 
 /// In how many parts a power of two is cut.
@@ -249,6 +275,8 @@ const PARTS: usize = 64;
 const INVERSE: f64 = 64.0 / LN_2;
 const LONG: f64 = 0.010_830_424_696_237_628;
 const SHORT: f64 = 1.151_719_150_807_468_6e-14;
+/// 3 · 2⁵¹.
+const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
 /// The powers of two from 0 to -1, in parts.
 fn powers() -> &'static [f64; PARTS] {

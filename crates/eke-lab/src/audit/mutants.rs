@@ -425,8 +425,8 @@ const MUTANTS: &[Mutant] = &[
         about: "permute and flip looks at candidates in their own order",
         audit: "choice-law",
         file: "crates/eke-noise/src/urn.rs",
-        find: "            let next = seen + below(order.len() - seen, entropy);\n",
-        replace: "        let next = seen;\n",
+        find: "            let next = place + below(order.len() - place, entropy);\n",
+        replace: "            let next = place;\n",
     },
     Mutant {
         name: "monotone-rate",
