@@ -2,6 +2,7 @@
 
 mod audits;
 mod path;
+#[cfg(feature = "experiments")]
 mod run;
 mod sample;
 mod selection;
@@ -34,8 +35,10 @@ enum Command {
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
     /// List the experiments: paper, figure, data there or not, how long it takes.
+    #[cfg(feature = "experiments")]
     List(run::List),
     /// Run an experiment; those on data read them from the folder that EKE_DATA names.
+    #[cfg(feature = "experiments")]
     Run(run::Run),
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
@@ -76,7 +79,9 @@ fn main() -> ExitCode {
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
+        #[cfg(feature = "experiments")]
         Command::List(list) => list.run(&mut out),
+        #[cfg(feature = "experiments")]
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Local(local)) => local.run(&mut out),

@@ -56,12 +56,12 @@ impl Way {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Release,
-        Self::Gaussian,
-        Self::GaussianOneWay,
-        Self::Exponential,
-        Self::Laplace,
-        Self::Flip,
         Self::FlipOneWay,
+        Self::GaussianOneWay,
+        Self::Gaussian,
+        Self::Laplace,
+        Self::Exponential,
+        Self::Flip,
     ];
 
     /// As it is written in tables.
@@ -151,8 +151,11 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
         Size::Quick => vec![first(&bikes, 365), first(&london, 365)],
         Size::Smoke => vec![first(&bikes, 30)],
     };
-    let epsilons: &[f64] =
-        context.pick(&[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0], &[0.02, 0.1, 0.5], &[0.1, 1.0]);
+    let epsilons: &[f64] = context.pick(
+        &[0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
+        &[0.005, 0.02, 0.1, 0.5],
+        &[0.1, 1.0],
+    );
     let mut table = Table::new(
         "how close the chosen day comes",
         ["stream", "days", "way", "epsilon"],

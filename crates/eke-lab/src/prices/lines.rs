@@ -86,11 +86,11 @@ fn after_the_fact(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
     let steps: &[u32] =
         context.pick(&[1, 2, 5, 20, 100, 1000], &[1, 2, 5, 20, 100, 1000], &[1, 20]);
     let tenths = context.pick(20u32, 20, 4);
-    let names = ["hit (mended)", "no hit (not in the paper)", "hit, as printed with a logarithm"];
+    let names = ["hit, as printed with a logarithm", "hit (mended)", "no hit (not in the paper)"];
     let mut table = Table::new(
         format!("noise of the line {DEVIATION}"),
         ["line", "steps"],
-        ["hit at the last step", "no hit", "hit, as printed with a logarithm"],
+        ["hit, as printed with a logarithm", "hit at the last step", "no hit"],
     )
     .across("steps");
     let mut panels = Vec::new();
@@ -99,7 +99,7 @@ fn after_the_fact(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
             let threshold = f64::from(u32::try_from(index)?) / f64::from(tenths);
             let line = line(threshold, DEVIATION)?;
             let (hit, none) = (line.halting_at(t.into()), line.without_halt(t.into()));
-            Ok((threshold, [hit.epsilon, none.epsilon, printed(threshold, DEVIATION, t)]))
+            Ok((threshold, [printed(threshold, DEVIATION, t), hit.epsilon, none.epsilon]))
         })?;
         let mut lines = vec![Vec::new(); names.len()];
         for (threshold, prices) in points {
@@ -108,7 +108,7 @@ fn after_the_fact(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
                 line.push((threshold, epsilon));
             }
         }
-        panels.push(Lines { title: format!("{t} steps"), lines });
+        panels.push(Lines { title: format!("at step {t}"), lines });
     }
     let plot = Plot {
         title: format!("the price of a search after the fact, noise of the line {DEVIATION}"),

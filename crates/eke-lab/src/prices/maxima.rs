@@ -148,9 +148,9 @@ fn accounts(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
     );
     let deviations: &[f64] = context.pick(&[0.1, 0.2, 0.4, 0.8], &[0.1, 0.2, 0.4, 0.8], &[0.2]);
     let names = [
-        "pure (paper, mended)",
-        "pure, one-way (eke)",
         "all scores, exact Gaussian curve",
+        "pure, one-way (eke)",
+        "pure (paper, mended)",
         "all scores, zCDP",
         "all scores, one-way, zCDP (eke)",
     ];
@@ -172,9 +172,9 @@ fn accounts(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
             let zcdp = |rho: Rho| Method::Tight.epsilon(rho, delta).map(eke_budget::Epsilon::get);
             let curve = GaussianCurve.epsilon(rho(&general)?, delta)?.get();
             let found = [
-                general.epsilon().epsilon,
-                one_way.epsilon().epsilon,
                 curve,
+                one_way.epsilon().epsilon,
+                general.epsilon().epsilon,
                 zcdp(rho(&general)?)?,
                 zcdp(rho(&one_way)?)?,
             ];

@@ -25,21 +25,14 @@ impl Question {
     pub fn all(flights: &Flights) -> Vec<Self> {
         let by = |key: fn(&Flights, usize) -> String| move |row: usize| key(flights, row);
         vec![
-            Self::of("carrier", 1, 50, 250.0, flights, by(|f, row| f.carrier[row].clone())),
-            Self::of(
-                "destination",
-                10,
-                10,
-                100.0,
-                flights,
-                by(|f, row| f.destination[row].clone()),
-            ),
-            Self::of("month", 12, 20, 500.0, flights, by(|f, row| f.month[row].to_string())),
+            Self::of("carrier", 2, 50, 250.0, flights, by(|f, row| f.carrier[row].clone())),
+            Self::of("destination", 10, 10, 50.0, flights, by(|f, row| f.destination[row].clone())),
+            Self::of("month", 12, 20, 100.0, flights, by(|f, row| f.month[row].to_string())),
             Self::of(
                 "origin and hour",
                 20,
                 10,
-                200.0,
+                50.0,
                 flights,
                 by(|f, row| format!("{} {}", f.origin[row], f.hour[row])),
             ),

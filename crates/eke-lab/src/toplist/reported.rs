@@ -40,10 +40,10 @@ pub const REDDIT: Experiment = Experiment {
 
 /// Ways and conversions side by side.
 const WAYS: [(&str, Way, Method); 4] = [
-    ("Brownian (paper)", Way::Brownian, Method::Simple),
     ("doubling (paper)", Way::Doubling, Method::Simple),
-    ("eke, the paper's conversion", Way::Calibrated, Method::Simple),
     ("eke", Way::Calibrated, Method::Tight),
+    ("eke, the paper's conversion", Way::Calibrated, Method::Simple),
+    ("Brownian (paper)", Way::Brownian, Method::Simple),
 ];
 
 fn zipf(context: &Context) -> Result<Report, Box<dyn Error>> {

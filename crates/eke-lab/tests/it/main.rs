@@ -1,6 +1,7 @@
 //! Sessions with the lab, kept true, and every audit.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[cfg(feature = "experiments")]
 mod experiments;
 
 use eke_budget::{L2, Rho};
