@@ -4,6 +4,8 @@ mod accounts;
 mod count;
 mod crowd;
 mod density;
+mod hull;
+mod nearest;
 mod neighbours;
 mod release;
 mod threshold;
@@ -63,6 +65,18 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Threshold(threshold::Threshold),
     /// Show how the accounts of many people stand, and look through them.
     Accounts(accounts::Accounts),
+    /// Tell which of one person's places are nearest to a public one: which rows, and not where they are.
+    #[command(after_help = "\
+Example:
+  eke geo nearest walk.csv --region -122.43,37.77,10000 --to -122.42,37.77 --k 3 --rho 1e-5
+Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+    Nearest(nearest::Nearest),
+    /// Tell the convex hull of one person's places, nearly.
+    #[command(after_help = "\
+Example:
+  eke geo hull walk.csv --region -122.43,37.77,10000 --rho 1e-4 --out hull.geojson --map hull.svg
+Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+    Hull(hull::Hull),
 }
 
 impl Geo {
@@ -74,6 +88,8 @@ impl Geo {
             Self::Neighbours(neighbours) => neighbours.run(out),
             Self::Threshold(threshold) => threshold.run(out),
             Self::Accounts(accounts) => accounts.run(out),
+            Self::Nearest(nearest) => nearest.run(out),
+            Self::Hull(hull) => hull.run(out),
         }
     }
 }
@@ -201,7 +217,7 @@ impl Payer {
                 "account `{}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
                 self.account,
                 person.metric(),
-                person.least()
+                person.least().get()
             )));
         }
         if self.changed {

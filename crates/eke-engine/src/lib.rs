@@ -48,7 +48,8 @@
 //! |---|---|
 //! | [`PlaceFile`], [`PlaceColumns`] | a file of places, and which of its columns hold what |
 //! | [`Person`], [`Opening`], [`PersonStanding`] | the account of one person, and how it stands |
-//! | [`PlacePrice`], [`ReleasedPlaces`] | what a release may cost, and places as they were told |
+//! | [`PlacePrice`], [`ReleasedPlaces`], [`NearestPlaces`], [`HullOfPlaces`], [`ToldHull`] | what may be spent, and what was told for it |
+//! | [`Features`], [`read_points`], [`read_shapes`], [`GeoJsonError`] | GeoJSON |
 //! | [`PlacesError`] | a no, in one sentence |
 //!
 //! | for the steward | |
@@ -104,9 +105,9 @@ pub use geo::{
     ShareOf,
 };
 pub use geo::{
-    Fault, Features, GeoJsonError, Opening, Person, PersonStanding, PlaceColumns, PlaceFile,
-    PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature, read_points, read_shapes,
-    write_whole,
+    Fault, Features, GeoJsonError, HullOfPlaces, NearestPlaces, Opening, Person, PersonStanding,
+    PlaceColumns, PlaceFile, PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature,
+    ToldHull, read_points, read_shapes, write_whole,
 };
 pub use question::{Accuracy, Goal, Question, Who};
 pub use report::{Asked, Of, Outcome, Promised, Standing};

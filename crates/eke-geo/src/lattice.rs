@@ -219,6 +219,13 @@ fn root(dimensions: usize) -> f64 {
 #[must_use]
 pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     assert_eq!(one.len(), two.len(), "points of one lattice have the same coordinates");
+    if let ([x, y], [other_x, other_y]) = (one, two) {
+        let (across, up) = (x.abs_diff(*other_x), y.abs_diff(*other_y));
+        // The sum of the squares is below 2^63.
+        if (across | up) >> 31 == 0 {
+            return root_of(across * across + up * up);
+        }
+    }
     let square = one.iter().zip(two).fold(0u128, |sum, (&one, &two)| {
         let apart = u128::from(one.abs_diff(two));
         sum.saturating_add(apart * apart)
@@ -226,10 +233,41 @@ pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     i64::try_from(square.isqrt()).unwrap_or(i64::MAX)
 }
 
+/// The whole part of a root, of less than 2^63: that of doubles is off by one at most.
+fn root_of(square: u64) -> i64 {
+    #[expect(clippy::cast_precision_loss, reason = "put right below")]
+    let about = (square as f64).sqrt();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32")]
+    let about = about as u64;
+    let root = about - u64::from(about * about > square);
+    let root = root + u64::from((root + 1) * (root + 1) <= square);
+    i64::try_from(root).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn distances_on_a_plane_are_whole_roots(
+            one in (-(1i64 << 40)..1 << 40, -(1i64 << 40)..1 << 40),
+            two in (-(1i64 << 40)..1 << 40, -(1i64 << 40)..1 << 40),
+            shift in 0u32..40,
+        ) {
+            let (one, two) = ([one.0 >> shift, one.1 >> shift], [two.0 >> shift, two.1 >> shift]);
+            // With a third coordinate, as integers of twice the width work it out.
+            let [a, b] = [one, two].map(|[x, y]| [x, y, 0]);
+            prop_assert_eq!(distance(&one, &two), distance(&a, &b));
+        }
+
+        #[test]
+        fn roots_are_whole_parts(root in 0u64..3_037_000_499, off in 0u64..3) {
+            let square = (root * root + off).saturating_sub(1);
+            prop_assert_eq!(root_of(square), i64::try_from(square.isqrt()).unwrap());
+        }
+    }
 
     fn metres(value: f64) -> Metres {
         Metres::new(value).unwrap()

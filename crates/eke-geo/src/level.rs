@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 /// use eke_geo::Level;
 /// let level = Level { radius: Metres::new(200.0)?, level: Epsilon::new(1.5)? };
 /// assert!((level.epsilon()?.get() - 0.0075).abs() < 1e-12);
-/// assert!((level.rho(Delta::new(1e-6)?)?.get() - 1.2775e-6).abs() < 1e-9);
+/// assert!((level.rho(Delta::new(1e-6)?)?.get() - 1.2951e-6).abs() < 1e-9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

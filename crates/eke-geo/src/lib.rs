@@ -16,29 +16,40 @@
 //! | [`threshold`] | whether a count is below a line, in the central model |
 //! | [`chi_width`], [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
 //! | [`AnytimeBall`], [`SignBoundary`] | what holds at every look at once |
+//! | [`Places`] | one person's places, and what can be worked out of them |
+//! | [`nearest()`], [`Nearest`] | which of them are nearest to a public point |
+//! | [`hull()`], [`HullPlan`], [`Hull`] | their convex hull, nearly |
+//! | [`Convex`] | convex polygons: areas, and what two of them share |
 //!
 //! No files and no ledgers: those meet the maths in the engine.
 
 mod anytime;
 mod blur;
+mod convex;
 mod count;
 mod crowd;
 mod density;
+mod direction;
 mod edges;
 mod gamma;
+mod hull;
+mod hull_plan;
 mod interval;
 mod lattice;
 mod level;
+mod nearest;
 mod neighbours;
 mod offset;
 mod outline;
 mod place;
+mod places;
 mod plan;
 mod region;
 mod reports;
-mod series;
+mod search_error;
 #[cfg(test)]
 mod seeded;
+mod series;
 mod shape;
 mod threshold;
 mod tuple;
@@ -47,14 +58,19 @@ mod widths;
 
 pub use anytime::{AnytimeBall, SignBoundary};
 pub use blur::Blur;
+pub use convex::Convex;
 pub use count::{Count, count};
 pub use crowd::{Crowd, CrowdError, Seen};
 pub use density::{Density, density};
+pub use hull::{Hull, Support, hull};
+pub use hull_plan::{Directions, HullError, HullPlan, HullPrices};
 pub use interval::DistanceInterval;
 pub use lattice::{Lattice, LatticeError, distance};
 pub use level::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
+pub use nearest::{Nearest, NearestMethod, PlacePrice, PlacesError, nearest};
 pub use neighbours::{Neighbours, neighbours};
 pub use place::{Place, PlaceError};
+pub use places::Places;
 pub use plan::{Allowance, Plan, PlanError, Rule, Split, Way};
 pub use region::{Region, RegionError};
 pub use series::{Carry, Series};

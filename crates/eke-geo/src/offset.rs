@@ -39,10 +39,6 @@ pub(crate) struct Samples {
 const SAMPLES: u32 = 1 << 15;
 
 impl Offsets {
-    pub(crate) fn rectangle(sides: [f64; 2]) -> Self {
-        Self::Rectangle(sides)
-    }
-
     pub(crate) fn convex(corners: Vec<[f64; 2]>) -> Self {
         let (area, perimeter) = (shoelace(&corners), around(&corners));
         Self::Convex(corners, area, perimeter)
@@ -65,40 +61,8 @@ impl Offsets {
         let mut sorted: Vec<f64> = (0..SAMPLES).map(|n| distance(point(n))).collect();
         sorted.sort_by(f64::total_cmp);
         let perimeter = rings.iter().map(|ring| around(ring)).sum();
-        let mut bend = [0.0; 2];
-        for ring in rings {
-            // Inside is to the left, whichever way the ring is written.
-            let inside_left = {
-                let (one, two) = (ring[0], ring[1]);
-                let way = [two[0] - one[0], two[1] - one[1]];
-                let far = 1e-6 / libm::hypot(way[0], way[1]) * size[0].min(size[1]);
-                let beside = |side: f64| {
-                    [
-                        f64::midpoint(one[0], two[0]) - side * far * way[1],
-                        f64::midpoint(one[1], two[1]) + side * far * way[0],
-                    ]
-                };
-                distance(beside(1.0)) < distance(beside(-1.0))
-            };
-            for at in 0..ring.len() {
-                let corner = |n: usize| ring[(at + n) % ring.len()];
-                let [one, two] = [0, 1]
-                    .map(|n| [corner(n + 1)[0] - corner(n)[0], corner(n + 1)[1] - corner(n)[1]]);
-                let turn = libm::atan2(
-                    one[0] * two[1] - one[1] * two[0],
-                    one[0] * two[0] + one[1] * two[1],
-                );
-                let turn = if inside_left { turn } else { -turn };
-                // At a corner that points out, a sector is gained outside and a kite lost twice inside.
-                let kite = libm::tan(turn.abs() / 2.0);
-                let [out, inwards] = [turn.abs() / 2.0, kite];
-                if turn >= 0.0 {
-                    bend = [bend[0] + out, bend[1] + inwards];
-                } else {
-                    bend = [bend[0] - inwards, bend[1] - out];
-                }
-            }
-        }
+        let bends = rings.iter().map(|ring| bend(ring, 1e-6 * size[0].min(size[1]), &distance));
+        let bend = bends.fold([0.0; 2], |sum, bend| [sum[0] + bend[0], sum[1] + bend[1]]);
         let cell = size[0] * size[1] / f64::from(SAMPLES);
         Self::Sampled(Samples { sorted, cell, area, perimeter, bend })
     }
@@ -185,6 +149,37 @@ impl Samples {
     }
 }
 
+/// What a ring's corners put on or take off when it is moved out, and in, by a little: times the square of how far.
+fn bend(ring: &[[f64; 2]], near: f64, distance: impl Fn([f64; 2]) -> f64) -> [f64; 2] {
+    // Inside may be to the left or to the right, whichever way the ring is written.
+    let (one, two) = (ring[0], ring[1]);
+    let way = [two[0] - one[0], two[1] - one[1]];
+    let part = near / libm::hypot(way[0], way[1]);
+    let beside = |side: f64| {
+        [
+            f64::midpoint(one[0], two[0]) - side * part * way[1],
+            f64::midpoint(one[1], two[1]) + side * part * way[0],
+        ]
+    };
+    let is_inside_left = distance(beside(1.0)) < distance(beside(-1.0));
+    let mut sum = [0.0; 2];
+    for at in 0..ring.len() {
+        let way = |n: usize| {
+            let [from, to] = [n, n + 1].map(|n| ring[(at + n) % ring.len()]);
+            [to[0] - from[0], to[1] - from[1]]
+        };
+        let (one, two) = (way(0), way(1));
+        let turn =
+            libm::atan2(one[0] * two[1] - one[1] * two[0], one[0] * two[0] + one[1] * two[1]);
+        // At a corner that points out a sector is gained outside, and a kite is lost only once inside.
+        let (sector, kite) = (turn.abs() / 2.0, libm::tan(turn.abs() / 2.0));
+        let points_out = (turn >= 0.0) == is_inside_left;
+        let more = if points_out { [sector, kite] } else { [-kite, -sector] };
+        sum = [sum[0] + more[0], sum[1] + more[1]];
+    }
+    sum
+}
+
 /// Where the paper cuts for a rectangle.
 pub(crate) fn square_cut([length, width]: [f64; 2], deviation: f64) -> f64 {
     assert!(deviation >= 0.0, "a deviation is not negative");
@@ -199,13 +194,13 @@ pub(crate) fn square_cut([length, width]: [f64; 2], deviation: f64) -> f64 {
     }
 }
 
-/// The area of a ring against the clock.
-fn shoelace(ring: &[[f64; 2]]) -> f64 {
+/// The area of a ring, positive if it turns against the clock.
+pub(crate) fn shoelace(ring: &[[f64; 2]]) -> f64 {
     let Some(&first) = ring.first() else { return 0.0 };
     let term = |(one, two): ([f64; 2], [f64; 2])| {
         (one[0] - first[0]) * (two[1] - first[1]) - (one[1] - first[1]) * (two[0] - first[0])
     };
-    (pairs(ring).map(term).sum::<f64>() / 2.0).max(0.0)
+    pairs(ring).map(term).sum::<f64>() / 2.0
 }
 
 /// The length of a ring.
@@ -264,7 +259,7 @@ mod tests {
             for sides in [sides, [sides[1], sides[0]]] {
                 let found = square_cut(sides, deviation);
                 assert!((found / square - 1.0).abs() < 1e-13, "{sides:?} {deviation}: {found}");
-                let found = Offsets::rectangle(sides).cut(deviation);
+                let found = Offsets::Rectangle(sides).cut(deviation);
                 assert!((found / round - 1.0).abs() < 1e-13, "{sides:?} {deviation}: {found}");
             }
         }
@@ -314,7 +309,7 @@ mod tests {
         let ring = notched();
         let sampled = Offsets::sampled(&vec![ring.clone()], 700.0, |point| by_hand(&ring, point));
         for (offsets, size, slack) in [
-            (Offsets::rectangle([10.0, 30.0]), 10.0, 1e-9),
+            (Offsets::Rectangle([10.0, 30.0]), 10.0, 1e-9),
             (Offsets::Circle(7.0), 7.0, 1e-9),
             (convex, 40.0, 1e-9),
             (sampled, 30.0, 5e-3),
@@ -341,7 +336,7 @@ mod tests {
         back.reverse();
         let reversed = Offsets::sampled(&vec![back], 1500.0, |point| by_hand(&ring, point));
         for deviation in [0.1, 0.5, 2.0, 5.0, 9.0, 14.0, 30.0] {
-            let exact = Offsets::rectangle(sides).cut(deviation);
+            let exact = Offsets::Rectangle(sides).cut(deviation);
             let convex = Offsets::convex(ring.clone()).cut(deviation);
             assert!((convex - exact).abs() < 1e-9 * 30.0, "{deviation}: {convex} {exact}");
             for sampled in [&sampled, &reversed] {
@@ -369,7 +364,7 @@ mod tests {
         };
         let holed = Offsets::sampled(&rings, 1200.0, distance);
         for deviation in [0.3, 2.0] {
-            assert!(holed.cut(deviation) > Offsets::rectangle(sides).cut(deviation));
+            assert!(holed.cut(deviation) > Offsets::Rectangle(sides).cut(deviation));
         }
     }
 }

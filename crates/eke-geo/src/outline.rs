@@ -14,6 +14,8 @@ pub(crate) const MOST_CORNERS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outline {
     rings: Vec<Vec<Point>>,
+    /// Which of them are holes.
+    holes: Vec<bool>,
     edges: Edges,
 }
 
@@ -24,13 +26,14 @@ impl Outline {
     /// A ring has fewer than three different corners, touches itself or another, or does not lie where it should.
     pub(crate) fn new(polygons: Vec<Vec<Vec<Point>>>) -> Result<Self, ShapeError> {
         let mut rings: Vec<Vec<Point>> = Vec::new();
-        let mut owners = Vec::new();
+        let (mut owners, mut holes) = (Vec::new(), Vec::new());
         for (owner, polygon) in polygons.into_iter().enumerate() {
             if polygon.is_empty() {
                 return Err(ShapeError::Empty);
             }
-            for ring in polygon {
+            for (at, ring) in polygon.into_iter().enumerate() {
                 owners.push(owner);
+                holes.push(at > 0);
                 rings.push(tidied(ring, rings.len() + 1)?);
             }
         }
@@ -41,14 +44,19 @@ impl Outline {
             return Err(ShapeError::Corners);
         }
         check_contacts(&rings)?;
-        check_nesting(&rings, &owners)?;
+        check_nesting(&rings, &holes, &owners)?;
         let edges = Edges::new(rings.iter().flat_map(|ring| sides(ring)));
-        Ok(Self { rings, edges })
+        Ok(Self { rings, holes, edges })
     }
 
     /// The corners of all rings.
     pub(crate) fn rings(&self) -> &[Vec<Point>] {
         &self.rings
+    }
+
+    /// The corners of all rings, and whether they are a hole's.
+    pub(crate) fn holes(&self) -> impl Iterator<Item = (&[Point], bool)> {
+        self.rings.iter().map(Vec::as_slice).zip(self.holes.iter().copied())
     }
 
     /// All edges.
@@ -155,12 +163,11 @@ fn meet(one: (Point, Point), two: (Point, Point)) -> bool {
 }
 
 /// Refuses holes outside and polygons inside others, of rings that nowhere meet: one corner of each tells.
-fn check_nesting(rings: &[Vec<Point>], owners: &[usize]) -> Result<(), ShapeError> {
+fn check_nesting(rings: &[Vec<Point>], holes: &[bool], owners: &[usize]) -> Result<(), ShapeError> {
     if rings.len() == 1 {
         return Ok(());
     }
     let edges: Vec<Edges> = rings.iter().map(|ring| Edges::new(sides(ring))).collect();
-    let is_outer = |ring: usize| ring == 0 || owners[ring - 1] != owners[ring];
     for (ring, corners) in rings.iter().enumerate() {
         let corner = corners[0];
         let mut depth = 0usize;
@@ -168,12 +175,12 @@ fn check_nesting(rings: &[Vec<Point>], owners: &[usize]) -> Result<(), ShapeErro
             let is_inside = edges.is_odd(corner);
             depth += usize::from(is_inside);
             let is_own = owners[other] == owners[ring];
-            if is_own && !is_outer(ring) && is_inside != is_outer(other) {
+            if is_own && holes[ring] && is_inside == holes[other] {
                 return Err(ShapeError::Hole { ring: ring + 1 });
             }
         }
         // What is inside an even number of rings is outside of what they enclose, and a hole is inside.
-        if depth % 2 != usize::from(!is_outer(ring)) {
+        if depth % 2 != usize::from(holes[ring]) {
             return Err(ShapeError::Hole { ring: ring + 1 });
         }
     }

@@ -16,7 +16,7 @@ use eke_budget::Metres;
 use eke_noise::Grid;
 
 use crate::edges::{Edges, FURTHEST, Point, Rounded, side, square};
-use crate::offset::Offsets;
+use crate::offset::{Offsets, shoelace, square_cut};
 use crate::outline::Outline;
 use crate::{Lattice, Place, Region};
 
@@ -287,28 +287,11 @@ impl Shape {
             Form::HalfPlane(..) => None,
             Form::Circle(..) => self.offsets().area(0.0),
             Form::Rectangle(outline, _) | Form::Polygons(outline) => {
-                // Outer rings count, and holes are taken off: an island is inside an even number of others.
-                let area = |ring: &Vec<Point>| {
-                    let ring = self.metres(ring);
-                    let sum: f64 = pairs(&ring)
-                        .map(|(one, two)| {
-                            let [x, y] = [one[0] - ring[0][0], one[1] - ring[0][1]];
-                            x * (two[1] - one[1]) - y * (two[0] - one[0])
-                        })
-                        .sum();
-                    sum.abs() / 2.0
+                let signed = |(ring, is_hole): (&[Point], bool)| {
+                    let area = shoelace(&self.metres(ring)).abs();
+                    if is_hole { -area } else { area }
                 };
-                let is_hole = |at: usize| {
-                    let rings = outline.rings();
-                    let others = rings.iter().enumerate().filter(|(other, _)| *other != at);
-                    let around = others.filter(|(_, other)| {
-                        Edges::new(other.iter().copied().zip(other.iter().copied().cycle().skip(1)))
-                            .is_odd(rings[at][0])
-                    });
-                    around.count() % 2 == 1
-                };
-                let signed = |(at, ring)| if is_hole(at) { -area(ring) } else { area(ring) };
-                Some(outline.rings().iter().enumerate().map(signed).sum())
+                Some(outline.holes().map(signed).sum())
             }
         }
     }
@@ -413,7 +396,7 @@ impl Shape {
     #[must_use]
     pub fn square_shift(&self, deviation: f64) -> f64 {
         match self.form {
-            Form::Rectangle(_, sides) => crate::offset::square_cut(sides, deviation),
+            Form::Rectangle(_, sides) => square_cut(sides, deviation),
             _ => self.shift(deviation),
         }
     }
@@ -424,7 +407,7 @@ impl Shape {
 
     fn offsets(&self) -> &Offsets {
         self.offsets.get_or_init(|| match &self.form {
-            &Form::Rectangle(_, sides) => Offsets::rectangle(sides),
+            &Form::Rectangle(_, sides) => Offsets::Rectangle(sides),
             &Form::Circle(_, radius) => Offsets::Circle(self.grid.length(radius)),
             Form::HalfPlane(..) => Offsets::HalfPlane,
             Form::Polygons(outline) => match outline.convex() {

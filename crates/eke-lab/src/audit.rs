@@ -18,12 +18,14 @@ mod fitted;
 mod integrated;
 mod msdlap;
 pub mod mutants;
+mod nearest;
 mod neighbours;
 mod places;
 mod planar;
 mod ranked;
 mod reduced;
 mod selected;
+mod shapes;
 mod skellam;
 mod steps;
 mod tiers;
@@ -109,7 +111,9 @@ pub fn all() -> Vec<Audit> {
         msdlap::audits(),
         planar::audits(),
         places::audits(),
+        shapes::audits(),
         ranked::audits(),
+        nearest::audits(),
         integrated::audits(),
         fitted::audits(),
         neighbours::audits(),

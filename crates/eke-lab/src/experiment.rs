@@ -120,15 +120,23 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 static EXPERIMENTS: &[Experiment] = &[
     // Adaptive privacy budgeting.
     // Concentrated geo-privacy.
+    crate::near::HULL,
     crate::identity::IDENTITY,
+    crate::near::NEAREST,
     crate::reach::REACH,
     // Selection mechanisms with Gaussian noise.
     crate::search::BIKES,
     crate::search::LONDON,
+    crate::prices::ABOVE_THRESHOLD_BOUNDS,
+    crate::peak::NOISY_MAX,
+    crate::prices::NOISY_MAX_BOUNDS,
     // Multi-tier release.
     crate::tiers::COUNT,
     crate::categories::SUBSET,
     // Accuracy-first mechanisms.
+    crate::savings::SAVINGS,
+    crate::toplist::REDDIT,
+    crate::toplist::ZIPF,
     // Ours.
 ];
 

@@ -2,11 +2,13 @@
 
 mod audits;
 mod path;
+#[cfg(feature = "experiments")]
 mod run;
 mod sample;
 mod selection;
 mod speed;
 mod speed_fleet;
+mod speed_geo;
 mod speed_local;
 
 use std::io::{self, Write};
@@ -33,8 +35,10 @@ enum Command {
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
     /// List the experiments: paper, figure, data there or not, how long it takes.
+    #[cfg(feature = "experiments")]
     List(run::List),
     /// Run an experiment; those on data read them from the folder that EKE_DATA names.
+    #[cfg(feature = "experiments")]
     Run(run::Run),
     /// Measure how fast something is, next to a baseline in the same run.
     #[command(subcommand)]
@@ -47,6 +51,8 @@ enum Speed {
     Noise(speed::Noise),
     /// Accounts a second of a sheet charged, and devices of a fleet asked, next to plain doubles.
     Fleet(speed_fleet::Fleets),
+    /// What questions about places take.
+    Geo(speed_geo::Geo),
     /// Users a second in the local model: reports drawn and counted, next to the textbook's.
     Local(speed_local::Local),
     /// Comparisons a second, and a long search along lines with its accounting.
@@ -73,11 +79,14 @@ fn main() -> ExitCode {
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
+        #[cfg(feature = "experiments")]
         Command::List(list) => list.run(&mut out),
+        #[cfg(feature = "experiments")]
         Command::Run(run) => run.run(&mut out),
         Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
         Command::Speed(Speed::Local(local)) => local.run(&mut out),
         Command::Speed(Speed::Fleet(fleets)) => fleets.run(&mut out),
+        Command::Speed(Speed::Geo(geo)) => geo.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

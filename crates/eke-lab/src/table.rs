@@ -242,7 +242,10 @@ impl Key {
     pub fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Number(value) => number(*value),
+            Self::Number(value) => {
+                let text = value.to_string();
+                if value.fract() == 0.0 || text.len() > 8 { number(*value) } else { text }
+            }
         }
     }
 }
@@ -253,7 +256,9 @@ impl Cell {
     pub fn shown(&self) -> String {
         match self {
             Self::Summary(Summary { mean, interval: Some([low, high]), .. }) => {
-                format!("{} ±{}", number(*mean), rounded((high - low) / 2.0, places(*mean)))
+                let half = (high - low) / 2.0;
+                let half = if half > 0.0 { rounded(half, places(*mean)) } else { number(half) };
+                format!("{} ±{half}", number(*mean))
             }
             Self::Summary(Summary { mean, .. }) => number(*mean),
             Self::Number(value) => number(*value),
@@ -421,11 +426,11 @@ mod tests {
             text,
             "\
 errors: error, by people
-  way             10          2,000
+  way              10           2,000
   ours   1.500 ±1.242  0.2500 ±1.2421
   other      3 ±1.242
 errors: worked out, by people
-  way      10   2,000
+  way       10   2,000
   ours   1.500  0.2500
   other      3
 "

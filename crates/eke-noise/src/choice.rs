@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 
-use dashu_int::UBig;
-
-use crate::coin::{bernoulli_exp_neg, uniform_below};
+use crate::urn::{Urn, below};
 use crate::{Entropy, Ratio};
 
 /// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`, exactly.
 /// None if there are no items.
 ///
 /// - Theorem: exponential-choice (docs/theorems.md)
-/// - Proves: uniform proposals with replacement, each taken with probability
-///   `exp(-rate (best - score))`, give exactly the exponential mechanism
+/// - Proves: a draw by weights `exp(-rate (best - score))` is exactly the exponential mechanism
 /// - Assumes: candidates are public; the price is for monotone or for general scores (caller)
 /// - Deviates: nothing
 /// - Checked by: `the_exponential_mechanism_has_its_law`
@@ -21,13 +18,7 @@ pub fn choose_exponentially<E: Entropy + ?Sized>(
     rate: &Ratio,
     entropy: &mut E,
 ) -> Option<usize> {
-    let best = *scores.iter().max()?;
-    loop {
-        let item = below(scores.len(), entropy);
-        if takes(best.abs_diff(scores[item]), rate, entropy) {
-            return Some(item);
-        }
-    }
+    Urn::new(scores, rate).draw(entropy)
 }
 
 /// Permute and flip: items are looked at in a random order, without replacement, and the first one
@@ -45,18 +36,7 @@ pub fn permute_and_flip<E: Entropy + ?Sized>(
     rate: &Ratio,
     entropy: &mut E,
 ) -> Option<usize> {
-    let best = *scores.iter().max()?;
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    for seen in 0..order.len() {
-        let next = seen + below(order.len() - seen, entropy);
-        order.swap(seen, next);
-        let item = order[seen];
-        if takes(best.abs_diff(scores[item]), rate, entropy) {
-            return Some(item);
-        }
-    }
-    // The best item's coin always shows heads.
-    unreachable!("the best item is taken when it is seen")
+    Urn::new(scores, rate).flip(entropy)
 }
 
 /// `size` different numbers below `bound`, every set equally likely, in no order of meaning; all of
@@ -77,12 +57,4 @@ pub fn uniform_subset<E: Entropy + ?Sized>(
             chosen
         })
         .collect()
-}
-
-fn takes<E: Entropy + ?Sized>(gap: u64, rate: &Ratio, entropy: &mut E) -> bool {
-    gap == 0 || bernoulli_exp_neg(&rate.times(&UBig::from(gap)), entropy)
-}
-
-fn below<E: Entropy + ?Sized>(bound: usize, entropy: &mut E) -> usize {
-    usize::try_from(uniform_below(bound as u64, entropy)).expect("below a usize")
 }

@@ -131,7 +131,7 @@ fn words(probability: f64) -> u64 {
 
 /// Whether a uniform number whose first 64 bits are `word` is below a probability.
 #[cold]
-fn is_below<E: Entropy + ?Sized>(
+pub(crate) fn is_below<E: Entropy + ?Sized>(
     word: u64,
     probability: impl Fn(usize) -> Fixed,
     entropy: &mut E,

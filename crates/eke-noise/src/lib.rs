@@ -23,6 +23,7 @@
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`], [`release_point`], [`release_points`] | the verbs that open an [`Exact`] for one answer |
+//! | [`Allotment`], [`Allowance`] | several draws that are bought as one, each taking its part |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
@@ -40,6 +41,7 @@
 //! | [`residual()`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
+mod allowance;
 mod average;
 mod binned;
 mod bit_chain;
@@ -104,7 +106,9 @@ mod stopping;
 mod subset_chain;
 mod table;
 mod tiers;
+mod urn;
 
+pub use allowance::{Allotment, Allowance, AllowanceError, DrawPrice};
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bit_chain::{BitChain, BitTemplate};
 pub use bound::{Bound, Norms};
@@ -144,7 +148,7 @@ pub use planar::PlanarLaplace;
 pub use point::{PointRelease, release_point};
 pub use points::{Lengths, Points, PointsRelease, release_points};
 pub use radius::Radius;
-pub use ranking::{Moves, Ranking, RankingError};
+pub use ranking::{Moves, PickPrice, Ranking, RankingError};
 pub use ratio::Ratio;
 pub use residual::{
     BochnerMatrix, Doubt, NoResidual, NoiseLaw, NoiseLawError, Probabilities, Residual,

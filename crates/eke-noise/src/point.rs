@@ -78,7 +78,7 @@ pub fn release_point<E: Entropy + ?Sized>(
     receipt: Receipt<PointRelease>,
     entropy: &mut E,
 ) -> Result<Released<Vec<i64>>, Mismatch<PointRelease>> {
-    match draw(truth, *receipt.purchase(), entropy) {
+    match noisy_point(truth, *receipt.purchase(), entropy) {
         Ok(point) => {
             receipt.redeem();
             Ok(Released::new(point))
@@ -87,7 +87,7 @@ pub fn release_point<E: Entropy + ?Sized>(
     }
 }
 
-fn draw<E: Entropy + ?Sized>(
+pub(crate) fn noisy_point<E: Entropy + ?Sized>(
     truth: &Exact<Vec<i64>>,
     release: PointRelease,
     entropy: &mut E,

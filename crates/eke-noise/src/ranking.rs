@@ -1,18 +1,19 @@
 //! Rankings: candidates by their scores, the largest first, as far as somebody has paid.
 //!
-//! Each pick is one draw of the exponential mechanism among those that were not picked before. So a ranking is a
-//! path of its own kind: drawn once, from its first pick on; whoever pays for more sees more of the same
-//! order; and what was seen is paid for once. It tells the order and no score.
+//! Each pick is one choice among those that were not picked before: by the exponential mechanism where it is priced in
+//! zCDP, by permute and flip where it is priced in pure epsilon. So a ranking is a path of its own kind: drawn
+//! once, from its first pick on; whoever pays for more sees more of the same order; and what was seen is
+//! paid for once. It tells the order and no score.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use eke_budget::{Amount, L2, PathId, Raise, Receipt, Rho};
+use eke_budget::{Amount, Epsilon, L1, L2, PathId, Price, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
-use crate::choice::choose_exponentially;
 use crate::exact::clamped;
 use crate::path::{Mismatch, MismatchReason};
+use crate::urn::Urn;
 use crate::{Columns, Entropy, Exact, Ratio, Released, Scores};
 
 /// How one unit moves the scores.
@@ -35,6 +36,81 @@ impl Moves {
             Self::EitherWay => 2,
         }
     }
+
+    /// How far apart one unit can move two scores that it can move by the sensitivity each. Doubling is exact.
+    pub(crate) fn apart<C: Price>(self, sensitivity: &L1) -> Option<C::Sensitivity> {
+        C::Sensitivity::try_from(sensitivity.get() * f64::from(self.spread())).ok()
+    }
+}
+
+/// What picks can be priced in. (Sealed: zCDP and pure epsilon.)
+pub trait PickPrice: Price + sealed::Sealed {
+    /// The largest rate that a pick at a price may be drawn with, where one unit moves two scores apart by at most the
+    /// spread. None if there is none.
+    #[doc(hidden)]
+    fn rate(each: Amount<Self>, spread: Self::Sensitivity) -> Option<Ratio>;
+
+    /// One of those that are left.
+    #[doc(hidden)]
+    fn draw<E: Entropy + ?Sized>(urn: &mut Picking<'_>, entropy: &mut E) -> Option<usize>;
+}
+
+/// Candidates that picks are drawn from.
+#[doc(hidden)]
+pub struct Picking<'a>(Urn<'a>);
+
+/// By the exponential mechanism.
+impl PickPrice for Rho {
+    /// The double next below `sqrt(8 rho)/spread` whose square is not above what was paid for.
+    fn rate(each: Amount<Self>, spread: L2) -> Option<Ratio> {
+        let paid = Ratio::new(each.grains(), Amount::<Self>::ONE.grains())?.times(&8u8.into());
+        paid.over(&Ratio::from_f64(spread.get())?.squared()).root_below()
+    }
+
+    fn draw<E: Entropy + ?Sized>(urn: &mut Picking<'_>, entropy: &mut E) -> Option<usize> {
+        urn.0.draw(entropy)
+    }
+}
+
+/// By permute and flip.
+impl PickPrice for Epsilon {
+    /// Epsilon over the spread, exactly.
+    fn rate(each: Amount<Self>, spread: L1) -> Option<Ratio> {
+        let paid = Ratio::new(each.grains(), Amount::<Self>::ONE.grains())?;
+        Some(paid.over(&Ratio::from_f64(spread.get())?))
+    }
+
+    fn draw<E: Entropy + ?Sized>(urn: &mut Picking<'_>, entropy: &mut E) -> Option<usize> {
+        urn.0.flip(entropy)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for eke_budget::Rho {}
+    impl Sealed for eke_budget::Epsilon {}
+}
+
+/// So many picks one after the other at a rate, each among those that are left; those that are gone are not
+/// picked.
+pub(crate) fn picks<C: PickPrice, E: Entropy + ?Sized>(
+    scores: &[i64],
+    gone: &[u32],
+    rate: &Ratio,
+    count: u32,
+    entropy: &mut E,
+) -> Vec<u32> {
+    let mut urn = Picking(Urn::new(scores, rate));
+    for &item in gone {
+        urn.0.take(item as usize);
+    }
+    let mut picked = Vec::new();
+    for _ in 0..count {
+        let Some(item) = C::draw(&mut urn, entropy) else { break };
+        urn.0.take(item);
+        picked.push(u32::try_from(item).expect("no more candidates than that"));
+    }
+    picked
 }
 
 /// The candidates that were picked, in their order.
@@ -49,7 +125,7 @@ impl Moves {
 /// let mut account = Account::open("authors", budget, &mut NoHistory)?;
 ///
 /// let words = Exact::new(Scores(vec![120, 80, 9640, 11]), L1::new(1.0)?);
-/// let each = "0.005".parse()?;
+/// let each: Amount<Rho> = "0.005".parse()?;
 /// let mut ranking = Ranking::open(PathId::new([7; 32]), 4, words.sensitivity(), Moves::OneWay, each)?;
 /// let approved = account.raise(ranking.id(), each, ranking.spread())?;
 /// let receipt = account.commit(approved, &mut NoHistory)?;
@@ -58,21 +134,21 @@ impl Moves {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
-pub struct Ranking {
-    stored: Stored,
+#[serde(bound = "", try_from = "Stored<C>", into = "Stored<C>")]
+pub struct Ranking<C: PickPrice = Rho> {
+    stored: Stored<C>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
+#[serde(bound = "", deny_unknown_fields)]
+struct Stored<C: PickPrice> {
     id: PathId,
     /// The account that pays for it.
     payer: Option<Arc<str>>,
     candidates: u32,
     moves: Moves,
-    spread: L2,
-    each: Amount<Rho>,
+    spread: C::Sensitivity,
+    each: Amount<C>,
     picked: Vec<u32>,
 }
 
@@ -90,7 +166,7 @@ pub enum RankingError {
     Damaged,
 }
 
-impl Ranking {
+impl<C: PickPrice> Ranking<C> {
     /// A ranking of which nothing has been picked: so many candidates, whose scores one unit changes by at most
     /// the sensitivity each, at a price a pick.
     ///
@@ -99,12 +175,12 @@ impl Ranking {
     pub fn open(
         id: PathId,
         candidates: u32,
-        sensitivity: &eke_budget::L1,
+        sensitivity: &L1,
         moves: Moves,
-        each: Amount<Rho>,
+        each: Amount<C>,
     ) -> Result<Self, RankingError> {
-        let spread = spread(sensitivity.get(), moves).ok_or(RankingError::Price)?;
-        rate(each, spread).ok_or(RankingError::Price)?;
+        let spread = moves.apart::<C>(sensitivity).ok_or(RankingError::Price)?;
+        C::rate(each, spread).ok_or(RankingError::Price)?;
         let picked = Vec::new();
         Ok(Self { stored: Stored { id, payer: None, candidates, moves, spread, each, picked } })
     }
@@ -117,13 +193,13 @@ impl Ranking {
 
     /// How far one unit can move two scores apart: the sensitivity that it is paid for.
     #[must_use]
-    pub fn spread(&self) -> L2 {
+    pub fn spread(&self) -> C::Sensitivity {
         self.stored.spread
     }
 
     /// What a pick costs.
     #[must_use]
-    pub fn each(&self) -> Amount<Rho> {
+    pub fn each(&self) -> Amount<C> {
         self.stored.each
     }
 
@@ -143,11 +219,11 @@ impl Ranking {
     ///
     /// - Theorem: peeling (docs/theorems.md)
     /// - Proves: picks by the exponential mechanism at rate e, each among those that are left, cost
-    ///   `(e spread)²/8` zCDP each
+    ///   `(e spread)²/8` zCDP each; by permute and flip `e spread` pure
     /// - Assumes: candidates are public or were selected; one unit changes each score by at most its
     ///   sensitivity, in the directions that were said (caller)
     /// - Deviates: the rate is rounded down; scores beyond 2⁶² are clamped to it
-    /// - Checked by: `a_ranking_has_its_law`, `a_pick_costs_its_rho_and_no_less`
+    /// - Checked by: `a_ranking_has_its_law`, `a_pure_ranking_has_its_law`, `a_pick_costs_its_rho_and_no_less`
     ///
     /// # Errors
     /// The receipt is for another path, account, sensitivity or price, or more picks than there are. Nothing is
@@ -155,27 +231,19 @@ impl Ranking {
     pub fn pick<E: Entropy + ?Sized>(
         &mut self,
         scores: &Exact<Scores>,
-        receipt: Receipt<Raise<Rho>>,
+        receipt: Receipt<Raise<C>>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<u32>>, Mismatch<Raise<Rho>>> {
+    ) -> Result<Released<Vec<u32>>, Mismatch<Raise<C>>> {
         let (count, rate) = match self.check(scores, &receipt) {
             Ok(checked) => checked,
             Err(reason) => return Err(Mismatch { receipt: Box::new(receipt), reason }),
         };
         self.stored.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
         receipt.redeem();
-        let gone: BTreeSet<u32> = self.stored.picked.iter().copied().collect();
-        let mut left: Vec<u32> =
-            (0..self.stored.candidates).filter(|item| !gone.contains(item)).collect();
         // What is missing in the truth counts as zero, and nothing shows it.
-        let score = |&item: &u32| scores.open().0.get(item as usize).copied().unwrap_or(0);
-        let mut values: Vec<i64> = left.iter().map(score).map(clamped).collect();
-        let mut picked = Vec::new();
-        for _ in 0..count {
-            let Some(place) = choose_exponentially(&values, &rate, entropy) else { break };
-            values.swap_remove(place);
-            picked.push(left.swap_remove(place));
-        }
+        let score = |item: u32| scores.open().0.get(item as usize).copied().unwrap_or(0);
+        let values: Vec<i64> = (0..self.stored.candidates).map(score).map(clamped).collect();
+        let picked = picks::<C, E>(&values, &self.stored.picked, &rate, count, entropy);
         self.stored.picked.extend(&picked);
         Ok(Released::new(picked))
     }
@@ -184,7 +252,7 @@ impl Ranking {
     fn check(
         &self,
         scores: &Exact<Scores>,
-        receipt: &Receipt<Raise<Rho>>,
+        receipt: &Receipt<Raise<C>>,
     ) -> Result<(u32, Ratio), MismatchReason> {
         let (stored, raise) = (&self.stored, receipt.purchase());
         if raise.path() != stored.id {
@@ -193,7 +261,7 @@ impl Ranking {
         if stored.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
             return Err(MismatchReason::OtherAccount);
         }
-        let bound = spread(scores.sensitivity().get(), stored.moves);
+        let bound = stored.moves.apart::<C>(scores.sensitivity());
         if raise.sensitivity() != stored.spread || bound != Some(stored.spread) {
             return Err(MismatchReason::OtherSensitivity);
         }
@@ -203,39 +271,16 @@ impl Ranking {
         let count = u32::try_from(price / each).ok().filter(|&count| count <= self.left());
         let whole = price % each == 0 && known.is_some_and(|known| known <= raise.from());
         let count = count.filter(|_| whole).ok_or(MismatchReason::OtherStep)?;
-        let rate = rate(stored.each, stored.spread).ok_or(MismatchReason::OtherSensitivity)?;
+        let rate = C::rate(stored.each, stored.spread).ok_or(MismatchReason::OtherSensitivity)?;
         Ok((count, rate))
     }
 }
 
-fn spread(sensitivity: f64, moves: Moves) -> Option<L2> {
-    // Doubling is exact.
-    L2::new(sensitivity * f64::from(moves.spread())).ok()
-}
-
-/// The rate of the exponential mechanism at a price a pick: the double next below `sqrt(8 rho)/spread` whose
-/// square is not above what was paid for.
-fn rate(each: Amount<Rho>, spread: L2) -> Option<Ratio> {
-    let paid = Ratio::new(each.grains(), Amount::<Rho>::ONE.grains())?.times(&8u8.into());
-    let square = paid.over(&Ratio::from_f64(spread.get())?.squared());
-    let about = square.approximate();
-    let mut rate = if about.is_normal() { about.sqrt() } else { return None };
-    // Two or three steps, for what the root and the approximation round.
-    for _ in 0..16 {
-        let ratio = Ratio::from_f64(rate)?;
-        if ratio.squared().compare(&square).is_le() {
-            return Some(ratio);
-        }
-        rate = rate.next_down();
-    }
-    None
-}
-
-impl TryFrom<Stored> for Ranking {
+impl<C: PickPrice> TryFrom<Stored<C>> for Ranking<C> {
     type Error = RankingError;
 
-    fn try_from(stored: Stored) -> Result<Self, RankingError> {
-        rate(stored.each, stored.spread).ok_or(RankingError::Price)?;
+    fn try_from(stored: Stored<C>) -> Result<Self, RankingError> {
+        C::rate(stored.each, stored.spread).ok_or(RankingError::Price)?;
         let distinct: BTreeSet<&u32> = stored.picked.iter().collect();
         let sound = distinct.len() == stored.picked.len()
             && stored.picked.iter().all(|&item| item < stored.candidates);
@@ -243,8 +288,8 @@ impl TryFrom<Stored> for Ranking {
     }
 }
 
-impl From<Ranking> for Stored {
-    fn from(ranking: Ranking) -> Self {
+impl<C: PickPrice> From<Ranking<C>> for Stored<C> {
+    fn from(ranking: Ranking<C>) -> Self {
         ranking.stored
     }
 }
@@ -277,7 +322,7 @@ mod tests {
         #[test]
         fn rates_are_rounded_down_and_hardly(grains in 1u128..10u128.pow(36), log in -30.0f64..30.0) {
             let (each, spread) = (Amount::from_grains(grains), L2::new(log.exp()).unwrap());
-            let rate = rate(each, spread).unwrap();
+            let rate = Rho::rate(each, spread).unwrap();
             let paid = Ratio::new(8 * grains, Amount::<Rho>::ONE.grains()).unwrap();
             let cost = rate.by(&Ratio::from_f64(spread.get()).unwrap()).squared();
             prop_assert!(cost.compare(&paid).is_le());

@@ -92,6 +92,21 @@ impl Ratio {
         self.by(self)
     }
 
+    /// A double whose square is not above this, and hardly below it; none where doubles cannot say.
+    pub(crate) fn root_below(&self) -> Option<Self> {
+        let about = self.approximate();
+        let mut root = if about.is_normal() { about.sqrt() } else { return None };
+        // Two or three steps, for what the root and the approximation round.
+        for _ in 0..16 {
+            let ratio = Self::from_f64(root)?;
+            if ratio.squared().compare(self).is_le() {
+                return Some(ratio);
+            }
+            root = root.next_down();
+        }
+        None
+    }
+
     pub(crate) fn plus_whole(&self, whole: u128) -> Self {
         let numerator = &self.numerator + &self.denominator * UBig::from(whole);
         Self { numerator, denominator: self.denominator.clone() }

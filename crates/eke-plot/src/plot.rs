@@ -48,6 +48,8 @@ const LEFT: f64 = 70.0;
 const TOP: f64 = 66.0;
 const RIGHT: f64 = 24.0;
 const BELOW: f64 = 62.0;
+/// From one line of a title to the next.
+const LINE: f64 = 22.0;
 
 /// How the lines look, one after the other.
 const LOOKS: [(&str, &str, Mark); 8] = [
@@ -71,16 +73,23 @@ impl Plot {
         #[expect(clippy::cast_precision_loss, reason = "a few")]
         let [across, down, legend] = [columns, rows, legend].map(|n| n as f64);
         let width = across * (LEFT + WIDTH + RIGHT);
-        let height = TOP + down * (HEIGHT + BELOW) + legend * 22.0 + 18.0;
+        let titles = wrapped(&self.title, width - LEFT);
+        #[expect(clippy::cast_precision_loss, reason = "a few")]
+        let head = TOP + (titles.len() - 1) as f64 * LINE;
+        let height = head + down * (HEIGHT + BELOW) + legend * 22.0 + 18.0;
         let mut svg = Svg::new(width, height);
-        svg.text((LEFT, 26.0), 16.0, Anchor::Start, &self.title);
+        let mut below = 26.0;
+        for title in titles {
+            svg.text((LEFT, below), 16.0, Anchor::Start, &title);
+            below += LINE;
+        }
         for (index, lines) in self.panels.iter().enumerate() {
             #[expect(clippy::cast_precision_loss, reason = "a few")]
             let (column, row) = ((index % columns) as f64, (index / columns) as f64);
-            let corner = (LEFT + column * (LEFT + WIDTH + RIGHT), TOP + row * (HEIGHT + BELOW));
+            let corner = (LEFT + column * (LEFT + WIDTH + RIGHT), head + row * (HEIGHT + BELOW));
             self.panel(&mut svg, corner, lines);
         }
-        let top = TOP + down * (HEIGHT + BELOW) + 8.0;
+        let top = head + down * (HEIGHT + BELOW) + 8.0;
         for (index, label) in self.lines.iter().enumerate() {
             #[expect(clippy::cast_precision_loss, reason = "a few")]
             let (column, row) = ((index % 2) as f64, (index / 2) as f64);
@@ -177,10 +186,8 @@ impl Axis {
         let inside = |value: &f64| *value >= self.low && *value <= self.high;
         if self.scale == Scale::Logarithmic && self.high / self.low > 8.0 {
             let decades = (self.low.log10().floor(), self.high.log10().ceil());
-            let each: &[f64] = match decades.1 - decades.0 {
-                n if n <= 2.0 => &[1.0, 2.0, 5.0],
-                _ => &[1.0],
-            };
+            let each: &[f64] =
+                if self.high / self.low <= 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
             let step = ((decades.1 - decades.0) / 6.0).ceil().max(1.0);
             let mut values = Vec::new();
             let mut decade = decades.0;
@@ -206,10 +213,41 @@ impl Axis {
     }
 }
 
+/// A title in lines that fit a width: words are never cut, and their widths are guessed.
+fn wrapped(title: &str, width: f64) -> Vec<String> {
+    const LETTER: f64 = 8.8;
+    let mut lines = vec![String::new()];
+    for word in title.split(' ') {
+        let line = lines.last_mut().expect("never empty");
+        #[expect(clippy::cast_precision_loss, reason = "letters")]
+        let long = (line.chars().count() + 1 + word.chars().count()) as f64 * LETTER;
+        if line.is_empty() {
+            line.push_str(word);
+        } else if long > width {
+            lines.push(word.to_owned());
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
 /// A number in few digits.
 fn label(value: f64) -> String {
-    if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
+    if value != 0.0 && !(1e-3..1e7).contains(&value.abs()) {
         return format!("{value:.0e}");
+    }
+    if value.abs() >= 1e4 {
+        let thousands = format!("{:.0}", (value / 1000.0).trunc());
+        let rest = (value.abs() % 1000.0).round();
+        let millions = thousands.len() > 3 + usize::from(value < 0.0);
+        let (front, back) = thousands.split_at(thousands.len() - if millions { 3 } else { 0 });
+        return if millions {
+            format!("{front},{back},{rest:03}")
+        } else {
+            format!("{front},{rest:03}")
+        };
     }
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -225,7 +263,7 @@ mod tests {
         for (scale, values, labels) in [
             (Scale::Linear, [1.0, 20.0], "5 10 15 20"),
             (Scale::Linear, [0.1, 0.5], "0.1 0.2 0.3 0.4 0.5"),
-            (Scale::Logarithmic, [3.0, 40_000.0], "10 100 1000 10000"),
+            (Scale::Logarithmic, [3.0, 40_000.0], "10 100 1000 10,000"),
             (Scale::Logarithmic, [1.0, 2.0], "1 1.5 2"),
             (Scale::Logarithmic, [2.0, 30.0], "2 5 10 20"),
         ] {
@@ -233,6 +271,20 @@ mod tests {
             let found: Vec<String> = axis.ticks().into_iter().map(|tick| tick.1).collect();
             assert_eq!(found.join(" "), labels, "{scale:?} {values:?}");
         }
+    }
+
+    #[test]
+    fn large_numbers_have_commas_and_larger_ones_are_powers() {
+        let shown =
+            [0.0, 0.5, -20.0, 9999.0, 20_000.0, 13_700.0, 2_500_000.0, 1e8, 1e-4].map(label);
+        assert_eq!(shown.join(" "), "0 0.5 -20 9999 20,000 13,700 2,500,000 1e8 1e-4");
+    }
+
+    #[test]
+    fn titles_are_wrapped_at_words() {
+        assert_eq!(wrapped("one two three", 8.8 * 7.5), ["one two", "three"]);
+        assert_eq!(wrapped("", 100.0), [""]);
+        assert_eq!(wrapped("extraordinary", 10.0), ["extraordinary"]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl GeoArgs {
         }
         let Meant { planar_laplace: pure, gaussian, .. } = &meant;
         let mark = |is: bool| if is { " <-" } else { "" };
-        let (radius, delta) = (self.radius, self.delta);
+        let (radius, delta) = (short(self.radius.get()), self.delta);
         let mut table = Table::new(&["", "planar Laplace", "Gaussian"]);
         table.row([
             "price".to_owned(),

@@ -7,7 +7,7 @@ use clap::Args;
 use eke_engine::{Features, ReleasedPlaces, write_whole};
 use eke_geo::Region;
 use eke_plot::map::{Layer, Map, Things};
-use serde_json::{Map, json};
+use serde_json::{Map as Properties, json};
 
 use super::{Payer, Places, Price, print_cost, reading};
 use crate::Failure;
@@ -87,7 +87,7 @@ impl Release {
 fn features(told: &ReleasedPlaces) -> Features {
     let mut features = Features::new();
     for (number, place) in told.places.iter().enumerate() {
-        let mut properties = Map::new();
+        let mut properties = Properties::new();
         properties.insert("place".into(), json!(number + 1));
         properties.insert("within".into(), json!(told.within));
         features.point(*place, properties);

@@ -3,7 +3,7 @@
 use std::io;
 
 use eke_budget::{BudgetError, ParameterError, Refusal};
-use eke_geo::{RegionError, TupleError};
+use eke_geo::{LatticeError, RegionError, TupleError};
 use eke_ledger::{LedgerError, RegisterError};
 
 use super::GeoJsonError;
@@ -13,9 +13,12 @@ use crate::source::SourceError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlacesError {
-    /// The file is not there, or not what its name says.
+    /// The file is not there.
+    #[error("there is no file `{0}`")]
+    Missing(String),
+    /// The file is not what its name says.
     #[error(transparent)]
-    Source(#[from] SourceError),
+    Source(SourceError),
     /// A file without a column that is needed.
     #[error("`{file}` has no column {tried}: say which one it is with --{what}")]
     NoColumn {
@@ -58,6 +61,9 @@ pub enum PlacesError {
     /// The region is none.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// There is no lattice for such a region.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
     /// There is no lattice for so many places in such a region.
     #[error(transparent)]
     Tuple(#[from] TupleError),
@@ -90,6 +96,15 @@ pub enum PlacesError {
     /// What was asked cannot be; the sentence says why.
     #[error("{0}")]
     Asked(String),
+}
+
+impl From<SourceError> for PlacesError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Missing(file) => Self::Missing(file),
+            other => Self::Source(other),
+        }
+    }
 }
 
 impl From<LedgerError> for PlacesError {

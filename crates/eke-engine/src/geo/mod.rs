@@ -6,7 +6,9 @@
 mod crowd;
 mod error;
 mod geojson;
+mod hull;
 mod input;
+mod nearest;
 mod output;
 mod people;
 mod person;
@@ -21,7 +23,9 @@ pub use error::PlacesError;
 pub use geojson::{
     Fault, Features, GeoJsonError, PointFeature, ShapeFeature, read_points, read_shapes,
 };
+pub use hull::{HullOfPlaces, ToldHull};
 pub use input::{PlaceColumns, PlaceFile};
+pub use nearest::NearestPlaces;
 pub use output::write_whole;
 pub use people::{People, PeopleOpening, PeopleStanding};
 pub use person::{Opening, Person, PersonStanding, PlacePrice};

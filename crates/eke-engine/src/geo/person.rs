@@ -7,6 +7,7 @@
 //!
 //! What is pinned is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub struct Person {
     pinned: Pinned,
     /// What requests of this program begin with.
     program: String,
+    /// How many there were.
+    requests: Cell<u64>,
 }
 
 /// What an account is opened with, once.
@@ -165,7 +168,8 @@ impl Person {
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let program = format!("{}/{nonce}", process::name());
         let (address, account) = (address.clone(), account.to_owned());
-        Ok(Self { ledger, address, account, budget, pinned, program })
+        let requests = Cell::new(0);
+        Ok(Self { ledger, address, account, budget, pinned, program, requests })
     }
 
     /// How far apart two tuples of places are, for this account.
@@ -284,8 +288,9 @@ impl Person {
         draw: impl FnOnce(Receipt<Reveal<Rho>>) -> Result<Drawn, PlacesError>,
     ) -> Result<(), PlacesError> {
         let none = Vec::<(&str, Show<Rho>)>::new;
-        let charged = self.charged(Some(show.path), |attempt| {
-            let key = format!("{}/{attempt}", self.program);
+        let charged = self.charged(Some(show.path), || {
+            self.requests.set(self.requests.get() + 1);
+            let key = format!("{}/{}", self.program, self.requests.get());
             let request = Request::new(&key, Stamp::now(&self.account), question)?;
             self.ledger.charge(request, &self.account, show, none()).wait()
         })?;
@@ -321,7 +326,7 @@ impl Person {
         let none = Vec::<(&str, Spend<Charge>)>::new;
         // What was charged and lost stays paid, and is asked for under the next number.
         let mut number = 0u32;
-        let outcome = self.charged(None, |_| {
+        let outcome = self.charged(None, || {
             loop {
                 let key = format!("places/{name}/{number}");
                 let request = Request::new(&key, Stamp::now(&self.account), question)?;
@@ -349,10 +354,10 @@ impl Person {
     fn charged<T>(
         &self,
         path: Option<PathId>,
-        mut ask: impl FnMut(u32) -> Result<T, LedgerError>,
+        mut ask: impl FnMut() -> Result<T, LedgerError>,
     ) -> Result<T, PlacesError> {
-        for attempt in 0.. {
-            match ask(attempt) {
+        loop {
+            match ask() {
                 Ok(outcome) => return Ok(outcome),
                 Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
                 Err(LedgerError::UnderWay { holder, .. })
@@ -363,7 +368,6 @@ impl Person {
                 Err(error) => return Err(error.into()),
             }
         }
-        unreachable!("attempts do not end")
     }
 
     fn give_up(&self, path: Option<PathId>, holder: Key) -> Result<(), PlacesError> {
@@ -396,7 +400,8 @@ impl Pinned {
         }
         Err(PlacesError::Asked(format!(
             "account `{account}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
-            self.metric, self.least
+            self.metric,
+            self.least.get()
         )))
     }
 

@@ -18,6 +18,7 @@ mod identity;
 mod meaning;
 mod neighbours;
 mod people;
+mod places;
 mod plain;
 mod racing;
 mod random;

@@ -272,6 +272,16 @@ fn known_shapes_have_known_distances_areas_and_outlines() {
     assert!(lake.shift(1.0).abs() < 1.0 && rectangle.square_shift(5.0) < rectangle.shift(5.0));
 }
 
+/// Inside is below zero, however close the boundary is, and the boundary itself is not.
+#[test]
+fn signed_distances_are_rounded_down_on_both_sides() {
+    let corners: [Point; 3] = [[0, 0], [8, 0], [0, 8]];
+    let edges = Edges::new(pairs(&corners));
+    for (point, steps) in [([3, 4], -1), ([4, 4], 0), ([4, 5], 0), ([5, 5], 1), ([2, 2], -2)] {
+        assert_eq!(within(&edges, point), steps, "{point:?}");
+    }
+}
+
 #[test]
 fn what_is_no_shape_is_refused_in_a_sentence() {
     let lattice = plane();

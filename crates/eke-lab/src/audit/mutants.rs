@@ -68,7 +68,14 @@ impl Mutant {
         const FAMILIES: &[(&str, &[&str])] = &[
             (
                 "choices",
-                &["choice.rs", "choosing.rs", "exponential.rs", "noisy_max.rs", "ranking.rs"],
+                &[
+                    "choice.rs",
+                    "choosing.rs",
+                    "exponential.rs",
+                    "noisy_max.rs",
+                    "ranking.rs",
+                    "urn.rs",
+                ],
             ),
             ("lines", &["line.rs", "quadrature.rs", "sparse_vector.rs"]),
             (
@@ -105,6 +112,7 @@ impl Mutant {
                     "tally.rs",
                 ],
             ),
+            ("shapes", &["edges.rs", "offset.rs", "outline.rs", "shape.rs"]),
         ];
         let name = Path::new(self.file).file_name()?.to_str()?;
         FAMILIES.iter().find(|(_, files)| files.contains(&name)).map(|(family, _)| *family)
@@ -224,8 +232,8 @@ const MUTANTS: &[Mutant] = &[
         about: "picks of a ranking are drawn at twice the rate that was paid for",
         audit: "ranking-loss",
         file: "crates/eke-noise/src/ranking.rs",
-        find: "Amount::<Rho>::ONE.grains())?.times(&8u8.into());",
-        replace: "Amount::<Rho>::ONE.grains())?.times(&32u8.into());",
+        find: "        let paid = Ratio::new(each.grains(), Amount::<Self>::ONE.grains())?.times(&8u8.into());",
+        replace: "        let paid = Ratio::new(each.grains(), Amount::<Self>::ONE.grains())?.times(&32u8.into());",
     },
     Mutant {
         name: "pick-spread",
@@ -415,8 +423,8 @@ const MUTANTS: &[Mutant] = &[
         name: "unpermuted",
         about: "permute and flip looks at candidates in their own order",
         audit: "choice-law",
-        file: "crates/eke-noise/src/choice.rs",
-        find: "        let next = seen + below(order.len() - seen, entropy);\n",
+        file: "crates/eke-noise/src/urn.rs",
+        find: "            let next = seen + below(order.len() - seen, entropy);\n",
         replace: "        let next = seen;\n",
     },
     Mutant {
@@ -738,6 +746,62 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/eke-geo/src/tuple.rs",
         find: "            TupleMetric::Sum => number(points),\n",
         replace: "            TupleMetric::Sum => 1.0,\n",
+    },
+    Mutant {
+        name: "centre-root",
+        about: "the centre of places is taken to move along one axis at a time",
+        audit: "hull-price",
+        file: "crates/eke-geo/src/places.rs",
+        find: "        let sensitivity = 2.0 * root * self",
+        replace: "        let sensitivity = 2.0 * (0.0 * root + 1.0) * self",
+    },
+    Mutant {
+        name: "nearest-spread",
+        about: "distances are picked from as if all grew or all shrank",
+        audit: "nearest-loss",
+        file: "crates/eke-geo/src/nearest.rs",
+        find: "allowance.pick(&scores, Moves::EitherWay, count,",
+        replace: "allowance.pick(&scores, Moves::OneWay, count,",
+    },
+    Mutant {
+        name: "unsplit-picks",
+        about: "every one of several nearest places costs all of the price, and one of them is charged",
+        audit: "nearest-loss",
+        file: "crates/eke-noise/src/allowance.rs",
+        find: "        let rate = C::rate(each, spread).ok_or(AllowanceError::Price)?;\n",
+        replace: "        let rate = C::rate(each.times(count).unwrap_or(each), spread).ok_or(AllowanceError::Price)?;\n",
+    },
+    Mutant {
+        name: "shared-line",
+        about: "the line of a search after the first is laid with the noise of the first",
+        audit: "nearest-search",
+        file: "crates/eke-noise/src/allowance.rs",
+        find: "        let laid = DiscreteLaplace::once(&self.scale, entropy).map_err(too_wide)?;\n",
+        replace: "        thread_local! { static LAID: std::cell::Cell<i64> = const { std::cell::Cell::new(0) }; }\n        if among.len() == scores.len() {\n            LAID.set(DiscreteLaplace::once(&self.scale, entropy).map_err(too_wide)?);\n        }\n        let laid = LAID.get();\n",
+    },
+    Mutant {
+        name: "distance-stretched",
+        about: "distances from outside a shape are a fifth too long",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/shape.rs",
+        find: "        edges.distance(point, Rounded::Down)\n",
+        replace: "        edges.distance(point, Rounded::Down) * 6 / 5\n",
+    },
+    Mutant {
+        name: "hole-jump",
+        about: "a hole is inside, with a jump at its edge",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/edges.rs",
+        find: "        self.edges.iter().filter(crosses).count() % 2 == 1\n",
+        replace: "        self.edges.iter().filter(crosses).count() > 0\n",
+    },
+    Mutant {
+        name: "distance-rounded-free",
+        about: "rounding a distance to whole steps costs nothing",
+        audit: "distance-to-shape",
+        file: "crates/eke-geo/src/lattice.rs",
+        find: "        self.steps_per_metre(factor, 1.0)\n",
+        replace: "        self.steps_per_metre(factor, 0.0)\n",
     },
 ];
 

@@ -58,7 +58,7 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
     let (mut account, sensitivity, each) = (account(), L1::new(1.0).ok()?, EACH.parse().ok()?);
     let candidates = u32::try_from(scores.len()).ok()?;
     let id = PathId::new([1; 32]);
-    let mut ranking = Ranking::open(id, candidates, &sensitivity, moves, each).ok()?;
+    let mut ranking = Ranking::<Rho>::open(id, candidates, &sensitivity, moves, each).ok()?;
     let approved = account.raise(id, each.times(picks)?, ranking.spread()).ok()?;
     let receipt = account.commit(approved, &mut NoHistory).ok()?;
     let scores = Exact::new(Scores(scores.to_vec()), sensitivity);
@@ -66,7 +66,7 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
 }
 
 /// The Rényi divergence of an order between two laws.
-fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
+pub(super) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
     let term = |(outcome, p): (&K, &f64)| {
         let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
         p.powf(order) * q.powf(1.0 - order)

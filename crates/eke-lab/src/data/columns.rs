@@ -74,7 +74,6 @@ impl Columns {
     }
 }
 
-#[cfg(feature = "data")]
 mod file {
     use std::fs::File;
     use std::path::Path;
@@ -196,20 +195,5 @@ mod file {
             }
         }
         Ok(all)
-    }
-}
-
-#[cfg(not(feature = "data"))]
-mod file {
-    use std::path::Path;
-
-    use super::{Column, DataError};
-
-    pub(super) fn read(
-        path: &Path,
-        _: &[&'static str],
-    ) -> Result<Vec<(&'static str, Column)>, DataError> {
-        let sentence = "eke-lab was built without its feature `data`: build it with it";
-        Err(DataError::missing(path, &sentence))
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions with the lab, kept true, and every audit.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[cfg(feature = "experiments")]
 mod experiments;
 
 use eke_budget::{L2, Rho};
@@ -51,6 +52,16 @@ fn a_choice_costs_its_epsilon_and_no_less() {
 #[test]
 fn a_pick_costs_its_rho_and_no_less() {
     run(&["ranking-loss"]);
+}
+
+#[test]
+fn nearest_places_cost_their_price() {
+    run(&["nearest-loss", "nearest-search"]);
+}
+
+#[test]
+fn a_hull_costs_its_price_part_by_part() {
+    run(&["hull-price"]);
 }
 
 #[test]

@@ -46,6 +46,28 @@ fn the_exponential_mechanism_has_its_law() {
     assert_eq!(choose_exponentially(&[], &rate, &mut entropy), None);
 }
 
+/// Of twenty thousand candidates, by how far behind the best they are, in classes.
+#[test]
+fn one_of_many_has_its_law() {
+    let scores: Vec<i64> = (0..20_000i64).map(|item| -(item * 7919 % 20_011)).collect();
+    let rate = Ratio::new(1, 700).unwrap();
+    let mut entropy = Seeded::new(15);
+    let class = |score: i64| -score / 250;
+    let draws: Vec<i64> = (0..3000)
+        .map(|_| class(scores[choose_exponentially(&scores, &rate, &mut entropy).unwrap()]))
+        .collect();
+    let law = |rate: f64| -> BTreeMap<i64, f64> {
+        let total: f64 = scores.iter().map(|&score| (rate * score as f64).exp()).sum();
+        let mut law = BTreeMap::new();
+        for &score in &scores {
+            *law.entry(class(score)).or_default() += (rate * score as f64).exp() / total;
+        }
+        law
+    };
+    let fit = |rate| Fit::of(draws.iter().copied(), &law(rate));
+    fit(1.0 / 700.0).assert(&fit(1.3 / 700.0), "one of many");
+}
+
 #[test]
 fn permute_and_flip_has_its_law() {
     let mut entropy = Seeded::new(12);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use eke_budget::{
-    Account, Adjacency, BudgetSpec, L1, Metric, NoHistory, PathId, Raise, Receipt, Rho,
+    Account, Adjacency, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt, Rho,
 };
 use eke_noise::{Entropy, Exact, MismatchReason, Moves, Ranking, Scores};
 
@@ -76,6 +76,66 @@ fn a_ranking_has_its_law() {
         let rate = 0.5 / f64::from(moves.spread());
         let fit = |law| Fit::of(draws.iter().cloned(), &law);
         fit(ranked(rate)).assert(&fit(ranked(rate * 1.08)), "ranking");
+    }
+}
+
+/// Permute and flip's law among some candidates, by going through all orders.
+fn flipped(rate: f64, left: &[u32], reached: f64, best: i64, law: &mut BTreeMap<u32, f64>) {
+    for &item in left {
+        let seen = reached / left.len() as f64;
+        let heads = (-rate * (best - SCORES[item as usize]) as f64).exp();
+        *law.entry(item).or_default() += seen * heads;
+        let rest: Vec<u32> = left.iter().copied().filter(|&other| other != item).collect();
+        flipped(rate, &rest, seen * (1.0 - heads), best, law);
+    }
+}
+
+/// The law of the first two picks by permute and flip, the best being that of those that are left.
+fn flipped_twice(rate: f64) -> BTreeMap<Vec<u32>, f64> {
+    let among = |left: &[u32]| {
+        let best = left.iter().map(|&item| SCORES[item as usize]).max().unwrap();
+        let mut law = BTreeMap::new();
+        flipped(rate, left, 1.0, best, &mut law);
+        law
+    };
+    let mut law = BTreeMap::new();
+    for (first, of_first) in among(&[0, 1, 2, 3]) {
+        let left: Vec<u32> = (0..4).filter(|&item| item != first).collect();
+        for (second, of_second) in among(&left) {
+            law.insert(vec![first, second], of_first * of_second);
+        }
+    }
+    law
+}
+
+#[test]
+fn a_pure_ranking_has_its_law() {
+    let mut entropy = Seeded::new(19);
+    let sensitivity = L1::new(1.0).unwrap();
+    let scores = Exact::new(Scores(SCORES.to_vec()), sensitivity);
+    let budget = BudgetSpec::promising(Epsilon::new(1e6).unwrap());
+    let budget = budget.resolve(Metric::Hamming(Adjacency::AddRemove)).unwrap();
+    for moves in [Moves::OneWay, Moves::EitherWay] {
+        let mut draws = Vec::new();
+        for round in 0..100_000u32 {
+            let mut account = Account::open("riders", budget.clone(), &mut NoHistory).unwrap();
+            let each = "0.5".parse().unwrap();
+            let id = PathId::new([1; 32]);
+            let mut ranking = Ranking::<Epsilon>::open(id, 4, &sensitivity, moves, each).unwrap();
+            let picks = if round % 2 == 0 { &["1"][..] } else { &["0.5", "1"] };
+            for to in picks {
+                let approved = account.raise(id, to.parse().unwrap(), ranking.spread()).unwrap();
+                let receipt = account.commit(approved, &mut NoHistory).unwrap();
+                ranking.pick(&scores, receipt, &mut entropy).unwrap();
+                let stored = serde_json::to_string(&ranking).unwrap();
+                ranking = serde_json::from_str(&stored).unwrap();
+            }
+            draws.push(ranking.picked().to_vec());
+        }
+        let rate = 0.5 / f64::from(moves.spread());
+        let fit = |law| Fit::of(draws.iter().cloned(), &law);
+        fit(flipped_twice(rate)).assert(&fit(flipped_twice(rate * 1.08)), "a pure ranking");
+        assert!(fit(ranked(rate)).is_rejected(), "the two kinds are told apart");
     }
 }
 

@@ -1,0 +1,67 @@
+//! `eke geo nearest`: which of one person's places are nearest to a public one.
+
+use std::io::Write;
+
+use clap::Args;
+use eke_geo::{NearestMethod, Place};
+
+use super::{Payer, Places, Price, print_cost, reading};
+use crate::Failure;
+use crate::number::short;
+use crate::table::Table;
+
+/// What to tell.
+#[derive(Args)]
+pub(crate) struct Nearest {
+    #[command(flatten)]
+    places: Places,
+    /// Where, which is public: longitude,latitude.
+    #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true)]
+    to: Place,
+    /// How many.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    k: u32,
+    /// Search along a noisy line as in the paper, and not by picks.
+    #[arg(long)]
+    paper: bool,
+    #[command(flatten)]
+    price: Price,
+    #[command(flatten)]
+    payer: Payer,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Nearest {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
+        let price = self.price.price()?;
+        let file = self.places.open()?;
+        let mut person = self.payer.open(&file)?;
+        let method =
+            if self.paper { NearestMethod::Paper { margin: None } } else { NearestMethod::Ranked };
+        let bar = reading();
+        let asked = (self.to, self.k, method);
+        let seen = |rows| bar.set_position(rows);
+        let told = person.nearest(&file, self.places.region, asked, price, &seen);
+        bar.finish_and_clear();
+        let told = told?;
+        if self.json {
+            serde_json::to_writer(&mut *out, &told).map_err(std::io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        let mut table = Table::new(&["nearest", "row"]).with_numbers([0, 1]);
+        for (at, row) in told.rows.iter().enumerate() {
+            table.row([(at + 1).to_string(), row.to_string()]);
+        }
+        table.print(out)?;
+        writeln!(out)?;
+        if let Some(error) = told.error {
+            let what =
+                "each is at most so much further than the one that should be there with 95 %";
+            writeln!(out, "  error  {} m: {what}", short(error))?;
+        }
+        print_cost(told.cost, price, &told.standing, out)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+//! Prices of choosing with Gaussian noise: worked out, estimated, as printed, and by other ways of accounting.
+//!
+//! Figures 1 to 3 and 6 to 8 of Lebensold, Precup and Balle. Nothing is drawn but for Monte Carlo estimates of the same prices, which
+//! show why they are integrated, and for how long a search takes.
+
+mod lines;
+mod maxima;
+mod normal;
+
+pub use lines::ABOVE_THRESHOLD_BOUNDS;
+pub use maxima::NOISY_MAX_BOUNDS;
