@@ -65,9 +65,7 @@ pub enum CrowdError {
         dimensions: usize,
     },
     /// A shape of another lattice.
-    #[error(
-        "shapes lie on the plane: make the shape on the lattice of the people, of two dimensions"
-    )]
+    #[error("shapes lie on the plane: make the shape on the lattice of the people, of two dimensions")]
     Shape,
     /// Allowances for another number of people.
     #[error("there are {given} allowances for {people} people")]
@@ -86,14 +84,10 @@ pub enum CrowdError {
         most: usize,
     },
     /// Noise narrower than the lattice.
-    #[error(
-        "at a price of {0} noise is as narrow as the lattice: take a smaller least distance, or a lower price"
-    )]
+    #[error("at a price of {0} noise is as narrow as the lattice: take a smaller least distance, or a lower price")]
     Narrow(Amount<Rho>),
     /// Noise wider than can be drawn.
-    #[error(
-        "at a price of {0} noise is too wide to be drawn: take a larger least distance, or a higher price"
-    )]
+    #[error("at a price of {0} noise is too wide to be drawn: take a larger least distance, or a higher price")]
     Wide(Amount<Rho>),
     /// Rounds that there are not.
     #[error(transparent)]

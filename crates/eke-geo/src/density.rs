@@ -212,7 +212,8 @@ impl Judge<'_> {
                     };
                     let (kernel, far, flat) = bounds;
                     let square = self.square(reports, person);
-                    let decided = square >= far || (flat && kernel.doubt(square, key.0) <= least);
+                    let decided =
+                        square >= far || (flat && kernel.doubt(square, key.0) <= least);
                     mark(person, decided)
                 });
             }
@@ -276,15 +277,13 @@ mod tests {
             let total: f64 = steps().map(law).sum();
             let line = Kernel::new(1, bandwidth, variance, true);
             let mean: f64 =
-                steps().map(|z| law(z) * line.expected((x + z) * (x + z), 0.0)).sum::<f64>()
-                    / total;
+                steps().map(|z| law(z) * line.expected((x + z) * (x + z), 0.0)).sum::<f64>() / total;
             let truth = (-x * x / (2.0 * bandwidth)).exp();
             assert!((mean - truth).abs() < 1e-9, "{mean} {truth}");
             // The plain kernel is off.
             let plain = Kernel::new(1, bandwidth, variance, false);
             let blurred: f64 =
-                steps().map(|z| law(z) * plain.expected((x + z) * (x + z), 0.0)).sum::<f64>()
-                    / total;
+                steps().map(|z| law(z) * plain.expected((x + z) * (x + z), 0.0)).sum::<f64>() / total;
             assert!((blurred - truth).abs() > 1e-3, "{blurred} {truth}");
             // What is expected and in doubt, of noise that is still to come.
             let expected = plain.expected(x * x, variance);
@@ -294,9 +293,7 @@ mod tests {
                 .sum::<f64>()
                 / total;
             assert!((plain.doubt(x * x, variance) - (square - blurred * blurred)).abs() < 1e-9);
-            assert!(
-                (plain.wobble(x * x, 0.0, variance) - (square - blurred * blurred)).abs() < 1e-9
-            );
+            assert!((plain.wobble(x * x, 0.0, variance) - (square - blurred * blurred)).abs() < 1e-9);
             let plane = Kernel::new(2, bandwidth, variance, true);
             assert!((plane.height - line.height * line.height).abs() < 1e-12);
         }

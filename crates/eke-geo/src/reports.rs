@@ -74,12 +74,7 @@ impl Reports {
 
     /// Takes one more report of a person into its average.
     #[inline]
-    pub(crate) fn add(
-        &mut self,
-        person: u32,
-        price: Amount<Rho>,
-        report: impl Iterator<Item = i64>,
-    ) {
+    pub(crate) fn add(&mut self, person: u32, price: Amount<Rho>, report: impl Iterator<Item = i64>) {
         let index = person as usize;
         let spent = self.spent[index].plus(price).unwrap_or(Amount::MAX);
         let part = rho(price) / rho(spent);

@@ -3,7 +3,9 @@
 //! One path, walked until what has been released says on which side of the line the count is, or the price is spent.
 
 use eke_budget::{Amount, L2, Rho};
-use eke_noise::{Entropy, Exact, GaussianPath, MismatchReason, NoAnswer, NoisePath, Payer, reveal};
+use eke_noise::{
+    Entropy, Exact, GaussianPath, MismatchReason, NoAnswer, NoisePath, Payer, reveal,
+};
 
 use crate::plan::{Plan, PlanError, Rule};
 use crate::reports::rho;
@@ -75,10 +77,8 @@ pub fn threshold<Y: Payer<Rho>, E: Entropy + ?Sized>(
         let sensitivity = line.sensitivity.get();
         sensitivity * sensitivity / (2.0 * rho(price))
     };
-    let end: Amount<Rho> = prices
-        .iter()
-        .try_fold(Amount::ZERO, |sum: Amount<Rho>, &price| sum.plus(price))
-        .unwrap_or(line.price);
+    let end: Amount<Rho> =
+        prices.iter().try_fold(Amount::ZERO, |sum: Amount<Rho>, &price| sum.plus(price)).unwrap_or(line.price);
     let miss = plan.beta.shared_by(rounds);
     let (mut level, mut last) = (Amount::ZERO, None);
     for (round, price) in (1u32..).zip(prices) {

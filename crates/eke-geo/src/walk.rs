@@ -102,7 +102,8 @@ impl Walk<'_> {
         let people = accounts.len();
         let schedules = Schedules::new(self.plan, self.allowance, people)?;
         let before = accounts.spent().to_vec();
-        let mut reports = Reports::new(self.width, self.sensitivity, schedules.ends(people), seen);
+        let mut reports =
+            Reports::new(self.width, self.sensitivity, schedules.ends(people), seen);
         let mut laws = Laws::new(self.sensitivity, self.width);
         let mut walking: Vec<u32> = schedules.members(people);
         let mut rounds = Vec::new();
@@ -255,7 +256,13 @@ impl Schedules {
     }
 
     /// What each has to pay in a round, from where its path is: nothing, where that has been seen already.
-    fn dues(&self, reports: &Reports, walking: &[u32], round: usize, dues: &mut Vec<Amount<Rho>>) {
+    fn dues(
+        &self,
+        reports: &Reports,
+        walking: &[u32],
+        round: usize,
+        dues: &mut Vec<Amount<Rho>>,
+    ) {
         dues.clear();
         dues.extend(walking.iter().map(|&person| {
             let level = self.schedule(person).map_or(Amount::ZERO, |levels| levels[round]);
