@@ -283,13 +283,17 @@ pub(super) fn print_estimate(
     let Some(estimate) = answer.estimate else { return Ok(()) };
     let half = 2.0 * estimate.deviation;
     let (value, _) = number::estimate(estimate.value, estimate.value - half, estimate.value + half);
-    writeln!(out, "  {value} {what}, moved by noise by {} or so", short(estimate.deviation))?;
+    writeln!(out, "  {value} {what}")?;
     match estimate.interval {
         Some([low, high]) => {
             let (_, interval) = number::estimate(estimate.value, low, high);
-            writeln!(out, "  {interval} with {}", percent(estimate.confidence, 1.0))?;
+            writeln!(out, "  {interval} with 95 %, as far as noise goes")?;
         }
-        None => writeln!(out, "  no interval: noise is as wide as the bandwidth, and flattens it")?,
+        None => writeln!(
+            out,
+            "  no interval: noise moves it by {} or so, and flattens it by an amount that is not known",
+            short(estimate.deviation)
+        )?,
     }
     writeln!(out)
 }

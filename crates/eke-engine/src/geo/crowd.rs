@@ -80,11 +80,13 @@ pub struct CrowdEstimate {
     pub value: f64,
     /// How far noise moves it, as a standard deviation.
     pub deviation: f64,
-    /// What the truth is between; none where noise also shifts the number by an amount that is not known.
+    /// What it is between with 95 %, as far as noise goes; none where noise also shifts the number by an amount that is
+    /// not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// How probable it is that the interval holds.
-    pub confidence: f64,
+    /// What the truth is between wherever people are, but with the plan's probability of a miss; none where nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f64; 2]>,
 }
 
 /// What part of their allowance people kept, or of what they had left if that was less; nothing of nothing.
@@ -333,11 +335,13 @@ impl Target {
         match self {
             Self::Count(shape) => {
                 let counted = count(crowd, shape, allowance, plan, entropy).map_err(asked)?;
+                let people = f64::from(u32::try_from(crowd.people()).unwrap_or(u32::MAX));
+                let (value, half) = (counted.estimate, NINETEEN_IN_TWENTY * counted.deviation);
                 let estimate = CrowdEstimate {
-                    value: counted.estimate,
+                    value,
                     deviation: counted.deviation,
-                    interval: Some([f64::from(counted.low), f64::from(counted.high)]),
-                    confidence: 1.0 - plan.beta.get(),
+                    interval: Some([(value - half).max(0.0), (value + half).min(people)]),
+                    bounds: Some([f64::from(counted.low), f64::from(counted.high)]),
                 };
                 let spending = counted.spending;
                 Ok(Told { estimate: Some(estimate), nearest: Vec::new(), spending })
@@ -354,8 +358,8 @@ impl Target {
                 let estimate = CrowdEstimate {
                     value,
                     deviation,
-                    interval: found.unbiased.then_some([value - half, value + half]),
-                    confidence: 0.95,
+                    interval: found.unbiased.then_some([(value - half).max(0.0), value + half]),
+                    bounds: None,
                 };
                 let spending = found.spending;
                 Ok(Told { estimate: Some(estimate), nearest: Vec::new(), spending })

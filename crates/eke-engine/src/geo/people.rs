@@ -252,9 +252,9 @@ impl People {
             "the accounts in {} were made with --region {},{} --least {} --reach {}, which are for good: leave them out, or make other accounts",
             self.path.display(),
             region.centre(),
-            region.radius(),
-            self.lattice.least(),
-            self.reach
+            region.radius().get(),
+            self.lattice.least().get(),
+            self.reach.get()
         )))
     }
 }
