@@ -69,7 +69,8 @@ impl Plot {
     pub fn finish(&self) -> String {
         let columns = self.columns.clamp(1, self.panels.len().max(1));
         let rows = self.panels.len().div_ceil(columns);
-        let legend = self.lines.len().div_ceil(2);
+        let beside = self.beside(columns);
+        let legend = self.lines.len().div_ceil(beside);
         #[expect(clippy::cast_precision_loss, reason = "a few")]
         let [across, down, legend] = [columns, rows, legend].map(|n| n as f64);
         let width = across * (LEFT + WIDTH + RIGHT);
@@ -92,7 +93,7 @@ impl Plot {
         let top = head + down * (HEIGHT + BELOW) + 8.0;
         for (index, label) in self.lines.iter().enumerate() {
             #[expect(clippy::cast_precision_loss, reason = "a few")]
-            let (column, row) = ((index % 2) as f64, (index / 2) as f64);
+            let (column, row) = ((index % beside) as f64, (index / beside) as f64);
             let (x, y) = (LEFT + column * (width - LEFT) / 2.0, top + row * 22.0);
             let (stroke, mark) = look(index);
             svg.line(&[(x, y), (x + 36.0, y)], stroke);
@@ -100,6 +101,16 @@ impl Plot {
             svg.text((x + 44.0, y + 4.0), 12.0, Anchor::Start, label);
         }
         svg.finish()
+    }
+
+    /// How many entries of the legend fit beside each other: two, if they are short enough.
+    fn beside(&self, columns: usize) -> usize {
+        const LETTER: f64 = 6.8;
+        #[expect(clippy::cast_precision_loss, reason = "a few")]
+        let room = (columns as f64 * (LEFT + WIDTH + RIGHT) - LEFT) / 2.0 - 50.0;
+        #[expect(clippy::cast_precision_loss, reason = "letters")]
+        let fits = |label: &String| label.chars().count() as f64 * LETTER <= room;
+        if self.lines.iter().all(fits) { 2 } else { 1 }
     }
 
     fn panel(&self, svg: &mut Svg, corner: (f64, f64), lines: &Lines) {
