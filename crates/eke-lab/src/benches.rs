@@ -25,7 +25,7 @@ pub(crate) struct Bench {
     /// Little of everything, once: whether it works, and not how fast it is.
     #[arg(long)]
     quick: bool,
-    /// Turns of each; their median is shown.
+    /// Turns of each, fewer where they take long; their median is shown.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), conflicts_with = "quick")]
     turns: u32,
     /// The folder with a Python environment for every peer; scripts/bench-peers makes them.

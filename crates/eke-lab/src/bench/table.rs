@@ -31,7 +31,7 @@ impl About {
             _ => String::new(),
         };
         format!(
-            "eke {} in the {} profile{program}, {system} on {machine}, {} cores{load}; medians of {}",
+            "eke {} in the {} profile{program}, {system} on {machine}, {} cores{load}; medians of turns, at most {}",
             env!("CARGO_PKG_VERSION"),
             self.profile,
             self.cores,

@@ -88,10 +88,10 @@ impl Work {
                  From Python, libraries that take one value at a time pay for each call."
             }
             Self::Convert => {
-                "eke rounds outward, so that its epsilon is proven; the others work in doubles, and dp-accounting at a list of orders."
+                "eke rounds outward, so that its epsilon is proven; the others work in doubles, and dp-accounting at a list of orders. OpenDP's measurements are made beforehand."
             }
             Self::Compose => {
-                "eke asks a filter before each charge, as a library in use must, and adds exactly; the others add up what they are given."
+                "eke asks a filter before each charge, as a library in use must, and adds exactly; the others add up what they are given. OpenDP's measurements are made beforehand."
             }
             Self::Pick => {
                 "eke's and OpenDP's choices are exact; the others' are in doubles. eke's include the charge, and for Gaussian noise the certified price."
