@@ -219,10 +219,10 @@ fn root(dimensions: usize) -> f64 {
 #[must_use]
 pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     assert_eq!(one.len(), two.len(), "points of one lattice have the same coordinates");
-    if let ([x, y], [other_x, other_y]) = (one, two) {
-        if let Some(steps) = on_plane(x.abs_diff(*other_x), y.abs_diff(*other_y)) {
-            return steps;
-        }
+    if let ([x, y], [other_x, other_y]) = (one, two)
+        && let Some(steps) = on_plane(x.abs_diff(*other_x), y.abs_diff(*other_y))
+    {
+        return steps;
     }
     let square = one.iter().zip(two).fold(0u128, |sum, (&one, &two)| {
         let apart = u128::from(one.abs_diff(two));
