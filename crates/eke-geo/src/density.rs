@@ -431,7 +431,7 @@ mod tests {
         let (mut outside, mut off) = (0, 0);
         for seed in 0..40 {
             crowd.restore(Seen::default()).unwrap();
-            let entropy = &mut Seeded::new(seed);
+            let entropy = &mut Seeded(seed);
             let found =
                 density(&mut crowd, &[0, 0], bandwidth, &allowance, &plan, entropy).unwrap();
             let [low, high] = found.interval.unwrap();
