@@ -366,7 +366,7 @@ mod tests {
         for seed in 0..200 {
             let accounts = Sheet::same(Amount::ONE, 1).unwrap();
             let mut crowd = Crowd::new(lattice, lattice.put(&[1000.0, 0.0]), accounts).unwrap();
-            let (mut entropy, mut price) = (Seeded::new(seed), 1e-5);
+            let (mut entropy, mut price) = (Seeded(seed), 1e-5);
             let (mut missed, mut would_miss) = (false, false);
             for _ in 0..100 {
                 price *= 1.1;

@@ -199,7 +199,7 @@ mod tests {
         let line = Line { sensitivity, at: 0.0, price: "0.5".parse().unwrap() };
         let (mut wrong, mut right) = (0, 0);
         for seed in 0..1000 {
-            let (mut account, mut entropy) = (account(1.0), Seeded::new(seed));
+            let (mut account, mut entropy) = (account(1.0), Seeded(seed));
             let mut path = GaussianPath::open(PathId::new([1; 32]), sensitivity);
             let mut till = Till { account: &mut account, journal: &mut NoHistory };
             let said = threshold(&mut path, &truth, &line, plan, &mut till, &mut entropy).unwrap();

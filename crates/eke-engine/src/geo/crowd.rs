@@ -18,9 +18,6 @@ use super::people::{Opened, People, PeopleStanding};
 use super::release::{damaged, entropy};
 use super::{PlaceFile, PlacesError};
 
-/// The quantile of the normal law beyond which, on either side, one in twenty lies.
-const NINETEEN_IN_TWENTY: f64 = 1.959_963_984_540_054;
-
 /// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
 const LEAST_PART: u128 = 100;
 
@@ -354,11 +351,10 @@ impl Target {
                 let area = std::f64::consts::TAU * bandwidth.get() * bandwidth.get() / 1e6;
                 let (value, deviation) =
                     (found.estimate * people / area, found.deviation * people / area);
-                let half = NINETEEN_IN_TWENTY * deviation;
                 let estimate = CrowdEstimate {
                     value,
                     deviation,
-                    interval: found.unbiased.then_some([(value - half).max(0.0), value + half]),
+                    interval: found.interval.map(|ends| ends.map(|end| end * people / area)),
                     bounds: None,
                 };
                 let spending = found.spending;
