@@ -186,7 +186,7 @@ impl People {
         let question = text(asking)?;
         let opened = self.reserve(
             &question,
-            (dataset, &fingerprint.digest),
+            (dataset, &file.identity(&fingerprint)),
             (everyone.people, asking.allowance),
         )?;
         let reservation = match opened {

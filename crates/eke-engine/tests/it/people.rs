@@ -28,10 +28,14 @@ impl Folder {
     }
 
     fn file(&self, name: &str, text: &str) -> PlaceFile {
-        let file = self.0.join(name);
-        std::fs::write(&file, text).unwrap();
-        let columns = PlaceColumns { id: Some("id".into()), ..PlaceColumns::default() };
-        PlaceFile::open(&file, &columns).unwrap()
+        std::fs::write(self.0.join(name), text).unwrap();
+        self.read(name, PlaceColumns::default())
+    }
+
+    /// A file that is there, with these columns and the usual ids unless others are meant.
+    fn read(&self, name: &str, columns: PlaceColumns) -> PlaceFile {
+        let id = columns.id.or_else(|| Some("id".into()));
+        PlaceFile::open(&self.0.join(name), &PlaceColumns { id, ..columns }).unwrap()
     }
 
     fn ledger(&self) -> PathBuf {
@@ -90,6 +94,13 @@ fn asking(question: CrowdQuestion, allowance: &str, way: Way, rule: Rule) -> Cro
 
 fn ask(people: &mut People, file: &PlaceFile, asking: &CrowdAsking) -> CrowdAnswered {
     people.ask(file, asking, &|_| ()).unwrap()
+}
+
+/// A count, which is a whole number.
+fn rounded(told: &CrowdAnswered) -> i32 {
+    let value = told.answer.estimate.unwrap().value;
+    let whole = (-1000..1000).find(|&whole| (value - f64::from(whole)).abs() < 1e-3);
+    whole.unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
 /// Everybody's id, and what they have spent, reserved and left.
@@ -190,6 +201,47 @@ fn places_that_have_changed_need_another_name() {
     assert_eq!(ask(&mut people, &moved, &question).answer.people, 21);
     let spent: Vec<f64> = accounts(&folder.ledger()).iter().map(|a| a.1.to_f64()).collect();
     assert!((spent[3] - 2e-6).abs() < 1e-18 && (spent[20] - 1e-6).abs() < 1e-18, "{spent:?}");
+}
+
+/// Homes and places of work in one file: what was told of one is nothing that was told of the other.
+#[test]
+fn other_columns_of_a_file_need_another_name() {
+    let folder = Folder::new();
+    let text = "id,name,at,home_lon,home_lat,work_lon,work_lat\n\
+                a,x,1,116.4,39.9,116.5,39.9\nb,y,2,116.4,39.9,116.5,39.9\n";
+    let columns = |of: &str| PlaceColumns {
+        longitude: Some(format!("{of}_lon")),
+        latitude: Some(format!("{of}_lat")),
+        ..PlaceColumns::default()
+    };
+    std::fs::write(folder.0.join("both.csv"), text).unwrap();
+    let home = folder.read("both.csv", columns("home"));
+    let mut people = folder.people();
+    for way in [Way::Distance, Way::Point] {
+        let mut question = asking(within(1_000.0), "0.01", way, Rule::Once);
+        assert_eq!(rounded(&ask(&mut people, &home, &question)), 2);
+        assert!(ask(&mut people, &home, &question).free);
+        let before = accounts(&folder.ledger());
+        for other in [
+            columns("work"),
+            PlaceColumns { latitude: Some("work_lat".into()), ..columns("home") },
+            PlaceColumns { time: Some("at".into()), ..columns("home") },
+        ] {
+            let other = folder.read("both.csv", other);
+            let refused = people.ask(&other, &question, &|_| ()).unwrap_err().to_string();
+            assert!(refused.contains("are read from other columns"), "{refused}");
+        }
+        assert_eq!(accounts(&folder.ledger()), before);
+        question.snapshot = Some("work".into());
+        let work = folder.read("both.csv", columns("work"));
+        let told = ask(&mut people, &work, &question);
+        assert!(!told.free && told.answer.cost > 0.009, "{told:?}");
+        assert_eq!(rounded(&told), 0);
+    }
+    let question = asking(within(1_000.0), "0.01", Way::Distance, Rule::Once);
+    let named = PlaceColumns { id: Some("name".into()), ..columns("home") };
+    let refused = people.ask(&folder.read("both.csv", named), &question, &|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("are read from other columns"), "{refused}");
 }
 
 /// Whatever a file says of somebody, what is shown but for the numbers themselves is the same.
