@@ -10,7 +10,7 @@ use eke_geo::{
     Allowance, Crowd, Lattice, Place, Plan, Rings, Seen, Shape, Spending, Way, count, density,
     neighbours,
 };
-use eke_ledger::Settled;
+use eke_ledger::{Digest, Settled};
 use eke_local::Sheet;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ const NINETEEN_IN_TWENTY: f64 = 1.959_963_984_540_054;
 
 /// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
 const LEAST_PART: u128 = 100;
+
+/// A longer area is named by its digest in the text of a question, in bytes.
+const LONGEST_AREA: usize = 1_000;
 
 /// An area that people are counted in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -430,9 +433,18 @@ fn read_point(bytes: &[u8], width: usize) -> Option<(Amount<Rho>, Vec<f64>)> {
     (point.len() == width).then(|| (Amount::from_grains(u128::from_be_bytes(*price)), point))
 }
 
-/// All that the answer depends on but the places: asked again, it is the same question.
+/// All that the answer depends on but the places: asked again, it is the same question. It is read by people and has a
+/// longest length, so long areas are named by their digests.
 fn text(asking: &CrowdAsking) -> Result<String, PlacesError> {
-    let question = serde_json::to_string(&asking.question).map_err(damaged)?;
+    let mut question = serde_json::to_string(&asking.question).map_err(damaged)?;
+    if let CrowdQuestion::Count(Area::Polygons(polygons)) = &asking.question
+        && question.len() > LONGEST_AREA
+    {
+        let corners: usize = polygons.iter().flatten().map(Vec::len).sum();
+        let digest = Digest::of(question.as_bytes());
+        question =
+            format!(r#"{{"count":{{"polygons":{{"corners":{corners},"digest":"{digest}"}}}}}}"#);
+    }
     let Plan { way, split, rule, beta } = asking.plan;
     Ok(format!("{question} for {} by {way:?}, {split:?}, {rule:?}, {beta:?}", asking.allowance))
 }

@@ -244,6 +244,32 @@ fn other_columns_of_a_file_need_another_name() {
     assert!(refused.to_string().contains("are read from other columns"), "{refused}");
 }
 
+/// An area may have more corners than the text of a question has bytes.
+#[test]
+fn long_areas_are_told_apart_by_their_digests() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(5));
+    let mut people = folder.people();
+    let around = |radius: f64| {
+        let corner = |n: u32| {
+            let (sine, cosine) = (f64::from(n) * std::f64::consts::TAU / 1_800.0).sin_cos();
+            opening().region.place([radius * cosine, radius * sine])
+        };
+        let ring: Vec<Place> = (0..1_800).map(corner).collect();
+        let question = CrowdQuestion::Count(Area::Polygons(vec![vec![ring]]));
+        assert!(serde_json::to_string(&question).unwrap().len() > 65_536);
+        asking(question, "0.01", Way::Distance, Rule::Once)
+    };
+    let told = ask(&mut people, &file, &around(300.0));
+    assert_eq!(rounded(&told), 3);
+    let again = ask(&mut people, &file, &around(300.0));
+    assert!(again.free && again.answer == told.answer);
+    assert!(!ask(&mut people, &file, &around(301.0)).free);
+    let lines = Register::open(&folder.ledger()).unwrap().journal().unwrap();
+    let longest = lines.iter().map(|line| format!("{:?}", line.what).len()).max().unwrap();
+    assert!(longest < 2_000, "people read this: {longest} characters");
+}
+
 /// Whatever a file says of somebody, what is shown but for the numbers themselves is the same.
 #[test]
 fn nothing_shows_who_has_rows() {
