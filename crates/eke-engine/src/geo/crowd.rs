@@ -201,41 +201,50 @@ impl People {
         };
         let granted: Vec<Amount<Rho>> =
             reservation.granted().iter().map(|&(_, amount)| amount).collect();
+        let mut settled =
+            Settled { spent: vec![Amount::ZERO; granted.len()], ..Settled::default() };
+        let places = (dataset, everyone.points);
+        let answer = self.draw(asking, &target, places, &granted, &mut settled);
+        // Whatever came of it, nothing stays reserved.
+        self.settle(&reservation, &settled)?;
+        Ok(CrowdAnswered { answer: answer?, free: false, left: self.standing()? })
+    }
+
+    /// Asks people out of what is granted. What they have spent, and what was seen of them, is written down also where
+    /// it fails; the answer only where it does not.
+    fn draw(
+        &mut self,
+        asking: &CrowdAsking,
+        target: &Target,
+        (dataset, points): (&str, Vec<i64>),
+        granted: &[Amount<Rho>],
+        settled: &mut Settled,
+    ) -> Result<CrowdAnswer, PlacesError> {
+        let lattice = *self.lattice();
         let by_point = asking.plan.way == Way::Point;
         let known =
-            if by_point { self.read_seen(dataset, &granted, &lattice)? } else { Seen::default() };
-        let mut crowd =
-            Crowd::new(lattice, everyone.points, Sheet::each(granted.clone()).map_err(asked)?)
-                .map_err(asked)?;
+            if by_point { self.read_seen(dataset, granted, &lattice)? } else { Seen::default() };
+        let accounts = Sheet::each(granted.to_vec()).map_err(asked)?;
+        let mut crowd = Crowd::new(lattice, points, accounts).map_err(asked)?;
         crowd.restore(known.clone()).map_err(asked)?;
-        let allowance = allowance(asking.allowance, &granted, &known);
-        let told = match &allowance {
-            Some(allowance) => target.ask(&mut crowd, allowance, &asking.plan),
-            None => Err(PlacesError::Spent),
-        };
-        let mut settled =
-            Settled { spent: crowd.accounts().spent().to_vec(), ..Settled::default() };
-        let Told { estimate, nearest, spending } = match told {
-            Ok(told) => told,
-            Err(error) => {
-                // Accounts are charged before anything is drawn: what they say is what may have been seen.
-                self.settle(&reservation, &settled)?;
-                return Err(error);
-            }
-        };
+        let allowance = allowance(asking.allowance, granted, &known).ok_or(PlacesError::Spent)?;
+        let told = target.ask(&mut crowd, &allowance, &asking.plan);
+        // Accounts are charged before anything is drawn: what they say is what may have been seen.
+        settled.spent = crowd.accounts().spent().to_vec();
         if by_point {
             settled.seen = written(&known, crowd.seen(), lattice.dimensions());
         }
+        let Told { estimate, nearest, spending } = told?;
         let nearest = self.named(&nearest)?;
         let answer = CrowdAnswer {
             question: asking.question.clone(),
             estimate,
             nearest,
-            people: everyone.people,
-            short: count_short(&granted, asking.allowance),
+            people: u32::try_from(granted.len()).unwrap_or(u32::MAX),
+            short: count_short(granted, asking.allowance),
             allowance: asking.allowance.to_f64(),
             cost: mean(&settled.spent),
-            saved: savings(&granted, &settled.spent),
+            saved: savings(granted, &settled.spent),
             rounds: spending
                 .rounds
                 .iter()
@@ -243,8 +252,7 @@ impl People {
                 .collect(),
         };
         settled.answer = Some(serde_json::to_vec(&answer).map_err(damaged)?);
-        self.settle(&reservation, &settled)?;
-        Ok(CrowdAnswered { answer, free: false, left: self.standing()? })
+        Ok(answer)
     }
 
     /// What has been released of the places of a name, in metres to the east and to the north of the region's centre: of

@@ -270,6 +270,39 @@ fn long_areas_are_told_apart_by_their_digests() {
     assert!(longest < 2_000, "people read this: {longest} characters");
 }
 
+/// What was stored cannot be read, which is found out when everybody's allowance is reserved: they get it back.
+#[test]
+fn a_question_that_fails_before_anything_is_drawn_costs_nothing() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(4));
+    let question = |radius: f64| asking(within(radius), "1e-6", Way::Point, Rule::Once);
+    ask(&mut folder.people(), &file, &question(500.0));
+    let mut register = Register::open(&folder.ledger()).unwrap();
+    let fingerprint = register.fingerprint(file.name()).unwrap().unwrap();
+    let spoils = Asking {
+        question: "something",
+        dataset: file.name(),
+        fingerprint: &fingerprint,
+        holder: "somebody",
+        stamp: Stamp::now("steward"),
+    };
+    let nothing = [(0, Amount::ZERO)];
+    let Ok(Reserved::Granted(reservation)) = register.reserve(&spoils, &nothing, Short::Fit) else {
+        panic!("nothing was reserved")
+    };
+    let settled = eke_ledger::Settled {
+        spent: vec![Amount::ZERO],
+        seen: vec![(0, vec![1, 2, 3])],
+        answer: None,
+    };
+    register.settle(&reservation, &settled, &Stamp::now("steward")).unwrap();
+    let before = accounts(&folder.ledger());
+    let failed = folder.people().ask(&file, &question(600.0), &|_| ());
+    assert!(matches!(failed, Err(PlacesError::Stored(_))), "{failed:?}");
+    assert_eq!(accounts(&folder.ledger()), before);
+    assert!(register.under_way().unwrap().is_empty());
+}
+
 /// Whatever a file says of somebody, what is shown but for the numbers themselves is the same.
 #[test]
 fn nothing_shows_who_has_rows() {
