@@ -131,7 +131,7 @@ pub struct CrowdAnswer {
     /// The number, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<CrowdEstimate>,
-    /// Who is nearest, if that was asked, the nearest first.
+    /// Who is nearest, if that was asked, the nearest first; fewer than were asked for if fewer were heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<Near>,
     /// How many people were asked.
@@ -373,7 +373,9 @@ impl Target {
             }
             Self::Neighbours(to, k) => {
                 let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;
-                let nearest = found.people.into_iter().zip(found.distances).collect();
+                // Whoever was not heard is not known to be near, and JSON holds no infinite distances.
+                let nearest = found.people.into_iter().zip(found.distances);
+                let nearest = nearest.filter(|(_, distance)| distance.is_finite()).collect();
                 Ok(Told { estimate: None, nearest, spending: found.spending })
             }
         }

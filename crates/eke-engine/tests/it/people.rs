@@ -303,6 +303,24 @@ fn a_question_that_fails_before_anything_is_drawn_costs_nothing() {
     assert!(register.under_way().unwrap().is_empty());
 }
 
+/// Three of five people have nothing left: nobody knows how far away they are.
+#[test]
+fn whoever_is_not_heard_is_nobodys_neighbour() {
+    let folder = Folder::new();
+    let (few, many) = (folder.file("few.csv", &spiral(3)), folder.file("many.csv", &spiral(5)));
+    let mut people = folder.people();
+    ask(&mut people, &few, &asking(within(700.0), "1", Way::Distance, Rule::Once));
+    for (way, rule) in [(Way::Distance, Rule::Once), (Way::Point, Rule::Ours)] {
+        let nearest = CrowdQuestion::Neighbours { to: centre(), k: 3 };
+        let question = asking(nearest, "0.1", way, rule);
+        let told = ask(&mut people, &many, &question);
+        let ids: Vec<&str> = told.answer.nearest.iter().map(|near| &*near.id).collect();
+        assert_eq!((ids, told.answer.short), (vec!["p3", "p4"], 3));
+        let again = ask(&mut people, &many, &question);
+        assert!(again.free && again.answer == told.answer, "{again:?}");
+    }
+}
+
 /// Whatever a file says of somebody, what is shown but for the numbers themselves is the same.
 #[test]
 fn nothing_shows_who_has_rows() {
