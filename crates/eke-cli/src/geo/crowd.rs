@@ -198,23 +198,14 @@ impl Crowd {
             0 => writeln!(out)?,
             short => writeln!(out, ", {short} of whom had less left than it may cost")?,
         }
-        let radius = Metres::new(EXAMPLE).map_err(io::Error::other)?;
-        let level = Level::of_rho(allowance, self.delta, radius);
-        let words = level.map_or_else(
-            |_| String::new(),
-            |level| {
-                format!(
-                    ": epsilon {} at {EXAMPLE} m, but with probability {}",
-                    short(level.level.get()),
-                    short(self.delta.get())
-                )
-            },
-        );
         writeln!(
             out,
-            "  price  at most rho {} per square metre each{words}",
-            short(allowance.get())
+            "  price  at most rho {} per square metre each{}",
+            short(allowance.get()),
+            self.level_of(allowance)
         )?;
+        let all = Rho::new(left.budget).map_or_else(|_| String::new(), |rho| self.level_of(rho));
+        writeln!(out, "  budget rho {} for all questions together{all}", short(left.budget))?;
         if answered.free {
             writeln!(out, "  cost   nothing: it was answered before")?;
         } else {
@@ -250,6 +241,22 @@ impl Crowd {
             writeln!(out, "{}", line.trim_end())?;
         }
         Ok(())
+    }
+}
+
+impl Crowd {
+    /// What a rho means for places that are some way apart, in words.
+    fn level_of(&self, rho: Rho) -> String {
+        let level = Metres::new(EXAMPLE)
+            .ok()
+            .and_then(|radius| Level::of_rho(rho, self.delta, radius).ok());
+        level.map_or_else(String::new, |level| {
+            format!(
+                ": epsilon {} at {EXAMPLE} m, but with probability {}",
+                short(level.level.get()),
+                short(self.delta.get())
+            )
+        })
     }
 }
 
@@ -291,8 +298,7 @@ pub(super) fn print_estimate(
         }
         None => writeln!(
             out,
-            "  no interval: noise moves it by {} or so, and flattens it by an amount that is not known",
-            short(estimate.deviation)
+            "  no interval: noise also shifts the number, by an amount that is not known"
         )?,
     }
     writeln!(out)

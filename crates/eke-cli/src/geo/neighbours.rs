@@ -33,6 +33,10 @@ impl Neighbours {
                 table.row([near.id.clone(), format!("{} m", short(near.distance.max(0.0)))]);
             }
             table.print(out)?;
+            let heard = answered.answer.nearest.len();
+            if heard < k {
+                writeln!(out, "  {heard} and not {k}: nobody else has enough left to be heard")?;
+            }
             writeln!(out)
         })
     }

@@ -10,7 +10,7 @@ use eke_geo::{
     Allowance, Crowd, Lattice, Place, Plan, Rings, Seen, Shape, Spending, Way, count, density,
     neighbours,
 };
-use eke_ledger::Settled;
+use eke_ledger::{Digest, Settled};
 use eke_local::Sheet;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ use super::{PlaceFile, PlacesError};
 
 /// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
 const LEAST_PART: u128 = 100;
+
+/// A longer area is named by its digest in the text of a question, in bytes.
+const LONGEST_AREA: usize = 1_000;
 
 /// An area that people are counted in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,7 +130,7 @@ pub struct CrowdAnswer {
     /// The number, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<CrowdEstimate>,
-    /// Who is nearest, if that was asked, the nearest first.
+    /// Who is nearest, if that was asked, the nearest first; fewer than were asked for if fewer were heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<Near>,
     /// How many people were asked.
@@ -185,7 +188,7 @@ impl People {
         let question = text(asking)?;
         let opened = self.reserve(
             &question,
-            (dataset, &fingerprint.digest),
+            (dataset, &file.identity(&fingerprint)),
             (everyone.people, asking.allowance),
         )?;
         let reservation = match opened {
@@ -197,41 +200,50 @@ impl People {
         };
         let granted: Vec<Amount<Rho>> =
             reservation.granted().iter().map(|&(_, amount)| amount).collect();
+        let mut settled =
+            Settled { spent: vec![Amount::ZERO; granted.len()], ..Settled::default() };
+        let places = (dataset, everyone.points);
+        let answer = self.draw(asking, &target, places, &granted, &mut settled);
+        // Whatever came of it, nothing stays reserved.
+        self.settle(&reservation, &settled)?;
+        Ok(CrowdAnswered { answer: answer?, free: false, left: self.standing()? })
+    }
+
+    /// Asks people out of what is granted. What they have spent, and what was seen of them, is written down also where
+    /// it fails; the answer only where it does not.
+    fn draw(
+        &mut self,
+        asking: &CrowdAsking,
+        target: &Target,
+        (dataset, points): (&str, Vec<i64>),
+        granted: &[Amount<Rho>],
+        settled: &mut Settled,
+    ) -> Result<CrowdAnswer, PlacesError> {
+        let lattice = *self.lattice();
         let by_point = asking.plan.way == Way::Point;
         let known =
-            if by_point { self.read_seen(dataset, &granted, &lattice)? } else { Seen::default() };
-        let mut crowd =
-            Crowd::new(lattice, everyone.points, Sheet::each(granted.clone()).map_err(asked)?)
-                .map_err(asked)?;
+            if by_point { self.read_seen(dataset, granted, &lattice)? } else { Seen::default() };
+        let accounts = Sheet::each(granted.to_vec()).map_err(asked)?;
+        let mut crowd = Crowd::new(lattice, points, accounts).map_err(asked)?;
         crowd.restore(known.clone()).map_err(asked)?;
-        let allowance = allowance(asking.allowance, &granted, &known);
-        let told = match &allowance {
-            Some(allowance) => target.ask(&mut crowd, allowance, &asking.plan),
-            None => Err(PlacesError::Spent),
-        };
-        let mut settled =
-            Settled { spent: crowd.accounts().spent().to_vec(), ..Settled::default() };
-        let Told { estimate, nearest, spending } = match told {
-            Ok(told) => told,
-            Err(error) => {
-                // Accounts are charged before anything is drawn: what they say is what may have been seen.
-                self.settle(&reservation, &settled)?;
-                return Err(error);
-            }
-        };
+        let allowance = allowance(asking.allowance, granted, &known).ok_or(PlacesError::Spent)?;
+        let told = target.ask(&mut crowd, &allowance, &asking.plan);
+        // Accounts are charged before anything is drawn: what they say is what may have been seen.
+        settled.spent = crowd.accounts().spent().to_vec();
         if by_point {
             settled.seen = written(&known, crowd.seen(), lattice.dimensions());
         }
+        let Told { estimate, nearest, spending } = told?;
         let nearest = self.named(&nearest)?;
         let answer = CrowdAnswer {
             question: asking.question.clone(),
             estimate,
             nearest,
-            people: everyone.people,
-            short: count_short(&granted, asking.allowance),
+            people: u32::try_from(granted.len()).unwrap_or(u32::MAX),
+            short: count_short(granted, asking.allowance),
             allowance: asking.allowance.to_f64(),
             cost: mean(&settled.spent),
-            saved: savings(&granted, &settled.spent),
+            saved: savings(granted, &settled.spent),
             rounds: spending
                 .rounds
                 .iter()
@@ -239,8 +251,7 @@ impl People {
                 .collect(),
         };
         settled.answer = Some(serde_json::to_vec(&answer).map_err(damaged)?);
-        self.settle(&reservation, &settled)?;
-        Ok(CrowdAnswered { answer, free: false, left: self.standing()? })
+        Ok(answer)
     }
 
     /// What has been released of the places of a name, in metres to the east and to the north of the region's centre: of
@@ -362,7 +373,9 @@ impl Target {
             }
             Self::Neighbours(to, k) => {
                 let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;
-                let nearest = found.people.into_iter().zip(found.distances).collect();
+                // Whoever was not heard is not known to be near, and JSON holds no infinite distances.
+                let nearest = found.people.into_iter().zip(found.distances);
+                let nearest = nearest.filter(|(_, distance)| distance.is_finite()).collect();
                 Ok(Told { estimate: None, nearest, spending: found.spending })
             }
         }
@@ -430,9 +443,18 @@ fn read_point(bytes: &[u8], width: usize) -> Option<(Amount<Rho>, Vec<f64>)> {
     (point.len() == width).then(|| (Amount::from_grains(u128::from_be_bytes(*price)), point))
 }
 
-/// All that the answer depends on but the places: asked again, it is the same question.
+/// All that the answer depends on but the places: asked again, it is the same question. It is read by people and has a
+/// longest length, so long areas are named by their digests.
 fn text(asking: &CrowdAsking) -> Result<String, PlacesError> {
-    let question = serde_json::to_string(&asking.question).map_err(damaged)?;
+    let mut question = serde_json::to_string(&asking.question).map_err(damaged)?;
+    if let CrowdQuestion::Count(Area::Polygons(polygons)) = &asking.question
+        && question.len() > LONGEST_AREA
+    {
+        let corners: usize = polygons.iter().flatten().map(Vec::len).sum();
+        let digest = Digest::of(question.as_bytes());
+        question =
+            format!(r#"{{"count":{{"polygons":{{"corners":{corners},"digest":"{digest}"}}}}}}"#);
+    }
     let Plan { way, split, rule, beta } = asking.plan;
     Ok(format!("{question} for {} by {way:?}, {split:?}, {rule:?}, {beta:?}", asking.allowance))
 }

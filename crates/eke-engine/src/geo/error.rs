@@ -120,7 +120,7 @@ impl From<RegisterError> for PlacesError {
     fn from(error: RegisterError) -> Self {
         match error {
             RegisterError::OtherPlaces(name) => Self::Asked(format!(
-                "the places called `{name}` have changed since they were first asked about: give them another name with --snapshot"
+                "the places called `{name}` have changed since they were first asked about, or are read from other columns: give them another name with --snapshot"
             )),
             other => Self::Register(other),
         }

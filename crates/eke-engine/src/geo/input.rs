@@ -144,6 +144,25 @@ impl PlaceFile {
         Ok(self.source.fingerprint_since(earlier)?)
     }
 
+    /// Which columns are read: longitude, latitude, id and time. Of one content, other columns are other places.
+    pub(crate) fn columns(&self) -> [Option<&str>; 4] {
+        match &self.kind {
+            Kind::Table(columns) => {
+                let name = |at: usize| columns.names.get(at).map(|(name, _)| name.as_str());
+                [name(0), name(1), columns.id.and_then(name), columns.time.and_then(name)]
+            }
+            Kind::GeoJson { id } => [None, None, id.as_deref(), None],
+        }
+    }
+
+    /// What tells these places from others: the content, and the columns that are read of it.
+    pub(crate) fn identity(&self, fingerprint: &Fingerprint) -> String {
+        let mut hasher = blake3::Hasher::new_derive_key("eke places 1: a file and its columns");
+        let read = (&fingerprint.digest, self.columns());
+        hasher.update(&serde_json::to_vec(&read).unwrap_or_default());
+        hasher.finalize().to_string()
+    }
+
     /// How many rows there are, which is public.
     pub(crate) fn count(&self) -> Result<usize, PlacesError> {
         if let Some(rows) = self.source.rows() {
@@ -291,6 +310,29 @@ mod tests {
             [(Some("ada"), true), (Some("7"), false), (None, false), (None, true), (None, true)];
         assert_eq!((found, file.count().unwrap()), (expected.to_vec(), 5));
         assert!(file.fingerprint().is_ok());
+    }
+
+    #[test]
+    fn other_columns_are_other_places() {
+        let places = file("both.csv", "id,who,at,lon,lat,x,y\na,b,1,2,3,4,5\n");
+        let identity = |columns: [Option<&str>; 4]| {
+            let [longitude, latitude, id, time] = columns.map(|name| name.map(str::to_owned));
+            let columns = PlaceColumns { longitude, latitude, id, time };
+            let places = PlaceFile::open(&places, &columns).unwrap();
+            places.identity(&places.fingerprint().unwrap())
+        };
+        let usual = identity([None, None, Some("id"), None]);
+        assert_eq!(usual, identity([Some("lon"), Some("lat"), Some("id"), None]));
+        for other in [
+            [Some("x"), None, Some("id"), None],
+            [None, Some("y"), Some("id"), None],
+            [None, None, Some("who"), None],
+            [None, None, None, None],
+            [None, None, Some("id"), Some("at")],
+            [Some("lat"), Some("lon"), Some("id"), None],
+        ] {
+            assert_ne!(usual, identity(other), "{other:?}");
+        }
     }
 
     #[test]

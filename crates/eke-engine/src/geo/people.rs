@@ -49,6 +49,8 @@ pub struct PeopleOpening {
 pub struct PeopleStanding {
     /// How many people are enrolled.
     pub people: usize,
+    /// The most that anybody may spend for good, rho per square metre.
+    pub budget: f64,
     /// The least that anybody has left, rho per square metre.
     pub least: f64,
     /// What a quarter of them have no more than.
@@ -136,8 +138,9 @@ impl People {
     /// # Errors
     /// The register cannot be read.
     pub fn standing(&mut self) -> Result<PeopleStanding, PlacesError> {
-        let mut left: Vec<Amount<Rho>> =
-            self.register.people()?.iter().map(Account::left).collect();
+        let accounts = self.register.people()?;
+        let budget = accounts.iter().map(|account| account.budget).max();
+        let mut left: Vec<Amount<Rho>> = accounts.iter().map(Account::left).collect();
         left.sort_unstable();
         let at = |quarters: usize| match left.len() {
             0 => 0.0,
@@ -145,6 +148,7 @@ impl People {
         };
         Ok(PeopleStanding {
             people: left.len(),
+            budget: budget.map_or(0.0, Amount::to_f64),
             least: at(0),
             quarter: at(1),
             half: at(2),

@@ -256,10 +256,11 @@ impl Person {
         }
     }
 
-    /// What a path is found by: whose it is, which places it is about, and everything that it depends on besides.
+    /// What a path is found by: whose it is, which places it is about (the file, and the columns that are read of it), and
+    /// everything that it depends on besides.
     pub(super) fn path(&self, kind: &str, file: &PlaceFile, depends: &impl Serialize) -> PathId {
         let snapshot = self.pinned.snapshotted(file.name());
-        let name = (kind, &self.account, file.name(), snapshot.number, depends);
+        let name = (kind, &self.account, file.name(), snapshot.number, file.columns(), depends);
         let mut hasher = blake3::Hasher::new_derive_key("eke places 1");
         hasher.update(&serde_json::to_vec(&name).unwrap_or_default());
         PathId::new(*hasher.finalize().as_bytes())

@@ -25,7 +25,7 @@ use super::release::{damaged, entropy};
 use crate::column::Column;
 use crate::process;
 use crate::scan;
-use crate::source::Source;
+use crate::source::{Fingerprint, Source};
 
 /// How many rows are read at a time.
 const BATCH: usize = 8192;
@@ -128,16 +128,19 @@ impl ShareOf {
             "is the share of rows with `{column}` at most {} below {}, for {} by {:?}, {:?}, {:?}",
             asking.at_most, asking.share, asking.price, plan.split, plan.rule, plan.beta
         );
-        let fingerprint = self.source.fingerprint()?.digest;
-        let reservation =
-            match self.reserve(&question, (&dataset, &fingerprint), (account, asking.price))? {
-                Reserved::Answered(body) => {
-                    let answer = serde_json::from_slice(&body).map_err(damaged)?;
-                    return Ok(ShareAnswered { answer, free: true, left: self.left()? });
-                }
-                Reserved::Granted(reservation) => reservation,
-            };
-        let told = self.look(asking, &reservation, &question);
+        let fingerprint = self.source.fingerprint()?;
+        let reservation = match self.reserve(
+            &question,
+            (&dataset, &fingerprint.digest),
+            (account, asking.price),
+        )? {
+            Reserved::Answered(body) => {
+                let answer = serde_json::from_slice(&body).map_err(damaged)?;
+                return Ok(ShareAnswered { answer, free: true, left: self.left()? });
+            }
+            Reserved::Granted(reservation) => reservation,
+        };
+        let told = self.look(asking, &reservation, (&question, &fingerprint));
         let mut settled = Settled { spent: vec![Amount::ZERO], ..Settled::default() };
         let answer = match told {
             Ok((answer, spent)) => {
@@ -160,14 +163,14 @@ impl ShareOf {
         &self,
         asking: &ShareAsking,
         reservation: &Reservation,
-        question: &str,
+        (question, fingerprint): (&str, &Fingerprint),
     ) -> Result<(ShareAnswer, Amount<Rho>), (PlacesError, Amount<Rho>)> {
         let free = |error: PlacesError| (error, Amount::ZERO);
         let granted = reservation.granted().first().map_or(Amount::ZERO, |granted| granted.1);
         if granted < asking.price {
             return Err(free(PlacesError::Spent));
         }
-        let (below, rows) = self.count(asking.at_most).map_err(free)?;
+        let (below, rows) = self.count(asking.at_most, fingerprint).map_err(free)?;
         let budget = granted.to_parameter().map_err(|error| free(error.into()))?;
         let budget =
             BudgetSpec::zcdp(budget).resolve(METRIC).map_err(|error| free(error.into()))?;
@@ -245,8 +248,9 @@ impl ShareOf {
         }
     }
 
-    /// How many rows have at most this, and how many rows there are. What is no number is not at most anything.
-    fn count(&self, at_most: f64) -> Result<(i64, u64), PlacesError> {
+    /// How many rows have at most this, and how many rows there are, of the file as it was. What is no number is not at
+    /// most anything.
+    fn count(&self, at_most: f64, fingerprint: &Fingerprint) -> Result<(i64, u64), PlacesError> {
         let (mut below, mut rows) = (0i64, 0u64);
         let damaged = || PlacesError::Damaged(self.name.clone());
         for piece in scan::pieces(&self.source)? {
@@ -268,6 +272,29 @@ impl ShareOf {
             below += few;
             rows += count;
         }
+        if self.source.fingerprint_since(fingerprint)?.digest != fingerprint.digest {
+            return Err(damaged());
+        }
         Ok((below, rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_change_while_they_are_read_are_not_counted() {
+        let folder = std::env::temp_dir().join(format!("eke-share-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("rows.csv");
+        std::fs::write(&file, "income\n1\n2\n3\n").unwrap();
+        let share = ShareOf::open(&file, "income", &folder.join("rows.ledger")).unwrap();
+        let fingerprint = share.source.fingerprint().unwrap();
+        assert_eq!(share.count(2.0, &fingerprint).unwrap(), (2, 3));
+        std::fs::write(&file, "income\n1\n1\n1\n1\n").unwrap();
+        let changed = share.count(2.0, &fingerprint);
+        assert!(matches!(changed, Err(PlacesError::Damaged(_))), "{changed:?}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

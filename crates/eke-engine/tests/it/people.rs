@@ -28,10 +28,14 @@ impl Folder {
     }
 
     fn file(&self, name: &str, text: &str) -> PlaceFile {
-        let file = self.0.join(name);
-        std::fs::write(&file, text).unwrap();
-        let columns = PlaceColumns { id: Some("id".into()), ..PlaceColumns::default() };
-        PlaceFile::open(&file, &columns).unwrap()
+        std::fs::write(self.0.join(name), text).unwrap();
+        self.read(name, PlaceColumns::default())
+    }
+
+    /// A file that is there, with these columns and the usual ids unless others are meant.
+    fn read(&self, name: &str, columns: PlaceColumns) -> PlaceFile {
+        let id = columns.id.or_else(|| Some("id".into()));
+        PlaceFile::open(&self.0.join(name), &PlaceColumns { id, ..columns }).unwrap()
     }
 
     fn ledger(&self) -> PathBuf {
@@ -90,6 +94,13 @@ fn asking(question: CrowdQuestion, allowance: &str, way: Way, rule: Rule) -> Cro
 
 fn ask(people: &mut People, file: &PlaceFile, asking: &CrowdAsking) -> CrowdAnswered {
     people.ask(file, asking, &|_| ()).unwrap()
+}
+
+/// A count, which is a whole number.
+fn rounded(told: &CrowdAnswered) -> i32 {
+    let value = told.answer.estimate.unwrap().value;
+    let whole = (-1000..1000).find(|&whole| (value - f64::from(whole)).abs() < 1e-3);
+    whole.unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
 /// Everybody's id, and what they have spent, reserved and left.
@@ -190,6 +201,124 @@ fn places_that_have_changed_need_another_name() {
     assert_eq!(ask(&mut people, &moved, &question).answer.people, 21);
     let spent: Vec<f64> = accounts(&folder.ledger()).iter().map(|a| a.1.to_f64()).collect();
     assert!((spent[3] - 2e-6).abs() < 1e-18 && (spent[20] - 1e-6).abs() < 1e-18, "{spent:?}");
+}
+
+/// Homes and places of work in one file: what was told of one is nothing that was told of the other.
+#[test]
+fn other_columns_of_a_file_need_another_name() {
+    let folder = Folder::new();
+    let text = "id,name,at,home_lon,home_lat,work_lon,work_lat\n\
+                a,x,1,116.4,39.9,116.5,39.9\nb,y,2,116.4,39.9,116.5,39.9\n";
+    let columns = |of: &str| PlaceColumns {
+        longitude: Some(format!("{of}_lon")),
+        latitude: Some(format!("{of}_lat")),
+        ..PlaceColumns::default()
+    };
+    std::fs::write(folder.0.join("both.csv"), text).unwrap();
+    let home = folder.read("both.csv", columns("home"));
+    let mut people = folder.people();
+    for way in [Way::Distance, Way::Point] {
+        let mut question = asking(within(1_000.0), "0.01", way, Rule::Once);
+        assert_eq!(rounded(&ask(&mut people, &home, &question)), 2);
+        assert!(ask(&mut people, &home, &question).free);
+        let before = accounts(&folder.ledger());
+        for other in [
+            columns("work"),
+            PlaceColumns { latitude: Some("work_lat".into()), ..columns("home") },
+            PlaceColumns { time: Some("at".into()), ..columns("home") },
+        ] {
+            let other = folder.read("both.csv", other);
+            let refused = people.ask(&other, &question, &|_| ()).unwrap_err().to_string();
+            assert!(refused.contains("are read from other columns"), "{refused}");
+        }
+        assert_eq!(accounts(&folder.ledger()), before);
+        question.snapshot = Some("work".into());
+        let work = folder.read("both.csv", columns("work"));
+        let told = ask(&mut people, &work, &question);
+        assert!(!told.free && told.answer.cost > 0.009, "{told:?}");
+        assert_eq!(rounded(&told), 0);
+    }
+    let question = asking(within(1_000.0), "0.01", Way::Distance, Rule::Once);
+    let named = PlaceColumns { id: Some("name".into()), ..columns("home") };
+    let refused = people.ask(&folder.read("both.csv", named), &question, &|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("are read from other columns"), "{refused}");
+}
+
+/// An area may have more corners than the text of a question has bytes.
+#[test]
+fn long_areas_are_told_apart_by_their_digests() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(5));
+    let mut people = folder.people();
+    let around = |radius: f64| {
+        let corner = |n: u32| {
+            let (sine, cosine) = (f64::from(n) * std::f64::consts::TAU / 1_800.0).sin_cos();
+            opening().region.place([radius * cosine, radius * sine])
+        };
+        let ring: Vec<Place> = (0..1_800).map(corner).collect();
+        let question = CrowdQuestion::Count(Area::Polygons(vec![vec![ring]]));
+        assert!(serde_json::to_string(&question).unwrap().len() > 65_536);
+        asking(question, "0.01", Way::Distance, Rule::Once)
+    };
+    let told = ask(&mut people, &file, &around(300.0));
+    assert_eq!(rounded(&told), 3);
+    let again = ask(&mut people, &file, &around(300.0));
+    assert!(again.free && again.answer == told.answer);
+    assert!(!ask(&mut people, &file, &around(301.0)).free);
+    let lines = Register::open(&folder.ledger()).unwrap().journal().unwrap();
+    let longest = lines.iter().map(|line| format!("{:?}", line.what).len()).max().unwrap();
+    assert!(longest < 2_000, "people read this: {longest} characters");
+}
+
+/// What was stored cannot be read, which is found out when everybody's allowance is reserved: they get it back.
+#[test]
+fn a_question_that_fails_before_anything_is_drawn_costs_nothing() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(4));
+    let question = |radius: f64| asking(within(radius), "1e-6", Way::Point, Rule::Once);
+    ask(&mut folder.people(), &file, &question(500.0));
+    let mut register = Register::open(&folder.ledger()).unwrap();
+    let fingerprint = register.fingerprint(file.name()).unwrap().unwrap();
+    let spoils = Asking {
+        question: "something",
+        dataset: file.name(),
+        fingerprint: &fingerprint,
+        holder: "somebody",
+        stamp: Stamp::now("steward"),
+    };
+    let nothing = [(0, Amount::ZERO)];
+    let Ok(Reserved::Granted(reservation)) = register.reserve(&spoils, &nothing, Short::Fit) else {
+        panic!("nothing was reserved")
+    };
+    let settled = eke_ledger::Settled {
+        spent: vec![Amount::ZERO],
+        seen: vec![(0, vec![1, 2, 3])],
+        answer: None,
+    };
+    register.settle(&reservation, &settled, &Stamp::now("steward")).unwrap();
+    let before = accounts(&folder.ledger());
+    let failed = folder.people().ask(&file, &question(600.0), &|_| ());
+    assert!(matches!(failed, Err(PlacesError::Stored(_))), "{failed:?}");
+    assert_eq!(accounts(&folder.ledger()), before);
+    assert!(register.under_way().unwrap().is_empty());
+}
+
+/// Three of five people have nothing left: nobody knows how far away they are.
+#[test]
+fn whoever_is_not_heard_is_nobodys_neighbour() {
+    let folder = Folder::new();
+    let (few, many) = (folder.file("few.csv", &spiral(3)), folder.file("many.csv", &spiral(5)));
+    let mut people = folder.people();
+    ask(&mut people, &few, &asking(within(700.0), "1", Way::Distance, Rule::Once));
+    for (way, rule) in [(Way::Distance, Rule::Once), (Way::Point, Rule::Ours)] {
+        let nearest = CrowdQuestion::Neighbours { to: centre(), k: 3 };
+        let question = asking(nearest, "0.1", way, rule);
+        let told = ask(&mut people, &many, &question);
+        let ids: Vec<&str> = told.answer.nearest.iter().map(|near| &*near.id).collect();
+        assert_eq!((ids, told.answer.short), (vec!["p3", "p4"], 3));
+        let again = ask(&mut people, &many, &question);
+        assert!(again.free && again.answer == told.answer, "{again:?}");
+    }
 }
 
 /// Whatever a file says of somebody, what is shown but for the numbers themselves is the same.

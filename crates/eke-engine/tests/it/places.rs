@@ -126,6 +126,32 @@ fn planar_releases_picks_and_hulls_are_charged_once() {
     assert!((standing.spent_epsilon.unwrap() - 0.01).abs() < 1e-12, "{standing:?}");
 }
 
+/// Homes and places of work in one file: each has noise of its own, and is paid for.
+#[test]
+fn other_columns_of_a_file_go_along_other_paths() {
+    let folder = Folder::new("columns");
+    let file = folder.0.join("both.csv");
+    fs::write(&file, "home,work,lat\n-122.48,-122.40,37.77\n-122.48,-122.40,37.77\n").unwrap();
+    let read = |longitude: &str| {
+        let columns = PlaceColumns { longitude: Some(longitude.into()), ..PlaceColumns::default() };
+        PlaceFile::open(&file, &columns).unwrap()
+    };
+    let (home, work) = (read("home"), read("work"));
+    let mut person = folder.person();
+    for price in [rho("0.00001"), epsilon("0.01")] {
+        let first = person.release(&home, region(), price, &|_| ()).unwrap();
+        let other = person.release(&work, region(), price, &|_| ()).unwrap();
+        assert!(first.cost > 0.0 && (other.cost - first.cost).abs() < 1e-15, "{}", other.cost);
+        assert!(other.places != first.places);
+        let again = person.release(&home, region(), price, &|_| ()).unwrap();
+        assert!(again.cost == 0.0 && again.places == first.places);
+    }
+    let asked = (Place::new(-122.48, 37.77).unwrap(), 1, NearestMethod::Ranked);
+    for file in [&home, &work] {
+        assert!(person.nearest(file, region(), asked, rho("0.00002"), &|_| ()).unwrap().cost > 0.0);
+    }
+}
+
 /// Whether a file has changed is never found out by what is charged: it is said first.
 #[test]
 fn a_file_that_has_changed_is_asked_about_only_when_that_is_said() {
