@@ -21,6 +21,9 @@ use super::{PlaceFile, PlacesError};
 /// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
 const LEAST_PART: u128 = 100;
 
+/// The quantile of the normal law beyond which, on either side, one in twenty lies.
+const NINETEEN_IN_TWENTY: f64 = 1.959_963_984_540_054;
+
 /// A longer area is named by its digest in the text of a question, in bytes.
 const LONGEST_AREA: usize = 1_000;
 
