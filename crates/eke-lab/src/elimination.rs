@@ -10,10 +10,9 @@ mod range;
 mod threshold;
 
 use std::error::Error;
-use std::sync::Mutex;
 
 use eke_budget::{Amount, Metres, Rho};
-use eke_geo::{Crowd, Lattice, Miss, Place, Plan, Region, Rule, Seen, Split, Way};
+use eke_geo::{Crowd, Lattice, Miss, Place, Plan, Region, Rule, Split, Way};
 use eke_local::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
 
@@ -74,16 +73,15 @@ fn price(rho: f64) -> Result<Amount<Rho>, Box<dyn Error>> {
     Ok(Amount::at_most(Rho::new(rho)?))
 }
 
-/// People on a lattice, handed to one trial at a time; the noise that was prepared for one is kept for the next.
+/// People on a lattice. Every question is put to a crowd of its own: what was prepared for another would change what is drawn.
 struct People {
     lattice: Lattice,
     points: Vec<i64>,
-    idle: Mutex<Vec<Crowd>>,
 }
 
 impl People {
     fn new(lattice: Lattice, points: Vec<i64>) -> Self {
-        Self { lattice, points, idle: Mutex::new(Vec::new()) }
+        Self { lattice, points }
     }
 
     /// Places in a region of 60 km around a centre.
@@ -112,19 +110,9 @@ impl People {
         &self,
         question: impl FnOnce(&mut Crowd) -> Result<T, Box<dyn Error>>,
     ) -> Result<T, Box<dyn Error>> {
-        let idle = || self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let crowd = idle().pop();
-        let mut crowd = match crowd {
-            Some(crowd) => crowd,
-            None => {
-                let accounts = Sheet::same(Amount::MAX, self.count())?;
-                Crowd::new(self.lattice, self.points.clone(), accounts)?
-            }
-        };
-        crowd.restore(Seen::default())?;
-        let answer = question(&mut crowd);
-        idle().push(crowd);
-        answer
+        let accounts = Sheet::same(Amount::MAX, self.count())?;
+        let mut crowd = Crowd::new(self.lattice, self.points.clone(), accounts)?;
+        question(&mut crowd)
     }
 }
 

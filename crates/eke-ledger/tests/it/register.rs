@@ -100,6 +100,7 @@ fn what_is_reserved_is_taken_and_what_is_not_spent_goes_back() {
     let late = settle(&mut register, &second, vec![nothing; 3], "late");
     assert_eq!(late, Err(RegisterError::NotUnderWay(second.number())));
     assert_eq!(register.answer("tuesday", "q1").unwrap(), None);
+    settle(&mut register, &third, vec![nothing; 3], "nobody").unwrap();
     // What comes to nothing is paid for as far as it went, and may be asked again.
     let fourth = ask(&mut register, "q2", "monday", &[(1, amount("0.2"))]).unwrap();
     let nothing_said = Settled { spent: vec![amount("0.1")], ..Settled::default() };
