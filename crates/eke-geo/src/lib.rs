@@ -15,9 +15,9 @@
 //! | [`Level`], [`Blur`] | what a price means: how well places are told apart, and how far released ones are off |
 //! | [`Shape`] | rectangles, circles, polygons, half-planes, and how far points are inside or outside |
 //! | [`Crowd`], [`Plan`], [`Allowance`], [`Spending`] | many people with one place and one account each, how they are asked, and what that took |
-//! | [`count`], [`density`], [`neighbours`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
+//! | [`count()`], [`density()`], [`neighbours()`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
 //! | [`Series`], [`Carry`] | many questions to the same people |
-//! | [`threshold`] | whether a count is below a line, in the central model |
+//! | [`threshold()`] | whether a count is below a line, in the central model |
 //! | [`chi_width`], [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
 //! | [`AnytimeBall`], [`SignBoundary`] | what holds at every look at once |
 //!
