@@ -5,6 +5,7 @@
 //! to the boundary, and no rule changes that; so ours stops people as soon as going on would hardly change how
 //! they are counted, compared with what noise does to the count anyway.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use eke_noise::{Entropy, Grid};
@@ -98,7 +99,7 @@ struct Judge<'a> {
     /// How deep inside anybody can be, about, in steps.
     depth: f64,
     /// Where to cut, by the variance in the end.
-    cuts: HashMap<u64, f64>,
+    cuts: RefCell<HashMap<u64, f64>>,
     /// What was decided of each person.
     inside: Vec<Option<bool>>,
     rounds: usize,
@@ -118,7 +119,7 @@ impl<'a> Judge<'a> {
             (Some(area), Some(perimeter)) => 3.0 * area / perimeter / grid.step(),
             _ => f64::INFINITY,
         };
-        let (cuts, inside) = (HashMap::new(), vec![None; people]);
+        let (cuts, inside) = (RefCell::default(), vec![None; people]);
         Self { shape, grid, plan, depth, cuts, inside, rounds: 1, part: Self::PART }
     }
 
@@ -138,12 +139,12 @@ impl<'a> Judge<'a> {
     }
 
     /// Below what a person counts, in steps.
-    fn cut(&mut self, variance: f64) -> f64 {
+    fn cut(&self, variance: f64) -> f64 {
         if self.plan.way == Way::Point {
             return 0.0;
         }
         let (shape, grid, rule) = (self.shape, self.grid, self.plan.rule);
-        *self.cuts.entry(variance.to_bits()).or_insert_with(|| {
+        *self.cuts.borrow_mut().entry(variance.to_bits()).or_insert_with(|| {
             let deviation = variance.sqrt() * grid.step();
             let cut = match rule {
                 Rule::Ours => shape.shift(deviation),
@@ -169,10 +170,10 @@ impl<'a> Judge<'a> {
             Way::Distance => two_sided_width(miss),
             Way::Point => chi_width(2, miss),
         };
+        let mut half = reports.by_stand(|stand| width * stand.now.sqrt());
         walking.retain(|&person| {
-            let (value, half) =
-                (self.value(reports, person), width * reports.variance(person).sqrt());
-            let decided = value.abs() > half;
+            let value = self.value(reports, person);
+            let decided = value.abs() > half(person);
             if decided {
                 self.inside[person as usize] = Some(value < 0.0);
             }
@@ -181,60 +182,64 @@ impl<'a> Judge<'a> {
     }
 
     fn stop_as_we_do(&mut self, reports: &Reports, walking: &mut Vec<u32>) {
-        let mut last = (f64::NAN, 0.0);
-        let mut cut_of = |judge: &mut Self, person: u32| {
-            let variance = reports.end_variance(person);
-            #[expect(clippy::float_cmp, reason = "the same number as before, or another")]
-            if last.0 != variance {
-                last = (variance, judge.cut(variance));
-            }
-            last.1
-        };
-        // How many people there are per deviation around the cut, and so what noise will do to the count.
+        // How far outside the cut everybody is, and how many people there are per deviation around it: so what noise will do to the count.
+        let mut inside = std::mem::take(&mut self.inside);
+        let mut scales = reports.by_stand(|stand| {
+            let deviation = stand.now.sqrt();
+            (self.cut(stand.end), deviation, Self::EACH * stand.end.sqrt() / deviation)
+        });
         let mut wobble = 0.0;
-        for &person in &*walking {
-            let deviation = reports.variance(person).sqrt();
-            if (self.value(reports, person) - cut_of(self, person)).abs() < deviation {
-                wobble += Self::EACH * reports.end_variance(person).sqrt() / deviation;
+        let mut off = |&person: &u32| {
+            let (cut, deviation, each) = scales(person);
+            let off = self.value(reports, person) - cut;
+            if off.abs() < deviation {
+                wobble += each;
             }
-        }
+            off
+        };
+        let offs: Vec<f64> = walking.iter().map(&mut off).collect();
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
         let people = reports.people() as f64;
         // Where many are misplaced, those stopped wrongly do not cancel out as well.
         let wobble = wobble.max(1.0).min(8.0 * wobble.sqrt()).max(1.0);
         let miss = Miss::new((self.part * wobble / people).clamp(1e-100, 0.1));
-        let Ok(miss) = miss else { return };
+        let miss = miss.unwrap_or(self.plan.beta);
         let (inwards, outwards) = match self.plan.way {
             Way::Distance => (normal_width(miss), normal_width(miss)),
             Way::Point => (normal_width(miss), chi_width(2, miss)),
         };
-        let depth = self.depth;
-        walking.retain(|&person| {
-            let off = self.value(reports, person) - cut_of(self, person);
-            let deviation = reports.to_come(person).sqrt();
+        let mut bounds = reports.by_stand(|stand| {
+            let deviation = stand.to_come().sqrt();
             // Nobody is deeper inside than the shape is deep: what says so is noise.
-            let inside = off < -inwards * deviation && inwards * deviation <= depth;
-            let decided = inside || off > outwards * deviation;
+            let deep = inwards * deviation <= self.depth;
+            [if deep { -inwards * deviation } else { f64::NEG_INFINITY }, outwards * deviation]
+        });
+        let mut offs = offs.iter();
+        walking.retain(|&person| {
+            let ([low, high], off) = (bounds(person), offs.next().copied().unwrap_or(0.0));
+            let decided = off < low || off > high;
             if decided {
-                self.inside[person as usize] = Some(inside);
+                inside[person as usize] = Some(off < low);
             }
             !decided
         });
+        drop((scales, bounds));
+        self.inside = inside;
     }
 
     /// The count, what noise does to it, and how many are inside at least and at most.
-    fn counted(&mut self, reports: &Reports) -> (f64, f64, u32, u32) {
+    fn counted(&self, reports: &Reports) -> (f64, f64, u32, u32) {
         let people = reports.people();
         let width = if self.plan.way == Way::Distance { 1 } else { 2 };
         let sure = Reach::new(width, self.rounds, self.plan.beta.shared_by(people));
         let (mut inside, mut close, mut low, mut outside) = (0.0, 0.0, 0, 0);
+        let mut scales = reports.by_stand(|stand| (self.cut(stand.end), stand.now.sqrt()));
         for person in (0u32..).take(people) {
-            let variance = reports.variance(person);
-            if !variance.is_finite() {
+            let (cut, deviation) = scales(person);
+            if !deviation.is_finite() {
                 continue;
             }
-            let (value, deviation) = (self.value(reports, person), variance.sqrt());
-            let cut = self.cut(reports.end_variance(person));
+            let value = self.value(reports, person);
             if self.inside[person as usize].unwrap_or(value < cut) {
                 inside += 1.0;
             }
@@ -322,7 +327,7 @@ mod tests {
             .unwrap();
         let (mut early, mut wrong) = (0, 0);
         for person in 0..3000 {
-            let cut = judge.cut(reports.end_variance(person));
+            let cut = judge.cut(reports.stand(person).end);
             let end = judge.value(&reports, person) < cut;
             if let Some(said) = judge.inside[person as usize] {
                 early += 1;

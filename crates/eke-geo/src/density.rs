@@ -7,9 +7,11 @@
 use eke_budget::Metres;
 use eke_noise::Entropy;
 
+use crate::bell::{Bell, Hump};
 use crate::crowd::{Crowd, CrowdError};
 use crate::plan::{Allowance, Plan, Rule, Way};
 use crate::reports::{Reach, Reports};
+use crate::schedule::Stand;
 use crate::walk::{Look, Spending, Walk};
 use crate::{Miss, Seen, chi_width, two_sided_width};
 
@@ -121,60 +123,33 @@ impl Kernel {
         Self { dimensions, width, height: libm::pow(bandwidth / width, dimensions / 2.0) }
     }
 
-    /// What is expected of somebody who seems to be this far away (squared), with noise of a variance still to go.
-    fn expected(self, square: f64, to_come: f64) -> f64 {
+    /// What is expected with noise of a variance still to go.
+    fn expected(self, to_come: f64) -> Bell {
         let Self { dimensions, width, height } = self;
         let total = width + to_come;
         let fall = if to_come > 0.0 { libm::pow(width / total, dimensions / 2.0) } else { 1.0 };
-        height * fall * libm::exp(-square / (2.0 * total))
+        Bell { height: height * fall, rate: 0.5 / total }
     }
 
-    /// The variance of that.
-    fn doubt(self, square: f64, to_come: f64) -> f64 {
-        let squared = Self { width: self.width / 2.0, height: self.height * self.height, ..self };
-        let mean = self.expected(square, to_come);
-        (squared.expected(square, to_come) - mean * mean).max(0.0)
+    /// The square of it.
+    fn squared(self) -> Self {
+        Self { width: self.width / 2.0, height: self.height * self.height, ..self }
+    }
+
+    /// The variance of what is expected.
+    fn doubt(self, to_come: f64) -> Hump {
+        let Bell { height, rate } = self.expected(to_come);
+        let mean = Bell { height: height * height, rate: 2.0 * rate };
+        Hump { outer: self.squared().expected(to_come), inner: mean }
     }
 
     /// What noise of a variance in the end does to the contribution of somebody of whom a place is known up to a variance.
-    fn wobble(self, square: f64, known: f64, end: f64) -> f64 {
-        let squared = Self { width: self.width / 2.0, height: self.height * self.height, ..self };
+    fn wobble(self, known: f64, end: f64) -> Hump {
         let blurred = self.width + end;
         let fall = libm::pow(self.width / blurred, self.dimensions);
-        let mean = Self {
-            width: blurred / 2.0,
-            height: self.height * self.height * fall,
-            dimensions: self.dimensions,
-        };
-        (squared.expected(square, known + end) - mean.expected(square, known)).max(0.0)
-    }
-
-    /// What somebody who stopped would have contributed on average by going on, at least and at most, and its variance at most: seen this far
-    /// away with a variance, and no further than a reach from there.
-    fn worst(self, away: f64, reach: f64, variance: f64, end: f64) -> ([f64; 2], f64) {
-        let rest = 1.0 - end / variance;
-        let at = |away: f64| self.expected(away * away, end * rest);
-        let squared = Self { width: self.width / 2.0, height: self.height * self.height, ..self };
-        let nearest = (away - reach).max(0.0);
-        let ends = [at(away + rest * reach), at((away - rest * reach).max(0.0))];
-        (ends, squared.expected(nearest * nearest, end))
-    }
-
-    /// From which distance (squared) on the doubt is no more than this.
-    fn far(self, to_come: f64, least: f64) -> f64 {
-        let (mut low, mut high) = (self.width + to_come, self.width + to_come);
-        while self.doubt(high, to_come) > least {
-            high *= 2.0;
-        }
-        for _ in 0..40 {
-            let middle = f64::midpoint(low, high);
-            if self.doubt(middle, to_come) > least {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+        let height = self.height * self.height * fall;
+        let mean = Self { width: blurred / 2.0, height, dimensions: self.dimensions };
+        Hump { outer: self.squared().expected(known + end), inner: mean.expected(known) }
     }
 }
 
@@ -209,7 +184,9 @@ impl Judge<'_> {
 
     fn stop(&self, reports: &Reports, walking: &mut Vec<u32>, look: Look, stopped: &mut [bool]) {
         let mut mark = |person: u32, decided: bool| {
-            stopped[person as usize] |= decided;
+            if decided {
+                stopped[person as usize] = true;
+            }
             !decided
         };
         match self.plan.rule {
@@ -220,12 +197,14 @@ impl Judge<'_> {
                     Way::Distance => two_sided_width(miss),
                     Way::Point => chi_width(self.centre.len(), miss),
                 };
+                let mut reach = reports.by_stand(|stand| {
+                    let reach = 6.0 * self.bandwidth.sqrt() + width * stand.now.sqrt();
+                    reach * reach
+                });
                 walking.retain(|&person| {
-                    let reach =
-                        6.0 * self.bandwidth.sqrt() + width * reports.variance(person).sqrt();
                     // A noisy distance below zero is not far away.
                     let near = self.plan.way == Way::Distance && reports.value(person) < 0.0;
-                    let far = !near && self.square(reports, person) > reach * reach;
+                    let far = !near && self.square(reports, person) > reach(person);
                     mark(person, far)
                 });
             }
@@ -233,26 +212,19 @@ impl Judge<'_> {
             Rule::Ours => {
                 let (least, miss) = self.least(reports, walking);
                 let chi = chi_width(self.centre.len(), miss);
-                let mut last = None;
+                let mut bounds = reports.by_stand(|stand| {
+                    let (kernel, to_come) = (self.kernel(stand.end), stand.to_come());
+                    let [near, far] = kernel.doubt(to_come).within(least);
+                    if to_come <= kernel.width / 4.0 {
+                        return [near, far];
+                    }
+                    // Whoever would be near in the end is hardly ever as far away as this now.
+                    let hardly = 3.0 * kernel.width.sqrt() + chi * to_come.sqrt();
+                    [f64::NEG_INFINITY, far.max(hardly * hardly)]
+                });
                 walking.retain(|&person| {
-                    let key = (reports.to_come(person), reports.end_variance(person));
-                    let bounds = match last {
-                        Some((known, bounds)) if known == key => bounds,
-                        _ => {
-                            let kernel = self.kernel(key.1);
-                            // Whoever would be near in the end is hardly ever as far away as this now.
-                            let far = 3.0 * kernel.width.sqrt() + chi * key.0.sqrt();
-                            let far = kernel.far(key.0, least).max(far * far);
-                            let flat = key.0 <= kernel.width / 4.0;
-                            let bounds = (kernel, far, flat);
-                            last = Some((key, bounds));
-                            bounds
-                        }
-                    };
-                    let (kernel, far, flat) = bounds;
-                    let square = self.square(reports, person);
-                    let decided = square >= far || (flat && kernel.doubt(square, key.0) <= least);
-                    mark(person, decided)
+                    let (square, [near, far]) = (self.square(reports, person), bounds(person));
+                    mark(person, square <= near || square >= far)
                 });
             }
         }
@@ -263,11 +235,14 @@ impl Judge<'_> {
     fn least(&self, reports: &Reports, walking: &[u32]) -> (f64, Miss) {
         let step = (walking.len() / Self::SAMPLE).max(1);
         let (mut wobble, mut sum) = (0.0, 0.0);
+        let mut terms = reports.by_stand(|stand| {
+            let kernel = self.kernel(stand.end);
+            (kernel.expected(stand.to_come()), kernel.wobble(stand.now, stand.end))
+        });
         for &person in walking.iter().step_by(step) {
-            let (end, square) = (reports.end_variance(person), self.square(reports, person));
-            let kernel = self.kernel(end);
-            wobble += kernel.wobble(square, reports.variance(person), end);
-            sum += kernel.expected(square, reports.to_come(person));
+            let (square, (expected, moves)) = (self.square(reports, person), terms(person));
+            wobble += moves.at(square);
+            sum += expected.at(square);
         }
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
         let (step, people) = (step as f64, reports.people() as f64);
@@ -291,43 +266,30 @@ impl Judge<'_> {
             rounds,
             Miss::new(0.001).unwrap_or(self.plan.beta).shared_by(reports.people()),
         );
-        let mut last = (f64::NAN, self.kernel(0.0));
-        for person in (0u32..).take(reports.people()) {
-            if !reports.variance(person).is_finite() {
+        let mut terms = reports.by_stand(|stand| Terms::new(self, stand));
+        for (person, &stopped) in (0u32..).zip(stopped) {
+            let terms = terms(person);
+            if !terms.heard {
                 unbiased = false;
                 continue;
             }
-            let end = reports.end_variance(person);
-            #[expect(clippy::float_cmp, reason = "the same number as before, or another")]
-            if last.0 != end {
-                last = (end, self.kernel(end));
-                unbiased &= self.bandwidth - end >= last.1.width * (1.0 - 1e-12);
-            }
-            let kernel = last.1;
+            unbiased &= terms.unbiased;
             let square = self.square(reports, person);
-            let rule = self.plan.rule;
-            if rule == Rule::Paper && stopped[person as usize] {
+            if self.plan.rule == Rule::Paper && stopped {
                 sum += libm::exp(-18.0);
                 high += libm::exp(-18.0);
                 continue;
             }
-            let to_come = if rule == Rule::Ours { reports.to_come(person) } else { 0.0 };
-            let now = reports.variance(person);
-            if to_come > 0.0 {
-                let reach = reach.of(reports, person);
-                let (ends, doubt) = kernel.worst(square.sqrt(), reach, now, end);
+            if terms.goes_on {
+                let (ends, doubt) = terms.worst(square.sqrt(), reach.of(reports, person));
                 low += ends[0];
                 high += ends[1];
                 most += doubt;
             }
-            if square > 50.0 * (kernel.width + to_come) {
-                continue;
-            }
-            let (expected, wobble) =
-                (kernel.expected(square, to_come), kernel.wobble(square, now, end));
+            let (expected, wobble) = (terms.expected.at(square), terms.wobble.at(square));
             sum += expected;
             variance += wobble;
-            if to_come <= 0.0 {
+            if !terms.goes_on {
                 low += expected;
                 high += expected;
                 most += wobble;
@@ -342,6 +304,50 @@ impl Judge<'_> {
         let ends = [(low - half) / people, (high + half) / people];
         let interval = unbiased.then_some(ends.map(|end| end.clamp(0.0, 1.0)));
         Density { estimate, deviation, unbiased, interval, spending }
+    }
+}
+
+/// What people whose paths are at one stand contribute.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    heard: bool,
+    /// Whether noise does not blur the kernel.
+    unbiased: bool,
+    /// Whether they stopped before the end.
+    goes_on: bool,
+    expected: Bell,
+    wobble: Hump,
+    /// How much of the way from where they are seen to where they are a path goes that is walked to the end.
+    rest: f64,
+    /// What they would have contributed on average by going on, seen from where that leads to.
+    later: Bell,
+    /// What noise does to that at most, from where they are.
+    most: Bell,
+}
+
+impl Terms {
+    fn new(judge: &Judge<'_>, stand: &Stand) -> Self {
+        let (kernel, rest) = (judge.kernel(stand.end), 1.0 - stand.end / stand.now);
+        let to_come = if judge.plan.rule == Rule::Ours { stand.to_come() } else { 0.0 };
+        Self {
+            heard: stand.now.is_finite(),
+            unbiased: judge.bandwidth - stand.end >= kernel.width * (1.0 - 1e-12),
+            goes_on: to_come > 0.0,
+            expected: kernel.expected(to_come),
+            wobble: kernel.wobble(stand.now, stand.end),
+            rest,
+            later: kernel.expected(stand.end * rest),
+            most: kernel.squared().expected(stand.end),
+        }
+    }
+
+    /// What somebody who stopped would have contributed on average by going on, at least and at most, and its variance at most: seen this far
+    /// away, and no further than a reach from there.
+    fn worst(&self, away: f64, reach: f64) -> ([f64; 2], f64) {
+        let later = |away: f64| self.later.at(away * away);
+        let nearest = (away - reach).max(0.0);
+        let ends = [later(away + self.rest * reach), later((away - self.rest * reach).max(0.0))];
+        (ends, self.most.at(nearest * nearest))
     }
 }
 
@@ -466,26 +472,26 @@ mod tests {
             let total: f64 = steps().map(law).sum();
             let line = Kernel::new(1, bandwidth, variance, 0.0);
             let mean: f64 =
-                steps().map(|z| law(z) * line.expected((x + z) * (x + z), 0.0)).sum::<f64>()
+                steps().map(|z| law(z) * line.expected(0.0).at((x + z) * (x + z))).sum::<f64>()
                     / total;
             let truth = (-x * x / (2.0 * bandwidth)).exp();
             assert!((mean - truth).abs() < 1e-9, "{mean} {truth}");
             // The plain kernel is off.
             let plain = Kernel::new(1, bandwidth, variance, 1.0);
             let blurred: f64 =
-                steps().map(|z| law(z) * plain.expected((x + z) * (x + z), 0.0)).sum::<f64>()
+                steps().map(|z| law(z) * plain.expected(0.0).at((x + z) * (x + z))).sum::<f64>()
                     / total;
             assert!((blurred - truth).abs() > 1e-3, "{blurred} {truth}");
             // What is expected and in doubt, of noise that is still to come.
-            let expected = plain.expected(x * x, variance);
+            let expected = plain.expected(variance).at(x * x);
             assert!((expected - blurred).abs() < 1e-9, "{expected} {blurred}");
             let square: f64 = steps()
-                .map(|z| law(z) * plain.expected((x + z) * (x + z), 0.0).powi(2))
+                .map(|z| law(z) * plain.expected(0.0).at((x + z) * (x + z)).powi(2))
                 .sum::<f64>()
                 / total;
-            assert!((plain.doubt(x * x, variance) - (square - blurred * blurred)).abs() < 1e-9);
+            assert!((plain.doubt(variance).at(x * x) - (square - blurred * blurred)).abs() < 1e-9);
             assert!(
-                (plain.wobble(x * x, 0.0, variance) - (square - blurred * blurred)).abs() < 1e-9
+                (plain.wobble(0.0, variance).at(x * x) - (square - blurred * blurred)).abs() < 1e-9
             );
             let plane = Kernel::new(2, bandwidth, variance, 0.0);
             assert!((plane.height - line.height * line.height).abs() < 1e-12);

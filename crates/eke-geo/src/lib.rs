@@ -24,6 +24,7 @@
 //! No files and no ledgers: those meet the maths in the engine.
 
 mod anytime;
+mod bell;
 mod blur;
 mod convex;
 mod count;
@@ -46,6 +47,7 @@ mod places;
 mod plan;
 mod region;
 mod reports;
+mod schedule;
 mod search_error;
 #[cfg(test)]
 mod seeded;

@@ -180,7 +180,7 @@ impl Judge<'_> {
 
     /// Where a person's report may end, so many deviations of what is to come from where it is now.
     fn end(&self, reports: &Reports, person: u32, deviations: f64) -> f64 {
-        let to_come = reports.to_come(person);
+        let to_come = reports.stand(person).to_come();
         match self.plan.way {
             Way::Distance => reports.value(person) + deviations * to_come.sqrt(),
             // A length moves by no more than the point.

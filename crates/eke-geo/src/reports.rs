@@ -3,9 +3,10 @@
 //! Everything here has been released. Rules are given these columns and public numbers, and nothing from which a point
 //! could be read, so whoever stops does so for what has been released of everybody.
 
-use eke_budget::{Amount, L2, Rho};
+use eke_budget::{Amount, Rho};
 
 use crate::crowd::Seen;
+use crate::schedule::{Schedules, Stand, Step};
 use crate::{AnytimeBall, Miss, chi_width, two_sided_width};
 
 /// Averages of what everybody has reported, each weighted by its price, and how far everybody may go.
@@ -13,15 +14,20 @@ use crate::{AnytimeBall, Miss, chi_width, two_sided_width};
 pub(crate) struct Reports {
     /// How many numbers a report has.
     width: usize,
-    /// Half the square of what a metre is, in steps: a price of r is a variance of this by r.
-    unit: f64,
-    /// What has been spent on each average.
-    spent: Vec<Amount<Rho>>,
-    /// The same as a number, for what is computed from it; its variance in every coordinate, and what that will be in the end.
-    numbers: Vec<[f64; 3]>,
+    stands: Vec<Stand>,
+    /// Where each person's path is.
+    at: Vec<u32>,
     means: Vec<f64>,
     /// Whose path was followed before this question; empty if nobody's was.
     before: Vec<bool>,
+}
+
+/// People in a row to whom a round does the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) step: Step,
+    /// How many they are.
+    pub(crate) people: usize,
 }
 
 /// How far truths are from averages at most, at every look at once.
@@ -66,21 +72,16 @@ impl Reach {
 
 impl Reports {
     /// No reports yet, but for what has been seen.
-    pub(crate) fn new(width: usize, sensitivity: L2, ends: &[Amount<Rho>], seen: Seen) -> Self {
-        let unit = sensitivity.get() * sensitivity.get() / 2.0;
+    pub(crate) fn new(width: usize, schedules: &Schedules, seen: Seen) -> Self {
         let before = seen.prices.iter().map(|price| !price.is_zero()).collect();
-        let (mut spent, mut means) = (seen.prices, seen.points);
-        spent.resize(ends.len(), Amount::ZERO);
-        means.resize(ends.len() * width, 0.0);
-        let variance = |(&spent, &end): (&Amount<Rho>, &Amount<Rho>)| {
-            [rho(spent), unit / rho(spent), unit / rho(end.max(spent))]
-        };
-        let numbers = spent.iter().zip(ends).map(variance).collect();
-        Self { width, unit, spent, numbers, means, before }
+        let (stands, at) = (schedules.stands().to_vec(), schedules.starts().to_vec());
+        let mut means = seen.points;
+        means.resize(at.len() * width, 0.0);
+        Self { width, stands, at, means, before }
     }
 
     pub(crate) fn people(&self) -> usize {
-        self.spent.len()
+        self.at.len()
     }
 
     /// Whether a person has reported at all.
@@ -88,8 +89,22 @@ impl Reports {
         self.variance(person).is_finite()
     }
 
-    pub(crate) fn spent(&self, person: u32) -> Amount<Rho> {
-        self.spent[person as usize]
+    /// Where a person's path is.
+    #[inline]
+    pub(crate) fn stand(&self, person: u32) -> &Stand {
+        &self.stands[self.at[person as usize] as usize]
+    }
+
+    /// What depends on where a person's path is alone, worked out once for all who are there.
+    pub(crate) fn by_stand<T: Copy>(
+        &self,
+        work_out: impl FnMut(&Stand) -> T,
+    ) -> impl FnMut(u32) -> T {
+        let (mut work_out, mut known) = (work_out, vec![None; self.stands.len()]);
+        move |person| {
+            let at = self.at[person as usize] as usize;
+            *known[at].get_or_insert_with(|| work_out(&self.stands[at]))
+        }
     }
 
     /// The average of a person.
@@ -108,49 +123,53 @@ impl Reports {
     /// The variance of a person's average in every coordinate, in steps squared; infinite before the first report.
     #[inline]
     pub(crate) fn variance(&self, person: u32) -> f64 {
-        self.numbers[person as usize][1]
+        self.stand(person).now
     }
 
-    /// What it will be when the person has walked to the end.
-    #[inline]
-    pub(crate) fn end_variance(&self, person: u32) -> f64 {
-        self.numbers[person as usize][2]
-    }
-
-    /// What the average now is further from that in the end than it will be, as a variance: given the one in the end, the one
-    /// now is that and noise of this variance.
-    #[inline]
-    pub(crate) fn to_come(&self, person: u32) -> f64 {
-        let [_, now, end] = self.numbers[person as usize];
-        (now - end).max(0.0)
-    }
-
-    /// Takes one more report of a person into its average; its price is given as a number, too.
-    #[inline]
-    pub(crate) fn add(
-        &mut self,
-        person: u32,
-        price: (Amount<Rho>, f64),
-        report: impl Iterator<Item = i64>,
+    /// What a round does to everybody who walks.
+    pub(crate) fn runs(
+        &self,
+        walking: &[u32],
+        mut step: impl FnMut(u32) -> Step,
+        runs: &mut Vec<Run>,
     ) {
-        let index = person as usize;
-        self.spent[index] = self.spent[index].plus(price.0).unwrap_or(Amount::MAX);
-        let [total, now, end] = &mut self.numbers[index];
-        *total += price.1;
-        let part = price.1 / *total;
-        *now = self.unit / *total;
-        *end = end.min(*now);
-        let start = index * self.width;
-        for (mean, value) in self.means[start..start + self.width].iter_mut().zip(report) {
+        runs.clear();
+        let at = |person: &u32| self.at[*person as usize];
+        for these in walking.chunk_by(|one, two| at(one) == at(two)) {
+            runs.push(Run { step: step(at(&these[0])), people: these.len() });
+        }
+    }
+
+    /// Takes one more report of each of these people into their averages: truths and noise, one after the other.
+    pub(crate) fn add(&mut self, people: &[u32], step: &Step, truths: &[i64], noise: &[i64]) {
+        let take = |mean: &mut f64, truth: i64, noise: i64| {
             #[expect(clippy::cast_precision_loss, reason = "an average of what was released")]
-            let value = value as f64;
-            *mean += (value - *mean) * part;
+            let report = truth.saturating_add(noise) as f64;
+            *mean += (report - *mean) * step.part;
+        };
+        if self.width == 1 {
+            for (&person, &noise) in people.iter().zip(noise) {
+                let index = person as usize;
+                take(&mut self.means[index], truths[index], noise);
+                self.at[index] = step.to;
+            }
+            return;
+        }
+        for (&person, noise) in people.iter().zip(noise.chunks_exact(self.width)) {
+            let start = person as usize * self.width;
+            let row = start..start + self.width;
+            let truths = &truths[row.clone()];
+            for ((mean, &truth), &noise) in self.means[row].iter_mut().zip(truths).zip(noise) {
+                take(mean, truth, noise);
+            }
+            self.at[person as usize] = step.to;
         }
     }
 
     /// What has been seen, to go on from.
     pub(crate) fn into_seen(self) -> Seen {
-        Seen { prices: self.spent, points: self.means }
+        let prices = self.at.iter().map(|&at| self.stands[at as usize].spent).collect();
+        Seen { prices, points: self.means }
     }
 }
 

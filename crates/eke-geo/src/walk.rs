@@ -4,14 +4,15 @@
 //! walking is charged, and whoever cannot pay stays out from there on; then noise is drawn for those who paid. The rule sees
 //! [`Reports`] alone. This file is the only one that holds truths beside noise.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use eke_budget::{Amount, L2, Rho};
 use eke_local::{Prices, Sheet, Who};
 use eke_noise::{DiscreteGaussian, Entropy, Ratio, variance_for};
 
 use crate::plan::{Allowance, Plan};
-use crate::reports::{Reports, rho};
+use crate::reports::{Reports, Run, rho};
+use crate::schedule::Schedules;
 use crate::{CrowdError, Seen};
 
 /// What a question came to, person by person and round by round.
@@ -101,23 +102,30 @@ impl Walk<'_> {
         mut stop: impl FnMut(&Reports, &mut Vec<u32>, Look),
     ) -> Result<(Reports, Vec<u32>, Spending), CrowdError> {
         let people = accounts.len();
-        let schedules = Schedules::new(self.plan, self.allowance, people)?;
+        let (plan, allowance, sensitivity) = (self.plan, self.allowance, self.sensitivity);
+        let schedules = Schedules::new(plan, allowance, &seen.prices, people, sensitivity)?;
+        laws.begin(sensitivity, self.width);
+        // Whatever may be due can be drawn, whoever stops when, before anybody is charged.
+        for due in schedules.all_dues() {
+            laws.variance(due)?;
+        }
         let before = accounts.spent().to_vec();
-        let mut reports = Reports::new(self.width, self.sensitivity, &schedules.ends(people), seen);
-        laws.begin(self.sensitivity, self.width);
-        let mut walking: Vec<u32> = schedules.members(people);
-        schedules.check(&reports, &walking, laws)?;
+        let mut reports = Reports::new(self.width, &schedules, seen);
+        let mut walking: Vec<u32> = schedules.members();
         let mut rounds = Vec::new();
         let count = schedules.rounds();
-        let (mut dues, mut noise) = (Vec::new(), Vec::new());
+        let (mut runs, mut noise) = (Vec::new(), Vec::new());
         for round in 0..count {
             if walking.is_empty() {
                 break;
             }
-            schedules.dues(&reports, &walking, round, &mut dues);
-            laws.prepare(&dues)?;
-            let refused = charge(accounts, &mut walking, &mut dues)?;
-            self.draw(&walking, &dues, laws, &mut reports, &mut noise, entropy)?;
+            reports.runs(&walking, |stand| schedules.step(stand, round), &mut runs);
+            laws.prepare(&runs)?;
+            let refused = charge(accounts, &mut walking, &runs)?;
+            if refused > 0 {
+                reports.runs(&walking, |stand| schedules.step(stand, round), &mut runs);
+            }
+            self.draw(&walking, &runs, laws, &mut reports, &mut noise, entropy)?;
             let walked = walking.len();
             stop(&reports, &mut walking, Look { round: round + 1, rounds: count });
             let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -128,38 +136,32 @@ impl Walk<'_> {
             after.minus(before).unwrap_or(Amount::ZERO)
         };
         let spent = accounts.spent().iter().zip(before).map(paid).collect();
-        Ok((reports, walking, Spending { allowed: self.allowance.clone(), spent, rounds }))
+        Ok((reports, walking, Spending { allowed: allowance.clone(), spent, rounds }))
     }
 
     /// Draws what has been paid for.
     fn draw<E: Entropy + ?Sized>(
         &self,
         walking: &[u32],
-        dues: &[Amount<Rho>],
+        runs: &[Run],
         laws: &Laws,
         reports: &mut Reports,
         noise: &mut Vec<i64>,
         entropy: &mut E,
     ) -> Result<(), CrowdError> {
-        let truth = |person: u32| {
-            let start = person as usize * self.width;
-            &self.truths[start..start + self.width]
-        };
         // A few people at a time, so that noise stays in the cache.
         let batch = (4096 / self.width).max(1);
-        for (people, dues) in walking.chunks(batch).zip(dues.chunks(batch)) {
-            noise.resize(people.len() * self.width, 0);
-            laws.fill(dues, noise, entropy)?;
-            let rows = noise.chunks_exact(self.width);
-            let mut price = (Amount::ZERO, 0.0);
-            for ((&person, &due), row) in people.iter().zip(dues).zip(rows) {
-                if due != price.0 {
-                    price = (due, rho(due));
-                }
-                if !due.is_zero() {
-                    let noisy = |(truth, noise): (&i64, &i64)| truth.saturating_add(*noise);
-                    reports.add(person, price, truth(person).iter().zip(row).map(noisy));
-                }
+        let mut rest = walking;
+        for Run { step, people } in runs {
+            let (these, after) = rest.split_at(*people);
+            rest = after;
+            if step.due.is_zero() {
+                continue;
+            }
+            for people in these.chunks(batch) {
+                noise.resize(people.len() * self.width, 0);
+                laws.fill(step.due, noise, entropy)?;
+                reports.add(people, step, self.truths, noise);
             }
         }
         Ok(())
@@ -170,140 +172,20 @@ impl Walk<'_> {
 fn charge(
     accounts: &mut Sheet<Rho>,
     walking: &mut Vec<u32>,
-    dues: &mut Vec<Amount<Rho>>,
+    runs: &[Run],
 ) -> Result<usize, CrowdError> {
-    let refused = accounts.charge(Who::These(walking), Prices::Each(dues))?;
+    let (mut refused, mut rest) = (Vec::new(), &walking[..]);
+    for Run { step, people } in runs {
+        let (these, after) = rest.split_at(*people);
+        rest = after;
+        refused.extend(accounts.charge(Who::These(these), Prices::Same(step.due))?);
+    }
     if !refused.is_empty() {
-        let mut out = refused.iter().copied().peekable();
-        let stays: Vec<bool> =
-            walking.iter().map(|person| out.next_if_eq(person).is_none()).collect();
-        let mut stay = stays.iter();
-        walking.retain(|_| *stay.next().unwrap_or(&false));
-        let mut stay = stays.iter();
-        dues.retain(|_| *stay.next().unwrap_or(&false));
+        let mut out = refused.iter().peekable();
+        walking.retain(|person| out.next_if_eq(&person).is_none());
     }
     Ok(refused.len())
 }
-
-/// The prices of rounds, for each allowance that there is.
-struct Schedules {
-    /// The price that a path has reached after each round.
-    levels: Vec<Vec<Amount<Rho>>>,
-    /// Which of them is a person's; the only one where there are none. No schedule for an allowance of nothing.
-    of: Vec<Option<u32>>,
-}
-
-impl Schedules {
-    fn new(plan: &Plan, allowance: &Allowance, people: usize) -> Result<Self, CrowdError> {
-        let levels = |amount: Amount<Rho>| -> Result<Vec<Amount<Rho>>, CrowdError> {
-            let mut level = Amount::ZERO;
-            let prices = plan.prices(amount)?;
-            let add = |price: Amount<Rho>| {
-                level = level.plus(price).unwrap_or(Amount::MAX);
-                level
-            };
-            Ok(prices.into_iter().map(add).collect())
-        };
-        match allowance {
-            Allowance::Same(amount) => Ok(Self { levels: vec![levels(*amount)?], of: Vec::new() }),
-            Allowance::Each(each) if each.len() != people => {
-                Err(CrowdError::Allowances { given: each.len(), people })
-            }
-            Allowance::Each(_) => {
-                let mut schedules = Self { levels: Vec::new(), of: Vec::with_capacity(people) };
-                let mut known: HashMap<Amount<Rho>, Option<u32>> = HashMap::new();
-                for person in 0..people {
-                    let amount = allowance.of(person);
-                    let schedule = match known.get(&amount) {
-                        Some(schedule) => *schedule,
-                        None => {
-                            // What is too small to be cut into rounds is not spent.
-                            let schedule = match levels(amount) {
-                                Ok(levels) => {
-                                    schedules.levels.push(levels);
-                                    u32::try_from(schedules.levels.len() - 1).ok()
-                                }
-                                Err(CrowdError::Plan(crate::PlanError::Small(_))) => None,
-                                Err(error) => return Err(error),
-                            };
-                            known.insert(amount, schedule);
-                            schedule
-                        }
-                    };
-                    schedules.of.push(schedule);
-                }
-                Ok(schedules)
-            }
-        }
-    }
-
-    fn schedule(&self, person: u32) -> Option<&[Amount<Rho>]> {
-        let schedule = match self.of.get(person as usize) {
-            Some(schedule) => (*schedule)?,
-            None => 0,
-        };
-        self.levels.get(schedule as usize).map(Vec::as_slice)
-    }
-
-    fn rounds(&self) -> usize {
-        self.levels.first().map_or(0, Vec::len)
-    }
-
-    /// Everybody who may spend something.
-    fn members(&self, people: usize) -> Vec<u32> {
-        (0u32..).take(people).filter(|&person| self.schedule(person).is_some()).collect()
-    }
-
-    /// What each person will have spent in the end.
-    fn ends(&self, people: usize) -> Vec<Amount<Rho>> {
-        let end = |person: u32| self.schedule(person).and_then(|levels| levels.last().copied());
-        (0u32..).take(people).map(|person| end(person).unwrap_or(Amount::ZERO)).collect()
-    }
-
-    /// What each has to pay in a round, from where its path is: nothing, where that has been seen already.
-    fn dues(&self, reports: &Reports, walking: &[u32], round: usize, dues: &mut Vec<Amount<Rho>>) {
-        dues.clear();
-        dues.extend(walking.iter().map(|&person| {
-            let due = |levels| due(levels, round, reports.spent(person));
-            self.schedule(person).map_or(Amount::ZERO, due)
-        }));
-    }
-
-    /// Makes sure that whatever may be due can be drawn, whoever stops when, before anybody is charged.
-    fn check(&self, reports: &Reports, walking: &[u32], laws: &Laws) -> Result<(), CrowdError> {
-        let mut checked = HashSet::new();
-        for &person in walking {
-            let schedule = self.of.get(person as usize).copied().flatten();
-            let mut spent = reports.spent(person);
-            if !checked.insert((schedule, spent)) {
-                continue;
-            }
-            let levels = self.schedule(person).unwrap_or_default();
-            for round in 0..levels.len() {
-                let due = due(levels, round, spent);
-                if !due.is_zero() {
-                    laws.variance(due)?;
-                    spent = levels[round];
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a path that has been followed to a price has to pay in a round. A path that an earlier question has left just below
-/// the round's level gains nothing from so small a step, which could hardly be drawn: it is not taken.
-fn due(levels: &[Amount<Rho>], round: usize, spent: Amount<Rho>) -> Amount<Rho> {
-    let level = levels[round];
-    let before = if round == 0 { Amount::ZERO } else { levels[round - 1] };
-    let due = level.minus(spent).unwrap_or(Amount::ZERO);
-    // A round of the plan itself is taken, however small it is.
-    let whole = level.minus(before).is_some_and(|step| due >= step);
-    if whole || due.grains() >= level.grains() / LEAST_PART { due } else { Amount::ZERO }
-}
-
-/// The least part of what a path has been followed to that is worth a step.
-const LEAST_PART: u128 = 1024;
 
 /// Laws of noise by price: prepared where many people need one, and drawn from once otherwise. They are kept from
 /// question to question.
@@ -336,16 +218,12 @@ impl Laws {
     }
 
     /// Makes sure that all these can be drawn, before anybody is charged.
-    fn prepare(&mut self, dues: &[Amount<Rho>]) -> Result<(), CrowdError> {
+    fn prepare(&mut self, runs: &[Run]) -> Result<(), CrowdError> {
         let mut counts: Vec<(Amount<Rho>, usize)> = Vec::new();
-        for run in dues.chunk_by(|one, two| one == two) {
-            let due = run[0];
-            if due.is_zero() {
-                continue;
-            }
-            match counts.iter_mut().rev().take(8).find(|(price, _)| *price == due) {
-                Some((_, count)) => *count += run.len(),
-                None => counts.push((due, run.len())),
+        for Run { step, people } in runs.iter().filter(|run| !run.step.due.is_zero()) {
+            match counts.iter_mut().rev().take(8).find(|(price, _)| *price == step.due) {
+                Some((_, count)) => *count += people,
+                None => counts.push((step.due, *people)),
             }
         }
         counts.sort_unstable();
@@ -387,28 +265,19 @@ impl Laws {
         Ok(())
     }
 
-    /// Noise for people in a row, each of their own price; none for those who have nothing to pay.
+    /// Noise of a price.
     fn fill<E: Entropy + ?Sized>(
         &self,
-        dues: &[Amount<Rho>],
+        price: Amount<Rho>,
         noise: &mut [i64],
         entropy: &mut E,
     ) -> Result<(), CrowdError> {
-        let mut rest = noise;
-        for run in dues.chunk_by(|one, two| one == two) {
-            let (these, after) = rest.split_at_mut(run.len() * self.width);
-            rest = after;
-            let price = run[0];
-            if price.is_zero() {
-                continue;
-            }
-            match self.laws.get(&price).ok_or(CrowdError::Wide(price))? {
-                Law::Prepared(law) => law.fill(these, entropy),
-                Law::Once(variance) => {
-                    for noise in these {
-                        *noise = DiscreteGaussian::once(variance, entropy)
-                            .map_err(|_| CrowdError::Wide(price))?;
-                    }
+        match self.laws.get(&price).ok_or(CrowdError::Wide(price))? {
+            Law::Prepared(law) => law.fill(noise, entropy),
+            Law::Once(variance) => {
+                for noise in noise {
+                    *noise = DiscreteGaussian::once(variance, entropy)
+                        .map_err(|_| CrowdError::Wide(price))?;
                 }
             }
         }

@@ -46,6 +46,7 @@ impl Seeded {
 }
 
 impl Entropy for Seeded {
+    #[inline]
     fn word(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -20,6 +20,8 @@ pub(crate) struct Binned {
     shape: Shape,
     shift: u32,
     table: Table,
+    /// For each bin, below which first 32 bits of a coin every place in it is kept; empty where a word has no room for them.
+    kept: Vec<u32>,
 }
 
 impl Binned {
@@ -44,7 +46,21 @@ impl Binned {
         };
         let bin_rate = rate.times(&(UBig::ONE << powers as usize));
         let table = Table::new(Weights { rate: bin_rate, shape, two_sided });
-        Self { about_rate: rate.approximate(), rate, shape, shift, table }
+        let bins = if (1..=31).contains(&shift) { table.len() } else { 0 };
+        let mut law =
+            Self { about_rate: rate.approximate(), rate, shape, shift, table, kept: Vec::new() };
+        law.kept = (0..bins).map(|bin| law.surely_kept(bin)).collect();
+        law
+    }
+
+    /// Bits below which a coin keeps even the last place of a bin, of all the least probable: `exp(-x) >= 1 - x`.
+    fn surely_kept(&self, bin: usize) -> u32 {
+        let (start, last) = ((bin as u128) << self.shift, (1u128 << self.shift) - 1);
+        let coin = self.coin(self.excess(start, last));
+        let surely = (1.0 - (coin.about + coin.error)) * 4_294_967_296.0 - 4.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let surely = surely as u32;
+        surely
     }
 
     #[inline]
@@ -84,6 +100,10 @@ impl Binned {
         let word = cells::word(entropy, || self.cells(start));
         let (negative, place, rest) = apart(word, self.shift);
         let place = u128::from(place);
+        let surely = usize::try_from(bin).ok().and_then(|bin| self.kept.get(bin));
+        if surely.zip(rest).is_some_and(|(surely, rest)| rest < *surely) {
+            return Some((start + place, negative));
+        }
         let kept = self.keeps(self.excess(start, place), rest, entropy);
         kept.then_some((start + place, negative))
     }
@@ -190,6 +210,15 @@ mod tests {
                 let coin = law.coin(above);
                 prop_assert!(is_within_its_error(&coin, &exact));
                 prop_assert!(coin.error <= coin.about * 1e-13, "a blind margin");
+                // What is surely kept is below the probability, wherever in the bin, and not by much.
+                if let Some(&surely) = law.kept.get(usize::try_from(bin).unwrap()) {
+                    let power = |place| Fixed::exp_neg(&law.exponent(law.excess(start, place)), 128).lo;
+                    let kept = |place| u64::try_from(power(place) >> 96).unwrap();
+                    let last = (1 << law.shift) - 1;
+                    prop_assert!(u64::from(surely) < kept(place.max(1)).min(kept(last)));
+                    let x = -(kept(last) as f64 / 4_294_967_296.0).ln();
+                    prop_assert!((kept(last) - u64::from(surely)) as f64 <= 4_294_967_296.0 * x * x / 2.0 + 8.0);
+                }
             }
         }
     }

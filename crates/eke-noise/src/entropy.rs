@@ -32,10 +32,12 @@ pub trait Entropy {
 }
 
 impl<E: Entropy + ?Sized> Entropy for &mut E {
+    #[inline]
     fn word(&mut self) -> u64 {
         (**self).word()
     }
 
+    #[inline]
     fn audits(&self) -> bool {
         (**self).audits()
     }
@@ -75,6 +77,7 @@ impl SystemEntropy {
 }
 
 impl Entropy for SystemEntropy {
+    #[inline]
     fn word(&mut self) -> u64 {
         self.generator.next_u64()
     }

@@ -52,6 +52,7 @@ pub(crate) fn root(variance: &Ratio) -> f64 {
 
 /// A magnitude with a sign. Magnitudes beyond the range saturate, which depends on nothing private:
 /// it concerns the noise alone, and has a probability below 2^-1500000 (see `WIDEST`).
+#[inline]
 pub(crate) fn signed(magnitude: u128, negative: bool) -> i64 {
     let magnitude = i64::try_from(magnitude).unwrap_or(i64::MAX);
     if negative { -magnitude } else { magnitude }

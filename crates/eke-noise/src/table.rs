@@ -96,6 +96,11 @@ impl<L: Cumulative> Table<L> {
         Self { weights, thresholds, guide }
     }
 
+    /// How many outcomes the table has; those beyond it are decided otherwise.
+    pub(crate) fn len(&self) -> usize {
+        self.thresholds.len()
+    }
+
     #[cfg(test)]
     pub(crate) fn thresholds(&self) -> &[u64] {
         &self.thresholds

@@ -82,7 +82,7 @@ proptest! {
             let spent = spending.spent[person as usize];
             prop_assert_eq!(spent.grains(), due);
             prop_assert_eq!(spent, accounts.spent()[person as usize]);
-            prop_assert_eq!(spent, reports.spent(person));
+            prop_assert_eq!(spent, reports.stand(person).spent);
             prop_assert!(spent <= allowed && spent <= budget);
         }
         let sums: u32 = spending.rounds.iter().map(|round| round.walked).sum();
