@@ -8,16 +8,35 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// Beyond so many e-folds a bell is nothing beside the rounding of what it is added to.
-    const FLAT: f64 = 50.0;
+    /// Beyond so many e-folds a bell is nothing: what all people in the world leave out of a sum is less than a thousandth of one.
+    const FLAT: f64 = 30.0;
 
     /// At the square of a distance.
     #[inline]
     pub(crate) fn at(&self, square: f64) -> f64 {
         let folds = self.rate * square;
-        if folds > Self::FLAT { 0.0 } else { self.height * libm::exp(-folds) }
+        if folds > Self::FLAT { 0.0 } else { self.height * exp_neg(folds) }
     }
 }
+
+/// `exp(-x)` up to a part in 10¹¹, for x from 0 to 700: all that an estimate needs, in a third of the time.
+#[inline]
+fn exp_neg(x: f64) -> f64 {
+    // x = n ln 2 - r, where r is at most half of ln 2: and a power of two is its exponent.
+    #[expect(clippy::cast_possible_truncation, reason = "below 1024")]
+    let n = (x * std::f64::consts::LOG2_E + 0.5) as i32;
+    let halvings = f64::from(n);
+    let r = (halvings * LN_2[0] - x) + halvings * LN_2[1];
+    let (square, fourth) = (r * r, r * r * (r * r));
+    let low = (1.0 + r) + (0.5 + r * (1.0 / 6.0)) * square;
+    let middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + (1.0 / 720.0 + r * (1.0 / 5040.0)) * square;
+    let high = 1.0 / 40_320.0 + r * (1.0 / 362_880.0);
+    let power = f64::from_bits(u64::try_from(1023 - n).unwrap_or(0) << 52);
+    power * (low + middle * fourth + high * (fourth * fourth))
+}
+
+/// ln 2, of which the first has few digits, so that its products with integers are exact.
+const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 
 /// A bell less one within it that falls faster: it rises, if at all, and then falls.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +49,8 @@ impl Hump {
     /// At the square of a distance.
     #[inline]
     pub(crate) fn at(&self, square: f64) -> f64 {
-        (self.outer.at(square) - self.inner.at(square)).max(0.0)
+        let outer = self.outer.at(square);
+        if outer > 0.0 { (outer - self.inner.at(square)).max(0.0) } else { 0.0 }
     }
 
     /// Up to which square and from which on it is no more than this: the first is negative infinity where there is none.
@@ -72,6 +92,12 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn exponentials_are_as_good_as_they_say(x in 0.0f64..700.0) {
+            let (ours, theirs) = (exp_neg(x), libm::exp(-x));
+            prop_assert!((ours / theirs - 1.0).abs() < 1e-11, "{ours} {theirs}");
+        }
+
         /// Whatever is tried, it is decided as by looking.
         #[test]
         fn a_hump_is_small_where_it_is_said_to_be(

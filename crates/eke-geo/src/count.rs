@@ -170,10 +170,10 @@ impl<'a> Judge<'a> {
             Way::Distance => two_sided_width(miss),
             Way::Point => chi_width(2, miss),
         };
-        let mut half = reports.by_stand(|stand| width * stand.now.sqrt());
+        let mut half = reports.by_stand(|stand| width * stand.deviation);
         walking.retain(|&person| {
             let value = self.value(reports, person);
-            let decided = value.abs() > half(person);
+            let decided = value.abs() > *half.of(person);
             if decided {
                 self.inside[person as usize] = Some(value < 0.0);
             }
@@ -185,12 +185,12 @@ impl<'a> Judge<'a> {
         // How far outside the cut everybody is, and how many people there are per deviation around it: so what noise will do to the count.
         let mut inside = std::mem::take(&mut self.inside);
         let mut scales = reports.by_stand(|stand| {
-            let deviation = stand.now.sqrt();
-            (self.cut(stand.end), deviation, Self::EACH * stand.end.sqrt() / deviation)
+            let each = Self::EACH * stand.end.sqrt() / stand.deviation;
+            (self.cut(stand.end), stand.deviation, each)
         });
         let mut wobble = 0.0;
         let mut off = |&person: &u32| {
-            let (cut, deviation, each) = scales(person);
+            let (cut, deviation, each) = *scales.of(person);
             let off = self.value(reports, person) - cut;
             if off.abs() < deviation {
                 wobble += each;
@@ -216,7 +216,7 @@ impl<'a> Judge<'a> {
         });
         let mut offs = offs.iter();
         walking.retain(|&person| {
-            let ([low, high], off) = (bounds(person), offs.next().copied().unwrap_or(0.0));
+            let ([low, high], off) = (*bounds.of(person), offs.next().copied().unwrap_or(0.0));
             let decided = off < low || off > high;
             if decided {
                 inside[person as usize] = Some(off < low);
@@ -233,9 +233,9 @@ impl<'a> Judge<'a> {
         let width = if self.plan.way == Way::Distance { 1 } else { 2 };
         let sure = Reach::new(width, self.rounds, self.plan.beta.shared_by(people));
         let (mut inside, mut close, mut low, mut outside) = (0.0, 0.0, 0, 0);
-        let mut scales = reports.by_stand(|stand| (self.cut(stand.end), stand.now.sqrt()));
+        let mut scales = reports.by_stand(|stand| (self.cut(stand.end), stand.deviation));
         for person in (0u32..).take(people) {
-            let (cut, deviation) = scales(person);
+            let (cut, deviation) = *scales.of(person);
             if !deviation.is_finite() {
                 continue;
             }

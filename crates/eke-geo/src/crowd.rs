@@ -193,7 +193,7 @@ impl Crowd {
         if widest * widest * dimensions as u128 <= i64::MAX as u128 {
             rows.map(|point| {
                 let square = |(&one, &two): (&i64, &i64)| (one - two) * (one - two);
-                point.iter().zip(to).map(square).sum::<i64>().isqrt()
+                floor_root(point.iter().zip(to).map(square).sum::<i64>())
             })
             .collect()
         } else {
@@ -202,9 +202,47 @@ impl Crowd {
     }
 }
 
+/// The square root of a number that is not negative, rounded down: nearly by floating point, and then exactly.
+fn floor_root(number: i64) -> i64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "off by one at most, which is made good"
+    )]
+    let root = ((number as f64).sqrt() as i64).min(MOST_ROOT);
+    if root * root > number {
+        root - 1
+    } else if root < MOST_ROOT && (root + 1) * (root + 1) <= number {
+        root + 1
+    } else {
+        root
+    }
+}
+
+/// The largest number whose square is below 2⁶³.
+const MOST_ROOT: i64 = 3_037_000_499;
+
 impl fmt::Debug for Crowd {
     /// Points are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Crowd").field("people", &self.people()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn roots_are_rounded_down(root in 0..=MOST_ROOT, shift in 0u32..40, off in -2i64..=2) {
+            let root = root >> shift;
+            for number in [(root * root).saturating_add(off), i64::MAX - off.abs(), off] {
+                if number >= 0 {
+                    prop_assert_eq!(floor_root(number), number.isqrt());
+                }
+            }
+        }
     }
 }

@@ -163,7 +163,12 @@ impl Judge<'_> {
     /// How many people are looked at to find out about all of them.
     const SAMPLE: usize = 2000;
 
+    #[inline]
     fn square(&self, reports: &Reports, person: u32) -> f64 {
+        if self.plan.way == Way::Distance {
+            let value = reports.value(person);
+            return value * value;
+        }
         let off = |(mean, centre): (&f64, &f64)| (mean - centre) * (mean - centre);
         reports.mean(person).iter().zip(&self.centre).map(off).sum()
     }
@@ -198,13 +203,13 @@ impl Judge<'_> {
                     Way::Point => chi_width(self.centre.len(), miss),
                 };
                 let mut reach = reports.by_stand(|stand| {
-                    let reach = 6.0 * self.bandwidth.sqrt() + width * stand.now.sqrt();
+                    let reach = 6.0 * self.bandwidth.sqrt() + width * stand.deviation;
                     reach * reach
                 });
                 walking.retain(|&person| {
                     // A noisy distance below zero is not far away.
                     let near = self.plan.way == Way::Distance && reports.value(person) < 0.0;
-                    let far = !near && self.square(reports, person) > reach(person);
+                    let far = !near && self.square(reports, person) > *reach.of(person);
                     mark(person, far)
                 });
             }
@@ -223,7 +228,7 @@ impl Judge<'_> {
                     [f64::NEG_INFINITY, far.max(hardly * hardly)]
                 });
                 walking.retain(|&person| {
-                    let (square, [near, far]) = (self.square(reports, person), bounds(person));
+                    let (square, [near, far]) = (self.square(reports, person), *bounds.of(person));
                     mark(person, square <= near || square >= far)
                 });
             }
@@ -240,7 +245,7 @@ impl Judge<'_> {
             (kernel.expected(stand.to_come()), kernel.wobble(stand.now, stand.end))
         });
         for &person in walking.iter().step_by(step) {
-            let (square, (expected, moves)) = (self.square(reports, person), terms(person));
+            let (square, (expected, moves)) = (self.square(reports, person), terms.of(person));
             wobble += moves.at(square);
             sum += expected.at(square);
         }
@@ -267,8 +272,10 @@ impl Judge<'_> {
             Miss::new(0.001).unwrap_or(self.plan.beta).shared_by(reports.people()),
         );
         let mut terms = reports.by_stand(|stand| Terms::new(self, stand));
+        // What is counted, as published, for whoever is beyond six bandwidths.
+        let outside = libm::exp(-18.0);
         for (person, &stopped) in (0u32..).zip(stopped) {
-            let terms = terms(person);
+            let terms = terms.of(person);
             if !terms.heard {
                 unbiased = false;
                 continue;
@@ -276,8 +283,8 @@ impl Judge<'_> {
             unbiased &= terms.unbiased;
             let square = self.square(reports, person);
             if self.plan.rule == Rule::Paper && stopped {
-                sum += libm::exp(-18.0);
-                high += libm::exp(-18.0);
+                sum += outside;
+                high += outside;
                 continue;
             }
             if terms.goes_on {

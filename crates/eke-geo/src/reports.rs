@@ -30,6 +30,22 @@ pub(crate) struct Run {
     pub(crate) people: usize,
 }
 
+/// Something for each stand, worked out when it is first needed.
+pub(crate) struct ByStand<'a, T, F> {
+    reports: &'a Reports,
+    work_out: F,
+    known: Vec<Option<T>>,
+}
+
+impl<T, F: FnMut(&Stand) -> T> ByStand<'_, T, F> {
+    /// That of a person.
+    #[inline]
+    pub(crate) fn of(&mut self, person: u32) -> &T {
+        let at = self.reports.at[person as usize] as usize;
+        self.known[at].get_or_insert_with(|| (self.work_out)(&self.reports.stands[at]))
+    }
+}
+
 /// How far truths are from averages at most, at every look at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
@@ -61,10 +77,11 @@ impl Reach {
     /// - Deviates: no
     /// - Checked by: `bounds_hold_however_often_points_were_looked_at`
     pub(crate) fn of(self, reports: &Reports, person: u32) -> f64 {
-        let variance = reports.variance(person);
+        let stand = reports.stand(person);
         if !reports.before.get(person as usize).is_some_and(|before| *before) {
-            return self.fresh * variance.sqrt();
+            return self.fresh * stand.deviation;
         }
+        let variance = stand.now;
         let octave = libm::exp2(libm::floor(-libm::log2(variance)));
         AnytimeBall::tightest_at(octave, self.width, self.miss).radius(1.0 / variance)
     }
@@ -96,15 +113,11 @@ impl Reports {
     }
 
     /// What depends on where a person's path is alone, worked out once for all who are there.
-    pub(crate) fn by_stand<T: Copy>(
+    pub(crate) fn by_stand<T: Clone, F: FnMut(&Stand) -> T>(
         &self,
-        work_out: impl FnMut(&Stand) -> T,
-    ) -> impl FnMut(u32) -> T {
-        let (mut work_out, mut known) = (work_out, vec![None; self.stands.len()]);
-        move |person| {
-            let at = self.at[person as usize] as usize;
-            *known[at].get_or_insert_with(|| work_out(&self.stands[at]))
-        }
+        work_out: F,
+    ) -> ByStand<'_, T, F> {
+        ByStand { reports: self, work_out, known: vec![None; self.stands.len()] }
     }
 
     /// The average of a person.
@@ -164,6 +177,13 @@ impl Reports {
             }
             self.at[person as usize] = step.to;
         }
+    }
+
+    /// What everybody has paid since they were at these stands.
+    pub(crate) fn paid_since(&self, starts: &[u32]) -> Vec<Amount<Rho>> {
+        let spent = |at: u32| self.stands[at as usize].spent;
+        let paid = |(&at, &start): (&u32, &u32)| spent(at).minus(spent(start));
+        self.at.iter().zip(starts).map(|pair| paid(pair).unwrap_or(Amount::ZERO)).collect()
     }
 
     /// What has been seen, to go on from.

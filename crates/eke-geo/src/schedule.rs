@@ -17,13 +17,21 @@ pub(crate) struct Stand {
     pub(crate) spent: Amount<Rho>,
     /// The variance of the average in every coordinate, in steps squared; infinite before the first report.
     pub(crate) now: f64,
-    /// What it will be when the path has been walked to the end.
+    /// The root of that.
+    pub(crate) deviation: f64,
+    /// What the variance will be when the path has been walked to the end.
     pub(crate) end: f64,
     /// What it goes on by; none for whoever may spend nothing.
     schedule: Option<u32>,
 }
 
 impl Stand {
+    /// With half the square of what a metre is, in steps: a price of r is a variance of this by r.
+    fn new(unit: f64, spent: Amount<Rho>, end: Amount<Rho>, schedule: Option<u32>) -> Self {
+        let (now, end) = (unit / rho(spent), unit / rho(end.max(spent)));
+        Self { spent, now, deviation: now.sqrt(), end, schedule }
+    }
+
     /// What the average now is further from that in the end than it will be, as a variance: given the one in the end, the one
     /// now is that and noise of this variance.
     #[inline]
@@ -65,67 +73,54 @@ impl Schedules {
         if let Some(given) = allowance.people().filter(|&given| given != people) {
             return Err(CrowdError::Allowances { given, people });
         }
-        let mut levels = Vec::new();
-        let mut of = Vec::with_capacity(people);
-        let mut known: HashMap<Amount<Rho>, Option<u32>> = HashMap::new();
+        let unit = sensitivity.get() * sensitivity.get() / 2.0;
+        let (mut levels, mut ends) = (Vec::new(), Vec::new());
+        let mut cuts: HashMap<Amount<Rho>, Option<u32>> = HashMap::new();
+        // Those that people begin at; the others come before them, when their number is known.
+        let (mut begins, mut starts) = (Vec::new(), Vec::with_capacity(people));
+        let mut known: HashMap<(Amount<Rho>, Amount<Rho>), u32> = HashMap::new();
         let mut last = None;
         for person in 0..people {
-            let amount = allowance.of(person);
-            let schedule = match last {
-                Some((same, schedule)) if same == amount => schedule,
-                _ => match known.get(&amount) {
-                    Some(schedule) => *schedule,
-                    None => {
-                        let schedule = match cut(plan, amount) {
-                            Ok(cut) => {
-                                levels.push(cut);
-                                u32::try_from(levels.len() - 1).ok()
-                            }
-                            // What is too small to be cut into rounds is not spent, unless all have no more.
-                            Err(PlanError::Small(_)) if allowance.people().is_some() => None,
-                            Err(error) => return Err(error.into()),
-                        };
-                        known.insert(amount, schedule);
-                        schedule
-                    }
-                },
-            };
-            last = Some((amount, schedule));
-            of.push(schedule);
-        }
-        let mut schedules = Self { levels, stands: Vec::new(), starts: Vec::with_capacity(people) };
-        schedules.stand(&of, seen, sensitivity);
-        Ok(schedules)
-    }
-
-    /// Works out all stands.
-    fn stand(&mut self, of: &[Option<u32>], seen: &[Amount<Rho>], sensitivity: L2) {
-        let unit = sensitivity.get() * sensitivity.get() / 2.0;
-        let stand = |spent: Amount<Rho>, last: Amount<Rho>, schedule| {
-            let (now, end) = (unit / rho(spent), unit / rho(last.max(spent)));
-            Stand { spent, now, end, schedule }
-        };
-        for (levels, schedule) in self.levels.iter().zip(0..) {
-            let last = levels.last().copied().unwrap_or(Amount::ZERO);
-            self.stands.extend(levels.iter().map(|&level| stand(level, last, Some(schedule))));
-        }
-        let mut known: HashMap<(Option<u32>, Amount<Rho>), u32> = HashMap::new();
-        let mut last = None;
-        for (person, &schedule) in of.iter().enumerate() {
             let spent = seen.get(person).copied().unwrap_or(Amount::ZERO);
-            let key = (schedule, spent);
-            let start = match last {
-                Some((same, start)) if same == key => start,
-                _ => *known.entry(key).or_insert_with(|| {
-                    let levels = schedule.and_then(|schedule| self.levels.get(schedule as usize));
-                    let end = levels.and_then(|levels| levels.last().copied());
-                    self.stands.push(stand(spent, end.unwrap_or(Amount::ZERO), schedule));
-                    u32::try_from(self.stands.len() - 1).unwrap_or(u32::MAX)
-                }),
+            let key = (allowance.of(person), spent);
+            if let Some(start) = last.filter(|(same, _)| *same == key).map(|(_, start)| start) {
+                starts.push(start);
+                continue;
+            }
+            let schedule = match cuts.get(&key.0) {
+                Some(schedule) => *schedule,
+                None => {
+                    let schedule = match cut(plan, key.0) {
+                        Ok(cut) => {
+                            ends.push(cut.last().copied().unwrap_or(Amount::ZERO));
+                            levels.push(cut);
+                            u32::try_from(levels.len() - 1).ok()
+                        }
+                        // What is too small to be cut into rounds is not spent, unless nobody has more.
+                        Err(PlanError::Small(_)) if allowance.people().is_some() => None,
+                        Err(error) => return Err(error.into()),
+                    };
+                    cuts.insert(key.0, schedule);
+                    schedule
+                }
             };
+            let start = *known.entry(key).or_insert_with(|| {
+                let end = schedule.map_or(Amount::ZERO, |schedule| ends[schedule as usize]);
+                begins.push(Stand::new(unit, spent, end, schedule));
+                u32::try_from(begins.len() - 1).unwrap_or(u32::MAX)
+            });
             last = Some((key, start));
-            self.starts.push(start);
+            starts.push(start);
         }
+        let mut stands = Vec::new();
+        for ((levels, end), schedule) in levels.iter().zip(&ends).zip(0..) {
+            let stand = |&level: &Amount<Rho>| Stand::new(unit, level, *end, Some(schedule));
+            stands.extend(levels.iter().map(stand));
+        }
+        let before = u32::try_from(stands.len()).unwrap_or(u32::MAX);
+        starts.iter_mut().for_each(|start| *start += before);
+        stands.extend(begins);
+        Ok(Self { levels, stands, starts })
     }
 
     pub(crate) fn rounds(&self) -> usize {

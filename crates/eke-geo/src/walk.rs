@@ -109,7 +109,6 @@ impl Walk<'_> {
         for due in schedules.all_dues() {
             laws.variance(due)?;
         }
-        let before = accounts.spent().to_vec();
         let mut reports = Reports::new(self.width, &schedules, seen);
         let mut walking: Vec<u32> = schedules.members();
         let mut rounds = Vec::new();
@@ -132,10 +131,8 @@ impl Walk<'_> {
             let stopped = number(walked - walking.len());
             rounds.push(Round { walked: number(walked), refused: number(refused), stopped });
         }
-        let paid = |(after, before): (&Amount<Rho>, Amount<Rho>)| {
-            after.minus(before).unwrap_or(Amount::ZERO)
-        };
-        let spent = accounts.spent().iter().zip(before).map(paid).collect();
+        // A stand's amount is what its path costs, and accounts have been charged for every step between two of them.
+        let spent = reports.paid_since(schedules.starts());
         Ok((reports, walking, Spending { allowed: allowance.clone(), spent, rounds }))
     }
 
@@ -198,11 +195,12 @@ pub(crate) struct Laws {
 
 enum Law {
     Prepared(DiscreteGaussian),
-    Once(Ratio),
+    /// With how often it has been drawn from.
+    Once(Ratio, usize),
 }
 
 impl Laws {
-    /// From so many draws of a law on it is prepared.
+    /// From so many draws of a law on it is prepared, which takes as long.
     const MANY: usize = 256;
     /// The narrowest noise there is, in steps: as for paths.
     const NARROWEST: f64 = 8.0;
@@ -229,7 +227,7 @@ impl Laws {
         counts.sort_unstable();
         for group in counts.chunk_by(|one, two| one.0 == two.0) {
             let draws = group.iter().map(|(_, count)| count).sum::<usize>() * self.width;
-            self.learn(group[0].0, draws >= Self::MANY)?;
+            self.learn(group[0].0, draws)?;
         }
         Ok(())
     }
@@ -249,17 +247,17 @@ impl Laws {
         Ok(variance)
     }
 
-    fn learn(&mut self, price: Amount<Rho>, many: bool) -> Result<(), CrowdError> {
-        match self.laws.get(&price) {
+    fn learn(&mut self, price: Amount<Rho>, draws: usize) -> Result<(), CrowdError> {
+        let drawn = match self.laws.get(&price) {
             Some(Law::Prepared(_)) => return Ok(()),
-            Some(Law::Once(_)) if !many => return Ok(()),
-            _ => {}
-        }
+            Some(Law::Once(_, drawn)) => drawn.saturating_add(draws),
+            None => draws,
+        };
         let variance = self.variance(price)?;
-        let law = if many {
+        let law = if drawn >= Self::MANY {
             Law::Prepared(DiscreteGaussian::new(&variance).map_err(|_| CrowdError::Wide(price))?)
         } else {
-            Law::Once(variance)
+            Law::Once(variance, drawn)
         };
         self.laws.insert(price, law);
         Ok(())
@@ -274,7 +272,7 @@ impl Laws {
     ) -> Result<(), CrowdError> {
         match self.laws.get(&price).ok_or(CrowdError::Wide(price))? {
             Law::Prepared(law) => law.fill(noise, entropy),
-            Law::Once(variance) => {
+            Law::Once(variance, _) => {
                 for noise in noise {
                     *noise = DiscreteGaussian::once(variance, entropy)
                         .map_err(|_| CrowdError::Wide(price))?;

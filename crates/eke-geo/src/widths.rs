@@ -98,12 +98,15 @@ pub fn chi_width(dimensions: usize, miss: Miss) -> f64 {
         let slope = d * tails.between / width / tails.upper;
         let step = (log - libm::log(tails.upper)) / slope;
         width -= step;
-        if step.abs() <= 1e-15 * width {
+        if step.abs() <= SMALL_STEP * width {
             break;
         }
     }
     width
 }
+
+/// Each step squares what is off: after one as small as this nothing is left of it but rounding.
+const SMALL_STEP: f64 = 1e-9;
 
 /// What the length of normal noise in so many dimensions is *below* with this probability.
 pub(crate) fn chi_lower(dimensions: f64, miss: Miss) -> f64 {
@@ -133,7 +136,7 @@ pub(crate) fn quantile(log: f64) -> f64 {
         let tail = Cdf::at(-width);
         let step = (log - tail.ln()) / tail.hazard();
         width -= step;
-        if step.abs() <= 1e-15 * width {
+        if step.abs() <= SMALL_STEP * width {
             break;
         }
     }

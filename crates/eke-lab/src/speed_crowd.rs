@@ -26,6 +26,9 @@ pub(crate) struct Crowds {
     /// How many images neighbours are looked for among; each has 784 numbers.
     #[arg(long, default_value_t = 60_000)]
     images: u32,
+    /// Only questions with this in their names.
+    #[arg(long, default_value = "")]
+    only: String,
 }
 
 #[derive(Serialize)]
@@ -35,6 +38,8 @@ struct Row {
     milliseconds: f64,
     /// The first run.
     first: f64,
+    /// How many reports were drawn in it.
+    reports: u64,
     saved: f64,
 }
 
@@ -49,9 +54,17 @@ impl Crowds {
             writeln!(out)?;
             return Ok(());
         }
-        writeln!(out, "  {:<52}{:>12}{:>12}{:>8}", "what", "median", "first", "saved")?;
-        for Row { what, milliseconds, first, saved } in rows {
-            writeln!(out, "  {what:<52}{milliseconds:>9.2} ms{first:>9.2} ms{saved:>8.3}")?;
+        let width = rows.iter().map(|row| row.what.len()).max().unwrap_or(0);
+        writeln!(
+            out,
+            "  {:<width$}{:>12}{:>12}{:>11}{:>8}",
+            "what", "median", "first", "reports", "saved"
+        )?;
+        for Row { what, milliseconds, first, reports, saved } in rows {
+            writeln!(
+                out,
+                "  {what:<width$}{milliseconds:>9.2} ms{first:>9.2} ms{reports:>11}{saved:>8.3}"
+            )?;
         }
         Ok(())
     }
@@ -60,46 +73,94 @@ impl Crowds {
         let ours = Plan::default();
         let paper = Plan { rule: Rule::Paper, split: Split::Even(64), ..ours };
         let mut rows = Vec::new();
-        for (name, plan) in [("31 rounds, ours", ours), ("64 rounds, as published", paper)] {
-            let mut taxis = town(9740)?;
+        let fine = Plan { split: Split::Geometric { rounds: 64, ratio: 1.12 }, ..ours };
+        let plans = [
+            ("31 rounds, ours", ours),
+            ("64 rounds, ours", fine),
+            ("64 rounds, as published", paper),
+        ];
+        for (name, plan) in plans {
+            let mut taxis = town(9740, Spread::Even)?;
             let sides = [Metres::new(5000.0)?; 2];
             let square = Shape::rectangle(taxis.lattice(), [2000.0, 1000.0], sides, 0.0)?;
             let allowance = Allowance::Same("0.0001".parse()?);
-            rows.push(timed(format!("count of 9740, {name}"), &mut taxis, |crowd, seeded| {
-                Ok(black_box(count(crowd, &square, &allowance, &plan, seeded)?).spending)
-            })?);
-            let mut places = town(200_000)?;
-            let at = places.lattice().put(&[1000.0, 500.0]);
-            let bandwidth = Metres::new(500.0)?;
-            rows.push(timed(
-                format!("density of 200000, {name}"),
-                &mut places,
+            rows.extend(self.timed(
+                format!("count of 9740, {name}"),
+                &mut taxis,
                 |crowd, seeded| {
-                    Ok(black_box(density(crowd, &at, bandwidth, &allowance, &plan, seeded)?)
-                        .spending)
+                    Ok(black_box(count(crowd, &square, &allowance, &plan, seeded)?).spending)
                 },
             )?);
+            for (where_they_are, spread) in [("", Spread::Even), (" around it", Spread::Middle)] {
+                let mut places = town(200_000, spread)?;
+                let at = places.lattice().put(&[1000.0, 500.0]);
+                let bandwidth = Metres::new(500.0)?;
+                let what = format!("density of 200000{where_they_are}, {name}");
+                rows.extend(self.timed(what, &mut places, |crowd, seeded| {
+                    let found = density(crowd, &at, bandwidth, &allowance, &plan, seeded)?;
+                    Ok(black_box(found).spending)
+                })?);
+            }
         }
         let mut images = images(self.images)?;
-        for (name, plan) in [("31 rounds, ours", ours), ("64 rounds, as published", paper)] {
+        for (name, plan) in plans {
             let at = vec![0; 784];
             let allowance = Allowance::Same("0.001".parse()?);
             let what = format!("10 nearest of {} in 784 dimensions, {name}", self.images);
-            rows.push(timed(what, &mut images, |crowd, seeded| {
+            rows.extend(self.timed(what, &mut images, |crowd, seeded| {
                 Ok(black_box(neighbours(crowd, &at, 10, &allowance, &plan, seeded)?).spending)
             })?);
         }
         Ok(rows)
     }
+
+    /// The median time of a question, of which nothing has been seen; none if it is not asked for.
+    fn timed(
+        &self,
+        what: String,
+        crowd: &mut Crowd,
+        ask: impl Fn(&mut Crowd, &mut Seeded) -> Result<Spending, Box<dyn Error>>,
+    ) -> Result<Option<Row>, Box<dyn Error>> {
+        if !what.contains(&self.only) {
+            return Ok(None);
+        }
+        let mut seeded = Seeded::new(1);
+        let (mut times, mut saved, mut reports) = (Vec::with_capacity(ROUNDS), 0.0, 0);
+        for _ in 0..ROUNDS {
+            crowd.restore(Seen::default())?;
+            let start = Instant::now();
+            let spending = ask(crowd, &mut seeded)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+            saved = spending.saved();
+            reports = spending.rounds.iter().map(|round| u64::from(round.walked)).sum();
+        }
+        let first = times[0];
+        times.sort_by(f64::total_cmp);
+        Ok(Some(Row { what, milliseconds: times[ROUNDS / 2], first, reports, saved }))
+    }
 }
 
-/// People around the centre of a town.
-fn town(people: usize) -> Result<Crowd, Box<dyn Error>> {
+/// Where people are in a town of 50 km across.
+#[derive(Clone, Copy)]
+enum Spread {
+    /// Everywhere alike.
+    Even,
+    /// The closer to its middle the more, so that half of them are within half its radius: many near any point there.
+    Middle,
+}
+
+/// People of a town.
+fn town(people: usize, spread: Spread) -> Result<Crowd, Box<dyn Error>> {
     let lattice = Lattice::boxed(2, Metres::new(60_000.0)?, Metres::ONE)?;
     let mut seeded = Seeded::new(5);
     let mut points = Vec::with_capacity(2 * people);
     for _ in 0..people {
-        let (far, turn) = (25_000.0 * seeded.unit(), std::f64::consts::TAU * seeded.unit());
+        let (part, turn) = (seeded.unit(), std::f64::consts::TAU * seeded.unit());
+        let far = 25_000.0
+            * match spread {
+                Spread::Even => part.sqrt(),
+                Spread::Middle => part,
+            };
         points.extend(lattice.put(&[far * turn.cos(), far * turn.sin()]));
     }
     Ok(Crowd::new(lattice, points, Sheet::same(Amount::MAX, people)?)?)
@@ -117,24 +178,4 @@ fn images(people: u32) -> Result<Crowd, Box<dyn Error>> {
         points.extend((0..784).map(|_| (shade * 2.0 * seeded.unit()) as i64 * grey));
     }
     Ok(Crowd::new(lattice, points, Sheet::same(Amount::MAX, people as usize)?)?)
-}
-
-/// The median time of a question, of which nothing has been seen.
-fn timed(
-    what: String,
-    crowd: &mut Crowd,
-    ask: impl Fn(&mut Crowd, &mut Seeded) -> Result<Spending, Box<dyn Error>>,
-) -> Result<Row, Box<dyn Error>> {
-    let mut seeded = Seeded::new(1);
-    let (mut times, mut saved) = (Vec::with_capacity(ROUNDS), 0.0);
-    for _ in 0..ROUNDS {
-        crowd.restore(Seen::default())?;
-        let start = Instant::now();
-        let spending = ask(crowd, &mut seeded)?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-        saved = spending.saved();
-    }
-    let first = times[0];
-    times.sort_by(f64::total_cmp);
-    Ok(Row { what, milliseconds: times[ROUNDS / 2], first, saved })
 }

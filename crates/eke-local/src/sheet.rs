@@ -185,14 +185,28 @@ impl<C: Currency> Sheet<C> {
     }
 
     fn charge_all(&mut self, charges: impl Iterator<Item = (u32, Amount<C>)>) -> Vec<u32> {
-        let mut refused = Vec::new();
-        for (account, price) in charges {
-            let index = account as usize;
-            match self.spent[index].plus(price).filter(|after| *after <= self.budget(index)) {
-                Some(after) => self.spent[index] = after,
-                None => refused.push(account),
+        // One loop for each kind of budgets, which are many accounts and few instructions.
+        match &self.budgets {
+            Budgets::Same(budget) => charge_each(&mut self.spent, charges, |_| *budget),
+            Budgets::Each(budgets) => {
+                charge_each(&mut self.spent, charges, |account| budgets[account])
             }
         }
-        refused
     }
+}
+
+fn charge_each<C: Currency>(
+    spent: &mut [Amount<C>],
+    charges: impl Iterator<Item = (u32, Amount<C>)>,
+    budget: impl Fn(usize) -> Amount<C>,
+) -> Vec<u32> {
+    let mut refused = Vec::new();
+    for (account, price) in charges {
+        let index = account as usize;
+        match spent[index].plus(price).filter(|after| *after <= budget(index)) {
+            Some(after) => spent[index] = after,
+            None => refused.push(account),
+        }
+    }
+    refused
 }

@@ -11,7 +11,7 @@ use crate::experiment::{Experiment, Paper, Size, Trials};
 use crate::report::Report;
 use crate::seeded::Seeded;
 use crate::summary::Summary;
-use crate::table::{Cell, Key, Table};
+use crate::table::{Key, Table};
 
 /// The nearest of one person's places.
 pub const NEAREST: Experiment = Experiment {
@@ -67,7 +67,7 @@ fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error
     let table = |title: String, key: &'static str| {
         let table = match is_nearest {
             true => Table::new(title, ["nearest", "way", key], [measure, "metres further"]),
-            false => Table::new(title, ["nearest", "way", key], [measure]),
+            false => Table::new(title, ["way", key], [measure]),
         };
         table.across(key)
     };
@@ -95,11 +95,12 @@ fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error
                         }
                     };
                     line.push((at, found[0].mean));
-                    let of = if is_nearest { Key::from(count) } else { Key::from("hull") };
-                    let keys = [of, way.label().into(), at.into()];
+                    let [label, at] = [Key::from(way.label()), at.into()];
                     match found[..] {
-                        [ratio, further] => table.row(keys, [Cell::from(ratio), further.into()]),
-                        _ => table.row(keys, [Cell::from(found[0])]),
+                        [ratio, further] => {
+                            table.row([count.into(), label, at], [ratio.into(), further.into()]);
+                        }
+                        _ => table.row([label, at], [found[0].into()]),
                     }
                 }
                 lines.push(line);
