@@ -350,9 +350,9 @@ mod tests {
             assert!(f64::from(tight.1) <= at_most(RUNS, 0.02), "{value}: {tight:?}");
             assert!(plain.2 <= until.2, "it stops earlier: {plain:?} {until:?}");
         }
-        // At a value of zero it is as often as said, but for what happens between looks.
+        // At a value of zero it is as often as said, but for what happens between looks: half as often here.
         let exact = signs(constant, 0.0, 1.0, RUNS, 86).1;
-        assert!(f64::from(exact) >= 0.01 * f64::from(RUNS), "{exact}");
+        assert!(f64::from(exact) >= 0.004 * f64::from(RUNS), "{exact}");
         let (_, other, _) = signs(control, 0.0, 1.0, RUNS, 85);
         assert!(f64::from(other) > at_most(RUNS, 0.02), "{other}");
         assert!(early.at(0.1) < constant.at(0.1) && early.at(1.0) == 0.0);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use eke_noise::{Allowance, Entropy};
+use eke_noise::{Entropy, Fund};
 use serde::Serialize;
 
 use crate::direction::directions;
@@ -44,14 +44,14 @@ pub struct Support {
     pub reach: f64,
 }
 
-/// The hull of places, for the whole of an allowance.
+/// The hull of places, for the whole of a fund.
 ///
 /// - Theorem: hull-parts (docs/theorems.md)
 /// - Proves: centre, radius, anchors and points cost their parts of the price, per square metre or per metre, so all of it
 ///   costs the price
 /// - Assumes: the number of places is public (caller)
 /// - Deviates: parts are rounded down; different anchors share what is for points, as they are public by then
-/// - Checked by: `a_hull_spends_no_more_than_its_allowance`, `hulls_are_within_what_is_said_of_them`,
+/// - Checked by: `a_hull_spends_no_more_than_its_fund`, `hulls_are_within_what_is_said_of_them`,
 ///   `a_hull_costs_its_price_part_by_part`
 ///
 /// # Errors
@@ -59,16 +59,16 @@ pub struct Support {
 pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     places: &Places,
     plan: &HullPlan,
-    mut allowance: Allowance<C>,
+    mut fund: Fund<C>,
     entropy: &mut E,
 ) -> Result<Hull, PlacesError> {
-    let (lattice, price) = (*places.lattice(), allowance.left());
+    let (lattice, price) = (*places.lattice(), fund.left());
     plan.check(&lattice, places.count(), price)?;
     let prices = plan.prices(price);
 
-    let twice = allowance.release(&places.extremes()?, prices.centre, entropy)?.get();
+    let twice = fund.release(&places.extremes()?, prices.centre, entropy)?.get();
     let centre: Vec<i64> = twice.into_iter().map(|sum| sum.div_euclid(2)).collect();
-    let farthest = allowance.release(&places.farthest(&centre)?, prices.radius, entropy)?;
+    let farthest = fund.release(&places.farthest(&centre)?, prices.radius, entropy)?;
     // Noise makes it smaller by more than this in a quarter of the cases that may go wrong.
     let short = C::reach(prices.radius, 1, (1.0 - plan.confidence.get()) / 2.0) * unit(&lattice);
     let farthest = farthest.get().first().copied().unwrap_or(0);
@@ -81,7 +81,7 @@ pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     let mut found = BTreeSet::new();
     for direction in &towards {
         let to = on_sphere(&lattice, &centre, metres, direction);
-        let near = find(places, &to, plan.method, 1, each, &mut allowance, entropy)?;
+        let near = find(places, &to, plan.method, 1, each, &mut fund, entropy)?;
         found.extend(near.get());
     }
 
@@ -90,7 +90,7 @@ pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     let each = part(prices.points, among);
     let mut points = Vec::with_capacity(anchors.len());
     for &anchor in &anchors {
-        points.push(allowance.release(&places.point(anchor)?, each, entropy)?.get());
+        points.push(fund.release(&places.point(anchor)?, each, entropy)?.get());
     }
     let error = plan.error(&lattice, places.count(), price, metres, [count, among]);
     let plane = |point: &Vec<i64>| point.as_slice().try_into().ok();

@@ -4,7 +4,7 @@
 //! noisy line as in the paper (LY23, algorithms 1 to 3), to compare with.
 
 use eke_budget::{Amount, Epsilon, Metres, ParameterError, Rho};
-use eke_noise::{Allowance, AllowanceError, Confidence, DrawPrice, Entropy, Moves, Released};
+use eke_noise::{Confidence, DrawPrice, Entropy, Fund, FundError, Moves, Released};
 use serde::{Deserialize, Serialize};
 
 use crate::{Lattice, Places, search_error};
@@ -69,7 +69,7 @@ pub enum PlacesError {
     Directions,
     /// A draw did not fit.
     #[error(transparent)]
-    Allowance(#[from] AllowanceError),
+    Fund(#[from] FundError),
     /// A sensitivity is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -157,7 +157,7 @@ impl Nearest {
     }
 }
 
-/// The nearest places, by where they are in the tuple, for the whole of an allowance.
+/// The nearest places, by where they are in the tuple, for the whole of a fund.
 ///
 /// - Theorem: choosing-by-distance (docs/theorems.md)
 /// - Proves: picks at `rho/count` or `epsilon/count` each cost the price, per square metre or per metre
@@ -170,13 +170,13 @@ impl Nearest {
 pub fn nearest<C: PlacePrice, E: Entropy + ?Sized>(
     places: &Places,
     question: &Nearest,
-    mut allowance: Allowance<C>,
+    mut fund: Fund<C>,
     entropy: &mut E,
 ) -> Result<Released<Vec<u32>>, PlacesError> {
-    let price = allowance.left();
+    let price = fund.left();
     question.check(places.lattice(), places.count(), price)?;
     let each = part(price, question.count);
-    find(places, &question.to, question.method, question.count, each, &mut allowance, entropy)
+    find(places, &question.to, question.method, question.count, each, &mut fund, entropy)
 }
 
 /// So many places near to a point, at a price each.
@@ -186,15 +186,15 @@ pub(crate) fn find<C: PlacePrice, E: Entropy + ?Sized>(
     method: NearestMethod,
     count: u32,
     each: Amount<C>,
-    allowance: &mut Allowance<C>,
+    fund: &mut Fund<C>,
     entropy: &mut E,
 ) -> Result<Released<Vec<u32>>, PlacesError> {
     let scores = places.nearness(to)?;
     let found = match method {
-        NearestMethod::Ranked => allowance.pick(&scores, Moves::EitherWay, count, each, entropy),
+        NearestMethod::Ranked => fund.pick(&scores, Moves::EitherWay, count, each, entropy),
         NearestMethod::Paper { margin } => {
             let steps = margin.map_or(0, |margin| places.lattice().grid().steps(margin.get()));
-            allowance.search(&scores, steps.unsigned_abs(), count, each, entropy)
+            fund.search(&scores, steps.unsigned_abs(), count, each, entropy)
         }
     };
     Ok(found?)

@@ -6,8 +6,9 @@ use eke_noise::Entropy;
 pub(crate) struct Seeded(pub(crate) u64);
 
 impl Seeded {
+    /// One of many: seeds in a row are far from each other.
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        Self(Self(seed).word())
     }
 
     /// Between zero and one.

@@ -10,7 +10,7 @@ use eke_budget::{Amount, Epsilon, Metres, NoHistory, Rho};
 use eke_geo::{HullPlan, Lattice, Nearest, NearestMethod, PlacePrice, Places, hull, nearest};
 use eke_lab::account;
 use eke_lab::seeded::Seeded;
-use eke_noise::{Allotment, Allowance};
+use eke_noise::{Allotment, Fund};
 use serde::Serialize;
 
 use crate::Failure;
@@ -106,11 +106,11 @@ impl Geo {
     }
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Allowance<C>, Box<dyn Error>> {
+fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Fund<C>, Box<dyn Error>> {
     let mut account = account();
     let approved = account.approve(Allotment { price })?;
     let receipt = account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?;
-    Ok(Allowance::open(receipt))
+    Ok(Fund::open(receipt))
 }
 
 /// The times of a question.

@@ -23,7 +23,7 @@
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`], [`release_point`], [`release_points`] | the verbs that open an [`Exact`] for one answer |
-//! | [`Allotment`], [`Allowance`] | several draws that are bought as one, each taking its part |
+//! | [`Allotment`], [`Fund`] | several draws that are bought as one, each taking its part |
 //! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
@@ -41,7 +41,6 @@
 //! | [`residual()`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
-mod allowance;
 mod average;
 mod binned;
 mod bit_chain;
@@ -61,6 +60,7 @@ mod convolution;
 mod entropy;
 mod exact;
 mod fixed;
+mod fund;
 mod gaussian;
 mod gaussian_law;
 mod gaussian_path;
@@ -108,7 +108,6 @@ mod table;
 mod tiers;
 mod urn;
 
-pub use allowance::{Allotment, Allowance, AllowanceError, DrawPrice};
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bit_chain::{BitChain, BitTemplate};
 pub use bound::{Bound, Norms};
@@ -124,6 +123,7 @@ pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
 pub use comparison::{Comparison, compare};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
 pub use exact::{Exact, Released, Scores, Truth};
+pub use fund::{Allotment, DrawPrice, Fund, FundError};
 pub use gaussian::{Centre, DiscreteGaussian};
 pub use gaussian_law::variance_for;
 pub use gaussian_path::{DamagedPath, GaussianPath};

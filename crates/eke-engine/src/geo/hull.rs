@@ -2,7 +2,7 @@
 
 use eke_budget::{Amount, Price};
 use eke_geo::{Hull, HullError, HullPlan, Lattice, Place, Region, hull};
-use eke_noise::{Allotment, Allowance};
+use eke_noise::{Allotment, Fund};
 use serde::{Deserialize, Serialize};
 
 use super::nearest::cannot;
@@ -82,7 +82,7 @@ impl Person {
         let text = format!("the hull of {among} places of `{}`, for {charge}", file.name());
         let (body, is_free) = self.spend(&text, name, &Allotment { price }, |receipt| {
             let places = self.places(file, lattice, among, seen)?;
-            let found = hull(&places, plan, Allowance::open(receipt), &mut entropy()?);
+            let found = hull(&places, plan, Fund::open(receipt), &mut entropy()?);
             let told = ToldHull::new(lattice, &found.map_err(cannot)?)?;
             serde_json::to_vec(&told).map_err(damaged)
         })?;

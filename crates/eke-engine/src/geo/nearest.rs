@@ -2,7 +2,7 @@
 
 use eke_budget::{Amount, Price};
 use eke_geo::{Lattice, Nearest, NearestMethod, Place, Places, Region, nearest};
-use eke_noise::{Allotment, Allowance, Confidence};
+use eke_noise::{Allotment, Confidence, Fund};
 use serde::Serialize;
 
 use super::person::{Person, PersonStanding, PlacePrice};
@@ -72,8 +72,8 @@ impl Person {
         );
         let (body, is_free) = self.spend(&text, name, &Allotment { price }, |receipt| {
             let places = self.places(file, lattice, among, seen)?;
-            let allowance = Allowance::open(receipt);
-            let found = nearest(&places, question, allowance, &mut entropy()?).map_err(cannot)?;
+            let fund = Fund::open(receipt);
+            let found = nearest(&places, question, fund, &mut entropy()?).map_err(cannot)?;
             serde_json::to_vec(&found).map_err(damaged)
         })?;
         let found: Vec<u32> = serde_json::from_slice(&body).map_err(damaged)?;

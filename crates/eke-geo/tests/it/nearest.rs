@@ -5,7 +5,7 @@ use eke_geo::{Lattice, Nearest, NearestMethod, PlacePrice, Places, PlacesError, 
 use eke_noise::{Confidence, Exact, Scores};
 use proptest::prelude::*;
 
-use crate::{Nothing, Seeded, allowance, disc, epsilon, metres, plane, rho};
+use crate::{Nothing, Seeded, disc, epsilon, fund, metres, plane, rho};
 
 const PAPER: NearestMethod = NearestMethod::Paper { margin: None };
 
@@ -21,19 +21,17 @@ fn the_nearest_are_found_where_there_is_much_to_spend() {
     assert_eq!((places.count(), format!("{places:?}").as_str()), (5, "Places(..)"));
     let mut bits = Seeded(1);
     for method in [NearestMethod::Ranked, PAPER] {
-        let found =
-            nearest(&places, &question(3, method), allowance(rho("1000")), &mut bits).unwrap();
+        let found = nearest(&places, &question(3, method), fund(rho("1000")), &mut bits).unwrap();
         assert_eq!(found.get(), [1, 3, 2], "{method:?}");
         let found =
-            nearest(&places, &question(3, method), allowance(epsilon("1000")), &mut bits).unwrap();
+            nearest(&places, &question(3, method), fund(epsilon("1000")), &mut bits).unwrap();
         assert_eq!(found.get(), [1, 3, 2], "{method:?}");
     }
     // In more dimensions as well.
     let cube = Lattice::boxed(5, metres(100.0), metres(1.0)).unwrap();
     let points = (0..6u8).map(|at| vec![f64::from(at) * 10.0; 5]);
     let near = Nearest { to: cube.put(&[31.0; 5]), count: 2, method: NearestMethod::Ranked };
-    let found =
-        nearest(&Places::new(cube, points), &near, allowance(rho("1000")), &mut bits).unwrap();
+    let found = nearest(&Places::new(cube, points), &near, fund(rho("1000")), &mut bits).unwrap();
     assert_eq!(found.get(), [3, 4]);
 }
 
@@ -41,7 +39,7 @@ fn the_nearest_are_found_where_there_is_much_to_spend() {
 fn what_cannot_be_asked_is_refused_in_a_sentence() {
     let places = Places::new(plane(), [[1.0, 2.0], [3.0, 4.0]]);
     let refused = |question: &Nearest, price: Amount<Rho>| {
-        nearest(&places, question, allowance(price), &mut Nothing).unwrap_err()
+        nearest(&places, question, fund(price), &mut Nothing).unwrap_err()
     };
     let error = refused(&question(3, NearestMethod::Ranked), rho("1"));
     assert_eq!(error, PlacesError::Count { asked: 3, there: 2 });
@@ -59,7 +57,7 @@ fn what_cannot_be_asked_is_refused_in_a_sentence() {
 fn apart(one: &Exact<Vec<i64>>, two: &Exact<Vec<i64>>) -> f64 {
     let mut bits = Seeded(2);
     let mut read = |exact| {
-        let mut money = allowance(rho("100000000"));
+        let mut money = fund(rho("100000000"));
         money.release(exact, rho("99999999"), &mut bits).unwrap().get()
     };
     let (one, two) = (read(one), read(two));
@@ -125,7 +123,7 @@ fn excess<C: PlacePrice + std::fmt::Debug>(
     let mut bits = Seeded(seed);
     let (mut sum, mut beyond) = (0.0, 0.0);
     for _ in 0..RUNS {
-        let found = nearest(&places, &question, allowance(price), &mut bits).unwrap().get()[0];
+        let found = nearest(&places, &question, fund(price), &mut bits).unwrap().get()[0];
         let excess = length(&points[found as usize]) - best;
         sum += excess;
         beyond += f64::from(u8::from(excess > said));
@@ -171,7 +169,7 @@ fn noise_reaches_as_far_as_is_said() {
         let truth = lattice.exact(vec![0; dimensions]).unwrap();
         let reach = C::reach(price, dimensions, 0.2) * lattice.sensitivity().get();
         let mut bits = Seeded(seed);
-        let mut money = allowance(Amount::from_grains(price.grains() * 1000));
+        let mut money = fund(Amount::from_grains(price.grains() * 1000));
         let outside = (0..1000).filter(|_| {
             let noise = money.release(&truth, price, &mut bits).unwrap().get();
             noise.iter().map(|&at| (at as f64).powi(2)).sum::<f64>().sqrt() > reach

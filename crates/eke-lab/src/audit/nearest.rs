@@ -9,7 +9,7 @@ use eke_geo::{
     Directions, HullPlan, HullPrices, Lattice, Nearest, NearestMethod, PlacePrice, Places,
     distance, hull, nearest,
 };
-use eke_noise::{Allotment, Allowance, Entropy};
+use eke_noise::{Allotment, Entropy, Fund};
 
 use super::ranked::divergence;
 use super::{Audit, Finding, Method, Run, fit_findings};
@@ -47,10 +47,10 @@ fn lattice() -> Result<Lattice, Box<dyn Error>> {
     Ok(Lattice::boxed(2, Metres::new(1000.0)?, Metres::ONE)?)
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Option<Allowance<C>> {
+fn bought<C: PlacePrice>(price: Amount<C>) -> Option<Fund<C>> {
     let mut account = account();
     let approved = account.approve(Allotment { price }).ok()?;
-    account.commit(approved, &mut NoHistory).ok().map(Allowance::open)
+    account.commit(approved, &mut NoHistory).ok().map(Fund::open)
 }
 
 /// The nearest to the origin; none if they could not be bought.

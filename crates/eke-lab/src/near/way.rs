@@ -6,7 +6,7 @@ use eke_budget::{Amount, Epsilon, NoHistory, Rho};
 use eke_geo::{
     Convex, HullPlan, Lattice, Nearest, NearestMethod, PlacePrice, Places, hull, nearest,
 };
-use eke_noise::{Allotment, Allowance, DiscreteGaussian, PlanarLaplace, Ratio};
+use eke_noise::{Allotment, DiscreteGaussian, Fund, PlanarLaplace, Ratio};
 
 use super::trace::apart;
 use crate::account;
@@ -176,9 +176,9 @@ fn epsilon(rho: f64) -> f64 {
     rho.sqrt() * (log.sqrt() + (log + 10.0).sqrt())
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Allowance<C>, Box<dyn Error>> {
+fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Fund<C>, Box<dyn Error>> {
     let mut account = account();
     let approved = account.approve(Allotment { price })?;
     let receipt = account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?;
-    Ok(Allowance::open(receipt))
+    Ok(Fund::open(receipt))
 }

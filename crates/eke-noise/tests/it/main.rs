@@ -1,7 +1,6 @@
 //! The laws, tested as a user would meet them.
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
-mod allowances;
 mod averages;
 mod bundles;
 mod category_paths;
@@ -11,6 +10,7 @@ mod coins;
 #[path = "../../../eke-lab/src/fit.rs"]
 #[allow(unreachable_pub, reason = "the lab exports it")]
 mod fit;
+mod funds;
 mod gaussian_paths;
 mod keys;
 mod laplace_paths;

@@ -37,39 +37,39 @@ impl<C: Price> Purchase for Allotment<C> {
 ///
 /// ```
 /// use eke_budget::*;
-/// use eke_noise::{Allotment, Allowance, Exact, Moves, Scores, SystemEntropy};
+/// use eke_noise::{Allotment, Fund, Exact, Moves, Scores, SystemEntropy};
 ///
 /// let budget = BudgetSpec::promising(Epsilon::new(8.0)?)
 ///     .with_delta(Delta::new(1e-6)?)
 ///     .resolve(Metric::Hamming(Adjacency::AddRemove))?;
 /// let mut account = Account::open("riders", budget, &mut NoHistory)?;
 /// let approved = account.approve(Allotment::<Rho> { price: "0.2".parse()? })?;
-/// let mut allowance = Allowance::open(account.commit(approved, &mut NoHistory)?);
+/// let mut fund = Fund::open(account.commit(approved, &mut NoHistory)?);
 ///
 /// let votes = Exact::new(Scores(vec![120, 80, 9640]), L1::new(1.0)?);
 /// let mut entropy = SystemEntropy::new()?;
-/// let winner = allowance.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy)?;
+/// let winner = fund.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy)?;
 /// assert_eq!(winner.peek(), &[2]);
-/// assert_eq!(allowance.left().to_string(), "0.05");
-/// assert!(allowance.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy).is_err());
+/// assert_eq!(fund.left().to_string(), "0.05");
+/// assert!(fund.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 /// It is not `Clone`: two copies would be spent twice.
 /// ```compile_fail,E0599
-/// fn copy(allowance: eke_noise::Allowance<eke_budget::Rho>) -> eke_noise::Allowance<eke_budget::Rho> {
-///     allowance.clone()
+/// fn copy(fund: eke_noise::Fund<eke_budget::Rho>) -> eke_noise::Fund<eke_budget::Rho> {
+///     fund.clone()
 /// }
 /// ```
 #[derive(Debug)]
-#[must_use = "an allowance is paid for: draw with it"]
-pub struct Allowance<C: Price> {
+#[must_use = "a fund is paid for: draw with it"]
+pub struct Fund<C: Price> {
     left: Amount<C>,
 }
 
 /// Why nothing was drawn. Nothing was taken either.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum AllowanceError {
+pub enum FundError {
     /// It costs more than is left.
     #[error(
         "the draw costs {wanted}, and of what was bought {left} is left: buy more at the start"
@@ -88,7 +88,7 @@ pub enum AllowanceError {
     Reason(#[from] MismatchReason),
 }
 
-/// What draws of an allowance can be priced in. (Sealed: zCDP and pure epsilon.)
+/// What draws of a fund can be priced in. (Sealed: zCDP and pure epsilon.)
 pub trait DrawPrice: PickPrice {
     /// A point with noise at a price.
     #[doc(hidden)]
@@ -103,7 +103,7 @@ pub trait DrawPrice: PickPrice {
     fn searching(price: Amount<Self>) -> Option<Ratio>;
 }
 
-impl<C: DrawPrice> Allowance<C> {
+impl<C: DrawPrice> Fund<C> {
     /// Begins to spend what was bought.
     pub fn open(receipt: Receipt<Allotment<C>>) -> Self {
         Self { left: receipt.redeem().price }
@@ -118,12 +118,12 @@ impl<C: DrawPrice> Allowance<C> {
     /// A point, or any vector of whole numbers, with noise: Gaussian at a price in zCDP, planar Laplace at a pure price (and then of
     /// one, two or three coordinates).
     ///
-    /// - Theorem: allowance (docs/theorems.md)
+    /// - Theorem: fund (docs/theorems.md)
     /// - Proves: draws whose prices add up to at most what was bought cost at most that, however each depends on what
     ///   was released before it; noise costs its price by *gaussian-release* and *planar-lattice*
     /// - Assumes: one unit of the metric moves the point by at most its sensitivity, in Euclidean length (caller)
     /// - Deviates: coordinates beyond 2⁶² are clamped to it, which moves no two points further apart
-    /// - Checked by: `an_allowance_is_never_spent_twice`, `points_of_an_allowance_have_their_noise`
+    /// - Checked by: `a_fund_is_never_spent_twice`, `points_of_a_fund_have_their_noise`
     ///
     /// # Errors
     /// It does not fit what is left, the price is nothing, or the noise is too wide. Nothing is drawn or taken.
@@ -132,7 +132,7 @@ impl<C: DrawPrice> Allowance<C> {
         truth: &Exact<Vec<i64>>,
         price: Amount<C>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<i64>>, AllowanceError> {
+    ) -> Result<Released<Vec<i64>>, FundError> {
         let left = self.after(price, 1)?;
         let point = C::noisy(truth, price, entropy)?;
         self.left = left;
@@ -146,7 +146,7 @@ impl<C: DrawPrice> Allowance<C> {
     /// - Assumes: candidates are public, and how many there are; one unit changes each score by at most its
     ///   sensitivity, in the directions that were said (caller)
     /// - Deviates: the rate is rounded down; scores beyond 2⁶² are clamped to it
-    /// - Checked by: `picks_of_an_allowance_have_the_law_of_a_ranking`
+    /// - Checked by: `picks_of_a_fund_have_the_law_of_a_ranking`
     ///
     /// # Errors
     /// It does not fit what is left, the price is nothing or out of range. Nothing is drawn or taken.
@@ -157,10 +157,10 @@ impl<C: DrawPrice> Allowance<C> {
         count: u32,
         each: Amount<C>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<u32>>, AllowanceError> {
+    ) -> Result<Released<Vec<u32>>, FundError> {
         let left = self.after(each, count)?;
-        let spread = moves.apart::<C>(scores.sensitivity()).ok_or(AllowanceError::Price)?;
-        let rate = C::rate(each, spread).ok_or(AllowanceError::Price)?;
+        let spread = moves.apart::<C>(scores.sensitivity()).ok_or(FundError::Price)?;
+        let rate = C::rate(each, spread).ok_or(FundError::Price)?;
         self.left = left;
         let values: Vec<i64> = scores.open().0.iter().map(|&score| clamped(score)).collect();
         Ok(Released::new(picks::<C, E>(&values, &[], &rate, count, entropy)))
@@ -188,7 +188,7 @@ impl<C: DrawPrice> Allowance<C> {
         count: u32,
         each: Amount<C>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<u32>>, AllowanceError> {
+    ) -> Result<Released<Vec<u32>>, FundError> {
         let left = self.after(each, count)?;
         let search = Search::new::<C>(each, *scores.sensitivity(), margin)?;
         self.left = left;
@@ -203,12 +203,12 @@ impl<C: DrawPrice> Allowance<C> {
     }
 
     /// What is left after so many draws at a price.
-    fn after(&self, each: Amount<C>, count: u32) -> Result<Amount<C>, AllowanceError> {
+    fn after(&self, each: Amount<C>, count: u32) -> Result<Amount<C>, FundError> {
         if each.is_zero() {
-            return Err(AllowanceError::Price);
+            return Err(FundError::Price);
         }
         let wanted = each.times(count);
-        wanted.and_then(|wanted| self.left.minus(wanted)).ok_or_else(|| AllowanceError::Overdrawn {
+        wanted.and_then(|wanted| self.left.minus(wanted)).ok_or_else(|| FundError::Overdrawn {
             wanted: wanted.unwrap_or(Amount::MAX).to_string(),
             left: self.left.to_string(),
         })
@@ -276,13 +276,9 @@ struct Search {
 }
 
 impl Search {
-    fn new<C: DrawPrice>(
-        each: Amount<C>,
-        sensitivity: L1,
-        margin: u64,
-    ) -> Result<Self, AllowanceError> {
-        let sensitivity = Ratio::from_f64(sensitivity.get()).ok_or(AllowanceError::Price)?;
-        let epsilon = C::searching(each).ok_or(AllowanceError::Price)?;
+    fn new<C: DrawPrice>(each: Amount<C>, sensitivity: L1, margin: u64) -> Result<Self, FundError> {
+        let sensitivity = Ratio::from_f64(sensitivity.get()).ok_or(FundError::Price)?;
+        let epsilon = C::searching(each).ok_or(FundError::Price)?;
         let scale = sensitivity.times(&UBig::from(3u8)).over(&epsilon);
         crate::scale::shift(scale.approximate()).map_err(too_wide)?;
         let line = Noise::laplace(scale.clone());

@@ -7,8 +7,7 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, Price, Rho,
 };
 use eke_noise::{
-    Allotment, Allowance, AllowanceError, DrawPrice, Entropy, Exact, MismatchReason, Moves, Norms,
-    Scores,
+    Allotment, DrawPrice, Entropy, Exact, Fund, FundError, MismatchReason, Moves, Norms, Scores,
 };
 
 use crate::Seeded;
@@ -29,9 +28,9 @@ fn account() -> Account {
     Account::open("riders", budget, &mut NoHistory).unwrap()
 }
 
-fn allowance<C: DrawPrice + Debug>(account: &mut Account, price: Amount<C>) -> Allowance<C> {
+fn fund<C: DrawPrice + Debug>(account: &mut Account, price: Amount<C>) -> Fund<C> {
     let approved = account.approve(Allotment { price }).unwrap();
-    Allowance::open(account.commit(approved, &mut NoHistory).unwrap())
+    Fund::open(account.commit(approved, &mut NoHistory).unwrap())
 }
 
 fn amount<C: Price>(text: &str) -> Amount<C> {
@@ -48,16 +47,16 @@ fn point(sensitivity: f64, coordinates: &[i64]) -> Exact<Vec<i64>> {
 }
 
 #[test]
-fn an_allowance_is_never_spent_twice() {
+fn a_fund_is_never_spent_twice() {
     let (mut account, mut entropy) = (account(), Seeded::new(41));
-    let mut money = allowance::<Rho>(&mut account, amount("0.5"));
+    let mut money = fund::<Rho>(&mut account, amount("0.5"));
     money.release(&point(3.0, &[5, 6]), amount("0.1"), &mut entropy).unwrap();
     money.pick(&scores(&[1, 2, 3]), Moves::EitherWay, 2, amount("0.1"), &mut entropy).unwrap();
     money.search(&scores(&[1, 2, 3]), 0, 1, amount("0.1"), &mut entropy).unwrap();
     assert_eq!(money.left(), amount("0.1"));
     // What does not fit takes nothing, and draws nothing.
     let more = amount("0.05000000000000000000000000001");
-    let overdrawn = |error| assert!(matches!(error, AllowanceError::Overdrawn { .. }), "{error}");
+    let overdrawn = |error| assert!(matches!(error, FundError::Overdrawn { .. }), "{error}");
     overdrawn(money.pick(&scores(&[1, 2]), Moves::OneWay, 2, more, &mut Nothing).unwrap_err());
     overdrawn(money.search(&scores(&[1, 2]), 0, 2, more, &mut Nothing).unwrap_err());
     let dear = amount("0.10000000000000000000000000001");
@@ -66,16 +65,16 @@ fn an_allowance_is_never_spent_twice() {
     // Nor is anything had for nothing.
     let nothing = Amount::ZERO;
     let free = money.pick(&scores(&[1]), Moves::OneWay, 1, nothing, &mut Nothing).unwrap_err();
-    assert_eq!(free, AllowanceError::Price);
+    assert_eq!(free, FundError::Price);
     assert!(money.release(&point(3.0, &[5]), nothing, &mut Nothing).is_err());
     assert!(money.search(&scores(&[1]), 0, 1, nothing, &mut Nothing).is_err());
     assert_eq!(money.left(), amount("0.1"));
     money.release(&point(3.0, &[5, 6]), amount("0.1"), &mut entropy).unwrap();
     assert!(money.left().is_zero());
 
-    let mut pure = allowance::<Epsilon>(&mut account, amount("1"));
+    let mut pure = fund::<Epsilon>(&mut account, amount("1"));
     let many = pure.release(&point(1.0, &[0; 4]), amount("0.5"), &mut Nothing).unwrap_err();
-    assert_eq!(many, AllowanceError::Reason(MismatchReason::NotAPoint));
+    assert_eq!(many, FundError::Reason(MismatchReason::NotAPoint));
     let wide = pure.release(&point(1e20, &[0]), amount("0.5"), &mut Nothing).unwrap_err();
     assert!(wide.to_string().starts_with("the noise is too wide"), "{wide}");
     assert_eq!(pure.left(), amount("1"));
@@ -83,13 +82,13 @@ fn an_allowance_is_never_spent_twice() {
 
 /// Seeds 42 and 43, 40,000 draws each; controls have noise 5 % off.
 #[test]
-fn points_of_an_allowance_have_their_noise() {
+fn points_of_a_fund_have_their_noise() {
     const DRAWS: u32 = 40_000;
     let mut account = account();
     // Rho 1/2 at a sensitivity of 3: variance 9. In one coordinate of two, and of twenty.
     for coordinates in [2, 20] {
         let mut entropy = Seeded::new(42);
-        let mut money = allowance::<Rho>(&mut account, amount("100000"));
+        let mut money = fund::<Rho>(&mut account, amount("100000"));
         let truth = point(3.0, &vec![7; coordinates]);
         let draws: Vec<i64> = (0..DRAWS)
             .map(|_| money.release(&truth, amount("0.5"), &mut entropy).unwrap().get()[1] - 7)
@@ -100,11 +99,11 @@ fn points_of_an_allowance_have_their_noise() {
             (-60..=60).map(|at| (at, weight(at) / total)).collect()
         };
         let fit = |variance| Fit::of(draws.iter().copied(), &law(variance));
-        fit(9.0).assert(&fit(9.0 * 1.1), "Gaussian noise of an allowance");
+        fit(9.0).assert(&fit(9.0 * 1.1), "Gaussian noise of a fund");
     }
     // Epsilon 1/2 at a sensitivity of 2: rate 1/4, by length.
     let mut entropy = Seeded::new(43);
-    let mut money = allowance::<Epsilon>(&mut account, amount("100000"));
+    let mut money = fund::<Epsilon>(&mut account, amount("100000"));
     let truth = point(2.0, &[7, -3]);
     let square = |at: &[i64]| (at[0] - 7).pow(2) + (at[1] + 3).pow(2);
     let draws: Vec<i64> = (0..DRAWS)
@@ -121,16 +120,16 @@ fn points_of_an_allowance_have_their_noise() {
         law
     };
     let fit = |rate| Fit::of(draws.iter().copied(), &law(rate));
-    fit(0.25).assert(&fit(0.2625), "planar noise of an allowance");
+    fit(0.25).assert(&fit(0.2625), "planar noise of a fund");
 }
 
 /// Seed 44, 100,000 draws; the control has a rate 8 % off.
 #[test]
-fn picks_of_an_allowance_have_the_law_of_a_ranking() {
+fn picks_of_a_fund_have_the_law_of_a_ranking() {
     let mut entropy = Seeded::new(44);
     let values = [3, 5, 5, 0];
     let mut account = account();
-    let mut money = allowance::<Rho>(&mut account, amount("100000"));
+    let mut money = fund::<Rho>(&mut account, amount("100000"));
     // At a spread of two, rho 1/8 is a rate of 1/2.
     let draws: Vec<Vec<u32>> = (0..100_000)
         .map(|_| {
@@ -152,7 +151,7 @@ fn picks_of_an_allowance_have_the_law_of_a_ranking() {
         law
     };
     let fit = |rate| Fit::of(draws.iter().cloned(), &law(rate));
-    fit(0.5).assert(&fit(0.54), "picks of an allowance");
+    fit(0.5).assert(&fit(0.54), "picks of a fund");
     let all = money.pick(&scores(&values), Moves::OneWay, 9, amount("1"), &mut entropy).unwrap();
     assert_eq!(all.get().len(), 4, "no more than there are");
 }
@@ -190,7 +189,7 @@ fn searched(epsilon: f64, values: [f64; 2], margin: f64) -> [f64; 2] {
 fn searches_have_their_law() {
     let mut entropy = Seeded::new(45);
     let mut account = account();
-    let mut money = allowance::<Rho>(&mut account, amount("1000000"));
+    let mut money = fund::<Rho>(&mut account, amount("1000000"));
     // An epsilon of 3/2 is `18 rho/5 = 9/4`: rho is 5/8.
     let price = amount("0.625");
     for margin in [0, 4] {
@@ -214,7 +213,7 @@ fn searches_have_their_law() {
 #[test]
 fn a_search_among_few_ends_with_each_of_them() {
     let (mut account, mut entropy) = (account(), Seeded::new(46));
-    let mut money = allowance::<Epsilon>(&mut account, amount("100000"));
+    let mut money = fund::<Epsilon>(&mut account, amount("100000"));
     let mut found =
         money.search(&scores(&[4, 9, 1]), 0, 7, amount("100"), &mut entropy).unwrap().get();
     assert_eq!(found, [1, 0, 2], "with much to spend, in their order");
