@@ -817,8 +817,8 @@ const MUTANTS: &[Mutant] = &[
         about: "a round draws as much as the whole path up to it costs, and not what was charged for it",
         audit: "elimination-noise",
         file: "crates/eke-geo/src/walk.rs",
-        find: "            laws.prepare(&dues)?;\n            let refused = charge(accounts, &mut walking, &mut dues)?;\n",
-        replace: "            let refused = charge(accounts, &mut walking, &mut dues)?;\n            for due in &mut dues {\n                *due = Amount::from_grains(due.grains() * (round as u128 + 1));\n            }\n            laws.prepare(&dues)?;\n",
+        find: "            self.draw(&walking, &runs, laws, &mut reports, &mut noise, entropy)?;\n",
+        replace: "            for run in &mut runs {\n                run.step.due = Amount::from_grains(run.step.due.grains() * (round as u128 + 1));\n            }\n            laws.prepare(&runs)?;\n            self.draw(&walking, &runs, laws, &mut reports, &mut noise, entropy)?;\n",
     },
     Mutant {
         name: "centre-root",
