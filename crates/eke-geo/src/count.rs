@@ -69,7 +69,7 @@ pub fn count<E: Entropy + ?Sized>(
 ) -> Result<Count, CrowdError> {
     crowd.check_shape(shape)?;
     let mut judge = Judge::new(shape, plan, crowd.people());
-    let Crowd { lattice, points, accounts, seen, laws } = crowd;
+    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
     let truths: Vec<i64>;
     let (truths, width, sensitivity, known) = match plan.way {
         Way::Point => (&points[..], 2, lattice.sensitivity(), seen.clone()),
@@ -81,6 +81,7 @@ pub fn count<E: Entropy + ?Sized>(
     let walk = Walk { truths, width, sensitivity, allowance, plan };
     let stop = |reports: &Reports, walking: &mut Vec<u32>, look: Look| {
         judge.stop(reports, walking, look);
+        watch.tell(look, walking.len());
     };
     let (reports, _, spending) = walk.run(accounts, laws, known, entropy, stop)?;
     let counted = judge.counted(&reports);

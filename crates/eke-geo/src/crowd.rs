@@ -11,7 +11,7 @@ use eke_local::{Sheet, SheetError};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::PlanError;
-use crate::walk::Laws;
+use crate::walk::{Laws, Look};
 use crate::{Lattice, Shape};
 
 /// Everybody's points and accounts.
@@ -22,6 +22,22 @@ pub struct Crowd {
     pub(crate) seen: Seen,
     /// Noise that has been prepared.
     pub(crate) laws: Laws,
+    pub(crate) watch: Watch,
+}
+
+/// Who wants to know about rounds: somebody who waits.
+#[derive(Default)]
+pub(crate) struct Watch(Option<Told>);
+
+/// Told how many rounds there were, how many there may be, and how many people go on.
+type Told = Box<dyn Fn(usize, usize, usize) + Send + Sync>;
+
+impl Watch {
+    pub(crate) fn tell(&self, look: Look, walking: usize) {
+        if let Some(told) = &self.0 {
+            told(look.round, look.rounds, walking);
+        }
+    }
 }
 
 /// What has been released of everybody's points. It may be shown, and stored.
@@ -127,7 +143,14 @@ impl Crowd {
         if points.iter().any(|steps| !(-bound..=bound).contains(steps)) {
             return Err(CrowdError::Beyond);
         }
-        Ok(Self { lattice, points, accounts, seen: Seen::default(), laws: Laws::default() })
+        Ok(Self {
+            lattice,
+            points,
+            accounts,
+            seen: Seen::default(),
+            laws: Laws::default(),
+            watch: Watch::default(),
+        })
     }
 
     /// How many people there are.
@@ -152,6 +175,12 @@ impl Crowd {
     #[must_use]
     pub fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// Calls this after every round of every question: how many rounds there were, how many there may be, and how many people
+    /// go on. All of it may be shown.
+    pub fn watch(&mut self, told: impl Fn(usize, usize, usize) + Send + Sync + 'static) {
+        self.watch = Watch(Some(Box::new(told)));
     }
 
     /// Goes on from what was released of everybody's points before.

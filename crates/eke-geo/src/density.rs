@@ -71,7 +71,7 @@ pub fn density<E: Entropy + ?Sized>(
     crowd.check_point(at)?;
     let dimensions = crowd.lattice.dimensions();
     let distances = if plan.way == Way::Distance { crowd.distances(at) } else { Vec::new() };
-    let Crowd { lattice, points, accounts, seen, laws } = crowd;
+    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
     let (truths, width, sensitivity, known) = match plan.way {
         Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
         Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
@@ -89,6 +89,7 @@ pub fn density<E: Entropy + ?Sized>(
         walk.run(accounts, laws, known, entropy, |reports, walking, look| {
             rounds = look.rounds;
             judge.stop(reports, walking, look, &mut stopped);
+            watch.tell(look, walking.len());
         })?;
     let density = judge.density(&reports, &stopped, rounds, spending);
     if plan.way == Way::Point {

@@ -59,7 +59,7 @@ pub fn neighbours<E: Entropy + ?Sized>(
     }
     let dimensions = crowd.lattice.dimensions();
     let distances = if plan.way == Way::Distance { crowd.distances(to) } else { Vec::new() };
-    let Crowd { lattice, points, accounts, seen, laws } = crowd;
+    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
     let (truths, width, sensitivity, known) = match plan.way {
         Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
         Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
@@ -71,6 +71,7 @@ pub fn neighbours<E: Entropy + ?Sized>(
     let (reports, _, spending) =
         walk.run(accounts, laws, known, entropy, |reports, walking, look| {
             judge.stop(reports, walking, look);
+            watch.tell(look, walking.len());
         })?;
     let (people, distances) = judge.nearest(&reports);
     let heard = (0u32..).take(reports.people()).filter(|&person| reports.heard(person)).count();

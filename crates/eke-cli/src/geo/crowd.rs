@@ -13,6 +13,7 @@ use eke_engine::{
 use eke_geo::{Level, Miss, Plan, Region, Rule, Split, Way};
 use eke_plot::histogram::Histogram;
 use eke_plot::map::{Layer, Map, Things};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{reading, region};
 use crate::Failure;
@@ -96,7 +97,7 @@ pub(super) struct Walking {
     /// When to stop.
     #[arg(long, value_enum, default_value_t = RuleName::Ours)]
     rule: RuleName,
-    /// How many rounds there are, at most [default: 61, and 64 with --rule paper]
+    /// How many rounds there are, at most [default: 31, and 64 with --rule paper]
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
     /// How probable it may be that stopping early changes the answer.
@@ -154,6 +155,8 @@ impl Crowd {
             budget: self.budget.map(Amount::at_most),
         };
         let bar = reading();
+        let rounds = bar.clone();
+        people.watch_rounds(move |round, of, people| show_round(&rounds, round, of, people));
         let answered = people.ask(&places, &asking, &|rows| bar.set_position(rows));
         bar.finish_and_clear();
         let answered = answered?;
@@ -279,6 +282,18 @@ impl Walking {
         };
         Ok(Plan { way: Way::Distance, split, rule, beta })
     }
+}
+
+/// A bar of rounds, in place of what was shown before.
+fn show_round(bar: &ProgressBar, round: usize, of: usize, people: usize) {
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:40} round {pos} of {len}, {msg} {elapsed}")
+    {
+        bar.set_style(style);
+    }
+    bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
+    bar.set_message(format!("{people} people go on"));
+    bar.set_position(u64::try_from(round).unwrap_or(u64::MAX));
 }
 
 /// A number that people came to, and what it is between.

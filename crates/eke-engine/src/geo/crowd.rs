@@ -229,6 +229,9 @@ impl People {
         let accounts = Sheet::each(granted.to_vec()).map_err(asked)?;
         let mut crowd = Crowd::new(lattice, points, accounts).map_err(asked)?;
         crowd.restore(known.clone()).map_err(asked)?;
+        if let Some(told) = self.rounds.clone() {
+            crowd.watch(move |round, rounds, people| told(round, rounds, people));
+        }
         let allowance = allowance(asking.allowance, granted, &known).ok_or(PlacesError::Spent)?;
         let told = target.ask(&mut crowd, &allowance, &asking.plan);
         // Accounts are charged before anything is drawn: what they say is what may have been seen.

@@ -10,7 +10,9 @@
 //! places is kept, so that a later question about the same places goes on from there.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use eke_budget::{Amount, Metres, Metric, Reach, Rho};
 use eke_geo::{Lattice, Place, Region};
@@ -25,12 +27,21 @@ use super::{PlaceFile, PlacesError};
 use crate::process;
 
 /// The accounts of many people, open.
-#[derive(Debug)]
 pub struct People {
     register: Register,
     path: PathBuf,
     lattice: Lattice,
     reach: Metres,
+    pub(super) rounds: Option<RoundsTold>,
+}
+
+/// Told how many rounds of a question there were, how many there may be, and how many people go on.
+pub(super) type RoundsTold = Arc<dyn Fn(usize, usize, usize) + Send + Sync>;
+
+impl fmt::Debug for People {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("People").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// What a register is made for, once and for good.
@@ -114,11 +125,17 @@ impl People {
         let lattice: Lattice =
             serde_json::from_str(&register.terms().space).map_err(|_| other())?;
         let region = lattice.region().ok_or_else(other)?;
-        let people = Self { register, path: path.to_owned(), lattice, reach };
+        let people = Self { register, path: path.to_owned(), lattice, reach, rounds: None };
         if let Some(opening) = opening {
             people.check(region, opening)?;
         }
         Ok(people)
+    }
+
+    /// Calls this after every round of a question: how many rounds there were, how many there may be, and how many people go
+    /// on. All of it may be shown.
+    pub fn watch_rounds(&mut self, told: impl Fn(usize, usize, usize) + Send + Sync + 'static) {
+        self.rounds = Some(Arc::new(told));
     }
 
     /// Where people are put.

@@ -34,7 +34,7 @@ pub const REDDIT: Experiment = Experiment {
     about: "Words of Reddit by their authors, within 1 %: how many a small budget tells.",
     data: &["reddit_top2013_titles_hist_top5000.csv.gz"],
     time: "2 min",
-    trials: Trials { full: 1000, quick: 50, smoke: 3 },
+    trials: Trials { full: 200, quick: 50, smoke: 3 },
     run: reddit,
 };
 
