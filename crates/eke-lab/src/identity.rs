@@ -82,6 +82,14 @@ struct Point {
     held: Summary,
 }
 
+impl Point {
+    fn size(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+        let places = self.places as f64;
+        places
+    }
+}
+
 fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let taxis = context.data().taxis()?;
     let mut picking = context.entropy("taxis", 0);
@@ -144,7 +152,8 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
         advantaged(1.0, DELTA)
     ))
     .with_note("Metres are metres on the ground; the paper's are Mercator's, which are 1.26 times shorter in San Francisco. A trace with fewer fixes than places gives all it has.")
-    .with_plot(&figure(&by_price, &by_size)))
+    .with_plot(&figure(&by_price, "rho per square metre", |point| point.rho))
+    .with_svg("places", figure(&by_size, "places", Point::size).finish()))
 }
 
 /// Tells every trace, so many times.
@@ -235,29 +244,26 @@ fn errors(tuple: &Tuple, truth: &[i64], released: &[i64]) -> Errors {
     Errors { farthest, root: square.sqrt(), mean: sum / count }
 }
 
-fn figure(by_price: &[Point], by_size: &[Point]) -> Plot {
-    let lines = |points: &[Point], across: fn(&Point) -> f64, upwards: fn(&Point) -> f64| {
+/// The farthest and all together, over one of the two.
+fn figure(points: &[Point], across: &str, of: fn(&Point) -> f64) -> Plot {
+    let lines = |upwards: fn(&Point) -> f64| {
         let line = |noise: Noise| {
             let points = points.iter().filter(move |point| point.noise == noise);
-            points.map(|point| (across(point), upwards(point))).collect()
+            points.map(|point| (of(point), upwards(point))).collect()
         };
         Noise::ALL.map(line).to_vec()
     };
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
-    let size = |point: &Point| point.places as f64;
     let panel = |title: &str, lines| Lines { title: title.to_owned(), lines };
     Plot {
-        title: "places told with noise: how far they are off, in metres".to_owned(),
-        across: "rho per square metre (above), places (below)".to_owned(),
+        title: "places told with noise: how far they are off".to_owned(),
+        across: across.to_owned(),
         upwards: "metres".to_owned(),
         scales: (Scale::Logarithmic, Scale::Logarithmic),
         columns: 2,
         lines: Noise::ALL.map(|noise| noise.label().to_owned()).to_vec(),
         panels: vec![
-            panel("the farthest, by price", lines(by_price, |p| p.rho, |p| p.farthest.mean)),
-            panel("the root of all, by price", lines(by_price, |p| p.rho, |p| p.root.mean)),
-            panel("the farthest, by places", lines(by_size, size, |p| p.farthest.mean)),
-            panel("the root of all, by places", lines(by_size, size, |p| p.root.mean)),
+            panel("the farthest", lines(|point| point.farthest.mean)),
+            panel("the root of all", lines(|point| point.root.mean)),
         ],
     }
 }

@@ -246,19 +246,13 @@ fn wrapped(title: &str, width: f64) -> Vec<String> {
 
 /// A number in few digits.
 fn label(value: f64) -> String {
-    if value != 0.0 && !(1e-3..1e7).contains(&value.abs()) {
+    // Longer ones would reach what the axis is called.
+    if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("{value:.0e}");
     }
     if value.abs() >= 1e4 {
-        let thousands = format!("{:.0}", (value / 1000.0).trunc());
-        let rest = (value.abs() % 1000.0).round();
-        let millions = thousands.len() > 3 + usize::from(value < 0.0);
-        let (front, back) = thousands.split_at(thousands.len() - if millions { 3 } else { 0 });
-        return if millions {
-            format!("{front},{back},{rest:03}")
-        } else {
-            format!("{front},{rest:03}")
-        };
+        let (thousands, rest) = ((value / 1000.0).trunc(), (value.abs() % 1000.0).round());
+        return format!("{thousands:.0},{rest:03}");
     }
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
