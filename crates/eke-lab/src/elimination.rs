@@ -12,10 +12,12 @@ mod threshold;
 use std::error::Error;
 
 use eke_budget::{Amount, Metres, Rho};
-use eke_geo::{Crowd, Lattice, Miss, Place, Plan, Region, Rule, Split, Way};
+use eke_geo::{Allowance, Crowd, Lattice, Miss, Place, Plan, Region, Rule, Seen, Split, Way};
 use eke_local::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
 
+use crate::context::Context;
+use crate::seeded::Seeded;
 use crate::summary::Summary;
 
 pub use density::DENSITY;
@@ -61,11 +63,6 @@ fn asks(way: Way) -> Result<Vec<Ask>, Box<dyn Error>> {
         ours,
     ];
     Ok(labels.into_iter().zip(plans).map(|(label, plan)| Ask { label, plan }).collect())
-}
-
-/// All ways, points first.
-fn all_asks() -> Result<Vec<Ask>, Box<dyn Error>> {
-    Ok([asks(Way::Point)?, asks(Way::Distance)?].concat())
 }
 
 /// A price per square metre.
@@ -119,8 +116,60 @@ impl People {
 /// What was found at each price, way by way: the error, and what was saved.
 type Found = Vec<Vec<(f64, [Summary; 2])>>;
 
+/// Puts a question in all ways and at all prices, trial by trial: an error, and what was saved. All that is asked in a trial is
+/// asked of one crowd, of which nothing has been seen, so that noise is prepared once.
+fn tried<Q>(
+    context: &Context,
+    people: &People,
+    (name, asks, rhos): (&str, &[Ask], &[f64]),
+    prepare: impl Fn(&mut Seeded) -> Result<Q, Box<dyn Error>> + Sync,
+    put: impl Fn(&mut Crowd, &Q, &Allowance, &Plan, &mut Seeded) -> Result<(f64, f64), Box<dyn Error>>
+    + Sync,
+) -> Result<Found, Box<dyn Error>> {
+    let points: Vec<(&Ask, f64)> =
+        asks.iter().flat_map(|ask| rhos.iter().map(move |&rho| (ask, rho))).collect();
+    let trials = context.each_trial(name, context.trials(), |trial, seeded| {
+        let question = prepare(seeded)?;
+        people.ask(|crowd| {
+            let one = |(ask, rho): &(&Ask, f64)| {
+                let name = format!("{name} {rho} {}", ask.label);
+                let mut entropy = context.entropy(&name, trial);
+                crowd.restore(Seen::default())?;
+                let allowance = Allowance::Same(price(*rho)?);
+                put(crowd, &question, &allowance, &ask.plan, &mut entropy)
+            };
+            points.iter().map(one).collect::<Result<Vec<(f64, f64)>, _>>()
+        })
+    })?;
+    let column = |at: usize| {
+        let error = Summary::of(trials.iter().map(|trial| trial[at].0));
+        let saved = Summary::of(trials.iter().map(|trial| trial[at].1));
+        (points[at].1, [error, saved])
+    };
+    let columns: Vec<_> = (0..points.len()).map(column).collect();
+    Ok(columns.chunks(rhos.len()).map(<[_]>::to_vec).collect())
+}
+
+/// What ways are called whatever noise is added to, and what they are known by.
+const WAYS: [(&str, &str); 5] = [
+    ("all at once (the baseline)", "all at once"),
+    ("c4 (paper)", " c4 "),
+    ("c64 (paper)", " c64 "),
+    ("log-c10 (paper)", " log-c10 "),
+    ("eke", "(eke)"),
+];
+
+/// What was found in one panel, by the ways that were asked in.
+fn panel(title: String, asks: &[Ask], found: &Found) -> (String, Found) {
+    let of = |key: &str| {
+        let at = asks.iter().position(|ask| ask.label.contains(key));
+        at.map_or_else(Vec::new, |at| found[at].clone())
+    };
+    (title, WAYS.iter().map(|(_, key)| of(key)).collect())
+}
+
 /// Two figures of one experiment: the error and what was saved, over the price.
-fn figures(title: &str, error: &str, labels: &[&str], panels: &[(String, Found)]) -> [Plot; 2] {
+fn figures(title: &str, error: &str, panels: &[(String, Found)]) -> [Plot; 2] {
     [(error, Scale::Logarithmic, 0), ("share of the allowance saved", Scale::Linear, 1)].map(
         |(upwards, scale, which): (&str, Scale, usize)| Plot {
             title: title.to_owned(),
@@ -128,7 +177,7 @@ fn figures(title: &str, error: &str, labels: &[&str], panels: &[(String, Found)]
             upwards: upwards.to_owned(),
             scales: (Scale::Logarithmic, scale),
             columns: 3,
-            lines: labels.iter().map(|label| (*label).to_owned()).collect(),
+            lines: WAYS.iter().map(|(label, _)| (*label).to_owned()).collect(),
             panels: panels
                 .iter()
                 .map(|(title, lines)| Lines {

@@ -3,14 +3,13 @@
 use std::error::Error;
 
 use eke_budget::Metres;
-use eke_geo::{Allowance, Lattice, Seen, Way, distance, neighbours};
+use eke_geo::{Lattice, Way, distance, neighbours};
 
-use super::{Ask, Found, People, asks, figures, price};
+use super::{Ask, People, asks, figures, panel, tried};
 use crate::context::Context;
 use crate::data::PIXELS;
 use crate::experiment::{Experiment, Paper, Trials};
 use crate::report::Report;
-use crate::summary::Summary;
 use crate::table::Table;
 
 /// The images that are nearest to one.
@@ -59,54 +58,40 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
         ["error", "saved"],
     )
     .across("rho");
-    let (mut panels, mut labels) = (Vec::new(), Vec::new());
+    let mut panels = Vec::new();
     for Part { title, people, asks } in &parts {
-        let mut combinations = Vec::new();
         for &k in ks {
-            for ask in asks {
-                combinations.extend(rhos.iter().map(|&rho| (k, ask, rho)));
-            }
-        }
-        // All questions about an image are put to one crowd, one after the other: so many people are not made twice.
-        let found = context.each_trial("images", context.trials(), |trial, seeded| {
-            let test = usize::try_from(seeded.below(u32::try_from(tests.len())?))?;
-            let to = put(&tests[test].pixels);
-            let away: Vec<i64> = people.rows().map(|point| distance(point, &to)).collect();
-            let mut sorted = away.clone();
-            sorted.sort_unstable();
-            people.ask(|crowd| {
-                let ask_one = |&(k, ask, rho): &(usize, &Ask, f64)| {
-                    let mut entropy =
-                        context.entropy(&format!("{title} {k} {rho} {}", ask.label), trial);
-                    crowd.restore(Seen::default())?;
-                    let allowance = Allowance::Same(price(rho)?);
-                    let found = neighbours(crowd, &to, k, &allowance, &ask.plan, &mut entropy)?;
-                    let best: i64 = sorted[..k].iter().sum();
+            let found = tried(
+                context,
+                people,
+                (&format!("{title} {k}"), asks, rhos),
+                |seeded| {
+                    let test = usize::try_from(seeded.below(u32::try_from(tests.len())?))?;
+                    let to = put(&tests[test].pixels);
+                    let away: Vec<i64> = people.rows().map(|point| distance(point, &to)).collect();
+                    let mut sorted = away.clone();
+                    sorted.sort_unstable();
+                    Ok((to, away, sorted[..k].iter().sum::<i64>()))
+                },
+                |crowd, (to, away, best), allowance, plan, entropy| {
+                    let found = neighbours(crowd, to, k, allowance, plan, entropy)?;
                     let sum: i64 = found.people.iter().map(|&person| away[person as usize]).sum();
                     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-                    let error = (sum - best) as f64 / best as f64;
+                    let error = (sum - best) as f64 / *best as f64;
                     Ok((error, found.spending.saved()))
-                };
-                combinations.iter().map(ask_one).collect::<Result<Vec<_>, Box<dyn Error>>>()
-            })
-        })?;
-        let mut columns = combinations.iter().zip(0..).map(|((k, ask, rho), column)| {
-            let error = Summary::of(found.iter().map(|trial: &Vec<(f64, f64)>| trial[column].0));
-            let saved = Summary::of(found.iter().map(|trial| trial[column].1));
-            let keys = [people.count().into(), (*k).into(), ask.label.into(), (*rho).into()];
-            table.row(keys, [error.into(), saved.into()]);
-            (*rho, [error, saved])
-        });
-        for &k in ks {
-            let mut lines: Found = vec![Vec::new(); labels.len()];
-            lines.extend(asks.iter().map(|_| columns.by_ref().take(rhos.len()).collect()));
-            panels.push((format!("{title} of {} images, k = {k}", people.count()), lines));
+                },
+            )?;
+            for (ask, line) in asks.iter().zip(&found) {
+                for &(rho, [error, saved]) in line {
+                    let keys = [people.count().into(), k.into(), ask.label.into(), rho.into()];
+                    table.row(keys, [error.into(), saved.into()]);
+                }
+            }
+            panels.push(panel(format!("{title} of {}, k = {k}", people.count()), asks, &found));
         }
-        drop(columns);
-        labels.extend(asks.iter().map(|ask| ask.label));
     }
     let title = format!("nearest images of digits; means of {} images", context.trials());
-    let [errors, saved] = figures(&title, "how much further away, as a share", &labels, &panels);
+    let [errors, saved] = figures(&title, "how much further away, as a share", &panels);
     Ok(Report::new(title)
         .with_table(table)
         .with_plot(&errors)

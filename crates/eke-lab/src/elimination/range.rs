@@ -3,15 +3,14 @@
 use std::error::Error;
 
 use eke_budget::Metres;
-use eke_geo::{Allowance, Place, Shape, count};
+use eke_geo::{Place, Shape, Way, count};
 
-use super::{People, all_asks, figures, price};
+use super::{People, asks, figures, panel, tried};
 use crate::context::Context;
 use crate::data::Taxi;
 use crate::experiment::{Experiment, Paper, Trials};
 use crate::report::Report;
 use crate::seeded::Seeded;
-use crate::summary::Summary;
 use crate::table::Table;
 
 /// How many taxis are inside a square.
@@ -61,7 +60,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let people = People::of(centre()?, &last(&context.data().beijing()?))?;
     let widths: &[f64] = context.pick(&[2000.0, 5000.0, 10_000.0], &[2000.0, 10_000.0], &[8000.0]);
     let rhos: &[f64] = context.pick(&[1e-8, 1e-7, 1e-6, 1e-5, 1e-4], &[1e-7, 1e-6, 1e-5], &[1e-6]);
-    let asks = all_asks()?;
+    let ways = [("points", asks(Way::Point)?), ("distances", asks(Way::Distance)?)];
     let mut table = Table::new(
         "taxis in a square: how far off their count is, as a share of it, and what is saved",
         ["width in m", "way", "rho"],
@@ -69,44 +68,30 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     )
     .across("rho");
     let mut panels = Vec::new();
-    for &width in widths {
-        let mut lines = Vec::new();
-        for ask in &asks {
-            let mut line = Vec::new();
-            for &rho in rhos {
-                let allowance = Allowance::Same(price(rho)?);
-                // All ways are asked about the same squares.
-                let found = context.each_trial(
-                    &format!("{width}"),
-                    context.trials(),
-                    |trial, seeded| {
-                        let (shape, truth) = square(&people, width, seeded)?;
-                        let mut entropy =
-                            context.entropy(&format!("{width} {rho} {}", ask.label), trial);
-                        people.ask(|crowd| {
-                            let counted =
-                                count(crowd, &shape, &allowance, &ask.plan, &mut entropy)?;
-                            let error = (counted.estimate - truth).abs() / truth;
-                            Ok((error, counted.spending.saved()))
-                        })
-                    },
-                )?;
-                let error = Summary::of(found.iter().map(|found| found.0));
-                let saved = Summary::of(found.iter().map(|found| found.1));
-                table.row(
-                    [width.into(), ask.label.into(), rho.into()],
-                    [error.into(), saved.into()],
-                );
-                line.push((rho, [error, saved]));
+    for (noisy, asks) in &ways {
+        for &width in widths {
+            let found = tried(
+                context,
+                &people,
+                (&format!("{width}"), asks, rhos),
+                |seeded| square(&people, width, seeded),
+                |crowd, (shape, truth), allowance, plan, entropy| {
+                    let counted = count(crowd, shape, allowance, plan, entropy)?;
+                    Ok(((counted.estimate - truth).abs() / truth, counted.spending.saved()))
+                },
+            )?;
+            for (ask, line) in asks.iter().zip(&found) {
+                for &(rho, [error, saved]) in line {
+                    let keys = [width.into(), ask.label.into(), rho.into()];
+                    table.row(keys, [error.into(), saved.into()]);
+                }
             }
-            lines.push(line);
+            panels.push(panel(format!("{noisy}, squares of {width} m"), asks, &found));
         }
-        panels.push((format!("squares of {width} m"), lines));
     }
-    let labels: Vec<&str> = asks.iter().map(|ask| ask.label).collect();
     let title =
         format!("{} taxis in a square; means of {} squares", people.count(), context.trials());
-    let [errors, saved] = figures(&title, "error of the count, as a share", &labels, &panels);
+    let [errors, saved] = figures(&title, "error of the count, as a share", &panels);
     Ok(Report::new(title)
         .with_table(table)
         .with_plot(&errors)
