@@ -1,6 +1,7 @@
 //! `eke-lab audit`: claims, and what was found when they were tried.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use clap::Args;
@@ -116,28 +117,36 @@ impl Audits {
         let failed = |error: std::io::Error| Failure::Found(error.to_string());
         let wanted = |audit: &str| self.name.as_ref().is_none_or(|name| name == audit);
         let mutants: Vec<_> = mutants::all().iter().filter(|m| wanted(m.audit)).collect();
-        let workshop = Workshop::new().map_err(failed)?;
-        let mut outcomes: Vec<Outcome> = Vec::new();
         let batches = if self.alone {
             mutants.iter().map(|&mutant| vec![mutant]).collect()
         } else {
             mutants::batches(&mutants)
         };
-        for batch in batches {
-            let names: Vec<_> = batch.iter().map(|mutant| mutant.name).collect();
-            progress(&format!("{}/{} {}", outcomes.len(), mutants.len(), names.join(", ")));
-            let found = workshop.try_mutants(&batch).map_err(failed)?;
-            progress("");
-            if !self.json {
-                for (outcome, mutant) in found.iter().zip(&batch) {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(2);
+        let queue = Mutex::new(batches.into_iter());
+        let (tell, told) = mpsc::channel();
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        std::thread::scope(|scope| {
+            for number in 0..workers {
+                let (queue, tell) = (&queue, tell.clone());
+                scope.spawn(move || work(number, queue, &tell));
+            }
+            drop(tell);
+            for done in told {
+                let (batch, found) = done.map_err(failed)?;
+                progress("");
+                for (outcome, mutant) in found.iter().zip(&batch).filter(|_| !self.json) {
                     let mark = if outcome.caught { "caught" } else { "MISSED" };
                     let (name, audit, about) = (mutant.name, mutant.audit, mutant.about);
                     writeln!(out, "  {mark}  {name:<22} by {audit:<20} {about}")?;
                 }
                 out.flush()?;
+                outcomes.extend(found);
+                progress(&format!("{}/{}", outcomes.len(), mutants.len()));
             }
-            outcomes.extend(found);
-        }
+            progress("");
+            Ok::<(), Failure>(())
+        })?;
         let missed = outcomes.iter().filter(|outcome| !outcome.caught).count();
         if self.json {
             serde_json::to_writer(&mut *out, &outcomes).map_err(std::io::Error::from)?;
@@ -149,6 +158,29 @@ impl Audits {
             Ok(())
         } else {
             Err(Failure::Found(format!("{missed} mutants were missed")))
+        }
+    }
+}
+
+/// A batch, and what came of each mutant in it.
+type Done = std::io::Result<(Vec<&'static mutants::Mutant>, Vec<Outcome>)>;
+
+/// Takes batches until none is left, in a workshop of its own: builds and audits leave cores idle, which another one uses.
+fn work(
+    number: usize,
+    queue: &Mutex<impl Iterator<Item = Vec<&'static mutants::Mutant>>>,
+    tell: &mpsc::Sender<Done>,
+) {
+    let next = || queue.lock().ok().and_then(|mut batches| batches.next());
+    let workshop = Workshop::new(number);
+    while let Some(batch) = next() {
+        let done = match &workshop {
+            Ok(workshop) => workshop.try_mutants(&batch).map(|found| (batch, found)),
+            Err(error) => Err(std::io::Error::other(error.to_string())),
+        };
+        // Nobody listens any more after an error.
+        if tell.send(done).is_err() {
+            break;
         }
     }
 }

@@ -128,13 +128,14 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// A workshop for the source that this program was built from, with a fresh copy of it.
+    /// A workshop for the source that this program was built from, with a fresh copy of it. Those of other numbers are apart from it.
     ///
     /// # Errors
     /// The source is not there any more, or could not be copied.
-    pub fn new() -> io::Result<Self> {
+    pub fn new(number: usize) -> io::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
         let folder = root.join("target").join("mutants");
+        let folder = folder.join(number.to_string());
         let (copy, build) = (folder.join("source"), folder.join("build"));
         fs::create_dir_all(&copy)?;
         for entry in ["Cargo.toml", "Cargo.lock", "crates"] {
