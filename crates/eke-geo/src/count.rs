@@ -141,7 +141,7 @@ impl<'a> Judge<'a> {
 
     /// Below what a person counts, in steps.
     fn cut(&self, variance: f64) -> f64 {
-        if self.plan.way == Way::Point {
+        if self.plan.way == Way::Point || !variance.is_finite() {
             return 0.0;
         }
         let (shape, grid, rule) = (self.shape, self.grid, self.plan.rule);

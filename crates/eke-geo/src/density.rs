@@ -110,7 +110,7 @@ struct Judge<'a> {
 struct Kernel {
     dimensions: f64,
     width: f64,
-    height: f64,
+    log_height: f64,
 }
 
 impl Kernel {
@@ -121,35 +121,35 @@ impl Kernel {
         let dimensions = dimensions as f64;
         let third = if least < 0.5 { variance / 3.0 } else { 0.0 };
         let width = (bandwidth - variance).max(least * bandwidth).max(third);
-        Self { dimensions, width, height: libm::pow(bandwidth / width, dimensions / 2.0) }
+        Self { dimensions, width, log_height: dimensions / 2.0 * libm::log(bandwidth / width) }
     }
 
     /// What is expected with noise of a variance still to go.
     fn expected(self, to_come: f64) -> Bell {
-        let Self { dimensions, width, height } = self;
+        let Self { dimensions, width, log_height } = self;
         let total = width + to_come;
-        let fall = if to_come > 0.0 { libm::pow(width / total, dimensions / 2.0) } else { 1.0 };
-        Bell { height: height * fall, rate: 0.5 / total }
+        let fall = dimensions / 2.0 * libm::log(width / total);
+        Bell { log_height: log_height + fall, rate: 0.5 / total }
     }
 
     /// The square of it.
     fn squared(self) -> Self {
-        Self { width: self.width / 2.0, height: self.height * self.height, ..self }
+        Self { width: self.width / 2.0, log_height: 2.0 * self.log_height, ..self }
     }
 
     /// The variance of what is expected.
     fn doubt(self, to_come: f64) -> Hump {
-        let Bell { height, rate } = self.expected(to_come);
-        let mean = Bell { height: height * height, rate: 2.0 * rate };
+        let Bell { log_height, rate } = self.expected(to_come);
+        let mean = Bell { log_height: 2.0 * log_height, rate: 2.0 * rate };
         Hump { outer: self.squared().expected(to_come), inner: mean }
     }
 
     /// What noise of a variance in the end does to the contribution of somebody of whom a place is known up to a variance.
     fn wobble(self, known: f64, end: f64) -> Hump {
         let blurred = self.width + end;
-        let fall = libm::pow(self.width / blurred, self.dimensions);
-        let height = self.height * self.height * fall;
-        let mean = Self { width: blurred / 2.0, height, dimensions: self.dimensions };
+        let fall = self.dimensions * libm::log(self.width / blurred);
+        let log_height = 2.0 * self.log_height + fall;
+        let mean = Self { width: blurred / 2.0, log_height, dimensions: self.dimensions };
         Hump { outer: self.squared().expected(known + end), inner: mean.expected(known) }
     }
 }
@@ -471,6 +471,21 @@ mod tests {
         }
     }
 
+    /// Seed 9, 4000 points of 784 numbers around the centre: the mean has a deviation of 0.11, and is 1. Bells there are exp(41) high.
+    #[test]
+    fn kernels_of_many_dimensions_are_not_cut_off() {
+        let (mut seeded, kernel) = (Seeded(9), Kernel::new(784, 1.0, 0.1, 2.0 / 3.0));
+        let bell = kernel.expected(0.0);
+        let mut contribution = || {
+            let square: f64 = (0..784).map(|_| 0.1 * seeded.normal().powi(2)).sum();
+            bell.at(square)
+        };
+        let mean = (0..4000).map(|_| contribution()).sum::<f64>() / 4000.0;
+        assert!((mean - 1.0).abs() < 0.6, "{mean}");
+        let highest = Kernel::new(1 << 16, 1.0, 1.0 / 3.0, 2.0 / 3.0).expected(0.0).at(0.0);
+        assert!(highest.is_finite() && highest > 1e300);
+    }
+
     /// By the trapezoid rule over the noise, in one and two dimensions.
     #[test]
     fn sharpened_kernels_are_right_on_average() {
@@ -502,7 +517,7 @@ mod tests {
                 (plain.wobble(0.0, variance).at(x * x) - (square - blurred * blurred)).abs() < 1e-9
             );
             let plane = Kernel::new(2, bandwidth, variance, 0.0);
-            assert!((plane.height - line.height * line.height).abs() < 1e-12);
+            assert!((plane.log_height - 2.0 * line.log_height).abs() < 1e-12);
         }
     }
 }
