@@ -35,7 +35,7 @@ impl Stand {
     /// What the average now is further from that in the end than it will be, as a variance: given the one in the end, the one
     /// now is that and noise of this variance.
     #[inline]
-    pub(crate) fn to_come(&self) -> f64 {
+    pub(crate) fn to_come(self) -> f64 {
         (self.now - self.end).max(0.0)
     }
 }
