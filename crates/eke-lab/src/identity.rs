@@ -27,7 +27,7 @@ pub const IDENTITY: Experiment = Experiment {
     figure: "figure 2",
     about: "Taxis' places told with noise: how far the farthest of them is off, and all together.",
     data: &["cabspotting_part1.parquet"],
-    time: "5 min",
+    time: "1 min",
     trials: Trials { full: 25, quick: 3, smoke: 2 },
     run: reported,
 };

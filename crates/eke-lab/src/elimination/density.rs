@@ -19,7 +19,7 @@ pub const DENSITY: Experiment = Experiment {
     figure: "figure 4",
     about: "How dense collisions in New York are around a point: how far off densities are, and what stopping early saves.",
     data: &["nyc_collisions_sample.parquet"],
-    time: "20 min",
+    time: "3 min",
     trials: Trials { full: 100, quick: 10, smoke: 3 },
     run,
 };

@@ -24,7 +24,7 @@ pub const MANY_QUERIES: Experiment = Experiment {
     figure: "figure 6",
     about: "Counts in squares, minute after minute, from one budget for each taxi: how far off they are when savings are carried over.",
     data: &["tdrive_1h_20080202.parquet"],
-    time: "10 min",
+    time: "8 min",
     trials: Trials { full: 30, quick: 5, smoke: 2 },
     run,
 };

@@ -20,7 +20,7 @@ pub const RANGE: Experiment = Experiment {
     figure: "figure 3",
     about: "How many taxis of Beijing are inside a square: how far off counts are, and what stopping early saves.",
     data: &["tdrive_1h_20080202.parquet"],
-    time: "10 min",
+    time: "4 min",
     trials: Trials { full: 300, quick: 30, smoke: 3 },
     run,
 };

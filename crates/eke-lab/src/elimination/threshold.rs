@@ -22,7 +22,7 @@ pub const THRESHOLD: Experiment = Experiment {
     figure: "figure 9",
     about: "Whether fewer than a share of households earn 10,000 dollars or less, in the central model: how often the answer is wrong, and what is saved.",
     data: &["cps_asec_2012_2014_households.parquet"],
-    time: "1 min",
+    time: "5 s",
     trials: Trials { full: 500, quick: 100, smoke: 5 },
     run,
 };

@@ -20,7 +20,7 @@ pub const NEAREST: Experiment = Experiment {
     figure: "figures 3 and 4",
     about: "The nearest of one person's places to a point: how much further what is told is than the nearest.",
     data: &["cabspotting_part1.parquet"],
-    time: "15 min",
+    time: "1 min",
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| reported(context, true),
 };
@@ -32,7 +32,7 @@ pub const HULL: Experiment = Experiment {
     figure: "figure 5",
     about: "The convex hull of one person's places: what the one that is told shares with the true one.",
     data: &["cabspotting_part1.parquet"],
-    time: "10 min",
+    time: "1 min",
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| reported(context, false),
 };

@@ -22,7 +22,7 @@ pub const ABOVE_THRESHOLD_BOUNDS: Experiment = Experiment {
     figure: "figures 1 and 2",
     about: "The price of the first answer above a line: after the fact, before, and as printed.",
     data: &[],
-    time: "1 min",
+    time: "1 s",
     trials: Trials { full: 10_000, quick: 1000, smoke: 50 },
     run: reported,
 };

@@ -18,7 +18,7 @@ pub const SAVINGS: Experiment = Experiment {
     figure: "its rule, on SQL questions",
     about: "Counts by group within a relative error: what stopping group by group saves, and what honest intervals cost.",
     data: &["nycflights13_flights.parquet"],
-    time: "3 min",
+    time: "4 min",
     trials: Trials { full: 100, quick: 10, smoke: 2 },
     run: reported,
 };

@@ -18,7 +18,7 @@ pub const BIKES: Experiment = Experiment {
     figure: "figures 4 and 17",
     about: "Days on which many bikes are rented: F1 of a search, against what it costs.",
     data: &["bike_day.csv.gz"],
-    time: "4 min",
+    time: "2 min",
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| {
         let stream = Stream::bikes(context.data())?;
@@ -33,7 +33,7 @@ pub const LONDON: Experiment = Experiment {
     figure: "figure 5 and appendix D",
     about: "Days on which London households use much electricity: the same search.",
     data: &["lcl_daily_aggregate.csv.gz"],
-    time: "4 min",
+    time: "2 min",
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| {
         let stream = Stream::london(context.data())?;

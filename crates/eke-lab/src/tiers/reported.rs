@@ -17,7 +17,7 @@ pub const COUNT: Experiment = Experiment {
     figure: "figures 5 and 6",
     about: "A count told to several tiers: how far off each answer is.",
     data: &[],
-    time: "1 min",
+    time: "30 s",
     trials: Trials { full: 10_000, quick: 500, smoke: 20 },
     run: reported,
 };

@@ -21,7 +21,7 @@ pub const ZIPF: Experiment = Experiment {
     figure: "figure 2",
     about: "Counts of a Zipf law within 10 %: how many a budget tells, by noise that is reduced and by doubling.",
     data: &[],
-    time: "4 min",
+    time: "5 min",
     trials: Trials { full: 1000, quick: 50, smoke: 3 },
     run: zipf,
 };
@@ -33,7 +33,7 @@ pub const REDDIT: Experiment = Experiment {
     figure: "section 7.2",
     about: "Words of Reddit by their authors, within 1 %: how many a small budget tells.",
     data: &["reddit_top2013_titles_hist_top5000.csv.gz"],
-    time: "2 min",
+    time: "3 min",
     trials: Trials { full: 200, quick: 50, smoke: 3 },
     run: reddit,
 };
