@@ -135,14 +135,7 @@ impl Crowd {
         points: Vec<i64>,
         accounts: Sheet<Rho>,
     ) -> Result<Self, CrowdError> {
-        let (people, dimensions) = (accounts.len(), lattice.dimensions());
-        if points.len() / dimensions != people || !points.len().is_multiple_of(dimensions) {
-            return Err(CrowdError::Points { coordinates: points.len(), people, dimensions });
-        }
-        let bound = lattice.bound();
-        if points.iter().any(|steps| !(-bound..=bound).contains(steps)) {
-            return Err(CrowdError::Beyond);
-        }
+        check(&lattice, &points, accounts.len())?;
         Ok(Self {
             lattice,
             points,
@@ -151,6 +144,16 @@ impl Crowd {
             laws: Laws::default(),
             watch: Watch::default(),
         })
+    }
+
+    /// The same people at other points, with the accounts that they have: nothing has been seen of these points.
+    ///
+    /// # Errors
+    /// There are not as many points as accounts, or one is beyond the lattice. Nobody has moved.
+    pub fn move_to(&mut self, points: Vec<i64>) -> Result<(), CrowdError> {
+        check(&self.lattice, &points, self.accounts.len())?;
+        (self.points, self.seen) = (points, Seen::default());
+        Ok(())
     }
 
     /// How many people there are.
@@ -229,6 +232,19 @@ impl Crowd {
             rows.map(|point| crate::distance(point, to)).collect()
         }
     }
+}
+
+/// Whether there is a point of the lattice for everybody.
+fn check(lattice: &Lattice, points: &[i64], people: usize) -> Result<(), CrowdError> {
+    let dimensions = lattice.dimensions();
+    if points.len() / dimensions != people || !points.len().is_multiple_of(dimensions) {
+        return Err(CrowdError::Points { coordinates: points.len(), people, dimensions });
+    }
+    let bound = lattice.bound();
+    if points.iter().any(|steps| !(-bound..=bound).contains(steps)) {
+        return Err(CrowdError::Beyond);
+    }
+    Ok(())
 }
 
 /// The square root of a number that is not negative, rounded down: nearly by floating point, and then exactly.

@@ -253,3 +253,22 @@ fn prices_are_checked_before_anybody_pays() {
     assert!(matches!(refused, Err(CrowdError::Narrow(_))), "{refused:?}");
     assert_eq!((people.seen(), people.accounts().spent()), (&seen, &spent[..]));
 }
+
+/// Whoever has moved keeps the account, and pays for the new place from its beginning.
+#[test]
+fn people_who_have_moved_keep_their_accounts_and_nothing_else() {
+    let mut people = crowd(50, 5);
+    let lattice = *people.lattice();
+    let square = Shape::rectangle(&lattice, [0.0, 0.0], [metres(2000.0); 2], 0.0).unwrap();
+    let asked = plan(Way::Point, Split::Even(4), Rule::Once);
+    let price = Allowance::Same(amount("1e-5"));
+    for times in 1..=3u32 {
+        people.move_to(vec![0; 100]).unwrap();
+        assert!(people.seen().prices.is_empty());
+        count(&mut people, &square, &price, &asked, &mut Seeded(6)).unwrap();
+        let paid = amount("1e-5").times(times).unwrap();
+        assert_eq!(people.accounts().spent(), [paid; 50]);
+    }
+    assert!(matches!(people.move_to(vec![0; 99]), Err(CrowdError::Points { .. })));
+    assert!(matches!(people.move_to(vec![i64::MAX; 100]), Err(CrowdError::Beyond)));
+}

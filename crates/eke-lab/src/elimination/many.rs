@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use eke_budget::Amount;
-use eke_geo::{Allowance, Carry, Crowd, Lattice, Place, Plan, Rule, Series, Way, count};
+use eke_geo::{Allowance, Carry, Crowd, Place, Plan, Rule, Series, Way, count};
 use eke_local::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
 
@@ -81,17 +81,19 @@ fn asked(
     entropy: &mut Seeded,
 ) -> Result<(f64, f64), Box<dyn Error>> {
     let people = moments[0].count();
-    let mut accounts = Sheet::same(budget, people)?;
+    let accounts = Sheet::same(budget, people)?;
     let questions = u32::try_from(moments.len())?;
     let carry = match used {
         Use::Equal(_) => Carry::Linear,
         Use::Carried(_, carry) => carry,
     };
     let mut series = Series::new(carry, questions, &accounts);
+    let mut crowd = Crowd::new(moments[0].lattice, moments[0].points.clone(), accounts)?;
     let mut sum = 0.0;
     for moment in moments {
         let (shape, truth) = square(moment, width, places)?;
-        let carried = series.next(&accounts).ok_or("no question is left")?;
+        crowd.move_to(moment.points.clone())?;
+        let carried = series.next(crowd.accounts()).ok_or("no question is left")?;
         let (plan, allowance) = match used {
             Use::Equal(plan) => {
                 let share = Amount::from_grains(budget.grains() / u128::from(questions));
@@ -99,14 +101,11 @@ fn asked(
             }
             Use::Carried(plan, _) => (plan, carried),
         };
-        let lattice: Lattice = moment.lattice;
-        let mut crowd = Crowd::new(lattice, moment.points.clone(), accounts)?;
         let counted = count(&mut crowd, &shape, &allowance, &plan, entropy)?;
         series.settle(&counted.spending);
-        accounts = crowd.accounts().clone();
         sum += (counted.estimate - truth).abs() / truth;
     }
-    let left = (0..people).filter_map(|person| accounts.left(person));
+    let left = (0..people).filter_map(|person| crowd.accounts().left(person));
     #[expect(clippy::cast_precision_loss, reason = "people")]
     let left = left.map(Amount::to_f64).sum::<f64>() / budget.to_f64() / people as f64;
     Ok((sum / f64::from(questions), left))
