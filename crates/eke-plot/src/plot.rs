@@ -248,7 +248,7 @@ fn wrapped(title: &str, width: f64) -> Vec<String> {
 fn label(value: f64) -> String {
     // Longer ones would reach what the axis is called.
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
-        return format!("{value:.0e}");
+        return format!("{value:.1e}").replace(".0e", "e");
     }
     if value.abs() >= 1e4 {
         let (thousands, rest) = ((value / 1000.0).trunc(), (value.abs() % 1000.0).round());
@@ -280,9 +280,8 @@ mod tests {
 
     #[test]
     fn large_numbers_have_commas_and_larger_ones_are_powers() {
-        let shown =
-            [0.0, 0.5, -20.0, 9999.0, 20_000.0, 13_700.0, 2_500_000.0, 1e8, 1e-4].map(label);
-        assert_eq!(shown.join(" "), "0 0.5 -20 9999 20,000 13,700 2,500,000 1e8 1e-4");
+        let shown = [0.0, 0.5, -20.0, 9999.0, 20_000.0, 13_700.0, 150_000.0, 1e8, 1e-4].map(label);
+        assert_eq!(shown.join(" "), "0 0.5 -20 9999 20,000 13,700 1.5e5 1e8 1e-4");
     }
 
     #[test]
