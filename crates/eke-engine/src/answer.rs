@@ -3,7 +3,7 @@
 use eke_budget::convert::{Curve, Method};
 use eke_budget::{Amount, Budget, Delta, Rho};
 use eke_noise::{Ending, Estimate};
-use eke_sql::Value;
+use eke_sql::{Value, scalar};
 use serde::{Deserialize, Serialize};
 
 /// The answer to a question.
@@ -178,7 +178,7 @@ pub(crate) fn conversion_delta(budget: &Budget) -> Option<Delta> {
     Delta::new(promised.get() - kept).ok()
 }
 
-/// A key as JSON has it.
+/// A key as JSON has it: days and moments as ISO 8601 writes them.
 pub(crate) fn json(value: &Value) -> serde_json::Value {
     match value {
         Value::Null => serde_json::Value::Null,
@@ -186,7 +186,33 @@ pub(crate) fn json(value: &Value) -> serde_json::Value {
         Value::Int(value) => (*value).into(),
         Value::Float(value) if value.is_finite() => (*value).into(),
         Value::Text(value) => value.clone().into(),
+        Value::Date(days) => {
+            scalar::date_to_text((*days).into()).unwrap_or_else(|| value.to_string()).into()
+        }
+        Value::Timestamp(micros) => scalar::timestamp_to_text(*micros)
+            .map_or_else(|| value.to_string(), |text| text.replacen(' ', "T", 1))
+            .into(),
         // JSON has no infinite numbers.
-        Value::Float(_) | Value::Date(_) | Value::Timestamp(_) => value.to_string().into(),
+        Value::Float(_) => value.to_string().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_moments_are_keys_as_iso_writes_them() {
+        let micros = 1_743_244_200_000_000;
+        for (value, expected) in [
+            (Value::Date(20_176), "2025-03-29"),
+            (Value::Timestamp(micros), "2025-03-29T10:30:00"),
+            (Value::Timestamp(micros + 1), "2025-03-29T10:30:00.000001"),
+            // What has no such form is said as what it is.
+            (Value::Date(i32::MAX), "DATE 'day 2147483647'"),
+            (Value::Float(f64::INFINITY), "inf"),
+        ] {
+            assert_eq!(json(&value), expected);
+        }
     }
 }
