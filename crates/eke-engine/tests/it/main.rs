@@ -24,5 +24,6 @@ mod racing;
 mod random;
 mod rows;
 mod sources;
+mod texts;
 mod top;
 mod watching;

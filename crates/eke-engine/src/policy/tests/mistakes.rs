@@ -257,3 +257,13 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
     }
     assert_eq!(failed, 0);
 }
+
+#[test]
+fn a_listed_text_that_no_cell_can_be_is_refused() {
+    let listed = |text: &str| parse(&CITY.replace("\"Delft\"", &format!("\"{text}\"")));
+    assert!(listed(&"é".repeat(eke_sql::MAX_TEXT / 2)).is_ok());
+    assert_eq!(
+        listed(&"é".repeat(eke_sql::MAX_TEXT / 2 + 1)).unwrap_err().to_string(),
+        "eke.toml:15: `values` has a text of 4098 bytes, and texts end after 4096: shorten it"
+    );
+}
