@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(rows("SELECT COUNT(*) FROM t WHERE stops > 3"), 8_192);
         assert_eq!(rows("SELECT COUNT(*) FROM t GROUP BY note"), 8_192);
         assert_eq!(rows("SELECT COUNT(*) FROM t GROUP BY note || zone"), 16_384 / 3);
-        let many = (0..60).map(|i| format!("WHEN stops = {i} THEN lower(note) || zone"));
+        let many = (0..60).map(|i| format!("WHEN stops = {i} THEN trim(note) || zone"));
         let many = many.collect::<Vec<_>>().join(" ");
         let sql = format!("SELECT COUNT(*) FROM t GROUP BY CASE {many} END");
         assert_eq!(rows(&sql), 16_384 / 122);

@@ -83,7 +83,7 @@ impl Rows {
             serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
             writeln!(out)?;
         } else {
-            writeln!(out, "  {:<52}{:>12}{:>12}{:>10}", "what", "one", "other", "t")?;
+            writeln!(out, "  {:<56}{:>12}{:>12}{:>10}", "what", "one", "other", "t")?;
             for row in &rows {
                 let mark = match (row.claim, row.passes()) {
                     (None, _) => "",
@@ -93,7 +93,7 @@ impl Rows {
                     (Some(Claim::Differs), false) => "  MISSED",
                 };
                 let Row { what, one, other, t, .. } = row;
-                writeln!(out, "  {what:<52}{one:>9.3} ms{other:>9.3} ms{t:>10.1}{mark}")?;
+                writeln!(out, "  {what:<56}{one:>9.3} ms{other:>9.3} ms{t:>10.1}{mark}")?;
             }
         }
         match failed {
@@ -107,11 +107,12 @@ impl Rows {
         let texts = |text: &str| vec![text.repeat(MAX_TEXT / text.len()); ROWS];
         let (hostile, harmless) = (texts("a"), texts("z"));
         let mut rows = Vec::new();
-        for (name, pattern) in [
-            ("a short pattern", "%ab".to_owned()),
-            ("one that nearly fits everywhere", format!("%{}b", "a".repeat(62))),
-            ("the longest, with gaps", format!("%{}b", "a_a".repeat(82))),
-            ("many parts", format!("%{}b", "a%".repeat(100))),
+        for (name, pattern, slow) in [
+            ("a short pattern", "%ab".to_owned(), true),
+            ("one that nearly fits everywhere", format!("%{}b", "a".repeat(62)), true),
+            ("the longest, with gaps", format!("%{}b", "a_a".repeat(82)), true),
+            // Of this one nothing is tried twice.
+            ("many parts", format!("%{}b", "a%".repeat(100)), false),
         ] {
             let (compiled, plain) = (Pattern::new(&pattern, false), tokens(&pattern));
             let like = |texts: &[String]| {
@@ -125,6 +126,9 @@ impl Rows {
             let (one, other) = (&hostile[..], &harmless[..]);
             let what = format!("LIKE, {name}");
             rows.push(self.compared(what, Some(Claim::Same), || like(one), || like(other)));
+            if !slow {
+                continue;
+            }
             let (what, claim) = (format!("control: trying again, {name}"), Some(Claim::Differs));
             // Slow is the point: a few rows show it.
             rows.push(self.compared(what, claim, || again(&one[..20]), || again(&other[..20])));
@@ -224,6 +228,7 @@ impl Rows {
 }
 
 const POLICY: &str = "[unit.rider]
+adjacency = \"add-remove\"
 budget = { epsilon = 2.0, delta = 1e-6 }
 
 [dataset.trips]

@@ -27,6 +27,8 @@ pub(crate) const PATTERN: usize = 250;
 /// How many times all expressions of a question may go through a text, for one row: what a row can take is this many
 /// times [`MAX_TEXT`](crate::MAX_TEXT) steps, and a little for each node.
 pub(crate) const PASSES: usize = 128;
+/// How many passes another case counts for: characters are looked up in Unicode's tables.
+pub(crate) const OTHER_CASE: usize = 4;
 /// The most bytes of text that the keys of all groups come to that are answered whether they have rows or not.
 pub(crate) const KEY_BYTES: u64 = 64 << 20;
 /// The most columns a subquery may have more than the widest table.

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits;
+
 /// A pattern, ready to be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
@@ -67,9 +69,11 @@ impl Pattern {
         own
     }
 
-    /// How many words a step of this pattern takes: how many times each character of a text is looked at.
+    /// How many words a step of this pattern takes: how many times each character of a text is looked at. Its lower
+    /// case comes on top.
     pub(crate) fn passes(pattern: &str, ignore_case: bool) -> usize {
-        words(tokens(pattern, ignore_case).0.len()) + usize::from(ignore_case)
+        let lower = if ignore_case { limits::OTHER_CASE } else { 0 };
+        words(tokens(pattern, ignore_case).0.len()) + lower
     }
 
     /// Whether all of a text is like the pattern. Case is ignored by comparing the lower case of every
@@ -203,7 +207,7 @@ mod tests {
             ("a".repeat(64), false, 2),
             ("%a".repeat(125), false, 2),
             (format!("%{}b", "_a".repeat(124)), false, 4),
-            ("İ".repeat(250), true, 9),
+            ("İ".repeat(250), true, 12),
         ] {
             assert_eq!(Pattern::passes(&pattern, ignore_case), passes, "{pattern}");
         }

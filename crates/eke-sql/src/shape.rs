@@ -76,14 +76,8 @@ impl Expr {
             Self::In(one, _) | Self::Cast(one, _) => {
                 usize::from(one.kind(column) == Some(Type::Text))
             }
-            Self::Call(
-                Function::Lower
-                | Function::Upper
-                | Function::Trim
-                | Function::Length
-                | Function::Substring,
-                _,
-            ) => 1,
+            Self::Call(Function::Lower | Function::Upper, _) => limits::OTHER_CASE,
+            Self::Call(Function::Trim | Function::Length | Function::Substring, _) => 1,
             _ => 0,
         };
         own + self.children().into_iter().map(|child| child.passes(column)).sum::<usize>()
