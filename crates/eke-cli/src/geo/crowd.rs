@@ -147,6 +147,7 @@ impl Crowd {
         let (least, reach) = (self.least, self.reach);
         let opening = self.region.map(|region| PeopleOpening { region, least, reach });
         let mut people = People::open(&self.ledger, opening.as_ref())?;
+        super::say_exposed(&eke_ledger::Address::File(self.ledger.clone()));
         let asking = CrowdAsking {
             question,
             allowance: Amount::at_most(allowance),

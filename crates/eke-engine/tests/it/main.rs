@@ -24,5 +24,6 @@ mod racing;
 mod random;
 mod rows;
 mod sources;
+mod steward;
 mod top;
 mod watching;
