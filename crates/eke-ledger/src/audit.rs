@@ -21,7 +21,7 @@ use crate::{Digest, Key, LedgerError, LineRow, StoreError};
 /// How many lines are read at a time.
 pub(crate) const LINES_AT_A_TIME: u32 = 1024;
 /// The largest file that is looked through whenever it is opened.
-const MOST_BYTES: u64 = 32 << 20;
+const MOST_BYTES: u64 = 16 << 20;
 /// After how many findings an account is not looked at any further.
 const MOST_FINDINGS: usize = 100;
 

@@ -404,3 +404,22 @@ fn a_bit_that_was_turned_over_makes_no_answer_cheaper_or_another_one() {
     );
     assert!(refused > PLACES / 10, "{refused}");
 }
+
+#[test]
+fn a_total_that_was_lowered_is_not_believed() {
+    let folder = city();
+    ask(&folder.engine(), "steward", ALL, "0.01").unwrap();
+    let ledger = folder.path().join("eke.ledger");
+    let mut bytes = fs::read(&ledger).unwrap();
+    let spent = 10u128.pow(28).to_be_bytes();
+    let places: Vec<usize> =
+        (0..bytes.len() - 16).filter(|&at| bytes[at..at + 16] == spent).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at..at + 16].fill(0);
+    }
+    fs::write(&ledger, bytes).unwrap();
+    let error = told(Engine::open(&folder.path().join("eke.toml")).err().unwrap());
+    assert!(error.contains("the ledger is damaged"), "{error}");
+    assert!(error.contains("its totals are not those of its history"), "{error}");
+}
