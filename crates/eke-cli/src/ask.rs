@@ -3,11 +3,15 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use eke_budget::{Amount, Charge, Rho};
-use eke_engine::{Accuracy, Answer, Cell, Engine, Goal, Kind, Paid, Question, Stopped, Watch, Who};
+use eke_engine::{
+    Access, Accuracy, Answer, Cell, Engine, Goal, Kind, Paid, Question, Stopped, Watch, Who,
+};
+use eke_ledger::{Silently, Waiting};
 use eke_noise::{Confidence, Tolerance};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -32,8 +36,47 @@ impl Asker {
         self.analyst.clone().map_or(Who::Steward, Who::Analyst)
     }
 
+    /// The policy's ledger, which is begun if there is none.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
-        Ok(Engine::open(&self.policy)?)
+        let engine = self.open(true)?;
+        if engine.has_begun() {
+            eprintln!("eke: a new ledger was begun: {}", engine.address());
+        }
+        Ok(engine)
+    }
+
+    /// The policy's ledger to look at: none is begun.
+    pub(crate) fn look(&self) -> Result<Engine, Failure> {
+        self.open(false)
+    }
+
+    fn open(&self, begins: bool) -> Result<Engine, Failure> {
+        let access = Access { waiting: Arc::new(Aloud::default()), begins };
+        let engine = Engine::open_with(&self.policy, access)?;
+        if self.who() == Who::Steward {
+            for remark in engine.remarks() {
+                eprintln!("eke: note: {remark}");
+            }
+        }
+        Ok(engine)
+    }
+}
+
+/// Waits for another program that holds the ledger, and says so.
+#[derive(Default)]
+struct Aloud(Silently);
+
+impl Waiting for Aloud {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+
+    fn pause(&self, time: Duration) {
+        self.0.pause(time);
+    }
+
+    fn say(&self, sentence: &str) {
+        eprintln!("eke: {sentence}");
     }
 }
 
@@ -236,11 +279,12 @@ impl Watch for Progress {
 pub(crate) fn print(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     table(answer, out)?;
     writeln!(out)?;
-    let left = format!("{} left", cost(&answer.left));
+    let left = format!("rho {} left", short(answer.left.rho));
     if answer.free {
         writeln!(out, "  cost   nothing; {left}")?;
     } else {
-        writeln!(out, "  cost   {}; {left}", cost(&answer.cost))?;
+        let part = percent(answer.cost.rho, answer.budget.rho);
+        writeln!(out, "  cost   {}, {part} of the budget; {left}", cost(&answer.cost))?;
         if let Some(fixed) = &answer.fixed {
             let note = if fixed.rho > answer.cost.rho + answer.left.rho {
                 ", more than there is"

@@ -1,6 +1,5 @@
 //! Answers: what may be shown, with its interval, its price and what is left.
 
-use eke_budget::convert::{Curve, Method};
 use eke_budget::{Amount, Budget, Delta, Rho};
 use eke_noise::{Ending, Estimate};
 use eke_sql::{Value, scalar};
@@ -17,6 +16,9 @@ pub struct Answer {
     pub cost: Cost,
     /// What whoever asked has left.
     pub left: Cost,
+    /// What whoever asked had at first.
+    #[serde(default)]
+    pub budget: Cost,
     /// Whether it cost nothing.
     pub free: bool,
     /// What noise fixed in advance would have to cost to promise the same for any data; none where no price
@@ -186,28 +188,21 @@ impl Found {
     }
 }
 
-/// A price, in rho and as the (epsilon, delta) of that alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// A price. What was spent up to some moment is no (epsilon, delta): when to look may depend on what was
+/// seen, and a total that was stopped somewhere and then converted promises less than it says. The
+/// promise is the whole budget's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The concentrated price.
     pub rho: f64,
-    /// What it promises alone, at the delta that the budget keeps for that; none if it states no delta.
-    pub epsilon: Option<f64>,
-    /// That delta, and what was spent of the delta for mechanisms.
-    pub delta: Option<f64>,
+    /// What was taken of the delta that the budget keeps for mechanisms, such as selecting keys.
+    #[serde(default)]
+    pub mechanism_delta: f64,
 }
 
 impl Cost {
-    /// A price out of a budget.
-    pub(crate) fn new(rho: Amount<Rho>, spent: Amount<Delta>, budget: &Budget) -> Self {
-        let promised = conversion_delta(budget);
-        let epsilon = promised.and_then(|delta| match rho.to_parameter() {
-            Ok(rho) => Some(Method::Tight.epsilon(rho, delta).ok()?.get()),
-            Err(_) => Some(0.0),
-        });
-        let delta = promised
-            .map(|delta| if rho.is_zero() { spent.to_f64() } else { delta.get() + spent.to_f64() });
-        Self { rho: rho.to_f64(), epsilon, delta }
+    pub(crate) fn new(rho: Amount<Rho>, delta: Amount<Delta>) -> Self {
+        Self { rho: rho.to_f64(), mechanism_delta: delta.to_f64() }
     }
 }
 

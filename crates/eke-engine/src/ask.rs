@@ -98,15 +98,26 @@ impl Engine {
             name: format!("{}/{nonce}", process::name()),
             rounds: 0,
         };
-        asking.answer().map_err(|error| match error {
-            // What the ledger says is about others too.
-            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_)
-                if question.who != Who::Steward =>
-            {
+        let answer = asking.answer();
+        let answer = answer.map_err(|error| self.as_seen_by(&question.who, error));
+        // What was answered is stored: nothing here takes it back.
+        let _ = self.remember(&prepared.accounts);
+        answer
+    }
+
+    /// An error as whoever asked may see it: what the ledger says is about others too. An analyst without
+    /// a budget of its own is refused in one sentence, whoever's account it was that said no.
+    pub(crate) fn as_seen_by(&self, who: &Who, error: EngineError) -> EngineError {
+        let Some(analyst) = who.analyst() else { return error };
+        match error {
+            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_) => {
                 EngineError::Unavailable
             }
+            EngineError::Refused(_) if !self.policy().has_own_budget(analyst) => {
+                Refused::plainly().into()
+            }
             error => error,
-        })
+        }
     }
 }
 
@@ -510,11 +521,14 @@ impl<'a> Asking<'a> {
         Ok(Answer {
             columns,
             rows,
-            cost: Cost::new(self.spent, self.spent_delta, budget),
-            left: Cost::new(left, left_delta, budget),
+            cost: Cost::new(self.spent, self.spent_delta),
+            left: Cost::new(left, left_delta),
+            budget: budget
+                .zcdp()
+                .map_or_else(Cost::default, |whole| Cost::new(whole.budget, whole.delta)),
             free: self.spent.is_zero() && self.spent_delta.is_zero(),
-            fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO, budget)),
-            alone: Cost::new(alone, Amount::ZERO, budget),
+            fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO)),
+            alone: Cost::new(alone, Amount::ZERO),
             looks,
             chosen,
         })

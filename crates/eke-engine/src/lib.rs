@@ -32,7 +32,7 @@
 //!
 //! | to ask | |
 //! |---|---|
-//! | [`Engine`] | a policy with its ledger, open |
+//! | [`Engine`], [`Access`] | a policy with its ledger, open, and how it is opened |
 //! | [`Question`], [`Goal`], [`Accuracy`], [`Who`], [`Watch`] | what is asked, how good it must be, who asks and who watches |
 //! | [`Answer`], [`Row`], [`Cell`], [`Stopped`], [`Cost`] | values with their intervals, and what they cost |
 //! | [`EngineError`], [`Refused`] | a no, in one sentence |
@@ -58,9 +58,11 @@
 //! | [`Standing`], [`Asked`], [`Declared`] | budgets, history, snapshots |
 //! | [`write_city`] | made-up data, to try things on |
 
+mod anchored;
 mod answer;
 mod ask;
 mod bounding;
+mod circles;
 mod city;
 mod column;
 mod contribution;
@@ -72,6 +74,7 @@ mod geo;
 mod keys;
 mod lower;
 mod picks;
+mod pins;
 pub mod policy;
 mod pool;
 mod post;
@@ -96,7 +99,7 @@ mod watch;
 pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
 pub use city::{City, Truth, write_city};
-pub use engine::{Declared, Engine};
+pub use engine::{Access, Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
 pub use geo::{
@@ -110,7 +113,7 @@ pub use geo::{
     ToldHull, read_points, read_shapes, write_whole,
 };
 pub use question::{Accuracy, Goal, Question, Who};
-pub use report::{Asked, Of, Outcome, Promised, Standing};
+pub use report::{Asked, Brought, Of, Outcome, PolicySays, Promised, Standing};
 pub use rows::RowsError;
 pub use source::{Source, SourceError};
 pub use top::Sorting;

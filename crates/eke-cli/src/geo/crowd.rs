@@ -155,6 +155,7 @@ impl Crowd {
             places.check_degrees()?;
         }
         let mut people = People::open(&self.ledger, opening.as_ref())?;
+        super::say_exposed(&eke_ledger::Address::File(self.ledger.clone()));
         let asking = CrowdAsking {
             question,
             allowance: Amount::at_most(allowance),

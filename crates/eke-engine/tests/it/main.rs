@@ -25,6 +25,7 @@ mod racing;
 mod random;
 mod rows;
 mod sources;
+mod steward;
 mod texts;
 mod top;
 mod watching;
