@@ -12,7 +12,7 @@ use eke_noise::{Confidence, Tolerance};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::number::{cost, estimate, percent, short};
+use crate::number::{cost, estimate, grouped, percent, short};
 use crate::table::Table;
 use crate::watch::paid;
 
@@ -297,6 +297,17 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if answer.rows.is_empty() {
         writeln!(out, "  (no rows)")?;
     }
+    if let Some(chosen) = answer.chosen.filter(|chosen| chosen.rows < chosen.groups) {
+        writeln!(
+            out,
+            "  {} of {} groups, chosen by their noisy values: each interval misses 1 in {}, so that \
+             of those shown {} hold on average",
+            count(chosen.rows),
+            count(chosen.groups),
+            grouped((1.0 / (1.0 - chosen.level)).round(), 0),
+            format_percent(confidence),
+        )?;
+    }
     Ok(())
 }
 
@@ -317,6 +328,7 @@ fn why(cell: &Cell) -> &'static str {
         Stopped::OutOfReach => "not met: out of reach of the highest price",
         Stopped::Refused => "not met: the budget does not allow more",
         Stopped::Grid => "not met: the grid does not allow more",
+        Stopped::Chosen => "not met: its noise is part of why it is shown",
     }
 }
 
@@ -326,6 +338,12 @@ pub(crate) fn key(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+fn count(number: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
+    let number = number as f64;
+    grouped(number, 0)
 }
 
 fn format_percent(confidence: f64) -> String {

@@ -26,6 +26,25 @@ pub struct Answer {
     pub alone: Cost,
     /// How many looks were taken, of those groups that took most.
     pub looks: u32,
+    /// How rows were chosen, where their own noise decided which are shown: their intervals are
+    /// then wider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
+}
+
+/// How many rows are shown out of how many groups, where noisy values decided which.
+///
+/// Values that were chosen for being large are large by chance too. So intervals of the values that
+/// decided are made at a higher level, at which of those that are shown a part of at most one minus
+/// the confidence misses, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// How many rows are shown.
+    pub rows: usize,
+    /// Of how many groups that were measured.
+    pub groups: usize,
+    /// The level of each interval: one minus `(1 - confidence) rows/groups`.
+    pub level: f64,
 }
 
 impl Answer {
@@ -99,6 +118,8 @@ pub enum Stopped {
     Refused,
     /// The grid did not allow more.
     Grid,
+    /// It would be as good as was asked for, had it not been chosen by its own noise.
+    Chosen,
 }
 
 impl From<Ending> for Stopped {
@@ -121,6 +142,39 @@ pub(crate) struct Found {
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
     pub(crate) ending: Stopped,
+    /// What it was read from; none where nothing was, or where it was stored before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) evidence: Option<Evidence>,
+}
+
+/// What an estimate was read from: enough to state an interval at another level. There is one for
+/// every value of every answer that is kept, so it is stored as a list.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
+pub(crate) struct Evidence {
+    /// The price of one column that the point is worth.
+    pub(crate) worth: Amount<Rho>,
+    /// The sum or count, in its unit.
+    pub(crate) sum: f64,
+    /// The count beside it, for an average.
+    pub(crate) count: Option<f64>,
+    /// The gamma of the confidence sequence, as a price; none for one look that was planned in
+    /// advance.
+    pub(crate) gamma: Option<f64>,
+}
+
+type Listed = (Amount<Rho>, f64, Option<f64>, Option<f64>);
+
+impl From<Listed> for Evidence {
+    fn from((worth, sum, count, gamma): Listed) -> Self {
+        Self { worth, sum, count, gamma }
+    }
+}
+
+impl From<Evidence> for Listed {
+    fn from(Evidence { worth, sum, count, gamma }: Evidence) -> Self {
+        (worth, sum, count, gamma)
+    }
 }
 
 impl Found {
@@ -132,12 +186,13 @@ impl Found {
             low: finite(estimate.low),
             high: finite(estimate.high),
             ending: estimate.ending.into(),
+            evidence: None,
         }
     }
 
     /// Nothing is known.
     pub(crate) fn nothing(ending: Stopped) -> Self {
-        Self { value: None, low: None, high: None, ending }
+        Self { value: None, low: None, high: None, ending, evidence: None }
     }
 
     pub(crate) fn met(&self) -> bool {

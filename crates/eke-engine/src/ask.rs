@@ -4,6 +4,7 @@
 //! draws, and stores what was drawn before it is looked at. What a round has paid for and lost stays paid.
 //! Whoever asks sees its own points of the paths, and what its own accounts have spent and have left.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use eke_budget::{Amount, Charge, Delta, GroupPrices, Metric, PathId, Refusal, Rho};
@@ -15,14 +16,14 @@ use crate::answer::{Answer, Cost, Found};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Refused};
 use crate::policy::AccountSpec;
-use crate::post;
+use crate::post::{self, Shown};
 use crate::process;
 use crate::question::{Accuracy, Question, Who};
 use crate::round::Round;
 use crate::rows::Bounded;
 use crate::state::{State, level};
 use crate::top::Route;
-use crate::walk::{MeasureRule, Walk, fixed_price, reaches};
+use crate::walk::{MeasureRule, Walk, at_hand, fixed_price, reaches};
 use crate::watch::Paid;
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
@@ -499,7 +500,8 @@ impl<'a> Asking<'a> {
         let alone = alone.map_or(Amount::MAX, |prices| prices.price());
         let query = &self.prepared.query;
         let goal = &self.question.goal;
-        let (columns, rows) = post::table(query, groups, found, goal.confidence.get());
+        let found = self.with_evidence(state, found)?;
+        let Shown { columns, rows, chosen } = post::table(query, groups, &found, goal);
         let (left, left_delta) = self.left()?;
         let budget = &self.own().budget;
         let fixed = fixed_price(&query.measures, self.plan(), goal)
@@ -514,6 +516,33 @@ impl<'a> Asking<'a> {
             fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO, budget)),
             alone: Cost::new(alone, Amount::ZERO, budget),
             looks,
+            chosen,
         })
+    }
+
+    /// What was found, with what it was read from. Answers that were stored before that was kept
+    /// are read again at hand where rows are chosen by them: from what was paid for, for nothing.
+    fn with_evidence<'f>(
+        &self,
+        state: Option<&State>,
+        found: &'f [Vec<Found>],
+    ) -> Result<Cow<'f, [Vec<Found>]>, EngineError> {
+        let measured = found.iter().filter(|values| !values.is_empty()).count();
+        let by = post::chosen_by(&self.prepared.query, measured);
+        let is_old = |found: &Found| found.evidence.is_none() && found.value.is_some();
+        let (Some(state), true) = (state, found.iter().flatten().any(is_old)) else {
+            return Ok(found.into());
+        };
+        if !by.contains(&true) {
+            return Ok(found.into());
+        }
+        let (rules, paid) = (self.rules(Amount::GRAIN)?, state.paid(&self.own().name));
+        let mut found = found.to_vec();
+        for ((group, values), paid) in (0u32..).zip(&mut found).zip(paid) {
+            for (found, rule) in values.iter_mut().zip(&rules).filter(|(found, _)| is_old(found)) {
+                found.evidence = at_hand(rule, &state.bundle, group, paid);
+            }
+        }
+        Ok(found.into())
     }
 }

@@ -93,7 +93,7 @@ mod turn;
 mod walk;
 mod watch;
 
-pub use answer::{Answer, Cell, Column, Cost, Kind, Row, Stopped};
+pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
 pub use city::{City, Truth, write_city};
 pub use engine::{Declared, Engine};
