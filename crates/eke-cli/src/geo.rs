@@ -209,6 +209,10 @@ impl Payer {
             metric: self.metric.map_or(TupleMetric::Farthest, Into::into),
             least: self.least.unwrap_or(Metres::ONE),
         });
+        // Before there is an account, and then never again.
+        if opening.is_some() && Person::open(&self.ledger, &self.account, None).is_err() {
+            file.check_degrees()?;
+        }
         let mut person = Person::open(&self.ledger, &self.account, opening.as_ref())?;
         let asked =
             (self.metric.map_or(person.metric(), Into::into), self.least.unwrap_or(person.least()));
