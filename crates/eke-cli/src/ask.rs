@@ -341,14 +341,14 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if answer.rows.is_empty() {
         writeln!(out, "  (no rows)")?;
     }
-    if let Some(chosen) = &answer.chosen {
+    if let Some(chosen) = answer.chosen.filter(|chosen| chosen.rows < chosen.groups) {
         writeln!(
             out,
             "  {} of {} groups, chosen by their noisy values: each interval misses 1 in {}, so that \
              of those shown {} hold on average",
             count(chosen.rows),
             count(chosen.groups),
-            grouped((1.0 / (1.0 - chosen.level)).floor(), 0),
+            grouped((1.0 / (1.0 - chosen.level)).round(), 0),
             format_percent(confidence),
         )?;
     }

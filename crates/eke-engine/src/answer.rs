@@ -149,20 +149,34 @@ pub(crate) struct Found {
     pub(crate) evidence: Option<Evidence>,
 }
 
-/// What an estimate was read from: enough to state an interval at another level.
+/// What an estimate was read from: enough to state an interval at another level. There is one for
+/// every value of every answer that is kept, so it is stored as a list.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub(crate) struct Evidence {
     /// The price of one column that the point is worth.
     pub(crate) worth: Amount<Rho>,
     /// The sum or count, in its unit.
     pub(crate) sum: f64,
     /// The count beside it, for an average.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<f64>,
     /// The gamma of the confidence sequence, as a price; none for one look that was planned in
     /// advance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gamma: Option<f64>,
+}
+
+type Listed = (Amount<Rho>, f64, Option<f64>, Option<f64>);
+
+impl From<Listed> for Evidence {
+    fn from((worth, sum, count, gamma): Listed) -> Self {
+        Self { worth, sum, count, gamma }
+    }
+}
+
+impl From<Evidence> for Listed {
+    fn from(Evidence { worth, sum, count, gamma }: Evidence) -> Self {
+        (worth, sum, count, gamma)
+    }
 }
 
 impl Found {

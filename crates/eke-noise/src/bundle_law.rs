@@ -137,6 +137,10 @@ impl BundleLaw for Rho {
     ) -> Result<(Option<Amount<Rho>>, Version), MismatchReason> {
         let Neighbours { start, at, finer, inside, .. } = *neighbours;
         let version = gaussian(sensitivity)?.version(start, at, finer, inside)?;
+        // What is too wide to be drawn is found here, as for steps.
+        if let Some(variance) = version.variance() {
+            shift(root(variance)).map_err(too_wide)?;
+        }
         Ok((version.at(), version))
     }
 
@@ -224,6 +228,7 @@ impl BundleLaw for Epsilon {
             finer: level(neighbours.finer, sensitivity)?,
             coarser: neighbours.coarser.map(|at| level(at, sensitivity)).transpose()?,
         };
+        between.level.can_follow(None)?;
         Ok((Some(neighbours.at), between))
     }
 

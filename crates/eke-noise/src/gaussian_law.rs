@@ -110,6 +110,15 @@ impl Version {
         }
     }
 
+    /// The variance of what is drawn; none if nothing is.
+    pub(crate) fn variance(&self) -> Option<&Ratio> {
+        match self {
+            Self::Coarser => None,
+            Self::Residual { residual, .. } => Some(residual),
+            Self::Bridge { variance, .. } => Some(variance),
+        }
+    }
+
     /// The value, given those of its neighbours.
     pub(crate) fn draw<E: Entropy + ?Sized>(
         &self,

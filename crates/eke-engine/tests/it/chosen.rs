@@ -2,7 +2,7 @@
 //!
 //! | test | n | false alarms | critical value | control | |---|---|---|---|---|
 //! | `intervals_of_chosen_rows_hold_as_often_as_they_say` | 200 and more shown rows a case | 1e-7 | 5 % and 5.3 deviations | ordinary intervals of the same rows |
-//! | `relative_goals_by_hand_hold_at_every_step_at_once` | 400 groups | 1e-7 | 45 groups | none here: `all_goals_by_hand_hold_at_once_against_a_greedy_analyst` has it |
+//! | `relative_goals_by_hand_hold_at_every_step_at_once` | 200 groups | 1e-7 | 28 groups | none here: `all_goals_by_hand_hold_at_once_against_a_greedy_analyst` has it |
 
 use eke_engine::{Accuracy, Answer, Engine, Goal, Stopped};
 
@@ -38,12 +38,17 @@ fn intervals_of_chosen_rows_hold_as_often_as_they_say() {
     let both = format!("{having} ORDER BY COUNT(*) DESC LIMIT 5");
     // One look that was planned, and looks that stop when it is enough.
     for (goal, runs) in [(price("0.005"), 8), (relative(0.2), 3)] {
+        // Within an accuracy the largest would be picked instead.
+        let is_picked = runs == 3;
         let mut sums = [[0.0; 3]; 4];
         for _ in 0..runs {
             let engine = folder.fresh();
             let plain = ask(&engine, all, goal);
             assert!(plain.chosen.is_none() && plain.rows.len() == GROUPS as usize);
             for (sql, sums) in [&having, &largest, &beyond, &both].into_iter().zip(&mut sums) {
+                if is_picked && *sql == largest {
+                    continue;
+                }
                 let answer = ask(&engine, sql, goal);
                 assert!(answer.free, "the same points: {answer:?}");
                 if answer.rows.is_empty() {
@@ -124,12 +129,12 @@ fn a_goal_is_judged_again_for_chosen_rows() {
     assert!(answer.rows.len() == 50 && answer.is_met());
 }
 
-/// 400 groups, the price raised in 33 steps, and what is met within 5, 10 or 20 % asked for after
+/// 200 groups, the price raised in 33 steps, and what is met within 10 or 20 % asked for after
 /// each, which is mostly free: in how many groups an interval that was said to be met excludes the
-/// truth at any step. 20 are expected at most.
+/// truth at any step. 10 are expected at most.
 #[test]
 fn relative_goals_by_hand_hold_at_every_step_at_once() {
-    const GROUPS: u32 = 400;
+    const GROUPS: u32 = 200;
     let folder = Folder::new();
     folder.write("eke.toml", &policy("add-remove", 1, 1, Some(GROUPS)));
     folder.write("trips.csv", &trips(&[200; GROUPS as usize]));
@@ -140,7 +145,7 @@ fn relative_goals_by_hand_hold_at_every_step_at_once() {
     for _ in 0..33 {
         ask(&engine, sql, price(&format!("{rho:.6}")));
         let highest = Some(format!("{:.9}", rho * 1e-6).parse().unwrap());
-        for tolerance in [0.05, 0.1, 0.2] {
+        for tolerance in [0.1, 0.2] {
             let answer = ask(&engine, sql, Goal { at_most: highest, ..relative(tolerance) });
             for (row, missed) in answer.rows.iter().zip(&mut missed) {
                 let cell = &row.values[0];
@@ -153,5 +158,5 @@ fn relative_goals_by_hand_hold_at_every_step_at_once() {
     }
     let misses = missed.iter().filter(|missed| **missed).count();
     assert!(met > 1000, "goals are met: {met}");
-    assert!(misses <= 45, "{misses}");
+    assert!(misses <= 28, "{misses}");
 }

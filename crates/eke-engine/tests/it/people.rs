@@ -519,7 +519,8 @@ fn answers_about_places_say_how_far_off_they_may_be() {
     let folder = Folder::new();
     let file = folder.file("people.csv", &spiral(30));
     let mut people = folder.people();
-    let counted = ask(&mut people, &file, &asking(within(1000.0), "1", Way::Distance, Rule::Once));
+    let counted =
+        ask(&mut people, &file, &asking(within(1000.0), "0.1", Way::Distance, Rule::Once));
     let estimate = counted.answer.estimate.unwrap();
     let [low, high] = estimate.interval.unwrap();
     assert!(low < estimate.value && estimate.value < high, "{estimate:?}");

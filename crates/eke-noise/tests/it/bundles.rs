@@ -552,4 +552,10 @@ fn a_coarser_step_starts_from_a_point_that_was_moved() {
         bundle.coarsen(receipt, &mut entropy).unwrap();
     }
     assert_eq!(bundle.nearest(0, 0, at("2")).unwrap().0, at("2"));
+    // Nor is a point missing that is too wide to be drawn, at the very start of an increment.
+    let mut far = Groups::<Rho>::new(1);
+    for to in ["1e-16", "1e-3", "1"] {
+        let receipt = far.pay(bundle.id(), [(0, at(to))]);
+        bundle.coarsen(receipt, &mut entropy).unwrap();
+    }
 }
