@@ -131,6 +131,14 @@ impl Engine {
     /// Lets an analyst's circles know what their members have spent outside, before the analyst is
     /// charged. The accounts of the circles are open.
     ///
+    /// - Theorem: zcdp-filter (docs/theorems.md)
+    /// - Proves: what members have seen together, in the circle and before, stays within its budget
+    /// - Assumes: an analyst has seen nothing but what its own account was charged for (engine)
+    /// - Deviates: members' totals are added, so a path that two have seen counts twice; reserved worst
+    ///   cases count as spent
+    /// - Checked by: `a_late_circle_and_a_late_member_bring_what_was_spent`,
+    ///   `a_circle_is_refused_whose_members_have_spent_more_than_it_has`
+    ///
     /// # Errors
     /// What a member brings does not fit into a circle's budget, or the ledger does not work.
     pub(crate) fn come_and_go(

@@ -110,7 +110,9 @@ impl<T> Named<T> {
 
     /// Whether nothing is known of something of this name because of what has been told elsewhere.
     fn is_told(&self, name: &str) -> bool {
-        !self.are_whole || self.broken.contains(name)
+        // Where all are broken it may be the name of one that is.
+        let all_broken = self.read.is_empty() && !self.broken.is_empty();
+        !self.are_whole || all_broken || self.broken.contains(name)
     }
 }
 
@@ -179,7 +181,7 @@ impl Policy {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let ledger = page.keep(read_ledger(whole, &folder));
         page.keep(check_case(&page, &datasets.read));
-        if units.are_whole {
+        if units.are_whole && units.broken.is_empty() {
             page.keep(check_purses(&page, &units.read, &tiers.read, &circles.read));
         }
         page.all_wrong()?;

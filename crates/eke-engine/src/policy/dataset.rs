@@ -247,7 +247,11 @@ impl PolicyProtection {
         units: &Named<Unit>,
     ) -> Result<Self, PolicyError> {
         let page = section.page();
-        let unit = page.keep(Self::read_unit(section, title, units));
+        let unit = section.require(
+            "unit",
+            &format!("{title} does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
+        )?;
+        let unit = page.keep(Self::read_unit(unit, units));
         let whose = unit.map_or("unit", |unit| unit.name.as_str());
         let column = page.keep(section.require(
             "unit_column",
@@ -278,21 +282,13 @@ impl PolicyProtection {
         })
     }
 
-    fn read_unit<'u>(
-        section: Section<'_>,
-        title: &str,
-        units: &'u Named<Unit>,
-    ) -> Result<&'u Unit, PolicyError> {
-        let field = section.require(
-            "unit",
-            &format!("{title} does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
-        )?;
+    fn read_unit<'u>(field: Field<'_>, units: &'u Named<Unit>) -> Result<&'u Unit, PolicyError> {
         let name = field.text("the name of a [unit.NAME]")?;
         if let Some(unit) = units.read.get(name) {
             return Ok(unit);
         }
         if units.is_told(name) {
-            return Err(section.page().told_elsewhere());
+            return Err(field.page().told_elsewhere());
         }
         let known: Vec<_> = units.read.keys().map(String::as_str).collect();
         let instead = suggestion(name, &known, "the units are");

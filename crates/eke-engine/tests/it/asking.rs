@@ -408,7 +408,7 @@ fn keys_are_selected_by_units_and_not_by_rows() {
     let keys = answer.cost.rho - 0.02;
     assert!(keys > 0.001 && keys < 0.01, "keys cost extra: {:?}", answer.cost);
     let standing = &engine.budget(&Who::Steward).unwrap()[0];
-    assert!(standing.spent.delta.unwrap() > standing.budget.delta.unwrap() * 0.5);
+    assert!(standing.spent.mechanism_delta > 0.0 && standing.bound.is_some());
     // The same keys serve other questions, and another analyst pays for them from her own account.
     let before = spent(&engine);
     let sums =
@@ -445,12 +445,13 @@ fn a_refusal_costs_nothing_and_says_what_fits() {
     let most = format!("{:.17}", left - 0.0021);
     let first = ask(&engine, "ana", sql, price(&most));
     let refused = engine.ask(&question("ana", COUNT, price("0.01")), &()).unwrap_err();
-    assert!(refused.to_string().starts_with("refused: this costs rho=0.01"), "{refused}");
+    let own = refused.to_string();
+    assert!(own.starts_with("refused: the budget does not allow it any more"), "{own}");
     assert_eq!(values(&ask(&engine, "ana", sql, price(&most))), values(&first));
-    // The riders' budget is gone for everybody, and Ana is not told by how much.
+    // The riders' budget is gone for everybody, and Ana is not told that it was theirs.
     let refused = engine
         .ask(&question("ana", "SELECT COUNT(*) FROM trips WHERE zone = 0", price("0.002")), &());
-    assert!(refused.unwrap_err().to_string().contains("does not allow it any more"));
+    assert_eq!(refused.unwrap_err().to_string(), own);
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn a_watch_stops_when_the_purse_is_gone() {
     let (verdicts, watched) = run(&engine, &question);
     assert_eq!(verdicts.len(), 12);
     let WatchEnd::Refused(why) = &watched.ended else { panic!("{watched:?}") };
-    assert!(why.starts_with("the budget of `rider` does not allow the next step"), "{why}");
+    assert!(why.starts_with("the budget does not allow the next step"), "{why}");
     // A run without a hit came to less than its worst case, so a few more steps fit another time.
     let spent = pure(&engine, &Of::Everyone);
     assert!(close(spent.0, prices.without_halt(12).epsilon) && spent.1 == 0.0, "{spent:?}");

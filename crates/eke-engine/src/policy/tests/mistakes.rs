@@ -45,7 +45,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("[unit.rider]", "[unit]",
         "eke.toml:3: `adjacency` stands under [unit], which needs a name: write it under [unit.NAME]"),
     ("[unit.rider]", "unit = 3\n[tier.rider]",
-        "eke.toml:2: `unit` must be a table, not a whole number: write [unit.NAME], with a name of your own"),
+        "eke.toml:2: `unit` must be a table, not a whole number: write [unit.NAME], with a name of your own\neke.toml:4: unknown key `adjacency`: [tier.rider] has `finest`, `budget`, `pure`, `zcdp_delta` and `pure_delta`"),
     ("[dataset.zones]", "[[dataset.zones]]",
         "eke.toml:17: `zones` is a list: write [dataset.NAME] once for every dataset, in single brackets"),
     // Units and budgets.

@@ -15,8 +15,10 @@ fn a_policy_protects_somebody_and_has_something_to_ask_about() {
     let unit = "[unit.rider]\nadjacency = \"replace\"\nbudget = { rho = 0.5 }\n";
     let nobody = "eke.toml:1: nobody's privacy is protected here: add a [unit.NAME] with an adjacency and a budget";
     let nothing = "eke.toml:1: there is nothing to ask about: add a [dataset.NAME] with a source";
-    for (text, expected) in [("", nobody), ("\n# nothing\n", nobody), (unit, nothing)] {
-        assert_eq!(parse(text).unwrap_err().to_string(), expected);
+    let neither = &format!("{nobody}\n{nothing}");
+    for (text, expected) in [("", neither), ("\n# nothing\n", neither), (unit, &nothing.to_owned())]
+    {
+        assert_eq!(parse(text).unwrap_err().to_string(), *expected);
     }
     let public = format!("{unit}[dataset.zones]\nsource = \"zones.csv\"\npublic = true\n");
     let policy = parse(&public).unwrap();
@@ -146,7 +148,7 @@ fn nesting_without_end_is_an_error_and_not_a_crash() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever is written: a policy that holds together, or one sentence about a line that there is.
+    /// Whatever is written: a policy that holds together, or sentences about lines that there are, in their order.
     #[test]
     fn changed_text_is_a_policy_or_an_error_on_one_of_its_lines(
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, piece()), 1..6),
@@ -171,9 +173,16 @@ proptest! {
                 }
             }
             Err(error) => {
-                let line = error.line().unwrap();
-                prop_assert!((1..=text.lines().count().max(1)).contains(&line), "{}", error);
-                prop_assert!(!error.to_string().contains('\n'), "{}", error);
+                let told = error.to_string();
+                let number = |told: &str| told.split(':').nth(1).and_then(|n| n.parse().ok());
+                let lines: Vec<Option<usize>> = told.lines().map(number).collect();
+                prop_assert_eq!(error.line(), lines[0]);
+                let there = 1..=text.lines().count().max(1);
+                prop_assert!(
+                    lines.iter().all(|line| line.is_some_and(|line| there.contains(&line))),
+                    "{}", told
+                );
+                prop_assert!(lines.is_sorted(), "{}", told);
             }
         }
     }
