@@ -264,7 +264,7 @@ impl Crowd {
             .and_then(|radius| Level::of_rho(rho, self.delta, radius).ok());
         level.map_or_else(String::new, |level| {
             format!(
-                ": epsilon {} at {EXAMPLE} m, but with probability {}",
+                ": epsilon {} at {EXAMPLE} m, except with probability {}",
                 short(level.level.get()),
                 short(self.delta.get())
             )
