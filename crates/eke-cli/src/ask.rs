@@ -4,12 +4,14 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
 use eke_budget::{Amount, Charge, Rho};
 use eke_engine::{
-    Access, Accuracy, Answer, Cell, Engine, Goal, Kind, Paid, Question, Stopped, Watch, Who,
+    Access, Accuracy, Answer, Cell, Engine, EngineError, Goal, Kind, Paid, Question, Stopped,
+    Watch, Who,
 };
 use eke_ledger::{Silently, Waiting};
 use eke_noise::{Confidence, Tolerance};
@@ -17,6 +19,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
 use crate::number::{cost, estimate, grouped, percent, short};
+use crate::stop::Stop;
 use crate::table::Table;
 use crate::watch::paid;
 
@@ -87,7 +90,8 @@ Examples:
   eke ask \"SELECT city, COUNT(*) FROM trips GROUP BY city\" --within 5%
   eke ask \"SELECT AVG(fare) FROM trips\" --within 0.5 --as ana
   eke ask \"SELECT SUM(fare) FROM trips\" --price rho=0.001 --json
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused: by a budget, or because the SQL cannot be
+answered privately.")]
 pub(crate) struct Ask {
     /// The question.
     #[arg(value_name = "SQL")]
@@ -153,8 +157,7 @@ fn not_an_error(text: &str) -> String {
 fn price(text: &str) -> Result<Amount<Rho>, String> {
     match text.parse::<Charge>() {
         Ok(Charge::Zcdp { rho, delta }) if delta.is_zero() => Ok(rho),
-        Ok(_) => Err(format!("`{text}` is not a price in rho: write it like rho=0.001")),
-        Err(error) => Err(error.to_string()),
+        _ => Err(format!("`{text}` is not a price in rho: write it like rho=0.001")),
     }
 }
 
@@ -190,7 +193,22 @@ impl Ask {
         let watch = Progress::new(self.yes);
         let answer = engine.ask(&question, &watch);
         watch.bar.finish_and_clear();
-        let answer = answer?;
+        let answer = match answer {
+            Err(EngineError::Declined) if watch.doubts.load(Ordering::Relaxed) => {
+                return Err(Failure::Usage(match self.meant() {
+                    Some(meant) => format!(
+                        "not asked, and nothing was charged: {meant}; to ask as it is, add --yes"
+                    ),
+                    None => "not asked, and nothing was charged".into(),
+                }));
+            }
+            answer => answer.map_err(|error| match (Failure::from(error), self.meant()) {
+                (Failure::Refused(refused), Some(meant)) => {
+                    Failure::Refused(format!("{refused}; {meant}"))
+                }
+                (failure, _) => failure,
+            })?,
+        };
         if self.json {
             serde_json::to_writer(&mut *out, &answer).map_err(io::Error::from)?;
             return Ok(writeln!(out)?);
@@ -199,11 +217,29 @@ impl Ask {
     }
 }
 
+impl Ask {
+    /// What a small number without a percent sign may have been meant for.
+    fn meant(&self) -> Option<String> {
+        let Some(Within::Absolute(error)) = self.within.filter(|_| self.price.is_none()) else {
+            return None;
+        };
+        let part = Tolerance::new(error).ok().filter(|_| error < 1.0)?.get() * 100.0;
+        let part = short(part);
+        Some(format!(
+            "{error} is an error in the unit of the value; if {part}% of it is meant, write --within {part}%"
+        ))
+    }
+}
+
 /// A spinner on a terminal. It turns with rounds of looks; rows are counted for the steward alone, who is the
 /// only one that is told.
 pub(crate) struct Progress {
     pub(crate) bar: ProgressBar,
     yes: bool,
+    /// Whether somebody wants to stop.
+    stop: Stop,
+    /// Whether it was doubted that what is asked for is meant.
+    doubts: AtomicBool,
 }
 
 impl Progress {
@@ -215,23 +251,27 @@ impl Progress {
         if io::stderr().is_terminal() {
             bar.enable_steady_tick(Duration::from_millis(100));
         }
-        Self { bar, yes }
+        Self { bar, yes, stop: Stop::listen(), doubts: AtomicBool::new(false) }
     }
 }
 
 impl Progress {
     /// Asks whoever is at the terminal; nobody there is taken as a yes.
     fn ask(&self, text: &str) -> bool {
-        if self.yes || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        if self.yes || !is_at_a_terminal() {
             return true;
         }
         self.bar.suspend(|| {
             eprint!("{text}");
             let mut line = String::new();
-            let read = io::stdin().lock().read_line(&mut line);
+            let read = self.stop.idle(|| io::stdin().lock().read_line(&mut line));
             read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
         })
     }
+}
+
+fn is_at_a_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 impl Watch for Progress {
@@ -255,6 +295,22 @@ impl Watch for Progress {
             self.bar.set_style(style);
         }
         self.bar.set_message(format!("look {number}"));
+    }
+
+    /// Unlike a price, this is not taken as a yes where nobody is at the terminal: it is almost surely a mistake.
+    fn confirm_error(&self, error: f64) -> bool {
+        let is_meant = self.yes
+            || is_at_a_terminal()
+                && self.ask(&format!(
+                    "This asks for a count within {error} rows or units, and not within {}% of it. Ask? [y/N] ",
+                    short(error * 100.0)
+                ));
+        self.doubts.store(!is_meant, Ordering::Relaxed);
+        is_meant
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.is_asked()
     }
 
     fn confirm(&self, may_cost: Amount<Rho>, left: Amount<Rho>) -> bool {
@@ -318,7 +374,7 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
             }
         }
     }
-    let unmet = values().any(|value| !value.met);
+    let unmet = values().any(|value| !why(value).is_empty());
     if unmet {
         head.push(String::new());
     }
@@ -333,8 +389,8 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                 Kind::Value => cells.extend(values.next().map_or_else(Default::default, shown)),
             }
         }
-        let worst = row.values.iter().find(|value| !value.met);
-        cells.extend(worst.map(|value| why(value).to_owned()));
+        let worst = row.values.iter().map(why).find(|why| !why.is_empty());
+        cells.extend(worst.map(str::to_owned));
         table.row(cells);
     }
     table.print(out)?;
@@ -365,7 +421,11 @@ fn shown(cell: &Cell) -> [String; 2] {
     }
 }
 
+/// Why a value is not as good as was asked for; nothing where it is, or where a price was asked for.
 fn why(cell: &Cell) -> &'static str {
+    if cell.met.is_none() && cell.ending == Stopped::HighestPrice {
+        return "";
+    }
     match cell.ending {
         Stopped::Met | Stopped::Floor => "",
         Stopped::HighestPrice => "not met: the highest price was reached",
@@ -421,7 +481,7 @@ fn as_csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                     let number =
                         |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
                     cells.extend([number(cell.value), number(cell.low), number(cell.high)]);
-                    cells.push(cell.met.to_string());
+                    cells.push(cell.met.map_or_else(String::new, |met| met.to_string()));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! `eke`: questions about people's data, answered under a privacy budget.
 //!
 //! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
-//! answered, 1 failed, 2 wrong usage, 3 refused.
+//! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted.
 
 mod ask;
 mod bar;
@@ -14,6 +14,7 @@ mod init;
 mod ledger;
 mod local;
 mod number;
+mod stop;
 mod table;
 mod tiers;
 mod usage;
@@ -24,7 +25,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use eke_engine::EngineError;
+use eke_engine::{EngineError, ErrorKind, Refused};
 
 /// Questions about people's data, answered under a privacy budget that lasts.
 #[derive(Parser)]
@@ -74,17 +75,32 @@ enum Failure {
     Usage(String),
     /// Something that should have worked did not.
     Failed(Box<dyn Error>),
-    /// The budget does not allow it.
+    /// Somebody stopped it, and it is in order.
+    Interrupted(String),
+    /// The budget does not allow it, or it cannot be answered privately.
     Refused(String),
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Refused(refused) => Self::Refused(refused.to_string()),
-            other => Self::Failed(other.into()),
+        match (error.kind(), error) {
+            (_, EngineError::Refused(refused)) => Self::Refused(in_flags(&refused)),
+            (_, EngineError::Stopped) => Self::Interrupted(EngineError::Stopped.to_string()),
+            (ErrorKind::Refused, error) => Self::Refused(error.to_string()),
+            (ErrorKind::Usage, error) => Self::Usage(error.to_string()),
+            (ErrorKind::Failed, error) => Self::Failed(error.into()),
         }
     }
+}
+
+/// A refusal, with what would fit as it is written here.
+fn in_flags(refused: &Refused) -> String {
+    let fits = match (refused.error, refused.price_told()) {
+        (Some(error), _) => format!("--within {error}"),
+        (None, Some(price)) => format!("--price rho={price}"),
+        (None, None) => return refused.to_string(),
+    };
+    format!("{}; nothing was charged: {fits} would fit", refused.reason())
 }
 
 impl From<io::Error> for Failure {
@@ -123,6 +139,10 @@ fn main() -> ExitCode {
         Err(Failure::Refused(sentence)) => {
             eprintln!("eke: {sentence}");
             ExitCode::from(3)
+        }
+        Err(Failure::Interrupted(sentence)) => {
+            eprintln!("eke: {sentence}");
+            ExitCode::from(stop::INTERRUPTED)
         }
         // Whoever read the output has read enough.
         Err(Failure::Failed(error)) if is_broken_pipe(&*error) => ExitCode::SUCCESS,

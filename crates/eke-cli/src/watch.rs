@@ -19,11 +19,12 @@ use crate::table::Table;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  eke watch \"SELECT COUNT(*) FROM rides WHERE day = $1\" --over days.csv --above 0.8*7000
-  eke watch \"SELECT SUM(fare) FROM rides WHERE day = $1\" --over days.csv --below 20000 --error 500 --as ana
+  eke watch 'SELECT COUNT(*) FROM rides WHERE day = $1' --over days.csv --above '0.8*7000'
+  eke watch 'SELECT SUM(fare) FROM rides WHERE day = $1' --over days.csv --below 20000 --error 500 --as ana
 The file has a line of names, and then a line a step: its first column is $1, its second $2. The same command
 shows the same verdicts again, and goes on where it was.
-Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused.")]
+Ctrl-C ends the step under way and settles what it came to.
+Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused, 130 interrupted.")]
 pub(crate) struct Watch {
     /// The question: one COUNT or SUM, with $1, $2 and so on in WHERE.
     #[arg(value_name = "SQL")]
@@ -31,7 +32,7 @@ pub(crate) struct Watch {
     /// A CSV file with a value for each parameter, a line a step.
     #[arg(long, value_name = "FILE")]
     over: PathBuf,
-    /// A hit is an answer above this line: a number, or numbers multiplied, such as 0.8*7000.
+    /// A hit is an answer above this line: a number, or numbers multiplied, such as '0.8*7000'.
     #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, conflicts_with = "below")]
     above: Option<f64>,
     /// A hit is an answer below this line.
@@ -141,7 +142,11 @@ impl Watch {
             summary(&watched, out)?;
         }
         match watched.ended {
-            WatchEnd::Over | WatchEnd::Enough => Ok(()),
+            WatchEnd::Over => Ok(()),
+            WatchEnd::Enough => Err(Failure::Interrupted(
+                "stopped, and settled at what it came to; the same command goes on from there"
+                    .into(),
+            )),
             WatchEnd::Refused(why) => Err(Failure::Refused(format!(
                 "refused: {why}; what was shown stays, and the same command goes on from there"
             ))),

@@ -16,72 +16,218 @@ fn sessions_at_the_command_line_are_as_written() {
         .case("../../docs/local.md");
 }
 
-/// The quick start of the README, run on a city of its own. Noise differs from run to run, so numbers are
-/// compared as numbers, and words as they are.
+/// Runs a command as somebody types it, in a shell, in which `eke` is this one.
+fn typed(command: &str, folder: &Path) -> std::process::Output {
+    let eke = Path::new(env!("CARGO_BIN_EXE_eke")).parent().unwrap();
+    let path = format!("{}:{}", eke.display(), std::env::var("PATH").unwrap_or_default());
+    let shell =
+        Command::new("sh").args(["-c", command]).env("PATH", path).current_dir(folder).output();
+    shell.unwrap()
+}
+
+/// Everything that a command printed.
+fn printed(output: std::process::Output) -> String {
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+/// A page, as seen from here.
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+/// The sessions of a page: every command as it is typed, and what it prints.
+fn sessions(page: &str) -> Vec<(String, String)> {
+    let blocks = page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let steps = blocks.flat_map(|session| session.split("$ eke ").skip(1));
+    let apart = |step: &str| {
+        let (command, expected) = step.split_once('\n').unwrap();
+        (format!("eke {command}"), expected.to_owned())
+    };
+    steps.map(apart).collect()
+}
+
+/// The commands that a page names: those of sessions, of blocks for a shell, and between backquotes in its text.
+fn commands(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (place, part) in page.split("```").enumerate() {
+        let pieces: Vec<&str> = if place % 2 == 1 {
+            part.lines().map(|line| line.trim().trim_start_matches("$ ")).collect()
+        } else {
+            part.split('`').skip(1).step_by(2).collect()
+        };
+        found.extend(
+            pieces.into_iter().filter(|piece| piece.starts_with("eke ")).map(str::to_owned),
+        );
+    }
+    found
+}
+
+/// What a shell makes of a command is what was written: nothing in double quotes is replaced, and nothing outside of
+/// quotes stands for files.
+#[test]
+fn commands_reach_eke_as_they_are_written() {
+    let folder = std::env::temp_dir().join(format!("eke-typed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = vec![root.join("README.md")];
+    for place in [root.join("docs"), root.join("crates/eke-cli/tests/cmd")] {
+        let files = std::fs::read_dir(place).unwrap().map(|file| file.unwrap().path());
+        pages.extend(files.filter(|file| file.extension().is_some_and(|end| end == "md")));
+    }
+    let mut all: Vec<String> =
+        pages.iter().flat_map(|page| commands(&std::fs::read_to_string(page).unwrap())).collect();
+    for command in
+        ["init", "ask", "watch", "explain", "budget", "history", "demo", "tiers", "geo count"]
+    {
+        let help = printed(typed(&format!("eke {command} --help"), &folder));
+        let examples = help.lines().map(str::trim).filter(|line| line.starts_with("eke "));
+        all.extend(examples.map(str::to_owned));
+    }
+    let (mut looked, mut quoted) = (0, 0);
+    for command in all.iter().filter(|command| !command.contains('…') && !command.contains('|')) {
+        // As many of each as were written, whatever the shell does with the rest.
+        let echo = format!("eke() {{ printf '%s ' \"$@\"; }}\n{command}");
+        let reached = printed(typed(&echo, &folder));
+        let count = |text: &str, mark: char| text.matches(mark).count();
+        assert_eq!(count(&reached, '$'), count(command, '$'), "{command}\n{reached}");
+        let mut quote = None;
+        for c in command.chars() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), _) if c == open => quote = None,
+                (None, '*' | '?' | '!' | '(' | ';' | '&' | '<' | '>') => {
+                    panic!("`{c}` means something to a shell: {command}")
+                }
+                _ => {}
+            }
+        }
+        looked += 1;
+        quoted += u32::from(command.contains('\''));
+    }
+    assert!(looked > 100 && quoted > 10, "{looked} {quoted}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The quick start of the README in an empty folder, as it is printed: first the demonstration, then the rest. Noise
+/// differs from run to run, so numbers are compared as numbers, and words as they are.
 #[test]
 fn the_quick_start_of_the_readme_is_what_happens() {
     let folder = std::env::temp_dir().join(format!("eke-readme-{}", std::process::id()));
-    let run = |arguments: &[String]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_eke"))
-            .args(arguments)
-            .current_dir(&folder)
-            .output()
-            .unwrap();
-        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
-    };
     std::fs::create_dir_all(&folder).unwrap();
-    let story = run(&["demo", "--riders", "100000", "--folder", "."].map(str::to_owned));
+    let readme = page("../../README.md");
+    let demo = readme.lines().find(|line| line.starts_with("eke demo")).unwrap();
+    let story = printed(typed(demo, &folder));
     assert!(story.contains("9. Bob asks for more") && story.contains("times as much."), "{story}");
-    let files = ["eke.toml", "eke.toml.anchor", "eke.ledger", "eke.ledger-wal", "eke.ledger-shm"];
-    for file in files {
-        let _ = std::fs::remove_file(folder.join(file));
-    }
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
     let (_, start) = readme.split_once("## Quick start").unwrap();
     let (start, _) = start.split_once("\n## ").unwrap();
     let mut commands = 0;
-    for session in start.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-        for step in session.split("$ eke ").skip(1) {
-            let (command, expected) = step.split_once('\n').unwrap();
-            let found = run(&words(command));
-            assert_eq!(without_numbers(&found), without_numbers(expected), "{command}\n{found}");
-            commands += 1;
-        }
+    for (command, expected) in sessions(start) {
+        let output = typed(&command, &folder);
+        let code = if expected.contains("eke: refused") { 3 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{command}");
+        let found = printed(output);
+        assert_eq!(without_numbers(&found), without_numbers(&expected), "{command}\n{found}");
+        commands += 1;
     }
     assert_eq!(commands, 5);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The command of `docs/watch.md` and the one of the README, on rides made up for them.
+#[test]
+fn the_commands_about_watching_work_in_a_shell() {
+    let folder = std::env::temp_dir().join(format!("eke-watch-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/watch.in");
+    for file in ["eke.toml", "rides.csv", "days.csv"] {
+        std::fs::copy(data.join(file), folder.join(file)).unwrap();
+    }
+    let mut watched = 0;
+    for name in ["../../docs/watch.md", "../../README.md"] {
+        for command in commands(&page(name)).iter().filter(|command| command.contains("--over")) {
+            let output = typed(command, &folder);
+            assert_eq!(output.status.code(), Some(0), "{command}");
+            assert!(printed(output).contains("4 steps"), "{command}");
+            watched += 1;
+        }
+    }
+    assert_eq!(watched, 2);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A watch that is interrupted ends its step and settles at what it came to: nothing stays set aside, and the same
+/// command goes on. It cannot end before it is told to: nobody reads what it writes.
+#[cfg(unix)]
+#[test]
+fn a_watch_that_is_interrupted_is_settled() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    const STEPS: usize = 3_000;
+    let folder = std::env::temp_dir().join(format!("eke-stop-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/watch.in");
+    for file in ["eke.toml", "rides.csv"] {
+        std::fs::copy(data.join(file), folder.join(file)).unwrap();
+    }
+    std::fs::write(folder.join("steps.csv"), format!("fare\n{}", "1000\n".repeat(STEPS))).unwrap();
+    let pure = || -> Vec<f64> {
+        let report = typed("eke budget --json", &folder).stdout;
+        let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+        let pure = report["accounts"][0]["pure"].as_array().unwrap();
+        pure.iter().map(|amount| amount.as_f64().unwrap()).collect()
+    };
+    let (mut steps, mut paid) = (0, 0.0);
+    for signal in ["INT", "TERM"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_eke"))
+            .args(["watch", "SELECT COUNT(*) FROM rides WHERE fare > $1", "--over", "steps.csv"])
+            .args(["--above", "1000", "--error", "900", "--json"])
+            .current_dir(&folder)
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut lines = String::new();
+        // What was shown before, and one step more.
+        for _ in 0..=steps {
+            out.read_line(&mut lines).unwrap();
+        }
+        let sent =
+            Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        out.read_to_string(&mut lines).unwrap();
+        let mut errors = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        let code = child.wait().unwrap().code();
+        assert_eq!(code, Some(130), "{signal}: {errors}");
+        assert!(errors.contains("stopped, and settled at what it came to"), "{errors}");
+        let summary: serde_json::Value =
+            serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        assert_eq!(summary["ended"], "enough");
+        let now = lines.lines().count() - 1;
+        assert!(now > steps && now < STEPS, "{now}");
+        steps = now;
+        // What the run came to without a hit, and nothing set aside.
+        paid += summary["cost"]["epsilon"].as_f64().unwrap();
+        let [_, spent, reserved, _] = pure()[..] else { panic!("four amounts") };
+        assert!(
+            (spent - paid).abs() < 1e-12 && reserved == 0.0,
+            "{signal} {spent} {paid} {reserved}"
+        );
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The examples of `docs/tiers.md`, in the same way.
 #[test]
 fn the_examples_about_tiers_are_what_happens() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tiers.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let mut commands = 0;
-    for session in page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-        for step in session.split("$ eke ").skip(1) {
-            let (command, expected) = step.split_once('\n').unwrap();
-            let output =
-                Command::new(env!("CARGO_BIN_EXE_eke")).args(words(command)).output().unwrap();
-            let found = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-            assert_eq!(without_numbers(&found), without_numbers(expected), "{command}\n{found}");
-            commands += 1;
-        }
+    let folder = std::env::temp_dir();
+    let all = sessions(&page("../../docs/tiers.md"));
+    for (command, expected) in &all {
+        let found = printed(typed(command, &folder));
+        assert_eq!(without_numbers(&found), without_numbers(expected), "{command}\n{found}");
     }
-    assert!(commands >= 2);
-}
-
-/// The words of a command; those in double quotes are one.
-fn words(command: &str) -> Vec<String> {
-    let parts = command.split('"').enumerate().flat_map(|(index, part)| {
-        if index % 2 == 1 {
-            vec![part.to_owned()]
-        } else {
-            part.split_whitespace().map(str::to_owned).collect()
-        }
-    });
-    parts.collect()
+    assert!(all.len() >= 2);
 }
 
 /// Every number as `#`, and no more than one space between words.
@@ -124,28 +270,17 @@ fn the_sessions_about_places_are_what_happens() {
     std::fs::write(folder.join("people.csv"), rows).unwrap();
     let incomes: String = (0..2_000).map(|row| format!("{row},{}\n", 37 * row)).collect();
     std::fs::write(folder.join("households.csv"), format!("id,income\n{incomes}")).unwrap();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/places.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let mut commands = 0;
-    for session in page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-        for step in session.split("$ eke ").skip(1) {
-            let (command, expected) = step.split_once('\n').unwrap();
-            let output = Command::new(env!("CARGO_BIN_EXE_eke"))
-                .args(words(command))
-                .current_dir(&folder)
-                .output()
-                .unwrap();
-            let found = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-            // Noise decides how long bars are, and whether a line is told from a count beyond doubt.
-            let same = |text: &str| text.replace('█', "").replace(", as far as can be told", "");
-            let plain = |text: &str| without_numbers(&same(text));
-            assert_eq!(plain(&found), plain(expected), "{command}\n{found}");
-            let once = command.contains("--rule once");
-            assert_eq!(without_noise(&found, once), without_noise(expected, once), "{command}");
-            commands += 1;
-        }
+    let all = sessions(&page("../../docs/places.md"));
+    for (command, expected) in &all {
+        let found = printed(typed(command, &folder));
+        // Noise decides how long bars are, and whether a line is told from a count beyond doubt.
+        let same = |text: &str| text.replace('█', "").replace(", as far as can be told", "");
+        let plain = |text: &str| without_numbers(&same(text));
+        assert_eq!(plain(&found), plain(expected), "{command}\n{found}");
+        let once = command.contains("--rule once");
+        assert_eq!(without_noise(&found, once), without_noise(expected, once), "{command}");
     }
-    assert_eq!(commands, 6);
+    assert_eq!(all.len(), 6);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -50,10 +50,10 @@ pub struct Chosen {
 }
 
 impl Answer {
-    /// Whether every value that is shown met its goal.
+    /// Whether no value that is shown missed its goal.
     #[must_use]
     pub fn is_met(&self) -> bool {
-        self.rows.iter().flat_map(|row| &row.values).all(|value| value.met)
+        self.rows.iter().flat_map(|row| &row.values).all(|value| value.met != Some(false))
     }
 }
 
@@ -98,8 +98,8 @@ pub struct Cell {
     pub high: Option<f64>,
     /// How sure the interval is.
     pub confidence: f64,
-    /// Whether it is as good as was asked for.
-    pub met: bool,
+    /// Whether it is as good as was asked for; none where a price was asked for, and no accuracy.
+    pub met: Option<bool>,
     /// Why it ended.
     pub ending: Stopped,
 }

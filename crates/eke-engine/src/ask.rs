@@ -10,20 +10,20 @@ use std::num::NonZeroU32;
 use eke_budget::{Amount, Charge, Delta, GroupPrices, Metric, PathId, Refusal, Rho};
 use eke_ledger::{Ledger, Stamp};
 use eke_noise::SystemEntropy;
-use eke_sql::{Plan, Value};
+use eke_sql::{Measure, Plan, Summand, Value};
 
 use crate::answer::{Answer, Cost, Found};
 use crate::engine::{Engine, Prepared};
-use crate::error::{EngineError, Refused};
+use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
 use crate::post::{self, Shown};
 use crate::process;
-use crate::question::{Accuracy, Question, Who};
+use crate::question::{Accuracy, Goal, Question, Who};
 use crate::round::Round;
 use crate::rows::Bounded;
 use crate::state::{State, level};
 use crate::top::Route;
-use crate::walk::{MeasureRule, Walk, at_hand, fixed_price, reaches};
+use crate::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::watch::Paid;
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
@@ -35,9 +35,19 @@ pub trait Watch: Sync {
     /// A round of looks has been taken.
     fn look(&self, _number: u32) {}
 
+    /// Whether a count within so little is really what is meant, and not a part of it: 0.05 of a row, and not 5 %.
+    fn confirm_error(&self, _error: f64) -> bool {
+        true
+    }
+
     /// Whether to go on with a question that may cost so much of what is left.
     fn confirm(&self, _may_cost: Amount<Rho>, _left: Amount<Rho>) -> bool {
         true
+    }
+
+    /// Whether to stop at the next place where nothing that is paid for is lost.
+    fn is_over(&self) -> bool {
+        false
     }
 
     /// Whether to go on with a watch that sets aside so much of what is left, and perhaps more at later steps.
@@ -51,6 +61,14 @@ impl Watch for () {}
 
 /// What a question that may cost more than this part of what is left is asked about first.
 const MUCH: u128 = 33;
+
+/// What a goal lacks.
+struct TooDear {
+    /// What its first look costs, in all.
+    price: Amount<Rho>,
+    /// How far the tier of whoever asks sees a path, where that is what does not allow it.
+    tier: Option<Amount<Rho>>,
+}
 
 /// A question on its way to an answer.
 pub(crate) struct Asking<'a> {
@@ -113,7 +131,10 @@ impl Engine {
             EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_) => {
                 EngineError::Unavailable
             }
-            EngineError::Refused(_) if !self.policy().has_own_budget(analyst) => {
+            // What was asked for with it, and what a tier sees, are nobody else's.
+            EngineError::Refused(refused)
+                if refused.limit == Limit::Budget && !self.policy().has_own_budget(analyst) =>
+            {
                 Refused::plainly().into()
             }
             error => error,
@@ -220,8 +241,21 @@ impl<'a> Asking<'a> {
         {
             return self.finish(stored.as_ref(), found, 0);
         }
-        let more = self.highest(stored.as_ref(), left, keys)?;
-        self.check_planned(stored.as_ref(), more)?;
+        if let Accuracy::Absolute(error) = self.question.goal.accuracy
+            && error < 1.0
+            && self.shows_a_count()
+            && !self.watch.confirm_error(error)
+        {
+            return Err(EngineError::Declined);
+        }
+        let (goal, route) = (&self.question.goal, self.route);
+        let (more, limit) = self.highest((goal, route), stored.as_ref(), left, keys)?;
+        if let Some(short) = self.too_dear((goal, route), stored.as_ref(), more)? {
+            let limit = short.tier.map_or(limit, Limit::Tier);
+            let (error, price) = self.what_fits(&short, stored.as_ref(), left, keys);
+            let refused = self.refusal(Some(short.price), Some(more));
+            return Err(Refused { limit, error, price, ..refused }.into());
+        }
         let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
         if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
             return Err(EngineError::Declined);
@@ -247,11 +281,26 @@ impl<'a> Asking<'a> {
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);
         }
-        let most = self.column_most(Some(&state), more);
+        let most = self.column_most((&self.question.goal, self.route), Some(&state), more).0;
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
-        let mut walk = Walk::new(self.rules(most)?, columns, most, &state.paid(&self.own().name));
+        let least = state.bundle.step_prices().0;
+        let paid = state.paid(&self.own().name);
+        let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid);
         let state = self.follow(state, &mut walk)?;
         self.finish(Some(&state), &walk.found(), walk.looks())
+    }
+
+    /// An error if whoever watches wants to stop: what was drawn is stored, and nothing is under way.
+    pub(crate) fn check_over(&self) -> Result<(), EngineError> {
+        if self.watch.is_over() { Err(EngineError::Stopped) } else { Ok(()) }
+    }
+
+    /// Whether a number of rows or units is among what is asked for.
+    fn shows_a_count(&self) -> bool {
+        let is_count = |sum: &eke_sql::Sum| !matches!(sum.of, Summand::Value { .. });
+        self.prepared.query.measures.iter().any(
+            |measure| matches!(measure, Measure::Sum(sum) if is_count(&self.plan().sums[*sum])),
+        )
     }
 
     /// Follows a walk to its end, round by round.
@@ -265,7 +314,7 @@ impl<'a> Asking<'a> {
             let paid = state.paid(&self.own().name);
             let (seen, needed): (Vec<_>, Vec<_>) = wanted
                 .into_iter()
-                .partition(|&(group, price)| reaches(paid[group as usize], price));
+                .partition(|&(group, price)| walk.reaches(paid[group as usize], price));
             // What whoever asks has seen before is looked at again, for nothing.
             for (group, _) in &seen {
                 walk.look(*group, &state.bundle, paid[*group as usize]);
@@ -276,6 +325,7 @@ impl<'a> Asking<'a> {
             if walk.is_part() && walk.has_ended() {
                 return Ok(state);
             }
+            self.check_over()?;
             match self.round(state, &needed, walk)? {
                 Round::Taken(next) => state = next,
                 Round::Refused(next, refusal) => {
@@ -297,25 +347,23 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The most that this question may cost whoever asks, beside the keys.
+    /// The most that a goal may cost whoever asks, beside the keys, and what says so.
     fn highest(
         &self,
+        (goal, route): (&Goal, Route),
         state: Option<&State>,
         left: Amount<Rho>,
         keys: Amount<Rho>,
-    ) -> Result<Amount<Rho>, EngineError> {
-        let goal = &self.question.goal;
+    ) -> Result<(Amount<Rho>, Limit), EngineError> {
         let Some(fits) = left.minus(keys) else {
             return Err(self.refusal(Some(keys), Some(left)).into());
         };
-        let too_little = || {
-            EngineError::Goal(format!(
-                "selecting the keys of this question costs rho={} alone: allow more than that",
-                crate::error::short(keys)
-            ))
+        let too_little = |most: Amount<Rho>| Refused {
+            limit: Limit::AtMost,
+            ..self.refusal(Some(keys), Some(most))
         };
         let asked = match (goal.accuracy, goal.at_most) {
-            (Accuracy::Price(price), _) if matches!(self.route, Route::Keys { .. }) => price,
+            (Accuracy::Price(price), _) if matches!(route, Route::Keys { .. }) => price,
             (Accuracy::Price(price), _) => {
                 // What was paid for these points before is part of the price. Keys are not.
                 let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
@@ -324,39 +372,56 @@ impl<'a> Asking<'a> {
                 let more = price.minus(paid).unwrap_or(Amount::ZERO);
                 if more > fits {
                     let all = more.plus(keys).unwrap_or(Amount::MAX);
-                    return Err(self.refusal(Some(all), Some(left)).into());
+                    // What was paid for before is part of a price.
+                    let price = fits.plus(paid).and_then(cut).filter(|&price| {
+                        self.accepts(
+                            &Goal { accuracy: Accuracy::Price(price), ..*goal },
+                            state,
+                            left,
+                            keys,
+                        )
+                    });
+                    return Err(Refused { price, ..self.refusal(Some(all), Some(left)) }.into());
                 }
                 more
             }
             // The price of keys is part of what was asked for.
             (_, Some(most)) => {
-                most.minus(keys).filter(|most| !most.is_zero()).ok_or_else(too_little)?
+                most.minus(keys).filter(|most| !most.is_zero()).ok_or_else(|| too_little(most))?
             }
-            (Accuracy::Relative(_), None) if matches!(self.route, Route::Keys { .. }) => left,
+            (Accuracy::Relative(_), None) if matches!(route, Route::Keys { .. }) => left,
             (Accuracy::Relative(_), None) => Amount::from_grains(left.grains() / 10),
             (Accuracy::Absolute(_), None) => left,
         };
-        Ok(asked.min(fits))
+        let limit = if asked < fits { Limit::AtMost } else { Limit::Budget };
+        Ok((asked.min(fits), limit))
     }
 
-    /// The price of one column of each group, at most.
-    fn column_most(&self, state: Option<&State>, more: Amount<Rho>) -> Amount<Rho> {
+    /// The price of one column of each group, at most; and how far the tier of whoever asks sees a path, where it is
+    /// that.
+    fn column_most(
+        &self,
+        (goal, route): (&Goal, Route),
+        state: Option<&State>,
+        more: Amount<Rho>,
+    ) -> (Amount<Rho>, Option<Amount<Rho>>) {
         let columns = self.plan().sums.len().max(1) as u128;
         let known = state.map(|state| state.groups.len());
         let count = known.or_else(|| crate::keys::public_groups(self.plan()).map(|all| all.len()));
-        let count = count.unwrap_or(usize::MAX).min(self.route.most_groups());
+        let count = count.unwrap_or(usize::MAX).min(route.most_groups());
         let touched = (count as u128).clamp(1, self.most().get().into());
         let factor = u128::from(self.metric().group_factor::<Rho>());
         let evenly = |price: Amount<Rho>| Amount::from_grains(price.grains() / factor / touched);
-        let group = match (self.question.goal.accuracy, state) {
+        let group = match (goal.accuracy, state) {
             (Accuracy::Price(price), _) => evenly(price),
-            (_, Some(state)) if !matches!(self.route, Route::Top { .. }) => {
+            (_, Some(state)) if !matches!(route, Route::Top { .. }) => {
                 level(&state.paid(&self.own().name), self.most(), self.metric(), more)
             }
             (_, _) => evenly(more),
         };
         let column = Amount::from_grains(group.grains() / columns);
-        self.finest().map_or(column, |finest| column.min(finest))
+        let finest = self.finest().filter(|&finest| finest < column);
+        (finest.unwrap_or(column), finest)
     }
 
     pub(crate) fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
@@ -367,43 +432,101 @@ impl<'a> Asking<'a> {
         self.prepared.query.measures.iter().map(rule).collect()
     }
 
-    /// Refuses an absolute goal whose one look does not fit, before anything is charged.
-    fn check_planned(&self, state: Option<&State>, more: Amount<Rho>) -> Result<(), EngineError> {
-        if matches!(self.route, Route::Keys { .. }) {
-            return Ok(());
+    /// What a goal lacks that does not fit so much more: an absolute one whose one look is dearer, or any whose first look
+    /// would have noise too wide to draw. Nothing if it fits. Known before anything is charged.
+    fn too_dear(
+        &self,
+        asked: (&Goal, Route),
+        state: Option<&State>,
+        more: Amount<Rho>,
+    ) -> Result<Option<TooDear>, EngineError> {
+        let (goal, route) = asked;
+        if matches!(route, Route::Keys { .. }) {
+            return Ok(None);
         }
-        let more = more.minus(self.route.picks(&self.unit().budget)).unwrap_or(Amount::ZERO);
-        let most = self.column_most(state, more);
+        let more = more.minus(route.picks(&self.unit().budget)).unwrap_or(Amount::ZERO);
+        let (most, tier) = self.column_most(asked, state, more);
         let plan = self.plan();
+        let columns = u32::try_from(plan.sums.len().max(1)).unwrap_or(u32::MAX);
         // How far whoever asks has got in every group.
         let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
         let least = paid.iter().min().copied().unwrap_or(Amount::ZERO);
-        let least = Amount::from_grains(least.grains() / plan.sums.len().max(1) as u128);
+        let least = Amount::from_grains(least.grains() / u128::from(columns));
         let seen = paid.iter().any(|price| !price.is_zero());
+        let groups = u32::try_from(route.most_groups()).unwrap_or(u32::MAX);
+        let touched = self.most().get().min(groups);
+        let factor = self.metric().group_factor::<Rho>();
+        let of_all = |group: Option<Amount<Rho>>| {
+            let price = group.and_then(|price| price.times(touched));
+            price.and_then(|price| price.times(factor)).unwrap_or(Amount::MAX)
+        };
         for measure in &self.prepared.query.measures {
-            let rule = MeasureRule::new(measure, plan, &self.question.goal, most)
+            let rule = MeasureRule::new(measure, plan, goal, most)
                 .map_err(|error| EngineError::Goal(error.to_string()))?;
             let rule = if seen { rule.by_hand() } else { rule };
             let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
-            let Some(planned) = rule.planned().filter(beyond) else { continue };
-            let Accuracy::Absolute(error) = self.question.goal.accuracy else { continue };
-            let columns = u32::try_from(plan.sums.len()).unwrap_or(u32::MAX);
-            let groups = u32::try_from(self.route.most_groups()).unwrap_or(u32::MAX);
-            let touched = self.most().get().min(groups);
-            let factor = self.metric().group_factor::<Rho>();
-            let price = planned.times(columns).and_then(|price| price.times(touched));
-            let price = price.and_then(|price| price.times(factor)).unwrap_or(Amount::MAX);
-            let fits = if most.is_zero() {
-                None
-            } else {
-                Some(error * (planned.to_f64() / most.to_f64()).sqrt())
-            };
-            return Err(Refused { error: fits, ..self.refusal(Some(price), Some(more)) }.into());
+            if let Some(planned) = rule.planned().filter(beyond) {
+                return Ok(Some(TooDear { price: of_all(planned.times(columns)), tier }));
+            }
         }
-        if most.is_zero() && !seen {
-            return Err(self.refusal(None, Some(more)).into());
+        // A group of which nothing was seen begins with a step that can be drawn.
+        let (first, _) = eke_noise::step_prices(&self.columns());
+        let group = most.times(columns).unwrap_or(Amount::MAX);
+        let unseen = paid.is_empty() || paid.iter().any(|price| price.is_zero());
+        let is_short = unseen && group < first;
+        Ok(is_short.then(|| TooDear { price: of_all(Some(first)), tier }))
+    }
+
+    /// Whether a goal would be taken, were it asked for instead.
+    fn accepts(
+        &self,
+        goal: &Goal,
+        state: Option<&State>,
+        left: Amount<Rho>,
+        keys: Amount<Rho>,
+    ) -> bool {
+        let route = Route::of(&self.prepared.query, goal, &self.unit().budget);
+        let fits = self.highest((goal, route), state, left, keys);
+        fits.and_then(|(more, _)| self.too_dear((goal, route), state, more))
+            .is_ok_and(|short| short.is_none())
+    }
+
+    /// An absolute error and a price that would be taken instead of the goal, where there are such. Each is tried as
+    /// it is told.
+    fn what_fits(
+        &self,
+        short: &TooDear,
+        state: Option<&State>,
+        left: Amount<Rho>,
+        keys: Amount<Rho>,
+    ) -> (Option<f64>, Option<Amount<Rho>>) {
+        let goal = &self.question.goal;
+        let takes =
+            |accuracy: Accuracy| self.accepts(&Goal { accuracy, ..*goal }, state, left, keys);
+        let error = match goal.accuracy {
+            Accuracy::Absolute(error) => error,
+            // The least that can be drawn, a little more than it for what is cut off.
+            Accuracy::Price(_) => {
+                let least = Amount::from_grains(
+                    short.price.grains().saturating_add(short.price.grains() / 100),
+                );
+                return (None, cut(least).filter(|&price| takes(Accuracy::Price(price))));
+            }
+            Accuracy::Relative(_) => return (None, None),
+        };
+        // Out in leaps until it is taken, and then closer.
+        let leap = f64::from(u32::MAX);
+        let mut further = (1..64).map(|leaps| error * leap.powi(leaps));
+        let Some(mut high) = further.find(|&error| takes(Accuracy::Absolute(error))) else {
+            return (None, None);
+        };
+        let mut low = high / leap;
+        for _ in 0..16 {
+            let middle = low.sqrt() * high.sqrt();
+            if takes(Accuracy::Absolute(middle)) { high = middle } else { low = middle }
         }
-        Ok(())
+        let told = [high, high * 1.01].map(three_digits_up);
+        (told.into_iter().find(|&error| takes(Accuracy::Absolute(error))), None)
     }
 
     pub(crate) fn refusal(&self, asked: Option<Amount<Rho>>, fits: Option<Amount<Rho>>) -> Refused {
@@ -411,7 +534,8 @@ impl<'a> Asking<'a> {
             Who::Steward => format!("the budget of `{}`", self.unit().name),
             Who::Analyst(_) => "your budget".to_owned(),
         };
-        Refused { whose, asked, fits, delta: None, error: None }
+        let limit = Limit::Budget;
+        Refused { whose, limit, asked, fits, delta: None, error: None, price: None }
     }
 
     /// A refusal as whoever asked may see it: another account's numbers are not shown.
@@ -449,15 +573,18 @@ impl<'a> Asking<'a> {
         PathId::new(*name.finalize().as_bytes())
     }
 
-    fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
-        let damaged = |error: String| EngineError::Damaged(error);
+    /// The columns of the question's paths.
+    fn columns(&self) -> Vec<eke_noise::Column> {
         let column = |sum: &eke_sql::Sum| {
             let sensitivity = crate::rows::sensitivity(sum, self.plan().max_rows);
             eke_noise::Column { sensitivity, share: 1 }
         };
-        let columns = self.plan().sums.iter().map(column).collect();
-        State::new(self.path(groups), groups.to_vec(), columns)
-            .map_err(|error| damaged(error.to_string()))
+        self.plan().sums.iter().map(column).collect()
+    }
+
+    fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
+        State::new(self.path(groups), groups.to_vec(), self.columns())
+            .map_err(|error| EngineError::Damaged(error.to_string()))
     }
 
     /// What is stored of the question's paths; none if nothing is.

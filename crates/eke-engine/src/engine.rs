@@ -92,7 +92,7 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
     let query = eke_sql::plan(sql, &ground.tables)?;
     let understood = ground.understood(policy, query, who)?;
     if let Some(account) = understood.accounts.iter().find(|one| one.budget.zcdp().is_none()) {
-        return Err(EngineError::Goal(format!(
+        return Err(EngineError::Beyond(format!(
             "`{}` has a pure budget alone, and SQL questions are paid in rho: give it a delta in {}",
             account.name,
             policy.path().display()
@@ -139,7 +139,8 @@ impl Ground {
         let dataset = policy.dataset(&query.plan.dataset)?;
         let PolicyProtection::Private { unit, .. } = &dataset.protection else {
             let name = &dataset.name;
-            return Err(EngineError::Goal(format!("`{name}` is public: read it directly")));
+            let sentence = format!("`{name}` is public: read it directly");
+            return Err(EngineError::Unanswerable(sentence));
         };
         let accounts = policy.accounts(unit, who.analyst())?;
         let finest = policy.finest(who.analyst())?;

@@ -2,6 +2,7 @@
 
 use eke_budget::{Amount, Currency, Delta, Rho};
 use eke_ledger::LedgerError;
+use eke_noise::MismatchReason;
 use eke_sql::SqlError;
 
 use crate::policy::PolicyError;
@@ -40,9 +41,18 @@ pub enum EngineError {
     /// Whoever asked did not want to pay that. Nothing was charged.
     #[error("not asked: nothing was charged")]
     Declined,
+    /// Whoever asked stopped it.
+    #[error("stopped: what was paid for is kept, and asking the same again goes on from there")]
+    Stopped,
     /// A number in the goal is out of range.
     #[error("{0}")]
     Goal(String),
+    /// What whoever asks may see or spend does not allow it. Nothing was charged.
+    #[error("{0}")]
+    Beyond(String),
+    /// The question is not one that can be answered in this way.
+    #[error("{0}")]
+    Unanswerable(String),
     /// Keys would have to be selected, and cannot be.
     #[error("{0}")]
     Keys(String),
@@ -72,9 +82,54 @@ pub enum EngineError {
         /// What is not as it remembers.
         why: String,
     },
+    /// The noise of the next step cannot be drawn. Nothing was charged.
+    #[error("this cannot be drawn ({0}); nothing was charged: ask for another price or accuracy")]
+    Undrawable(MismatchReason),
     /// There is no randomness.
     #[error("the system gives no random numbers: {0}")]
     Entropy(String),
+}
+
+/// What kind of failure an error is: what a program that asks does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Something that should have worked did not.
+    Failed,
+    /// Something is asked for in a way that cannot be.
+    Usage,
+    /// A budget does not allow it, or it cannot be answered privately.
+    Refused,
+}
+
+impl EngineError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Refused(_)
+            | Self::Ledger(LedgerError::Refused(_))
+            | Self::Sql(_)
+            | Self::Keys(_)
+            | Self::Beyond(_)
+            | Self::Unanswerable(_)
+            | Self::Undrawable(_) => ErrorKind::Refused,
+            Self::Goal(_) => ErrorKind::Usage,
+            Self::Policy(_)
+            | Self::Source(_)
+            | Self::Registry(_)
+            | Self::Rows(..)
+            | Self::WatchRows(_)
+            | Self::Steps(_)
+            | Self::Declined
+            | Self::Stopped
+            | Self::Ledger(_)
+            | Self::UnderWay(_)
+            | Self::Unavailable
+            | Self::Damaged(_)
+            | Self::OtherLedger { .. }
+            | Self::Entropy(_) => ErrorKind::Failed,
+        }
+    }
 }
 
 /// A refusal: what was asked, what fits, and what accuracy that would be.
@@ -82,21 +137,37 @@ pub enum EngineError {
 pub struct Refused {
     /// Whose budget it is, in words.
     pub whose: String,
+    /// What does not allow it.
+    pub limit: Limit,
     /// What the first look costs; none if it is not known before it is asked for.
     pub asked: Option<Amount<Rho>>,
     /// What would still fit; none if whoever asked may not know.
     pub fits: Option<Amount<Rho>>,
     /// What is left of the delta for selecting keys, where that is what was missing.
     pub delta: Option<Amount<Delta>>,
-    /// The absolute error that would still fit, where there is one such number.
+    /// An absolute error that would be taken instead, where there is one such number.
     pub error: Option<f64>,
+    /// A price that would be taken instead.
+    pub price: Option<Amount<Rho>>,
+}
+
+/// What does not allow a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// What is left of a budget.
+    Budget,
+    /// The highest price that was asked for with it.
+    AtMost,
+    /// How far the tier of whoever asks sees any one path.
+    Tier(Amount<Rho>),
 }
 
 impl Refused {
     /// A refusal that does not say whose budget it was, nor how much is left of it.
     #[must_use]
     pub fn plainly() -> Self {
-        Self { whose: "the budget".to_owned(), asked: None, fits: None, delta: None, error: None }
+        let (whose, limit) = ("the budget".to_owned(), Limit::Budget);
+        Self { whose, limit, asked: None, fits: None, delta: None, error: None, price: None }
     }
 }
 
@@ -104,36 +175,51 @@ impl std::error::Error for Refused {}
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { whose, .. } = self;
-        let Some(fits) = self.fits else {
-            return write!(
-                f,
-                "refused: {whose} does not allow it any more; nothing was charged: ask for less, or ask the steward"
-            );
-        };
-        match self.asked {
-            Some(asked) => write!(
-                f,
-                "refused: this costs rho={}, and {whose} has rho={} left for it",
-                short(asked),
-                short(fits)
-            )?,
-            None => write!(
-                f,
-                "refused: {whose} has rho={} left, which is not enough for a first look",
-                short(fits)
-            )?,
-        }
-        if let Some(delta) = self.delta {
-            write!(f, " and delta={:e} for selecting keys", delta.to_f64())?;
-        }
-        match self.error {
-            Some(error) => write!(f, "; nothing was charged: --within {} would fit", number(error)),
-            None if self.delta.is_none() && self.asked.is_some() && !fits.is_zero() => {
-                write!(f, "; nothing was charged: --price rho={} would fit", short(fits))
+        write!(f, "{}; nothing was charged", self.reason())?;
+        match (self.error, self.price) {
+            (Some(error), _) => write!(f, ": an error of {error} would fit"),
+            (None, Some(price)) => write!(f, ": a price of rho={price} would fit"),
+            (None, None) if self.fits.is_none() => {
+                f.write_str(": ask for less, or ask the steward")
             }
-            None => write!(f, "; nothing was charged"),
+            (None, None) => Ok(()),
         }
+    }
+}
+
+impl Refused {
+    /// What was asked for and what does not allow it, without what would fit.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let Self { whose, .. } = self;
+        let Some(fits) = self.fits.map(short) else {
+            return format!("refused: {whose} does not allow it any more");
+        };
+        let mut text = match (self.asked.map(short), self.limit) {
+            (Some(asked), Limit::Budget) => {
+                format!("refused: this costs rho={asked}, and {whose} has rho={fits} left for it")
+            }
+            (Some(asked), Limit::AtMost) => {
+                format!("refused: this costs rho={asked}, and it may cost rho={fits} at most")
+            }
+            (Some(asked), Limit::Tier(finest)) => format!(
+                "refused: this costs rho={asked}, and your tier sees no path further than rho={}",
+                short(finest)
+            ),
+            (None, _) => format!(
+                "refused: {whose} has rho={fits} left, which is not enough for a first look"
+            ),
+        };
+        if let Some(delta) = self.delta {
+            text.push_str(&format!(" and delta={:e} for selecting keys", delta.to_f64()));
+        }
+        text
+    }
+
+    /// The price that would be taken instead, as it is told; none if there is no such price.
+    #[must_use]
+    pub fn price_told(&self) -> Option<String> {
+        self.price.map(|price| price.to_string())
     }
 }
 
@@ -150,10 +236,107 @@ pub(crate) fn short<C: Currency>(amount: Amount<C>) -> String {
     if (1e-4..1e6).contains(&cut) { format!("{cut}") } else { format!("{cut:e}") }
 }
 
+/// A price in four digits, rounded down: as it is told. None if it is nothing.
+pub(crate) fn cut(amount: Amount<Rho>) -> Option<Amount<Rho>> {
+    let last = amount.grains().checked_ilog10()?.saturating_sub(3);
+    let last = 10u128.checked_pow(last)?;
+    Some(Amount::from_grains(amount.grains() / last * last))
+}
+
 /// An error in three digits, rounded up.
-fn number(value: f64) -> String {
+pub(crate) fn three_digits_up(value: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
     let digits = 2 - value.abs().log10().floor().clamp(-300.0, 300.0) as i32;
     let scale = 10f64.powi(digits);
-    format!("{}", (value * scale).ceil() / scale)
+    (value * scale).ceil() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which variant an error is: one that is added is given a number here, and a line in the table below.
+    fn number(error: &EngineError) -> usize {
+        match error {
+            EngineError::Policy(_) => 0,
+            EngineError::Source(_) => 1,
+            EngineError::Sql(_) => 2,
+            EngineError::Registry(_) => 3,
+            EngineError::Rows(..) => 4,
+            EngineError::WatchRows(_) => 5,
+            EngineError::Steps(_) => 6,
+            EngineError::Refused(_) => 7,
+            EngineError::Declined => 8,
+            EngineError::Stopped => 9,
+            EngineError::Goal(_) => 10,
+            EngineError::Beyond(_) => 11,
+            EngineError::Unanswerable(_) => 12,
+            EngineError::Keys(_) => 13,
+            EngineError::Ledger(_) => 14,
+            EngineError::UnderWay(_) => 15,
+            EngineError::Unavailable => 16,
+            EngineError::Damaged(_) => 17,
+            EngineError::Undrawable(_) => 18,
+            EngineError::Entropy(_) => 19,
+            EngineError::OtherLedger { .. } => 20,
+        }
+    }
+
+    #[test]
+    fn every_error_has_its_kind() {
+        use ErrorKind::{Failed, Refused as No, Usage};
+        let word = || "a sentence".to_owned();
+        let missing = || SourceError::Missing("trips.csv".to_owned());
+        let lowered = || RowsError::Plan(crate::lower::LowerError::NoColumn(word()));
+        let policy =
+            PolicyError::Unreadable { path: "eke.toml".into(), problem: "it is not there".into() };
+        let refused = Refused {
+            whose: "your budget".into(),
+            limit: Limit::Budget,
+            asked: None,
+            fits: None,
+            delta: None,
+            error: None,
+            price: None,
+        };
+        let table = [
+            (EngineError::Policy(policy), Failed),
+            (EngineError::Source(missing()), Failed),
+            (EngineError::Sql(SqlError::Syntax(word())), No),
+            (EngineError::Registry(RegistryError::Unknown(word())), Failed),
+            (EngineError::Rows(lowered(), Amount::ZERO), Failed),
+            (EngineError::WatchRows(lowered()), Failed),
+            (EngineError::Steps(word()), Failed),
+            (EngineError::Refused(refused), No),
+            (EngineError::Declined, Failed),
+            (EngineError::Stopped, Failed),
+            (EngineError::Goal(word()), Usage),
+            (EngineError::Beyond(word()), No),
+            (EngineError::Unanswerable(word()), No),
+            (EngineError::Keys(word()), No),
+            (EngineError::Ledger(LedgerError::Stopped("it ended".into())), Failed),
+            (EngineError::UnderWay(word()), Failed),
+            (EngineError::Unavailable, Failed),
+            (EngineError::Damaged(word()), Failed),
+            (EngineError::Undrawable(MismatchReason::TooFine), No),
+            (EngineError::Entropy(word()), Failed),
+            (EngineError::OtherLedger { anchor: word(), why: word() }, Failed),
+        ];
+        for (place, (error, kind)) in table.iter().enumerate() {
+            assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
+        }
+        assert_eq!(table.len(), 21);
+    }
+
+    #[test]
+    fn prices_are_told_in_four_digits_and_never_more_than_they_are() {
+        for text in ["0.0857123", "1", "2.5e-9", "123.456", "1e-27", "9.9999e-5", "4e-21"] {
+            let amount: Amount<Rho> = text.parse().unwrap();
+            let told = cut(amount).unwrap();
+            assert!(told <= amount && told.to_f64() > amount.to_f64() * 0.999, "{text} {told}");
+            assert_eq!(told.to_string().parse::<Amount<Rho>>().unwrap(), told, "{text}");
+            assert!(told.to_string().len() <= 9, "{told}");
+        }
+        assert_eq!(cut(Amount::ZERO), None);
+    }
 }

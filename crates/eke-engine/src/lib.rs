@@ -100,7 +100,7 @@ pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
 pub use city::{City, Truth, write_city};
 pub use engine::{Access, Declared, Engine};
-pub use error::{EngineError, Refused};
+pub use error::{EngineError, ErrorKind, Limit, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
 pub use geo::{
     Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,

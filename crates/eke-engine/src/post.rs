@@ -78,7 +78,7 @@ pub(crate) fn table(
             low: found.low,
             high: found.high,
             confidence: goal.confidence.get(),
-            met: found.met(),
+            met: goal.is_one().then(|| found.met()),
             ending: found.ending,
         }
     };

@@ -69,6 +69,11 @@ pub enum Accuracy {
 }
 
 impl Goal {
+    /// Whether it says how good an answer must be. A price alone does not, so nothing is met or missed.
+    pub(crate) fn is_one(&self) -> bool {
+        !matches!(self.accuracy, Accuracy::Price(_))
+    }
+
     /// The same goal, the same text: what a stored answer is found by.
     pub(crate) fn describe(&self) -> String {
         let accuracy = match self.accuracy {

@@ -3,7 +3,9 @@
 //! A round takes some groups of a question further. Whoever draws holds the paths, so that two do not draw from the
 //! same points; what was charged and not stored is lost, and stays paid.
 
-use eke_budget::{Amount, Charge, GroupPrices, PathError, PathId, Receipt, Refusal, Rho};
+use eke_budget::{
+    Amount, Charge, GroupError, GroupPrices, GroupRound, PathError, PathId, Receipt, Refusal, Rho,
+};
 use eke_ledger::{
     Answer as Body, Charged, Currencies, Key, LedgerError, Outcome, RaiseGroups, Request,
 };
@@ -22,6 +24,9 @@ pub(crate) enum Round {
     /// The budget does not allow it; nothing was charged.
     Refused(State, Refusal),
 }
+
+/// The most steps of one group that a round draws. A price that takes more is reached in further rounds.
+const STEPS: u128 = 64;
 
 type Bought = eke_budget::GroupRaise<Rho>;
 
@@ -141,7 +146,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Charges all accounts for the groups that are needed.
+    /// Charges all accounts for the groups that are needed, once it is known that all of it can be drawn.
     fn charge(
         &mut self,
         state: &State,
@@ -150,8 +155,11 @@ impl Asking<'_> {
     ) -> Result<Attempt, EngineError> {
         let bundle = state.bundle.id();
         let (most, metric) = (self.most(), self.metric());
+        let steps = state.bundle.step_prices();
         let mut offers = Vec::new();
         let mut all_prices = Vec::new();
+        // How far the unit's account takes each group.
+        let mut reached: Vec<Amount<Rho>> = Vec::with_capacity(needed.len());
         for (index, (account, &recorded)) in self.accounts().iter().zip(levels).enumerate() {
             let mut prices = state
                 .prices(&account.name, recorded, most, metric)
@@ -160,21 +168,29 @@ impl Asking<'_> {
                 return Ok(Attempt::Moved);
             }
             let mut round = prices.round();
-            for &(group, price) in needed {
-                let now = round.group(group).unwrap_or(Amount::ZERO);
-                // The unit takes no step that is too small to be drawn.
-                let is_crumb = price > now && price.grains() - now.grains() < now.grains() / CRUMB;
-                let further = Amount::from_grains(now.grains() / 20 * 21 + 1);
-                let price = if index == 0 && is_crumb { further } else { price };
-                if price > now {
-                    round
-                        .raise(group, price)
-                        .map_err(|error| EngineError::Damaged(error.to_string()))?;
-                }
+            for (place, &(group, price)) in needed.iter().enumerate() {
+                let raised = if index == 0 {
+                    let raised = take_further(&mut round, group, price, steps);
+                    reached.push(round.group(group).unwrap_or(Amount::ZERO));
+                    raised
+                } else {
+                    // Nobody sees more than there is.
+                    let price = price.min(reached[place]);
+                    let now = round.group(group).unwrap_or(Amount::ZERO);
+                    if price > now { round.raise(group, price) } else { Ok(()) }
+                };
+                raised.map_err(|error| EngineError::Damaged(error.to_string()))?;
             }
-            offers.push((&*account.name, RaiseGroups::new(round.offer(bundle))));
+            offers.push((&*account.name, round.offer(bundle)));
             all_prices.push(prices);
         }
+        // Nothing is charged that cannot be drawn: all laws are made first.
+        // The analyst's own points are drawn, and those of its circles are not.
+        let own = offers.first().map_or(&[][..], |(_, offer)| offer.steps());
+        let seen = offers.get(1).map_or(&[][..], |(_, offer)| offer.steps());
+        state.bundle.prepare(own, seen).map_err(EngineError::Undrawable)?;
+        let mut offers: Vec<(&str, RaiseGroups<Rho>)> =
+            offers.into_iter().map(|(name, offer)| (name, RaiseGroups::new(offer))).collect();
         let (unit, own) = offers.remove(0);
         let request = self.request()?;
         match self.ledger().charge(request, unit, own, offers).wait() {
@@ -213,6 +229,70 @@ impl Asking<'_> {
     /// Waits for another program that draws from the same paths, and gives it up if it has ended.
     pub(crate) fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
         let unit = &self.unit().name;
-        self.engine.wait_for_holder(unit, path, holder, self.stamp(), &|| Ok(false))
+        let enough = || self.check_over().map(|()| false);
+        self.engine.wait_for_holder(unit, path, holder, self.stamp(), &enough)
+    }
+}
+
+/// Takes a group further for the unit's account: by no step that is too small to be drawn, and by several where one
+/// would be too fine.
+fn take_further(
+    round: &mut GroupRound<'_, Rho>,
+    group: u32,
+    price: Amount<Rho>,
+    (least, most): (Amount<Rho>, Amount<Rho>),
+) -> Result<(), GroupError> {
+    let now = round.group(group).unwrap_or(Amount::ZERO).grains();
+    let Some(more) = price.grains().checked_sub(now).filter(|&more| more > 0) else {
+        return Ok(());
+    };
+    let is_crumb = more < now / CRUMB;
+    let more = if is_crumb { now / 20 + 1 } else { more }.max(least.grains());
+    let most = most.grains().max(1);
+    let count = more.div_ceil(most).min(STEPS);
+    let more = more.min(most.saturating_mul(count));
+    for step in 1..=count {
+        // Divided evenly, and the last one where it ends.
+        let to = if step == count { more } else { more / count * step };
+        round.raise(group, Amount::from_grains(now.saturating_add(to)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_budget::{Adjacency, L1, Metric};
+    use eke_noise::{Bundle, Column, step_prices};
+    use proptest::prelude::*;
+    use std::num::NonZeroU32;
+
+    proptest! {
+        /// Whatever a group is taken from and to, every step of every column can be drawn, and the group gets as far as
+        /// was asked for, or as far as a round takes it.
+        #[test]
+        fn a_group_is_taken_further_by_steps_that_can_be_drawn(
+            sensitivities in prop::collection::vec(0u32..24, 1..4),
+            from in prop::option::of(-30.0f64..3.0),
+            to in -30.0f64..3.0,
+        ) {
+            let columns: Vec<Column> = sensitivities
+                .iter()
+                .map(|&bits| Column { sensitivity: L1::new(f64::from(1u32 << bits)).unwrap(), share: 1 })
+                .collect();
+            let range = step_prices(&columns);
+            let bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns, 1).unwrap();
+            let price = |log: f64| Amount::<Rho>::ceil(10f64.powf(log)).unwrap();
+            let from = from.map_or(Amount::ZERO, price);
+            let metric = Metric::Hamming(Adjacency::AddRemove);
+            let mut prices = GroupPrices::at(&[from], NonZeroU32::MIN, metric).unwrap();
+            let mut round = prices.round();
+            take_further(&mut round, 0, price(to), range).unwrap();
+            let reached = round.group(0).unwrap();
+            let offer = round.offer(bundle.id());
+            prop_assert_eq!(bundle.prepare(offer.steps(), &[]), Ok(()));
+            let furthest = range.1.grains().saturating_mul(STEPS).saturating_add(from.grains());
+            prop_assert!(reached >= price(to).min(Amount::from_grains(furthest)).max(from));
+        }
     }
 }

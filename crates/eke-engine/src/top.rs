@@ -184,8 +184,8 @@ impl Asking<'_> {
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
             let next = self.affordable(by, &groups, done, (done + BATCH).min(wanted), left)?;
             if next == done && done == 0 {
-                return Err(EngineError::Goal(format!(
-                    "picking the largest costs rho={} each, and this question may cost rho={}, half of it for picks: allow more with --at-most",
+                return Err(EngineError::Beyond(format!(
+                    "refused: picking the largest costs rho={} each, and this question may cost rho={}, half of it for picks; nothing was charged: allow it to cost more",
                     short(by.each),
                     short(left)
                 )));
@@ -203,7 +203,17 @@ impl Asking<'_> {
             let paid = state.paid(&self.own().name);
             let most = self.batch_most(&paid, batch, left);
             let columns = u32::try_from(self.plan().sums.len()).unwrap_or(u32::MAX);
-            let mut walk = Walk::new(self.rules(most)?, columns, most, &paid).of(batch);
+            // What is left may be too little for noise that can be drawn.
+            let least = state.bundle.step_prices().0;
+            let is_short = most.times(columns).is_some_and(|group| group < least)
+                && batch.iter().any(|&group| paid[group as usize].is_zero());
+            if is_short && done > 0 {
+                break;
+            }
+            if is_short {
+                return Err(self.refusal(None, Some(left)).into());
+            }
+            let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid).of(batch);
             state = match self.follow(state, &mut walk) {
                 Ok(state) => state,
                 // What was measured before is an answer.
@@ -306,9 +316,9 @@ impl Asking<'_> {
         let Some(finest) = self.finest() else { return Ok(count) };
         let most = finest.grains() / by.each.grains().max(1);
         match u32::try_from(most).unwrap_or(u32::MAX).min(count) {
-            0 if count > 0 => Err(EngineError::Goal(format!(
-                "picking the largest costs rho={} each, and your tier sees no path that far: ask for a price with \
-                 --price, or ask the steward",
+            0 if count > 0 => Err(EngineError::Beyond(format!(
+                "refused: picking the largest costs rho={} each, and your tier sees no path that far; nothing was \
+                 charged: ask for a price and not for an accuracy, or ask the steward",
                 short(by.each)
             ))),
             visible => Ok(visible),

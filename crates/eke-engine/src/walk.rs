@@ -96,6 +96,16 @@ impl MeasureRule {
         }
     }
 
+    /// The first look of a goal that is walked to, at the widest noise of its own columns; nothing for one look that is
+    /// planned.
+    fn start(&self) -> Amount<Rho> {
+        match self {
+            Self::Sum { rule, .. } if rule.planned().is_some() => Amount::ZERO,
+            Self::Sum { rule, .. } => rule.first(),
+            Self::Average { rule, .. } => rule.first(),
+        }
+    }
+
     fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
         match self {
             Self::Sum { rule, .. } => rule.first_from(revealed),
@@ -229,6 +239,8 @@ pub(crate) struct Walk {
     columns: u32,
     /// The highest price of a group.
     most: Amount<Rho>,
+    /// The least that a step of a group may cost.
+    least: Amount<Rho>,
     /// Nothing for a group that is not followed.
     groups: Vec<Vec<Standing>>,
     looks: u32,
@@ -238,11 +250,14 @@ pub(crate) struct Walk {
 
 impl Walk {
     /// A walk that goes on from where whoever asks has got before: the price of each group. No column goes
-    /// further than to the highest price.
+    /// further than to the highest price, and no step of a group is smaller than the least that can be drawn.
+    ///
+    /// A group is not looked at before the first look of its widest column: all columns of it are drawn together.
     pub(crate) fn new(
         rules: Vec<MeasureRule>,
         columns: u32,
         most: Amount<Rho>,
+        least: Amount<Rho>,
         revealed: &[Amount<Rho>],
     ) -> Self {
         let by_hand = rules.iter().map(MeasureRule::by_hand).collect();
@@ -251,17 +266,18 @@ impl Walk {
         let start = |group: &Amount<Rho>| {
             let rules = &rules[usize::from(!group.is_zero())];
             let column = Amount::from_grains(group.grains() / u128::from(columns));
+            let start = rules.iter().map(MeasureRule::start).max().unwrap_or(Amount::ZERO);
             let wants = |rule: &MeasureRule| {
-                let first = rule.first_from(column);
+                let first = rule.first_from(column).max(start);
                 // Where something was revealed, the look is just there.
-                let price = if first <= column { *group } else { whole(first, columns) };
+                let price = if first <= column { *group } else { whole(first, columns).max(least) };
                 Standing::Wants { price, number: 1, last: None }
             };
             rules.iter().map(wants).collect()
         };
         let groups = revealed.iter().map(start).collect();
         let most = whole(most, columns);
-        Self { rules, seen, columns, most, groups, looks: 0, is_part: false }
+        Self { rules, seen, columns, most, least, groups, looks: 0, is_part: false }
     }
 
     /// The same walk of some groups alone, as a part of an answer.
@@ -283,6 +299,7 @@ impl Walk {
             seen: vec![false; found.len()],
             columns: 1,
             most: Amount::ZERO,
+            least: Amount::ZERO,
             groups: found.into_iter().map(done).collect(),
             looks,
             is_part: false,
@@ -309,7 +326,7 @@ impl Walk {
 
     /// Looks at a group that whoever asks may see up to this price.
     pub(crate) fn look(&mut self, group: u32, bundle: &Bundle<Rho>, at: Amount<Rho>) {
-        let columns = self.columns;
+        let (columns, least) = (self.columns, self.least);
         let see = |column: usize, step: f64| {
             let (_, value) = bundle.nearest(group, column, at)?;
             let worth = bundle.worth(group, column, at);
@@ -327,7 +344,7 @@ impl Walk {
         let rules = &self.rules[usize::from(self.seen[group as usize])];
         for (standing, rule) in self.groups[group as usize].iter_mut().zip(rules) {
             let Standing::Wants { price, number, last } = *standing else { continue };
-            if !reaches(at, price) {
+            if !reaches(at, price, least) {
                 continue;
             }
             self.looks = self.looks.max(number);
@@ -359,6 +376,11 @@ impl Walk {
                 None => Standing::Done(rule.ended(last, Ending::Grid)),
             };
         }
+    }
+
+    /// Whether a point of one price is as good as one of another.
+    pub(crate) fn reaches(&self, at: Amount<Rho>, price: Amount<Rho>) -> bool {
+        reaches(at, price, self.least)
     }
 
     /// Ends what has not ended, because the budget does not allow the next looks. None if a group has not been
@@ -465,10 +487,12 @@ impl MeasureRule {
     }
 }
 
-/// Whether a point of one price is as good as one of another: what is missing would be a step of its own, with
-/// noise too wide to draw.
-pub(crate) fn reaches(at: Amount<Rho>, price: Amount<Rho>) -> bool {
-    at.grains() + at.grains() / CRUMB >= price.grains()
+/// Whether a point of one price is as good as one of another: what is missing would be a step of its own, of less than a
+/// crumb, or with noise too wide to draw.
+fn reaches(at: Amount<Rho>, price: Amount<Rho>, least: Amount<Rho>) -> bool {
+    let missing = price.grains().saturating_sub(at.grains());
+    let crumb = at.grains() / CRUMB;
+    missing <= crumb || (!at.is_zero() && missing < least.grains())
 }
 
 /// What noise fixed in advance costs in each group, for every value to be as good as asked whatever the data;

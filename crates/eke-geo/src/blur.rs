@@ -78,7 +78,7 @@ impl Blur {
         steps * self.step
     }
 
-    /// What a point is within, but with probability `beta`; none unless that is between zero, or what is as good as that,
+    /// What a point is within, except with probability `beta`; none unless that is between zero, or what is as good as that,
     /// and one.
     #[must_use]
     pub fn within(&self, beta: f64) -> Option<f64> {
@@ -98,7 +98,7 @@ impl Blur {
         Some(((steps + diagonal / 2.0) * self.step + SLACK) * (1.0 + 1e-9))
     }
 
-    /// What all points are within, but with probability `beta`; none where one of them has none.
+    /// What all points are within, except with probability `beta`; none where one of them has none.
     #[must_use]
     pub fn all_within(&self, beta: f64) -> Option<f64> {
         self.within(-libm::expm1(libm::log1p(-beta) / number(self.points)))

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// - Theorem: cgp-to-gp (docs/theorems.md)
 /// - Proves: at `epsilon` per metre places within the radius are told apart by the level at most, and at `rho` per square
-///   metre too, but with probability `delta`
+///   metre too, except with probability `delta`
 /// - Assumes: the prices bound the loss at every distance up to the radius (whoever charges them)
 /// - Deviates: prices round down, levels up
 /// - Checked by: `levels_match_the_golden_values`, `a_price_never_exceeds_the_level_it_is_for`
@@ -44,7 +44,7 @@ impl Level {
         Epsilon::new((self.level.get() / self.radius.get()).next_down())
     }
 
-    /// The largest rho per square metre that keeps it, but with probability `delta`.
+    /// The largest rho per square metre that keeps it, except with probability `delta`.
     ///
     /// # Errors
     /// No rho does.
@@ -61,7 +61,7 @@ impl Level {
         Ok(Self { radius, level })
     }
 
-    /// What a rho per square metre keeps within a radius, but with probability `delta`.
+    /// What a rho per square metre keeps within a radius, except with probability `delta`.
     ///
     /// # Errors
     /// It is out of range.

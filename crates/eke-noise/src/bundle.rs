@@ -11,12 +11,13 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use eke_budget::{Amount, GroupRaise, GroupStep, L1, ParameterError, PathId, Receipt};
+use eke_budget::{Amount, GroupRaise, GroupStep, L1, L2, ParameterError, PathId, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
 use crate::bundle_law::{BundleLaw, Neighbours, Taken};
 use crate::exact::Truth;
+use crate::gaussian_law::GaussianLaw;
 use crate::path::{Mismatch, MismatchReason};
 use crate::{Entropy, Exact, Released};
 
@@ -60,7 +61,8 @@ const MANY: u32 = 64;
 /// `coarser_points_of_a_bundle_are_points_of_the_same_paths`,
 /// `a_bundle_takes_only_its_own_next_receipt`,
 /// `an_older_copy_of_a_geometric_bundle_takes_no_later_step`,
-/// `an_older_copy_of_a_bundle_draws_no_second_coarser_point`
+/// `an_older_copy_of_a_bundle_draws_no_second_coarser_point`,
+/// `what_is_prepared_is_what_can_be_drawn`
 ///
 /// A step is taken by the bundle as it stands, and by no older copy of it. Increments of Gaussian
 /// noise are independent, so a round that was paid for and lost stays a gap there; a step of
@@ -263,6 +265,26 @@ impl<C: BundleLaw> Bundle<C> {
         Ok(())
     }
 
+    /// Whether what is offered can be drawn, before anybody is charged for it: the steps of the account that takes the
+    /// bundle further, and then coarser points for another account. All laws are made.
+    ///
+    /// # Errors
+    /// A step is not one of this bundle's from where it stands, or its noise is too wide or too fine.
+    pub fn prepare(
+        &self,
+        own: &[GroupStep<C>],
+        coarser: &[GroupStep<C>],
+    ) -> Result<(), MismatchReason> {
+        let at = self.laws(own)?.0;
+        let is_there = |step: &GroupStep<C>| {
+            at.get(step.group() as usize).is_some_and(|&at| step.to().grains() <= at)
+        };
+        if !coarser.iter().all(is_there) {
+            return Err(MismatchReason::OtherStep);
+        }
+        if self.is_stale(coarser) { Err(MismatchReason::Gap) } else { Ok(()) }
+    }
+
     /// A price's part for one column.
     fn part(&self, column: usize, price: u128) -> Amount<C> {
         self.stored.part(column, price)
@@ -273,7 +295,7 @@ impl<C: BundleLaw> Bundle<C> {
         &self,
         truth: &Exact<Columns>,
         receipt: &Receipt<GroupRaise<C>>,
-    ) -> Result<HashMap<Key, (u32, C::Law)>, MismatchReason> {
+    ) -> Result<Laws<C>, MismatchReason> {
         let (stored, raise) = (&self.stored, receipt.purchase());
         if raise.bundle() != stored.id {
             return Err(MismatchReason::OtherPath);
@@ -285,9 +307,15 @@ impl<C: BundleLaw> Bundle<C> {
         if !truth.sensitivity().iter().copied().eq(bounds) {
             return Err(MismatchReason::OtherSensitivity);
         }
+        Ok(self.laws(raise.steps())?.1)
+    }
+
+    /// Where steps take every group, and their laws.
+    fn laws(&self, steps: &[GroupStep<C>]) -> Result<Planned<C>, MismatchReason> {
+        let stored = &self.stored;
         let mut at: Vec<u128> = stored.finest.iter().map(|&node| stored.price(node)).collect();
         let mut counts: HashMap<Key, u32> = HashMap::new();
-        for step in raise.steps() {
+        for step in steps {
             let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
             match step.from().grains().cmp(now) {
                 Ordering::Less => return Err(MismatchReason::OtherStep),
@@ -312,7 +340,7 @@ impl<C: BundleLaw> Bundle<C> {
                 laws.insert((index, now, from, to), (count, law));
             }
         }
-        Ok(laws)
+        Ok((at, laws))
     }
 
     fn check_coarser(&self, raise: &GroupRaise<C>) -> Result<(), MismatchReason> {
@@ -323,15 +351,19 @@ impl<C: BundleLaw> Bundle<C> {
         if too_far {
             return Err(MismatchReason::OtherStep);
         }
-        // Who paid for a step has seen the point that it starts from. A copy on which that is
-        // missing would draw a second version of it, or of what is beside it.
+        if self.is_stale(raise.steps()) { Err(MismatchReason::Gap) } else { Ok(()) }
+    }
+
+    /// Whether a coarser step starts from a point that is not there. Who paid for a step has seen
+    /// the point that it starts from. A copy on which that is missing would draw a second version
+    /// of it, or of what is beside it.
+    fn is_stale(&self, steps: &[GroupStep<C>]) -> bool {
         let mut met = HashSet::new();
-        let mut is_stale = |step: &GroupStep<C>| {
+        steps.iter().any(|step| {
             met.insert(step.group())
                 && !step.from().is_zero()
                 && matches!(self.missing(step.group(), step.from()), Ok(Some(_)))
-        };
-        if raise.steps().iter().any(&mut is_stale) { Err(MismatchReason::Gap) } else { Ok(()) }
+        })
     }
 
     /// Draws the point of one coarser step, if it is not there.
@@ -450,6 +482,39 @@ fn name<C: BundleLaw>(stored: &Stored) -> PathId {
 
 /// A column, the price of a group's finest point, and its prices before and after a step.
 type Key = (usize, u128, u128, u128);
+
+/// The laws of steps, each with how many steps have it.
+type Laws<C> = HashMap<Key, (u32, <C as BundleLaw>::Law)>;
+
+/// The prices of the groups after steps, and the laws of those.
+type Planned<C> = (Vec<u128>, Laws<C>);
+
+impl Bundle<Rho> {
+    /// The least and the most that one step of a group may cost, so that the noise of every column can be drawn; a
+    /// step that costs more is taken as several.
+    #[must_use]
+    pub fn step_prices(&self) -> (Amount<Rho>, Amount<Rho>) {
+        step_prices(&self.stored.columns)
+    }
+}
+
+/// The least and the most that one step of a group with these columns may cost.
+///
+/// A column's part of a step is rounded by less than a grain either way.
+#[must_use]
+pub fn step_prices(columns: &[Column]) -> (Amount<Rho>, Amount<Rho>) {
+    let shares: u128 = columns.iter().map(|column| u128::from(column.share)).sum();
+    let (mut least, mut most) = (0, u128::MAX);
+    for column in columns {
+        let share = u128::from(column.share.max(1));
+        let Ok(sensitivity) = L2::new(column.sensitivity.get()) else { continue };
+        let (from, to) = GaussianLaw { sensitivity }.increments();
+        let whole = |part: u128| part.saturating_mul(shares);
+        least = least.max(whole(from.grains()).div_ceil(share));
+        most = most.min(whole(to.grains().saturating_sub(1)) / share);
+    }
+    (Amount::from_grains(least), Amount::from_grains(most))
+}
 
 impl Stored {
     fn head(&self, group: u32) -> u32 {
@@ -602,7 +667,6 @@ mod halves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_budget::Rho;
     use proptest::prelude::*;
 
     proptest! {

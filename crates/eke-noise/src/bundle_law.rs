@@ -136,10 +136,14 @@ impl BundleLaw for Rho {
         neighbours: &Neighbours<Rho>,
     ) -> Result<(Option<Amount<Rho>>, Version), MismatchReason> {
         let Neighbours { start, at, finer, inside, .. } = *neighbours;
-        let version = gaussian(sensitivity)?.version(start, at, finer, inside)?;
-        // What is too wide to be drawn is found here, as for steps.
-        if let Some(variance) = version.variance() {
-            shift(root(variance)).map_err(too_wide)?;
+        let law = gaussian(sensitivity)?;
+        let version = law.version(start, at, finer, inside)?;
+        // So close to the start of the increment that its noise could not be drawn: the coarser
+        // neighbour stands for it.
+        let (least, _) = law.increments();
+        let is_too_wide = |at: Amount<Rho>| at.minus(start).is_none_or(|price| price < least);
+        if version.at().is_some_and(is_too_wide) {
+            return Ok((None, Version::Coarser));
         }
         Ok((version.at(), version))
     }

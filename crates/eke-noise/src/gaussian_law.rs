@@ -11,6 +11,10 @@ use crate::{Centre, DiscreteGaussian, Entropy, Ratio, ScaleError};
 /// Gaussians are discrete Gaussians up to a factor within 1e-270 of one.
 const NARROWEST: u128 = 64;
 
+/// The widest noise that is drawn, as a variance in steps squared: a little below the square of the widest scale, which
+/// is compared as a double.
+const WIDEST: u128 = (1 << 86) - (1 << 56);
+
 /// The variance that a price pays for, in steps squared: `sensitivity²/(2 price)`, exactly. None for a price of nothing.
 ///
 /// - Theorem: gaussian-release (docs/theorems.md)
@@ -41,6 +45,13 @@ impl GaussianLaw {
     pub(crate) fn increment(self, price: Amount<Rho>) -> Result<Ratio, MismatchReason> {
         let variance = self.variance(price).ok_or(MismatchReason::OtherStep)?;
         if variance.is_below(NARROWEST) { Err(MismatchReason::TooFine) } else { Ok(variance) }
+    }
+
+    /// The least and the most that one increment may cost, so that its noise is neither too wide nor too fine.
+    pub(crate) fn increments(self) -> (Amount<Rho>, Amount<Rho>) {
+        let price = |variance: u128| Ratio::new(variance, 1).and_then(|wide| self.price_of(&wide));
+        let least = price(WIDEST).and_then(|price| price.plus(Amount::GRAIN));
+        (least.unwrap_or(Amount::MAX), price(NARROWEST).unwrap_or(Amount::MAX))
     }
 
     /// What a version at a price inside an increment is drawn from, given that the increment starts at
@@ -107,15 +118,6 @@ impl Version {
         match self {
             Self::Coarser => None,
             Self::Residual { at, .. } | Self::Bridge { at, .. } => Some(*at),
-        }
-    }
-
-    /// The variance of what is drawn; none if nothing is.
-    pub(crate) fn variance(&self) -> Option<&Ratio> {
-        match self {
-            Self::Coarser => None,
-            Self::Residual { residual, .. } => Some(residual),
-            Self::Bridge { variance, .. } => Some(variance),
         }
     }
 
@@ -202,6 +204,26 @@ mod tests {
         let mean = 10.2 + (12.5 - 10.2) * part.approximate();
         assert!((mean - 10.966_666_666_666_667).abs() < 1e-12, "{mean}");
         assert!((variance.approximate() / 1e4 - 0.666_666_666_666_666_6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn increments_are_drawn_from_the_least_price_to_the_most_and_no_further() {
+        for sensitivity in [1.0, 3.0, 1024.0, 20_480.0, 5_898_240.0, f64::from(1 << 23)] {
+            let law = GaussianLaw { sensitivity: L2::new(sensitivity).unwrap() };
+            let (least, most) = law.increments();
+            let drawn = |price: Amount<Rho>| {
+                let variance = law.increment(price)?;
+                crate::scale::shift(crate::scale::root(&variance)).map_err(too_wide)
+            };
+            assert!(drawn(least).is_ok() && drawn(most).is_ok(), "{sensitivity}");
+            // A millionth less, and more, is not.
+            let part = |price: Amount<Rho>| price.grains() / 1_000_000 + 1;
+            assert!(drawn(Amount::from_grains(least.grains() - part(least))).is_err());
+            if most < Amount::MAX {
+                let more = Amount::from_grains(most.grains() + part(most));
+                assert_eq!(drawn(more), Err(MismatchReason::TooFine));
+            }
+        }
     }
 
     /// From mpmath: a finer point given a coarser one has mean 10.625 and variance 0.75 for truth 10, answer

@@ -64,7 +64,8 @@ impl KeySelection {
         // One step down, for what division and erfc round.
         let each = self.delta.to_f64() / f64::from(self.most.get()) * (1.0 - 1e-9);
         let deviation = 1.0 / (2.0 * self.rho.to_f64()).sqrt() * (1.0 + 1e-12);
-        if !(each > 1e-300 && deviation < 1e15) {
+        // Wider noise is not drawn.
+        if !(each > 1e-300 && deviation < 8e12) {
             return None;
         }
         let beyond =

@@ -111,7 +111,7 @@ mod urn;
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use bit_chain::{BitChain, BitTemplate};
 pub use bound::{Bound, Norms};
-pub use bundle::{Bundle, BundleError, Column, Columns};
+pub use bundle::{Bundle, BundleError, Column, Columns, step_prices};
 pub use bundle_law::BundleLaw;
 pub use category::{Categories, Category};
 pub use category_path::{CategoryPath, ChainPrice, Report};

@@ -32,7 +32,7 @@ impl<'a> NoisyScore<'a> {
         Self { noise, at: Placed::new(score, noise, entropy) }
     }
 
-    /// Which of two is larger, drawing as many bits more as it takes. Two are never equal (but with
+    /// Which of two is larger, drawing as many bits more as it takes. Two are never equal (except with
     /// probability zero), and what has been decided once stays so.
     ///
     /// - Theorem: near-comparison (docs/theorems.md)

@@ -17,9 +17,11 @@ const STEEPEST: i32 = 500;
 /// The most rows that one unit may count for in a group.
 pub(crate) const MAX_ROWS: u32 = 1 << BITS;
 
-/// A count: steps of 2^-10, or coarser so that `max_rows` of them are 2^22 at most.
+/// A count: steps of 2^-10, or coarser so that what one unit counts for is 2^22 of them at most. Among units it counts
+/// for one, however many rows it has.
 pub(crate) fn count(of: Summand, max_rows: u32) -> Sum {
-    let rows = max_rows.max(1).next_power_of_two().trailing_zeros();
+    let most = if matches!(of, Summand::Units) { 1 } else { max_rows };
+    let rows = most.max(1).next_power_of_two().trailing_zeros();
     let bits = COUNT_BITS.min(BITS.unsigned_abs().saturating_sub(rows));
     Sum { of, exponent: -i32::try_from(bits).unwrap_or(0) }
 }
@@ -173,6 +175,14 @@ mod tests {
             let sum = count(Summand::Rows, max_rows);
             assert_eq!(sum.exponent, -bits);
             assert!(sum.sensitivity(max_rows) <= 1 << 22);
+        }
+    }
+
+    #[test]
+    fn units_are_counted_in_the_same_steps_however_many_rows_they_have() {
+        for max_rows in [1, 20, 4_096, 4_097, 4_000_000, MAX_ROWS] {
+            let sum = count(Summand::Units, max_rows);
+            assert_eq!((sum.exponent, sum.sensitivity(max_rows)), (-10, 1 << 10), "{max_rows}");
         }
     }
 }

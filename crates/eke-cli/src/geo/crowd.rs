@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{reading, region};
 use crate::Failure;
 use crate::number::{self, percent, short};
+use crate::stop::Stop;
 
 /// How wide the longest bar is, in characters.
 const WIDEST: usize = 40;
@@ -166,6 +167,8 @@ impl Crowd {
         let bar = reading();
         let rounds = bar.clone();
         people.watch_rounds(move |round, of, people| show_round(&rounds, round, of, people));
+        // Whoever stops it waits until everybody's account is settled.
+        let _stop = Stop::listen();
         let answered = people.ask(&places, &asking, &|rows| bar.set_position(rows));
         bar.finish_and_clear();
         let answered = answered?;
@@ -264,7 +267,7 @@ impl Crowd {
             .and_then(|radius| Level::of_rho(rho, self.delta, radius).ok());
         level.map_or_else(String::new, |level| {
             format!(
-                ": epsilon {} at {EXAMPLE} m, but with probability {}",
+                ": epsilon {} at {EXAMPLE} m, except with probability {}",
                 short(level.level.get()),
                 short(self.delta.get())
             )

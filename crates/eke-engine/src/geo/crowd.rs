@@ -84,7 +84,7 @@ pub struct CrowdEstimate {
     /// inside as outside; none where noise also shifts the number by an amount that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// What the truth is between wherever people are, but with the plan's probability of a miss; none where nothing is known.
+    /// What the truth is between wherever people are, except with the plan's probability of a miss; none where nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
 }

@@ -217,14 +217,14 @@ pub(super) fn check_tier(
     if run.is_ok_and(|run| Amount::at_least(run) <= finest) {
         return Ok(());
     }
-    Err(EngineError::Goal(
+    Err(EngineError::Beyond(
         "your tier may not see verdicts that are this sure, over so many steps: ask for a larger distance from the line or for fewer steps, or ask the steward".into(),
     ))
 }
 
 /// One number, which is one sum.
 fn check_question(query: &Query) -> Result<(), EngineError> {
-    let wrong = |text: &str| Err(EngineError::Goal(text.to_owned()));
+    let wrong = |text: &str| Err(EngineError::Unanswerable(text.to_owned()));
     if !query.plan.keys.is_empty() {
         return wrong(
             "a watch has one answer a step: leave GROUP BY out, and give its values as parameters",
@@ -260,7 +260,7 @@ fn check_purses(
     });
     let Some(account) = missing else { return Ok(()) };
     let name = &account.name;
-    Err(EngineError::Goal(match charging {
+    Err(EngineError::Beyond(match charging {
         Charging::ExPost => format!(
             "`{name}` has no pure budget, which pays for what a watch comes to: give it one in {policy}, such as pure = 0.5 beside its budget, or pay for each run before it starts with --charge ex-ante"
         ),

@@ -162,7 +162,14 @@ impl<'a> Session<'a> {
     ) -> Result<(u64, u64, WatchEnd), EngineError> {
         let (mut steps, mut hits) = (0, 0);
         for index in 0..self.prospect.plans.len() as u64 {
-            let step = match self.find(index)? {
+            if self.observer.is_over() {
+                return Ok((steps, hits, WatchEnd::Enough));
+            }
+            let step = match self.find(index) {
+                Err(EngineError::Stopped) => return Ok((steps, hits, WatchEnd::Enough)),
+                found => found?,
+            };
+            let step = match step {
                 Found::Stored(stored) => self.view(stored)?,
                 Found::Open(attempt) => self.draw(index, attempt)?,
             };
@@ -255,6 +262,9 @@ impl<'a> Session<'a> {
                 Turn::Own(turn) => self.turn = Some(turn),
                 Turn::Others(holder) => {
                     let drawn = || {
+                        if self.observer.is_over() {
+                            return Err(EngineError::Stopped);
+                        }
                         let found = self.name.find(self.ledger(), index)?;
                         Ok(matches!(found, Found::Stored(_)))
                     };

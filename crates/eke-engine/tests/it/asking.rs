@@ -334,7 +334,7 @@ fn intervals_hold_in_fresh_runs() {
                     misses[index] += u32::from(!(low <= truth[index] && truth[index] <= high));
                     let half = (high - low) / 4.0;
                     narrow[index] += u32::from((value - truth[index]).abs() > half);
-                    met += u32::from(cell.met);
+                    met += u32::from(cell.met == Some(true));
                 }
             }
         }
@@ -463,7 +463,7 @@ fn an_empty_answer_drains_nothing() {
     let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
     let answer = ask(&engine, "steward", "SELECT COUNT(*) FROM trips WHERE 1 = 0", relative(0.05));
     let cell = &answer.rows[0].values[0];
-    assert!(!cell.met && cell.ending == Stopped::OutOfReach && cell.low == Some(0.0));
+    assert!(cell.met == Some(false) && cell.ending == Stopped::OutOfReach && cell.low == Some(0.0));
     assert!(answer.cost.rho < whole / 100.0, "{}", answer.cost.rho);
 }
 
@@ -650,7 +650,7 @@ fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
     // Ana's own account has room for more than the riders' has.
     let answer = ask(&engine, "ana", COUNT, relative(0.01));
     let cell = &answer.rows[0].values[0];
-    assert!(!cell.met && cell.ending == Stopped::Refused, "{answer:?}");
+    assert!(cell.met == Some(false) && cell.ending == Stopped::Refused, "{answer:?}");
     assert!(answer.cost.rho > 0.0 && answer.cost.rho <= 1e-5);
     let again = ask(&engine, "ana", COUNT, relative(0.01));
     assert!(again.free && again.rows == answer.rows);

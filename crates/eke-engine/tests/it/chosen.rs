@@ -88,7 +88,7 @@ fn only_what_its_noise_has_chosen_is_widened() {
     let engine = folder.fresh();
     let error = price("0.02");
     let sql = "SELECT zone, COUNT(*) AS n, SUM(fare) AS s FROM trips GROUP BY zone";
-    let cells = |answer: &Answer| -> Vec<(serde_json::Value, Vec<(f64, f64, bool)>)> {
+    let cells = |answer: &Answer| -> Vec<(serde_json::Value, Vec<(f64, f64, Option<bool>)>)> {
         let cell = |cell: &eke_engine::Cell| (cell.low.unwrap(), cell.high.unwrap(), cell.met);
         let row =
             |row: &eke_engine::Row| (row.keys[0].clone(), row.values.iter().map(cell).collect());
@@ -123,7 +123,10 @@ fn a_goal_is_judged_again_for_chosen_rows() {
     let answer = ask(&engine, &format!("{all} HAVING COUNT(*) > 410"), error);
     let cells = || answer.rows.iter().flat_map(|row| &row.values);
     assert!(answer.free && cells().count() > 0 && answer.rows.len() < 50);
-    assert!(cells().all(|cell| !cell.met && cell.ending == Stopped::Chosen), "{answer:?}");
+    assert!(
+        cells().all(|cell| cell.met == Some(false) && cell.ending == Stopped::Chosen),
+        "{answer:?}"
+    );
     // Nothing is hidden: nothing was chosen, and it is met as before.
     let answer = ask(&engine, &format!("{all} HAVING COUNT(*) > -1000"), error);
     assert!(answer.rows.len() == 50 && answer.is_met());
@@ -149,7 +152,7 @@ fn relative_goals_by_hand_hold_at_every_step_at_once() {
             let answer = ask(&engine, sql, Goal { at_most: highest, ..relative(tolerance) });
             for (row, missed) in answer.rows.iter().zip(&mut missed) {
                 let cell = &row.values[0];
-                let ends = cell.low.zip(cell.high).filter(|_| cell.met);
+                let ends = cell.low.zip(cell.high).filter(|_| cell.met == Some(true));
                 met += u32::from(ends.is_some());
                 *missed |= ends.is_some_and(|(low, high)| !(low..=high).contains(&200.0));
             }

@@ -21,6 +21,7 @@ mod neighbours;
 mod people;
 mod places;
 mod plain;
+mod prices;
 mod racing;
 mod random;
 mod rows;

@@ -18,7 +18,7 @@ pub enum ResidualPart {
         /// The law.
         law: NoiseLaw,
     },
-    /// A multiple of a law's noise, but with a probability nothing.
+    /// A multiple of a law's noise, or with a probability nothing.
     Maybe {
         /// The probability of nothing.
         nothing: f64,

@@ -559,3 +559,58 @@ fn a_coarser_step_starts_from_a_point_that_was_moved() {
         bundle.coarsen(receipt, &mut entropy).unwrap();
     }
 }
+
+/// What is prepared before a charge is what is drawn after it: the same steps, and the same reasons against them.
+#[test]
+fn what_is_prepared_is_what_can_be_drawn() {
+    let sensitivities = [bound(1024.0), bound(f64::from(1 << 23)), bound(2.0)];
+    let columns: Vec<Column> =
+        sensitivities.iter().map(|&sensitivity| Column { sensitivity, share: 1 }).collect();
+    let bundle = Bundle::<Rho>::open(PathId::new([9; 32]), columns, 1).unwrap();
+    let (least, most) = bundle.step_prices();
+    let truth = || Exact::new(Columns(vec![vec![5]; 3]), sensitivities.to_vec());
+    let below = Amount::from_grains(least.grains() / 100 * 99);
+    let above = Amount::from_grains(most.grains() / 99 * 100);
+    for (to, fits) in [(least, true), (most, true), (below, false), (above, false)] {
+        let mut groups = Groups::<Rho>::new(1);
+        let mut round = groups.prices.round();
+        round.raise(0, to).unwrap();
+        let offer = round.offer(bundle.id());
+        let prepared = bundle.prepare(offer.steps(), offer.steps());
+        assert_eq!(prepared.is_ok(), fits, "{to}: {prepared:?}");
+        let receipt = groups.pay(bundle.id(), [(0, to)]);
+        let mut drawn = bundle.clone();
+        let refined = drawn.refine(&truth(), receipt, &mut Seeded::new(7));
+        assert_eq!(refined.map_err(|mismatch| mismatch.reason), prepared, "{to}");
+    }
+    // Nobody else is offered a point that will not be there.
+    let mut groups = Groups::<Rho>::new(1);
+    let mut round = groups.prices.round();
+    round.raise(0, most).unwrap();
+    let further = round.offer(bundle.id());
+    assert_eq!(bundle.prepare(&[], further.steps()), Err(MismatchReason::OtherStep));
+    assert_eq!(bundle.prepare(further.steps(), further.steps()), Ok(()));
+}
+
+/// A coarser point so close to the start of its increment that its noise is too wide to draw: the point before it
+/// stands for it, and who paid for it goes on from there.
+#[test]
+fn a_point_that_is_too_wide_to_draw_is_the_one_before_it() {
+    let mut entropy = Seeded::new(90);
+    let sensitivity = bound(f64::from(1 << 23));
+    let columns = vec![Column { sensitivity, share: 1 }];
+    let truth = Exact::new(Columns(vec![vec![40]]), vec![sensitivity]);
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns, 1).unwrap();
+    let mut unit = Groups::<Rho>::new(1);
+    for to in ["0.5", "1"] {
+        let receipt = unit.pay(bundle.id(), [(0, at(to))]);
+        bundle.refine(&truth, receipt, &mut entropy).unwrap();
+    }
+    let mut circle = Groups::<Rho>::named("circle", 1);
+    for to in ["0.50000000000000001", "0.7"] {
+        let receipt = circle.pay(bundle.id(), [(0, at(to))]);
+        bundle.coarsen(receipt, &mut entropy).unwrap();
+    }
+    assert_eq!(bundle.nearest(0, 0, at("0.6")).unwrap().0, at("0.5"));
+    assert_eq!(bundle.nearest(0, 0, at("0.7")).unwrap().0, at("0.7"));
+}
