@@ -82,6 +82,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused(refused) => Self::Refused(refused.to_string()),
+            must_look @ EngineError::StewardMustLook => Self::Refused(must_look.to_string()),
             other => Self::Failed(other.into()),
         }
     }

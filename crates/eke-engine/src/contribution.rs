@@ -16,7 +16,9 @@ use eke_sql::{Binary, Expr, Plan, Sum, Summand, Type, Unary, Value};
 
 use crate::bounding::key_name;
 use crate::column::{Column, canonical};
+use crate::ids::Ids;
 use crate::lower::{self, LowerError};
+use crate::scan::Wanted;
 use crate::step::Step;
 use crate::total::Total;
 
@@ -30,10 +32,11 @@ pub(crate) fn step_name(index: usize) -> String {
 
 /// What is computed for each row.
 pub(crate) struct Contributions {
-    columns: Vec<(String, Type)>,
-    /// Which rows take part.
+    /// What it is computed from: the columns of expressions, and then the unit.
+    wanted: Wanted,
+    /// Which rows take part, if they are somebody's.
     takes_part: Total,
-    unit: usize,
+    unit: Type,
     keys: Vec<Total>,
     steps: Vec<Steps>,
     schema: SchemaRef,
@@ -47,8 +50,12 @@ enum Steps {
 
 impl Contributions {
     /// What a plan takes from rows with these columns.
-    pub(crate) fn new(plan: &Plan, schema: &[(String, Option<Type>)]) -> Result<Self, LowerError> {
-        let mut wanted = BTreeSet::from([plan.unit_column.as_str()]);
+    pub(crate) fn new(
+        plan: &Plan,
+        schema: &[(String, Option<Type>)],
+        ids: Ids,
+    ) -> Result<Self, LowerError> {
+        let mut wanted = BTreeSet::new();
         let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr));
         exprs.chain(plan.sums.iter().filter_map(of_sum)).for_each(|expr| names(expr, &mut wanted));
         // In the order of the file, and each once.
@@ -57,13 +64,15 @@ impl Contributions {
             .filter(|(name, _)| wanted.contains(name.as_str()))
             .filter_map(|(name, of)| Some((name.clone(), (*of)?)))
             .collect();
-        let unit = columns.iter().position(|(name, _)| *name == plan.unit_column);
-        let unit = unit.ok_or_else(|| LowerError::NoColumn(plan.unit_column.clone()))?;
+        if !schema.iter().any(|(name, of)| *name == plan.unit_column && of.is_some()) {
+            return Err(LowerError::NoColumn(plan.unit_column.clone()));
+        }
+        let unit = ids.of();
         let keys = plan.keys.iter().map(|key| lower::typed(&key.expr, key.of, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
-        let mut fields = vec![Field::new(UNIT, canonical(columns[unit].1), true)];
+        let mut fields = vec![Field::new(UNIT, canonical(unit), true)];
         for (index, key) in plan.keys.iter().enumerate() {
             fields.push(Field::new(key_name(index), canonical(key.of), true));
         }
@@ -72,12 +81,13 @@ impl Contributions {
         }
         let takes_part = lower::condition(&condition(plan), &columns)?;
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { columns, takes_part, unit, keys, steps, schema })
+        let wanted = Wanted { columns, unit: Some((plan.unit_column.clone(), ids)) };
+        Ok(Self { wanted, takes_part, unit, keys, steps, schema })
     }
 
-    /// The columns that it is computed from, and their types.
-    pub(crate) fn columns(&self) -> &[(String, Type)] {
-        &self.columns
+    /// What it is computed from: columns of expressions, and then the unit.
+    pub(crate) fn wanted(&self) -> &Wanted {
+        &self.wanted
     }
 
     /// The columns that come out: the unit, the keys, the steps.
@@ -87,7 +97,7 @@ impl Contributions {
 
     /// The type of the unit.
     pub(crate) fn unit(&self) -> Type {
-        self.columns[self.unit].1
+        self.unit
     }
 
     /// How many sums depend on values of rows.
@@ -97,14 +107,23 @@ impl Contributions {
 
     /// What these rows bring; those that do not take part are gone.
     pub(crate) fn of(&self, columns: &[Column], rows: usize) -> Result<RecordBatch, ArrowError> {
+        let Some((unit, _)) = columns.split_last() else {
+            return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
+        };
         let takes_part = self.takes_part.holds(columns, rows);
+        // What is nobody's has no part in anything.
+        let takes_part = match unit.array().nulls() {
+            Some(somebodys) => BooleanArray::from(takes_part.values() & somebodys.inner()),
+            None => takes_part,
+        };
         let kept = takes_part.true_count();
         let columns = if kept == rows {
             columns.to_vec()
         } else {
             columns.iter().map(|column| only(column, &takes_part)).collect::<Result<_, _>>()?
         };
-        let mut arrays: Vec<ArrayRef> = vec![columns[self.unit].clone().into_array()];
+        let unit = columns.last().map(|unit| unit.clone().into_array());
+        let mut arrays: Vec<ArrayRef> = unit.into_iter().collect();
         arrays.extend(self.keys.iter().map(|key| key.compute(&columns, kept).into_array()));
         for steps in &self.steps {
             arrays.push(Arc::new(steps.compute(&columns, kept)));
@@ -158,12 +177,9 @@ fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, Lower
     }
 }
 
-/// A row takes part if its unit is not NULL, the filter is true, and each key that has public values has one
-/// of them.
+/// A row that is somebody's takes part if the filter is true, and each key that has public values has one of them.
 fn condition(plan: &Plan) -> Expr {
-    let unit = Box::new(Expr::Column(plan.unit_column.clone()));
-    let null = Expr::Unary(Unary::IsNull, unit);
-    let mut all = Expr::Unary(Unary::Not, Box::new(null));
+    let mut all = Expr::Literal(Value::Bool(true));
     if let Some(filter) = &plan.filter {
         let filter = Expr::Unary(Unary::IsTrue, Box::new(filter.clone()));
         all = Expr::Binary(Binary::And, Box::new(all), Box::new(filter));

@@ -54,9 +54,20 @@ pub enum EngineError {
         "request `{0}` is drawing for the same question elsewhere: ask again when it has answered, or give it up with `eke ledger give-up`"
     )]
     UnderWay(String),
-    /// The ledger did not do what it was asked. An analyst is not told why: that is about others too.
-    #[error("the ledger could not answer just now: ask again, or ask the steward")]
+    /// Something did not work, and an analyst is not told what: it may be about rows, or about others. The same for
+    /// every cause.
+    #[error(
+        "this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward"
+    )]
     Unavailable,
+    /// Too many questions could not be answered. Nothing was charged.
+    #[error(
+        "several questions could not be answered, and the steward must look into it before more are: nothing was charged"
+    )]
+    StewardMustLook,
+    /// The system does not give what it takes to read rows. Nothing was charged. Only the steward is told.
+    #[error("rows cannot be read now, and nothing was charged: {0}")]
+    NotReady(String),
     /// What is stored of the question is damaged.
     #[error(
         "what the ledger holds of this question cannot be read ({0}): verify the ledger with `eke ledger verify`"

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use eke_geo::Place;
@@ -14,7 +13,9 @@ use eke_sql::{Type, Value};
 
 use super::{PlacesError, geojson};
 use crate::column::Column;
-use crate::scan::{self, Piece};
+use crate::ids::Ids;
+use crate::quiet::quietly;
+use crate::scan::{self, Piece, Wanted};
 use crate::source::{self, Fingerprint, Source};
 
 /// How many rows are read at a time.
@@ -49,11 +50,11 @@ enum Kind {
     GeoJson { id: Option<String> },
 }
 
-/// Longitude, latitude and then the id and the time, if they are asked for, with the types that they are read as.
+/// Longitude, latitude and then the time, with the types that they are read as, and the id, which is read exactly.
 #[derive(Clone, Debug)]
 struct Columns {
     names: Vec<(String, Type)>,
-    id: Option<usize>,
+    id: Option<(String, Ids)>,
     time: Option<usize>,
 }
 
@@ -107,7 +108,8 @@ impl PlaceFile {
                 })
             })
         };
-        let id = optional("id", columns.id.as_deref())?;
+        let id = columns.id.as_deref();
+        let id = id.map(|given| find("id", Some(given), &[])).transpose()?;
         let time = optional("time", columns.time.as_deref())?;
         let typed = |(at, (column, of)): (usize, (String, Option<Type>))| {
             let readable = match of {
@@ -119,6 +121,14 @@ impl PlaceFile {
             match of.filter(|_| readable) {
                 Some(of) => Ok((column, of)),
                 None => Err(PlacesError::ColumnType { file: name.clone(), column, wanted }),
+            }
+        };
+        let id = match id {
+            None => None,
+            Some(id) => {
+                let (column, _) = typed((2, id))?;
+                let ids = source.ids(&column, &BTreeMap::new())?;
+                Some((column, ids))
             }
         };
         let names = wanted.into_iter().enumerate().map(typed).collect::<Result<_, _>>()?;
@@ -149,7 +159,8 @@ impl PlaceFile {
         match &self.kind {
             Kind::Table(columns) => {
                 let name = |at: usize| columns.names.get(at).map(|(name, _)| name.as_str());
-                [name(0), name(1), columns.id.and_then(name), columns.time.and_then(name)]
+                let id = columns.id.as_ref().map(|(name, _)| name.as_str());
+                [name(0), name(1), id, columns.time.and_then(name)]
             }
             Kind::GeoJson { id } => [None, None, id.as_deref(), None],
         }
@@ -183,7 +194,7 @@ impl PlaceFile {
         let mut rows = Vec::new();
         for piece in scan::pieces(&self.source)? {
             // A damaged file may break a reader's assumptions: that is an error like others.
-            let read = catch_unwind(AssertUnwindSafe(|| columns.read(piece, &mut rows, seen)));
+            let read = quietly(|| columns.read(piece, &mut rows, seen));
             if !matches!(read, Ok(Some(()))) {
                 return Err(PlacesError::Damaged(self.name.clone()));
             }
@@ -216,8 +227,10 @@ impl PlaceFile {
 
 impl Columns {
     fn read(&self, piece: Piece, rows: &mut Vec<PlaceRow>, seen: &dyn Fn(u64)) -> Option<()> {
-        for batch in scan::open(piece, &self.names, BATCH).ok()? {
+        let wanted = Wanted { columns: self.names.clone(), unit: self.id.clone() };
+        for batch in scan::open(piece, &wanted, BATCH).ok()? {
             let (columns, count) = batch.ok()?;
+            let ids = columns.last().filter(|_| self.id.is_some());
             let degrees = |at: usize| match columns[at].clone().cast(Type::Float) {
                 Column::Float(degrees) => Some(degrees),
                 _ => None,
@@ -228,7 +241,7 @@ impl Columns {
                 let place = longitude
                     .zip(latitude)
                     .and_then(|(longitude, latitude)| Place::new(longitude, latitude).ok());
-                let id = value(self.id, row).and_then(text);
+                let id = ids.map(|ids| ids.value(row)).and_then(text);
                 rows.push(PlaceRow { place, id, time: value(self.time, row) });
             }
             debug_assert_eq!(longitudes.len(), count, "columns of one batch");
