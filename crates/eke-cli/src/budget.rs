@@ -14,7 +14,8 @@ use crate::number::{cost, percent, short};
 pub(crate) struct Budget {
     #[command(flatten)]
     asker: Asker,
-    /// Say, as the steward, that you have looked into what could not be answered: analysts may ask again.
+    /// Say, as the steward, that you have looked into what could not be answered: analysts may ask
+    /// again.
     #[arg(long, conflicts_with = "analyst")]
     looked: bool,
     /// Print JSON.

@@ -90,8 +90,8 @@ fn words(question: &[String]) -> Vec<&str> {
     question.iter().map(String::as_str).collect()
 }
 
-/// What each account has spent, by its name. The steward has looked: a question that was killed counts as one that
-/// failed.
+/// What each account has spent, by its name. The steward has looked: a question that was killed
+/// counts as one that failed.
 fn spent(folder: &Path) -> BTreeMap<String, f64> {
     let report = json(folder, &["budget", "--looked", "--json"]);
     let of = |standing: &Value| {
@@ -256,8 +256,8 @@ fn a_watch_outlives_programs_that_are_killed() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What does not fit into memory lies beside the ledger while rows are read, for nobody else to look into, and what a
-/// program that was killed has left there is gone with the next one.
+/// What does not fit into memory lies beside the ledger while rows are read, for nobody else to
+/// look into, and what a program that was killed has left there is gone with the next one.
 #[cfg(unix)]
 #[test]
 fn rows_on_disk_are_our_own_and_are_swept() {
@@ -305,7 +305,8 @@ fn rows_on_disk_are_our_own_and_are_swept() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// With little address space there is an answer or an error, and never a wait without an end; and then it goes on.
+/// With little address space there is an answer or an error, and never a wait without an end; and
+/// then it goes on.
 #[cfg(target_os = "linux")]
 #[test]
 fn little_address_space_is_an_error_and_nothing_hangs() {
@@ -358,7 +359,8 @@ fn little_address_space_is_an_error_and_nothing_hangs() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A reader that breaks down over a damaged file prints nothing, and an analyst sees one sentence for all of it.
+/// A reader that breaks down over a damaged file prints nothing, and an analyst sees one sentence
+/// for all of it.
 #[test]
 fn a_reader_that_breaks_down_is_one_sentence_for_an_analyst() {
     const SAID: &str = "eke: this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward\n";

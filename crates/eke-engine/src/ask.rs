@@ -53,7 +53,8 @@ pub trait Watch: Sync {
     }
 }
 
-/// Nobody watches, and nothing waits for a slot: for tests, and programs that see to that themselves.
+/// Nobody watches, and nothing waits for a slot: for tests, and programs that see to that
+/// themselves.
 impl Watch for () {
     fn clock(&self) -> &dyn Clock {
         &StoppedClock

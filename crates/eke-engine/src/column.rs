@@ -123,7 +123,8 @@ impl Column {
         })
     }
 
-    /// The cells of a Parquet file as a column; none if they are of another type. A cell that is damaged is NULL.
+    /// The cells of a Parquet file as a column; none if they are of another type. A cell that is
+    /// damaged is NULL.
     pub(crate) fn of_cells(array: &ArrayRef, cells: &Cells, of: Type) -> Option<Self> {
         match cells {
             Cells::Arrow(_) => Self::read(array, of),

@@ -177,7 +177,8 @@ fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, Lower
     }
 }
 
-/// A row that is somebody's takes part if the filter is true, and each key that has public values has one of them.
+/// A row that is somebody's takes part if the filter is true, and each key that has public values
+/// has one of them.
 fn condition(plan: &Plan) -> Expr {
     let mut all = Expr::Literal(Value::Bool(true));
     if let Some(filter) = &plan.filter {

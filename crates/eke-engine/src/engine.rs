@@ -47,11 +47,13 @@ type Schema = Vec<(String, Option<Type>)>;
 
 /// Which way of reading files it is. What it says of a file may never change.
 ///
-/// 2: a carriage return ends a line of CSV, a cell that is no text is NULL and fails nothing, ids of units are exact.
+/// 2: a carriage return ends a line of CSV, a cell that is no text is NULL and fails nothing, ids
+/// of units are exact.
 const READING: u32 = 2;
 
 impl Prepared {
-    /// What the columns and the unit are read as: another reading of the same file is another truth.
+    /// What the columns and the unit are read as: another reading of the same file is another
+    /// truth.
     pub(crate) fn types(&self) -> Vec<u8> {
         serde_json::to_vec(&(READING, &self.schema, self.ids)).unwrap_or_default()
     }
@@ -181,12 +183,10 @@ impl Engine {
     /// Gets what it takes to read rows, before anything is charged for it.
     pub(crate) fn ready(&self) -> Result<(), String> {
         threads::threads()?;
-        match self.spill.open() {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                Err(format!("there is nowhere to put what memory does not hold: {error}"))
-            }
-        }
+        self.spill
+            .open()
+            .map(drop)
+            .map_err(|error| format!("there is nowhere to put what memory does not hold: {error}"))
     }
 
     /// The policy.

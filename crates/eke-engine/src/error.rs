@@ -54,8 +54,8 @@ pub enum EngineError {
         "request `{0}` is drawing for the same question elsewhere: ask again when it has answered, or give it up with `eke ledger give-up`"
     )]
     UnderWay(String),
-    /// Something did not work, and an analyst is not told what: it may be about rows, or about others. The same for
-    /// every cause.
+    /// Something did not work, and an analyst is not told what: it may be about rows, or about
+    /// others. The same for every cause.
     #[error(
         "this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward"
     )]
@@ -65,7 +65,8 @@ pub enum EngineError {
         "several questions could not be answered, and the steward must look into it before more are: nothing was charged"
     )]
     StewardMustLook,
-    /// The system does not give what it takes to read rows. Nothing was charged. Only the steward is told.
+    /// The system does not give what it takes to read rows. Nothing was charged. Only the steward
+    /// is told.
     #[error("rows cannot be read now, and nothing was charged: {0}")]
     NotReady(String),
     /// What is stored of the question is damaged.

@@ -1,8 +1,9 @@
 //! What a Parquet file says about itself, and how its cells are read.
 //!
-//! A cell that is damaged is NULL, and a file that is damaged is refused before anything is charged, as far as its
-//! footer tells. So texts are not read as texts: the reader would give up at the first one that is not UTF-8. They
-//! are read as bytes, and so are decimals of any length, and each cell is looked at by itself ([`Cells`]).
+//! A cell that is damaged is NULL, and a file that is damaged is refused before anything is
+//! charged, as far as its footer tells. So texts are not read as texts: the reader would give up at
+//! the first one that is not UTF-8. They are read as bytes, and so are decimals of any length, and
+//! each cell is looked at by itself ([`Cells`]).
 
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
@@ -36,7 +37,8 @@ pub(crate) enum Cells {
     Arrow(DataType),
     /// As bytes that should be UTF-8.
     Text,
-    /// As whole numbers of any length, the highest byte first, of which so many digits are fractional.
+    /// As whole numbers of any length, the highest byte first, of which so many digits are
+    /// fractional.
     Decimal(i8),
     /// As days and nanoseconds, read as microseconds.
     Int96,
@@ -129,7 +131,8 @@ fn cells(root: &Node, arrow: &DataType) -> Cells {
     if !root.is_primitive() {
         return Cells::Arrow(arrow.clone());
     }
-    // Which values a page lists in a dictionary says nothing, and too many of them would fail the reader.
+    // Which values a page lists in a dictionary says nothing, and too many of them would fail the
+    // reader.
     let arrow = if let DataType::Dictionary(_, values) = arrow { values.as_ref() } else { arrow };
     let info = root.get_basic_info();
     match (root.get_physical_type(), info.logical_type_ref(), info.converted_type()) {
@@ -147,7 +150,8 @@ fn cells(root: &Node, arrow: &DataType) -> Cells {
     }
 }
 
-/// Where the footer begins: pages end before it. The last eight bytes of a file are its length and a mark.
+/// Where the footer begins: pages end before it. The last eight bytes of a file are its length and
+/// a mark.
 fn pages_end(mut raw: &File) -> Result<u64> {
     let end = raw.seek(SeekFrom::End(-8))?;
     let mut length = [0; 4];

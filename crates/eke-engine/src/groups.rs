@@ -1,7 +1,8 @@
 //! The groups that a run found: in memory, and on disk beyond that.
 //!
-//! How many there are depends on rows, so there is no number of them that is too many. What does not fit into
-//! memory lies in a file without a name, which is gone when the program is, and is gone through in order.
+//! How many there are depends on rows, so there is no number of them that is too many. What does
+//! not fit into memory lies in a file without a name, which is gone when the program is, and is
+//! gone through in order.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -115,7 +116,8 @@ fn nameless(folder: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// What a batch holds, roughly: batches are cut from larger ones, whose memory each of them would count.
+/// What a batch holds, roughly: batches are cut from larger ones, whose memory each of them would
+/// count.
 fn held(batch: &RecordBatch) -> usize {
     let texts = batch.columns().iter().filter_map(|array| array.as_string_view_opt());
     let text: usize = texts.map(|texts| texts.iter().flatten().map(str::len).sum::<usize>()).sum();

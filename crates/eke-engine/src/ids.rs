@@ -1,8 +1,9 @@
 //! Whose a row is: ids of units, read exactly or not at all.
 //!
-//! Two ids that are read as one would let two people add what one may, and one that is read as two would be two
-//! people. So a unit column is not read as expressions read it (decimals as doubles, times in microseconds):
-//! whole numbers, decimals, days and times keep all their digits, and floats are refused.
+//! Two ids that are read as one would let two people add what one may, and one that is read as two
+//! would be two people. So a unit column is not read as expressions read it (decimals as doubles,
+//! times in microseconds): whole numbers, decimals, days and times keep all their digits, and
+//! floats are refused.
 
 use std::fmt::Write as _;
 
@@ -22,7 +23,8 @@ use crate::footer::Cells;
 const LONG: usize = 256;
 const DIGEST: char = '\u{1}';
 
-/// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are found by.
+/// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are
+/// found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Ids {
     /// As values of this type.

@@ -246,7 +246,8 @@ impl Asking<'_> {
                 Err(LedgerError::Refused(refusal)) => return Err(self.refused(&refusal)),
                 Err(error) => return Err(error.into()),
             };
-            // Groups by their numbers: their names are looked up once it is known which may be shown.
+            // Groups by their numbers: their names are looked up once it is known which may be
+            // shown.
             let paid = charge_rho(selection.charge());
             let counts = self.read_rows(paid)?.numbered_counts();
             let counts = counts.map_err(|error| self.unread(error, paid))?;

@@ -1,8 +1,8 @@
 //! The lines of a CSV file, each of them a row.
 //!
-//! A line ends at a line feed, a carriage return, or both of them in this order. Nothing that a row holds makes
-//! another row of it or takes the next one in: a quote ends with its line at the latest, and of a line that is
-//! longer than [`LONGEST`] the rest is passed over.
+//! A line ends at a line feed, a carriage return, or both of them in this order. Nothing that a row
+//! holds makes another row of it or takes the next one in: a quote ends with its line at the
+//! latest, and of a line that is longer than [`LONGEST`] the rest is passed over.
 
 use std::io::{self, BufRead, BufReader, Read};
 

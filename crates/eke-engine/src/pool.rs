@@ -1,7 +1,7 @@
 //! Memory: how much of it a run may hold before it spills to disk.
 //!
-//! Nothing here decides whether there is an answer: whoever can spill is told to, and whoever cannot is given what
-//! it asks for.
+//! Nothing here decides whether there is an answer: whoever can spill is told to, and whoever
+//! cannot is given what it asks for.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use datafusion::execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
-/// A pool that is shared out fairly among those who can spill, beyond what each needs to go on at all. Others are
-/// never refused: they hold a few batches each, and would fail.
+/// A pool that is shared out fairly among those who can spill, beyond what each needs to go on at
+/// all. Others are never refused: they hold a few batches each, and would fail.
 ///
 /// Nor is what lies between partitions on its way from one to another.
 /// DataFusion's exchange between partitions spills where it is refused memory, and in version 55.2 it may

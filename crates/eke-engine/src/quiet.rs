@@ -1,7 +1,8 @@
 //! Work that may break down while it reads rows, without a word to whoever looks on.
 //!
-//! A library that is given a damaged file may panic, and what a panic prints may quote what it stumbled over. On
-//! threads that read rows nothing is printed: what was said is an error's detail, which is the steward's.
+//! A library that is given a damaged file may panic, and what a panic prints may quote what it
+//! stumbled over. On threads that read rows nothing is printed: what was said is an error's detail,
+//! which is the steward's.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -1,13 +1,14 @@
 //! What became of reading rows: what failed, what was late, and rows that are nobody's.
 //!
-//! Whether a question could be answered is an output, and so is whether it was in time. Nothing that one unit's rows
-//! can bring about is meant to decide it; but if something did, each failure would tell as much as one answer of
-//! yes or no. So failures are counted for good, and after a few of them the steward must look before analysts are
-//! answered again: a few of one analyst, who cannot block all others, and some more of all.
+//! Whether a question could be answered is an output, and so is whether it was in time. Nothing
+//! that one unit's rows can bring about is meant to decide it; but if something did, each failure
+//! would tell as much as one answer of yes or no. So failures are counted for good, and after a few
+//! of them the steward must look before analysts are answered again: a few of one analyst, who
+//! cannot block all others, and some more of all.
 //!
-//! An answer that misses its first slot counts as a failure in what failures can have told. Before the steward must
-//! look it counts as a sixteenth of one: where the first slot is too short for a dataset every answer misses it, which
-//! tells nothing.
+//! An answer that misses its first slot counts as a failure in what failures can have told. Before
+//! the steward must look it counts as a sixteenth of one: where the first slot is too short for a
+//! dataset every answer misses it, which tells nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,8 +29,8 @@ pub const FAILURES_OF_ALL: u64 = 32;
 /// So many late answers count as one failure before the steward must look.
 const LATE: u64 = 16;
 
-/// What became of reading the rows of one kind of unit. It is kept in the ledger's registry: fields are added, and
-/// never changed.
+/// What became of reading the rows of one kind of unit. It is kept in the ledger's registry: fields
+/// are added, and never changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reading {
@@ -122,12 +123,12 @@ impl Reading {
     }
 }
 
-/// The bits that `failed` of so many questions can tell: the logarithm of the number of ways to choose at most so
-/// many of them.
+/// The bits that `failed` of so many questions can tell: the logarithm of the number of ways to
+/// choose at most so many of them.
 ///
 /// - Theorem: counting (docs/theorems.md)
-/// - Proves: who sees which of `questions` questions failed, and knows that at most `failed` did, sees one of
-///   `sum_{i <= failed} C(questions, i)` things
+/// - Proves: who sees which of `questions` questions failed, and knows that at most `failed` did,
+///   sees one of `sum_{i <= failed} C(questions, i)` things
 /// - Assumes: what a failure looks like is the same for every cause
 /// - Deviates: rounded to nearest, for showing
 /// - Checked by: `failures_tell_as_much_as_there_are_ways_to_choose_them`
@@ -147,8 +148,8 @@ pub fn failure_bits(failed: u64, questions: u64) -> f64 {
 }
 
 impl Engine {
-    /// Refuses what reads rows while the steward must look, before anything is charged; and sees to it that rows
-    /// can be read.
+    /// Refuses what reads rows while the steward must look, before anything is charged; and sees to
+    /// it that rows can be read.
     pub(crate) fn may_read(&self, prepared: &Prepared, who: &Who) -> Result<(), EngineError> {
         if let Some(analyst) = who.analyst() {
             let registry = self.registry(&prepared.accounts[0].name)?;
@@ -162,7 +163,8 @@ impl Engine {
         })
     }
 
-    /// Rows could not be read: tells the steward why, and counts it if an analyst asked, who is told nothing.
+    /// Rows could not be read: tells the steward why, and counts it if an analyst asked, who is
+    /// told nothing.
     pub(crate) fn failed(
         &self,
         prepared: &Prepared,
@@ -205,7 +207,8 @@ impl Engine {
         Ok(())
     }
 
-    /// An answer took longer than its first slot. If an analyst waits for it, that counts as a failure.
+    /// An answer took longer than its first slot. If an analyst waits for it, that counts as a
+    /// failure.
     pub(crate) fn late(
         &self,
         prepared: &Prepared,
@@ -292,7 +295,8 @@ impl Engine {
         Ok(all)
     }
 
-    /// The steward has looked into what failed, and analysts are answered again. How many failures that were.
+    /// The steward has looked into what failed, and analysts are answered again. How many failures
+    /// that were.
     ///
     /// # Errors
     /// The ledger cannot be written.
@@ -331,7 +335,8 @@ impl Engine {
     }
 }
 
-/// What requests of this program are called: the program, a number that nobody else has, and for whom it asks.
+/// What requests of this program are called: the program, a number that nobody else has, and for
+/// whom it asks.
 pub(crate) fn request_name(program: &str, nonce: &str, who: &Who) -> String {
     match who.analyst() {
         // A name may be long, and a key may not.

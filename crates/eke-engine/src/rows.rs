@@ -227,8 +227,8 @@ impl Bounded {
         Ok(Exact::new(total.unwrap_or(0), changes.unwrap_or_else(nothing)))
     }
 
-    /// How many units are in each group that occurs, by its number. Private. For key selection alone, which must
-    /// wrap them up at once.
+    /// How many units are in each group that occurs, by its number. Private. For key selection
+    /// alone, which must wrap them up at once.
     pub(crate) fn numbered_counts(&self) -> Result<Vec<(u64, i64)>, RowsError> {
         let (mut counts, mut number) = (Vec::new(), 0);
         self.groups.each(|batch| {
@@ -243,7 +243,8 @@ impl Bounded {
         Ok(counts)
     }
 
-    /// The keys of groups by their numbers, which must be in order. Private, unless they were selected.
+    /// The keys of groups by their numbers, which must be in order. Private, unless they were
+    /// selected.
     pub(crate) fn keys(&self, numbers: &[u64]) -> Result<Vec<Vec<Value>>, RowsError> {
         let (mut keys, mut number) = (Vec::with_capacity(numbers.len()), 0);
         let mut wanted = numbers.iter().copied().peekable();

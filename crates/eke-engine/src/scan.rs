@@ -3,8 +3,8 @@
 //! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, whole files
 //! of CSV. Only the columns that a plan needs are read, and all their rows: nothing is skipped by what
 //! statistics say about it. A row of a CSV file may have too few cells (NULL), or too many (left out); an
-//! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type. Whose a row is, is read
-//! exactly ([`Ids`]), beside what expressions see of the same column.
+//! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type. Whose a row is,
+//! is read exactly ([`Ids`]), beside what expressions see of the same column.
 
 use std::fmt;
 use std::fs::File;
@@ -36,7 +36,8 @@ use crate::source::{self, DataFile, Format, Source, SourceError};
 /// A batch of a CSV file ends when it holds so many bytes, if it has not got its rows by then.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they are.
+/// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
+/// are.
 #[derive(Clone)]
 pub(crate) struct Wanted {
     pub(crate) columns: Vec<(String, Type)>,
@@ -187,7 +188,8 @@ pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<B
     }
 }
 
-/// What is wanted of a batch, whose cells are stored like this or, if they are in memory, as they say.
+/// What is wanted of a batch, whose cells are stored like this or, if they are in memory, as they
+/// say.
 pub(crate) fn canonical(
     batch: &RecordBatch,
     wanted: &Wanted,

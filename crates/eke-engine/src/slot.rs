@@ -1,8 +1,8 @@
 //! Slots: the moments at which answers leave, so that how long they took tells next to nothing.
 //!
-//! An answer to an analyst leaves a first slot after its question came in, or 2, 4, 8 times as long after it. How
-//! long the first slot is follows from the policy alone. One that misses it counts as a failure: which slot it took
-//! may have been up to rows.
+//! An answer to an analyst leaves a first slot after its question came in, or 2, 4, 8 times as long
+//! after it. How long the first slot is follows from the policy alone. One that misses it counts as
+//! a failure: which slot it took may have been up to rows.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -35,8 +35,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still: nothing is late, and nothing is waited for. For tests, and for programs whose answers
-/// leave on slots of their own.
+/// A clock that stands still: nothing is late, and nothing is waited for. For tests, and for
+/// programs whose answers leave on slots of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct StoppedClock;
 

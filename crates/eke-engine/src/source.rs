@@ -1,7 +1,8 @@
 //! A dataset's files: which they are, what columns they have, and whether they are still the same.
 //!
-//! Nothing here reads a row of a Parquet file, nor, but for [`Source::guess_types`], one of a CSV file. A file is
-//! looked at before it is opened: what is no ordinary file, such as a pipe, would wait for whoever writes to it.
+//! Nothing here reads a row of a Parquet file, nor, but for [`Source::guess_types`], one of a CSV
+//! file. A file is looked at before it is opened: what is no ordinary file, such as a pipe, would
+//! wait for whoever writes to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -111,7 +112,8 @@ pub enum SourceError {
         /// The column.
         column: String,
     },
-    /// A header that is no header: a name with characters that cannot be seen, or turn what is shown around.
+    /// A header that is no header: a name with characters that cannot be seen, or turn what is
+    /// shown around.
     #[error(
         "a column of `{0}` has a name with control characters: the first line of a CSV file, and the schema of a \
          Parquet file, name the columns in plain text"
@@ -441,7 +443,8 @@ fn check_names<'a>(
 ) -> Result<(), SourceError> {
     let is_hidden = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
     if names.any(|name| name.contains(is_hidden)) {
         return Err(SourceError::ControlCharacters(file.name.clone()));
@@ -464,8 +467,8 @@ pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens an ordinary file. Anything else is refused before it is opened: a pipe would wait for its other end, and
-/// a folder would fail later with a stranger sentence.
+/// Opens an ordinary file. Anything else is refused before it is opened: a pipe would wait for its
+/// other end, and a folder would fail later with a stranger sentence.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let other = || io::Error::other("it is not an ordinary file");
     if !fs::metadata(path)?.is_file() {

@@ -1,7 +1,8 @@
-//! Where rows are put that do not fit into memory: a folder of our own beside the ledger, for nobody else to read.
+//! Where rows are put that do not fit into memory: a folder of our own beside the ledger, for
+//! nobody else to read.
 //!
-//! A run has a folder in it that is named by its program, and takes it away when it ends. What a program that was
-//! killed has left is taken away by the next one that opens the ledger.
+//! A run has a folder in it that is named by its program, and takes it away when it ends. What a
+//! program that was killed has left is taken away by the next one that opens the ledger.
 
 use std::fs;
 use std::io;

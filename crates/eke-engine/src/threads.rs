@@ -1,4 +1,5 @@
-//! The threads that rows are read on, and how much memory they may take: found out before anything is charged.
+//! The threads that rows are read on, and how much memory they may take: found out before anything
+//! is charged.
 
 use std::fs;
 use std::num::NonZero;
@@ -9,11 +10,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::quiet::{self, THREADS, quietly};
 
-/// DataFusion goes through plans by recursion, and so do we through expressions, which takes more stack than a
-/// caller may have.
+/// DataFusion goes through plans by recursion, and so do we through expressions, which takes more
+/// stack than a caller may have.
 const STACK: usize = 32 << 20;
-/// Threads that wait for disks. They are all started at once: one that the system refuses later would be waited
-/// for for ever.
+/// Threads that wait for disks. They are all started at once: one that the system refuses later
+/// would be waited for for ever.
 const WAITING: usize = 4;
 /// How long threads may take to start.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -79,7 +80,8 @@ fn no_threads() -> String {
     "the system does not let as many threads start as it takes to read rows".to_owned()
 }
 
-/// How much memory a run may take before it spills: two gigabytes, or half of what the system has for us.
+/// How much memory a run may take before it spills: two gigabytes, or half of what the system has
+/// for us.
 pub(crate) fn memory() -> usize {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let limits = read("/proc/self/limits");

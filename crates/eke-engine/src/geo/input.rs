@@ -50,7 +50,8 @@ enum Kind {
     GeoJson { id: Option<String> },
 }
 
-/// Longitude, latitude and then the time, with the types that they are read as, and the id, which is read exactly.
+/// Longitude, latitude and then the time, with the types that they are read as, and the id, which
+/// is read exactly.
 #[derive(Clone, Debug)]
 struct Columns {
     names: Vec<(String, Type)>,
@@ -206,12 +207,18 @@ impl PlaceFile {
     fn features(&self, id: Option<&str>, seen: &dyn Fn(u64)) -> Result<Vec<PlaceRow>, PlacesError> {
         let mut rows = Vec::new();
         for file in self.source.files() {
-            let mut text = String::new();
-            let read = source::open(file)?.read_to_string(&mut text);
+            let mut bytes = Vec::new();
+            let read = source::open(file)?.read_to_end(&mut bytes);
             read.map_err(|_| PlacesError::Damaged(self.name.clone()))?;
+            // One text that is not UTF-8 takes nothing else with it.
+            let (text, is_damaged) = match String::from_utf8(bytes) {
+                Ok(text) => (text, false),
+                Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+            };
+            let is_whole = |id: &String| !is_damaged || !id.contains(char::REPLACEMENT_CHARACTER);
             let unread = |error| PlacesError::GeoJson { file: self.name.clone(), error };
             for feature in geojson::read_points(&text, id).map_err(unread)? {
-                let id = feature.id.ok().flatten();
+                let id = feature.id.ok().flatten().filter(is_whole);
                 let places = feature.places.unwrap_or_default();
                 let row = |place| PlaceRow { place, id: id.clone(), time: None };
                 if places.is_empty() {
@@ -323,6 +330,27 @@ mod tests {
             [(Some("ada"), true), (Some("7"), false), (None, false), (None, true), (None, true)];
         assert_eq!((found, file.count().unwrap()), (expected.to_vec(), 5));
         assert!(file.fingerprint().is_ok());
+    }
+
+    /// Ids that are not UTF-8 are nobody's: those of two people would be one.
+    #[test]
+    fn a_text_that_is_no_text_takes_nothing_else_with_it() {
+        let path = file("bytes.geojson", "");
+        let feature = |who: &[u8]| {
+            let (start, end) = (
+                br#"{"type":"Feature","properties":{"who":""#.as_slice(),
+                br#""},"geometry":{"type":"Point","coordinates":[4.1,52.1]}}"#.as_slice(),
+            );
+            [start, who, end].concat()
+        };
+        let features = [feature(b"ada"), feature(b"b\xffb"), feature(b"b\xfeb")].join(&b',');
+        let start = br#"{"type":"FeatureCollection","features":["#.as_slice();
+        std::fs::write(&path, [start, features.as_slice(), b"]}".as_slice()].concat()).unwrap();
+        let columns = PlaceColumns { id: Some("who".into()), ..PlaceColumns::default() };
+        let rows = PlaceFile::open(&path, &columns).unwrap().rows(&|_| ()).unwrap();
+        let ids: Vec<Option<&str>> = rows.iter().map(|row| row.id.as_deref()).collect();
+        assert_eq!(ids, [Some("ada"), None, None]);
+        assert!(rows.iter().all(|row| row.place.is_some()));
     }
 
     #[test]

@@ -492,7 +492,8 @@ fn a_changed_file_is_the_stewards_to_declare() {
     ask(&engine, "steward", COUNT, goal);
 }
 
-/// What goes wrong with rows is the steward's to know: an analyst is told that this is not available.
+/// What goes wrong with rows is the steward's to know: an analyst is told that this is not
+/// available.
 #[test]
 fn rows_that_cannot_be_read_show_to_the_steward_alone() {
     let folder = Folder::new();

@@ -73,7 +73,8 @@ fn a_read_that_fails_is_a_gap_of_the_path() {
     // Deviations of 1/sqrt(2 * 0.016): 12 of them, and the interval holds the truth.
     assert!((cell.value.unwrap() - 5500.0).abs() < 70.0, "{cell:?}");
     assert!(cell.low.unwrap() <= 5500.0 && cell.high.unwrap() >= 5500.0, "{cell:?}");
-    // The interval knows what was lost: it is wider than that of the whole price, 1.96 / sqrt(2 * 0.02).
+    // The interval knows what was lost: it is wider than that of the whole price, 1.96 / sqrt(2 *
+    // 0.02).
     assert!(cell.high.unwrap() - cell.low.unwrap() > 2.0 * 9.8, "{cell:?}");
     // Others go on from there as well.
     let bob = engine.ask(&question("bob", COUNT, price("0.001")), &()).unwrap();
@@ -162,7 +163,8 @@ impl Watch for Slow {
     }
 }
 
-/// Answers to analysts leave on slots, and what was answered before leaves at once; the steward does not wait.
+/// Answers to analysts leave on slots, and what was answered before leaves at once; the steward
+/// does not wait.
 #[test]
 fn answers_to_analysts_leave_on_slots() {
     let millis = std::time::Duration::from_millis;
@@ -214,7 +216,8 @@ fn rows_that_are_nobodys_are_one_number_for_the_steward() {
     assert!(engine.budget(&Who::Analyst("ana".into())).is_ok());
 }
 
-/// Ids of units are exact: close numbers and times are not one unit, and what cannot be exact is refused.
+/// Ids of units are exact: close numbers and times are not one unit, and what cannot be exact is
+/// refused.
 #[test]
 fn unit_ids_are_exact_or_refused() {
     let folder = rows::Folder::new("ids");
@@ -266,8 +269,8 @@ fn unit_ids_are_exact_or_refused() {
     assert!(PlaceFile::open(&places, &columns).unwrap_err().to_string().contains(said));
 }
 
-/// A Parquet file with cells that a reader would give up at: a text that is no text, a decimal that is too long, and
-/// a time that is far away.
+/// A Parquet file with cells that a reader would give up at: a text that is no text, a decimal that
+/// is too long, and a time that is far away.
 fn write_cells(folder: &rows::Folder) {
     let schema = "message schema {
         OPTIONAL INT64 who;
@@ -356,7 +359,8 @@ fn a_dictionary_that_is_too_small_for_its_column_fails_nothing() {
     assert_eq!(found.unwrap_or_else(|error| panic!("{}", error.detail())).unit_counts().len(), 300);
 }
 
-/// A file that is cut short, or says that it goes on beyond its end, is refused before anything is charged.
+/// A file that is cut short, or says that it goes on beyond its end, is refused before anything is
+/// charged.
 #[test]
 fn a_parquet_file_that_cannot_be_whole_is_refused_at_once() {
     let folder = rows::Folder::new("offsets");

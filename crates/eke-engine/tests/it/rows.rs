@@ -250,7 +250,8 @@ fn spilling_changes_nothing() {
     }
 }
 
-/// How many groups there are decides nothing: those that do not fit into memory are on disk, and are found there.
+/// How many groups there are decides nothing: those that do not fit into memory are on disk, and
+/// are found there.
 #[test]
 fn more_groups_than_fit_into_memory_are_found_on_disk() {
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];

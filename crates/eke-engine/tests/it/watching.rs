@@ -434,8 +434,8 @@ fn a_step_is_set_aside_for_before_its_rows_are_read() {
     }
 }
 
-/// Rows that cannot be read: the steward is told, and pays for what was drawn; an analyst is told nothing more than
-/// that it is not available.
+/// Rows that cannot be read: the steward is told, and pays for what was drawn; an analyst is told
+/// nothing more than that it is not available.
 #[test]
 fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
     let folder = Folder::new();
