@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use eke_engine::{Asked, Of, Outcome, Promised, Standing, Who};
+use eke_engine::{Asked, Failed, Of, Outcome, Promised, Standing, Who};
 
 use crate::Failure;
 use crate::ask::{Asker, table};
@@ -14,6 +14,10 @@ use crate::number::{cost, percent, short};
 pub(crate) struct Budget {
     #[command(flatten)]
     asker: Asker,
+    /// Say, as the steward, that you have looked into what could not be answered: analysts may ask
+    /// again.
+    #[arg(long, conflicts_with = "analyst")]
+    looked: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -38,10 +42,17 @@ pub(crate) struct History {
 impl Budget {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (engine, who) = (self.asker.look()?, self.asker.who());
+        if self.looked {
+            engine.looked()?;
+        }
         let standings = engine.budget(&who)?;
-        let notices = if who == Who::Steward { engine.notices()? } else { Vec::new() };
+        let is_steward = who == Who::Steward;
+        let notices = if is_steward { engine.notices()? } else { Vec::new() };
+        let failures = if is_steward { engine.failures()? } else { Vec::new() };
         if self.json {
-            let report = serde_json::json!({ "accounts": standings, "notices": notices });
+            let report = serde_json::json!({
+                "accounts": standings, "failures": failures, "notices": notices
+            });
             serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
             return Ok(writeln!(out)?);
         }
@@ -51,11 +62,31 @@ impl Budget {
             }
             print(standing, out)?;
         }
+        for failed in &failures {
+            print_failed(failed, out)?;
+        }
         for notice in notices {
             writeln!(out, "\nnote: {notice}")?;
         }
         Ok(())
     }
+}
+
+/// What failures can have told, and who waits for the steward.
+fn print_failed(failed: &Failed, out: &mut impl Write) -> io::Result<()> {
+    let Failed { unit, failed: count, questions, bits, unseen, blocked, all_blocked } = failed;
+    writeln!(
+        out,
+        "\n{unit}: {count} of {questions} questions failed or were late, which can have told {} bits at most",
+        short(*bits)
+    )?;
+    let whose =
+        if *all_blocked { "analysts are".to_owned() } else { format!("{} is", blocked.join(", ")) };
+    if *all_blocked || !blocked.is_empty() {
+        let look = "look into the notes below, and then say so with `eke budget --looked`";
+        writeln!(out, "  {whose} not answered, since {unseen} failed: {look}")?;
+    }
+    Ok(())
 }
 
 fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {

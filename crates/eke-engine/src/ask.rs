@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use eke_budget::{Amount, Charge, Delta, GroupPrices, Metric, PathId, Refusal, Rho};
 use eke_ledger::{Ledger, Stamp};
@@ -19,8 +20,10 @@ use crate::policy::AccountSpec;
 use crate::post::{self, Shown};
 use crate::process;
 use crate::question::{Accuracy, Goal, Question, Who};
+use crate::reading::request_name;
 use crate::round::Round;
-use crate::rows::Bounded;
+use crate::rows::{Bounded, RowsError};
+use crate::slot::{Clock, Leaving, StoppedClock, SystemClock};
 use crate::state::{State, level};
 use crate::top::Route;
 use crate::walk::{MeasureRule, Walk, at_hand, fixed_price};
@@ -31,6 +34,11 @@ use crate::watch::Paid;
 pub trait Watch: Sync {
     /// So many rows have been read, of so many if that is known.
     fn rows(&self, _seen: u64, _of: Option<u64>) {}
+
+    /// What time it is. Answers to analysts leave on slots of it.
+    fn clock(&self) -> &dyn Clock {
+        &SystemClock
+    }
 
     /// A round of looks has been taken.
     fn look(&self, _number: u32) {}
@@ -56,8 +64,13 @@ pub trait Watch: Sync {
     }
 }
 
-/// Nobody watches.
-impl Watch for () {}
+/// Nobody watches, and nothing waits for a slot: for tests, and programs that see to that
+/// themselves.
+impl Watch for () {
+    fn clock(&self) -> &dyn Clock {
+        &StoppedClock
+    }
+}
 
 /// What a question that may cost more than this part of what is left is asked about first.
 const MUCH: u128 = 33;
@@ -87,6 +100,8 @@ pub(crate) struct Asking<'a> {
     /// What the requests of this question are called.
     pub(crate) name: String,
     pub(crate) rounds: u32,
+    /// Since when rows may be read: from then on, how long it takes may depend on them.
+    reads: Option<Duration>,
 }
 
 impl Engine {
@@ -113,14 +128,21 @@ impl Engine {
             spent: Amount::ZERO,
             spent_delta: Amount::ZERO,
             route,
-            name: format!("{}/{nonce}", process::name()),
+            name: request_name(&process::name(), &nonce, &question.who),
             rounds: 0,
+            reads: None,
         };
         let answer = asking.answer();
-        let answer = answer.map_err(|error| self.as_seen_by(&question.who, error));
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.accounts);
-        answer
+        let answer = match asking.reads {
+            Some(came) => {
+                let leaving = Leaving::since(watch.clock(), came, prepared.answer_time);
+                self.leave(answer, &leaving, &prepared, &question.who)
+            }
+            None => answer,
+        };
+        answer.map_err(|error| self.as_seen_by(&question.who, error))
     }
 
     /// An error as whoever asked may see it: what the ledger says is about others too. An analyst without
@@ -139,6 +161,26 @@ impl Engine {
             }
             error => error,
         }
+    }
+
+    /// Holds something back until its slot, if an analyst waits for it.
+    pub(crate) fn leave<T>(
+        &self,
+        what: Result<T, EngineError>,
+        leaving: &Leaving<'_>,
+        prepared: &Prepared,
+        who: &Who,
+    ) -> Result<T, EngineError> {
+        let late = leaving.late();
+        let noted =
+            late.map_or(Ok(()), |taken| self.late(prepared, who, taken, &Stamp::now(who.name())));
+        if who.analyst().is_some() {
+            match late {
+                Some(_) => leaving.wait(),
+                None => leaving.wait_first(),
+            }
+        }
+        noted.and(what)
     }
 }
 
@@ -241,6 +283,7 @@ impl<'a> Asking<'a> {
         {
             return self.finish(stored.as_ref(), found, 0);
         }
+        self.engine.may_read(self.prepared, &self.question.who)?;
         if let Accuracy::Absolute(error) = self.question.goal.accuracy
             && error < 1.0
             && self.shows_a_count()
@@ -260,6 +303,7 @@ impl<'a> Asking<'a> {
         if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
             return Err(EngineError::Declined);
         }
+        self.reads = Some(self.watch.clock().now());
         let groups = match known {
             Some(groups) => groups,
             None => self.groups()?,
@@ -609,20 +653,22 @@ impl<'a> Asking<'a> {
             let watch = self.watch;
             let read =
                 self.engine.bounded(self.prepared, self.plan(), &|seen, of| watch.rows(seen, of));
-            let bounded = match read {
-                Ok(bounded) => bounded,
-                // The steward is told. An analyst gets what no rows would give, with its noise.
-                Err(error) if self.question.who == Who::Steward => {
-                    return Err(EngineError::Rows(error, paid));
-                }
-                Err(error) => {
-                    self.engine.notice(self.prepared, &error, &self.stamp())?;
-                    Bounded::empty(self.plan())
-                }
-            };
+            let bounded = read.map_err(|error| self.unread(error, paid))?;
+            self.engine.note_nobodys(self.prepared, bounded.nobodys(), &self.stamp())?;
             self.bounded = Some(bounded);
         }
         Ok(self.bounded.as_ref().expect("just computed"))
+    }
+
+    /// Rows could not be read: the steward is told why, and an analyst that this is not available.
+    pub(crate) fn unread(&self, error: RowsError, paid: Amount<Rho>) -> EngineError {
+        match &self.question.who {
+            Who::Steward => EngineError::Rows(error, paid),
+            who => match self.engine.failed(self.prepared, who, &error, &self.stamp()) {
+                Ok(()) => EngineError::Unavailable,
+                Err(error) => error,
+            },
+        }
     }
 
     /// The answer as it is shown.

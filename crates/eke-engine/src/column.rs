@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray,
-    StringViewBuilder, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Float64Array, Int64Array,
+    StringViewArray, StringViewBuilder, TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
     DataType, Date64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
+    TimestampNanosecondType, TimestampSecondType, i256,
 };
 use eke_sql::{MAX_TEXT, Type, Value, scalar};
+
+use crate::footer::Cells;
 
 /// A column of one of eke's types.
 #[derive(Clone)]
@@ -121,6 +123,23 @@ impl Column {
         })
     }
 
+    /// The cells of a Parquet file as a column; none if they are of another type. A cell that is
+    /// damaged is NULL.
+    pub(crate) fn of_cells(array: &ArrayRef, cells: &Cells, of: Type) -> Option<Self> {
+        match cells {
+            Cells::Arrow(_) => Self::read(array, of),
+            Cells::Int96 => Self::read(array, of).filter(|_| of == Type::Timestamp),
+            Cells::Text => Some(Self::Text(texts(array.as_binary_view_opt()?)).cast(of)),
+            Cells::Decimal(scale) if of == Type::Float => {
+                let one = 10f64.powi((*scale).into());
+                let float = |cell: &[u8]| scalar::float(close(wide(cell)?) / one);
+                let cells = array.as_binary_view_opt()?;
+                Some(Self::Float(cells.iter().map(|cell| float(cell?)).collect()))
+            }
+            Cells::Decimal(_) => None,
+        }
+    }
+
     /// So many NULLs.
     pub(crate) fn nulls(of: Type, rows: usize) -> Self {
         match of {
@@ -193,17 +212,6 @@ impl Column {
         match self {
             Self::Text(array) if longest(array) > MAX_TEXT => {
                 Self::Text(array.iter().map(|text| text.map(scalar::cut)).collect())
-            }
-            other => other.clone(),
-        }
-    }
-
-    /// The same as what tells units apart: a text that is longer than texts are keeps its start, and is followed by a
-    /// digest of all of it. So it is longer than all that are not, and no two are the same but by a collision of BLAKE3.
-    pub(crate) fn identity(&self) -> Self {
-        match self {
-            Self::Text(array) if longest(array) > MAX_TEXT => {
-                text(array.iter().map(|id| id.map(identity)))
             }
             other => other.clone(),
         }
@@ -288,19 +296,42 @@ fn longest(array: &StringViewArray) -> usize {
     array.lengths().max().map_or(0, |length| length as usize)
 }
 
-fn identity(id: &str) -> String {
-    if id.len() <= MAX_TEXT {
-        return id.to_owned();
-    }
-    // The start may be a few bytes short of the most, which the digest makes up for.
-    format!("{}{}", scalar::cut(id), blake3::hash(id.as_bytes()).to_hex())
-}
-
 /// Texts, or NULLs, as a column.
 pub(crate) fn text(values: impl Iterator<Item = Option<String>>) -> Column {
     let mut builder = StringViewBuilder::new();
     values.for_each(|value| builder.append_option(value));
     Column::Text(builder.finish())
+}
+
+/// Bytes as texts; those that are not UTF-8 are NULL.
+fn texts(cells: &BinaryViewArray) -> StringViewArray {
+    cells.clone().to_string_view().unwrap_or_else(|_| {
+        let mut builder = StringViewBuilder::with_capacity(cells.len());
+        for cell in cells {
+            builder.append_option(cell.and_then(|cell| std::str::from_utf8(cell).ok()));
+        }
+        builder.finish()
+    })
+}
+
+/// A whole number, the highest byte first; none if it is too long.
+pub(crate) fn wide(bytes: &[u8]) -> Option<i256> {
+    let sign = if bytes.first()? & 0x80 == 0 { 0 } else { 0xff };
+    let mut all = [sign; 32];
+    let from = all.len().checked_sub(bytes.len())?;
+    all[from..].copy_from_slice(bytes);
+    Some(i256::from_be_bytes(all))
+}
+
+/// The nearest double, or one beside it.
+#[expect(clippy::cast_precision_loss, reason = "as expressions read decimals")]
+fn close(number: i256) -> f64 {
+    let narrow = number.as_i128();
+    if i256::from_i128(narrow) == number {
+        return narrow as f64;
+    }
+    let (low, high) = number.to_parts();
+    high as f64 * 2f64.powi(128) + low as f64
 }
 
 /// Arrow's own cast, which gives NULL where it cannot.

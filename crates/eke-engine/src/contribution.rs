@@ -18,7 +18,9 @@ use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
 use crate::bounding::key_name;
 use crate::column::{Column, canonical};
+use crate::ids::Ids;
 use crate::lower::{self, LowerError};
+use crate::scan::Wanted;
 use crate::step::Step;
 use crate::total::{Members, Total};
 
@@ -35,10 +37,11 @@ const BATCH: usize = 64 << 20;
 
 /// What is computed for each row.
 pub(crate) struct Contributions {
-    columns: Vec<(String, Type)>,
-    /// Which rows take part, if their keys do.
+    /// What it is computed from: the columns of expressions, and then the unit.
+    wanted: Wanted,
+    /// Which rows take part, if they are somebody's and their keys do.
     filter: Option<Total>,
-    unit: usize,
+    unit: Type,
     keys: Vec<KeyOf>,
     steps: Vec<Steps>,
     schema: SchemaRef,
@@ -59,8 +62,12 @@ enum Steps {
 
 impl Contributions {
     /// What a plan takes from rows with these columns.
-    pub(crate) fn new(plan: &Plan, schema: &[(String, Option<Type>)]) -> Result<Self, LowerError> {
-        let mut wanted = BTreeSet::from([plan.unit_column.as_str()]);
+    pub(crate) fn new(
+        plan: &Plan,
+        schema: &[(String, Option<Type>)],
+        ids: Ids,
+    ) -> Result<Self, LowerError> {
+        let mut wanted = BTreeSet::new();
         let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr));
         exprs.chain(plan.sums.iter().filter_map(of_sum)).for_each(|expr| names(expr, &mut wanted));
         // In the order of the file, and each once.
@@ -69,13 +76,15 @@ impl Contributions {
             .filter(|(name, _)| wanted.contains(name.as_str()))
             .filter_map(|(name, of)| Some((name.clone(), (*of)?)))
             .collect();
-        let unit = columns.iter().position(|(name, _)| *name == plan.unit_column);
-        let unit = unit.ok_or_else(|| LowerError::NoColumn(plan.unit_column.clone()))?;
+        if !schema.iter().any(|(name, of)| *name == plan.unit_column && of.is_some()) {
+            return Err(LowerError::NoColumn(plan.unit_column.clone()));
+        }
+        let unit = ids.of();
         let keys = plan.keys.iter().map(|key| KeyOf::new(key, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
-        let mut fields = vec![Field::new(UNIT, canonical(columns[unit].1), true)];
+        let mut fields = vec![Field::new(UNIT, canonical(unit), true)];
         for (index, key) in plan.keys.iter().enumerate() {
             fields.push(Field::new(key_name(index), canonical(key.of), true));
         }
@@ -84,12 +93,13 @@ impl Contributions {
         }
         let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { columns, filter: filter.transpose()?, unit, keys, steps, schema })
+        let wanted = Wanted { columns, unit: Some((plan.unit_column.clone(), ids)) };
+        Ok(Self { wanted, filter: filter.transpose()?, unit, keys, steps, schema })
     }
 
-    /// The columns that it is computed from, and their types.
-    pub(crate) fn columns(&self) -> &[(String, Type)] {
-        &self.columns
+    /// What it is computed from: columns of expressions, and then the unit.
+    pub(crate) fn wanted(&self) -> &Wanted {
+        &self.wanted
     }
 
     /// The columns that come out: the unit, the keys, the steps.
@@ -99,7 +109,7 @@ impl Contributions {
 
     /// The type of the unit.
     pub(crate) fn unit(&self) -> Type {
-        self.columns[self.unit].1
+        self.unit
     }
 
     /// How many sums depend on values of rows.
@@ -110,7 +120,7 @@ impl Contributions {
     /// How many rows are computed on at a time, of so many that may be: as many as have room for their texts, however
     /// long those are. From the plan alone.
     pub(crate) fn rows_at_a_time(&self, most: usize) -> usize {
-        let columns = self.columns.iter().filter(|(_, of)| *of == Type::Text).count();
+        let columns = self.wanted.columns.iter().filter(|(_, of)| *of == Type::Text).count();
         let keys = self.keys.iter().map(|key| key.value.texts());
         let steps = self.steps.iter().map(|steps| match steps {
             Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
@@ -122,13 +132,16 @@ impl Contributions {
 
     /// What these rows bring; those that do not take part are gone.
     pub(crate) fn of(&self, columns: &[Column], rows: usize) -> Result<RecordBatch, ArrowError> {
-        let unit = columns[self.unit].identity();
+        let Some((unit, columns)) = columns.split_last() else {
+            return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
+        };
         let columns: Vec<Column> = columns.iter().map(Column::cut).collect();
+        // What is nobody's has no part in anything.
         let mut takes_part = is_not_null(unit.array())?;
         if let Some(filter) = &self.filter {
             takes_part = and(&takes_part, &filter.holds(&columns, rows))?;
         }
-        let mut arrays: Vec<ArrayRef> = vec![unit.into_array()];
+        let mut arrays: Vec<ArrayRef> = vec![unit.clone().into_array()];
         for key in &self.keys {
             let value = key.value.compute(&columns, rows);
             if let Some(listed) = key.is_listed(&value, rows) {
@@ -265,7 +278,7 @@ mod tests {
         };
         let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.of)).collect();
         let query = plan(sql, &[table]).unwrap();
-        Contributions::new(&query.plan, &schema).unwrap()
+        Contributions::new(&query.plan, &schema, Ids::Value(Type::Int)).unwrap()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use eke_budget::{Amount, Rho};
 use eke_ledger::{Address, Ledger, LedgerError, Patience, Silently, Stamp, Waiting};
@@ -10,11 +11,14 @@ use eke_sql::{Plan, Query, Table, Type};
 
 use crate::anchored::Anchored;
 use crate::error::EngineError;
+use crate::ids::Ids;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
 use crate::question::Who;
 use crate::registry::{Identity, Registry, RegistryError};
 use crate::rows::{Bounded, RowsError, RowsOptions, bounded};
 use crate::source::{Fingerprint, Source};
+use crate::spill::Spill;
+use crate::threads;
 
 /// A policy with its ledger, open.
 pub struct Engine {
@@ -24,6 +28,7 @@ pub struct Engine {
     waiting: Arc<dyn Waiting>,
     remarks: Vec<String>,
     begun: bool,
+    spill: Spill,
 }
 
 /// How an engine is opened.
@@ -53,15 +58,25 @@ pub(crate) struct Prepared {
     hash_key: [u8; 32],
     source: Source,
     schema: Schema,
+    ids: Ids,
     is_steward: bool,
+    /// How long after its question an answer to an analyst leaves at the earliest.
+    pub(crate) answer_time: Duration,
 }
 
 type Schema = Vec<(String, Option<Type>)>;
 
+/// Which way of reading files it is. What it says of a file may never change.
+///
+/// 2: a carriage return ends a line of CSV, a cell that is no text is NULL and fails nothing, ids
+/// of units are exact.
+const READING: u32 = 2;
+
 impl Prepared {
-    /// What the columns are read as: another reading of the same file is another truth.
+    /// What the columns and the unit are read as: another reading of the same file is another
+    /// truth.
     pub(crate) fn types(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.schema).unwrap_or_default()
+        serde_json::to_vec(&(READING, &self.schema, self.ids)).unwrap_or_default()
     }
 }
 
@@ -72,6 +87,7 @@ pub(crate) struct Understood {
     pub(crate) finest: Option<Amount<Rho>>,
     source: Source,
     schema: Schema,
+    ids: Ids,
 }
 
 /// A snapshot that was declared.
@@ -104,7 +120,7 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
 /// What a question may be about: the tables that it names.
 pub(crate) struct Ground {
     pub(crate) tables: Vec<Table>,
-    read: BTreeMap<String, (Source, Schema)>,
+    read: BTreeMap<String, (Source, Schema, Ids)>,
 }
 
 impl Ground {
@@ -117,9 +133,9 @@ impl Ground {
         let mut tables = Vec::new();
         for (name, dataset) in &policy.datasets {
             if text.contains(&name.to_lowercase()) {
-                let (source, schema) = schema(policy, dataset)?;
+                let (source, schema, ids) = schema(policy, dataset)?;
                 tables.push(dataset.table(&schema)?);
-                read.insert(name.clone(), (source, schema));
+                read.insert(name.clone(), (source, schema, ids));
             } else {
                 // Its name is enough to say that it is there.
                 let protection = eke_sql::Protection::Public;
@@ -144,16 +160,16 @@ impl Ground {
         };
         let accounts = policy.accounts(unit, who.analyst())?;
         let finest = policy.finest(who.analyst())?;
-        let (source, schema) = match self.read.remove(&query.plan.dataset) {
+        let (source, schema, ids) = match self.read.remove(&query.plan.dataset) {
             Some(read) => read,
             None => schema(policy, dataset)?,
         };
-        Ok(Understood { query, accounts, finest, source, schema })
+        Ok(Understood { query, accounts, finest, source, schema, ids })
     }
 }
 
-/// Where the rows of a dataset are, and the types of their columns.
-fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Source, Schema), EngineError> {
+/// Where the rows of a dataset are, the types of their columns, and what says whose they are.
+fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Source, Schema, Ids), EngineError> {
     let source = Source::find(&policy.folder, &dataset.source)?;
     let declared: BTreeMap<String, Type> = dataset
         .columns
@@ -162,7 +178,15 @@ fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Source, Schema), Engine
         .filter(|_| source.needs_types())
         .collect();
     let schema = source.schema(&declared)?;
-    Ok((source, schema))
+    let ids = match &dataset.protection {
+        PolicyProtection::Public => Ids::Value(Type::Text),
+        PolicyProtection::Private { unit_column, .. } => {
+            // What is wrong with its column is said with the line of the policy.
+            dataset.table(&schema)?;
+            source.ids(unit_column, &declared)?
+        }
+    };
+    Ok((source, schema, ids))
 }
 
 impl Engine {
@@ -205,7 +229,9 @@ impl Engine {
         remarks.extend(crate::pins::remarks(&policy));
         remarks.extend(address.exposed());
         let begun = !is_there && begins;
-        Ok(Self { policy, ledger, anchored, waiting, remarks, begun })
+        let spill = Spill::beside(&policy.ledger, &policy.folder);
+        spill.sweep();
+        Ok(Self { policy, ledger, anchored, waiting, remarks, begun, spill })
     }
 
     /// Whether a new ledger was begun when this was opened.
@@ -230,6 +256,15 @@ impl Engine {
         let names = accounts.iter().map(|account| account.name.clone());
         let names = names.chain([crate::pins::ACCOUNT.to_owned()]).collect();
         self.anchored.keep(&self.ledger, names)
+    }
+
+    /// Gets what it takes to read rows, before anything is charged for it.
+    pub(crate) fn ready(&self) -> Result<(), String> {
+        threads::threads()?;
+        self.spill
+            .open()
+            .map(drop)
+            .map_err(|error| format!("there is nowhere to put what memory does not hold: {error}"))
     }
 
     /// The policy.
@@ -261,7 +296,7 @@ impl Engine {
         understood: Understood,
         who: &Who,
     ) -> Result<Prepared, EngineError> {
-        let Understood { query, accounts, finest, source, schema } = understood;
+        let Understood { query, accounts, finest, source, schema, ids } = understood;
         let stamp = Stamp::now(who.name());
         let dataset = self.policy.dataset(&query.plan.dataset)?;
         let unit = &accounts[0].name;
@@ -286,7 +321,19 @@ impl Engine {
             check_files(&registry, &dataset.name, &source)?;
         }
         let (snapshot, hash_key) = (pinned.latest().number, *registry.hash_key());
-        Ok(Prepared { query, accounts, finest, snapshot, hash_key, source, schema, is_steward })
+        let answer_time = dataset.answer_time;
+        Ok(Prepared {
+            query,
+            accounts,
+            finest,
+            snapshot,
+            hash_key,
+            source,
+            schema,
+            ids,
+            is_steward,
+            answer_time,
+        })
     }
 
     pub(crate) fn open_account(
@@ -316,7 +363,7 @@ impl Engine {
     }
 
     /// Changes the registry of a unit, unless the change says no.
-    fn change<T>(
+    pub(crate) fn change<T>(
         &self,
         unit: &str,
         stamp: &Stamp,
@@ -382,8 +429,7 @@ impl Engine {
             )));
         };
         let stamp = Stamp::now(Who::Steward.name());
-        let (source, schema) = schema(&self.policy, dataset)?;
-        dataset.table(&schema)?;
+        let (source, ..) = schema(&self.policy, dataset)?;
         self.pin_rows(dataset, unit, &source, true, &stamp)?;
         let accounts = self.policy.accounts(unit, None)?;
         for account in &accounts {
@@ -447,6 +493,7 @@ impl Engine {
             }
             let failed = registry.notices().iter();
             notices.extend(failed.map(|notice| format!("{}: {}", notice.at, notice.what)));
+            notices.extend(self.reading_notices(unit)?);
         }
         Ok(notices)
     }
@@ -463,30 +510,9 @@ impl Engine {
         let all = if prepared.is_steward { source.rows() } else { None };
         let seen = |rows: u64| progress(rows, all);
         let progress: Option<&dyn Fn(u64)> = if prepared.is_steward { Some(&seen) } else { None };
-        let options = RowsOptions { progress, ..RowsOptions::usual() };
+        let spill = Some(self.spill.folder());
+        let options = RowsOptions { progress, spill, ..RowsOptions::usual() };
         bounded(source, schema, plan, hash_key, options)
-    }
-
-    /// Keeps for the steward that rows could not be read.
-    pub(crate) fn notice(
-        &self,
-        prepared: &Prepared,
-        error: &RowsError,
-        stamp: &Stamp,
-    ) -> Result<(), EngineError> {
-        let what = format!(
-            "the rows of `{}` could not be read for a question of `{}`, which was answered as if there were none: {}",
-            prepared.query.plan.dataset,
-            stamp.who,
-            error.detail()
-        );
-        let unit = &prepared.accounts[0].name;
-        let at = stamp.at.to_string();
-        self.change(unit, stamp, |registry| {
-            registry.notify(&at, &what);
-            Ok(())
-        })?;
-        Ok(())
     }
 }
 

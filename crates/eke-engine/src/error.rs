@@ -64,9 +64,21 @@ pub enum EngineError {
         "request `{0}` is drawing for the same question elsewhere: ask again when it has answered, or give it up with `eke ledger give-up`"
     )]
     UnderWay(String),
-    /// The ledger did not do what it was asked. An analyst is not told why: that is about others too.
-    #[error("the ledger could not answer just now: ask again, or ask the steward")]
+    /// Something did not work, and an analyst is not told what: it may be about rows, or about
+    /// others. The same for every cause.
+    #[error(
+        "this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward"
+    )]
     Unavailable,
+    /// Too many questions could not be answered. Nothing was charged.
+    #[error(
+        "several questions could not be answered, and the steward must look into it before more are: nothing was charged"
+    )]
+    StewardMustLook,
+    /// The system does not give what it takes to read rows. Nothing was charged. Only the steward
+    /// is told.
+    #[error("rows cannot be read now, and nothing was charged: {0}")]
+    NotReady(String),
     /// What is stored of the question is damaged.
     #[error(
         "what the ledger holds of this question cannot be read ({0}): verify the ledger with `eke ledger verify`"
@@ -112,7 +124,8 @@ impl EngineError {
             | Self::Keys(_)
             | Self::Beyond(_)
             | Self::Unanswerable(_)
-            | Self::Undrawable(_) => ErrorKind::Refused,
+            | Self::Undrawable(_)
+            | Self::StewardMustLook => ErrorKind::Refused,
             Self::Goal(_) => ErrorKind::Usage,
             Self::Policy(_)
             | Self::Source(_)
@@ -125,6 +138,7 @@ impl EngineError {
             | Self::Ledger(_)
             | Self::UnderWay(_)
             | Self::Unavailable
+            | Self::NotReady(_)
             | Self::Damaged(_)
             | Self::OtherLedger { .. }
             | Self::Entropy(_) => ErrorKind::Failed,
@@ -279,6 +293,8 @@ mod tests {
             EngineError::Undrawable(_) => 18,
             EngineError::Entropy(_) => 19,
             EngineError::OtherLedger { .. } => 20,
+            EngineError::StewardMustLook => 21,
+            EngineError::NotReady(_) => 22,
         }
     }
 
@@ -321,11 +337,13 @@ mod tests {
             (EngineError::Undrawable(MismatchReason::TooFine), No),
             (EngineError::Entropy(word()), Failed),
             (EngineError::OtherLedger { anchor: word(), why: word() }, Failed),
+            (EngineError::StewardMustLook, No),
+            (EngineError::NotReady(word()), Failed),
         ];
         for (place, (error, kind)) in table.iter().enumerate() {
             assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
         }
-        assert_eq!(table.len(), 21);
+        assert_eq!(table.len(), 23);
     }
 
     #[test]

@@ -253,11 +253,18 @@ impl Asking<'_> {
                 Err(LedgerError::Refused(refusal)) => return Err(self.refused(&refusal)),
                 Err(error) => return Err(error.into()),
             };
-            let counts = self.read_rows(charge_rho(selection.charge()))?.unit_counts();
+            // Groups by their numbers: their names are looked up once it is known which may be
+            // shown.
+            let paid = charge_rho(selection.charge());
+            let counts = self.read_rows(paid)?.numbered_counts();
+            let counts = counts.map_err(|error| self.unread(error, paid))?;
             let counts = Exact::new(KeyCounts(counts), Touched(selection.most));
-            let keys = select_keys(&counts, charged.own, self.entropy())
+            let numbers = select_keys(&counts, charged.own, self.entropy())
                 .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
-            let selected = Selected { keys: keys.get(), payers: names.clone() };
+            let keys = self.read_rows(paid)?.keys(&numbers.get());
+            let mut keys = keys.map_err(|error| self.unread(error, paid))?;
+            keys.sort();
+            let selected = Selected { keys, payers: names.clone() };
             let body = serde_json::to_vec(&selected)
                 .map_err(|error| EngineError::Damaged(error.to_string()))?;
             self.ledger().answer(charged.claim, Body::new(body), self.stamp()).wait()?;

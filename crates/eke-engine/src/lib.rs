@@ -70,8 +70,12 @@ mod encoding;
 mod engine;
 mod error;
 mod explain;
+mod footer;
 mod geo;
+mod groups;
+mod ids;
 mod keys;
+mod lines;
 mod lower;
 mod picks;
 mod pins;
@@ -80,16 +84,21 @@ mod pool;
 mod post;
 mod process;
 mod question;
+mod quiet;
+mod reading;
 pub mod registry;
 mod report;
 mod round;
 mod rows;
 mod scan;
+mod slot;
 mod source;
+mod spill;
 mod state;
 mod step;
 #[doc(hidden)]
 pub mod testing;
+mod threads;
 mod top;
 mod total;
 mod turn;
@@ -113,8 +122,10 @@ pub use geo::{
     ToldHull, read_points, read_shapes, write_whole,
 };
 pub use question::{Accuracy, Goal, Question, Who};
+pub use reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
 pub use report::{Asked, Brought, Of, Outcome, PolicySays, Promised, Standing};
 pub use rows::RowsError;
+pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
 pub use source::{Source, SourceError};
 pub use top::Sorting;
 pub use watch::{

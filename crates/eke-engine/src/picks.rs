@@ -182,7 +182,9 @@ impl Asking<'_> {
         };
         let damaged = |reason: String| EngineError::Damaged(reason);
         let (_, factor) = moves(self.plan(), &self.plan().sums[by.sum]);
-        let columns = self.read_rows(receipt.purchase().price())?.columns(groups);
+        let price = receipt.purchase().price();
+        let columns = self.read_rows(price)?.columns(groups);
+        let columns = columns.map_err(|error| self.unread(error, price))?;
         let scores = columns.scores(by.sum, factor).map_err(|error| damaged(error.to_string()))?;
         stored
             .ranking

@@ -19,6 +19,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+pub use crate::reading::Reading;
+
 /// The version of what is written.
 const VERSION: u32 = 1;
 /// How many notices are kept. Beyond them the oldest are forgotten, and counted.
@@ -45,6 +47,8 @@ pub struct Registry {
     datasets: BTreeMap<String, Pinned>,
     notices: Vec<Notice>,
     forgotten: u64,
+    #[serde(skip_serializing_if = "Reading::is_empty")]
+    reading: Reading,
 }
 
 /// What a dataset is: where its rows are, and whose they are.
@@ -185,7 +189,8 @@ impl Registry {
     pub fn new(hash_key: [u8; 32]) -> Result<Self, RegistryError> {
         let (datasets, notices) = (BTreeMap::new(), Vec::new());
         let hash_key = HashKey(hash_key);
-        Self { version: VERSION, hash_key, datasets, notices, forgotten: 0 }.checked()
+        let (forgotten, reading) = (0, Reading::default());
+        Self { version: VERSION, hash_key, datasets, notices, forgotten, reading }.checked()
     }
 
     /// Reads what [`write`](Self::write) wrote.
@@ -200,8 +205,8 @@ impl Registry {
             return Err(RegistryError::Version(version));
         }
         let form: Form = serde_json::from_str(text).map_err(unreadable)?;
-        let Form { version, hash_key, datasets, notices, forgotten } = form;
-        Self { version, hash_key, datasets, notices, forgotten }.checked()
+        let Form { version, hash_key, datasets, notices, forgotten, reading } = form;
+        Self { version, hash_key, datasets, notices, forgotten, reading }.checked()
     }
 
     /// The registry as JSON. The hash key is in it.
@@ -248,6 +253,16 @@ impl Registry {
     #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.forgotten
+    }
+
+    /// What became of reading rows.
+    #[must_use]
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    pub(crate) fn reading_mut(&mut self) -> &mut Reading {
+        &mut self.reading
     }
 
     /// Takes a dataset in, and declares its snapshot 1.
@@ -426,6 +441,9 @@ struct Form {
     datasets: BTreeMap<String, Pinned>,
     notices: Vec<Notice>,
     forgotten: u64,
+    /// Not there where nothing has failed yet.
+    #[serde(default)]
+    reading: Reading,
 }
 
 impl<'de> Deserialize<'de> for Registry {

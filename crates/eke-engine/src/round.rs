@@ -130,7 +130,8 @@ impl Asking<'_> {
         self.spent = self.spent.plus(paid).unwrap_or(Amount::MAX);
         if own.purchase().steps().iter().any(|step| step.to() > step.from()) {
             let groups = state.groups.clone();
-            let truth: Exact<Columns> = self.read_rows(paid)?.columns(&groups);
+            let truth = self.read_rows(paid)?.columns(&groups);
+            let truth: Exact<Columns> = truth.map_err(|error| self.unread(error, paid))?;
             state
                 .bundle
                 .refine(&truth, own, &mut self.entropy)

@@ -6,17 +6,18 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::num::NonZero;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{Decimal128Type, Int64Type};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::functions::core::expr_ext::FieldAccessor;
 use datafusion::functions_aggregate::expr_fn::{count, sum};
@@ -28,16 +29,18 @@ use eke_budget::{Adjacency, L1};
 use eke_noise::{Columns, Exact};
 use eke_sql::{Plan, Sum, Summand, Type, Value};
 use futures::StreamExt;
-use tokio::runtime::Runtime;
 
 use crate::bounding::{Bounding, HashKey, Limits, ROWS, key_name, sum_name};
-use crate::column::Column;
 use crate::contribution::{Contributions, UNIT, step_name};
 use crate::encoding;
+use crate::groups::Groups;
+use crate::ids::Ids;
 use crate::lower::LowerError;
 use crate::pool::Pool;
 use crate::scan::{self, Partition, Piece};
 use crate::source::Source;
+use crate::spill::{Spill, SpillRun};
+use crate::threads;
 
 /// How a plan is run: none of it changes what comes out.
 #[derive(Clone, Copy)]
@@ -52,14 +55,17 @@ pub struct RowsOptions<'a> {
     pub time: Option<Duration>,
     /// Is told now and then how many rows were read. For the steward: it depends on rows.
     pub progress: Option<&'a dyn Fn(u64)>,
+    /// The folder for rows that do not fit into memory; somewhere if there is none.
+    pub spill: Option<&'a Path>,
 }
 
 impl RowsOptions<'_> {
-    /// Two gigabytes, all cores, no progress.
+    /// Two gigabytes or half of what there is, all cores, no progress.
     #[must_use]
     pub fn usual() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self { memory: 2 << 30, partitions: cores, batch_rows: 8_192, time: None, progress: None }
+        let partitions = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let memory = threads::memory();
+        Self { memory, partitions, batch_rows: 8_192, time: None, progress: None, spill: None }
     }
 }
 
@@ -86,7 +92,7 @@ impl RowsError {
         }
     }
 
-    fn failed(error: impl fmt::Display) -> Self {
+    pub(crate) fn failed(error: impl fmt::Display) -> Self {
         Self::Failed(Detail(error.to_string()))
     }
 }
@@ -119,11 +125,12 @@ impl From<LowerError> for RowsError {
 
 /// The bounded sums of a plan, group by group. Exact: they may leave only through noise.
 pub struct Bounded {
-    keys: Vec<Type>,
     sums: Vec<Sum>,
     max_rows: u32,
-    /// The groups that occur: keys, units, rows, and the sums that depend on values.
-    batches: Vec<RecordBatch>,
+    /// The groups that occur.
+    groups: Groups,
+    /// How many rows there are that are nobody's, whatever the plan.
+    nobodys: u64,
     /// How often memory was spilled to disk.
     spills: usize,
 }
@@ -154,8 +161,11 @@ pub fn bounded(
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
+    let declared = schema.iter().filter_map(|(name, of)| Some((name.clone(), (*of)?))).collect();
+    let ids = source.ids(&plan.unit_column, &declared).map_err(RowsError::failed)?;
     let source = source.clone();
-    run(move || scan::pieces(&source).map_err(RowsError::failed), schema, plan, hash_key, options)
+    let pieces = move || scan::pieces(&source).map_err(RowsError::failed);
+    run(pieces, schema, plan, ids, hash_key, options)
 }
 
 /// As [`bounded`], over rows that are in memory: each list of batches is a piece.
@@ -171,7 +181,9 @@ pub fn bounded_in_memory(
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
     let pieces = pieces.into_iter().map(Piece::Batches).collect();
-    run(move || Ok(pieces), schema, plan, hash_key, options)
+    let unit = schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, of)| *of);
+    let ids = Ids::Value(unit.unwrap_or(Type::Text));
+    run(move || Ok(pieces), schema, plan, ids, hash_key, options)
 }
 
 impl Bounded {
@@ -179,48 +191,91 @@ impl Bounded {
     #[must_use]
     pub fn empty(plan: &Plan) -> Self {
         Self {
-            keys: plan.keys.iter().map(|key| key.of).collect(),
             sums: plan.sums.clone(),
             max_rows: plan.max_rows,
-            batches: Vec::new(),
+            groups: Groups::new(plan.keys.iter().map(|key| key.of).collect()),
+            nobodys: 0,
             spills: 0,
         }
     }
 
     /// Groups that were added up elsewhere: keys, units, rows, and sums that depend on values.
     pub(crate) fn of(plan: &Plan, groups: RecordBatch) -> Self {
-        Self { batches: vec![groups], ..Self::empty(plan) }
+        let mut bounded = Self::empty(plan);
+        bounded.groups.hold(groups);
+        bounded
     }
 
     /// The sums of the given groups, one column for each sum of the plan, with what one unit can change them
     /// by. A group that does not occur has zeros; sums are clamped to ±2⁶², which changes no sensitivity.
-    #[must_use]
-    pub fn columns(&self, groups: &[Vec<Value>]) -> Exact<Columns> {
+    ///
+    /// # Errors
+    /// What was put on disk cannot be read back.
+    pub fn columns(&self, groups: &[Vec<Value>]) -> Result<Exact<Columns>, RowsError> {
         let sensitivities = self.sums.iter().map(|sum| sensitivity(sum, self.max_rows)).collect();
-        Exact::new(Columns(self.values(groups)), sensitivities)
+        Ok(Exact::new(Columns(self.find(groups)?), sensitivities))
     }
 
     /// The one sum of a plan without keys, with what one unit can change it by under this adjacency.
-    #[must_use]
-    pub fn total(&self, adjacency: Adjacency) -> Exact<i64> {
-        let total = self.values(&[Vec::new()]).first().and_then(|sum| sum.first()).copied();
+    ///
+    /// # Errors
+    /// What was put on disk cannot be read back.
+    pub fn total(&self, adjacency: Adjacency) -> Result<Exact<i64>, RowsError> {
+        let total = self.find(&[Vec::new()])?.first().and_then(|sum| sum.first()).copied();
         let changes = self.sums.first().map(|sum| swing(sum, self.max_rows, adjacency));
         let nothing = || L1::new(1.0).expect("one is a sensitivity");
-        Exact::new(total.unwrap_or(0), changes.unwrap_or_else(nothing))
+        Ok(Exact::new(total.unwrap_or(0), changes.unwrap_or_else(nothing)))
     }
 
-    /// How many units are in each group that occurs. Private: group names and counts both. For key selection
+    /// How many units are in each group that occurs, by its number. Private. For key selection
     /// alone, which must wrap them up at once.
+    pub(crate) fn numbered_counts(&self) -> Result<Vec<(u64, i64)>, RowsError> {
+        let (mut counts, mut number) = (Vec::new(), 0);
+        self.groups.each(|batch| {
+            for row in 0..batch.rows() {
+                let units = i64::try_from(batch.units(row)).unwrap_or(i64::MAX);
+                if units > 0 {
+                    counts.push((number, units));
+                }
+                number += 1;
+            }
+        })?;
+        Ok(counts)
+    }
+
+    /// The keys of groups by their numbers, which must be in order. Private, unless they were
+    /// selected.
+    pub(crate) fn keys(&self, numbers: &[u64]) -> Result<Vec<Vec<Value>>, RowsError> {
+        let (mut keys, mut number) = (Vec::with_capacity(numbers.len()), 0);
+        let mut wanted = numbers.iter().copied().peekable();
+        self.groups.each(|batch| {
+            for row in 0..batch.rows() {
+                if wanted.next_if_eq(&number).is_some() {
+                    keys.push(batch.keys(row));
+                }
+                number += 1;
+            }
+        })?;
+        Ok(keys)
+    }
+
+    /// How many rows are nobody's, before any filter. For the steward.
+    pub(crate) fn nobodys(&self) -> u64 {
+        self.nobodys
+    }
+
+    /// How many units are in each group that occurs, for tests of this crate.
+    ///
+    /// # Panics
+    /// What was put on disk cannot be read back.
+    #[doc(hidden)]
     #[must_use]
     pub fn unit_counts(&self) -> Vec<(Vec<Value>, i64)> {
-        let mut counts = Vec::new();
-        for batch in &self.batches {
-            let groups = Groups::new(self, batch);
-            for row in (0..batch.num_rows()).filter(|row| groups.units(*row) > 0) {
-                let keys = groups.keys.iter().map(|key| key.value(row)).collect();
-                counts.push((keys, i64::try_from(groups.units(row)).unwrap_or(i64::MAX)));
-            }
-        }
+        let counts = self.numbered_counts().expect("groups that can be read");
+        let numbers: Vec<u64> = counts.iter().map(|(number, _)| *number).collect();
+        let keys = self.keys(&numbers).expect("groups that can be read");
+        let mut counts: Vec<_> =
+            keys.into_iter().zip(counts).map(|(keys, (_, count))| (keys, count)).collect();
         counts.sort();
         counts
     }
@@ -232,10 +287,24 @@ impl Bounded {
         self.spills
     }
 
+    /// Whether groups were put on disk, for tests of this crate.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_on_disk(&self) -> bool {
+        self.groups.is_on_disk()
+    }
+
     /// The numbers themselves, for tests of this crate.
+    ///
+    /// # Panics
+    /// What was put on disk cannot be read back.
     #[doc(hidden)]
     #[must_use]
     pub fn values(&self, groups: &[Vec<Value>]) -> Vec<Vec<i64>> {
+        self.find(groups).expect("groups that can be read")
+    }
+
+    fn find(&self, groups: &[Vec<Value>]) -> Result<Vec<Vec<i64>>, RowsError> {
         const MOST: i128 = 1 << 62;
         let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::with_capacity(groups.len());
         for (place, group) in groups.iter().enumerate() {
@@ -245,11 +314,10 @@ impl Bounded {
         }
         let mut columns = vec![vec![0; groups.len()]; self.sums.len()];
         let mut bytes = Vec::new();
-        for batch in &self.batches {
-            let found = Groups::new(self, batch);
-            for row in 0..batch.num_rows() {
+        self.groups.each(|found| {
+            for row in 0..found.rows() {
                 bytes.clear();
-                found.keys.iter().for_each(|key| encoding::push(key, row, &mut bytes));
+                found.name(row, &mut bytes);
                 for &place in places.get(&bytes).into_iter().flatten() {
                     let mut with_steps = 0;
                     for (column, sum) in columns.iter_mut().zip(&self.sums) {
@@ -267,43 +335,8 @@ impl Bounded {
                     }
                 }
             }
-        }
-        columns
-    }
-}
-
-/// The groups of a batch of results.
-struct Groups<'a> {
-    keys: Vec<Column>,
-    /// Units, rows, then sums.
-    numbers: &'a [datafusion::arrow::array::ArrayRef],
-}
-
-impl<'a> Groups<'a> {
-    fn new(bounded: &Bounded, batch: &'a RecordBatch) -> Self {
-        let (keys, numbers) = batch.columns().split_at(bounded.keys.len());
-        let keys = keys.iter().zip(&bounded.keys).map(|(array, of)| {
-            Column::read(array, *of).unwrap_or_else(|| Column::nulls(*of, array.len()))
-        });
-        Self { keys: keys.collect(), numbers }
-    }
-
-    fn units(&self, row: usize) -> i128 {
-        self.number(row, 0)
-    }
-
-    /// A number, or zero: the sum of nothing is NULL to the engine.
-    fn number(&self, row: usize, index: usize) -> i128 {
-        let array = &self.numbers[index];
-        if array.is_null(row) {
-            return 0;
-        }
-        match array.as_primitive_opt::<Decimal128Type>() {
-            Some(wide) => wide.value(row),
-            None => {
-                array.as_primitive_opt::<Int64Type>().map_or(0, |array| array.value(row).into())
-            }
-        }
+        })?;
+        Ok(columns)
     }
 }
 
@@ -344,26 +377,25 @@ fn rounded_up(steps: u64) -> L1 {
     L1::new(up).expect("a whole number between 1 and 2^64 is a sensitivity")
 }
 
-/// Runs a plan on threads of our own: DataFusion goes through plans by recursion, and so do we through
-/// expressions, which takes more stack than a caller may have.
+/// Runs a plan on threads of our own.
 fn run(
     pieces: impl FnOnce() -> Result<Vec<Piece>, RowsError> + Send + 'static,
     schema: &[(String, Option<Type>)],
     plan: &Plan,
+    ids: Ids,
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
-    static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
-    let runtime = RUNTIME.get_or_init(|| {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.thread_stack_size(32 << 20).thread_name("eke-rows").build().ok()
-    });
-    let runtime = runtime.as_ref().ok_or_else(|| RowsError::failed("no threads can be started"))?;
+    let runtime = threads::threads().map_err(RowsError::failed)?;
     let (schema, plan, hash_key) = (schema.to_vec(), plan.clone(), HashKey(*hash_key));
-    let RowsOptions { memory, partitions, batch_rows, time, progress } = options;
+    let RowsOptions { memory, partitions, batch_rows, time, progress, spill } = options;
+    let spill = spill.map_or_else(Spill::anywhere, Spill::at).open();
+    let spill = spill.map_err(RowsError::failed)?;
     let (sender, receiver) = mpsc::sync_channel(1);
     let read = Arc::new(AtomicU64::new(0));
-    let job = Job { plan, hash_key, memory, partitions, batch_rows, read: Arc::clone(&read) };
+    let (ours, nobodys) = (Arc::clone(&read), Arc::default());
+    let job =
+        Job { plan, ids, hash_key, memory, partitions, batch_rows, read: ours, nobodys, spill };
     let (start, wait) = (Instant::now(), Duration::from_millis(100));
     let task = runtime.spawn(async move {
         let result = match pieces() {
@@ -398,17 +430,13 @@ fn run(
     }
 }
 
-/// What a batch holds, roughly: batches are cut from larger ones, whose memory each of them would count.
-fn held(batch: &RecordBatch) -> usize {
-    let texts = batch.columns().iter().filter_map(|array| array.as_string_view_opt());
-    let text: usize = texts.map(|texts| texts.iter().flatten().map(str::len).sum::<usize>()).sum();
-    batch.num_rows() * batch.num_columns() * 16 + text
-}
-
 fn spills(plan: &dyn ExecutionPlan) -> usize {
     let own = plan.metrics().and_then(|metrics| metrics.spill_count()).unwrap_or(0);
     own + plan.children().into_iter().map(|child| spills(&**child)).sum::<usize>()
 }
+
+/// How many spilled files are merged at a time: each takes memory that cannot be spilled.
+const FAN_IN: usize = 16;
 
 /// What a plan lets each unit add.
 pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashKey) -> Limits {
@@ -424,11 +452,15 @@ pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashK
 
 struct Job {
     plan: Plan,
+    ids: Ids,
     hash_key: HashKey,
     memory: usize,
     partitions: usize,
     batch_rows: usize,
     read: Arc<AtomicU64>,
+    nobodys: Arc<AtomicU64>,
+    /// Where rows are put that do not fit into memory, until the run ends.
+    spill: SpillRun,
 }
 
 impl Job {
@@ -437,7 +469,7 @@ impl Job {
         schema: &[(String, Option<Type>)],
         pieces: Vec<Piece>,
     ) -> Result<Bounded, RowsError> {
-        let contributions = Arc::new(Contributions::new(&self.plan, schema)?);
+        let contributions = Arc::new(Contributions::new(&self.plan, schema, self.ids)?);
         let limits = limits(&self.plan, &contributions, self.hash_key.clone());
         let frame = self.frame(&contributions, limits, pieces).map_err(RowsError::failed)?;
         let mut bounded = Bounded::empty(&self.plan);
@@ -445,15 +477,12 @@ impl Job {
         let plan = frame.create_physical_plan().await.map_err(RowsError::failed)?;
         let stream = execute_stream(Arc::clone(&plan), context);
         let mut stream = stream.map_err(RowsError::failed)?;
-        let mut size = 0;
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(RowsError::failed)?;
-            size += held(&batch);
-            if size > self.memory {
-                return Err(RowsError::failed("there are more groups than fit into memory"));
-            }
-            bounded.batches.push(batch);
+            bounded.groups.add(batch, self.memory, self.spill.path())?;
         }
+        bounded.groups.close()?;
+        bounded.nobodys = self.nobodys.load(Ordering::Relaxed);
         bounded.spills = spills(&*plan);
         Ok(bounded)
     }
@@ -478,6 +507,7 @@ impl Job {
                 contributions: Arc::clone(contributions),
                 batch_rows,
                 read: Arc::clone(&self.read),
+                nobodys: Arc::clone(&self.nobodys),
             })
         };
         let partitions = shares.into_iter().map(partition).collect();
@@ -513,7 +543,13 @@ impl Job {
             .with_information_schema(false)
             .with_collect_statistics(false);
         config.options_mut().optimizer.enable_dynamic_filter_pushdown = false;
+        // No limit but the disk's: what rows reach must not decide whether there is an answer.
+        let disk = DiskManagerBuilder::default()
+            .with_mode(DiskManagerMode::Directories(vec![self.spill.path().to_owned()]))
+            .with_max_temp_directory_size(u64::MAX)
+            .with_max_spill_merge_fan_in(FAN_IN);
         let runtime = RuntimeEnvBuilder::new()
+            .with_disk_manager_builder(disk)
             .with_memory_pool(Arc::new(Pool::new(self.memory)))
             .build_arc()?;
         // The plan is as it should be: nothing in it is to be rewritten, only shared out.

@@ -3,16 +3,16 @@
 //! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, whole files
 //! of CSV. Only the columns that a plan needs are read, and all their rows: nothing is skipped by what
 //! statistics say about it. A row of a CSV file may have too few cells (NULL), or too many (left out); an
-//! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type.
+//! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type. Whose a row is,
+//! is read exactly ([`Ids`]), beside what expressions see of the same column.
 
 use std::fmt;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use datafusion::arrow::array::{RecordBatch, StringViewBuilder};
+use datafusion::arrow::array::{Array, RecordBatch, StringViewBuilder};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -27,13 +27,34 @@ use eke_sql::Type;
 
 use crate::column::Column;
 use crate::contribution::Contributions;
-use crate::source::{self, CsvRows, DataFile, Format, Source, SourceError};
+use crate::footer::{Cells, Footer};
+use crate::ids::Ids;
+use crate::lines::CsvRows;
+use crate::quiet::quietly;
+use crate::source::{self, DataFile, Format, Source, SourceError};
+
+/// A batch of a CSV file ends when it holds so many bytes, if it has not got its rows by then.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
+/// are.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    pub(crate) columns: Vec<(String, Type)>,
+    pub(crate) unit: Option<(String, Ids)>,
+}
 
 /// A part of the rows that is read from start to end.
 #[derive(Clone)]
 pub(crate) enum Piece {
     /// A row group of a Parquet file.
-    RowGroup { file: Arc<DataFile>, metadata: ArrowReaderMetadata, touched: Touched, index: usize },
+    RowGroup {
+        file: Arc<DataFile>,
+        metadata: ArrowReaderMetadata,
+        cells: Arc<Vec<(String, Cells)>>,
+        touched: Touched,
+        index: usize,
+    },
     /// A CSV file.
     Csv(Arc<DataFile>),
     /// Rows that are in memory.
@@ -58,11 +79,12 @@ pub(crate) fn pieces(source: &Source) -> Result<Vec<Piece>, SourceError> {
         match source.format() {
             Format::Csv => pieces.push(Piece::Csv(shared)),
             Format::Parquet => {
-                let (raw, metadata) = source::footer(file)?;
+                let Footer { raw, metadata, columns } = Footer::open(file)?;
                 let touched = touched(file, &raw)?;
                 for index in 0..metadata.metadata().num_row_groups() {
                     let (file, metadata) = (Arc::clone(&shared), metadata.clone());
-                    pieces.push(Piece::RowGroup { file, metadata, touched, index });
+                    let cells = Arc::clone(&columns);
+                    pieces.push(Piece::RowGroup { file, metadata, cells, touched, index });
                 }
             }
         }
@@ -77,6 +99,8 @@ pub(crate) struct Partition {
     pub(crate) batch_rows: usize,
     /// How many rows were read, in all partitions.
     pub(crate) read: Arc<AtomicU64>,
+    /// How many of them are nobody's.
+    pub(crate) nobodys: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Partition {
@@ -92,11 +116,12 @@ impl PartitionStream for Partition {
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let (contributions, read) = (Arc::clone(&self.contributions), Arc::clone(&self.read));
+        let nobodys = Arc::clone(&self.nobodys);
         let batch_rows = self.batch_rows;
         let schema = Arc::clone(contributions.schema());
         let reading = Arc::clone(&contributions);
         let batches = self.pieces.clone().into_iter().flat_map(move |piece| {
-            match open(piece, reading.columns(), batch_rows) {
+            match open(piece, reading.wanted(), batch_rows) {
                 Ok(batches) => batches,
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }
@@ -108,15 +133,19 @@ impl PartitionStream for Partition {
                 return None;
             }
             // A damaged file may break a reader's assumptions: that is an error like others.
-            let next = catch_unwind(AssertUnwindSafe(|| {
+            let next = quietly(|| {
                 let (columns, rows) = match batches.next()? {
                     Ok(batch) => batch,
                     Err(error) => return Some(Err(error)),
                 };
                 read.fetch_add(rows as u64, Ordering::Relaxed);
+                // Before any filter: one number for a dataset, whatever is asked of it.
+                let without = columns.last().map_or(0, |unit| unit.array().null_count());
+                nobodys.fetch_add(without as u64, Ordering::Relaxed);
                 Some(contributions.of(&columns, rows).map_err(DataFusionError::from))
-            }));
-            let next = next.unwrap_or_else(|_| Some(Err(failure("a reader broke down"))));
+            });
+            let broken = |said: String| failure(&format!("a reader broke down: {said}"));
+            let next = next.unwrap_or_else(|said| Some(Err(broken(said))));
             failed = matches!(next, Some(Err(_)));
             next
         });
@@ -127,21 +156,20 @@ impl PartitionStream for Partition {
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
 
 /// The rows of a piece: so many of the columns at a time.
-pub(crate) fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) -> Result<Batches> {
+pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<Batches> {
     match piece {
-        Piece::RowGroup { file, metadata, touched: before, index } => {
+        Piece::RowGroup { file, metadata, cells, touched: before, index } => {
             let raw = source::raw(&file).map_err(external)?;
             if touched(&file, &raw).map_err(external)? != before {
                 return Err(external(SourceError::Changed(file.name.clone())));
             }
-            let fields = metadata.schema().fields();
-            let positions = columns.iter().map(|(name, _)| {
-                fields
-                    .iter()
-                    .position(|field| field.name() == name)
-                    .ok_or_else(|| no_column(&file, name))
-            });
-            let positions = positions.collect::<Result<Vec<_>>>()?;
+            let position = |name: &str| {
+                let position = cells.iter().position(|(column, _)| column == name);
+                position.ok_or_else(|| no_column(&file, name))
+            };
+            let names = wanted.columns.iter().map(|(name, _)| name);
+            let names = names.chain(wanted.unit.iter().map(|(name, _)| name));
+            let positions = names.map(|name| position(name)).collect::<Result<Vec<_>>>()?;
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(raw, metadata);
             let mask = ProjectionMask::roots(builder.parquet_schema(), positions);
             let reader = builder
@@ -149,46 +177,75 @@ pub(crate) fn open(piece: Piece, columns: &[(String, Type)], batch_rows: usize) 
                 .with_row_groups(vec![index])
                 .with_batch_size(batch_rows)
                 .build()?;
-            let columns = columns.to_vec();
-            Ok(Box::new(reader.map(move |batch| canonical(&batch?, &columns))))
+            let wanted = wanted.clone();
+            Ok(Box::new(reader.map(move |batch| canonical(&batch?, &wanted, Some(&cells[..])))))
         }
-        Piece::Csv(file) => Ok(Box::new(CsvBatches::open(&file, columns, batch_rows)?)),
+        Piece::Csv(file) => Ok(Box::new(CsvBatches::open(&file, wanted, batch_rows)?)),
         Piece::Batches(batches) => {
-            let columns = columns.to_vec();
-            Ok(Box::new(batches.into_iter().map(move |batch| canonical(&batch, &columns))))
+            let wanted = wanted.clone();
+            Ok(Box::new(batches.into_iter().map(move |batch| canonical(&batch, &wanted, None))))
         }
     }
 }
 
+/// What is wanted of a batch, whose cells are stored like this or, if they are in memory, as they
+/// say.
 pub(crate) fn canonical(
     batch: &RecordBatch,
-    columns: &[(String, Type)],
+    wanted: &Wanted,
+    cells: Option<&[(String, Cells)]>,
 ) -> Result<(Vec<Column>, usize)> {
-    let read = columns.iter().map(|(name, of)| {
-        batch
-            .column_by_name(name)
-            .and_then(|array| Column::read(array, *of))
-            .ok_or_else(|| failure("a file has no longer the columns that it had"))
-    });
-    Ok((read.collect::<Result<_>>()?, batch.num_rows()))
+    let found = |name: &str| {
+        let array = batch.column_by_name(name).ok_or_else(changed)?;
+        let stored = match cells {
+            Some(cells) => {
+                cells.iter().find(|(column, _)| column == name).map(|(_, of)| of.clone())
+            }
+            None => Some(Cells::Arrow(array.data_type().clone())),
+        };
+        Ok::<_, DataFusionError>((array, stored.ok_or_else(changed)?))
+    };
+    let mut read = Vec::with_capacity(wanted.columns.len() + 1);
+    for (name, of) in &wanted.columns {
+        let (array, cells) = found(name)?;
+        read.push(Column::of_cells(array, &cells, *of).ok_or_else(changed)?);
+    }
+    if let Some((name, ids)) = &wanted.unit {
+        let (array, cells) = found(name)?;
+        read.push(ids.read(array, &cells).ok_or_else(changed)?);
+    }
+    Ok((read, batch.num_rows()))
+}
+
+fn changed() -> DataFusionError {
+    failure("a file has no longer the columns that it had")
 }
 
 struct CsvBatches {
     rows: CsvRows,
     record: csv::ByteRecord,
-    /// Where in a row the columns are, and their types.
-    columns: Vec<(usize, Type)>,
+    /// Where in a row the columns are, and what they are read as.
+    columns: Vec<(usize, Cell)>,
     batch_rows: usize,
 }
 
+#[derive(Clone, Copy)]
+enum Cell {
+    Value(Type),
+    Unit(Ids),
+}
+
 impl CsvBatches {
-    fn open(file: &DataFile, columns: &[(String, Type)], batch_rows: usize) -> Result<Self> {
+    fn open(file: &DataFile, wanted: &Wanted, batch_rows: usize) -> Result<Self> {
         let header = source::header(file).map_err(external)?;
-        let columns = columns.iter().map(|(name, of)| {
+        let position = |name: &str| {
             let position = header.iter().position(|column| column == name);
-            Ok((position.ok_or_else(|| no_column(file, name))?, *of))
-        });
-        let columns = columns.collect::<Result<_>>()?;
+            position.ok_or_else(|| no_column(file, name))
+        };
+        let values =
+            wanted.columns.iter().map(|(name, of)| Ok((position(name)?, Cell::Value(*of))));
+        let unit = wanted.unit.iter().map(|(name, ids)| Ok((position(name)?, Cell::Unit(*ids))));
+        let columns = values.chain(unit).collect::<Result<_>>()?;
         let (mut rows, mut record) =
             (CsvRows::open(file).map_err(external)?, csv::ByteRecord::new());
         // The header.
@@ -206,8 +263,8 @@ impl Iterator for CsvBatches {
             .iter()
             .map(|_| StringViewBuilder::with_capacity(self.batch_rows))
             .collect();
-        let mut rows = 0;
-        while rows < self.batch_rows {
+        let (mut rows, mut bytes) = (0, 0);
+        while rows < self.batch_rows && bytes < BATCH_BYTES {
             match self.rows.read(&mut self.record) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -216,12 +273,19 @@ impl Iterator for CsvBatches {
             for (builder, (position, _)) in builders.iter_mut().zip(&self.columns) {
                 let cell =
                     self.record.get(*position).and_then(|cell| std::str::from_utf8(cell).ok());
+                bytes += cell.map_or(0, str::len);
                 builder.append_option(cell.filter(|cell| !cell.is_empty()));
             }
             rows += 1;
         }
         let columns = builders.iter_mut().zip(&self.columns);
-        let columns = columns.map(|(builder, (_, of))| Column::Text(builder.finish()).cast(*of));
+        let columns = columns.map(|(builder, (_, cell))| {
+            let texts = Column::Text(builder.finish());
+            match cell {
+                Cell::Value(of) => texts.cast(*of),
+                Cell::Unit(ids) => ids.of_texts(texts),
+            }
+        });
         (rows > 0).then(|| Ok((columns.collect(), rows)))
     }
 }

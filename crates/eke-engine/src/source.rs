@@ -1,20 +1,22 @@
 //! A dataset's files: which they are, what columns they have, and whether they are still the same.
 //!
-//! Nothing here reads a row of a Parquet file, nor, but for [`Source::guess_types`], one of a CSV file.
+//! Nothing here reads a row of a Parquet file, nor, but for [`Source::guess_types`], one of a CSV
+//! file. A file is looked at before it is opened: what is no ordinary file, such as a pipe, would
+//! wait for whoever writes to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use eke_sql::{Type, scalar};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
-use crate::column::type_of;
+use crate::footer::Footer;
+use crate::ids::Ids;
+use crate::lines::CsvRows;
 
 /// The files of a dataset, all of one format, in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +107,24 @@ pub enum SourceError {
     /// A column of the policy that is not in the files.
     #[error("`{file}` has no column `{column}`")]
     NoColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A header that is no header: a name with characters that cannot be seen, or turn what is
+    /// shown around.
+    #[error(
+        "a column of `{0}` has a name with control characters: the first line of a CSV file, and the schema of a \
+         Parquet file, name the columns in plain text"
+    )]
+    ControlCharacters(String),
+    /// A unit column that does not tell units apart.
+    #[error(
+        "the column `{column}` of `{file}` cannot say whose a row is: floats, and times whose nanoseconds may be cut \
+         off, do not tell units apart exactly; write it to the file as text or whole numbers"
+    )]
+    Inexact {
         /// The file.
         file: String,
         /// The column.
@@ -210,8 +230,8 @@ impl Source {
             return None;
         }
         let rows = |file| {
-            let (_, metadata) = footer(file).ok()?;
-            u64::try_from(metadata.metadata().file_metadata().num_rows()).ok()
+            let footer = Footer::open(file).ok()?;
+            u64::try_from(footer.metadata.metadata().file_metadata().num_rows()).ok()
         };
         self.files.iter().map(rows).sum()
     }
@@ -266,6 +286,46 @@ impl Source {
             }
         }
         Ok(first.map(|(_, columns)| columns).unwrap_or_default())
+    }
+
+    /// What the ids in a column are read as, if they are exact.
+    ///
+    /// # Errors
+    /// A file cannot be read, has no such column or one that is not exact, or the files do not agree.
+    pub(crate) fn ids(
+        &self,
+        column: &str,
+        declared: &BTreeMap<String, Type>,
+    ) -> Result<Ids, SourceError> {
+        let mut agreed: Option<(&DataFile, Ids)> = None;
+        for file in &self.files {
+            let inexact =
+                || SourceError::Inexact { file: file.name.clone(), column: column.to_owned() };
+            let here = match self.format {
+                Format::Csv => Ids::of_text(declared.get(column).copied().unwrap_or(Type::Text))
+                    .ok_or_else(inexact)?,
+                Format::Parquet => {
+                    let columns = Footer::open(file)?.columns;
+                    let found = columns.iter().find(|(name, _)| name == column);
+                    let (_, cells) = found.ok_or_else(|| SourceError::NoColumn {
+                        file: file.name.clone(),
+                        column: column.to_owned(),
+                    })?;
+                    Ids::of_cells(cells).ok_or_else(inexact)?
+                }
+            };
+            match agreed {
+                Some((one, ids)) if ids != here => {
+                    return Err(SourceError::Disagree {
+                        one: one.name.clone(),
+                        other: file.name.clone(),
+                        column: column.to_owned(),
+                    });
+                }
+                _ => agreed = Some((file, here)),
+            }
+        }
+        Ok(agreed.map_or(Ids::Value(Type::Text), |(_, ids)| ids))
     }
 
     /// What types the columns of CSV files look like, by their first thousand rows: for the steward, who may
@@ -353,48 +413,6 @@ pub(crate) fn open(file: &DataFile) -> Result<Box<dyn Read + Send>, SourceError>
     Ok(if file.gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) })
 }
 
-/// The rows of a CSV file: a line each, taken as they come, with too many cells or too few. A quote ends with its
-/// line at the latest: no row swallows the ones after it, whatever it holds.
-pub(crate) struct CsvRows {
-    lines: BufReader<Box<dyn Read + Send>>,
-    line: Vec<u8>,
-    is_first: bool,
-}
-
-impl CsvRows {
-    pub(crate) fn open(file: &DataFile) -> Result<Self, SourceError> {
-        let lines = BufReader::with_capacity(1 << 16, open(file)?);
-        Ok(Self { lines, line: Vec::new(), is_first: true })
-    }
-
-    /// Reads the next row that is not empty; false at the end.
-    pub(crate) fn read(&mut self, record: &mut csv::ByteRecord) -> io::Result<bool> {
-        loop {
-            self.line.clear();
-            if self.lines.read_until(b'\n', &mut self.line)? == 0 {
-                return Ok(false);
-            }
-            let mut line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
-            line = line.strip_suffix(b"\r").unwrap_or(line);
-            if std::mem::take(&mut self.is_first) {
-                line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
-            }
-            if line.is_empty() {
-                continue;
-            }
-            record.clear();
-            if line.contains(&b'"') {
-                let mut reader = csv::ReaderBuilder::new();
-                let mut reader = reader.has_headers(false).flexible(true).from_reader(line);
-                reader.read_byte_record(record)?;
-            } else {
-                line.split(|byte| *byte == b',').for_each(|cell| record.push_field(cell));
-            }
-            return Ok(true);
-        }
-    }
-}
-
 /// The names in the first line.
 pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
     let mut header = csv::ByteRecord::new();
@@ -402,39 +420,62 @@ pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
     let names: Option<Vec<String>> =
         header.iter().map(|name| String::from_utf8(name.to_vec()).ok()).collect();
     match names {
-        Some(names) if !names.is_empty() => Ok(names),
+        Some(names) if !names.is_empty() => {
+            check_names(names.iter().map(String::as_str), file)?;
+            Ok(names)
+        }
         _ => Err(SourceError::NoHeader(file.name.clone())),
     }
 }
 
-/// What a Parquet file says about itself.
-pub(crate) fn footer(file: &DataFile) -> Result<(File, ArrowReaderMetadata), SourceError> {
-    let raw = raw(file)?;
-    // A damaged footer may break the reader's assumptions.
-    let metadata = catch_unwind(AssertUnwindSafe(|| {
-        ArrowReaderMetadata::load(&raw, ArrowReaderOptions::new()).ok()
-    }));
-    match metadata {
-        Ok(Some(metadata)) => Ok((raw, metadata)),
-        _ => Err(SourceError::NotParquet(file.name.clone())),
-    }
+fn parquet_columns(file: &DataFile) -> Result<Columns, SourceError> {
+    let footer = Footer::open(file)?;
+    let columns = footer.columns.iter().map(|(name, cells)| (name.clone(), cells.of()));
+    let columns: Columns = columns.collect();
+    check_names(columns.iter().map(|(name, _)| name.as_str()), file)?;
+    Ok(columns)
 }
 
-fn parquet_columns(file: &DataFile) -> Result<Columns, SourceError> {
-    let (_, metadata) = footer(file)?;
-    let fields = metadata.schema().fields().iter();
-    Ok(fields.map(|field| (field.name().clone(), type_of(field.data_type()))).collect())
+/// Whether names of columns can be shown: analysts see them.
+fn check_names<'a>(
+    mut names: impl Iterator<Item = &'a str>,
+    file: &DataFile,
+) -> Result<(), SourceError> {
+    let is_hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    if names.any(|name| name.contains(is_hidden)) {
+        return Err(SourceError::ControlCharacters(file.name.clone()));
+    }
+    Ok(())
 }
 
 /// A file, as it lies there.
 pub(crate) fn raw(file: &DataFile) -> Result<File, SourceError> {
-    let raw = File::open(&file.path).map_err(|error| missing_or(file, error))?;
-    // A folder opens as a file does, and fails later with a stranger sentence.
-    match raw.metadata() {
-        Ok(metadata) if metadata.is_file() => Ok(raw),
-        Ok(_) => Err(unreadable(&file.name, io::Error::other("it is not an ordinary file"))),
-        Err(error) => Err(unreadable(&file.name, error)),
+    open_file(&file.path).map_err(|error| missing_or(file, error))
+}
+
+/// Reads an ordinary file as a whole.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
     }
+    let mut bytes = Vec::new();
+    open_file(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens an ordinary file. Anything else is refused before it is opened: a pipe would wait for its
+/// other end, and a folder would fail later with a stranger sentence.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let other = || io::Error::other("it is not an ordinary file");
+    if !fs::metadata(path)?.is_file() {
+        return Err(other());
+    }
+    let raw = File::open(path)?;
+    if raw.metadata()?.is_file() { Ok(raw) } else { Err(other()) }
 }
 
 fn missing_or(file: &DataFile, error: io::Error) -> SourceError {

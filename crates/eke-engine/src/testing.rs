@@ -11,6 +11,7 @@ use eke_sql::{Expr, Plan, Type, Value};
 use crate::bounding::{HashKey, Kept};
 use crate::column::Column;
 use crate::contribution::Contributions;
+use crate::ids::Ids;
 use crate::lower::lower;
 use crate::{encoding, rows, scan};
 
@@ -88,14 +89,16 @@ pub fn driven(
     hash_key: &[u8; 32],
     choose: &mut dyn FnMut(usize) -> usize,
 ) -> Bounded {
-    let contributions = Contributions::new(plan, schema).expect("a plan that fits");
+    let unit = schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, of)| *of);
+    let ids = Ids::Value(unit.expect("a unit column"));
+    let contributions = Contributions::new(plan, schema, ids).expect("a plan that fits");
     let limits = Arc::new(rows::limits(plan, &contributions, HashKey(*hash_key)));
     let (mut total, mut numbers) = (Kept::new(Arc::clone(&limits)), Numbers::default());
     for piece in pieces {
         let (mut part, mut here) = (Kept::new(Arc::clone(&limits)), Numbers::default());
         for batch in piece {
             let (columns, count) =
-                scan::canonical(batch, contributions.columns()).expect("columns that fit");
+                scan::canonical(batch, contributions.wanted(), None).expect("columns that fit");
             let batch = contributions.of(&columns, count).expect("contributions");
             let arrays = batch.columns();
             let unit = Column::read(&arrays[0], limits.unit).expect("a unit");

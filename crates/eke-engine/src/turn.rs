@@ -78,9 +78,11 @@ impl Engine {
         enough: &dyn Fn() -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         if process::has_ended(holder.as_str(), self.address()) {
-            let given = self.ledger().give_up(unit, path, holder.clone(), stamp);
+            let given = self.ledger().give_up(unit, path, holder.clone(), stamp.clone());
             return match given.wait() {
-                Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
+                // Whoever asked it saw that it failed.
+                Ok(()) => self.abandoned(unit, holder.as_str(), &stamp),
+                Err(LedgerError::NotHeld(_)) => Ok(()),
                 Err(error) => Err(error.into()),
             };
         }

@@ -10,7 +10,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use eke_geo::Place;
@@ -19,7 +18,9 @@ use eke_sql::{Type, Value};
 use super::PlacesError;
 use super::geojson::{self, Fault};
 use crate::column::Column;
-use crate::scan::{self, Piece};
+use crate::ids::Ids;
+use crate::quiet::quietly;
+use crate::scan::{self, Piece, Wanted};
 use crate::source::{self, Fingerprint, Source};
 
 /// How many rows are read at a time.
@@ -54,11 +55,12 @@ enum Kind {
     GeoJson { id: Option<String> },
 }
 
-/// Longitude, latitude and then the id and the time, if they are asked for, with the types that they are read as.
+/// Longitude, latitude and then the time, with the types that they are read as, and the id, which
+/// is read exactly.
 #[derive(Clone, Debug)]
 struct Columns {
     names: Vec<(String, Type)>,
-    id: Option<usize>,
+    id: Option<(String, Ids)>,
     time: Option<usize>,
 }
 
@@ -114,7 +116,8 @@ impl PlaceFile {
                 })
             })
         };
-        let id = optional("id", columns.id.as_deref())?;
+        let id = columns.id.as_deref();
+        let id = id.map(|given| find("id", Some(given), &[])).transpose()?;
         let time = optional("time", columns.time.as_deref())?;
         let typed = |(at, (column, of)): (usize, (String, Option<Type>))| {
             let readable = match of {
@@ -132,6 +135,14 @@ impl PlaceFile {
             match of.filter(|_| readable) {
                 Some(of) => Ok((column, of)),
                 None => Err(PlacesError::ColumnType { file: name.clone(), column, wanted }),
+            }
+        };
+        let id = match id {
+            None => None,
+            Some(id) => {
+                let (column, _) = typed((2, id))?;
+                let ids = source.ids(&column, &BTreeMap::new())?;
+                Some((column, ids))
             }
         };
         let names = wanted.into_iter().enumerate().map(typed).collect::<Result<_, _>>()?;
@@ -162,7 +173,8 @@ impl PlaceFile {
         match &self.kind {
             Kind::Table(columns) => {
                 let name = |at: usize| columns.names.get(at).map(|(name, _)| name.as_str());
-                [name(0), name(1), columns.id.and_then(name), columns.time.and_then(name)]
+                let id = columns.id.as_ref().map(|(name, _)| name.as_str());
+                [name(0), name(1), id, columns.time.and_then(name)]
             }
             Kind::GeoJson { id } => [None, None, id.as_deref(), None],
         }
@@ -211,7 +223,7 @@ impl PlaceFile {
         let mut rows = Vec::new();
         for piece in scan::pieces(&self.source)? {
             // A damaged file may break a reader's assumptions: that is an error like others.
-            let read = catch_unwind(AssertUnwindSafe(|| columns.read(piece, &mut rows, seen)));
+            let read = quietly(|| columns.read(piece, &mut rows, seen));
             if !matches!(read, Ok(Some(()))) {
                 return Err(PlacesError::Damaged(self.name.clone()));
             }
@@ -223,12 +235,18 @@ impl PlaceFile {
     fn features(&self, id: Option<&str>, seen: &dyn Fn(u64)) -> Result<Vec<PlaceRow>, PlacesError> {
         let mut rows = Vec::new();
         for file in self.source.files() {
-            let mut text = String::new();
-            let read = source::open(file)?.read_to_string(&mut text);
+            let mut bytes = Vec::new();
+            let read = source::open(file)?.read_to_end(&mut bytes);
             read.map_err(|_| PlacesError::Damaged(self.name.clone()))?;
+            // One text that is not UTF-8 takes nothing else with it.
+            let (text, is_damaged) = match String::from_utf8(bytes) {
+                Ok(text) => (text, false),
+                Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+            };
+            let is_whole = |id: &String| !is_damaged || !id.contains(char::REPLACEMENT_CHARACTER);
             let unread = |error| PlacesError::GeoJson { file: self.name.clone(), error };
             for feature in geojson::read_points(&text, id).map_err(unread)? {
-                let id = feature.id.ok().flatten();
+                let id = feature.id.ok().flatten().filter(is_whole);
                 let is_off = feature.places == Err(Fault::OffTheEarth);
                 let places = feature.places.unwrap_or_default();
                 let row = |place| PlaceRow { place, is_off, id: id.clone(), time: None };
@@ -245,8 +263,10 @@ impl PlaceFile {
 
 impl Columns {
     fn read(&self, piece: Piece, rows: &mut Vec<PlaceRow>, seen: &dyn Fn(u64)) -> Option<()> {
-        for batch in scan::open(piece, &self.names, BATCH).ok()? {
+        let wanted = Wanted { columns: self.names.clone(), unit: self.id.clone() };
+        for batch in scan::open(piece, &wanted, BATCH).ok()? {
             let (columns, count) = batch.ok()?;
+            let ids = columns.last().filter(|_| self.id.is_some());
             let degrees = |at: usize| match columns[at].clone().cast(Type::Float) {
                 Column::Float(degrees) => Some(degrees),
                 _ => None,
@@ -258,7 +278,7 @@ impl Columns {
                 let place =
                     numbers.and_then(|(longitude, latitude)| Place::new(longitude, latitude).ok());
                 let is_off = numbers.is_some() && place.is_none();
-                let id = value(self.id, row).and_then(text);
+                let id = ids.map(|ids| ids.value(row)).and_then(text);
                 rows.push(PlaceRow { place, is_off, id, time: value(self.time, row) });
             }
             debug_assert_eq!(longitudes.len(), count, "columns of one batch");
@@ -370,6 +390,27 @@ mod tests {
             [(Some("ada"), true), (Some("7"), false), (None, false), (None, true), (None, true)];
         assert_eq!((found, file.count().unwrap()), (expected.to_vec(), 5));
         assert!(file.fingerprint().is_ok());
+    }
+
+    /// Ids that are not UTF-8 are nobody's: those of two people would be one.
+    #[test]
+    fn a_text_that_is_no_text_takes_nothing_else_with_it() {
+        let path = file("bytes.geojson", "");
+        let feature = |who: &[u8]| {
+            let (start, end) = (
+                br#"{"type":"Feature","properties":{"who":""#.as_slice(),
+                br#""},"geometry":{"type":"Point","coordinates":[4.1,52.1]}}"#.as_slice(),
+            );
+            [start, who, end].concat()
+        };
+        let features = [feature(b"ada"), feature(b"b\xffb"), feature(b"b\xfeb")].join(&b',');
+        let start = br#"{"type":"FeatureCollection","features":["#.as_slice();
+        std::fs::write(&path, [start, features.as_slice(), b"]}".as_slice()].concat()).unwrap();
+        let columns = PlaceColumns { id: Some("who".into()), ..PlaceColumns::default() };
+        let rows = PlaceFile::open(&path, &columns).unwrap().rows(&|_| ()).unwrap();
+        let ids: Vec<Option<&str>> = rows.iter().map(|row| row.id.as_deref()).collect();
+        assert_eq!(ids, [Some("ada"), None, None]);
+        assert!(rows.iter().all(|row| row.place.is_some()));
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //! price is reserved on disk before anything is drawn, and what was not needed goes back.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use eke_budget::{
@@ -24,7 +23,8 @@ use super::PlacesError;
 use super::release::{damaged, entropy};
 use crate::column::Column;
 use crate::process;
-use crate::scan;
+use crate::quiet::quietly;
+use crate::scan::{self, Wanted};
 use crate::source::{Fingerprint, Source};
 
 /// How many rows are read at a time.
@@ -255,9 +255,10 @@ impl ShareOf {
         let damaged = || PlacesError::Damaged(self.name.clone());
         for piece in scan::pieces(&self.source)? {
             // A damaged file may break a reader's assumptions: that is an error like others.
-            let read = catch_unwind(AssertUnwindSafe(|| -> Option<(i64, u64)> {
+            let wanted = Wanted { columns: vec![self.column.clone()], unit: None };
+            let read = quietly(|| -> Option<(i64, u64)> {
                 let (mut below, mut rows) = (0i64, 0u64);
-                for batch in scan::open(piece, std::slice::from_ref(&self.column), BATCH).ok()? {
+                for batch in scan::open(piece, &wanted, BATCH).ok()? {
                     let (columns, count) = batch.ok()?;
                     let Column::Float(values) = columns[0].clone().cast(Type::Float) else {
                         return None;
@@ -267,7 +268,7 @@ impl ShareOf {
                     below += i64::try_from(few.count()).ok()?;
                 }
                 Some((below, rows))
-            }));
+            });
             let (few, count) = read.ok().flatten().ok_or_else(damaged)?;
             below += few;
             rows += count;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use eke_budget::Adjacency;
 use eke_sql::{Column, Protection, Table, Type};
@@ -10,11 +11,14 @@ use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
+use crate::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 7] =
-    ["source", "unit", "unit_column", "max_groups", "max_rows", "public", "columns"];
+const KNOWN: [&str; 8] =
+    ["source", "unit", "unit_column", "max_groups", "max_rows", "answer_time", "public", "columns"];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 4] = ["unit", "unit_column", "max_groups", "max_rows"];
+const PRIVATE: [&str; 5] = ["unit", "unit_column", "max_groups", "max_rows", "answer_time"];
+/// The longest first slot, in seconds.
+const LONGEST: f64 = 86_400.0;
 
 /// A dataset that may be asked about.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +29,8 @@ pub struct Dataset {
     pub source: String,
     /// Whose it is.
     pub protection: PolicyProtection,
+    /// How long after its question an answer to an analyst leaves at the earliest.
+    pub answer_time: Duration,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -64,14 +70,15 @@ impl Dataset {
         let section = field.section(&KNOWN, &title, "[dataset.NAME]")?;
         let source = page.keep(read_source(section, &title));
         let protection = page.keep(PolicyProtection::read(section, &title, units));
-        let (Some(()), Some(columns), Some(source), Some(protection)) =
-            (named, columns, source, protection)
+        let answer_time = page.keep(read_answer_time(section));
+        let (Some(()), Some(columns), Some(source), Some(protection), Some(answer_time)) =
+            (named, columns, source, protection, answer_time)
         else {
             return Err(page.told_elsewhere());
         };
         let path = page.path().to_owned();
-        let dataset =
-            Self { name: name.to_owned(), source, protection, columns, line: section.line(), path };
+        let (name, line) = (name.to_owned(), section.line());
+        let dataset = Self { name, source, protection, answer_time, columns, line, path };
         dataset.check_unit_column()?;
         Ok(dataset)
     }
@@ -214,6 +221,18 @@ impl Dataset {
     fn wrong(&self, line: usize, problem: String) -> PolicyError {
         PolicyError::Wrong { path: self.path.clone(), line, problem }
     }
+}
+
+/// The first slot of time on which answers to analysts leave.
+fn read_answer_time(section: Section<'_>) -> Result<Duration, PolicyError> {
+    let Some(field) = section.get("answer_time") else { return Ok(USUAL_SLOT) };
+    let seconds = field.number("2.0")?;
+    if !(0.001..=LONGEST).contains(&seconds) {
+        return Err(field.wrong(format!(
+            "answers leave after 0.001 to {LONGEST} seconds: write one of them, such as answer_time = 2.0"
+        )));
+    }
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 fn read_source(section: Section<'_>, title: &str) -> Result<String, PolicyError> {

@@ -23,7 +23,9 @@ use crate::error::{EngineError, short};
 use crate::policy::AccountSpec;
 use crate::process;
 use crate::question::Who;
-use crate::rows::Bounded;
+use crate::reading::request_name;
+use crate::rows::RowsError;
+use crate::slot::Leaving;
 use crate::turn::{Turn, turn_path};
 
 /// A watch that sets aside more than this part of what is left is asked about first.
@@ -107,7 +109,7 @@ impl Engine {
             observer,
             entropy,
             name: prospect.name(question),
-            program: format!("{}/{nonce}", process::name()),
+            program: request_name(&process::name(), &nonce, &question.who),
             turns: 0,
             turn: None,
             run: None,
@@ -171,7 +173,14 @@ impl<'a> Session<'a> {
             };
             let step = match step {
                 Found::Stored(stored) => self.view(stored)?,
-                Found::Open(attempt) => self.draw(index, attempt)?,
+                Found::Open(attempt) => {
+                    let (engine, who) = (self.engine, &self.question.who);
+                    let (clock, prepared) = (self.observer.clock(), &self.prospect.prepared);
+                    engine.may_read(prepared, who)?;
+                    let leaving = Leaving::since(clock, clock.now(), prepared.answer_time);
+                    let drawn = self.draw(index, attempt);
+                    engine.leave(drawn, &leaving, prepared, who)?
+                }
             };
             let stored = match step {
                 Ok(stored) => stored,
@@ -435,18 +444,20 @@ impl<'a> Session<'a> {
         let plan = &plans[place(index)];
         let watch = self.observer;
         let read = self.engine.bounded(prepared, plan, &|seen, of| watch.rows(seen, of));
-        let bounded = match read {
-            Ok(bounded) => bounded,
-            // The steward is told. An analyst gets what no rows would give, with its noise.
-            Err(error) if self.question.who == Who::Steward => {
-                return Err(EngineError::WatchRows(error));
-            }
-            Err(error) => {
-                self.engine.notice(prepared, &error, &self.stamp())?;
-                Bounded::empty(plan)
-            }
-        };
-        Ok(bounded.total(plan.adjacency))
+        let bounded = read.map_err(|error| self.unread(error))?;
+        self.engine.note_nobodys(prepared, bounded.nobodys(), &self.stamp())?;
+        bounded.total(plan.adjacency).map_err(|error| self.unread(error))
+    }
+
+    /// Rows could not be read: the steward is told why, and an analyst that this is not available.
+    fn unread(&self, error: RowsError) -> EngineError {
+        match &self.question.who {
+            Who::Steward => EngineError::WatchRows(error),
+            who => match self.engine.failed(&self.prospect.prepared, who, &error, &self.stamp()) {
+                Ok(()) => EngineError::Unavailable,
+                Err(error) => error,
+            },
+        }
     }
 
     /// The digest of what is computed at a step.

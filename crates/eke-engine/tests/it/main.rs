@@ -15,6 +15,7 @@ mod expressions;
 #[path = "../../../eke-sql/tests/it/random.rs"]
 #[allow(dead_code, reason = "the tests of the planner use more of it")]
 mod expressions_at_random;
+mod failing;
 mod identity;
 mod meaning;
 mod neighbours;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::{Amount, Rho};
-use eke_engine::{Accuracy, Engine, EngineError, Goal, Of, Watch, Who};
+use eke_engine::{Accuracy, Clock, Engine, EngineError, Goal, Of, StoppedClock, Watch, Who};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
 
@@ -11,6 +11,10 @@ use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spen
 struct After<'a>(u32, AtomicU32, &'a (dyn Fn() + Sync));
 
 impl Watch for After<'_> {
+    fn clock(&self) -> &dyn Clock {
+        &StoppedClock
+    }
+
     fn look(&self, _: u32) {
         if self.1.fetch_add(1, Ordering::Relaxed) + 1 == self.0 {
             (self.2)();
@@ -22,6 +26,10 @@ impl Watch for After<'_> {
 struct Before<'a>(&'a (dyn Fn() + Sync));
 
 impl Watch for Before<'_> {
+    fn clock(&self) -> &dyn Clock {
+        &StoppedClock
+    }
+
     fn confirm(&self, _: Amount<Rho>, _: Amount<Rho>) -> bool {
         (self.0)();
         true

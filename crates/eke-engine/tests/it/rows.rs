@@ -240,9 +240,43 @@ fn spilling_changes_nothing() {
         // How much several partitions hold at once is a matter of chance.
         assert!(spilled.spills() > 0 || partitions > 1);
     }
-    // With next to nothing there is an error, and not a wrong answer.
-    let error = run(10_000, 2).unwrap_err();
-    assert_eq!(error.to_string(), "the rows could not be read to the end");
+    // With next to nothing it is slower, and no less an answer; groups are on disk as well.
+    for (memory, partitions) in [(10_000, 1), (10_000, 2), (1 << 20, 1)] {
+        let spilled = run(memory, partitions).unwrap_or_else(|error| panic!("{}", error.detail()));
+        assert_eq!(spilled.values(&groups), whole.values(&groups));
+        assert_eq!(spilled.unit_counts(), whole.unit_counts());
+        assert!(spilled.spills() > 0 || partitions > 1, "{memory}");
+        assert_eq!(spilled.is_on_disk(), memory < 20_000);
+    }
+}
+
+/// How many groups there are decides nothing: those that do not fit into memory are on disk, and
+/// are found there.
+#[test]
+fn more_groups_than_fit_into_memory_are_found_on_disk() {
+    let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
+    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let batch = |part: i64| {
+        let rows = (0..8_192).map(|row| part * 8_192 + row);
+        let who: Int64Array = rows.clone().map(Some).collect();
+        let city: StringArray =
+            rows.clone().map(|row| Some(format!("city number {row}"))).collect();
+        let fare: Float64Array = rows.map(|row| Some((row % 100) as f64)).collect();
+        let columns: [(&str, ArrayRef); 3] =
+            [("who", Arc::new(who)), ("city", Arc::new(city)), ("fare", Arc::new(fare))];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    let pieces: Vec<Vec<RecordBatch>> = (0..4).map(|part| vec![batch(part)]).collect();
+    let run = |memory: usize| {
+        let options = RowsOptions { memory, partitions: 2, ..RowsOptions::usual() };
+        bounded_in_memory(pieces.clone(), &schema, &by_city(), &HASH_KEY, options).unwrap()
+    };
+    let (whole, spilled) = (run(2 << 30), run(1 << 20));
+    assert!(!whole.is_on_disk() && spilled.is_on_disk());
+    let groups: Vec<_> = whole.unit_counts().into_iter().map(|(keys, _)| keys).collect();
+    assert_eq!(groups.len(), 4 * 8_192);
+    assert_eq!(spilled.values(&groups), whole.values(&groups));
+    assert_eq!(spilled.unit_counts(), whole.unit_counts());
 }
 
 #[test]

@@ -6,7 +6,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Of, Stopped, Watch, Who, explain};
+use eke_engine::{
+    Accuracy, Answer, Clock, Engine, EngineError, Goal, Of, Stopped, StoppedClock, Watch, Who,
+    explain,
+};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
 
@@ -266,6 +269,10 @@ fn whether_groups_are_picked_is_said() {
 struct After<'a>(u32, AtomicU32, &'a (dyn Fn() + Sync));
 
 impl Watch for After<'_> {
+    fn clock(&self) -> &dyn Clock {
+        &StoppedClock
+    }
+
     fn look(&self, _: u32) {
         if self.1.fetch_add(1, Ordering::Relaxed) + 1 == self.0 {
             (self.2)();

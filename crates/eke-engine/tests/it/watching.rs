@@ -9,8 +9,8 @@ use std::sync::{Barrier, Mutex};
 
 use eke_budget::{Amount, Epsilon, L1};
 use eke_engine::{
-    Charging, Closeness, Engine, EngineError, NoiseLaw, Of, Paid, Side, Steps, Verdict, Watch,
-    WatchEnd, WatchQuestion, Watched, Who,
+    Charging, Clock, Closeness, Engine, EngineError, NoiseLaw, Of, Paid, Side, Steps, StoppedClock,
+    Verdict, Watch, WatchEnd, WatchQuestion, Watched, Who,
 };
 use eke_noise::{Confidence, Tolerance};
 use eke_select::{AboveThreshold, Change, Direction, LineNoise, LineSpec};
@@ -392,6 +392,10 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
 struct WhileReading<'a>(AtomicU32, u32, &'a (dyn Fn() + Sync));
 
 impl Watch for WhileReading<'_> {
+    fn clock(&self) -> &dyn Clock {
+        &StoppedClock
+    }
+
     fn rows(&self, _: u64, _: Option<u64>) {
         if self.0.fetch_add(1, Ordering::Relaxed) + 1 == self.1 {
             (self.2)();
@@ -412,6 +416,10 @@ fn a_step_is_set_aside_for_before_its_rows_are_read() {
     let look = || seen.lock().unwrap().push(pure(&folder.engine(), &Of::Everyone));
     struct Each<'a>(&'a (dyn Fn() + Sync));
     impl Watch for Each<'_> {
+        fn clock(&self) -> &dyn Clock {
+            &StoppedClock
+        }
+
         fn rows(&self, _: u64, _: Option<u64>) {
             (self.0)();
         }
@@ -426,7 +434,8 @@ fn a_step_is_set_aside_for_before_its_rows_are_read() {
     }
 }
 
-/// Rows that cannot be read: the steward is told and pays for what was drawn, an analyst sees what no rows give.
+/// Rows that cannot be read: the steward is told, and pays for what was drawn; an analyst is told
+/// nothing more than that it is not available.
 #[test]
 fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
     let folder = Folder::new();
@@ -457,8 +466,9 @@ fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
         let _ = std::fs::remove_file(&file);
         true
     });
-    assert!(watched.is_ok() && verdicts == [true, false, false], "{watched:?} {verdicts:?}");
-    assert_eq!(engine.notices().unwrap().len(), 3);
+    let lost = matches!(watched, Err(EngineError::Unavailable));
+    assert!(lost && verdicts == [true], "{watched:?} {verdicts:?}");
+    assert_eq!(engine.notices().unwrap().len(), 2);
 }
 
 /// Two programs at once: one draws, both see the same, and the riders pay once.

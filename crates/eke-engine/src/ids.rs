@@ -1,0 +1,218 @@
+//! Whose a row is: ids of units, read exactly or not at all.
+//!
+//! Two ids that are read as one would let two people add what one may, and one that is read as two
+//! would be two people. So a unit column is not read as expressions read it (decimals as doubles,
+//! times in microseconds): whole numbers, decimals, days and times keep all their digits, and
+//! floats are refused.
+
+use std::fmt::Write as _;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringViewBuilder};
+use datafusion::arrow::datatypes::{
+    DataType, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, TimeUnit,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt64Type, i256,
+};
+use eke_sql::Type;
+use serde::Serialize;
+
+use crate::column::{Column, wide};
+use crate::footer::Cells;
+
+/// Longer ids than this are read as their digest, and so are those that start as digests do.
+const LONG: usize = 256;
+const DIGEST: char = '\u{1}';
+
+/// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are
+/// found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Ids {
+    /// As values of this type.
+    Value(Type),
+    /// Whole numbers without a sign, as digits.
+    Unsigned,
+    /// Decimals, as digits, without zeros at their end.
+    Decimal,
+    /// Days in milliseconds, as whole numbers.
+    Milliseconds,
+    /// Times in so many parts of a second, as whole numbers.
+    Ticks(u32),
+}
+
+impl Ids {
+    /// What the ids of a Parquet file are read as; none if they are not exact.
+    pub(crate) fn of_cells(cells: &Cells) -> Option<Self> {
+        match cells {
+            Cells::Arrow(arrow) => Self::of_arrow(arrow),
+            Cells::Text => Some(Self::Value(Type::Text)),
+            Cells::Decimal(_) => Some(Self::Decimal),
+            Cells::Int96 => None,
+        }
+    }
+
+    fn of_arrow(arrow: &DataType) -> Option<Self> {
+        Some(match arrow {
+            DataType::UInt64 => Self::Unsigned,
+            DataType::Date64 => Self::Milliseconds,
+            DataType::Timestamp(TimeUnit::Second, _) => Self::Ticks(1),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => Self::Ticks(1_000),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Self::Ticks(1_000_000),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Self::Ticks(1_000_000_000),
+            arrow if arrow.is_decimal() => Self::Decimal,
+            arrow if arrow.is_floating() => return None,
+            arrow => Self::Value(crate::column::type_of(arrow)?),
+        })
+    }
+
+    /// What the ids of a CSV file are read as, by the type that its column is declared to have.
+    pub(crate) fn of_text(declared: Type) -> Option<Self> {
+        match declared {
+            Type::Text | Type::Int | Type::Date | Type::Bool => Some(Self::Value(declared)),
+            // Of two times that differ in their nanoseconds one would be left.
+            Type::Float | Type::Timestamp => None,
+        }
+    }
+
+    /// The type of the column that they become.
+    pub(crate) fn of(self) -> Type {
+        match self {
+            Self::Value(of) => of,
+            Self::Unsigned | Self::Decimal => Type::Text,
+            Self::Milliseconds | Self::Ticks(_) => Type::Int,
+        }
+    }
+
+    /// Reads the ids of a Parquet file.
+    pub(crate) fn read(self, array: &ArrayRef, cells: &Cells) -> Option<Column> {
+        Some(match self {
+            Self::Value(of) => return Some(short(Column::of_cells(array, cells, of)?)),
+            Self::Unsigned => {
+                let ids = array.as_primitive_opt::<UInt64Type>()?;
+                crate::column::text(ids.iter().map(|id| id.map(|id| id.to_string())))
+            }
+            Self::Decimal => decimals(array, cells)?,
+            Self::Milliseconds => {
+                let ids = array.as_primitive_opt::<Date64Type>()?;
+                Column::Int(Int64Array::new(ids.values().clone(), ids.nulls().cloned()))
+            }
+            Self::Ticks(_) => Column::Int(ticks(array)?),
+        })
+    }
+
+    /// Reads ids that are texts, such as those of a CSV file.
+    pub(crate) fn of_texts(self, texts: Column) -> Column {
+        short(texts.cast(self.of()))
+    }
+}
+
+/// Long texts as their digests, so that no id takes more memory than others.
+fn short(ids: Column) -> Column {
+    let Column::Text(texts) = &ids else { return ids };
+    let is_long = |id: &str| id.len() > LONG || id.starts_with(DIGEST);
+    if !texts.iter().flatten().any(is_long) {
+        return ids;
+    }
+    let mut builder = StringViewBuilder::with_capacity(texts.len());
+    for id in texts {
+        match id.filter(|id| is_long(id)) {
+            Some(id) => {
+                builder.append_value(format!("{DIGEST}{}", blake3::hash(id.as_bytes()).to_hex()));
+            }
+            None => builder.append_option(id),
+        }
+    }
+    Column::Text(builder.finish())
+}
+
+fn ticks(array: &ArrayRef) -> Option<Int64Array> {
+    let DataType::Timestamp(unit, _) = array.data_type() else { return None };
+    let (values, nulls) = match unit {
+        TimeUnit::Second => {
+            let array = array.as_primitive_opt::<TimestampSecondType>()?;
+            (array.values().clone(), array.nulls().cloned())
+        }
+        TimeUnit::Millisecond => {
+            let array = array.as_primitive_opt::<TimestampMillisecondType>()?;
+            (array.values().clone(), array.nulls().cloned())
+        }
+        TimeUnit::Microsecond => {
+            let array = array.as_primitive_opt::<TimestampMicrosecondType>()?;
+            (array.values().clone(), array.nulls().cloned())
+        }
+        TimeUnit::Nanosecond => {
+            let array = array.as_primitive_opt::<TimestampNanosecondType>()?;
+            (array.values().clone(), array.nulls().cloned())
+        }
+    };
+    Some(Int64Array::new(values, nulls))
+}
+
+fn decimals(array: &ArrayRef, cells: &Cells) -> Option<Column> {
+    let (scale, ids): (i8, Vec<Option<i256>>) = match (cells, array.data_type()) {
+        (Cells::Decimal(scale), _) => {
+            (*scale, array.as_binary_view_opt()?.iter().map(|id| wide(id?)).collect())
+        }
+        (_, DataType::Decimal32(_, scale)) => {
+            let ids = array.as_primitive_opt::<Decimal32Type>()?.iter();
+            (*scale, ids.map(|id| Some(i256::from_i128(id?.into()))).collect())
+        }
+        (_, DataType::Decimal64(_, scale)) => {
+            let ids = array.as_primitive_opt::<Decimal64Type>()?.iter();
+            (*scale, ids.map(|id| Some(i256::from_i128(id?.into()))).collect())
+        }
+        (_, DataType::Decimal128(_, scale)) => {
+            let ids = array.as_primitive_opt::<Decimal128Type>()?.iter();
+            (*scale, ids.map(|id| Some(i256::from_i128(id?))).collect())
+        }
+        (_, DataType::Decimal256(_, scale)) => {
+            (*scale, array.as_primitive_opt::<Decimal256Type>()?.iter().collect())
+        }
+        _ => return None,
+    };
+    Some(crate::column::text(ids.into_iter().map(|id| Some(digits(id?, scale)))))
+}
+
+/// A decimal as a whole number and a power of ten: one text for one number, whatever its scale.
+fn digits(id: i256, scale: i8) -> String {
+    let whole = id.to_string();
+    let short = whole.trim_end_matches('0');
+    if short.is_empty() || short == "-" {
+        return "0".to_owned();
+    }
+    let mut text = short.to_owned();
+    let zeros = i64::try_from(whole.len() - short.len()).unwrap_or_default();
+    let exponent = zeros - i64::from(scale);
+    if exponent != 0 {
+        let _ = write!(text, "e{exponent}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_has_one_text_whatever_its_scale() {
+        let text = |number: i128, scale| digits(i256::from_i128(number), scale);
+        assert_eq!([text(0, 3), text(7, 0), text(-7, 0)], ["0", "7", "-7"]);
+        assert_eq!(text(1250, 2), text(125, 1));
+        assert_eq!(text(70, 0), text(7000, 2));
+        assert_eq!([text(70, 0), text(125, 1), text(-100, -1)], ["7e1", "125e-1", "-1e3"]);
+        let close = 9_007_199_254_740_993i128;
+        assert_ne!(text(close, 0), text(close - 1, 0));
+    }
+
+    #[test]
+    fn a_long_id_is_its_digest_and_no_other_id_is() {
+        let long = "x".repeat(LONG + 1);
+        let digest = format!("{DIGEST}{}", blake3::hash(long.as_bytes()).to_hex());
+        let ids = [Some(long), Some(digest.clone()), Some("x".repeat(LONG)), None];
+        let Column::Text(read) = short(crate::column::text(ids.clone().into_iter())) else {
+            panic!("texts stay texts")
+        };
+        assert_eq!(read.value(0), digest);
+        assert!(read.value(1) != digest && read.value(2) == ids[2].as_deref().unwrap());
+        assert!(read.is_null(3));
+    }
+}
