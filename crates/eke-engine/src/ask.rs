@@ -153,10 +153,7 @@ impl Engine {
             EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_) => {
                 EngineError::Unavailable
             }
-            // What was asked for with it, and what a tier sees, are nobody else's.
-            EngineError::Refused(refused)
-                if refused.limit == Limit::Budget && !self.policy().has_own_budget(analyst) =>
-            {
+            EngineError::Refused(_) if !self.policy().has_own_budget(analyst) => {
                 Refused::plainly().into()
             }
             error => error,
