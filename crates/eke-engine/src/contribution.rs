@@ -3,7 +3,7 @@
 //! A row that takes part has a unit, the keys of its group, and so many steps for each sum that depends on
 //! its values. All of it is computed from that row alone, and for every row, also for those that take no part: what a
 //! row takes does not tell whether it does. Texts that rows bring in end after [`MAX_TEXT`] bytes, but for the unit's, which
-//! stays what it is.
+//! is read exactly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

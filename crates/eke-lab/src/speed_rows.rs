@@ -108,10 +108,10 @@ impl Rows {
         let (hostile, harmless) = (texts("a"), texts("z"));
         let mut rows = Vec::new();
         for (name, pattern, slow) in [
-            ("a short pattern", "%ab".to_owned(), true),
+            // Of this one, and of the last, little is tried twice.
+            ("a short pattern", "%ab".to_owned(), false),
             ("one that nearly fits everywhere", format!("%{}b", "a".repeat(62)), true),
             ("the longest, with gaps", format!("%{}b", "a_a".repeat(82)), true),
-            // Of this one nothing is tried twice.
             ("many parts", format!("%{}b", "a%".repeat(100)), false),
         ] {
             let (compiled, plain) = (Pattern::new(&pattern, false), tokens(&pattern));
