@@ -138,7 +138,7 @@ impl Engine {
         let answer = match asking.reads {
             Some(came) => {
                 let leaving = Leaving::since(watch.clock(), came, prepared.answer_time);
-                self.leave(answer, &leaving, &prepared, &question.who)
+                self.on_slot(answer, &leaving, &prepared, &question.who)
             }
             None => answer,
         };
@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// Holds something back until its slot, if an analyst waits for it.
-    pub(crate) fn leave<T>(
+    pub(crate) fn on_slot<T>(
         &self,
         what: Result<T, EngineError>,
         leaving: &Leaving<'_>,

@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
                     engine.may_read(prepared, who)?;
                     let leaving = Leaving::since(clock, clock.now(), prepared.answer_time);
                     let drawn = self.draw(index, attempt);
-                    engine.leave(drawn, &leaving, prepared, who)?
+                    engine.on_slot(drawn, &leaving, prepared, who)?
                 }
             };
             let stored = match step {
