@@ -3,16 +3,20 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use eke_budget::{Amount, Charge, Rho};
-use eke_engine::{Accuracy, Answer, Cell, Engine, Goal, Kind, Paid, Question, Stopped, Watch, Who};
+use eke_engine::{
+    Access, Accuracy, Answer, Cell, Engine, Goal, Kind, Paid, Question, Stopped, Watch, Who,
+};
+use eke_ledger::{Silently, Waiting};
 use eke_noise::{Confidence, Tolerance};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::number::{cost, estimate, percent, short};
+use crate::number::{cost, estimate, grouped, percent, short};
 use crate::table::Table;
 use crate::watch::paid;
 
@@ -32,8 +36,47 @@ impl Asker {
         self.analyst.clone().map_or(Who::Steward, Who::Analyst)
     }
 
+    /// The policy's ledger, which is begun if there is none.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
-        Ok(Engine::open(&self.policy)?)
+        let engine = self.open(true)?;
+        if engine.has_begun() {
+            eprintln!("eke: a new ledger was begun: {}", engine.address());
+        }
+        Ok(engine)
+    }
+
+    /// The policy's ledger to look at: none is begun.
+    pub(crate) fn look(&self) -> Result<Engine, Failure> {
+        self.open(false)
+    }
+
+    fn open(&self, begins: bool) -> Result<Engine, Failure> {
+        let access = Access { waiting: Arc::new(Aloud::default()), begins };
+        let engine = Engine::open_with(&self.policy, access)?;
+        if self.who() == Who::Steward {
+            for remark in engine.remarks() {
+                eprintln!("eke: note: {remark}");
+            }
+        }
+        Ok(engine)
+    }
+}
+
+/// Waits for another program that holds the ledger, and says so.
+#[derive(Default)]
+struct Aloud(Silently);
+
+impl Waiting for Aloud {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+
+    fn pause(&self, time: Duration) {
+        self.0.pause(time);
+    }
+
+    fn say(&self, sentence: &str) {
+        eprintln!("eke: {sentence}");
     }
 }
 
@@ -236,11 +279,12 @@ impl Watch for Progress {
 pub(crate) fn print(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     table(answer, out)?;
     writeln!(out)?;
-    let left = format!("{} left", cost(&answer.left));
+    let left = format!("rho {} left", short(answer.left.rho));
     if answer.free {
         writeln!(out, "  cost   nothing; {left}")?;
     } else {
-        writeln!(out, "  cost   {}; {left}", cost(&answer.cost))?;
+        let part = percent(answer.cost.rho, answer.budget.rho);
+        writeln!(out, "  cost   {}, {part} of the budget; {left}", cost(&answer.cost))?;
         if let Some(fixed) = &answer.fixed {
             let note = if fixed.rho > answer.cost.rho + answer.left.rho {
                 ", more than there is"
@@ -297,6 +341,17 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if answer.rows.is_empty() {
         writeln!(out, "  (no rows)")?;
     }
+    if let Some(chosen) = &answer.chosen {
+        writeln!(
+            out,
+            "  {} of {} groups, chosen by their noisy values: each interval misses 1 in {}, so that \
+             of those shown {} hold on average",
+            count(chosen.rows),
+            count(chosen.groups),
+            grouped((1.0 / (1.0 - chosen.level)).floor(), 0),
+            format_percent(confidence),
+        )?;
+    }
     Ok(())
 }
 
@@ -317,6 +372,7 @@ fn why(cell: &Cell) -> &'static str {
         Stopped::OutOfReach => "not met: out of reach of the highest price",
         Stopped::Refused => "not met: the budget does not allow more",
         Stopped::Grid => "not met: the grid does not allow more",
+        Stopped::Chosen => "not met: its noise is part of why it is shown",
     }
 }
 
@@ -326,6 +382,12 @@ pub(crate) fn key(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+fn count(number: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
+    let number = number as f64;
+    grouped(number, 0)
 }
 
 fn format_percent(confidence: f64) -> String {

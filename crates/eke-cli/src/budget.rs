@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use eke_engine::{Asked, Failed, Of, Outcome, Standing, Who};
+use eke_engine::{Asked, Failed, Of, Outcome, Promised, Standing, Who};
 
 use crate::Failure;
 use crate::ask::{Asker, table};
@@ -41,7 +41,8 @@ pub(crate) struct History {
 
 impl Budget {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let (engine, who) = (self.asker.engine()?, self.asker.who());
+        let engine = if self.looked { self.asker.engine()? } else { self.asker.look()? };
+        let who = self.asker.who();
         if self.looked {
             engine.looked()?;
         }
@@ -103,22 +104,49 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
     let (whole, spent, reserved) = (standing.budget.rho, standing.spent.rho, standing.reserved.rho);
     writeln!(out, "  {}  {} spent", bar(spent, reserved, whole), percent(spent, whole))?;
     if let Some(promise) = standing.promise {
-        let delta =
-            promise.delta.map_or(String::new(), |delta| format!(", delta {}", short(delta)));
-        writeln!(
-            out,
-            "  promised  epsilon {}{delta} (rho {})",
-            short(promise.epsilon),
-            short(whole)
-        )?;
+        writeln!(out, "  promised  {} (rho {})", promised(&promise), short(whole))?;
     } else {
         writeln!(out, "  promised  rho {}", short(whole))?;
     }
+    if let Some(policy) = standing.policy {
+        let promise = policy.promise.map_or(String::new(), |promise| promised(&promise) + " ");
+        writeln!(
+            out,
+            "  policy    says {promise}(rho {}) instead: the ledger keeps what it promised, so put that back",
+            short(policy.rho)
+        )?;
+    }
     writeln!(out, "  spent     {}", cost(&standing.spent))?;
+    if let Some(bound) = standing.bound {
+        let delta = bound.delta.unwrap_or(0.0);
+        writeln!(
+            out,
+            "  so far    epsilon {} at all times until now, except with probability {}",
+            short(bound.epsilon),
+            short(delta)
+        )?;
+    }
     if reserved > 0.0 {
         writeln!(out, "  reserved  {}", cost(&standing.reserved))?;
     }
-    writeln!(out, "  left      {}", cost(&standing.left))?;
+    if let Some(brought) = standing.to_bring {
+        let pure = if brought.epsilon > 0.0 {
+            format!(" and epsilon {}", short(brought.epsilon))
+        } else {
+            String::new()
+        };
+        let then = if brought.fits {
+            "which it is charged with the next question"
+        } else {
+            "which is more than it has left: no member can ask until it is given up or they leave it"
+        };
+        writeln!(
+            out,
+            "  outside   its members have spent rho {}{pure} before they were in it, {then}",
+            short(brought.rho)
+        )?;
+    }
+    writeln!(out, "  left      rho {}", short(standing.left.rho))?;
     if let Some([whole, spent, reserved, left]) = standing.pure {
         writeln!(
             out,
@@ -131,6 +159,11 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+fn promised(promise: &Promised) -> String {
+    let delta = promise.delta.map_or(String::new(), |delta| format!(", delta {}", short(delta)));
+    format!("epsilon {}{delta}", short(promise.epsilon))
 }
 
 /// A bar of thirty marks: `#` spent, `~` reserved, `.` left. What was spent at all shows.
@@ -150,7 +183,7 @@ pub(crate) fn bar(spent: f64, reserved: f64, whole: f64) -> String {
 
 impl History {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let (engine, who) = (self.asker.engine()?, self.asker.who());
+        let (engine, who) = (self.asker.look()?, self.asker.who());
         let history = engine.history(&who)?;
         let shown = &history[history.len().saturating_sub(self.last)..];
         for (index, asked) in shown.iter().enumerate() {

@@ -209,7 +209,12 @@ impl Payer {
             metric: self.metric.map_or(TupleMetric::Farthest, Into::into),
             least: self.least.unwrap_or(Metres::ONE),
         });
+        // Before there is an account, and then never again.
+        if opening.is_some() && Person::open(&self.ledger, &self.account, None).is_err() {
+            file.check_degrees()?;
+        }
         let mut person = Person::open(&self.ledger, &self.account, opening.as_ref())?;
+        say_exposed(&self.ledger);
         let asked =
             (self.metric.map_or(person.metric(), Into::into), self.least.unwrap_or(person.least()));
         if asked != (person.metric(), person.least()) {
@@ -325,4 +330,11 @@ pub(crate) fn print_cost(
         .filter_map(|(currency, left)| Some(format!("{currency} {}", short(left?))))
         .collect();
     writeln!(out, "  cost   {cost}; {} left", left.join(" and "))
+}
+
+/// Says if others may read a ledger or a register.
+fn say_exposed(ledger: &eke_ledger::Address) {
+    if let Some(exposed) = ledger.exposed() {
+        eprintln!("eke: note: {exposed}");
+    }
 }

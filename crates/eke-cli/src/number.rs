@@ -97,14 +97,13 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A price: `rho 0.00123 (epsilon 0.21 at delta 9e-8)`.
+/// A price: `rho 0.00123`, or `rho 0.00123 and delta 1e-9` where keys were selected.
 pub(crate) fn cost(cost: &Cost) -> String {
     let rho = format!("rho {}", short(cost.rho));
-    match (cost.epsilon, cost.delta) {
-        (Some(epsilon), Some(delta)) if cost.rho > 0.0 => {
-            format!("{rho} (epsilon {} at delta {})", short(epsilon), short(delta))
-        }
-        _ => rho,
+    if cost.mechanism_delta > 0.0 {
+        format!("{rho} and delta {}", short(cost.mechanism_delta))
+    } else {
+        rho
     }
 }
 

@@ -104,7 +104,7 @@ fn product(text: &str) -> Result<f64, String> {
 impl Watch {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let question = self.question()?;
-        let engine = self.asker.engine()?;
+        let engine = if self.explain { self.asker.look()? } else { self.asker.engine()? };
         if self.explain {
             let plan = engine.explain_watch(&question)?;
             if self.json {

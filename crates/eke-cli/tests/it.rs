@@ -32,7 +32,8 @@ fn the_quick_start_of_the_readme_is_what_happens() {
     std::fs::create_dir_all(&folder).unwrap();
     let story = run(&["demo", "--riders", "100000", "--folder", "."].map(str::to_owned));
     assert!(story.contains("9. Bob asks for more") && story.contains("times as much."), "{story}");
-    for file in ["eke.toml", "eke.ledger", "eke.ledger-wal", "eke.ledger-shm"] {
+    let files = ["eke.toml", "eke.toml.anchor", "eke.ledger", "eke.ledger-wal", "eke.ledger-shm"];
+    for file in files {
         let _ = std::fs::remove_file(folder.join(file));
     }
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
@@ -238,6 +239,7 @@ fn what_is_printed_has_the_law_of_its_price() {
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(folder.join(format!("eke.ledger{end}")));
         }
+        let _ = std::fs::remove_file(folder.join("eke.toml.anchor"));
         let output = Command::new(env!("CARGO_BIN_EXE_eke"))
             .args([
                 "ask",

@@ -1,9 +1,8 @@
 //! Answers: what may be shown, with its interval, its price and what is left.
 
-use eke_budget::convert::{Curve, Method};
 use eke_budget::{Amount, Budget, Delta, Rho};
 use eke_noise::{Ending, Estimate};
-use eke_sql::Value;
+use eke_sql::{Value, scalar};
 use serde::{Deserialize, Serialize};
 
 /// The answer to a question.
@@ -17,6 +16,9 @@ pub struct Answer {
     pub cost: Cost,
     /// What whoever asked has left.
     pub left: Cost,
+    /// What whoever asked had at first.
+    #[serde(default)]
+    pub budget: Cost,
     /// Whether it cost nothing.
     pub free: bool,
     /// What noise fixed in advance would have to cost to promise the same for any data; none where no price
@@ -26,6 +28,25 @@ pub struct Answer {
     pub alone: Cost,
     /// How many looks were taken, of those groups that took most.
     pub looks: u32,
+    /// How rows were chosen, where their own noise decided which are shown: their intervals are
+    /// then wider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
+}
+
+/// How many rows are shown out of how many groups, where noisy values decided which.
+///
+/// Values that were chosen for being large are large by chance too. So intervals of the values that
+/// decided are made at a higher level, at which of those that are shown a part of at most one minus
+/// the confidence misses, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// How many rows are shown.
+    pub rows: usize,
+    /// Of how many groups that were measured.
+    pub groups: usize,
+    /// The level of each interval: one minus `(1 - confidence) rows/groups`.
+    pub level: f64,
 }
 
 impl Answer {
@@ -99,6 +120,8 @@ pub enum Stopped {
     Refused,
     /// The grid did not allow more.
     Grid,
+    /// It would be as good as was asked for, had it not been chosen by its own noise.
+    Chosen,
 }
 
 impl From<Ending> for Stopped {
@@ -121,6 +144,25 @@ pub(crate) struct Found {
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
     pub(crate) ending: Stopped,
+    /// What it was read from; none where nothing was, or where it was stored before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) evidence: Option<Evidence>,
+}
+
+/// What an estimate was read from: enough to state an interval at another level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Evidence {
+    /// The price of one column that the point is worth.
+    pub(crate) worth: Amount<Rho>,
+    /// The sum or count, in its unit.
+    pub(crate) sum: f64,
+    /// The count beside it, for an average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<f64>,
+    /// The gamma of the confidence sequence, as a price; none for one look that was planned in
+    /// advance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gamma: Option<f64>,
 }
 
 impl Found {
@@ -132,12 +174,13 @@ impl Found {
             low: finite(estimate.low),
             high: finite(estimate.high),
             ending: estimate.ending.into(),
+            evidence: None,
         }
     }
 
     /// Nothing is known.
     pub(crate) fn nothing(ending: Stopped) -> Self {
-        Self { value: None, low: None, high: None, ending }
+        Self { value: None, low: None, high: None, ending, evidence: None }
     }
 
     pub(crate) fn met(&self) -> bool {
@@ -145,28 +188,21 @@ impl Found {
     }
 }
 
-/// A price, in rho and as the (epsilon, delta) of that alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// A price. What was spent up to some moment is no (epsilon, delta): when to look may depend on what was
+/// seen, and a total that was stopped somewhere and then converted promises less than it says. The
+/// promise is the whole budget's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The concentrated price.
     pub rho: f64,
-    /// What it promises alone, at the delta that the budget keeps for that; none if it states no delta.
-    pub epsilon: Option<f64>,
-    /// That delta, and what was spent of the delta for mechanisms.
-    pub delta: Option<f64>,
+    /// What was taken of the delta that the budget keeps for mechanisms, such as selecting keys.
+    #[serde(default)]
+    pub mechanism_delta: f64,
 }
 
 impl Cost {
-    /// A price out of a budget.
-    pub(crate) fn new(rho: Amount<Rho>, spent: Amount<Delta>, budget: &Budget) -> Self {
-        let promised = conversion_delta(budget);
-        let epsilon = promised.and_then(|delta| match rho.to_parameter() {
-            Ok(rho) => Some(Method::Tight.epsilon(rho, delta).ok()?.get()),
-            Err(_) => Some(0.0),
-        });
-        let delta = promised
-            .map(|delta| if rho.is_zero() { spent.to_f64() } else { delta.get() + spent.to_f64() });
-        Self { rho: rho.to_f64(), epsilon, delta }
+    pub(crate) fn new(rho: Amount<Rho>, delta: Amount<Delta>) -> Self {
+        Self { rho: rho.to_f64(), mechanism_delta: delta.to_f64() }
     }
 }
 
@@ -178,7 +214,7 @@ pub(crate) fn conversion_delta(budget: &Budget) -> Option<Delta> {
     Delta::new(promised.get() - kept).ok()
 }
 
-/// A key as JSON has it.
+/// A key as JSON has it: days and moments as ISO 8601 writes them.
 pub(crate) fn json(value: &Value) -> serde_json::Value {
     match value {
         Value::Null => serde_json::Value::Null,
@@ -186,7 +222,33 @@ pub(crate) fn json(value: &Value) -> serde_json::Value {
         Value::Int(value) => (*value).into(),
         Value::Float(value) if value.is_finite() => (*value).into(),
         Value::Text(value) => value.clone().into(),
+        Value::Date(days) => {
+            scalar::date_to_text((*days).into()).unwrap_or_else(|| value.to_string()).into()
+        }
+        Value::Timestamp(micros) => scalar::timestamp_to_text(*micros)
+            .map_or_else(|| value.to_string(), |text| text.replacen(' ', "T", 1))
+            .into(),
         // JSON has no infinite numbers.
-        Value::Float(_) | Value::Date(_) | Value::Timestamp(_) => value.to_string().into(),
+        Value::Float(_) => value.to_string().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_moments_are_keys_as_iso_writes_them() {
+        let micros = 1_743_244_200_000_000;
+        for (value, expected) in [
+            (Value::Date(20_176), "2025-03-29"),
+            (Value::Timestamp(micros), "2025-03-29T10:30:00"),
+            (Value::Timestamp(micros + 1), "2025-03-29T10:30:00.000001"),
+            // What has no such form is said as what it is.
+            (Value::Date(i32::MAX), "DATE 'day 2147483647'"),
+            (Value::Float(f64::INFINITY), "inf"),
+        ] {
+            assert_eq!(json(&value), expected);
+        }
     }
 }

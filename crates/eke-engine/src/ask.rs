@@ -4,6 +4,7 @@
 //! draws, and stores what was drawn before it is looked at. What a round has paid for and lost stays paid.
 //! Whoever asks sees its own points of the paths, and what its own accounts have spent and have left.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::answer::{Answer, Cost, Found};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Refused};
 use crate::policy::AccountSpec;
-use crate::post;
+use crate::post::{self, Shown};
 use crate::process;
 use crate::question::{Accuracy, Question, Who};
 use crate::reading::request_name;
@@ -25,7 +26,7 @@ use crate::rows::{Bounded, RowsError};
 use crate::slot::{Clock, Leaving, StoppedClock, SystemClock};
 use crate::state::{State, level};
 use crate::top::Route;
-use crate::walk::{MeasureRule, Walk, fixed_price, reaches};
+use crate::walk::{MeasureRule, Walk, at_hand, fixed_price, reaches};
 use crate::watch::Paid;
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
@@ -121,15 +122,25 @@ impl Engine {
             }
             None => answer,
         };
-        answer.map_err(|error| match error {
-            // What the ledger says is about others too.
-            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_)
-                if question.who != Who::Steward =>
-            {
+        let answer = answer.map_err(|error| self.as_seen_by(&question.who, error));
+        // What was answered is stored: nothing here takes it back.
+        let _ = self.remember(&prepared.accounts);
+        answer
+    }
+
+    /// An error as whoever asked may see it: what the ledger says is about others too. An analyst without
+    /// a budget of its own is refused in one sentence, whoever's account it was that said no.
+    pub(crate) fn as_seen_by(&self, who: &Who, error: EngineError) -> EngineError {
+        let Some(analyst) = who.analyst() else { return error };
+        match error {
+            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_) => {
                 EngineError::Unavailable
             }
+            EngineError::Refused(_) if !self.policy().has_own_budget(analyst) => {
+                Refused::plainly().into()
+            }
             error => error,
-        })
+        }
     }
 
     /// Holds something back until its slot, if an analyst waits for it.
@@ -547,7 +558,8 @@ impl<'a> Asking<'a> {
         let alone = alone.map_or(Amount::MAX, |prices| prices.price());
         let query = &self.prepared.query;
         let goal = &self.question.goal;
-        let (columns, rows) = post::table(query, groups, found, goal.confidence.get());
+        let found = self.with_evidence(state, found)?;
+        let Shown { columns, rows, chosen } = post::table(query, groups, &found, goal);
         let (left, left_delta) = self.left()?;
         let budget = &self.own().budget;
         let fixed = fixed_price(&query.measures, self.plan(), goal)
@@ -556,12 +568,42 @@ impl<'a> Asking<'a> {
         Ok(Answer {
             columns,
             rows,
-            cost: Cost::new(self.spent, self.spent_delta, budget),
-            left: Cost::new(left, left_delta, budget),
+            cost: Cost::new(self.spent, self.spent_delta),
+            left: Cost::new(left, left_delta),
+            budget: budget
+                .zcdp()
+                .map_or_else(Cost::default, |whole| Cost::new(whole.budget, whole.delta)),
             free: self.spent.is_zero() && self.spent_delta.is_zero(),
-            fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO, budget)),
-            alone: Cost::new(alone, Amount::ZERO, budget),
+            fixed: fixed.map(|rho| Cost::new(rho, Amount::ZERO)),
+            alone: Cost::new(alone, Amount::ZERO),
             looks,
+            chosen,
         })
+    }
+
+    /// What was found, with what it was read from. Answers that were stored before that was kept
+    /// are read again at hand where rows are chosen by them: from what was paid for, for nothing.
+    fn with_evidence<'f>(
+        &self,
+        state: Option<&State>,
+        found: &'f [Vec<Found>],
+    ) -> Result<Cow<'f, [Vec<Found>]>, EngineError> {
+        let measured = found.iter().filter(|values| !values.is_empty()).count();
+        let by = post::chosen_by(&self.prepared.query, measured);
+        let is_old = |found: &Found| found.evidence.is_none() && found.value.is_some();
+        let (Some(state), true) = (state, found.iter().flatten().any(is_old)) else {
+            return Ok(found.into());
+        };
+        if !by.contains(&true) {
+            return Ok(found.into());
+        }
+        let (rules, paid) = (self.rules(Amount::GRAIN)?, state.paid(&self.own().name));
+        let mut found = found.to_vec();
+        for ((group, values), paid) in (0u32..).zip(&mut found).zip(paid) {
+            for (found, rule) in values.iter_mut().zip(&rules).filter(|(found, _)| is_old(found)) {
+                found.evidence = at_hand(rule, &state.bundle, group, paid);
+            }
+        }
+        Ok(found.into())
     }
 }

@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::{
     DataType, Date64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, i256,
 };
-use eke_sql::{Type, Value, scalar};
+use eke_sql::{MAX_TEXT, Type, Value, scalar};
 
 use crate::footer::Cells;
 
@@ -164,7 +164,7 @@ impl Column {
             },
             Value::Text(value) => {
                 let mut builder = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
-                (0..rows).for_each(|_| builder.append_value(value));
+                (0..rows).for_each(|_| builder.append_value(scalar::cut(value)));
                 Self::Text(builder.finish())
             }
             Value::Date(value) => Self::Date(Date32Array::from_value(*value, rows)),
@@ -204,6 +204,27 @@ impl Column {
             Self::Text(array) => Arc::new(array),
             Self::Date(array) => Arc::new(array),
             Self::Timestamp(array) => Arc::new(array),
+        }
+    }
+
+    /// The same with texts that end where texts end.
+    pub(crate) fn cut(&self) -> Self {
+        match self {
+            Self::Text(array) if longest(array) > MAX_TEXT => {
+                Self::Text(array.iter().map(|text| text.map(scalar::cut)).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The same as what tells units apart: a text that is longer than texts are keeps its start, and is followed by a
+    /// digest of all of it. So it is longer than all that are not, and no two are the same but by a collision of BLAKE3.
+    pub(crate) fn identity(&self) -> Self {
+        match self {
+            Self::Text(array) if longest(array) > MAX_TEXT => {
+                text(array.iter().map(|id| id.map(identity)))
+            }
+            other => other.clone(),
         }
     }
 
@@ -279,6 +300,19 @@ impl Column {
             (_, to) => Self::nulls(to, rows),
         }
     }
+}
+
+/// How many bytes the longest text has.
+fn longest(array: &StringViewArray) -> usize {
+    array.lengths().max().map_or(0, |length| length as usize)
+}
+
+pub(crate) fn identity(id: &str) -> String {
+    if id.len() <= MAX_TEXT {
+        return id.to_owned();
+    }
+    // The start may be a few bytes short of the most, which the digest makes up for.
+    format!("{}{}", scalar::cut(id), blake3::hash(id.as_bytes()).to_hex())
 }
 
 /// Texts, or NULLs, as a column.

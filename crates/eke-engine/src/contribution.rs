@@ -1,18 +1,20 @@
 //! Contributions: what each row of a dataset brings to a plan, before anything is bounded.
 //!
 //! A row that takes part has a unit, the keys of its group, and so many steps for each sum that depends on
-//! its values. All of it is computed from that row alone.
+//! its values. All of it is computed from that row alone, and for every row, also for those that take no part: what a
+//! row takes does not tell whether it does. Texts that rows bring in end after [`MAX_TEXT`] bytes, but for the unit's, which
+//! stays what it is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions,
+    Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions,
 };
-use datafusion::arrow::compute::filter;
+use datafusion::arrow::compute::{and, filter, is_not_null};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
-use eke_sql::{Binary, Expr, Plan, Sum, Summand, Type, Unary, Value};
+use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
 use crate::bounding::key_name;
 use crate::column::{Column, canonical};
@@ -20,7 +22,7 @@ use crate::ids::Ids;
 use crate::lower::{self, LowerError};
 use crate::scan::Wanted;
 use crate::step::Step;
-use crate::total::Total;
+use crate::total::{Members, Total};
 
 /// The name of the unit in what rows bring.
 pub(crate) const UNIT: &str = "unit";
@@ -30,16 +32,26 @@ pub(crate) fn step_name(index: usize) -> String {
     format!("step{index}")
 }
 
+/// How many bytes of text a batch may have, with all that is computed from it.
+const BATCH: usize = 64 << 20;
+
 /// What is computed for each row.
 pub(crate) struct Contributions {
     /// What it is computed from: the columns of expressions, and then the unit.
     wanted: Wanted,
-    /// Which rows take part, if they are somebody's.
-    takes_part: Total,
+    /// Which rows take part, if they are somebody's and their keys do.
+    filter: Option<Total>,
     unit: Type,
-    keys: Vec<Total>,
+    keys: Vec<KeyOf>,
     steps: Vec<Steps>,
     schema: SchemaRef,
+}
+
+/// A key of a row.
+struct KeyOf {
+    value: Total,
+    /// Those that take part, if only some do, and whether NULL does.
+    listed: Option<(Members, bool)>,
 }
 
 /// What a row adds to a sum that depends on its values.
@@ -68,7 +80,7 @@ impl Contributions {
             return Err(LowerError::NoColumn(plan.unit_column.clone()));
         }
         let unit = ids.of();
-        let keys = plan.keys.iter().map(|key| lower::typed(&key.expr, key.of, &columns));
+        let keys = plan.keys.iter().map(|key| KeyOf::new(key, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
@@ -79,10 +91,10 @@ impl Contributions {
         for index in 0..steps.len() {
             fields.push(Field::new(step_name(index), DataType::Int64, true));
         }
-        let takes_part = lower::condition(&condition(plan), &columns)?;
+        let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
         let schema = Arc::new(Schema::new(fields));
         let wanted = Wanted { columns, unit: Some((plan.unit_column.clone(), ids)) };
-        Ok(Self { wanted, takes_part, unit, keys, steps, schema })
+        Ok(Self { wanted, filter: filter.transpose()?, unit, keys, steps, schema })
     }
 
     /// What it is computed from: columns of expressions, and then the unit.
@@ -105,31 +117,69 @@ impl Contributions {
         self.steps.len()
     }
 
+    /// How many rows are computed on at a time, of so many that may be: as many as have room for their texts, however
+    /// long those are. From the plan alone.
+    pub(crate) fn rows_at_a_time(&self, most: usize) -> usize {
+        let columns = self.wanted.columns.iter().filter(|(_, of)| *of == Type::Text).count();
+        let keys = self.keys.iter().map(|key| key.value.texts());
+        let steps = self.steps.iter().map(|steps| match steps {
+            Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
+        });
+        let filter = self.filter.as_ref().map_or(0, Total::texts);
+        let texts = columns + filter + keys.chain(steps).sum::<usize>();
+        most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
+    }
+
     /// What these rows bring; those that do not take part are gone.
     pub(crate) fn of(&self, columns: &[Column], rows: usize) -> Result<RecordBatch, ArrowError> {
-        let Some((unit, _)) = columns.split_last() else {
+        let Some((unit, columns)) = columns.split_last() else {
             return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
         };
-        let takes_part = self.takes_part.holds(columns, rows);
+        let unit = unit.identity();
+        let columns: Vec<Column> = columns.iter().map(Column::cut).collect();
         // What is nobody's has no part in anything.
-        let takes_part = match unit.array().nulls() {
-            Some(somebodys) => BooleanArray::from(takes_part.values() & somebodys.inner()),
-            None => takes_part,
-        };
-        let kept = takes_part.true_count();
-        let columns = if kept == rows {
-            columns.to_vec()
-        } else {
-            columns.iter().map(|column| only(column, &takes_part)).collect::<Result<_, _>>()?
-        };
-        let unit = columns.last().map(|unit| unit.clone().into_array());
-        let mut arrays: Vec<ArrayRef> = unit.into_iter().collect();
-        arrays.extend(self.keys.iter().map(|key| key.compute(&columns, kept).into_array()));
+        let mut takes_part = is_not_null(unit.array())?;
+        if let Some(filter) = &self.filter {
+            takes_part = and(&takes_part, &filter.holds(&columns, rows))?;
+        }
+        let mut arrays: Vec<ArrayRef> = vec![unit.into_array()];
+        for key in &self.keys {
+            let value = key.value.compute(&columns, rows);
+            if let Some(listed) = key.is_listed(&value, rows) {
+                takes_part = and(&takes_part, &listed)?;
+            }
+            arrays.push(value.into_array());
+        }
         for steps in &self.steps {
-            arrays.push(Arc::new(steps.compute(&columns, kept)));
+            arrays.push(Arc::new(steps.compute(&columns, rows)));
+        }
+        let kept = takes_part.true_count();
+        if kept < rows {
+            for array in &mut arrays {
+                *array = filter(&**array, &takes_part)?;
+            }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(kept));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+    }
+}
+
+impl KeyOf {
+    fn new(key: &Key, columns: &[(String, Type)]) -> Result<Self, LowerError> {
+        let listed = key.public.as_ref().map(|values| {
+            let (nulls, values): (Vec<_>, Vec<_>) =
+                values.iter().cloned().partition(|value| *value == Value::Null);
+            (Members::new(key.of, &values), !nulls.is_empty())
+        });
+        Ok(Self { value: lower::typed(&key.expr, key.of, columns)?, listed })
+    }
+
+    /// For each row whether its key is one of those that take part; none if all do.
+    fn is_listed(&self, value: &Column, rows: usize) -> Option<BooleanArray> {
+        let (members, null) = self.listed.as_ref()?;
+        let among = members.among(value);
+        let listed = |row| if among.is_null(row) { *null } else { among.value(row) };
+        Some((0..rows).map(|row| Some(listed(row))).collect())
     }
 }
 
@@ -177,35 +227,6 @@ fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, Lower
     }
 }
 
-/// A row that is somebody's takes part if the filter is true, and each key that has public values
-/// has one of them.
-fn condition(plan: &Plan) -> Expr {
-    let mut all = Expr::Literal(Value::Bool(true));
-    if let Some(filter) = &plan.filter {
-        let filter = Expr::Unary(Unary::IsTrue, Box::new(filter.clone()));
-        all = Expr::Binary(Binary::And, Box::new(all), Box::new(filter));
-    }
-    for key in &plan.keys {
-        let Some(public) = &key.public else { continue };
-        let (nulls, values): (Vec<_>, Vec<_>) =
-            public.iter().cloned().partition(|value| *value == Value::Null);
-        let listed = Expr::In(Box::new(key.expr.clone()), values);
-        let mut listed = Expr::Unary(Unary::IsTrue, Box::new(listed));
-        if !nulls.is_empty() {
-            let null = Expr::Unary(Unary::IsNull, Box::new(key.expr.clone()));
-            listed = Expr::Binary(Binary::Or, Box::new(listed), Box::new(null));
-        }
-        all = Expr::Binary(Binary::And, Box::new(all), Box::new(listed));
-    }
-    all
-}
-
-fn only(column: &Column, rows: &BooleanArray) -> Result<Column, ArrowError> {
-    let array = filter(column.array(), rows)?;
-    Column::read(&array, column.of())
-        .ok_or_else(|| ArrowError::ComputeError("a column changed its type".to_owned()))
-}
-
 fn names<'a>(expr: &'a Expr, names_of: &mut BTreeSet<&'a str>) {
     // A list rather than recursion: an expression may be deep.
     let mut left = vec![expr];
@@ -225,5 +246,52 @@ fn names<'a>(expr: &'a Expr, names_of: &mut BTreeSet<&'a str>) {
             }
             Expr::Call(_, arguments) => left.extend(arguments),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_budget::Adjacency;
+    use eke_sql::{Column, Protection, Table, plan};
+
+    fn contributions(sql: &str) -> Contributions {
+        let column = |name: &str, of| Column {
+            name: name.to_owned(),
+            of: Some(of),
+            bounds: None,
+            values: None,
+        };
+        let table = Table {
+            name: "t".to_owned(),
+            columns: vec![
+                column("who", Type::Int),
+                column("note", Type::Text),
+                column("zone", Type::Text),
+                column("stops", Type::Int),
+            ],
+            protection: Protection::Private {
+                unit_column: "who".to_owned(),
+                adjacency: Adjacency::AddRemove,
+                max_groups: 1,
+                max_rows: 1,
+            },
+        };
+        let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.of)).collect();
+        let query = plan(sql, &[table]).unwrap();
+        Contributions::new(&query.plan, &schema).unwrap()
+    }
+
+    #[test]
+    fn rows_at_a_time_have_room_for_their_texts_and_follow_from_the_plan() {
+        let rows = |sql: &str| contributions(sql).rows_at_a_time(8_192);
+        assert_eq!(rows("SELECT COUNT(*) FROM t WHERE stops > 3"), 8_192);
+        assert_eq!(rows("SELECT COUNT(*) FROM t GROUP BY note"), 8_192);
+        assert_eq!(rows("SELECT COUNT(*) FROM t GROUP BY note || zone"), 16_384 / 3);
+        let many = (0..60).map(|i| format!("WHEN stops = {i} THEN trim(note) || zone"));
+        let many = many.collect::<Vec<_>>().join(" ");
+        let sql = format!("SELECT COUNT(*) FROM t GROUP BY CASE {many} END");
+        assert_eq!(rows(&sql), 16_384 / 122);
+        assert_eq!(contributions(&sql).rows_at_a_time(1), 1);
     }
 }

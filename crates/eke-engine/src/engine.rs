@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use eke_budget::{Amount, Rho};
-use eke_ledger::{Address, Ledger, LedgerError, Stamp};
+use eke_ledger::{Address, Ledger, LedgerError, Patience, Silently, Stamp, Waiting};
 use eke_sql::{Plan, Query, Table, Type};
 
+use crate::anchored::Anchored;
 use crate::error::EngineError;
 use crate::ids::Ids;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
@@ -23,6 +25,25 @@ pub struct Engine {
     policy: Policy,
     ledger: Ledger,
     spill: Spill,
+    anchored: Anchored,
+    waiting: Arc<dyn Waiting>,
+    remarks: Vec<String>,
+    begun: bool,
+}
+
+/// How an engine is opened.
+#[derive(Clone)]
+pub struct Access {
+    /// How other programs are waited for that hold the ledger.
+    pub waiting: Arc<dyn Waiting>,
+    /// Whether a ledger is begun if there is none. To look at what was spent none is needed.
+    pub begins: bool,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { waiting: Arc::new(Silently::default()), begins: true }
+    }
 }
 
 /// A question that is understood, and what is needed to answer it.
@@ -173,11 +194,43 @@ impl Engine {
     /// # Errors
     /// The policy cannot be as it is, or the ledger cannot be opened.
     pub fn open(policy: &Path) -> Result<Self, EngineError> {
+        Self::open_with(policy, Access::default())
+    }
+
+    /// Opens the ledger of a policy.
+    ///
+    /// # Errors
+    /// The policy cannot be as it is, the ledger cannot be opened or is damaged, or it is not the one that the
+    /// policy was used with.
+    pub fn open_with(policy: &Path, access: Access) -> Result<Self, EngineError> {
+        let Access { waiting, begins } = access;
+        let anchored = Anchored::of(policy);
         let policy = Policy::read(policy)?;
-        let ledger = Ledger::open(&policy.ledger)?;
+        let address = &policy.ledger;
+        anchored.check_there(address)?;
+        let is_there = address.is_begun();
+        let ledger = if is_there || begins {
+            let ledger = Ledger::open_waiting(address, Arc::clone(&waiting))?;
+            if is_there {
+                eke_ledger::check(address)?;
+            }
+            ledger
+        } else {
+            Ledger::unbegun()?
+        };
+        if is_there || begins {
+            anchored.check(&ledger, address)?;
+        }
+        if !is_there && begins {
+            anchored.keep(&ledger, Vec::new())?;
+        }
+        let mut remarks: Vec<String> = policy.warnings().to_vec();
+        remarks.extend(crate::pins::remarks(&policy));
+        remarks.extend(address.exposed());
+        let begun = !is_there && begins;
         let spill = Spill::beside(&policy.ledger, &policy.folder);
         spill.sweep();
-        Ok(Self { policy, ledger, spill })
+        Ok(Self { policy, ledger, spill, anchored, waiting, remarks, begun })
     }
 
     /// Gets what it takes to read rows, before anything is charged for it.
@@ -187,6 +240,30 @@ impl Engine {
             .open()
             .map(drop)
             .map_err(|error| format!("there is nowhere to put what memory does not hold: {error}"))
+    }
+
+    /// Whether a new ledger was begun when this was opened.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// What the steward should know about the policy and the files of the ledger. Nothing of it depends
+    /// on rows.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    pub(crate) fn patience(&self) -> Patience<'_> {
+        Patience::new(&*self.waiting)
+    }
+
+    /// Remembers beside the policy how far the ledger has come.
+    pub(crate) fn remember(&self, accounts: &[AccountSpec]) -> Result<(), EngineError> {
+        let names = accounts.iter().map(|account| account.name.clone());
+        let names = names.chain([crate::pins::ACCOUNT.to_owned()]).collect();
+        self.anchored.keep(&self.ledger, names)
     }
 
     /// The policy.
@@ -219,12 +296,23 @@ impl Engine {
         who: &Who,
     ) -> Result<Prepared, EngineError> {
         let Understood { query, accounts, finest, source, schema, ids } = understood;
-        for account in &accounts {
-            self.open_account(account, &Stamp::now(who.name()))?;
-        }
+        let stamp = Stamp::now(who.name());
         let dataset = self.policy.dataset(&query.plan.dataset)?;
         let unit = &accounts[0].name;
-        let registry = self.pin(unit, dataset, &source, &Stamp::now(who.name()))?;
+        self.pin_rows(dataset, unit, &source, false, &stamp).map_err(|error| match error {
+            // Whether files are alike is about rows, and so for the steward alone.
+            EngineError::Registry(RegistryError::SameRows { .. }) if *who != Who::Steward => {
+                EngineError::Unavailable
+            }
+            error => error,
+        })?;
+        for account in &accounts {
+            self.open_account(account, &stamp)?;
+        }
+        if let Some(analyst) = who.analyst() {
+            self.come_and_go(unit, analyst, &stamp)?;
+        }
+        let registry = self.pin(unit, dataset, &source, &stamp)?;
         let pinned = registry.check(&dataset.name, identity(dataset, unit))?;
         let is_steward = *who == Who::Steward;
         if is_steward {
@@ -280,6 +368,7 @@ impl Engine {
         stamp: &Stamp,
         mut change: impl FnMut(&mut Registry) -> Result<T, EngineError>,
     ) -> Result<(Registry, T), EngineError> {
+        let mut patience = self.patience();
         loop {
             let (version, mut registry) = match self.sheet(unit)? {
                 Some(sheet) => sheet,
@@ -294,7 +383,8 @@ impl Engine {
             let bytes = registry.write().into_bytes();
             match self.ledger.file_sheet(unit, version, bytes, stamp.clone()).wait() {
                 Ok(_) => return Ok((registry, result)),
-                Err(LedgerError::SheetMoved { .. } | LedgerError::Busy(_)) => {}
+                Err(LedgerError::SheetMoved { .. } | LedgerError::Moved(_)) if patience.again() => {
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -338,10 +428,12 @@ impl Engine {
             )));
         };
         let stamp = Stamp::now(Who::Steward.name());
-        for account in self.policy.accounts(unit, None)? {
-            self.open_account(&account, &stamp)?;
-        }
         let (source, ..) = schema(&self.policy, dataset)?;
+        self.pin_rows(dataset, unit, &source, true, &stamp)?;
+        let accounts = self.policy.accounts(unit, None)?;
+        for account in &accounts {
+            self.open_account(account, &stamp)?;
+        }
         let fingerprint = source.fingerprint()?;
         let at = stamp.at.to_string();
         let declare = |registry: &mut Registry| {
@@ -359,6 +451,7 @@ impl Engine {
             Ok((snapshot.number, unchanged))
         };
         let (_, (number, unchanged)) = self.change(unit, &stamp, declare)?;
+        self.remember(&accounts)?;
         Ok(Declared { dataset: dataset.name.clone(), number, unchanged })
     }
 
@@ -368,6 +461,20 @@ impl Engine {
     /// The ledger cannot be read.
     pub fn notices(&self) -> Result<Vec<String>, EngineError> {
         let mut notices = Vec::new();
+        let pins = self.pins()?.map(|(_, pins)| pins).unwrap_or_default();
+        notices.extend(pins.shared().into_iter().map(|(one, other)| {
+            format!(
+                "`{}` of unit `{}` and `{}` of unit `{}` hold the same rows: what is spent on the two units adds up for somebody who is in both",
+                one.dataset, one.unit, other.dataset, other.unit
+            )
+        }));
+        let unnamed = self.unnamed()?;
+        if !unnamed.is_empty() {
+            notices.push(format!(
+                "the ledger has accounts that the policy does not name, and what they promised still counts: {}",
+                unnamed.join(", ")
+            ));
+        }
         for unit in self.policy.units.keys() {
             let Some(registry) = self.registry(unit)? else { continue };
             for dataset in self.policy.datasets.values() {

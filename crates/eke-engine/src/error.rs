@@ -74,6 +74,16 @@ pub enum EngineError {
         "what the ledger holds of this question cannot be read ({0}): verify the ledger with `eke ledger verify`"
     )]
     Damaged(String),
+    /// The ledger is not the one that the policy was used with.
+    #[error(
+        "{anchor} says that there is a ledger of this policy, but {why}: put that ledger back, or restore the newest copy of it; only if nothing that was spent in it counts any more, remove {anchor}"
+    )]
+    OtherLedger {
+        /// The file that remembers.
+        anchor: String,
+        /// What is not as it remembers.
+        why: String,
+    },
     /// There is no randomness.
     #[error("the system gives no random numbers: {0}")]
     Entropy(String),
@@ -92,6 +102,14 @@ pub struct Refused {
     pub delta: Option<Amount<Delta>>,
     /// The absolute error that would still fit, where there is one such number.
     pub error: Option<f64>,
+}
+
+impl Refused {
+    /// A refusal that does not say whose budget it was, nor how much is left of it.
+    #[must_use]
+    pub fn plainly() -> Self {
+        Self { whose: "the budget".to_owned(), asked: None, fits: None, delta: None, error: None }
+    }
 }
 
 impl std::error::Error for Refused {}

@@ -85,7 +85,7 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
                 return Err(EngineError::Keys("a selection has a price in rho".into()));
             };
             let units = selection.threshold().unwrap_or(i64::MAX);
-            Keys::Selected { units, cost: Cost::new(rho, delta, &own.budget) }
+            Keys::Selected { units, cost: Cost::new(rho, delta) }
         }
     };
     let name = |index: usize| {
@@ -93,9 +93,8 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
         shown.map(|output| output.name.clone())
     };
     let whole = own.budget.zcdp().map_or(Amount::ZERO, |limits| limits.budget);
-    let cost = |rho: f64| {
-        Amount::ceil(rho).ok().map(|rho: Amount<Rho>| Cost::new(rho, Amount::ZERO, &own.budget))
-    };
+    let cost =
+        |rho: f64| Amount::ceil(rho).ok().map(|rho: Amount<Rho>| Cost::new(rho, Amount::ZERO));
     let z = Confidence::new(0.95).map_or(1.96, Confidence::quantile);
     let (mut errors, mut sizes) = (Vec::new(), Vec::new());
     for (index, measure) in query.measures.iter().enumerate() {
@@ -114,7 +113,7 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
             sizes.extend(cost(price).map(|cost| SizeAt { name: name.clone(), size, cost }));
         }
     }
-    let sorting = top::explain(&query, &accounts[0].budget, &own.budget);
+    let sorting = top::explain(&query, &accounts[0].budget);
     let accounts = accounts.iter().map(|account| account.name.clone()).collect();
     Ok(Explanation { plan: query.describe(), keys, accounts, sorting, errors, sizes })
 }

@@ -102,12 +102,19 @@ impl Asking<'_> {
             ));
         }
         let name = self.selection_name(&selection);
+        let engine = self.engine;
+        let mut patience = engine.patience();
         let selected = loop {
             if let Some((_, selected)) = self.stored(&name)? {
                 break selected;
             }
             // One at a time: whoever waited finds what was selected.
-            let Some(turn) = self.turn(&name)? else { continue };
+            let Some(turn) = self.turn(&name)? else {
+                if patience.again() {
+                    continue;
+                }
+                return Err(EngineError::Unavailable);
+            };
             let selected = match self.stored(&name)? {
                 Some((_, selected)) => Ok(selected),
                 None => self.select(&name, selection),

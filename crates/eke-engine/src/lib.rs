@@ -32,7 +32,7 @@
 //!
 //! | to ask | |
 //! |---|---|
-//! | [`Engine`] | a policy with its ledger, open |
+//! | [`Engine`], [`Access`] | a policy with its ledger, open, and how it is opened |
 //! | [`Question`], [`Goal`], [`Accuracy`], [`Who`], [`Watch`] | what is asked, how good it must be, who asks and who watches |
 //! | [`Answer`], [`Row`], [`Cell`], [`Stopped`], [`Cost`] | values with their intervals, and what they cost |
 //! | [`EngineError`], [`Refused`] | a no, in one sentence |
@@ -58,9 +58,11 @@
 //! | [`Standing`], [`Asked`], [`Declared`] | budgets, history, snapshots |
 //! | [`write_city`] | made-up data, to try things on |
 
+mod anchored;
 mod answer;
 mod ask;
 mod bounding;
+mod circles;
 mod city;
 mod column;
 mod contribution;
@@ -76,6 +78,7 @@ mod keys;
 mod lines;
 mod lower;
 mod picks;
+mod pins;
 pub mod policy;
 mod pool;
 mod post;
@@ -102,10 +105,10 @@ mod turn;
 mod walk;
 mod watch;
 
-pub use answer::{Answer, Cell, Column, Cost, Kind, Row, Stopped};
+pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
 pub use city::{City, Truth, write_city};
-pub use engine::{Declared, Engine};
+pub use engine::{Access, Declared, Engine};
 pub use error::{EngineError, Refused};
 pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
 pub use geo::{
@@ -120,7 +123,7 @@ pub use geo::{
 };
 pub use question::{Accuracy, Goal, Question, Who};
 pub use reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
-pub use report::{Asked, Of, Outcome, Promised, Standing};
+pub use report::{Asked, Brought, Of, Outcome, PolicySays, Promised, Standing};
 pub use rows::RowsError;
 pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
 pub use source::{Source, SourceError};

@@ -90,6 +90,8 @@ impl Asking<'_> {
         count: u32,
     ) -> Result<Picked, EngineError> {
         let path = self.new_ranking(by, groups)?.id();
+        let engine = self.engine;
+        let mut patience = engine.patience();
         loop {
             // Levels first, and then the picks: if nobody draws now, these are the levels of those.
             let levels = self.levels(path)?;
@@ -123,10 +125,7 @@ impl Asking<'_> {
                     self.wait_for(path, &holder)?;
                     continue;
                 }
-                Err(LedgerError::Busy(_)) => {
-                    std::thread::sleep(std::time::Duration::from_millis(20));
-                    continue;
-                }
+                Err(LedgerError::Moved(_)) if patience.again() => continue,
                 Err(error) => return Err(error.into()),
             };
             let key = charged.claim.key().clone();

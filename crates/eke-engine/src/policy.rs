@@ -44,11 +44,12 @@ mod section;
 mod suggest;
 mod unit;
 mod value;
+mod warning;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use eke_budget::{Amount, Rho};
@@ -89,6 +90,28 @@ pub struct Policy {
     /// The folder of the policy, where relative paths start.
     pub folder: PathBuf,
     path: PathBuf,
+    warnings: Vec<String>,
+}
+
+/// What a policy has under a kind of table.
+struct Named<T> {
+    /// Those that could be read.
+    read: BTreeMap<String, T>,
+    /// Those that could not be, which has been told.
+    broken: BTreeSet<String>,
+    /// Whether there are no others.
+    are_whole: bool,
+}
+
+impl<T> Named<T> {
+    fn are_none(&self) -> bool {
+        self.are_whole && self.read.is_empty() && self.broken.is_empty()
+    }
+
+    /// Whether nothing is known of something of this name because of what has been told elsewhere.
+    fn is_told(&self, name: &str) -> bool {
+        !self.are_whole || self.broken.contains(name)
+    }
 }
 
 impl Policy {
@@ -134,29 +157,45 @@ impl Policy {
             let at = error.span().map_or(0, |span| span.start.min(text.trim_end().len()));
             return Err(page.wrong(page.line(at), not_toml(error.message())));
         }
-        let whole = Section::whole(&page, document.get_ref(), &KNOWN)?;
+        let whole = Section::all(&page, document.get_ref());
+        // Under a key that is not known there may be anything: what is missing is not missed then.
+        let is_whole = page.keep(whole.with_only(&KNOWN, "a policy")).is_some();
 
-        let units = collect(whole.named("unit")?, Unit::read)?;
-        let datasets = collect(whole.named("dataset")?, |field| Dataset::read(field, &units))?;
-        let tiers = collect(whole.named("tier")?, Tier::read)?;
-        let analysts = collect(whole.named("analyst")?, |field| Analyst::read(field, &tiers))?;
-        let circles = collect(whole.named("circle")?, |field| Circle::read(field, &analysts))?;
-        if units.is_empty() {
-            return Err(whole.wrong(
+        let units = collect(whole, "unit", is_whole, Unit::read);
+        let datasets = collect(whole, "dataset", is_whole, |field| Dataset::read(field, &units));
+        let tiers = collect(whole, "tier", is_whole, Tier::read);
+        let analysts = collect(whole, "analyst", is_whole, |field| Analyst::read(field, &tiers));
+        let circles = collect(whole, "circle", is_whole, |field| Circle::read(field, &analysts));
+        if units.are_none() {
+            page.keep::<()>(Err(whole.wrong(
                 "nobody's privacy is protected here: add a [unit.NAME] with an adjacency and a budget",
+            )));
+        }
+        if datasets.are_none() {
+            page.keep::<()>(Err(
+                whole.wrong("there is nothing to ask about: add a [dataset.NAME] with a source")
             ));
         }
-        if datasets.is_empty() {
-            return Err(
-                whole.wrong("there is nothing to ask about: add a [dataset.NAME] with a source")
-            );
-        }
-        check_case(&page, &datasets)?;
-        check_purses(&page, &units, &tiers, &circles)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let ledger = read_ledger(whole, &folder)?;
+        let ledger = page.keep(read_ledger(whole, &folder));
+        page.keep(check_case(&page, &datasets.read));
+        if units.are_whole {
+            page.keep(check_purses(&page, &units.read, &tiers.read, &circles.read));
+        }
+        page.all_wrong()?;
+        let (units, datasets, tiers) = (units.read, datasets.read, tiers.read);
+        let (analysts, circles) = (analysts.read, circles.read);
+        let ledger = ledger.unwrap_or_else(|| Address::File(folder.join(LEDGER)));
         let path = path.to_owned();
-        Ok(Self { units, datasets, tiers, analysts, circles, ledger, folder, path })
+        let warnings = warning::of(&units, &tiers, &circles);
+        Ok(Self { units, datasets, tiers, analysts, circles, ledger, folder, path, warnings })
+    }
+
+    /// What the steward should think about, though nothing is wrong with it. It depends on the policy
+    /// alone.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The file that it was read from.
@@ -213,11 +252,29 @@ impl Policy {
     }
 }
 
+/// Reads all tables of a kind, whatever is wrong with some of them.
 fn collect<T>(
-    fields: Vec<Field<'_>>,
+    whole: Section<'_>,
+    kind: &str,
+    is_whole: bool,
     read: impl Fn(Field<'_>) -> Result<T, PolicyError>,
-) -> Result<BTreeMap<String, T>, PolicyError> {
-    fields.into_iter().map(|field| Ok((field.name().to_owned(), read(field)?))).collect()
+) -> Named<T> {
+    let page = whole.page();
+    let fields = page.keep(whole.named(kind));
+    let are_whole = is_whole && fields.is_some();
+    let mut named = Named { read: BTreeMap::new(), broken: BTreeSet::new(), are_whole };
+    for field in fields.unwrap_or_default() {
+        let name = field.name().to_owned();
+        match page.keep(read(field)) {
+            Some(item) => {
+                named.read.insert(name, item);
+            }
+            None => {
+                named.broken.insert(name);
+            }
+        }
+    }
+    named
 }
 
 /// What the parser says, and more kindly where it is about what people get wrong most.

@@ -124,7 +124,7 @@ pub enum RegistryError {
     },
     /// The ledger has other units under that name.
     #[error(
-        "this ledger was opened for `{dataset}` of unit `{}` by column `{}`, and the policy says unit `{}` by column `{}`: put that back, give the dataset another name, or use the ledger that belongs to this policy",
+        "this ledger was opened for `{dataset}` of unit `{}` by column `{}`, and the policy says unit `{}` by column `{}`: put that back, or use the ledger that belongs to this policy",
         pinned.0, pinned.1, found.0, found.1
     )]
     OtherUnit {
@@ -134,6 +134,19 @@ pub enum RegistryError {
         pinned: (String, String),
         /// The unit and its column in the policy.
         found: (String, String),
+    },
+    /// The ledger has the same rows under another unit.
+    #[error(
+        "`{dataset}` holds the rows of `{}`, which this ledger pays for from the budget of unit `{}`, and the policy says unit `{}` by the same column `{}`: put unit `{}` back; another name for a unit is not another budget",
+        pinned.0, pinned.1, found.0, found.1, pinned.1
+    )]
+    SameRows {
+        /// The dataset.
+        dataset: String,
+        /// The unit and its column in the policy.
+        found: (String, String),
+        /// The dataset that the ledger knows them as, and its unit.
+        pinned: (String, String),
     },
     /// The file is not as it was when the snapshot was declared.
     #[error(

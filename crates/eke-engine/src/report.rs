@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{Account, Amount, Charge, Delta, Epsilon, Event, Rho};
+use eke_budget::{Account, Amount, Budget, Charge, Delta, Epsilon, Event, Rho, TimeUniform};
 use eke_ledger::{Key, Line, What};
 use serde::Serialize;
 
@@ -21,12 +21,18 @@ pub struct Standing {
     pub unit: String,
     /// Whose it is: everyone's, an analyst's or a circle's.
     pub of: Of,
-    /// What it promises in all; none if the budget is a rho without a delta.
+    /// What it promises in all, as the ledger has it; none if the budget is a rho without a delta.
     pub promise: Option<Promised>,
+    /// What the policy says instead, if that is something else. The ledger's promise is the one that is kept.
+    pub policy: Option<PolicySays>,
     /// The whole budget.
     pub budget: Cost,
     /// What has been spent.
     pub spent: Cost,
+    /// A bound on the loss so far; none where the budget states no delta, where nothing was spent, and where
+    /// the bound is no better than the promise. Unlike a total that is converted it holds at all times at once:
+    /// looking at it, and stopping because of it, breaks nothing.
+    pub bound: Option<Promised>,
     /// What is set aside for rounds that are running.
     pub reserved: Cost,
     /// What is left.
@@ -35,6 +41,28 @@ pub struct Standing {
     pub part: f64,
     /// The pure purse, if there is one: budget, spent, reserved and left, in epsilon.
     pub pure: Option<[f64; 4]>,
+    /// What members of a circle have spent outside of it, which it is charged with their next question.
+    pub to_bring: Option<Brought>,
+}
+
+/// What a policy says of an account that its ledger knows otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PolicySays {
+    /// The promise that the policy's budget would make.
+    pub promise: Option<Promised>,
+    /// The policy's budget.
+    pub rho: f64,
+}
+
+/// What members bring into a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Brought {
+    /// Of the zCDP purse.
+    pub rho: f64,
+    /// Of the pure purse.
+    pub epsilon: f64,
+    /// Whether it fits into what is left. If it does not, no member can ask.
+    pub fits: bool,
 }
 
 /// Whose an account is.
@@ -56,6 +84,14 @@ pub struct Promised {
     pub epsilon: f64,
     /// The probability that it fails; none where it never does.
     pub delta: Option<f64>,
+}
+
+impl Promised {
+    fn by(budget: &Budget) -> Option<Self> {
+        let promise = budget.promise()?;
+        let delta = promise.delta.map(|delta| delta.get());
+        Some(Self { epsilon: promise.epsilon.get(), delta })
+    }
 }
 
 /// A question that was asked.
@@ -106,7 +142,12 @@ impl Engine {
         let mut standings = Vec::new();
         for unit in self.policy().units.keys() {
             for account in self.visible(unit, who)? {
-                standings.push(self.standing(unit, &account)?);
+                let mut standing = self.standing(unit, &account)?;
+                if who.analyst().is_some() {
+                    // What others have spent outside of a circle is for the steward.
+                    standing.to_bring = None;
+                }
+                standings.push(standing);
             }
         }
         Ok(standings)
@@ -143,7 +184,14 @@ impl Engine {
     fn standing(&self, unit: &str, spec: &AccountSpec) -> Result<Standing, EngineError> {
         let account = self.ledger().account(&spec.name).wait()?;
         let purse = account.as_ref().and_then(|account: &Account| account.odometer().zcdp());
-        let limits = spec.budget.zcdp();
+        // What was promised is what the ledger says, whatever the policy says by now.
+        let budget = account.as_ref().map_or(&spec.budget, Account::budget);
+        let says = |policy: &Budget| PolicySays {
+            promise: Promised::by(policy),
+            rho: policy.zcdp().map_or(0.0, |limits| limits.budget.to_f64()),
+        };
+        let policy = (*budget != spec.budget).then(|| says(&spec.budget));
+        let limits = budget.zcdp();
         let whole = limits.map_or(Amount::ZERO, |limits| limits.budget);
         let whole_delta = limits.map_or(Amount::ZERO, |limits| limits.delta);
         let (spent, reserved, left) = purse.map_or((Amount::ZERO, Amount::ZERO, whole), |purse| {
@@ -151,8 +199,7 @@ impl Engine {
         });
         let (delta_spent, delta_left) = purse
             .map_or((Amount::ZERO, whole_delta), |purse| (purse.delta_spent(), purse.delta_left()));
-        let cost = |rho: Amount<Rho>, delta: Amount<Delta>| Cost::new(rho, delta, &spec.budget);
-        let pure = spec.budget.pure().map(|limits| {
+        let pure = budget.pure().map(|limits| {
             let purse = account.as_ref().and_then(|account| account.odometer().pure());
             match purse {
                 Some(purse) => [purse.budget(), purse.spent(), purse.reserved(), purse.left()]
@@ -162,6 +209,10 @@ impl Engine {
         });
         let last = spec.name.rsplit('/').next().unwrap_or_default().to_owned();
         let whole_f64 = whole.to_f64();
+        let to_bring = match spec.kind {
+            AccountKind::Circle => self.brought(unit, &last, account.as_ref(), &spec.budget)?,
+            AccountKind::Unit | AccountKind::Analyst => None,
+        };
         Ok(Standing {
             account: spec.name.clone(),
             unit: unit.to_owned(),
@@ -170,17 +221,62 @@ impl Engine {
                 AccountKind::Analyst => Of::Analyst(last),
                 AccountKind::Circle => Of::Circle(last),
             },
-            promise: spec.budget.promise().map(|promise| Promised {
-                epsilon: promise.epsilon.get(),
-                delta: promise.delta.map(|delta| delta.get()),
-            }),
-            budget: cost(whole, whole_delta),
-            spent: cost(spent, delta_spent),
-            reserved: cost(reserved, Amount::ZERO),
-            left: cost(left, delta_left),
+            promise: Promised::by(budget),
+            policy,
+            budget: Cost::new(whole, whole_delta),
+            spent: Cost::new(spent, delta_spent),
+            bound: account.as_ref().and_then(bound),
+            reserved: Cost::new(reserved, Amount::ZERO),
+            left: Cost::new(left, delta_left),
             part: if whole_f64 > 0.0 { spent.to_f64() / whole_f64 } else { 0.0 },
             pure,
+            to_bring,
         })
+    }
+
+    /// What members would bring into a circle; none if that is nothing.
+    fn brought(
+        &self,
+        unit: &str,
+        circle: &str,
+        account: Option<&Account>,
+        budget: &Budget,
+    ) -> Result<Option<Brought>, EngineError> {
+        let brings = self.to_bring(unit, circle)?;
+        if brings.is_nothing() {
+            return Ok(None);
+        }
+        let left = |whole: Option<u128>, left: Option<u128>| left.or(whole).unwrap_or(0);
+        let odometer = account.map(Account::odometer);
+        let rho = left(
+            budget.zcdp().map(|limits| limits.budget.grains()),
+            odometer.and_then(|odometer| odometer.zcdp()).map(|purse| purse.left().grains()),
+        );
+        let epsilon = left(
+            budget.pure().map(|limits| limits.budget.grains()),
+            odometer.and_then(|odometer| odometer.pure()).map(|purse| purse.left().grains()),
+        );
+        let fits = brings.rho.grains() <= rho && brings.epsilon.grains() <= epsilon;
+        let (rho, epsilon) = (brings.rho.to_f64(), brings.epsilon.to_f64());
+        Ok(Some(Brought { rho, epsilon, fits }))
+    }
+
+    /// Accounts of the ledger that the policy does not name: what was promised to them still counts.
+    pub(crate) fn unnamed(&self) -> Result<Vec<String>, EngineError> {
+        const PAGE: u32 = 1000;
+        let mut named: Vec<String> = vec![crate::pins::ACCOUNT.to_owned()];
+        for unit in self.policy().units.keys() {
+            named.extend(self.visible(unit, &Who::Steward)?.into_iter().map(|spec| spec.name));
+        }
+        let mut unnamed = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let names = self.ledger().accounts(after.as_deref(), PAGE).wait()?;
+            let Some(last) = names.last() else { return Ok(unnamed) };
+            after = Some(last.to_string());
+            let others = names.iter().filter(|name| !named.iter().any(|one| **one == ***name));
+            unnamed.extend(others.map(ToString::to_string));
+        }
     }
 
     /// The questions that were asked, the oldest first: all of them for the steward, and an analyst's own with
@@ -195,6 +291,11 @@ impl Engine {
             if let Some(account) = accounts.first() {
                 all.extend(self.questions(unit, &account.name)?);
             }
+        }
+        // Its own account's refusals would tell an analyst without a budget of its own that others were not
+        // its own account's.
+        if who.analyst().is_some_and(|analyst| !self.policy().has_own_budget(analyst)) {
+            all.retain(|asked| asked.outcome != Outcome::Refused);
         }
         all.sort_by(|one, other| one.at.cmp(&other.at));
         Ok(all)
@@ -287,6 +388,20 @@ impl Engine {
             answer,
         })
     }
+}
+
+/// A bound on what an account has lost so far, of a shape that its budget fixed before the first charge.
+fn bound(account: &Account) -> Option<Promised> {
+    let budget = account.budget();
+    let odometer = account.odometer();
+    let purse = odometer.zcdp().filter(|purse| !purse.spent().is_zero())?;
+    let delta = crate::answer::conversion_delta(budget)?;
+    let quarter = Amount::<Rho>::from_grains(purse.budget().grains() / 4);
+    let shape = TimeUniform::tightest_at(quarter.to_parameter().ok()?, delta);
+    let bound = odometer.bound(shape).ok()??;
+    let epsilon = bound.epsilon.get();
+    let is_better = Promised::by(budget).is_none_or(|promise| epsilon < promise.epsilon);
+    is_better.then_some(Promised { epsilon, delta: Some(bound.delta.get()) })
 }
 
 struct Gathered {

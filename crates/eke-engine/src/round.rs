@@ -40,6 +40,8 @@ impl Asking<'_> {
         needed: &[(u32, Amount<Rho>)],
         walk: &mut Walk,
     ) -> Result<Round, EngineError> {
+        let engine = self.engine;
+        let mut patience = engine.patience();
         let (charged, mut prices) = loop {
             // Levels first, and then the points: if nobody draws now, these are the prices of those points, or of
             // older ones, which the ledger refuses.
@@ -63,7 +65,9 @@ impl Asking<'_> {
                     self.give_up(&state, charged.claim.key())?;
                 }
                 Attempt::Refused(refusal) => return Ok(Round::Refused(state, refusal)),
-                Attempt::Moved => {}
+                // Others draw from the same paths all the time.
+                Attempt::Moved if patience.again() => {}
+                Attempt::Moved => return Err(EngineError::Unavailable),
             }
         };
         let Charged { own, others, claim } = *charged;
@@ -183,10 +187,7 @@ impl Asking<'_> {
                 Ok(Attempt::Moved)
             }
             Err(LedgerError::Path(PathError::OutOfStep { .. })) => Ok(Attempt::Moved),
-            Err(LedgerError::Busy(_)) => {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                Ok(Attempt::Moved)
-            }
+            Err(LedgerError::Moved(_)) => Ok(Attempt::Moved),
             Err(error) => Err(error.into()),
         }
     }

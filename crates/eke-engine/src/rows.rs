@@ -500,11 +500,12 @@ impl Job {
         for (index, piece) in pieces.into_iter().enumerate() {
             shares[index % count_of].push(piece);
         }
+        let batch_rows = contributions.rows_at_a_time(self.batch_rows);
         let partition = |pieces| -> Arc<dyn PartitionStream> {
             Arc::new(Partition {
                 pieces,
                 contributions: Arc::clone(contributions),
-                batch_rows: self.batch_rows,
+                batch_rows,
                 read: Arc::clone(&self.read),
                 nobodys: Arc::clone(&self.nobodys),
             })

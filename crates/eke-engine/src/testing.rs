@@ -36,7 +36,7 @@ pub fn compute(
         .enumerate()
         .map(|(index, (_, of))| {
             let array = column_of(*of, rows.iter().map(|row| &row[index]));
-            Column::read(&array, *of).expect("a column of this type")
+            Column::read(&array, *of).expect("a column of this type").cut()
         })
         .collect();
     let column = total.compute(&arrays, rows.len());

@@ -130,9 +130,9 @@ fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> 
 }
 
 /// How a question is sorted; none if it is not by a value.
-pub(crate) fn explain(query: &Query, unit: &Budget, own: &Budget) -> Option<Sorting> {
+pub(crate) fn explain(query: &Query, unit: &Budget) -> Option<Sorting> {
     query.largest_first()?;
-    let pick = Cost::new(pick_price(unit), Amount::ZERO, own);
+    let pick = Cost::new(pick_price(unit), Amount::ZERO);
     let sorted =
         "all groups are measured, and sorted by what was released, which costs nothing more";
     if !query.shows_values() {

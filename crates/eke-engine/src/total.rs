@@ -117,7 +117,7 @@ impl Members {
                 values
                     .iter()
                     .filter_map(|value| match value {
-                        Value::Text(value) => Some(value.clone()),
+                        Value::Text(value) => Some(scalar::cut(value).to_owned()),
                         _ => None,
                     })
                     .collect(),
@@ -138,7 +138,7 @@ impl Members {
         Self { of, null }
     }
 
-    fn among(&self, column: &Column) -> BooleanArray {
+    pub(crate) fn among(&self, column: &Column) -> BooleanArray {
         let numbers =
             |value: i64| matches!(&self.of, MembersOf::Numbers(set) if set.contains(&value));
         let answer = |found: bool| if found || !self.null { Some(found) } else { None };
@@ -192,7 +192,7 @@ impl Total {
             ),
             Self::Concat(a, b) => match (on(a), on(b)) {
                 (Column::Text(a), Column::Text(b)) => {
-                    text(a.iter().zip(b.iter()).map(|(a, b)| Some(a?.to_owned() + b?)))
+                    text(a.iter().zip(b.iter()).map(|(a, b)| Some(scalar::concat(a?, b?))))
                 }
                 _ => Column::nulls(Type::Text, rows),
             },
@@ -218,8 +218,8 @@ impl Total {
                 let Column::Text(a) = on(a) else { return Column::nulls(Type::Text, rows) };
                 text(a.iter().map(|v| {
                     v.map(|v| match function {
-                        Word::Lower => v.to_lowercase(),
-                        Word::Upper => v.to_uppercase(),
+                        Word::Lower => scalar::lower(v),
+                        Word::Upper => scalar::upper(v),
                         Word::Trim => v.trim_matches(' ').to_owned(),
                     })
                 }))
@@ -286,6 +286,40 @@ impl Total {
                 }
             }
         }
+    }
+
+    /// How many of its parts hold a text for every row of a batch while it is computed, at most.
+    pub(crate) fn texts(&self) -> usize {
+        let below = |all: &[&Self]| all.iter().map(|one| one.texts()).sum::<usize>();
+        let (own, below) = match self {
+            Self::Null(_) | Self::Literal(_) | Self::Column(_) => (0, 0),
+            Self::Not(a)
+            | Self::Negate(a)
+            | Self::IsNull(a)
+            | Self::Is(_, a)
+            | Self::In(a, _)
+            | Self::Like(a, _)
+            | Self::Number(_, a)
+            | Self::Length(a)
+            | Self::Moment(_, a) => (0, below(&[a])),
+            Self::Arithmetic(_, a, b)
+            | Self::Comparison(_, a, b)
+            | Self::And(a, b)
+            | Self::Or(a, b)
+            | Self::NullIf(a, b) => (0, below(&[a, b])),
+            Self::Concat(a, b) => (1, below(&[a, b])),
+            Self::Case(branches, otherwise) => {
+                let branches = branches.iter().map(|(when, then)| below(&[when, then]));
+                (0, branches.sum::<usize>() + otherwise.texts())
+            }
+            Self::Cast(a, to) => (usize::from(*to == Type::Text), below(&[a])),
+            Self::Word(_, a) => (1, below(&[a])),
+            Self::Substring(a, from, length) => {
+                (1, below(&[a, from]) + length.as_ref().map_or(0, |length| length.texts()))
+            }
+            Self::Coalesce(all) | Self::Extreme(_, all) => (0, all.iter().map(Self::texts).sum()),
+        };
+        own + below
     }
 
     /// For every row, whether it is true.

@@ -55,7 +55,7 @@ impl Engine {
         match self.ledger().charge(request, &unit.name, own, others).wait() {
             Ok(Outcome::Charged(charged)) => Ok(Turn::Own(charged.claim)),
             Err(LedgerError::UnderWay { holder, .. }) => Ok(Turn::Others(holder)),
-            Ok(Outcome::Answered(_)) | Err(LedgerError::Busy(_)) => Ok(Turn::Unclear),
+            Ok(Outcome::Answered(_)) | Err(LedgerError::Moved(_)) => Ok(Turn::Unclear),
             Err(error) => Err(error.into()),
         }
     }

@@ -7,11 +7,11 @@
 use eke_budget::{Amount, L2, Rho};
 use eke_noise::{
     AverageGoal, AverageLook, AverageOf, AverageRule, Bundle, Confidence, Ending, Estimate,
-    GaussianRule, Look, Next, Part, Rule, Schedule, Steps, Within,
+    GaussianRule, Look, Next, Part, Rule, Schedule, Steps, Within, deviations,
 };
 use eke_sql::{Measure, Plan, Summand};
 
-use crate::answer::{Found, Stopped};
+use crate::answer::{Evidence, Found, Stopped};
 use crate::question::{Accuracy, Goal};
 
 /// The price that all ladders of looks start from, so that all questions about a path look at the same points.
@@ -55,7 +55,7 @@ impl MeasureRule {
                     let fits = error.is_finite() && error > 0.0;
                     Steps::new(steps).ok().filter(|_| fits).ok_or(GoalError::OutOfRange(error))
                 };
-                let floor = in_steps(goal.floor.unwrap_or(sensitivity * step))?;
+                let floor = in_steps(floor(measure, plan, goal))?;
                 let (within, floor) = match goal.accuracy {
                     Accuracy::Relative(tolerance) => (Within::Relative(tolerance), Some(floor)),
                     Accuracy::Absolute(error) => (Within::Absolute(in_steps(error)?), None),
@@ -66,15 +66,14 @@ impl MeasureRule {
                 let sensitivity =
                     L2::new(sensitivity).map_err(|_| GoalError::OutOfRange(sensitivity))?;
                 let rule = GaussianRule::new(goal, schedule, sensitivity).thrifty();
-                let is_count = !matches!(sum.of, Summand::Value { .. });
+                let is_count = counts(sum);
                 Ok(Self::Sum { column, step, is_count, rule })
             }
             Measure::Average { sum, count } => {
                 let of = average_of(plan, sum, count);
-                let default = (of.high - of.low) / 1000.0;
                 let (relative, absolute) = match goal.accuracy {
                     Accuracy::Relative(tolerance) => {
-                        (Some(tolerance), Some(goal.floor.unwrap_or(default)))
+                        (Some(tolerance), Some(floor(measure, plan, goal)))
                     }
                     Accuracy::Absolute(error) => (None, Some(error)),
                     Accuracy::Price(_) => (None, None),
@@ -104,7 +103,8 @@ impl MeasureRule {
         }
     }
 
-    /// The rule for a group of which whoever asks has seen something before.
+    /// The rule for a group of which whoever asks has seen something before: one confidence
+    /// sequence for all goals of the path.
     pub(crate) fn by_hand(&self) -> Self {
         match *self {
             Self::Sum { column, step, is_count, rule } => {
@@ -115,6 +115,76 @@ impl MeasureRule {
             }
         }
     }
+}
+
+/// The absolute error of a measure that is good enough whatever the relative one.
+pub(crate) fn floor(measure: &Measure, plan: &Plan, goal: &Goal) -> f64 {
+    goal.floor.unwrap_or_else(|| match *measure {
+        Measure::Sum(column) => {
+            let sum = &plan.sums[column];
+            steps(sum.sensitivity(plan.max_rows)) * sum.step()
+        }
+        Measure::Average { sum, count } => {
+            let of = average_of(plan, sum, count);
+            (of.high - of.low) / 1000.0
+        }
+    })
+}
+
+/// What a measure is between at another level than that of its goal, given what it was read from.
+pub(crate) fn interval(
+    measure: &Measure,
+    plan: &Plan,
+    evidence: &Evidence,
+    miss: f64,
+) -> Option<[f64; 2]> {
+    let Evidence { worth: price, sum, count, gamma } = *evidence;
+    let factor = deviations(miss, gamma.map(|gamma| price.to_f64() / gamma));
+    let (low, high) = match *measure {
+        Measure::Sum(column) => {
+            let of = &plan.sums[column];
+            let unit = steps(of.sensitivity(plan.max_rows)) * of.step();
+            let half = factor * unit / (2.0 * price.to_f64()).sqrt() + 0.5 * of.step();
+            let least = if counts(of) { 0.0 } else { f64::NEG_INFINITY };
+            ((sum - half).max(least), (sum + half).max(least))
+        }
+        Measure::Average { sum: column, count: beside } => {
+            let look = AverageLook { asked: price, price, sum, count: count? };
+            average_of(plan, column, beside).interval(look, factor)
+        }
+    };
+    Some([low, high])
+}
+
+/// What a measure can be read from at hand, at the point of a group that was paid for: for an
+/// answer that was stored before this was.
+pub(crate) fn at_hand(
+    rule: &MeasureRule,
+    bundle: &Bundle<Rho>,
+    group: u32,
+    at: Amount<Rho>,
+) -> Option<Evidence> {
+    let see = |column: usize, step: f64| {
+        let (_, value) = bundle.nearest(group, column, at)?;
+        Some((bundle.worth(group, column, at), double(value.get()) * step))
+    };
+    let rule = rule.by_hand();
+    let (worth, sum, count) = match &rule {
+        MeasureRule::Sum { column, step, .. } => {
+            let (worth, sum) = see(*column, *step)?;
+            (worth, sum, None)
+        }
+        MeasureRule::Average { sum, count, .. } => {
+            let ((price, sum), (other, count)) = (see(sum.0, sum.1)?, see(count.0, count.1)?);
+            (price.min(other), sum, Some(count))
+        }
+    };
+    (!worth.is_zero()).then(|| Evidence { worth, sum, count, gamma: rule.gamma() })
+}
+
+/// Whether a sum counts something, so that there are no fewer than none.
+fn counts(sum: &eke_sql::Sum) -> bool {
+    !matches!(sum.of, Summand::Value { .. })
 }
 
 /// What an average is made of.
@@ -245,6 +315,15 @@ impl Walk {
             let worth = bundle.worth(group, column, at);
             (!worth.is_zero()).then_some((worth, value, double(value.get()) * step))
         };
+        // Somebody else has gone further meanwhile, for the same account: from here on it is by
+        // hand.
+        let wanted = self.groups[group as usize].iter().filter_map(|standing| match standing {
+            Standing::Wants { price, .. } => Some(price.grains()),
+            Standing::Done(_) => None,
+        });
+        if wanted.min().is_some_and(|price| at.grains() / 20 * 18 > price) {
+            self.seen[group as usize] = true;
+        }
         let rules = &self.rules[usize::from(self.seen[group as usize])];
         for (standing, rule) in self.groups[group as usize].iter_mut().zip(rules) {
             let Standing::Wants { price, number, last } = *standing else { continue };
@@ -263,10 +342,10 @@ impl Walk {
                     })
                 }
             };
-            let next = seen.map(|seen| rule.after(seen));
+            let next = seen.map(|seen| (seen, rule.after(seen)));
             *standing = match next {
-                Some(Next::Stop(estimate)) => Standing::Done(rule.found(estimate)),
-                Some(Next::Look(next)) => Standing::Wants {
+                Some((seen, Next::Stop(estimate))) => Standing::Done(rule.found(estimate, seen)),
+                Some((_, Next::Look(next))) => Standing::Wants {
                     price: whole(next, columns).max(at.plus(Amount::GRAIN).unwrap_or(at)),
                     number: number + 1,
                     last: seen,
@@ -337,16 +416,18 @@ impl MeasureRule {
 
     fn ended(&self, last: Option<Seen>, ending: Ending) -> Found {
         match (self, last) {
-            (Self::Sum { rule, .. }, Some(Seen::Sum(look))) => self.found(rule.end(look, ending)),
-            (Self::Average { rule, .. }, Some(Seen::Average(look))) => {
-                self.found(rule.end(look, ending))
+            (Self::Sum { rule, .. }, Some(seen @ Seen::Sum(look))) => {
+                self.found(rule.end(look, ending), seen)
+            }
+            (Self::Average { rule, .. }, Some(seen @ Seen::Average(look))) => {
+                self.found(rule.end(look, ending), seen)
             }
             _ => Found::nothing(Stopped::from(ending)),
         }
     }
 
-    fn found(&self, estimate: Estimate) -> Found {
-        match self {
+    fn found(&self, estimate: Estimate, seen: Seen) -> Found {
+        let found = match self {
             // There are no fewer than none.
             Self::Sum { step, is_count: true, .. } => {
                 let Estimate { value, low, high, ending } = estimate;
@@ -355,6 +436,31 @@ impl MeasureRule {
             }
             Self::Sum { step, .. } => Found::new(estimate, *step),
             Self::Average { .. } => Found::new(estimate, 1.0),
+        };
+        Found { evidence: Some(self.evidence(seen)), ..found }
+    }
+
+    fn evidence(&self, seen: Seen) -> Evidence {
+        let gamma = self.gamma();
+        match seen {
+            Seen::Sum(look) => {
+                let step = match self {
+                    Self::Sum { step, .. } => *step,
+                    Self::Average { .. } => 1.0,
+                };
+                let sum = double(look.value.get()) * step;
+                Evidence { worth: look.price, sum, count: None, gamma }
+            }
+            Seen::Average(look) => {
+                Evidence { worth: look.price, sum: look.sum, count: Some(look.count), gamma }
+            }
+        }
+    }
+
+    fn gamma(&self) -> Option<f64> {
+        match self {
+            Self::Sum { rule, .. } => rule.gamma(),
+            Self::Average { rule, .. } => rule.gamma(),
         }
     }
 }

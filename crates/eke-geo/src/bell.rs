@@ -55,11 +55,24 @@ impl Hump {
         if outer > 0.0 { (outer - self.inner.at(square)).max(0.0) } else { 0.0 }
     }
 
-    /// Up to which square and from which on it is no more than this: the first is negative infinity where there is none.
-    pub(crate) fn within(&self, least: f64) -> [f64; 2] {
+    /// The most that it comes to.
+    pub(crate) fn top(&self) -> f64 {
+        let top = self.at(self.turn());
+        // Not a number where the two are one bell.
+        if top.is_nan() { 0.0 } else { top }
+    }
+
+    /// Where it is highest.
+    fn turn(&self) -> f64 {
         let Self { outer, inner } = self;
         let turn = inner.log_height - outer.log_height + libm::log(inner.rate / outer.rate);
-        let top = (turn / (inner.rate - outer.rate)).max(0.0);
+        (turn / (inner.rate - outer.rate)).max(0.0)
+    }
+
+    /// Up to which square and from which on it is no more than this: the first is negative infinity
+    /// where there is none.
+    pub(crate) fn within(&self, least: f64) -> [f64; 2] {
+        let (outer, top) = (self.outer, self.turn());
         // Not a number where the two are one bell.
         if self.at(top).is_nan() || self.at(top) <= least {
             return [f64::NEG_INFINITY, 0.0];

@@ -6,7 +6,9 @@
 //! the square of the tolerance. The density of m among runs that
 //! have not stopped is carried from look to look on Gauss-Legendre nodes; what stops at a look within the
 //! tolerance is known in closed form. Where the looks lie relative to the truth is unknown, so the worst of
-//! several phases counts. Any other truth is this one in other units.
+//! at least 64 phases counts, no two of them further apart than a thirtieth of the noise: eight
+//! phases once missed the worst, and 95 % was 94.83 % within 1 %. Any other truth is this one in
+//! other units.
 
 use std::io::{self, Write};
 
@@ -16,8 +18,13 @@ use statrs::function::erf::{erfc, erfc_inv};
 const NODES: usize = 160;
 /// Deviations beyond which a normal number is not looked for: a tail of 1e-11.
 const REACH: f64 = 6.7;
-/// Phases of the looks that are tried.
-const PHASES: u32 = 8;
+/// The fewest phases of the looks that are tried.
+const PHASES: u32 = 64;
+/// How far apart two phases are at most, in deviations of the noise at a look near the boundary.
+const APART: f64 = 0.03;
+/// A look further from the boundary than this, in deviations, is not where it is decided whether to
+/// stop.
+const FAR: f64 = 8.0;
 /// The half-width, in z deviations, of the interval of an answer that ends without having stopped.
 pub const END: f64 = 1.1;
 /// What coverage must exceed the confidence by: for quadrature, for phases not tried, and for looks that
@@ -36,7 +43,7 @@ pub struct Looks {
 }
 
 /// The tolerances of the table.
-pub const TOLERANCES: [f64; 5] = [0.01, 0.02, 0.05, 0.1, 0.2];
+pub const TOLERANCES: [f64; 9] = [1e-4, 1e-3, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 /// The confidences of the table.
 pub const CONFIDENCES: [f64; 5] = [0.8, 0.9, 0.95, 0.99, 0.999];
 /// The ratios of the table.
@@ -96,14 +103,32 @@ impl Looks {
     /// How a boundary does.
     #[must_use]
     pub fn performance(&self, boundary: Boundary) -> Performance {
-        let (mut coverage, mut price): (f64, f64) = (1.0, 0.0);
-        for phase in 0..PHASES {
-            let run = Run::new(self, boundary, f64::from(phase) / f64::from(PHASES), None);
-            coverage = coverage.min(run.covered);
-            price += run.price / f64::from(PHASES);
-        }
+        let price =
+            |phase: u32| Run::new(self, boundary, f64::from(phase) / f64::from(PHASES), None).price;
+        let price = (0..PHASES).map(price).sum::<f64>() / f64::from(PHASES);
         let oracle = (self.quantile() / self.tolerance).powi(2);
-        Performance { coverage, price: price / oracle }
+        Performance { coverage: self.coverage(boundary), price: price / oracle }
+    }
+
+    /// How often the answer is within the tolerance, in the worst phase.
+    #[must_use]
+    pub fn coverage(&self, boundary: Boundary) -> f64 {
+        self.coverages(boundary).fold(1.0, f64::min)
+    }
+
+    /// How often it is, phase by phase.
+    fn coverages(&self, boundary: Boundary) -> impl Iterator<Item = f64> + '_ {
+        let k = boundary.kappa * self.quantile() / self.tolerance;
+        // From one look to the next, m moves by this near the boundary; looks further apart than
+        // the noise reaches are decided one by one.
+        let whole = (k * (1.0 - self.ratio.sqrt().recip())).min(2.0 * FAR);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 534")]
+        let phases = PHASES.max((whole / APART).ceil() as u32);
+        (0..phases).map(move |phase| {
+            let root = k + FAR - whole * f64::from(phase) / f64::from(phases);
+            let phase = ((root * root).ln() / self.ratio.ln()).rem_euclid(1.0);
+            Run::new(self, boundary, phase, None).covered
+        })
     }
 
     /// The worst coverage where a highest price ends the looks, wherever it is.
@@ -129,7 +154,7 @@ impl Looks {
     pub fn calibrate(&self) -> Boundary {
         let kappa = least(1.0, 1.25, |kappa| {
             let (boundary, least) = (Boundary { kappa }, self.confidence + MARGIN);
-            self.performance(boundary).coverage >= least
+            self.coverages(boundary).all(|coverage| coverage >= least)
                 && self.coverage_at_the_end(boundary) >= least
         });
         Boundary { kappa }

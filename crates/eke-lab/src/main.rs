@@ -12,6 +12,8 @@ mod speed_crowd;
 mod speed_fleet;
 mod speed_geo;
 mod speed_local;
+#[cfg(feature = "experiments")]
+mod speed_rows;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -61,6 +63,9 @@ enum Speed {
     Geo(speed_geo::Geo),
     /// Users a second in the local model: reports drawn and counted, next to the textbook's.
     Local(speed_local::Local),
+    /// Whether how long rows take tells what they hold: Welch's t, beside a control that must be caught.
+    #[cfg(feature = "experiments")]
+    Rows(speed_rows::Rows),
     /// Comparisons a second, and a long search along lines with its accounting.
     Selection(selection::Selection),
 }
@@ -95,6 +100,8 @@ fn main() -> ExitCode {
         Command::Speed(Speed::Crowd(crowds)) => crowds.run(&mut out),
         Command::Speed(Speed::Fleet(fleets)) => fleets.run(&mut out),
         Command::Speed(Speed::Geo(geo)) => geo.run(&mut out),
+        #[cfg(feature = "experiments")]
+        Command::Speed(Speed::Rows(rows)) => rows.run(&mut out),
         Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::postgres::Postgres;
+use crate::private;
 use crate::sqlite::Sqlite;
-use crate::{LedgerError, Store};
+use crate::{LedgerError, Store, Waiting};
 
 /// Where a ledger lies: a file, or a PostgreSQL database.
 ///
@@ -21,10 +22,32 @@ pub enum Address {
 }
 
 impl Address {
-    pub(crate) fn open(&self) -> Result<Box<dyn Store>, LedgerError> {
+    pub(crate) fn open(&self, waiting: &dyn Waiting) -> Result<Box<dyn Store>, LedgerError> {
         Ok(match self {
-            Self::File(path) => Box::new(Sqlite::open(path)?),
+            Self::File(path) => Box::new(Sqlite::open_waiting(path, waiting)?),
             Self::Postgres(url) => Box::new(Postgres::open(url)?),
+        })
+    }
+
+    /// Whether there is a ledger: a file that holds something. A database is taken to have one.
+    #[must_use]
+    pub fn is_begun(&self) -> bool {
+        match self {
+            Self::File(path) => std::fs::metadata(path).is_ok_and(|file| file.len() > 0),
+            Self::Postgres(_) => true,
+        }
+    }
+
+    /// What is wrong with who may read the files of a ledger; none if only their owner may, or the
+    /// system does not say.
+    #[must_use]
+    pub fn exposed(&self) -> Option<String> {
+        let Self::File(path) = self else { return None };
+        private::exposed(path).map(|mode| {
+            let path = path.display();
+            format!(
+                "{path} may be read by others (its mode is {mode:o}), and it holds every answer and the key of the hash: chmod 600 {path}"
+            )
         })
     }
 

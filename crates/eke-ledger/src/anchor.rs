@@ -60,6 +60,47 @@ impl Anchor {
     }
 }
 
+impl Anchor {
+    /// What of a ledger is not as the anchor has it; none if nothing is.
+    pub(crate) fn differs(&self, store: &mut dyn Store) -> Result<Option<String>, StoreError> {
+        if self.ledger != store.ledger() {
+            let (anchored, found) = (&self.ledger, store.ledger());
+            return Ok(Some(format!("it is ledger {found}, and ledger {anchored} is expected")));
+        }
+        for (name, anchored) in &self.accounts {
+            let lines = store.account(name)?.map_or(0, |stored| stored.position.lines);
+            if lines < anchored.lines {
+                let expected = anchored.lines;
+                return Ok(Some(format!(
+                    "its account `{name}` has {lines} lines, and has had {expected}: it was rolled back or restored from an old copy"
+                )));
+            }
+            let Some(last) = anchored.lines.checked_sub(1) else { continue };
+            let line = store.lines(name, last, 1)?.into_iter().next();
+            if line.is_none_or(|line| line.line != last || line.digest != anchored.head) {
+                return Ok(Some(format!(
+                    "line {last} of its account `{name}` is not what it was: it was edited, or goes back to an old copy"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Both anchors of one ledger: for every account the one that is further on.
+    #[must_use]
+    pub fn merged(mut self, other: &Self) -> Self {
+        if self.ledger == other.ledger {
+            for (name, anchored) in &other.accounts {
+                let mine = self.accounts.entry(Arc::clone(name)).or_insert(*anchored);
+                if anchored.lines > mine.lines {
+                    *mine = *anchored;
+                }
+            }
+        }
+        self
+    }
+}
+
 impl fmt::Display for Anchor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)

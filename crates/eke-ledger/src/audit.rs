@@ -10,14 +10,18 @@ use std::sync::Arc;
 
 use eke_budget::{Account, Entry, Event, PathId, Standing};
 
+use crate::address::Address;
 use crate::anchor::{Anchor, Anchored, NAMES_AT_A_TIME};
 use crate::line::{Line, What};
 use crate::page::Position;
+use crate::sqlite::Sqlite;
 use crate::store::{Currencies, Store, StoredLevel};
-use crate::{Digest, Key, LineRow, StoreError};
+use crate::{Digest, Key, LedgerError, LineRow, StoreError};
 
 /// How many lines are read at a time.
 pub(crate) const LINES_AT_A_TIME: u32 = 1024;
+/// The largest file that is looked through whenever it is opened.
+const MOST_BYTES: u64 = 16 << 20;
 /// After how many findings an account is not looked at any further.
 const MOST_FINDINGS: usize = 100;
 
@@ -92,6 +96,26 @@ pub fn verify(store: &mut dyn Store, anchor: Option<&Anchor>) -> Result<Report, 
     }
     store.unlock()?;
     Ok(report)
+}
+
+/// Looks through a ledger in a file before anything in it is relied on, unless it is too large for that: a byte
+/// that the disk turned over must not make an answer cheaper or another one. (A database checks its own
+/// pages.)
+///
+/// # Errors
+/// Something is wrong, or the file could not be read.
+pub fn check(address: &Address) -> Result<(), LedgerError> {
+    let Address::File(path) = address else { return Ok(()) };
+    if std::fs::metadata(path).is_ok_and(|file| file.len() > MOST_BYTES) {
+        return Ok(());
+    }
+    let mut store = Sqlite::read_only(path)?;
+    store.check_pages()?;
+    let report = verify(&mut store, None)?;
+    match report.findings.first() {
+        None => Ok(()),
+        Some(finding) => Err(LedgerError::Damaged(finding.to_string().into())),
+    }
 }
 
 /// What an account's journal says so far.

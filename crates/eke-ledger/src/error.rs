@@ -62,7 +62,7 @@ pub enum LedgerError {
     NoAccount(Arc<str>),
     /// An account of this name was opened with another budget.
     #[error(
-        "account `{0}` was opened with another budget, and a budget never changes: open an account of another name"
+        "account `{0}` was opened with another budget, and what was promised never changes: put the budget back as it was"
     )]
     OtherBudget(Arc<str>),
     /// One account is named twice in a request.
@@ -88,14 +88,23 @@ pub enum LedgerError {
         /// The version it is at.
         version: u64,
     },
-    /// The store is held by somebody else. Nothing was written; ask again.
+    /// The store was held by another program for as long as is waited. Nothing was written.
     #[error("{0}")]
     Busy(Arc<str>),
+    /// Others wrote first, so that what was offered does not stand any more. Nothing was written;
+    /// look again and ask again.
+    #[error("{0}")]
+    Moved(Arc<str>),
     /// The ledger does not answer any more, because it cannot tell what is on its disk.
     #[error(
         "the ledger has stopped: {0}; nothing more is charged or answered until it is opened again"
     )]
     Stopped(Arc<str>),
+    /// What is in the ledger contradicts itself. Nothing is charged or answered from it.
+    #[error(
+        "the ledger is damaged ({0}): look through it with `eke ledger verify`, and restore the newest copy in which nothing is wrong"
+    )]
+    Damaged(Arc<str>),
     /// The ledger cannot be opened.
     #[error("{0}")]
     Open(Arc<str>),

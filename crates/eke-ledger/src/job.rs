@@ -176,7 +176,7 @@ fn declined(desk: &mut Desk<'_>, no: No, about: &About) -> Halt {
     match no {
         No::Refused(refusal) => refused(desk, refusal, about),
         No::Path(error) => LedgerError::Path(error).into(),
-        No::OfferGone => StoreError::Busy(
+        No::OfferGone => LedgerError::Moved(
             "the offer was part of a write that somebody else came before: offer it again".into(),
         )
         .into(),

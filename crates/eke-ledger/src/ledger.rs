@@ -1,5 +1,6 @@
 //! The ledger: a handle that any number of threads may ask, and the threads behind it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -8,16 +9,19 @@ use std::thread::JoinHandle;
 use eke_budget::{Account, Amount, Budget, Epsilon, PathId, Round, Settlement};
 
 use crate::address::Address;
+use crate::anchor::{Anchor, Anchored};
 use crate::desk::Cache;
 use crate::job::{Answering, Charging, Extending, Filing, GivingUp, Job, Open, Settling};
+use crate::page::Position;
 use crate::request::{
     Answer, Answered, Claim, LONGEST_NAME, Outcome, Request, Stamp, check_length,
 };
 use crate::store::{Currencies, Held, Seen, Store, StoredLevel, StoredPath, StoredPoint};
 use crate::ticket::{Ticket, ticket};
+use crate::unbegun::Unbegun;
 use crate::want::Want;
 use crate::writer::{Stop, Writer};
-use crate::{Digest, Key, LedgerError, LineRow, StoreError};
+use crate::{Digest, Key, LedgerError, LineRow, Patience, Silently, StoreError, Waiting};
 
 /// What the reading thread is asked to do.
 type Reading = Box<dyn FnOnce(&mut dyn Store) + Send>;
@@ -38,6 +42,7 @@ struct Threads {
     writer: Option<JoinHandle<()>>,
     reader: Option<JoinHandle<()>>,
     stop: Stop,
+    waiting: Arc<dyn Waiting>,
 }
 
 /// A round whose worst case was to grow, and whether it did.
@@ -49,14 +54,44 @@ impl Ledger {
     /// # Errors
     /// It cannot be opened, is not a ledger, or was written by a newer eke.
     pub fn open(address: &Address) -> Result<Self, LedgerError> {
-        Self::over(address.open()?, address.open()?)
+        Self::open_waiting(address, Arc::new(Silently::default()))
+    }
+
+    /// The same, and other programs are waited for like this.
+    ///
+    /// # Errors
+    /// It cannot be opened, is not a ledger, or was written by a newer eke.
+    pub fn open_waiting(address: &Address, waiting: Arc<dyn Waiting>) -> Result<Self, LedgerError> {
+        let write = address.open(&*waiting)?;
+        let read = address.open(&*waiting)?;
+        Self::over_waiting(write, read, waiting)
+    }
+
+    /// What is looked at where no ledger was begun: nothing is in it, and nothing can be written to it.
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn unbegun() -> Result<Self, LedgerError> {
+        Self::over(Box::new(Unbegun), Box::new(Unbegun))
     }
 
     /// A ledger over two connections to the same store, one to write and one to read.
     ///
     /// # Errors
     /// The system has no threads left.
-    pub fn over(write: Box<dyn Store>, mut read: Box<dyn Store>) -> Result<Self, LedgerError> {
+    pub fn over(write: Box<dyn Store>, read: Box<dyn Store>) -> Result<Self, LedgerError> {
+        Self::over_waiting(write, read, Arc::new(Silently::default()))
+    }
+
+    /// The same, and other programs are waited for like this.
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn over_waiting(
+        write: Box<dyn Store>,
+        mut read: Box<dyn Store>,
+        waiting: Arc<dyn Waiting>,
+    ) -> Result<Self, LedgerError> {
         let stop: Stop = Arc::new(OnceLock::new());
         let (jobs, asked) = channel::<Box<dyn Job>>();
         let (reads, wanted) = channel::<Reading>();
@@ -65,8 +100,13 @@ impl Ledger {
                 format!("a thread for the ledger could not be started: {error}").into(),
             )
         };
-        let writer =
-            Writer { store: write, stop: Arc::clone(&stop), cache: Cache::default(), crowded: 0 };
+        let writer = Writer {
+            store: write,
+            stop: Arc::clone(&stop),
+            cache: Cache::default(),
+            crowded: 0,
+            waiting: Arc::clone(&waiting),
+        };
         let writer = std::thread::Builder::new()
             .name("eke-ledger-write".into())
             .spawn(move || writer.run(&asked))
@@ -81,7 +121,7 @@ impl Ledger {
             .map_err(no_thread)?;
         let (jobs, reads) = (Some(jobs), Some(reads));
         let (writer, reader) = (Some(writer), Some(reader));
-        let threads = Threads { jobs, reads, writer, reader, stop };
+        let threads = Threads { jobs, reads, writer, reader, stop, waiting };
         Ok(Self { threads: Arc::new(threads) })
     }
 
@@ -273,6 +313,27 @@ impl Ledger {
         self.read(move |store| Ok(store.sheet(&account)?))
     }
 
+    /// Where the journals of some accounts end now. Those that are not there are left out.
+    pub fn anchor(&self, accounts: Vec<String>) -> Ticket<Anchor> {
+        self.read(move |store| {
+            let mut anchor =
+                Anchor { ledger: store.ledger().to_owned(), accounts: BTreeMap::new() };
+            for name in &accounts {
+                if let Some(stored) = store.account(name)? {
+                    let Position { lines, head } = stored.position;
+                    anchor.accounts.insert(name.as_str().into(), Anchored { lines, head });
+                }
+            }
+            Ok(anchor)
+        })
+    }
+
+    /// Holds the ledger against an anchor without reading all of it: each journal must be at least as
+    /// long, and have the anchor's line where the anchor has it. Says what is wrong; none if nothing.
+    pub fn differs_from(&self, anchor: Anchor) -> Ticket<Option<String>> {
+        self.read(move |store| Ok(anchor.differs(store)?))
+    }
+
     /// Why the ledger has stopped; none while it works.
     #[must_use]
     pub fn stopped(&self) -> Option<LedgerError> {
@@ -288,14 +349,21 @@ impl Ledger {
 
     fn read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
+        mut look: impl FnMut(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
     ) -> Ticket<T> {
         let (reply, ticket) = ticket();
         let stop = Arc::clone(&self.threads.stop);
+        let waiting = Arc::clone(&self.threads.waiting);
         let reading: Reading = Box::new(move |store| {
-            let result = match stop.get() {
-                Some(why) => Err(LedgerError::Stopped(Arc::clone(why))),
-                None => look(store),
+            let mut patience = Patience::new(&*waiting);
+            let result = loop {
+                if let Some(why) = stop.get() {
+                    break Err(LedgerError::Stopped(Arc::clone(why)));
+                }
+                match look(store) {
+                    Err(LedgerError::Busy(_)) if patience.again() => {}
+                    result => break result,
+                }
             };
             if let Err(LedgerError::Stopped(why)) = &result {
                 let _ = stop.set(Arc::clone(why));

@@ -39,10 +39,11 @@
 //! | [`Want`]: [`Spend`], [`Show`], [`RaiseGroups`], [`Reserve`] | what is bought: a release, a point of a path, groups of a bundle, a round |
 //! | [`Outcome`], [`Charged`], [`Claim`], [`Answer`], [`Answered`] | receipts, the right to one answer, and an answer that may be sent |
 //! | [`LedgerError`] | a no, in one sentence |
+//! | [`Waiting`], [`Silently`], [`Patience`], [`LONGEST`] | how long another program's lock is waited for |
 //!
 //! | to check | |
 //! |---|---|
-//! | [`verify`], [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
+//! | [`verify`], [`check`], [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
 //! | [`Line`], [`What`], [`Digest`] | what a line of the journal says |
 //!
 //! | many people | |
@@ -54,7 +55,7 @@
 //! | underneath | |
 //! |---|---|
 //! | [`Store`], [`Page`] | what is written together, and where; tests put failing stores here |
-//! | [`Sqlite`], [`Postgres`] | the two stores |
+//! | [`Sqlite`], [`Postgres`], [`write_private`] | the two stores, and files that only their owner may read |
 
 mod address;
 mod anchor;
@@ -69,18 +70,21 @@ mod ledger;
 mod line;
 mod moment;
 mod page;
+mod patience;
 mod postgres;
+mod private;
 mod register;
 mod request;
 mod sqlite;
 mod store;
 mod ticket;
+mod unbegun;
 mod want;
 mod writer;
 
 pub use address::Address;
 pub use anchor::{Anchor, Anchored, NotAnAnchor};
-pub use audit::{Finding, Report, verify};
+pub use audit::{Finding, Report, check, verify};
 pub use digest::{Digest, NotADigest};
 pub use error::{LedgerError, StoreError};
 pub use export::export;
@@ -91,7 +95,9 @@ pub use page::{
     AccountRow, AnswerRow, DrawRow, HoldRow, LevelRow, Page, PointRow, Position, ReleaseRow,
     RequestRow, RoundRow, SeenRow, SheetRow,
 };
+pub use patience::{LONGEST, Patience, Silently, Waiting};
 pub use postgres::Postgres;
+pub use private::write_private;
 pub use register::{
     Asking, Happened, Person, Register, RegisterAnchor, RegisterError, RegisterLine, Reservation,
     Reserved, Settled, Short, Terms, UnderWay,

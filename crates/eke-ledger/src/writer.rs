@@ -16,7 +16,7 @@ use crate::desk::{Cache, Desk, Halt};
 use crate::job::Job;
 use crate::page::Page;
 use crate::store::{Appended, Store};
-use crate::{LedgerError, StoreError};
+use crate::{LedgerError, Patience, StoreError, Waiting};
 
 /// The most requests that share a page.
 const MOST_JOBS: usize = 256;
@@ -36,6 +36,8 @@ pub(crate) struct Writer {
     pub(crate) cache: Cache,
     /// How many more pages are locked first, because somebody else wrote in between.
     pub(crate) crowded: u32,
+    /// How another program's lock is waited for.
+    pub(crate) waiting: Arc<dyn Waiting>,
 }
 
 impl Writer {
@@ -69,7 +71,10 @@ impl Writer {
         let mut locked =
             !self.store.is_remote() || self.crowded > 0 || jobs.iter().any(|job| job.needs_lock());
         self.crowded = self.crowded.saturating_sub(1);
-        for _ in 0..MOST_TRIES {
+        let waiting = Arc::clone(&self.waiting);
+        let mut patience = Patience::new(&*waiting);
+        let mut tries = 0;
+        while tries < MOST_TRIES {
             match self.attempt(&mut jobs, locked) {
                 Ok(Written { recorded, declined }) => {
                     for (job, declined) in jobs.into_iter().zip(declined) {
@@ -81,9 +86,12 @@ impl Writer {
                     return;
                 }
                 Err(Unwritten::Again) => {
+                    tries += 1;
                     locked = true;
                     self.crowded = CROWDED;
                 }
+                // Nothing was written: it is tried again for a minute.
+                Err(Unwritten::Store(StoreError::Busy(_))) if patience.again() => locked = true,
                 Err(Unwritten::Store(error)) => {
                     if let StoreError::Broken(why) = &error {
                         let _ = self.stop.set(why.as_str().into());
@@ -94,7 +102,7 @@ impl Writer {
         }
         let why =
             "others write to the same accounts all the time, so this was not written: ask again";
-        fail(jobs, &LedgerError::Busy(why.into()));
+        fail(jobs, &LedgerError::Moved(why.into()));
     }
 
     /// Fills a page and writes it.

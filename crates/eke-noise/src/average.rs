@@ -27,6 +27,48 @@ pub struct AverageOf {
     pub high: f64,
 }
 
+impl AverageOf {
+    /// What the average can be after a look, if its combination of sum and count is off by no more
+    /// than this many deviations. Always within the bounds of the values.
+    #[must_use]
+    pub fn interval(&self, look: AverageLook, factor: f64) -> (f64, f64) {
+        let AverageOf { sum, count, centre, low, high } = *self;
+        let all = (low, high);
+        if look.price.is_zero() {
+            return all;
+        }
+        let (of_sum, of_count) = (sum.deviation(look.price), count.deviation(look.price));
+        // How far off `sum - r count` may be for an r that is the average less the centre.
+        let off = |r: f64| {
+            factor * libm::hypot(of_sum, r * of_count) + 0.5 * (sum.step + r.abs() * count.step)
+        };
+        let allowed = |r: f64| (look.sum - r * look.count).abs() <= off(r);
+        // Unless the count is clear of zero, its quotient may be anything.
+        if look.count <= factor * of_count + 0.5 * count.step {
+            return all;
+        }
+        // From the quotient on, the left side rises faster than the right: what is allowed is an
+        // interval.
+        let middle = look.sum / look.count;
+        let edge = |outside: f64| {
+            if !(outside - middle).is_finite() || allowed(outside) {
+                return outside;
+            }
+            let (mut inside, mut outside) = (middle, outside);
+            for _ in 0..200 {
+                let between = f64::midpoint(inside, outside);
+                if allowed(between) { inside = between } else { outside = between }
+            }
+            outside
+        };
+        let (bottom, top) = (low - centre, high - centre);
+        let ends = (edge(bottom.min(middle)) + centre, edge(top.max(middle)) + centre);
+        let ends = (ends.0.clamp(low, high), ends.1.clamp(low, high));
+        // If nothing between the bounds is allowed, the noise was beyond what is expected of it.
+        if ends.0 < ends.1 { ends } else { all }
+    }
+}
+
 /// One of the two paths of an average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
@@ -118,6 +160,13 @@ impl AverageRule {
         Self { sequence, tightest, is_by_hand: true, ..self }
     }
 
+    /// What intervals at another level than the goal's are made with: the gamma of the confidence
+    /// sequence, as a price; none where the one look was planned before anything was seen.
+    #[must_use]
+    pub fn gamma(&self) -> Option<f64> {
+        (self.is_by_hand || !self.is_one_look()).then(|| self.sequence.gamma())
+    }
+
     fn is_one_look(&self) -> bool {
         self.goal.relative.is_none() && self.goal.absolute.is_none()
     }
@@ -201,40 +250,7 @@ impl AverageRule {
 
     /// What the average can be after a look. Always within the bounds of the values.
     fn interval(&self, look: AverageLook) -> (f64, f64) {
-        let AverageOf { sum, count, centre, low, high } = self.of;
-        let all = (low, high);
-        if look.price.is_zero() {
-            return all;
-        }
-        let factor = self.deviations(look.price);
-        let (of_sum, of_count) = (sum.deviation(look.price), count.deviation(look.price));
-        // How far off `sum - r count` may be for an r that is the average less the centre.
-        let off = |r: f64| {
-            factor * libm::hypot(of_sum, r * of_count) + 0.5 * (sum.step + r.abs() * count.step)
-        };
-        let allowed = |r: f64| (look.sum - r * look.count).abs() <= off(r);
-        // Unless the count is clear of zero, its quotient may be anything.
-        if look.count <= factor * of_count + 0.5 * count.step {
-            return all;
-        }
-        // From the quotient on, the left side rises faster than the right: what is allowed is an interval.
-        let middle = look.sum / look.count;
-        let edge = |outside: f64| {
-            if !(outside - middle).is_finite() || allowed(outside) {
-                return outside;
-            }
-            let (mut inside, mut outside) = (middle, outside);
-            for _ in 0..200 {
-                let between = f64::midpoint(inside, outside);
-                if allowed(between) { inside = between } else { outside = between }
-            }
-            outside
-        };
-        let (bottom, top) = (low - centre, high - centre);
-        let ends = (edge(bottom.min(middle)) + centre, edge(top.max(middle)) + centre);
-        let ends = (ends.0.clamp(low, high), ends.1.clamp(low, high));
-        // If nothing between the bounds is allowed, the noise was beyond what is expected of it.
-        if ends.0 < ends.1 { ends } else { all }
+        self.of.interval(look, self.deviations(look.price))
     }
 
     /// The least price at which the goal might be met, given a look at which it was not.

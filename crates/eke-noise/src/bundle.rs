@@ -7,7 +7,8 @@
 //! Invariants: a group's points are linked from fine to coarse; the finest is the end of an increment; no
 //! point is finer than what was paid for.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use eke_budget::{Amount, GroupRaise, GroupStep, L1, ParameterError, PathId, Receipt};
@@ -56,7 +57,17 @@ const MANY: u32 = 64;
 /// - Assumes: columns change by at most their sensitivity (caller); the step was charged (receipt)
 /// - Deviates: shares of a price are rounded down, to grains
 /// - Checked by: `a_bundle_has_the_noise_of_its_prices_group_by_group`,
-///   `coarser_points_of_a_bundle_are_points_of_the_same_paths`, `a_bundle_takes_only_its_own_next_receipt`
+/// `coarser_points_of_a_bundle_are_points_of_the_same_paths`,
+/// `a_bundle_takes_only_its_own_next_receipt`,
+/// `an_older_copy_of_a_geometric_bundle_takes_no_later_step`,
+/// `an_older_copy_of_a_bundle_draws_no_second_coarser_point`
+///
+/// A step is taken by the bundle as it stands, and by no older copy of it. Increments of Gaussian
+/// noise are independent, so a round that was paid for and lost stays a gap there; a step of
+/// geometric noise is drawn around the point before it, so what was lost is paid for again, from
+/// where the bundle stands (`GroupPrices::and_lost`). Coarser points are drawn once: two versions
+/// of one would average to more than was paid for, so store a bundle before anybody sees what is
+/// new in it.
 ///
 /// A bundle's name contains its columns: another sensitivity or share is another bundle, for which no
 /// receipt of this one is good.
@@ -234,8 +245,8 @@ impl<C: BundleLaw> Bundle<C> {
     /// receipt at its new price, none of them finer than what has been revealed. The truth is not touched.
     ///
     /// # Errors
-    /// The receipt is not for this bundle, or goes further than it. Nothing is drawn, and the receipt comes
-    /// back.
+    /// The receipt is not for this bundle, goes further than it, or starts from a point that it
+    /// does not have (an older copy). Nothing is drawn, and the receipt comes back.
     pub fn coarsen<E: Entropy + ?Sized>(
         &mut self,
         receipt: Receipt<GroupRaise<C>>,
@@ -278,9 +289,13 @@ impl<C: BundleLaw> Bundle<C> {
         let mut counts: HashMap<Key, u32> = HashMap::new();
         for step in raise.steps() {
             let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
-            // What was paid for and lost before it was drawn stays a gap.
-            if *now > step.from().grains() {
-                return Err(MismatchReason::OtherStep);
+            match step.from().grains().cmp(now) {
+                Ordering::Less => return Err(MismatchReason::OtherStep),
+                // What was paid for and lost before it was drawn stays a gap, where noise has gaps.
+                // Where it has none, the receipt is for a later step than this copy of the bundle
+                // can take.
+                Ordering::Greater if !C::HAS_GAPS => return Err(MismatchReason::Gap),
+                Ordering::Greater | Ordering::Equal => {}
             }
             if step.to() > step.from() {
                 let key = (0, *now, step.from().grains(), step.to().grains());
@@ -305,7 +320,18 @@ impl<C: BundleLaw> Bundle<C> {
             return Err(MismatchReason::OtherPath);
         }
         let too_far = raise.steps().iter().any(|step| step.to() > self.finest(step.group()));
-        if too_far { Err(MismatchReason::OtherStep) } else { Ok(()) }
+        if too_far {
+            return Err(MismatchReason::OtherStep);
+        }
+        // Who paid for a step has seen the point that it starts from. A copy on which that is
+        // missing would draw a second version of it, or of what is beside it.
+        let mut met = HashSet::new();
+        let mut is_stale = |step: &GroupStep<C>| {
+            met.insert(step.group())
+                && !step.from().is_zero()
+                && matches!(self.missing(step.group(), step.from()), Ok(Some(_)))
+        };
+        if raise.steps().iter().any(&mut is_stale) { Err(MismatchReason::Gap) } else { Ok(()) }
     }
 
     /// Draws the point of one coarser step, if it is not there.
@@ -314,14 +340,38 @@ impl<C: BundleLaw> Bundle<C> {
         step: &GroupStep<C>,
         entropy: &mut E,
     ) -> Result<(), MismatchReason> {
+        let Some(missing) = self.missing(step.group(), step.to())? else { return Ok(()) };
+        let Missing { at, start, finer, coarser, versions } = missing;
+        // All columns or none: a point with a value missing would shift those of all points after
+        // it.
+        let mut values = Vec::with_capacity(versions.len());
+        for (column, version) in versions.iter().enumerate() {
+            let fine = self.stored.value(finer, column).ok_or(MismatchReason::OtherStep)?;
+            let coarse = self.stored.value(coarser, column).unwrap_or(fine);
+            values.push(C::draw_version(version, fine, coarse, entropy)?);
+        }
+        self.stored.values.append(&mut values);
+        self.stored.push(at, start, coarser, false);
+        let last = self.stored.last();
+        self.stored.coarser[finer as usize] = last;
+        Ok(())
+    }
+
+    /// What would have to be drawn for a group's point of this price; none if it is there, or if
+    /// the coarser neighbour stands for it.
+    fn missing(
+        &self,
+        group: u32,
+        to: Amount<C>,
+    ) -> Result<Option<Missing<C::Version>>, MismatchReason> {
         let stored = &self.stored;
-        let (mut finer, mut at) = (NONE, step.to().grains());
-        let mut coarser = stored.head(step.group());
+        let (mut finer, mut at) = (NONE, to.grains());
+        let mut coarser = stored.head(group);
         while stored.price(coarser) > at {
             (finer, coarser) = (coarser, stored.next(coarser));
         }
         if finer == NONE || stored.price(coarser) == at {
-            return Ok(());
+            return Ok(None);
         }
         // The increment that the point is in is that of the finer point, unless the point is in a gap before
         // it: then the coarser neighbour is the answer.
@@ -329,9 +379,9 @@ impl<C: BundleLaw> Bundle<C> {
         let inside = coarser != NONE && stored.price(coarser) > start;
         // All columns stand at one point. Where the grid of one does not allow it so close to another, all of
         // them go to a coarser one; and where there is none, the coarser neighbour is the answer.
-        let versions = loop {
+        loop {
             if at <= stored.price(coarser).max(start) {
-                return Ok(());
+                return Ok(None);
             }
             let mut versions = Vec::with_capacity(stored.columns.len());
             let mut lower = at;
@@ -345,29 +395,17 @@ impl<C: BundleLaw> Bundle<C> {
                     coarser: (coarser != NONE).then(|| part(stored.price(coarser))),
                 };
                 let (moved, version) = C::version(column.sensitivity, &neighbours)?;
-                let Some(moved) = moved else { return Ok(()) };
+                let Some(moved) = moved else { return Ok(None) };
                 if moved < neighbours.at {
                     lower = lower.min(stored.whole(index, moved.grains()));
                 }
                 versions.push(version);
             }
             if lower == at {
-                break versions;
+                return Ok(Some(Missing { at, start, finer, coarser, versions }));
             }
             at = lower;
-        };
-        // All columns or none: a point with a value missing would shift those of all points after it.
-        let mut values = Vec::with_capacity(versions.len());
-        for (column, version) in versions.iter().enumerate() {
-            let fine = stored.value(finer, column).ok_or(MismatchReason::OtherStep)?;
-            let coarse = stored.value(coarser, column).unwrap_or(fine);
-            values.push(C::draw_version(version, fine, coarse, entropy)?);
         }
-        self.stored.values.append(&mut values);
-        self.stored.push(at, start, coarser, false);
-        let last = self.stored.last();
-        self.stored.coarser[finer as usize] = last;
-        Ok(())
     }
 
     /// What a point says in one column.
@@ -385,6 +423,16 @@ impl<C: BundleLaw> Bundle<C> {
         let part = |price: u128| self.part(column, price).grains();
         part(self.stored.price(node)) - part(self.stored.start(node))
     }
+}
+
+/// A coarser point that is not there: its price, where its increment starts, its neighbours, and
+/// the laws of its columns.
+struct Missing<V> {
+    at: u128,
+    start: u128,
+    finer: u32,
+    coarser: u32,
+    versions: Vec<V>,
 }
 
 /// The name of a bundle: a digest of everything its law depends on.

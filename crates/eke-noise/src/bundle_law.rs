@@ -16,6 +16,11 @@ pub trait BundleLaw: Price + sealed::Sealed {
     /// The law of one coarser point.
     #[doc(hidden)]
     type Version;
+    /// Whether increments are independent, so that one that was paid for and lost can stay a gap. A
+    /// point that is drawn around the one before it has no gaps: drawn from an older copy, it would
+    /// be worth more than the difference that was paid (docs/theorems.md, path-increments).
+    #[doc(hidden)]
+    const HAS_GAPS: bool;
 
     /// The law of a step, prepared if there are many of it. What can be wrong with it is found here,
     /// before anything is drawn.
@@ -62,7 +67,7 @@ pub trait BundleLaw: Price + sealed::Sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct Taken<C: Price> {
     /// The price of the finest point that was drawn: less than `from` after a round that was paid for and
-    /// lost.
+    /// lost, where noise has gaps.
     pub(crate) now: Amount<C>,
     pub(crate) from: Amount<C>,
     pub(crate) to: Amount<C>,
@@ -98,6 +103,7 @@ pub enum Gaussian {
 impl BundleLaw for Rho {
     type Law = Gaussian;
     type Version = Version;
+    const HAS_GAPS: bool = true;
 
     fn law(sensitivity: L1, step: Taken<Rho>, many: bool) -> Result<Gaussian, MismatchReason> {
         let price = step.to.minus(step.from).ok_or(MismatchReason::OtherStep)?;
@@ -178,10 +184,12 @@ pub struct Between {
 impl BundleLaw for Epsilon {
     type Law = Geometric;
     type Version = Between;
+    const HAS_GAPS: bool = false;
 
     fn law(sensitivity: L1, step: Taken<Epsilon>, many: bool) -> Result<Geometric, MismatchReason> {
         let level = level(step.to, sensitivity)?;
-        // A finer point is drawn around the finest that was released, whatever was paid for and lost since.
+        // A finer point is drawn around the finest that was released, which is where the step
+        // starts.
         let coarser = GeometricLevel::at(step.now, sensitivity);
         level.can_follow(coarser.as_ref())?;
         let first = match coarser {

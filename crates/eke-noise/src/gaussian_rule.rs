@@ -96,20 +96,32 @@ impl GaussianRule {
 
     /// Where a relative goal stops, K, and what is taken off its answer, b: at the first look of
     /// `|y| sqrt(u) >= K` it answers `y (1 - b)`. None if the goal stops by the confidence sequence: for
-    /// looks that are not geometrically spaced, and for tolerances so wide that K would be below 8.
+    /// looks that are not geometrically spaced, for tolerances so wide that K would be below 8, and
+    /// by hand.
     #[must_use]
     pub fn boundary(&self) -> Option<(f64, f64)> {
         self.boundary.map(|Boundary { k, b }| (k, b))
     }
 
-    /// The same rule, for a path of which something was seen before. Whoever goes on by hand stops when it looks
-    /// right, so intervals are those of one confidence sequence for all goals of the path, and an absolute goal
-    /// plans its look by it.
+    /// The same rule, for a path of which something was seen before. An analyst who goes on by hand
+    /// stops when it looks right, so intervals are those of one confidence sequence for all goals
+    /// of the path: relative goals have no boundary any more, and absolute ones plan their look by
+    /// the sequence. All intervals that are shown along a path by hand, at one confidence, hold at
+    /// once with that confidence.
+    ///
+    /// - Theorem: confidence-sequence (docs/theorems.md)
+    /// - Proves: with the confidence, the truth is in every interval that rules by hand show of a
+    ///   path, whatever their goals and in whatever order they are asked
+    /// - Assumes: the sensitivity is the path's own, so that all of them have one sequence (caller)
+    /// - Deviates: half a step is added, for answers are rounded to the grid
+    /// - Checked by: `all_goals_by_hand_hold_at_once_against_a_greedy_analyst`
     #[must_use]
     pub fn by_hand(self) -> Self {
         let Goal { within, confidence, floor, most } = self.goal;
         let sequence = ConfidenceSequence::tightest_at(BY_HAND * self.per_price, confidence);
-        let mut rule = Self { sequence, is_by_hand: true, ..self };
+        // A boundary is for one pass from a fresh start: at looks that were picked by hand it holds
+        // nothing.
+        let mut rule = Self { sequence, boundary: None, is_by_hand: true, ..self };
         let good_enough = match (within, floor) {
             (Within::Absolute(steps), _) => Some((steps, Ending::Met)),
             (Within::Relative(_) | Within::Heuristic(_), Some(floor)) => {
@@ -123,6 +135,15 @@ impl GaussianRule {
         rule.last =
             good_enough.filter(|&(price, _)| price <= most).unwrap_or((most, Ending::HighestPrice));
         rule
+    }
+
+    /// What intervals at another level than the goal's are made with: the gamma of the confidence
+    /// sequence, as a price; none where the one look was planned before anything was seen, so that
+    /// an ordinary interval holds.
+    #[must_use]
+    pub fn gamma(&self) -> Option<f64> {
+        let is_planned = matches!(self.goal.within, Within::Absolute(_) | Within::Price);
+        (self.is_by_hand || !is_planned).then(|| self.sequence.gamma() / self.per_price)
     }
 
     /// The least price, nearly, at which the sequence is as narrow as this.

@@ -75,13 +75,7 @@ impl Confidence {
     /// The two-sided normal quantile: a normal number is within so many deviations with the confidence.
     #[must_use]
     pub fn quantile(self) -> f64 {
-        let (mut low, mut high) = (0.0, 10.0);
-        for _ in 0..80 {
-            let middle = f64::midpoint(low, high);
-            let outside = libm::erfc(middle / std::f64::consts::SQRT_2);
-            if outside > 1.0 - self.0 { low = middle } else { high = middle }
-        }
-        high
+        crate::sequence::two_sided(1.0 - self.0)
     }
 }
 

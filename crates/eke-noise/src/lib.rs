@@ -157,7 +157,7 @@ pub use residual::{
 pub use rounded_laplace::Laplace;
 pub use scale::ScaleError;
 pub use schedule::Schedule;
-pub use sequence::ConfidenceSequence;
+pub use sequence::{ConfidenceSequence, deviations};
 pub use share::{Share, Weight};
 pub use skellam::Skellam;
 pub use skellam_level::SkellamLevel;

@@ -22,7 +22,7 @@ pub enum Leaf<'a> {
 }
 
 /// The value of an expression, where `lookup` says what its leaves are. NaN and -0 that it brings in are
-/// NULL and 0 like any other.
+/// NULL and 0 like any other, and texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes.
 #[must_use]
 pub fn evaluate(expr: &Expr, lookup: &dyn Fn(Leaf<'_>) -> Value) -> Value {
     let of = |expr: &Expr| evaluate(expr, lookup);
@@ -100,10 +100,11 @@ pub fn cast(value: Value, to: Type) -> Value {
     cast.unwrap_or(Value::Null)
 }
 
-/// NaN and -0 are no values.
+/// NaN and -0 are no values, and neither is a text that is too long.
 fn clean(value: Value) -> Value {
     match value {
         Value::Float(float) => Value::float(float),
+        Value::Text(text) => Value::Text(text::owned(text)),
         value => value,
     }
 }
@@ -141,7 +142,7 @@ fn binary(operator: Binary, left: Value, right: Value) -> Value {
         Binary::Greater => truth(Ordering::is_gt),
         Binary::GreaterOrEqual => truth(Ordering::is_ge),
         Binary::Concat => match (left, right) {
-            (Value::Text(left), Value::Text(right)) => Value::Text(left + &right),
+            (Value::Text(left), Value::Text(right)) => Value::Text(text::concat(&left, &right)),
             _ => Value::Null,
         },
         Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder => {
@@ -209,8 +210,8 @@ fn call(function: Function, arguments: &[Value]) -> Value {
         }
         (Function::Abs, [Value::Int(int)]) => int.checked_abs().map_or(Value::Null, Value::Int),
         (_, [Value::Float(float)]) => float_function(function, *float),
-        (Function::Lower, [Value::Text(text)]) => Value::Text(text.to_lowercase()),
-        (Function::Upper, [Value::Text(text)]) => Value::Text(text.to_uppercase()),
+        (Function::Lower, [Value::Text(text)]) => Value::Text(text::lower(text)),
+        (Function::Upper, [Value::Text(text)]) => Value::Text(text::upper(text)),
         (Function::Trim, [Value::Text(text)]) => Value::Text(text.trim_matches(' ').to_owned()),
         (Function::Length, [Value::Text(text)]) => {
             i64::try_from(text.chars().count()).map_or(Value::Null, Value::Int)

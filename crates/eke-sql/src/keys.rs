@@ -1,4 +1,8 @@
 //! Which values a key can have, where that is public: from the policy, or from the expression itself.
+//!
+//! Any list of values is safe, as it does not depend on rows: those with other keys are left out. NULL is listed where the
+//! question itself makes it (CASE without ELSE, `nullif`, a division), and not where it can only come from a cell that
+//! is missing: any cell may be, and a row of noise for each key would be the rule. `coalesce` asks for those.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +10,8 @@ use crate::evaluate::cast;
 use crate::{Expr, Function, Key, SqlError, Table, Type, Value, evaluate, limits};
 
 /// The values of a key, if they are public.
-pub(crate) fn public(
-    expr: &Expr,
-    of: Type,
-    table: &Table,
-    unit_column: &str,
-) -> Option<Vec<Value>> {
-    let policy = Policy { table, unit_column };
+pub(crate) fn public(expr: &Expr, of: Type, table: &Table) -> Option<Vec<Value>> {
+    let policy = Policy { table };
     let values = policy.range(expr).or_else(|| policy.worked_out(expr))?;
     let plain = |value: &Value| !matches!(value, Value::Float(float) if !float.is_finite());
     let fits = |value: &Value| value.kind().is_none_or(|own| own == of);
@@ -39,12 +38,24 @@ pub(crate) fn groups(keys: &[Key]) -> Result<Option<u64>, SqlError> {
             limits::GROUPS
         )));
     }
+    // The keys of all groups are written out, each with a text of its own.
+    let bytes = keys.iter().filter_map(|key| key.public.as_ref()).map(|values| {
+        let length = |value: &Value| if let Value::Text(text) = value { text.len() } else { 0 };
+        let own: u64 = values.iter().map(|value| length(value) as u64).sum();
+        own.saturating_mul(product / (values.len() as u64).max(1))
+    });
+    if bytes.fold(0, u64::saturating_add) > limits::KEY_BYTES {
+        return Err(SqlError::limit(format!(
+            "The keys of all {product} groups come to more than {} MB of text: group by fewer keys, or by shorter \
+             ones",
+            limits::KEY_BYTES >> 20
+        )));
+    }
     Ok(Some(product))
 }
 
 struct Policy<'a> {
     table: &'a Table,
-    unit_column: &'a str,
 }
 
 impl Policy<'_> {
@@ -70,34 +81,42 @@ impl Policy<'_> {
             }
             Expr::Call(Function::Coalesce, arguments) => {
                 let mut all = union(&mut arguments.iter())?;
-                if arguments.iter().any(|one| one.never_null(self.unit_column)) {
+                if !self.makes_null(expr) {
                     all.remove(&Value::Null);
                 }
                 Some(all)
             }
-            Expr::Call(function, _) => {
-                // Years have too long a range to be keys without being asked for.
-                let (low, high) = function.range().filter(|_| *function != Function::Year)?;
-                Some((low..=high).map(Value::Int).chain([Value::Null]).collect())
+            // Years have too long a range to be keys without being asked for.
+            Expr::Call(function, arguments) if *function != Function::Year => {
+                let Some((low, high)) = function.range() else { return self.truths(expr) };
+                let null = arguments.iter().any(|one| self.makes_null(one)).then_some(Value::Null);
+                Some((low..=high).map(Value::Int).chain(null).collect())
             }
-            other if self.kind(other) == Some(Type::Bool) => {
-                let mut all = BTreeSet::from([Value::Bool(false), Value::Bool(true)]);
-                if !other.never_null(self.unit_column) {
-                    all.insert(Value::Null);
-                }
-                Some(all)
-            }
-            _ => None,
+            other => self.truths(other),
         }
     }
 
-    /// What it comes to for each listed value of the one column it takes, and for NULL.
+    /// False and true, and NULL if it makes that, if it is a condition.
+    fn truths(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
+        let null = self.makes_null(expr).then_some(Value::Null);
+        let truths = [false, true].map(Value::Bool).into_iter().chain(null);
+        (self.kind(expr) == Some(Type::Bool)).then(|| truths.collect())
+    }
+
+    /// What it comes to for each listed value of the one column it takes, and for a cell that is NULL if that is
+    /// something.
     fn worked_out(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
         let columns = expr.columns();
         let [column] = columns.as_slice() else { return None };
         let listed = self.listed(column)?;
-        let values = listed.into_iter().chain([Value::Null]);
-        Some(values.map(|value| evaluate(expr, &|_| value.clone())).collect())
+        let of = |value: Value| evaluate(expr, &|_| value.clone());
+        let missing = Some(of(Value::Null)).filter(|value| *value != Value::Null);
+        Some(listed.into_iter().map(of).chain(missing).collect())
+    }
+
+    /// Whether it is NULL for some rows whose cells are all there.
+    fn makes_null(&self, expr: &Expr) -> bool {
+        expr.makes_null(&|name| self.table.column(name).and_then(|column| column.of))
     }
 
     /// The values that the policy lists for a column, as its type.

@@ -70,4 +70,5 @@ pub use expr::{Binary, Expr, Function, Unary};
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
 pub use question::{plan, plan_open, plan_with};
 pub use table::{Column, Protection, Table};
+pub use text::MAX_TEXT;
 pub use value::{Type, Value};

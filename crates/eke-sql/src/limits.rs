@@ -2,7 +2,7 @@
 
 use sqlparser::keywords::Keyword;
 
-use crate::{Expr, SqlError};
+use crate::{Expr, MAX_TEXT, Plan, SqlError, Summand, Table};
 
 /// The most text, in bytes.
 pub(crate) const BYTES: usize = 64 * 1024;
@@ -20,8 +20,17 @@ pub(crate) const DOUBLED: usize = 8;
 pub(crate) const STACK: usize = 32 << 20;
 /// How deep the JSON of an expression may go. Readers of JSON take 128 levels, and a plan has some around it.
 pub(crate) const DEPTH: usize = 100;
-/// The most characters of a pattern: matching takes as many steps for each character of a text.
-pub(crate) const PATTERN: usize = 1_000;
+/// How many bytes of a text that is written out count as a node.
+pub(crate) const NODE_BYTES: usize = 256;
+/// The most characters of a pattern: matching looks at each character of a text once for every 64 of them.
+pub(crate) const PATTERN: usize = 250;
+/// How many times all expressions of a question may go through a text, for one row: what a row can take is this many
+/// times [`MAX_TEXT`](crate::MAX_TEXT) steps, and a little for each node.
+pub(crate) const PASSES: usize = 128;
+/// How many passes another case counts for: characters are looked up in Unicode's tables.
+pub(crate) const OTHER_CASE: usize = 4;
+/// The most bytes of text that the keys of all groups come to that are answered whether they have rows or not.
+pub(crate) const KEY_BYTES: u64 = 64 << 20;
 /// The most columns a subquery may have more than the widest table.
 pub(crate) const COLUMNS: usize = 500;
 /// The most groups that are answered whether they have rows or not.
@@ -32,6 +41,23 @@ pub(crate) fn too_large() -> SqlError {
     SqlError::limit(format!(
         "The question is too large: it has more than {NODES} expression nodes, once subqueries are put in; \
          ask a shorter one, or several"
+    ))
+}
+
+/// A refusal of a constant that is longer than texts are.
+pub(crate) fn too_long(text: &str) -> SqlError {
+    SqlError::limit(format!(
+        "The constant '{}' has {} bytes, and texts end after {MAX_TEXT}: write a shorter one",
+        crate::error::line(text, 40),
+        text.len()
+    ))
+}
+
+/// A refusal of what goes through texts too often.
+pub(crate) fn too_much_text() -> SqlError {
+    SqlError::limit(format!(
+        "The question goes through texts more than {PASSES} times for each row: ask with fewer or shorter patterns, \
+         and with fewer ||, casts and functions of text"
     ))
 }
 
@@ -52,6 +78,20 @@ pub(crate) fn checked(expr: Expr) -> Result<Expr, SqlError> {
         return Err(too_deep());
     }
     Ok(expr)
+}
+
+/// Whether what a plan does for a row is within the limits: none of it depends on what the row holds.
+pub(crate) fn checked_work(plan: &Plan, table: &Table) -> Result<(), SqlError> {
+    let of = |name: &str| table.column(name).and_then(|column| column.of);
+    let sums = plan.sums.iter().filter_map(|sum| match &sum.of {
+        Summand::Present(expr) | Summand::Value { expr, .. } => Some(expr),
+        Summand::Rows | Summand::Units => None,
+    });
+    let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr)).chain(sums);
+    if exprs.map(|expr| expr.passes(&of)).sum::<usize>() > PASSES {
+        return Err(too_much_text());
+    }
+    Ok(())
 }
 
 /// Whether each of a row of such words makes a tree one level deeper.

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Expr, Type, Value};
 
-/// The version of the plan's form and meaning.
-pub const VERSION: u32 = 1;
+/// The version of the plan's form and meaning. 2: texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes, numbers in texts
+/// after 400, and keys are NULL only where the question makes them so.
+pub const VERSION: u32 = 2;
 
 /// What is computed for a question, group by group.
 ///

@@ -164,7 +164,7 @@ fn answer<'a>(
         .iter()
         .map(|key| {
             let of = key.of.unwrap_or(Type::Text);
-            let public = keys::public(&key.expr, of, rows.table, unit_column);
+            let public = keys::public(&key.expr, of, rows.table);
             Key { expr: key.expr.clone(), of, public }
         })
         .collect();
@@ -185,6 +185,7 @@ fn answer<'a>(
         max_groups,
         max_rows: *max_rows,
     };
+    limits::checked_work(&plan, rows.table)?;
     let query = Query { plan, measures, outputs, having, order, offset, limit };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     if !shows_values && (query.largest_first().is_none() || !is_cut) {
@@ -311,7 +312,17 @@ impl Within<'_> {
                     line(&expr.to_string(), 60)
                 )));
             }
-            keys.push(Bound { expr: limits::checked(canonical(bound.expr))?, of: bound.of });
+            let key = limits::checked(canonical(bound.expr))?;
+            let unit = self.rows.unit_column();
+            if key.tells_units(unit) {
+                return Err(SqlError::unsupported(format!(
+                    "GROUP BY {} makes a group of every unit, and what is about one of them is not shown: group by \
+                     what many units have in common; COUNT(DISTINCT {}) counts units",
+                    line(&expr.to_string(), 60),
+                    crate::display::identifier(unit)
+                )));
+            }
+            keys.push(Bound { expr: key, of: bound.of });
         }
         Ok(keys)
     }

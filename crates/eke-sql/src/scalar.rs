@@ -5,7 +5,8 @@ pub use crate::civil::{date_of_text, date_to_text, timestamp_of_text, timestamp_
 pub use crate::evaluate::{float_of_int, int_of_float, moment};
 pub use crate::pattern::Pattern;
 pub use crate::text::{
-    float as float_of_text, int as int_of_text, substring, truth as truth_of_text,
+    concat, cut, float as float_of_text, int as int_of_text, lower, substring,
+    truth as truth_of_text, upper,
 };
 
 /// A double that is a value: NaN is none, and -0 is 0.

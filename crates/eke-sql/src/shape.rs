@@ -1,6 +1,8 @@
-//! What an expression looks like: how large it is, what it takes, what type it has, whether it can be NULL.
+//! What an expression looks like: how large it is, how much work, what it takes, what type it has, whether it can
+//! be NULL.
 
-use crate::{Binary, Expr, Function, Type, Unary};
+use crate::pattern::Pattern;
+use crate::{Binary, Expr, Function, Type, Unary, Value, limits};
 
 impl Expr {
     /// The expressions right below it.
@@ -51,14 +53,34 @@ impl Expr {
         }
     }
 
-    /// How many nodes it has; each constant of a list is one.
+    /// How many nodes it has. Each constant of a list is one, and a text counts for more the longer it is: one more for
+    /// every 256 bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let own = match self {
-            Self::In(_, values) => 1 + values.len(),
+            Self::Literal(value) => weight(value),
+            Self::In(_, values) => 1 + values.iter().map(weight).sum::<usize>(),
+            Self::Like { pattern, .. } => 1 + pattern.len() / limits::NODE_BYTES,
             _ => 1,
         };
         own + self.children().into_iter().map(Self::size).sum::<usize>()
+    }
+
+    /// How many times it goes through a text, character by character, to have its value for one row: what it takes
+    /// beyond a little for each node. Patterns go through it once for every 64 characters of theirs. `column` says the
+    /// types of columns.
+    pub(crate) fn passes(&self, column: &dyn Fn(&str) -> Option<Type>) -> usize {
+        let own = match self {
+            Self::Like { pattern, ignore_case, .. } => Pattern::passes(pattern, *ignore_case),
+            Self::Binary(Binary::Concat, ..) => 1,
+            Self::In(one, _) | Self::Cast(one, _) => {
+                usize::from(one.kind(column) == Some(Type::Text))
+            }
+            Self::Call(Function::Lower | Function::Upper, _) => limits::OTHER_CASE,
+            Self::Call(Function::Trim | Function::Length | Function::Substring, _) => 1,
+            _ => 0,
+        };
+        own + self.children().into_iter().map(|child| child.passes(column)).sum::<usize>()
     }
 
     /// How deep its JSON is. A reader of JSON takes 128 levels.
@@ -127,6 +149,76 @@ impl Expr {
         }
     }
 
+    /// Whether it can be NULL though no column in it is: by a CASE that ends without ELSE, a NULL that is written out,
+    /// `nullif`, a division by what may be zero, a root or a logarithm, a text that is no number. Numbers and moments
+    /// beyond all bounds are left aside.
+    pub(crate) fn makes_null(&self, column: &dyn Fn(&str) -> Option<Type>) -> bool {
+        let makes = |expr: &Self| expr.makes_null(column);
+        let below = || self.children().into_iter().any(makes);
+        match self {
+            Self::Literal(value) => *value == Value::Null,
+            Self::Column(_) | Self::Key(_) | Self::Measure(_) => false,
+            Self::Unary(Unary::IsNull | Unary::IsTrue | Unary::IsFalse, _) => false,
+            Self::Unary(Unary::Not | Unary::Negate, _) | Self::Like { .. } => below(),
+            Self::Binary(Binary::Divide | Binary::Remainder, _, by) => {
+                let zero = match &**by {
+                    Self::Literal(Value::Int(int)) => *int == 0,
+                    Self::Literal(Value::Float(float)) => float.abs() <= 0.0,
+                    _ => true,
+                };
+                zero || below()
+            }
+            Self::Binary(..) => below(),
+            // A condition that is NULL does not hold, and makes nothing NULL.
+            Self::Case { branches, otherwise } => {
+                branches.iter().any(|(_, result)| makes(result))
+                    || otherwise.as_deref().is_none_or(makes)
+            }
+            Self::Cast(one, to) => {
+                (one.kind(column) == Some(Type::Text) && *to != Type::Text) || makes(one)
+            }
+            Self::In(one, values) => values.contains(&Value::Null) || makes(one),
+            Self::Call(function, arguments) => match function {
+                Function::Coalesce | Function::Least | Function::Greatest => {
+                    arguments.iter().all(makes)
+                }
+                Function::NullIf | Function::Sqrt | Function::Ln => true,
+                Function::Substring => {
+                    let count = |one: &Self| matches!(one, Self::Literal(Value::Int(0..)));
+                    arguments.get(2).is_some_and(|one| !count(one)) || below()
+                }
+                _ => below(),
+            },
+        }
+    }
+
+    /// Whether grouping by it tells units apart: it is the unit column, or that in another form.
+    pub(crate) fn tells_units(&self, unit_column: &str) -> bool {
+        let tells = |expr: &Self| expr.tells_units(unit_column);
+        let constant = |expr: &Self| matches!(expr, Self::Literal(_));
+        match self {
+            Self::Column(name) => name == unit_column,
+            Self::Unary(Unary::Negate, one) => tells(one),
+            // A day has many moments in it, and other casts keep apart what was.
+            Self::Cast(one, to) => *to != Type::Date && *to != Type::Bool && tells(one),
+            Self::Binary(Binary::Concat, left, right) => tells(left) || tells(right),
+            Self::Binary(Binary::Add | Binary::Subtract | Binary::Multiply, left, right) => {
+                (tells(left) && constant(right)) || (constant(left) && tells(right))
+            }
+            Self::Case { branches, otherwise } => {
+                branches.iter().any(|(_, result)| tells(result))
+                    || otherwise.as_deref().is_some_and(tells)
+            }
+            Self::Call(Function::Coalesce | Function::NullIf, arguments) => {
+                arguments.first().is_some_and(tells)
+            }
+            Self::Call(Function::Lower | Function::Upper | Function::Trim, arguments) => {
+                arguments.iter().any(tells)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it is never NULL, for rows that take part: those have a unit.
     pub(crate) fn never_null(&self, unit_column: &str) -> bool {
         let never = |expr: &Self| expr.never_null(unit_column);
@@ -159,6 +251,14 @@ impl Expr {
             }
             _ => false,
         }
+    }
+}
+
+/// What a constant counts for.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => 1 + text.len() / limits::NODE_BYTES,
+        _ => 1,
     }
 }
 

@@ -1,4 +1,58 @@
-//! What expressions do with text: parts of it, and numbers and truths written out.
+//! What expressions do with text: how much of it there is, parts of it, and numbers and truths written out.
+
+/// The most bytes that a text has, wherever an expression meets or makes one: a cell, a constant, a key, what is put
+/// together. A longer one ends there, before the first character that does not fit as a whole.
+///
+/// It is public, and the same for every row. So no row can make a text that fills memory, or that takes long.
+pub const MAX_TEXT: usize = 4_096;
+
+/// The most bytes of a text that is read as a double, blanks at both ends aside: those that doubles are written in have
+/// fewer than 330. Reading a number takes longer the more digits it has.
+const NUMBER: usize = 400;
+
+/// A text as far as it counts: all of it, or its first [`MAX_TEXT`] bytes without a part of a character.
+#[must_use]
+pub fn cut(text: &str) -> &str {
+    start(text, MAX_TEXT)
+}
+
+/// Two texts, one after the other, as far as they count.
+#[must_use]
+pub fn concat(left: &str, right: &str) -> String {
+    let left = cut(left);
+    let right = start(right, MAX_TEXT - left.len());
+    let mut both = String::with_capacity(left.len() + right.len());
+    both.push_str(left);
+    both.push_str(right);
+    both
+}
+
+/// A text in lower case, as far as it counts: the lower case may be longer.
+#[must_use]
+pub fn lower(text: &str) -> String {
+    owned(cut(text).to_lowercase())
+}
+
+/// A text in upper case, as far as it counts: the upper case may be longer.
+#[must_use]
+pub fn upper(text: &str) -> String {
+    owned(cut(text).to_uppercase())
+}
+
+/// A text as far as it counts, without a copy.
+pub(crate) fn owned(mut text: String) -> String {
+    text.truncate(cut(&text).len());
+    text
+}
+
+/// The first so many bytes of a text, or fewer: no character is cut in two.
+fn start(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..end]
+}
 
 /// Whether a pattern ends with a `\` that escapes nothing.
 pub(crate) fn ends_with_escape(pattern: &str) -> bool {
@@ -28,10 +82,13 @@ pub fn int(text: &str) -> Option<i64> {
     if digits { text.parse().ok() } else { None }
 }
 
-/// A text as a finite double: digits, perhaps a point and an exponent.
+/// A text as a finite double: digits, perhaps a point and an exponent, 400 bytes at most.
 #[must_use]
 pub fn float(text: &str) -> Option<f64> {
     let text = trimmed(text);
+    if text.len() > NUMBER {
+        return None;
+    }
     let plain =
         text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     if !plain {
@@ -79,5 +136,46 @@ mod tests {
         for text in ["NaN", "inf", "-infinity", "1e999", "", ".", "1e", "--1"] {
             assert_eq!(float(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn every_double_is_read_from_its_own_digits_and_no_number_is_longer() {
+        for number in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, -2.225_073_858_507_201e-308] {
+            let digits = number.to_string();
+            assert!(digits.len() < 330);
+            assert_eq!(float(&digits), Some(number));
+        }
+        assert_eq!(float(&format!("{}1{}", " ".repeat(2_000), " ".repeat(2_000))), Some(1.0));
+        assert_eq!(float(&"1".repeat(NUMBER + 1)), None);
+        assert_eq!(float(&format!("0.{}", "0".repeat(NUMBER))), None);
+    }
+
+    #[test]
+    fn a_text_ends_before_the_first_character_that_does_not_fit() {
+        let most = "a".repeat(MAX_TEXT);
+        assert_eq!(cut(&most), most);
+        assert_eq!(cut(&format!("{most}b")), most);
+        assert_eq!(cut("é"), "é");
+        for (odd, kept) in [(0, 4_096), (1, 4_095), (2, 4_096), (3, 4_095)] {
+            assert_eq!(cut(&format!("{}{}", "a".repeat(odd), "é".repeat(4_096))).len(), kept);
+        }
+        for odd in 0..4 {
+            let text = format!("{}{}", "a".repeat(odd), "🦀".repeat(2_000));
+            assert_eq!(cut(&text).len(), MAX_TEXT - (MAX_TEXT - odd) % 4);
+            assert!(text.starts_with(cut(&text)));
+        }
+    }
+
+    #[test]
+    fn texts_that_are_put_together_end_where_texts_end() {
+        let (long, short) = ("a".repeat(4_000), "é".repeat(100));
+        assert_eq!(concat(&short, "b"), format!("{short}b"));
+        assert_eq!(concat(&long, &short), format!("{long}{}", "é".repeat(48)));
+        assert_eq!(concat(&"b".repeat(9_000), &short), "b".repeat(MAX_TEXT));
+        assert_eq!(concat("", &"b".repeat(9_000)).len(), MAX_TEXT);
+        // What grows in another case ends there too.
+        assert_eq!(upper(&"ΐ".repeat(2_000)).len(), MAX_TEXT);
+        assert_eq!(lower(&"Ⱥ".repeat(2_000)).len(), MAX_TEXT - 1);
+        assert_eq!(upper(&"a".repeat(9_000)), "A".repeat(MAX_TEXT));
     }
 }

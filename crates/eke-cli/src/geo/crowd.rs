@@ -124,6 +124,11 @@ enum WayName {
 }
 
 impl Crowd {
+    /// How probable it may be that what is said of people is wrong.
+    pub(super) fn beta(&self) -> f64 {
+        self.walking.beta
+    }
+
     /// Asks, and shows what came of it; the first lines are the question's own.
     pub(crate) fn run<W: Write>(
         &self,
@@ -146,7 +151,11 @@ impl Crowd {
         let places = PlaceFile::open(&self.file, &columns)?;
         let (least, reach) = (self.least, self.reach);
         let opening = self.region.map(|region| PeopleOpening { region, least, reach });
+        if !self.ledger.exists() && opening.is_some() {
+            places.check_degrees()?;
+        }
         let mut people = People::open(&self.ledger, opening.as_ref())?;
+        super::say_exposed(&eke_ledger::Address::File(self.ledger.clone()));
         let asking = CrowdAsking {
             question,
             allowance: Amount::at_most(allowance),

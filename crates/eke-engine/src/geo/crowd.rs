@@ -21,9 +21,6 @@ use super::{PlaceFile, PlacesError};
 /// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
 const LEAST_PART: u128 = 100;
 
-/// The quantile of the normal law beyond which, on either side, one in twenty lies.
-const NINETEEN_IN_TWENTY: f64 = 1.959_963_984_540_054;
-
 /// A longer area is named by its digest in the text of a question, in bytes.
 const LONGEST_AREA: usize = 1_000;
 
@@ -83,8 +80,8 @@ pub struct CrowdEstimate {
     pub value: f64,
     /// How far noise moves it, as a standard deviation.
     pub deviation: f64,
-    /// What it is between with 95 %, as far as noise goes; none where noise also shifts the number by an amount that is
-    /// not known.
+    /// What it is between with 95 %: for a count, where people close to the boundary are as often
+    /// inside as outside; none where noise also shifts the number by an amount that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// What the truth is between wherever people are, but with the plan's probability of a miss; none where nothing is known.
@@ -114,6 +111,10 @@ pub struct Near {
     pub id: String,
     /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than they seem.
     pub distance: f64,
+    /// What their distance is between, in metres: for all who are named at once, but with the
+    /// plan's probability of a miss; none in answers from before this was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<[f64; 2]>,
 }
 
 /// A round, and how many people were asked in it.
@@ -136,6 +137,9 @@ pub struct CrowdAnswer {
     /// Who is nearest, if that was asked, the nearest first; fewer than were asked for if fewer were heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<Near>,
+    /// How many others may be as near as the furthest of these, if that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rivals: Option<u32>,
     /// How many people were asked.
     pub people: u32,
     /// How many had less left than the allowance.
@@ -239,12 +243,13 @@ impl People {
         if by_point {
             settled.seen = written(&known, crowd.seen(), lattice.dimensions());
         }
-        let Told { estimate, nearest, spending } = told?;
+        let Told { estimate, nearest, rivals, spending } = told?;
         let nearest = self.named(&nearest)?;
         let answer = CrowdAnswer {
             question: asking.question.clone(),
             estimate,
             nearest,
+            rivals,
             people: u32::try_from(granted.len()).unwrap_or(u32::MAX),
             short: count_short(granted, asking.allowance),
             allowance: asking.allowance.to_f64(),
@@ -277,14 +282,14 @@ impl People {
     }
 
     /// The ids of people, by number.
-    fn named(&mut self, nearest: &[(u32, f64)]) -> Result<Vec<Near>, PlacesError> {
+    fn named(&mut self, nearest: &[(u32, f64, [f64; 2])]) -> Result<Vec<Near>, PlacesError> {
         if nearest.is_empty() {
             return Ok(Vec::new());
         }
         let ids = self.ids()?;
-        let near = |&(person, distance): &(u32, f64)| {
+        let near = |&(person, distance, within): &(u32, f64, [f64; 2])| {
             let id = ids.get(person as usize).cloned().unwrap_or_default();
-            Near { id, distance }
+            Near { id, distance, within: Some(within) }
         };
         Ok(nearest.iter().map(near).collect())
     }
@@ -325,7 +330,8 @@ enum Target {
 
 struct Told {
     estimate: Option<CrowdEstimate>,
-    nearest: Vec<(u32, f64)>,
+    nearest: Vec<(u32, f64, [f64; 2])>,
+    rivals: Option<u32>,
     spending: Spending,
 }
 
@@ -349,16 +355,14 @@ impl Target {
         match self {
             Self::Count(shape) => {
                 let counted = count(crowd, shape, allowance, plan, entropy).map_err(asked)?;
-                let people = f64::from(u32::try_from(crowd.people()).unwrap_or(u32::MAX));
-                let (value, half) = (counted.estimate, NINETEEN_IN_TWENTY * counted.deviation);
                 let estimate = CrowdEstimate {
-                    value,
+                    value: counted.estimate,
                     deviation: counted.deviation,
-                    interval: Some([(value - half).max(0.0), (value + half).min(people)]),
+                    interval: Some(counted.interval),
                     bounds: Some([f64::from(counted.low), f64::from(counted.high)]),
                 };
                 let spending = counted.spending;
-                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), spending })
+                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), rivals: None, spending })
             }
             Self::Density(at, bandwidth) => {
                 let found =
@@ -375,14 +379,18 @@ impl Target {
                     bounds: None,
                 };
                 let spending = found.spending;
-                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), spending })
+                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), rivals: None, spending })
             }
             Self::Neighbours(to, k) => {
                 let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;
                 // Whoever was not heard is not known to be near, and JSON holds no infinite distances.
-                let nearest = found.people.into_iter().zip(found.distances);
-                let nearest = nearest.filter(|(_, distance)| distance.is_finite()).collect();
-                Ok(Told { estimate: None, nearest, spending: found.spending })
+                let nearest = found.people.into_iter().zip(found.distances).zip(found.within);
+                let nearest = nearest
+                    .map(|((person, distance), within)| (person, distance, within))
+                    .filter(|(_, distance, _)| distance.is_finite())
+                    .collect();
+                let (rivals, spending) = (Some(found.rivals), found.spending);
+                Ok(Told { estimate: None, nearest, rivals, spending })
             }
         }
     }

@@ -9,7 +9,8 @@ use eke_ledger::{LedgerError, RegisterError};
 use super::GeoJsonError;
 use crate::source::SourceError;
 
-/// Why nothing was told about places. Nothing in it depends on anybody's places.
+/// Why nothing was told about places. Nothing in it depends on anybody's places, but for
+/// `NotDegrees`, which is before there are accounts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlacesError {
@@ -39,6 +40,13 @@ pub enum PlacesError {
         /// What it should be, in words.
         wanted: &'static str,
     },
+    /// Most of the numbers cannot be degrees. Told to the steward before accounts are opened, and
+    /// never after.
+    #[error(
+        "most coordinates of `{0}` cannot be degrees, so no account was opened: write longitudes \
+         from -180 to 180 and latitudes from -90 to 90, in degrees"
+    )]
+    NotDegrees(String),
     /// A file that is not GeoJSON.
     #[error("`{file}` cannot be used: {error}")]
     GeoJson {

@@ -3,6 +3,10 @@
 //! Every row counts, whatever it holds: a cell that is no number, and a pair of numbers that is no place, is a row
 //! without a place, and whoever reads the rows says what that counts as. So how many rows there are is all that an
 //! error, a progress bar or a price can depend on. Which columns are meant is told by their names alone.
+//!
+//! One thing more is looked at, once: before accounts are opened, whose budgets are for good, the
+//! steward is told if most of the numbers cannot be degrees. That no row decides alone, and once
+//! there are accounts nobody is told.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,7 +15,8 @@ use std::path::Path;
 use eke_geo::Place;
 use eke_sql::{Type, Value};
 
-use super::{PlacesError, geojson};
+use super::PlacesError;
+use super::geojson::{self, Fault};
 use crate::column::Column;
 use crate::ids::Ids;
 use crate::quiet::quietly;
@@ -63,6 +68,8 @@ struct Columns {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PlaceRow {
     pub(crate) place: Option<Place>,
+    /// Whether there are two numbers, which cannot be degrees.
+    pub(crate) is_off: bool,
     pub(crate) id: Option<String>,
     pub(crate) time: Option<Value>,
 }
@@ -114,11 +121,17 @@ impl PlaceFile {
         let time = optional("time", columns.time.as_deref())?;
         let typed = |(at, (column, of)): (usize, (String, Option<Type>))| {
             let readable = match of {
-                Some(Type::Int | Type::Float | Type::Text) => true,
+                Some(Type::Float | Type::Text) => true,
+                // Whole numbers are no degrees: a place in whole degrees is a hundred kilometres
+                // wide.
                 Some(_) => at >= 2,
                 None => false,
             };
-            let wanted = if at < 2 { "degrees" } else { "texts, numbers or times" };
+            let wanted = if at < 2 {
+                "degrees: write degrees with their decimals, as floating-point numbers or texts"
+            } else {
+                "texts, numbers or times"
+            };
             match of.filter(|_| readable) {
                 Some(of) => Ok((column, of)),
                 None => Err(PlacesError::ColumnType { file: name.clone(), column, wanted }),
@@ -175,6 +188,21 @@ impl PlaceFile {
         hasher.finalize().to_string()
     }
 
+    /// For the steward, before accounts are opened: whether most of the numbers can be degrees.
+    ///
+    /// # Errors
+    /// They cannot, or the file cannot be read to its end.
+    pub fn check_degrees(&self) -> Result<(), PlacesError> {
+        self.check_rows(&self.rows(&|_| ())?)
+    }
+
+    /// The same, of rows that were read.
+    pub(crate) fn check_rows(&self, rows: &[PlaceRow]) -> Result<(), PlacesError> {
+        let off = rows.iter().filter(|row| row.is_off).count();
+        let places = rows.iter().filter(|row| row.place.is_some()).count();
+        if off > places { Err(PlacesError::NotDegrees(self.name.clone())) } else { Ok(()) }
+    }
+
     /// How many rows there are, which is public.
     pub(crate) fn count(&self) -> Result<usize, PlacesError> {
         if let Some(rows) = self.source.rows() {
@@ -219,8 +247,9 @@ impl PlaceFile {
             let unread = |error| PlacesError::GeoJson { file: self.name.clone(), error };
             for feature in geojson::read_points(&text, id).map_err(unread)? {
                 let id = feature.id.ok().flatten().filter(is_whole);
+                let is_off = feature.places == Err(Fault::OffTheEarth);
                 let places = feature.places.unwrap_or_default();
-                let row = |place| PlaceRow { place, id: id.clone(), time: None };
+                let row = |place| PlaceRow { place, is_off, id: id.clone(), time: None };
                 if places.is_empty() {
                     rows.push(row(None));
                 }
@@ -245,11 +274,12 @@ impl Columns {
             let (longitudes, latitudes) = (degrees(0)?, degrees(1)?);
             let value = |at: Option<usize>, row: usize| at.map(|at| columns[at].value(row));
             for (row, (longitude, latitude)) in longitudes.iter().zip(&latitudes).enumerate() {
-                let place = longitude
-                    .zip(latitude)
-                    .and_then(|(longitude, latitude)| Place::new(longitude, latitude).ok());
+                let numbers = longitude.zip(latitude);
+                let place =
+                    numbers.and_then(|(longitude, latitude)| Place::new(longitude, latitude).ok());
+                let is_off = numbers.is_some() && place.is_none();
                 let id = ids.map(|ids| ids.value(row)).and_then(text);
-                rows.push(PlaceRow { place, id, time: value(self.time, row) });
+                rows.push(PlaceRow { place, is_off, id, time: value(self.time, row) });
             }
             debug_assert_eq!(longitudes.len(), count, "columns of one batch");
             seen(rows.len() as u64);
@@ -309,6 +339,36 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(rows[0].place, Some(Place::new(-122.41, 37.808).unwrap()));
+    }
+
+    /// Integers in 1e-5 degrees, metres of a national grid, latitude before longitude by mistake in
+    /// most rows: refused. One such row among others is a row like others.
+    #[test]
+    fn numbers_that_cannot_be_degrees_are_found_by_most_rows_and_not_by_one() {
+        let check = |name: &str, text: &str| {
+            let places = PlaceFile::open(&file(name, text), &PlaceColumns::default()).unwrap();
+            places.check_degrees().map_err(|error| error.to_string())
+        };
+        let wrong = "lon,lat\n490000,5237000\n490100,5237100\n4.9,52.37\n";
+        let error = check("whole.csv", wrong).unwrap_err();
+        assert!(error.contains("cannot be degrees") && !error.contains("49"), "{error}");
+        for right in [
+            "lon,lat\n4.9,52.37\n490100,5237100\n",
+            "lon,lat\n4,52\n5,53\n490100,5237100\n",
+            "lon,lat\n,\nabc,\n,\n",
+            "lon,lat\n",
+        ] {
+            check("right.csv", right).unwrap();
+        }
+        let point = |at: &str| {
+            let geometry = format!(r#"{{"type":"Point","coordinates":{at}}}"#);
+            format!(
+                r#"{{"type":"FeatureCollection","features":[{{"type":"Feature","properties":{{}},"geometry":{geometry}}}]}}"#
+            )
+        };
+        assert!(check("metres.geojson", &point("[121000,487000]")).is_err());
+        check("degrees.geojson", &point("[4.9,52.37]")).unwrap();
+        check("nowhere.geojson", &point("[]")).unwrap();
     }
 
     #[test]

@@ -182,9 +182,15 @@ impl People {
         budget: Option<Amount<Rho>>,
         seen: &dyn Fn(u64),
     ) -> Result<Everyone, PlacesError> {
-        let (ids, places) = last_places(file.rows(seen)?);
+        let rows = file.rows(seen)?;
         let mut enrolled = self.register.people()?;
         let known: HashSet<&str> = enrolled.iter().map(|person| &*person.id).collect();
+        let is_new = |row: &PlaceRow| row.id.as_deref().is_some_and(|id| !known.contains(id));
+        // Before anybody gets an account, and then never again.
+        if rows.iter().any(is_new) {
+            file.check_rows(&rows)?;
+        }
+        let (ids, places) = last_places(rows);
         let new = ids.iter().filter(|id| !known.contains(id.as_str())).count();
         if new > 0 {
             let budget = budget.ok_or_else(|| {
@@ -334,7 +340,12 @@ mod tests {
     use super::*;
 
     fn row(id: &str, time: Option<Value>, longitude: f64) -> PlaceRow {
-        PlaceRow { place: Place::new(longitude, 0.0).ok(), id: Some(id.into()), time }
+        PlaceRow {
+            place: Place::new(longitude, 0.0).ok(),
+            id: Some(id.into()),
+            time,
+            ..PlaceRow::default()
+        }
     }
 
     #[test]

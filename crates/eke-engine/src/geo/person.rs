@@ -9,7 +9,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use eke_budget::{
     Amount, Budget, BudgetSpec, Charge, Epsilon, Metres, Metric, PathId, Purchase, Reach, Receipt,
@@ -17,8 +16,8 @@ use eke_budget::{
 };
 use eke_geo::TupleMetric;
 use eke_ledger::{
-    Address, Answer as Body, Charged, Currencies, Key, Ledger, LedgerError, Outcome, Request, Show,
-    Spend, Stamp,
+    Address, Answer as Body, Charged, Currencies, Key, Ledger, LedgerError, Outcome, Patience,
+    Request, Show, Silently, Spend, Stamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +26,6 @@ use crate::process;
 use crate::source::Fingerprint;
 
 const VERSION: u32 = 1;
-/// How long is waited before a store that is busy is asked again.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The account of one person, open.
 pub struct Person {
@@ -138,7 +135,11 @@ impl Person {
             // A ledger that is not there is not made.
             drop(address.read_only().map_err(|_| missing())?);
         }
+        let is_there = address.is_begun();
         let ledger = Ledger::open(address)?;
+        if is_there {
+            eke_ledger::check(address)?;
+        }
         let stamp = Stamp::now(account);
         if let Some(budget) = &budget {
             ledger.open_account(account, budget.clone(), stamp.clone()).wait()?;
@@ -234,6 +235,8 @@ impl Person {
 
     fn declare(&mut self, file: &PlaceFile, again: bool) -> Result<Snapshotted, PlacesError> {
         let (fingerprint, places) = (file.fingerprint()?, file.count()?);
+        let waiting = Silently::default();
+        let mut patience = Patience::new(&waiting);
         loop {
             let stamp = Stamp::now(&self.account);
             let sheet = self.ledger.sheet(&self.account).wait()?;
@@ -247,7 +250,11 @@ impl Person {
                 let filed = self.ledger.file_sheet(&self.account, version, pinned.write(), stamp);
                 match filed.wait() {
                     Ok(_) => {}
-                    Err(LedgerError::SheetMoved { .. } | LedgerError::Busy(_)) => continue,
+                    Err(LedgerError::SheetMoved { .. } | LedgerError::Moved(_))
+                        if patience.again() =>
+                    {
+                        continue;
+                    }
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -357,10 +364,12 @@ impl Person {
         path: Option<PathId>,
         mut ask: impl FnMut() -> Result<T, LedgerError>,
     ) -> Result<T, PlacesError> {
+        let waiting = Silently::default();
+        let mut patience = Patience::new(&waiting);
         loop {
             match ask() {
                 Ok(outcome) => return Ok(outcome),
-                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Err(LedgerError::Moved(_)) if patience.again() => {}
                 Err(LedgerError::UnderWay { holder, .. })
                     if path.is_some() && process::has_ended(holder.as_str(), &self.address) =>
                 {

@@ -68,6 +68,13 @@ impl Policy {
         Ok(accounts)
     }
 
+    /// Whether an analyst has a budget of its own, and not all that the unit's account holds.
+    #[must_use]
+    pub fn has_own_budget(&self, analyst: &str) -> bool {
+        let tier = self.analysts.get(analyst).and_then(|analyst| analyst.tier.as_ref());
+        tier.and_then(|tier| self.tiers.get(tier)).is_some_and(|tier| tier.budget.is_some())
+    }
+
     fn resolve(
         &self,
         spec: eke_budget::BudgetSpec,

@@ -1,16 +1,17 @@
 //! Who may ask: analysts, the tiers that say how far they see, and the circles they might collude in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use eke_budget::{Amount, BudgetSpec, Rho};
 
 use super::error::shown;
 use super::name::{self, suggestion};
-use super::section::{Field, found};
-use super::{PolicyError, budget};
+use super::section::{Field, Section, found};
+use super::{Named, PolicyError, budget};
 
 /// The name of whoever keeps the policy, who is no analyst.
 const STEWARD: &str = "steward";
+const EXAMPLE: &str = "analysts = [\"bob\", \"eve\"]";
 
 /// How far some analysts may see.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,11 +71,8 @@ impl Tier {
 }
 
 impl Analyst {
-    pub(super) fn read(
-        field: Field<'_>,
-        tiers: &BTreeMap<String, Tier>,
-    ) -> Result<Self, PolicyError> {
-        let name = field.name();
+    pub(super) fn read(field: Field<'_>, tiers: &Named<Tier>) -> Result<Self, PolicyError> {
+        let (name, page) = (field.name(), field.page());
         name::check("an analyst", name).map_err(|problem| field.wrong(problem))?;
         if name.eq_ignore_ascii_case(STEWARD) {
             return Err(field.wrong(format!(
@@ -86,8 +84,11 @@ impl Analyst {
             None => None,
             Some(field) => {
                 let tier = field.text("the name of a [tier.NAME]")?;
-                if !tiers.contains_key(tier) {
-                    return Err(unknown(field, "tier", tier, tiers.keys()));
+                if tiers.is_told(tier) {
+                    return Err(page.told_elsewhere());
+                }
+                if !tiers.read.contains_key(tier) {
+                    return Err(unknown(field, "tier", tier, tiers.read.keys()));
                 }
                 Some(tier.to_owned())
             }
@@ -97,38 +98,49 @@ impl Analyst {
 }
 
 impl Circle {
-    pub(super) fn read(
-        field: Field<'_>,
-        analysts: &BTreeMap<String, Analyst>,
-    ) -> Result<Self, PolicyError> {
+    pub(super) fn read(field: Field<'_>, analysts: &Named<Analyst>) -> Result<Self, PolicyError> {
         let known = ["analysts", "budget", "pure", "zcdp_delta", "pure_delta"];
-        let (name, example) = (field.name(), "analysts = [\"bob\", \"eve\"]");
+        let name = field.name();
         name::check("a circle", name).map_err(|problem| field.wrong(problem))?;
         let title = format!("[circle.{name}]");
         let section = field.section(&known, &title, "[circle.NAME]")?;
-        let listed =
-            section.require("analysts", &format!("{title} has nobody in it: write {example}"))?;
-        let mut members = BTreeSet::new();
-        for member in listed.list(example)? {
-            let Some(member) = member.as_str() else {
-                let found = found(member);
-                return Err(listed.wrong(format!("`analysts` has {found} in it: write {example}")));
-            };
-            if !analysts.contains_key(member) {
-                return Err(unknown(listed, "analyst", member, analysts.keys()));
-            }
-            if !members.insert(member.to_owned()) {
-                return Err(listed.wrong(format!("`{member}` is in {title} twice: write it once")));
-            }
-        }
-        if members.is_empty() {
-            return Err(listed.wrong(format!("{title} has nobody in it: write {example}")));
-        }
+        let page = field.page();
+        let members = page.keep(read_members(section, &title, analysts));
         let budget = budget::read(section)?.ok_or_else(|| {
             section.wrong(format!("{title} has no `budget`: write what its analysts may learn together, such as budget = {{ epsilon = 0.5, delta = 1e-8 }}"))
         })?;
-        Ok(Self { name: name.to_owned(), analysts: members, budget, line: section.line() })
+        let analysts = members.ok_or_else(|| page.told_elsewhere())?;
+        Ok(Self { name: name.to_owned(), analysts, budget, line: section.line() })
     }
+}
+
+fn read_members(
+    section: Section<'_>,
+    title: &str,
+    analysts: &Named<Analyst>,
+) -> Result<BTreeSet<String>, PolicyError> {
+    let listed =
+        section.require("analysts", &format!("{title} has nobody in it: write {EXAMPLE}"))?;
+    let mut members = BTreeSet::new();
+    for member in listed.list(EXAMPLE)? {
+        let Some(member) = member.as_str() else {
+            let found = found(member);
+            return Err(listed.wrong(format!("`analysts` has {found} in it: write {EXAMPLE}")));
+        };
+        if analysts.is_told(member) {
+            return Err(section.page().told_elsewhere());
+        }
+        if !analysts.read.contains_key(member) {
+            return Err(unknown(listed, "analyst", member, analysts.read.keys()));
+        }
+        if !members.insert(member.to_owned()) {
+            return Err(listed.wrong(format!("`{member}` is in {title} twice: write it once")));
+        }
+    }
+    if members.is_empty() {
+        return Err(listed.wrong(format!("{title} has nobody in it: write {EXAMPLE}")));
+    }
+    Ok(members)
 }
 
 fn unknown<'k>(

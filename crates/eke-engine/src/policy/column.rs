@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use eke_sql::{Type, Value};
+use eke_sql::{MAX_TEXT, Type, Value};
 
 use super::PolicyError;
 use super::error::quoted;
@@ -148,6 +148,14 @@ fn read_values(field: Field<'_>) -> Result<Vec<Value>, PolicyError> {
     }
     let mut seen = BTreeSet::new();
     for value in &values {
+        if let Value::Text(text) = value
+            && text.len() > MAX_TEXT
+        {
+            return Err(field.wrong(format!(
+                "`values` has a text of {} bytes, and texts end after {MAX_TEXT}: shorten it",
+                text.len()
+            )));
+        }
         if value.kind() != values[0].kind() {
             return Err(field.wrong(format!(
                 "`values` has {} beside {}: write values of one type",

@@ -10,7 +10,7 @@ use eke_sql::{Column, Protection, Table, Type};
 use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
-use super::{ColumnPolicy, PolicyError, Unit};
+use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::slot::USUAL_SLOT;
 
 const KNOWN: [&str; 8] =
@@ -61,61 +61,51 @@ pub enum PolicyProtection {
 }
 
 impl Dataset {
-    pub(super) fn read(
-        field: Field<'_>,
-        units: &BTreeMap<String, Unit>,
-    ) -> Result<Self, PolicyError> {
-        let name = field.name();
-        name::check_table(name).map_err(|problem| field.wrong(problem))?;
+    pub(super) fn read(field: Field<'_>, units: &Named<Unit>) -> Result<Self, PolicyError> {
+        let (name, page) = (field.name(), field.page());
         let title = format!("[dataset.{name}]");
+        // What is wrong with one part is told beside what is wrong with the others.
+        let named = page.keep(name::check_table(name).map_err(|problem| field.wrong(problem)));
+        let columns = page.keep(Self::read_columns(field, &title));
         let section = field.section(&KNOWN, &title, "[dataset.NAME]")?;
-        let source = section
-            .require(
-                "source",
-                &format!("{title} has no `source`: write where its rows are, such as source = \"{name}.parquet\""),
-            )?
-            .text("a path such as \"trips.parquet\"")?
-            .to_owned();
-        let protection = match section.get("public").map(|field| field.boolean()).transpose()? {
-            Some(true) => {
-                if let Some(field) = PRIVATE.into_iter().find_map(|name| section.get(name)) {
-                    return Err(field.wrong(format!(
-                        "a public dataset has no `{}`: leave it out, or leave out `public`",
-                        field.name()
-                    )));
-                }
-                PolicyProtection::Public
-            }
-            Some(false) | None => PolicyProtection::read(section, &title, units)?,
+        let source = page.keep(read_source(section, &title));
+        let protection = page.keep(PolicyProtection::read(section, &title, units));
+        let answer_time = page.keep(read_answer_time(section));
+        let (Some(()), Some(columns), Some(source), Some(protection), Some(answer_time)) =
+            (named, columns, source, protection, answer_time)
+        else {
+            return Err(page.told_elsewhere());
         };
-        let columns = match section.get("columns") {
-            None => BTreeMap::new(),
-            Some(columns) => columns
-                .table(&format!(
-                    "[dataset.{name}.columns], and below it fare = {{ min = 0, max = 200 }}"
-                ))?
-                .fields()
-                .into_iter()
-                .map(|field| Ok((field.name().to_owned(), ColumnPolicy::read(field)?)))
-                .collect::<Result<_, PolicyError>>()?,
-        };
-        let answer_time = match section.get("answer_time") {
-            None => USUAL_SLOT,
-            Some(field) => {
-                let seconds = field.number("2.0")?;
-                if !(0.001..=LONGEST).contains(&seconds) {
-                    return Err(field.wrong(format!(
-                        "answers leave after 0.001 to {LONGEST} seconds: write one of them, such as answer_time = 2.0"
-                    )));
-                }
-                Duration::from_secs_f64(seconds)
-            }
-        };
-        let path = section.page().path().to_owned();
+        let path = page.path().to_owned();
         let (name, line) = (name.to_owned(), section.line());
         let dataset = Self { name, source, protection, answer_time, columns, line, path };
         dataset.check_unit_column()?;
         Ok(dataset)
+    }
+
+    fn read_columns(
+        field: Field<'_>,
+        title: &str,
+    ) -> Result<BTreeMap<String, ColumnPolicy>, PolicyError> {
+        let page = field.page();
+        let Some(columns) = field.table(title).ok().and_then(|section| section.get("columns"))
+        else {
+            return Ok(BTreeMap::new());
+        };
+        let name = field.name();
+        let example =
+            format!("[dataset.{name}.columns], and below it fare = {{ min = 0, max = 200 }}");
+        let mut all = BTreeMap::new();
+        let mut are_whole = true;
+        for column in columns.table(&example)?.fields() {
+            match page.keep(ColumnPolicy::read(column)) {
+                Some(read) => {
+                    all.insert(column.name().to_owned(), read);
+                }
+                None => are_whole = false,
+            }
+        }
+        if are_whole { Ok(all) } else { Err(page.told_elsewhere()) }
     }
 
     /// Who is in the data is never public, and people's names are not added up.
@@ -233,43 +223,99 @@ impl Dataset {
     }
 }
 
+/// How long after its question an answer to an analyst leaves at the earliest.
+fn read_answer_time(section: Section<'_>) -> Result<Duration, PolicyError> {
+    let Some(field) = section.get("answer_time") else { return Ok(USUAL_SLOT) };
+    let seconds = field.number("2.0")?;
+    if !(0.001..=LONGEST).contains(&seconds) {
+        return Err(field.wrong(format!(
+            "answers leave after 0.001 to {LONGEST} seconds: write one of them, such as \
+             answer_time = 2.0"
+        )));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn read_source(section: Section<'_>, title: &str) -> Result<String, PolicyError> {
+    let source = section.require(
+        "source",
+        &format!(
+            "{title} has no `source`: write where its rows are, such as source = \"{}.parquet\"",
+            title.trim_start_matches("[dataset.").trim_end_matches(']')
+        ),
+    )?;
+    Ok(source.text("a path such as \"trips.parquet\"")?.to_owned())
+}
+
 impl PolicyProtection {
-    fn read(
+    fn read(section: Section<'_>, title: &str, units: &Named<Unit>) -> Result<Self, PolicyError> {
+        if section.get("public").map(|field| field.boolean()).transpose()? == Some(true) {
+            return match PRIVATE.into_iter().find_map(|name| section.get(name)) {
+                None => Ok(Self::Public),
+                Some(field) => Err(field.wrong(format!(
+                    "a public dataset has no `{}`: leave it out, or leave out `public`",
+                    field.name()
+                ))),
+            };
+        }
+        Self::read_private(section, title, units)
+    }
+
+    fn read_private(
         section: Section<'_>,
         title: &str,
-        units: &BTreeMap<String, Unit>,
+        units: &Named<Unit>,
     ) -> Result<Self, PolicyError> {
+        let page = section.page();
+        let unit = page.keep(Self::read_unit(section, title, units));
+        let whose = unit.map_or("unit", |unit| unit.name.as_str());
+        let column = page.keep(section.require(
+            "unit_column",
+            &format!("{title} has no `unit_column`: write the column that says which {whose} a row belongs to"),
+        ));
+        let named = column.and_then(|column| page.keep(column.text("the name of a column")));
+        let max_groups = page.keep(match section.get("max_groups") {
+            None => Ok(1),
+            Some(field) => field.count("3"),
+        });
+        let max_rows = section.require(
+            "max_rows",
+            &format!("{title} has no `max_rows`: write how many rows of a group one {whose} may count for, such as max_rows = 20; noise grows with it"),
+        );
+        let max_rows = page.keep(max_rows.and_then(|field| field.count("20")));
+        let (Some(unit), Some(column), Some(named), Some(max_groups), Some(max_rows)) =
+            (unit, column, named, max_groups, max_rows)
+        else {
+            return Err(page.told_elsewhere());
+        };
+        Ok(Self::Private {
+            unit: unit.name.clone(),
+            adjacency: unit.adjacency,
+            unit_column: named.to_owned(),
+            unit_column_line: column.line(),
+            max_groups,
+            max_rows,
+        })
+    }
+
+    fn read_unit<'u>(
+        section: Section<'_>,
+        title: &str,
+        units: &'u Named<Unit>,
+    ) -> Result<&'u Unit, PolicyError> {
         let field = section.require(
             "unit",
             &format!("{title} does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
         )?;
         let name = field.text("the name of a [unit.NAME]")?;
-        let unit = units.get(name).ok_or_else(|| {
-            let known: Vec<_> = units.keys().map(String::as_str).collect();
-            let instead = suggestion(name, &known, "the units are");
-            field.wrong(format!("there is no [unit.{}]: {instead}", shown(name)))
-        })?;
-        let column = section.require(
-            "unit_column",
-            &format!("{title} has no `unit_column`: write the column that says which {} a row belongs to", unit.name),
-        )?;
-        let max_groups = match section.get("max_groups") {
-            None => 1,
-            Some(field) => field.count("3")?,
-        };
-        let max_rows = section
-            .require(
-                "max_rows",
-                &format!("{title} has no `max_rows`: write how many rows of a group one {} may count for, such as max_rows = 20; noise grows with it", unit.name),
-            )?
-            .count("20")?;
-        Ok(Self::Private {
-            unit: unit.name.clone(),
-            adjacency: unit.adjacency,
-            unit_column: column.text("the name of a column")?.to_owned(),
-            unit_column_line: column.line(),
-            max_groups,
-            max_rows,
-        })
+        if let Some(unit) = units.read.get(name) {
+            return Ok(unit);
+        }
+        if units.is_told(name) {
+            return Err(section.page().told_elsewhere());
+        }
+        let known: Vec<_> = units.read.keys().map(String::as_str).collect();
+        let instead = suggestion(name, &known, "the units are");
+        Err(field.wrong(format!("there is no [unit.{}]: {instead}", shown(name))))
     }
 }

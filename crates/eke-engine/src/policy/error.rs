@@ -25,6 +25,12 @@ pub enum PolicyError {
         /// What is wrong, and what to do.
         problem: String,
     },
+    /// Several things in the file cannot be as they are, in the order of their lines.
+    #[error("{}", lines(errors))]
+    Several {
+        /// What is wrong, each with its line.
+        errors: Vec<PolicyError>,
+    },
     /// Nobody of that name may ask. It does not say who may.
     #[error(
         "there is no analyst {}: the steward names analysts as [analyst.NAME] in {}",
@@ -63,9 +69,15 @@ impl PolicyError {
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Wrong { line, .. } => Some(*line),
+            Self::Several { errors } => errors.iter().find_map(Self::line),
             _ => None,
         }
     }
+}
+
+fn lines(errors: &[PolicyError]) -> String {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 /// How much of a name or a text is shown.

@@ -3,6 +3,7 @@
 //! A [`Section`] has no key that it does not know: making one checks that. What cannot be read is an
 //! error in words of the policy, never in those of a parser.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
@@ -20,12 +21,37 @@ pub(super) struct Page {
     path: PathBuf,
     /// Where every line after the first begins.
     starts: Vec<usize>,
+    /// What is wrong so far.
+    wrong: RefCell<Vec<PolicyError>>,
 }
 
 impl Page {
     pub(super) fn new(text: &str, path: &Path) -> Self {
         let starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();
-        Self { path: path.to_owned(), starts }
+        Self { path: path.to_owned(), starts, wrong: RefCell::new(Vec::new()) }
+    }
+
+    /// What was read, if it could be; what is wrong with it is kept, and reading goes on.
+    pub(super) fn keep<T>(&self, read: Result<T, PolicyError>) -> Option<T> {
+        read.map_err(|error| self.wrong.borrow_mut().push(error)).ok()
+    }
+
+    /// An error that something else has been told of.
+    pub(super) fn told_elsewhere(&self) -> PolicyError {
+        self.wrong(0, "")
+    }
+
+    /// Everything that is wrong, in the order of the file.
+    pub(super) fn all_wrong(&self) -> Result<(), PolicyError> {
+        let mut errors = self.wrong.take();
+        errors.retain(|error| error.line() != Some(0));
+        errors.sort_by_key(PolicyError::line);
+        errors.dedup();
+        match errors.len() {
+            0 => Ok(()),
+            1 => errors.pop().map_or(Ok(()), Err),
+            _ => Err(PolicyError::Several { errors }),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -51,16 +77,14 @@ pub(super) struct Section<'p> {
 }
 
 impl<'p> Section<'p> {
-    /// The whole file, with no keys but those.
-    pub(super) fn whole(
-        page: &'p Page,
-        table: &'p DeTable<'p>,
-        known: &[&str],
-    ) -> Result<Self, PolicyError> {
-        Self { page, table, line: 1 }.with_only(known, "a policy")
+    /// The whole file.
+    pub(super) fn all(page: &'p Page, table: &'p DeTable<'p>) -> Self {
+        Self { page, table, line: 1 }
     }
 
-    fn with_only(self, known: &[&str], title: &str) -> Result<Self, PolicyError> {
+    /// The same, with no keys but those.
+    pub(super) fn with_only(self, known: &[&str], title: &str) -> Result<Self, PolicyError> {
+        let mut first = None;
         for field in self.fields() {
             if !known.contains(&field.name) {
                 let mut instead = suggestion(field.name, known, &format!("{title} has"));
@@ -68,10 +92,16 @@ impl<'p> Section<'p> {
                 if dotted && matches!(field.value, DeValue::Table(_)) {
                     instead.push_str("; put quotes around a name with a dot in it");
                 }
-                return Err(field.wrong(format!("unknown key {}: {instead}", quoted(field.name))));
+                let error = field.wrong(format!("unknown key {}: {instead}", quoted(field.name)));
+                match first {
+                    None => first = Some(error),
+                    Some(_) => {
+                        self.page.keep::<()>(Err(error));
+                    }
+                }
             }
         }
-        Ok(self)
+        first.map_or(Ok(self), Err)
     }
 
     pub(super) fn page(&self) -> &'p Page {

@@ -62,7 +62,7 @@ fn every_mistake_is_told_with_what_to_do() {
         other("rides.parquet", "rider", "rider_id"),
         "this ledger was opened for `trips` in `trips.parquet`, and the policy has it in `rides.parquet`: if it is newer data about the same riders, run `eke snapshot trips` to declare snapshot 2, and if not, use the ledger of this dataset"
     );
-    let unit = "this ledger was opened for `trips` of unit `rider` by column `rider_id`, and the policy says unit `driver` by column `driver_id`: put that back, give the dataset another name, or use the ledger that belongs to this policy";
+    let unit = "this ledger was opened for `trips` of unit `rider` by column `rider_id`, and the policy says unit `driver` by column `driver_id`: put that back, or use the ledger that belongs to this policy";
     assert_eq!(other("rides.parquet", "driver", "driver_id"), unit);
     let drivers = Identity { unit: "driver", unit_column: "driver_id", ..TRIPS };
     let error = registry().declare_snapshot("trips", drivers, json!(1), NOW).unwrap_err();

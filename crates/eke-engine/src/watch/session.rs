@@ -3,8 +3,6 @@
 //! One program at a time draws for a watch; the others show what it has stored. A program that ends in the
 //! middle leaves what it set aside where it is: budget is lost, and never privacy.
 
-use std::time::Duration;
-
 use eke_budget::{Amount, Charge, Epsilon, Metric, Purchase, Refusal, Rho};
 use eke_ledger::{
     Answer as Body, Charged, Claim, Ledger, LedgerError, Outcome, Request, Reserve, Spend, Stamp,
@@ -32,7 +30,6 @@ use crate::turn::{Turn, turn_path};
 
 /// A watch that sets aside more than this part of what is left is asked about first.
 const MUCH: u128 = 33;
-pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// A watch that is understood.
 pub(super) struct Prospect {
@@ -44,7 +41,7 @@ pub(super) struct Prospect {
 
 /// A watch on its way through its steps.
 pub(super) struct Session<'a> {
-    engine: &'a Engine,
+    pub(super) engine: &'a Engine,
     pub(super) question: &'a WatchQuestion,
     pub(super) prospect: &'a Prospect,
     observer: &'a dyn Watch,
@@ -129,15 +126,9 @@ impl Engine {
             let (cost, left) = (session.cost(), session.left()?);
             Ok(Watched { steps, hits, cost, left, free: cost.get() == 0.0, ended })
         });
-        watched.map_err(|error| match error {
-            // What the ledger says is about others too.
-            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_)
-                if question.who != Who::Steward =>
-            {
-                EngineError::Unavailable
-            }
-            error => error,
-        })
+        // What was shown is stored: nothing here takes it back.
+        let _ = self.remember(session.accounts());
+        watched.map_err(|error| self.as_seen_by(&question.who, error))
     }
 }
 
@@ -255,6 +246,8 @@ impl<'a> Session<'a> {
 
     /// What there is of a step. A step that is not stored is open to the one program that may draw.
     fn find(&mut self, index: u64) -> Result<Found, EngineError> {
+        let engine = self.engine;
+        let mut patience = engine.patience();
         loop {
             let found = self.name.find(self.ledger(), index)?;
             if matches!(found, Found::Stored(_)) || self.turn.is_some() {
@@ -277,7 +270,8 @@ impl<'a> Session<'a> {
                     let path = turn_path(name);
                     self.engine.wait_for_holder(unit, path, &holder, self.stamp(), &drawn)?;
                 }
-                Turn::Unclear => std::thread::sleep(PAUSE),
+                Turn::Unclear if patience.again() => {}
+                Turn::Unclear => return Err(EngineError::Unavailable),
             }
         }
     }
@@ -412,6 +406,7 @@ impl<'a> Session<'a> {
         own: &W,
         other: &V,
     ) -> Result<Bought<W, V>, EngineError> {
+        let mut patience = self.engine.patience();
         loop {
             let key = self.name.attempt(index, attempt);
             let request = Request::new(&key, self.stamp(), &self.question.sql)?;
@@ -420,7 +415,7 @@ impl<'a> Session<'a> {
             match self.ledger().charge(request, unit, own.clone(), others).wait() {
                 Ok(Outcome::Charged(charged)) => return Ok(Attempt::Charged(charged)),
                 Err(LedgerError::Refused(refusal)) => return Ok(Attempt::Refused(refusal)),
-                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Err(LedgerError::Moved(_)) if patience.again() => {}
                 Ok(Outcome::Answered(_))
                 | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
                     match self.name.find(self.ledger(), index)? {
@@ -487,6 +482,10 @@ impl<'a> Session<'a> {
     pub(super) fn refused(&self, refusal: &Refusal) -> String {
         let unit = &self.unit().name;
         let is_units = *refusal.account == **unit;
+        let policy = self.engine.policy();
+        if self.question.who.analyst().is_some_and(|analyst| !policy.has_own_budget(analyst)) {
+            return "the budget does not allow the next step any more: ask the steward".to_owned();
+        }
         if is_units && self.question.who.analyst().is_some() {
             return format!(
                 "the budget of `{unit}` does not allow the next step any more: ask the steward"

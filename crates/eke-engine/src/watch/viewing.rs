@@ -12,7 +12,7 @@ use eke_noise::LineLaw;
 use super::Charging;
 use super::law::Law;
 use super::run::settle;
-use super::session::{PAUSE, Session, Step, rho, whole};
+use super::session::{Session, Step, rho, whole};
 use super::stored::StoredStep;
 use crate::error::EngineError;
 
@@ -212,6 +212,7 @@ impl Session<'_> {
         want: &W,
     ) -> Result<Result<Option<W::Bought>, Refusal>, EngineError> {
         let key = self.name.payment(stored, account);
+        let mut patience = self.engine.patience();
         loop {
             let request = Request::new(&key, self.stamp(), &self.question.sql)?;
             let others: Vec<(&str, Reserve)> = Vec::new();
@@ -228,7 +229,7 @@ impl Session<'_> {
                     return Ok(Ok(None));
                 }
                 Err(LedgerError::Refused(refusal)) => return Ok(Err(refusal)),
-                Err(LedgerError::Busy(_)) => std::thread::sleep(PAUSE),
+                Err(LedgerError::Moved(_)) if patience.again() => {}
                 Err(error) => return Err(error.into()),
             }
         }

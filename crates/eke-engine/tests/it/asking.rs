@@ -44,6 +44,7 @@ impl Folder {
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", ledger.display()));
         }
+        let _ = std::fs::remove_file(self.0.join("eke.toml.anchor"));
         self.engine()
     }
 }

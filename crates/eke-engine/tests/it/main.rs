@@ -10,6 +10,7 @@
 )]
 
 mod asking;
+mod chosen;
 mod expressions;
 #[path = "../../../eke-sql/tests/it/random.rs"]
 #[allow(dead_code, reason = "the tests of the planner use more of it")]
@@ -25,5 +26,7 @@ mod racing;
 mod random;
 mod rows;
 mod sources;
+mod steward;
+mod texts;
 mod top;
 mod watching;

@@ -485,3 +485,52 @@ proptest! {
         }
     }
 }
+
+/// Whole numbers in 1e-5 degrees would put everybody at the centre, and give them accounts for
+/// good. They are refused before anybody gets one; one odd row among others is not, and once
+/// everybody has an account nothing is told.
+#[test]
+fn no_account_is_opened_for_coordinates_that_cannot_be_degrees() {
+    let folder = Folder::new();
+    let whole = "id,longitude,latitude\np0,11640000,3990000\np1,11640100,3990100\np2,116.4,39.9\n";
+    let file = folder.file("whole.csv", whole);
+    let asking = asking(within(500.0), "1e-5", Way::Distance, Rule::Once);
+    let error = folder.people().ask(&file, &asking, &|_| ()).unwrap_err();
+    assert!(matches!(error, PlacesError::NotDegrees(_)), "{error}");
+    assert!(error.to_string().contains("no account was opened"), "{error}");
+    assert!(accounts(&folder.ledger()).is_empty());
+    let odd = "id,longitude,latitude\np0,116.4,39.9\np1,116.4,39.91\np2,11640000,3990000\n";
+    ask(&mut folder.people(), &folder.file("odd.csv", odd), &asking);
+    assert_eq!(accounts(&folder.ledger()).len(), 3);
+    // The same people again, and no place among them: a question like others.
+    let none = "id,longitude,latitude\np0,11640000,3990000\np1,11640000,3990000\np2,7e9,1\n";
+    ask(&mut folder.people(), &folder.file("none.csv", none), &asking);
+    // Somebody new, and most are wrong.
+    let more = format!("{none}p3,116.4,39.9\n");
+    let error = folder.people().ask(&folder.file("more.csv", &more), &asking, &|_| ()).unwrap_err();
+    assert!(matches!(error, PlacesError::NotDegrees(_)), "{error}");
+    assert_eq!(accounts(&folder.ledger()).len(), 3);
+}
+
+/// A count has an interval that is never certain of itself, and of whoever is named a distance with
+/// its bounds.
+#[test]
+fn answers_about_places_say_how_far_off_they_may_be() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", &spiral(30));
+    let mut people = folder.people();
+    let counted = ask(&mut people, &file, &asking(within(1000.0), "1", Way::Distance, Rule::Once));
+    let estimate = counted.answer.estimate.unwrap();
+    let [low, high] = estimate.interval.unwrap();
+    assert!(low < estimate.value && estimate.value < high, "{estimate:?}");
+    let nearest = CrowdQuestion::Neighbours { to: centre(), k: 4 };
+    let told = ask(&mut people, &file, &asking(nearest, "1e-3", Way::Point, Rule::Ours));
+    assert!(told.answer.rivals.is_some() && told.answer.nearest.len() == 4);
+    for near in &told.answer.nearest {
+        let [low, high] = near.within.unwrap();
+        assert!(0.0 <= low && low < high && high < 40_000.0, "{near:?}");
+    }
+    // An answer from before distances had bounds is read as it is.
+    let old = r#"{"id":"p0","distance":3.5}"#;
+    assert!(serde_json::from_str::<eke_engine::Near>(old).unwrap().within.is_none());
+}

@@ -336,3 +336,22 @@ fn five_hundred_operators_on_top_of_each_other_are_computed() {
         assert_eq!(bounded.values(&groups), [expected]);
     }
 }
+
+/// By its type alone a column of whole numbers is none of degrees; texts and floating-point numbers
+/// may be.
+#[test]
+fn columns_of_whole_numbers_are_no_degrees() {
+    let folder = Folder::new("degrees");
+    write_parquet(&folder, "places.parquet", &trips(&ROWS), 100);
+    let open = |longitude: &str| {
+        let columns = eke_engine::PlaceColumns {
+            longitude: Some(longitude.to_owned()),
+            latitude: Some("fare".to_owned()),
+            ..eke_engine::PlaceColumns::default()
+        };
+        eke_engine::PlaceFile::open(&folder.0.join("places.parquet"), &columns)
+    };
+    let error = open("who").unwrap_err().to_string();
+    assert!(error.contains("`who`") && error.contains("degrees with their decimals"), "{error}");
+    assert!(open("fare").is_ok() && open("city").is_ok());
+}

@@ -89,7 +89,16 @@ impl Mutant {
                     "sequence.rs",
                 ],
             ),
-            ("geometric", &["geometric.rs", "geometric_path.rs", "msdlap.rs", "msdlap_path.rs"]),
+            (
+                "geometric",
+                &[
+                    "bundle_law.rs",
+                    "geometric.rs",
+                    "geometric_path.rs",
+                    "msdlap.rs",
+                    "msdlap_path.rs",
+                ],
+            ),
             ("laplace", &["laplace_level.rs", "laplace_path.rs", "real.rs", "rounded_laplace.rs"]),
             ("skellam", &["ladder.rs", "skellam.rs", "skellam_level.rs", "skellam_path.rs"]),
             ("planar", &["planar.rs", "point.rs"]),
@@ -716,6 +725,14 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/eke-noise/src/geometric_path.rs",
         find: "            Ordering::Greater => return Err(MismatchReason::Gap),\n",
         replace: "            Ordering::Greater => {}\n",
+    },
+    Mutant {
+        name: "older-bundle",
+        about: "an older copy of a geometric bundle takes a later step, and draws another point",
+        audit: "older-bundles",
+        file: "crates/eke-noise/src/bundle_law.rs",
+        find: "    const HAS_GAPS: bool = false;\n",
+        replace: "    const HAS_GAPS: bool = true;\n",
     },
     Mutant {
         name: "refund-after-draw",

@@ -228,7 +228,7 @@ fn is_conflict(error: &Error) -> bool {
 fn failed(error: &Error) -> StoreError {
     if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
         return StoreError::Busy(
-            "another program has held an account's lock for too long: end it, or ask again later"
+            "another program has held an account's lock for a minute: end it, or ask again later"
                 .into(),
         );
     }

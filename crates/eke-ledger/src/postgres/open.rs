@@ -83,11 +83,10 @@ fn settings(client: &mut Client) -> Result<(), String> {
         }
     }
     // `on` waits for this server's disk, and for those of its synchronous standbys if it has some.
-    let wanted = format!(
-        "SET synchronous_commit = on; SET lock_timeout = '{}s'; SET standard_conforming_strings = on",
-        PATIENCE.as_secs()
-    );
-    client.batch_execute(&wanted).map_err(said)
+    // Whoever waits longer for a lock asks again.
+    let wanted = "SET synchronous_commit = on; SET lock_timeout = '1s'; \
+                  SET standard_conforming_strings = on";
+    client.batch_execute(wanted).map_err(said)
 }
 
 /// The version of the ledger that is there; zero if there is none.

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use super::people::People;
 use super::{Happened, Register, RegisterError, Terms, entry};
 use crate::Stamp;
-use crate::sqlite::{PATIENCE, check_version, pragma, sentence, settings};
+use crate::patience::LONGEST;
+use crate::sqlite::{check_version, pragma, sentence, settings};
 
 /// `eker`: what the file says it is.
 const APPLICATION: i64 = 0x656b_6572;
@@ -79,9 +80,13 @@ fn prepare(path: &Path, flags: OpenFlags) -> Result<Connection, RegisterError> {
     let said = |why: String| cannot(path, &why);
     check_version(rusqlite::version_number(), rusqlite::version()).map_err(said)?;
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+        // What cannot be made cannot be opened, which SQLite says.
+        let _ = crate::private::make(path);
+    }
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| said(sentence(&error)))?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LONGEST)?;
     let tables: i64 = connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .map_err(|error| said(not_a_register(&error)))?;

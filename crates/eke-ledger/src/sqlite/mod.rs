@@ -7,7 +7,7 @@ mod open;
 mod read;
 mod write;
 
-pub(crate) use open::{PATIENCE, check_version, pragma, settings};
+pub(crate) use open::{check_version, pragma, settings};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +23,12 @@ use crate::{Digest, Key, LineRow, Page, StoreError};
 
 /// How many bytes are appended before they are moved from the write-ahead log into the file.
 const CHECKPOINT_BYTES: usize = 4 << 20;
+
+/// What is said of a file that is damaged.
+const DAMAGED: &str = "its file is damaged: restore a copy, and compare it with an anchor";
+/// What is said of a file that another program holds.
+pub(crate) const HELD: &str =
+    "another program has held its lock for too long: end it, or ask again later";
 
 /// A ledger in one SQLite file, beside which SQLite keeps its write-ahead log.
 #[derive(Debug)]
@@ -41,6 +47,16 @@ impl Sqlite {
             self.connection.execute_batch("ROLLBACK").map_err(|error| broken(&error))?;
         }
         Ok(())
+    }
+
+    /// Has SQLite look through the structure of its file.
+    pub(crate) fn check_pages(&self) -> Result<(), StoreError> {
+        let check = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        let told: String = self
+            .connection
+            .query_row("PRAGMA integrity_check(1)", [], check)
+            .map_err(|error| failed(&error))?;
+        if told == "ok" { Ok(()) } else { Err(StoreError::Broken(DAMAGED.into())) }
     }
 
     /// Makes sure that the log is found again: it may be new, and SQLite does not tell when the
@@ -205,7 +221,7 @@ fn is_conflict(error: &rusqlite::Error) -> bool {
 fn failed(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(
-            "another program has held the ledger's lock for too long: end it, or ask again later"
+            "another program has held the ledger's lock for a minute: end it, or ask again later"
                 .into(),
         ),
         _ => broken(error),
@@ -232,14 +248,14 @@ pub(crate) fn sentence(error: &rusqlite::Error) -> String {
         }
         ErrorCode::NotADatabase => "its file is not an eke ledger: look at the path".into(),
         ErrorCode::DatabaseCorrupt => {
-            "its file is damaged: restore a copy, and compare it with an anchor".into()
+            DAMAGED.into()
         }
         ErrorCode::SystemIoFailure => format!(
             "the disk failed to read, write or sync (code {}): look at the disk, then run `eke ledger verify`",
             inner.extended_code
         ),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
-            "another program has held its lock for too long".into()
+            HELD.into()
         }
         ErrorCode::ConstraintViolation if inner.extended_code == SQLITE_CONSTRAINT_CHECK => {
             "its file refused an amount that eke had approved, so one of them is wrong: run `eke ledger verify`".into()

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{Sqlite, sentence};
-use crate::LedgerError;
+use super::{HELD, Sqlite, sentence};
+use crate::{LedgerError, Patience, Silently, Waiting};
 
 /// `ekel`: what the file says it is.
 const APPLICATION: i64 = 0x656b_656c;
@@ -16,8 +16,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const STEPS: [&str; 2] = [include_str!("1.sql"), include_str!("2.sql")];
 /// The version of the format that this program writes.
 const FORMAT: i64 = 2;
-/// How long another program may hold the lock.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// How long SQLite waits for another program's lock before it is asked again.
+const TURN: Duration = Duration::from_secs(1);
 
 impl Sqlite {
     /// Opens the ledger in a file, and makes it if there is none.
@@ -25,8 +25,18 @@ impl Sqlite {
     /// # Errors
     /// It cannot be opened, is not a ledger, or was written by a newer eke.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
-            .map_err(|why| cannot(path, &why))
+        Self::open_waiting(path, &Silently::default())
+    }
+
+    pub(crate) fn open_waiting(path: &Path, waiting: &dyn Waiting) -> Result<Self, LedgerError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut patience = Patience::new(waiting);
+        loop {
+            match Self::open_with(path, flags) {
+                Err(why) if why == HELD && patience.again() => {}
+                opened => return opened.map_err(|why| cannot(path, &why)),
+            }
+        }
     }
 
     /// Opens the ledger in a file to read it. It must be there, and of this version.
@@ -76,9 +86,13 @@ impl Sqlite {
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Self, String> {
         check_version(rusqlite::version_number(), rusqlite::version())?;
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+            // What cannot be made cannot be opened, which SQLite says.
+            let _ = crate::private::make(path);
+        }
         let mut connection =
             Connection::open_with_flags(path, flags).map_err(|error| sentence(&error))?;
-        connection.busy_timeout(PATIENCE).map_err(|error| sentence(&error))?;
+        connection.busy_timeout(TURN).map_err(|error| sentence(&error))?;
         let writes = flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE);
         let makes = flags.contains(OpenFlags::SQLITE_OPEN_CREATE);
         check(&connection, makes)?;

@@ -1,6 +1,9 @@
 //! Opening: older formats, newer formats, wrong files, read-only files, locked files.
 
-use eke_ledger::{Address, Ledger, LedgerError, Sqlite};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use eke_ledger::{Address, LONGEST, Ledger, LedgerError, Sqlite, Stamp, Waiting};
 use rusqlite::Connection;
 
 use crate::{Place, buy, charge, on_every_store, riders, spend, spent};
@@ -141,18 +144,77 @@ fn a_file_that_may_not_be_written_says_so() {
 }
 
 #[test]
-fn a_locked_file_is_busy_and_the_ledger_goes_on() {
+fn a_locked_file_is_waited_for_a_minute_and_said_and_the_ledger_goes_on() {
     let place = Place::file();
     drop(riders(&place, "1"));
-    let store = Sqlite::open(&place.path()).unwrap().impatient().unwrap();
-    let ledger = Ledger::over(Box::new(store), place.store()).unwrap();
+    let impatient = || Box::new(Sqlite::open(&place.path()).unwrap().impatient().unwrap());
+    let clock = Arc::new(Clock::default());
+    let waiting: Arc<dyn Waiting> = clock.clone();
+    let ledger = Ledger::over_waiting(impatient(), impatient(), waiting).unwrap();
     let other = Connection::open(place.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let busy = charge(&ledger, "q", spend("0.1")).unwrap_err();
-    assert!(matches!(&busy, LedgerError::Busy(_)), "{busy}");
+    let budget = ledger.account("riders").wait().unwrap().unwrap().budget().clone();
+    let opened = || ledger.open_account("others", budget.clone(), Stamp::now("steward")).wait();
+    let sheet = || ledger.file_sheet("riders", 0, "{}", Stamp::now("steward")).wait().map(|_| ());
+    let charged = || charge(&ledger, "q", spend("0.1")).map(|_| ());
+    let asked: [&dyn Fn() -> Result<(), LedgerError>; 3] = [&opened, &sheet, &charged];
+    for (number, ask) in asked.into_iter().enumerate() {
+        let busy = ask().unwrap_err();
+        assert!(matches!(&busy, LedgerError::Busy(_)), "{busy}");
+        assert!(busy.to_string().contains("for a minute"), "{busy}");
+        let minutes = u32::try_from(number).unwrap() + 1;
+        assert_eq!(clock.now(), LONGEST * minutes);
+        assert_eq!(clock.said(), number + 1);
+    }
+    // Reading does not wait for whoever writes, unless they let nobody read.
+    assert!(ledger.account("riders").wait().is_ok());
     other.execute_batch("COMMIT").unwrap();
     buy(&ledger, "q", spend("0.1"));
+    assert_eq!(clock.now(), LONGEST * 3);
     place.is_sound();
+}
+
+/// A clock that stands still while nobody waits.
+#[derive(Default)]
+struct Clock(Mutex<(Duration, usize)>);
+
+impl Clock {
+    fn said(&self) -> usize {
+        self.0.lock().unwrap().1
+    }
+}
+
+impl Waiting for Clock {
+    fn now(&self) -> Duration {
+        self.0.lock().unwrap().0
+    }
+
+    fn pause(&self, time: Duration) {
+        self.0.lock().unwrap().0 += time;
+    }
+
+    fn say(&self, sentence: &str) {
+        assert!(sentence.contains("waiting for it"), "{sentence}");
+        self.0.lock().unwrap().1 += 1;
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_ledger_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::file();
+    let ledger = riders(&place, "1");
+    buy(&ledger, "q", spend("0.1"));
+    for file in ["eke.ledger", "eke.ledger-wal", "eke.ledger-shm"] {
+        let mode = std::fs::metadata(place.folder().join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    assert_eq!(place.address().exposed(), None);
+    let open = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(place.path(), open).unwrap();
+    let told = place.address().exposed().unwrap();
+    assert!(told.contains("its mode is 640") && told.contains("chmod 600"), "{told}");
 }
 
 #[test]

@@ -433,24 +433,36 @@ fn a_lost_round_of_a_bundle_stays_a_gap() {
     assert_eq!(serde_json::from_str::<Bundle<Rho>>(&json).unwrap(), bundle);
 }
 
-/// The same with geometric noise: what comes after the gap is drawn from what was released before it, not
-/// from what was paid for, and the points on both sides have the joint law of one path.
+/// A step of geometric noise is drawn around the point before it, so there are no gaps: what was
+/// lost is paid for again, from where the bundle stands, and the points have the joint law of one
+/// path.
 #[test]
-fn a_lost_round_of_geometric_noise_stays_a_gap() {
+fn a_lost_round_of_geometric_noise_is_paid_for_again() {
     const GROUPS: u32 = 60_000;
     let mut entropy = Seeded::new(85);
     let columns = vec![Column { sensitivity: bound(1.0), share: 1 }];
     let truth = Exact::new(Columns(vec![vec![40; GROUPS as usize]]), vec![bound(1.0)]);
     let mut bundle = Bundle::<Epsilon>::open(PathId::new([1; 32]), columns, GROUPS).unwrap();
     let mut groups = Groups::<Epsilon>::new(GROUPS);
-    let mut pay = |to: &str| {
+    let all = |to: &str| {
         let to: Amount<Epsilon> = at(to);
-        groups.pay(bundle.id(), (0..GROUPS).map(|group| (group, to)))
+        (0..GROUPS).map(move |group| (group, to))
     };
-    let (first, lost, last) = (pay("0.5"), pay("1.5"), pay("2"));
+    let first = groups.pay(bundle.id(), all("0.5"));
     bundle.refine(&truth, first, &mut entropy).unwrap();
-    drop(lost);
-    bundle.refine(&truth, last, &mut entropy).unwrap();
+    drop(groups.pay(bundle.id(), all("1.5")));
+    let after = groups.pay(bundle.id(), all("2"));
+    let mismatch = bundle.refine(&truth, after, &mut entropy).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::Gap);
+    assert_eq!(bundle.finest(3), at("0.5"));
+    // Two groups of 2 each have been paid for, and two of 0.5 are there.
+    let metric = Metric::Hamming(Adjacency::AddRemove);
+    let stands =
+        GroupPrices::at(&vec![at("0.5"); GROUPS as usize], NonZeroU32::new(2).unwrap(), metric);
+    groups.prices = stands.unwrap().and_lost(at("3")).unwrap();
+    let again = groups.pay(bundle.id(), all("2"));
+    bundle.refine(&truth, again, &mut entropy).unwrap();
+    assert_eq!(groups.account.odometer().pure().unwrap().spent(), at("7"));
     let draws: Vec<[i64; 2]> = (0..GROUPS)
         .map(|g| ["2", "0.5"].map(|to| bundle.nearest(g, 0, at(to)).unwrap().1.get() - 40))
         .collect();
@@ -460,6 +472,84 @@ fn a_lost_round_of_geometric_noise_stays_a_gap() {
             .collect()
     };
     let fit = |coarse| Fit::of(draws.iter().copied(), &joint(coarse));
-    fit(0.5).assert(&fit(0.55), "a gap in a bundle's geometric paths");
+    fit(0.5).assert(&fit(0.55), "a bundle's geometric paths after a loss");
     assert_eq!(bundle.worth(3, 0, at("2")), at("2"));
+}
+
+/// To 0.5, a copy, the original to 1.5, the copy to 2: charged 2, and by enumeration the three
+/// points would lose 4.
+#[test]
+fn an_older_copy_of_a_geometric_bundle_takes_no_later_step() {
+    let mut entropy = Seeded::new(86);
+    let columns = vec![Column { sensitivity: bound(1.0), share: 1 }];
+    let truth = || Exact::new(Columns(vec![vec![40; 3]]), vec![bound(1.0)]);
+    let mut bundle = Bundle::<Epsilon>::open(PathId::new([1; 32]), columns, 3).unwrap();
+    let mut groups = Groups::<Epsilon>::new(3);
+    let fresh = bundle.clone();
+    let first = groups.pay(bundle.id(), [(0, at("0.5")), (1, at("0.5"))]);
+    bundle.refine(&truth(), first, &mut entropy).unwrap();
+    let older = bundle.clone();
+    let next = groups.pay(bundle.id(), [(0, at("1.5"))]);
+    bundle.refine(&truth(), next, &mut entropy).unwrap();
+    let mut receipt = groups.pay(bundle.id(), [(0, at("2")), (1, at("2")), (2, at("2"))]);
+    for copy in [older, fresh] {
+        let mut taken = copy.clone();
+        let mismatch = taken.refine(&truth(), receipt, &mut entropy).unwrap_err();
+        assert_eq!(mismatch.reason, MismatchReason::Gap);
+        // Not in part either.
+        assert_eq!(taken, copy);
+        receipt = *mismatch.receipt;
+    }
+    bundle.refine(&truth(), receipt, &mut entropy).unwrap();
+    assert_eq!(bundle.finest(0), at("2"));
+}
+
+/// A circle that has seen 0.5 pays for 0.6. On a copy without the first point it would get a
+/// version of its own of the second, and the two would average to more than 0.6.
+#[test]
+fn an_older_copy_of_a_bundle_draws_no_second_coarser_point() {
+    fn check<C: BundleLaw + std::fmt::Debug + PartialEq>(sensitivity: f64, seed: u64) {
+        let mut entropy = Seeded::new(seed);
+        let columns = vec![Column { sensitivity: bound(sensitivity), share: 1 }];
+        let truth = Exact::new(Columns(vec![vec![40; 2]]), vec![bound(sensitivity)]);
+        let mut bundle = Bundle::<C>::open(PathId::new([1; 32]), columns, 2).unwrap();
+        let paid = Groups::<C>::new(2).pay(bundle.id(), [(0, at("2")), (1, at("2"))]);
+        bundle.refine(&truth, paid, &mut entropy).unwrap();
+        let older = bundle.clone();
+        let mut circle = Groups::<C>::named("circle", 2);
+        let first = circle.pay(bundle.id(), [(0, at("0.5"))]);
+        bundle.coarsen(first, &mut entropy).unwrap();
+        // Group 1 twice in one round: the second step starts where the first one ends.
+        let next = circle.pay(bundle.id(), [(0, at("0.6")), (1, at("0.4")), (1, at("0.6"))]);
+        let mut stale = older.clone();
+        let mismatch = stale.coarsen(next, &mut entropy).unwrap_err();
+        assert_eq!(mismatch.reason, MismatchReason::Gap);
+        assert_eq!(stale, older);
+        bundle.coarsen(*mismatch.receipt, &mut entropy).unwrap();
+        assert_eq!(bundle.nearest(0, 0, at("0.6")).unwrap().0, at("0.6"));
+        assert_eq!(bundle.nearest(1, 0, at("0.5")).unwrap().0, at("0.4"));
+    }
+    check::<Rho>(1024.0, 87);
+    check::<Epsilon>(1.0, 88);
+}
+
+/// A point that was moved to a coarser one for the grid's sake is the point that the next step
+/// starts from.
+#[test]
+fn a_coarser_step_starts_from_a_point_that_was_moved() {
+    let mut entropy = Seeded::new(89);
+    let columns = vec![
+        Column { sensitivity: bound(16.0), share: 1 },
+        Column { sensitivity: bound(1024.0), share: 2 },
+    ];
+    let truth = Exact::new(Columns(vec![vec![5], vec![7]]), vec![bound(16.0), bound(1024.0)]);
+    let mut bundle = Bundle::<Rho>::open(PathId::new([1; 32]), columns, 1).unwrap();
+    let receipt = Groups::<Rho>::new(1).pay(bundle.id(), [(0, at("2"))]);
+    bundle.refine(&truth, receipt, &mut entropy).unwrap();
+    let mut circle = Groups::<Rho>::new(1);
+    for to in ["1.7", "1.8", "1.99", "2"] {
+        let receipt = circle.pay(bundle.id(), [(0, at(to))]);
+        bundle.coarsen(receipt, &mut entropy).unwrap();
+    }
+    assert_eq!(bundle.nearest(0, 0, at("2")).unwrap().0, at("2"));
 }

@@ -5,8 +5,8 @@ use eke_budget::{
 };
 use eke_noise::{
     Answer, Confidence, ConfidenceSequence, Ending, Exact, GaussianPath, GaussianRule,
-    GeometricPath, GeometricRule, Goal, LaplacePath, LaplaceRule, NoAnswer, NoisePath, Rule,
-    Schedule, Steps, Till, Tolerance, Within, refine_until, release_tiers,
+    GeometricPath, GeometricRule, Goal, LaplacePath, LaplaceRule, Look, Next, NoAnswer, NoisePath,
+    Rule, Schedule, Steps, Till, Tolerance, Within, refine_until, release_tiers,
 };
 
 use crate::Seeded;
@@ -599,4 +599,55 @@ fn a_goal_by_hand_plans_by_what_always_holds() {
         let rule = GaussianRule::new(less, Schedule::up_to(less.most), steps()).by_hand();
         assert_eq!(ask(5.0, &rule, &mut entropy).estimate.ending, Ending::HighestPrice);
     }
+}
+
+/// An analyst raises the price of a path in 33 steps and asks for whatever is met after each, of
+/// fourteen relative goals: the intervals that were shown hold at once in 95 % of 3,000 paths.
+/// (More than 210 misses of 3,000 have a probability below 1e-6: 150 and 4.9 deviations of 11.9.)
+/// The control stops at the boundaries of one pass, as was done before.
+#[test]
+fn all_goals_by_hand_hold_at_once_against_a_greedy_analyst() {
+    const PATHS: u32 = 3_000;
+    let mut entropy = Seeded::new(92);
+    let tolerances =
+        [0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3];
+    let schedule = Schedule::geometric("1e-12".parse().unwrap(), 1.05).unwrap();
+    let plain = tolerances.map(|tolerance| {
+        let goal = Goal { most: "1".parse().unwrap(), ..goal(relative(tolerance)) };
+        GaussianRule::new(goal, schedule, steps()).thrifty()
+    });
+    let by_hand = plain.map(GaussianRule::by_hand);
+    let truth = 1000.0;
+    let (mut misses, mut control, mut met) = (0, 0, 0);
+    for _ in 0..PATHS {
+        let (mut account, mut path) = (account("1000000"), GaussianPath::open(id(), steps()));
+        let (mut missed, mut would_miss) = (false, false);
+        for step in 0..33 {
+            let price = Amount::<Rho>::ceil(1e-5 * 1.25f64.powi(step)).unwrap();
+            let approved = account.raise(id(), price, steps()).unwrap();
+            let receipt = account.commit(approved, &mut NoHistory).unwrap();
+            let value = path.refine(&exact(truth), receipt, &mut entropy).unwrap();
+            let look = Look { number: 1, asked: price, price, value };
+            let excludes = |rule: &GaussianRule| match rule.after(look) {
+                Next::Stop(shown) => {
+                    shown.ending == Ending::Met
+                        && !(shown.low..=shown.high).contains(&(truth * GRID))
+                }
+                Next::Look(_) => false,
+            };
+            missed |= by_hand.iter().any(excludes);
+            would_miss |= plain.iter().any(excludes);
+            // Also what is shown where nothing is met.
+            let end = by_hand[0].end(look, Ending::Refused);
+            missed |= !(end.low..=end.high).contains(&(truth * GRID));
+            met += u32::from(
+                matches!(by_hand[6].after(look), Next::Stop(e) if e.ending == Ending::Met),
+            );
+        }
+        misses += u32::from(missed);
+        control += u32::from(would_miss);
+    }
+    assert!(misses < 210, "{misses}");
+    assert!(met > 5 * PATHS, "goals are met: {met}");
+    assert!(control > 600, "the control: {control}");
 }

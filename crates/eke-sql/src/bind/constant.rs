@@ -4,7 +4,7 @@ use sqlparser::ast;
 
 use super::{Bound, cast_to, data_type, null};
 use crate::error::quote;
-use crate::{Expr, SqlError, Type, Value, evaluate, text};
+use crate::{Expr, MAX_TEXT, SqlError, Type, Value, evaluate, limits, text};
 
 /// A constant.
 pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
@@ -12,10 +12,8 @@ pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
     let of = |value: Value| Bound { of: value.kind(), expr: Expr::Literal(value) };
     match value {
         V::Number(digits, false) => number(digits, false),
-        V::SingleQuotedString(text) | V::EscapedStringLiteral(text) => {
-            Ok(of(Value::Text(text.clone())))
-        }
-        V::DollarQuotedString(quoted) => Ok(of(Value::Text(quoted.value.clone()))),
+        V::SingleQuotedString(text) | V::EscapedStringLiteral(text) => written(text).map(of),
+        V::DollarQuotedString(quoted) => written(&quoted.value).map(of),
         V::Boolean(truth) => Ok(of(Value::Bool(*truth))),
         V::Null => Ok(null()),
         other => Err(SqlError::unsupported(format!(
@@ -24,6 +22,14 @@ pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
             quote(other)
         ))),
     }
+}
+
+/// A text that is written out: as long as texts are, or refused rather than cut.
+pub(super) fn written(text: &str) -> Result<Value, SqlError> {
+    if text.len() > MAX_TEXT {
+        return Err(limits::too_long(text));
+    }
+    Ok(Value::Text(text.to_owned()))
 }
 
 /// A number: an int if it is whole and has 64 bits, otherwise a double.

@@ -104,14 +104,14 @@ impl<'a> Parameters<'a> {
 
 /// A text as what it meets. Texts beside days and moments stay texts: what they meet reads them.
 fn value(number: usize, text: &str, beside: Option<Type>) -> Result<Value, SqlError> {
+    let as_text = super::constant::written(text)?;
     let numeric =
         || text::int(text).map(Value::Int).or_else(|| text::float(text).map(Value::float));
-    let as_text = || Value::Text(text.to_owned());
     let found = match beside {
-        None => Some(numeric().unwrap_or_else(as_text)),
+        None => Some(numeric().unwrap_or(as_text)),
         Some(Type::Int | Type::Float) => numeric(),
         Some(Type::Bool) => text::truth(text).map(Value::Bool),
-        Some(Type::Text | Type::Date | Type::Timestamp) => Some(as_text()),
+        Some(Type::Text | Type::Date | Type::Timestamp) => Some(as_text),
     };
     found.ok_or_else(|| {
         let of = beside.map_or_else(String::new, |of| of.to_string());

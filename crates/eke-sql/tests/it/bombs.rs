@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use eke_sql::{SqlError, plan};
+use eke_sql::{Expr, MAX_TEXT, SqlError, Summand, Value, plan};
 
 use crate::tables::tables;
 
@@ -310,4 +310,115 @@ fn questions_that_double_with_every_subquery_are_refused() {
     is_a_limit(sql + " SELECT SUM(c1) FROM a100");
     // The operand of each is written twice.
     is_a_limit(within(&format!("{}paid{}", "(".repeat(20), " BETWEEN TRUE AND TRUE)".repeat(20))));
+}
+
+/// All constants of an expression.
+fn constants(expr: &Expr, into: &mut Vec<Value>) {
+    match expr {
+        Expr::Literal(value) => into.push(value.clone()),
+        Expr::In(_, values) => into.extend(values.iter().cloned()),
+        _ => {}
+    }
+    expr.children().into_iter().for_each(|child| constants(child, into));
+}
+
+/// `p || p || …` so many times, in so many CTEs on top of each other.
+fn doubled(start: &str, many: usize, levels: usize, end: &str) -> String {
+    let mut sql = format!("WITH a0 AS (SELECT *, {start} AS p FROM trips)");
+    let chain = vec!["p"; many].join(" || ");
+    for level in 1..=levels {
+        // Each is written with the next p alone, so that the others stay there to be asked about.
+        sql += &format!(", a{level} AS (SELECT note, rider_id, {chain} AS p FROM a{})", level - 1);
+    }
+    format!("{sql} {end} FROM a{levels}")
+}
+
+#[test]
+fn constants_stay_as_short_as_texts_while_they_are_worked_out() {
+    for (many, levels) in [(16, 2), (20, 3), (25, 4), (2, 40)] {
+        for end in [
+            "SELECT COUNT(CASE WHEN rider_id = 7 THEN p END)",
+            "SELECT COUNT(nullif(p, note))",
+            "SELECT COUNT(CASE WHEN note IN (p, 'a') THEN 1 END)",
+        ] {
+            let sql = doubled("'0123456789abcdéf'", many, levels, end);
+            assert!(sql.len() < 4_000);
+            let query = plan(&sql, &tables()).unwrap_or_else(|refusal| panic!("{sql}: {refusal}"));
+            let json = serde_json::to_string(&query).unwrap();
+            assert!(json.len() < 20_000, "{many} {levels}: {} bytes of plan", json.len());
+            let mut all = Vec::new();
+            for sum in &query.plan.sums {
+                if let Summand::Present(expr) = &sum.of {
+                    constants(expr, &mut all);
+                }
+            }
+            let longest = all.iter().map(|value| match value {
+                Value::Text(text) => text.len(),
+                _ => 0,
+            });
+            let longest = longest.max().unwrap();
+            assert!((MAX_TEXT - 2..=MAX_TEXT).contains(&longest), "{longest}");
+        }
+    }
+}
+
+/// What is put in counts by its length, before it is copied: so does what texts that are not known come to.
+#[test]
+fn texts_that_double_with_every_subquery_are_refused_before_they_are_there() {
+    let end = "SELECT COUNT(p)";
+    is_a_limit(doubled("note", 2, 40, end));
+    is_a_limit(doubled("note", 9, 3, end));
+    is_a_limit(doubled("note || 'a'", 20, 20, end));
+    // A long constant beside a column does not fold: so many copies of it are too much.
+    let long = "x".repeat(4_000);
+    is_a_limit(doubled(&format!("note || '{long}'"), 5, 3, end));
+    let listed = (0..400).map(|i| format!("'{i}{}'", "y".repeat(150))).collect::<Vec<_>>();
+    plan(&within(&format!("note IN ({})", listed.join(", "))), &tables()).unwrap();
+    let listed = (0..15).map(|i| format!("'{i}{}'", "y".repeat(4_000))).collect::<Vec<_>>();
+    plan(&within(&format!("note IN ({})", listed.join(", "))), &tables()).unwrap();
+    let listed = format!("note IN ({0}) OR zone IN ({0})", listed[..15].join(", "));
+    refused(within(&listed));
+}
+
+#[test]
+fn constants_that_are_longer_than_texts_are_refused() {
+    let (most, more) = ("a".repeat(MAX_TEXT), "a".repeat(MAX_TEXT + 1));
+    plan(&within(&format!("note = '{most}'")), &tables()).unwrap();
+    for constant in [
+        format!("'{more}'"),
+        format!("E'{more}'"),
+        format!("$${more}$$"),
+        format!("'{}'", "é".repeat(MAX_TEXT / 2 + 1)),
+        format!("CAST('{more}' AS int)"),
+        format!("lower('{more}')"),
+    ] {
+        is_a_limit(within(&format!("note || 'a' = {constant} || ''")));
+    }
+    is_a_limit(within(&format!("note LIKE '{}'", "a".repeat(251))));
+    plan(&within(&format!("note LIKE '{}'", "a".repeat(250))), &tables()).unwrap();
+}
+
+/// However long the texts of a row are, what it takes is bounded by how often they are gone through.
+#[test]
+fn questions_that_go_through_texts_too_often_are_refused() {
+    let likes = |many: usize, pattern: &str| {
+        within(
+            &vec![format!("note LIKE '{pattern}'"); many]
+                .iter()
+                .enumerate()
+                .map(|(i, like)| format!("({like} AND stops = {i})"))
+                .collect::<Vec<_>>()
+                .join(" OR "),
+        )
+    };
+    plan(&likes(60, "%a%b_c"), &tables()).unwrap();
+    is_a_limit(likes(60, &format!("%{}", "a".repeat(200))));
+    let keys = (0..40).map(|i| format!("lower(note) || '{i}' || upper(zone)"));
+    let keys = keys.collect::<Vec<_>>().join(", ");
+    is_a_limit(format!("SELECT COUNT(*) FROM trips GROUP BY {keys}"));
+    let sums = (0..70).map(|i| format!("COUNT(CAST(note || '{i}' AS int))"));
+    is_a_limit(format!("SELECT {} FROM trips", sums.collect::<Vec<_>>().join(", ")));
+    // Numbers are not texts.
+    let numbers = (0..70).map(|i| format!("stops > {i}.5")).collect::<Vec<_>>().join(" OR ");
+    plan(&within(&numbers), &tables()).unwrap();
 }

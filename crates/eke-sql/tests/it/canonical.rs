@@ -89,7 +89,7 @@ fn the_digest_of_a_plan_does_not_change() {
     );
     assert_eq!(
         hex(plan.digest()),
-        "0c9438c45aae6f0239c32c3c56936e86c87ebe8a379c9a4df6549ff7d6e947e2"
+        "7af1e74a46a212c49d981d9e9181434c09f42a4a28e7bbf14294fa80d98b50b7"
     );
 }
 

@@ -136,4 +136,7 @@ fn what_does_not_fit_is_refused_in_one_sentence() {
     assert!(
         plan_with(&count("zone LIKE $1 AND fare > $2 AND stops = $3"), &tables(), &many).is_err()
     );
+    let long = "a".repeat(eke_sql::MAX_TEXT + 1);
+    let refusal = with(&count("zone = $1"), &[&long]).unwrap_err();
+    assert!(matches!(refusal, eke_sql::SqlError::Limit(_)), "{refusal}");
 }

@@ -71,6 +71,9 @@ fn value(of: Type, data: bool) -> BoxedStrategy<Value> {
             ])
             .prop_map(text),
             "\\PC{0,5}".prop_map(|t| text(&t)),
+            // About as long as texts get, and what does not fit as a whole.
+            (select(vec!["a", "ß", "ΐ", "🦀", " ", "7"]), 1_000..4_300usize)
+                .prop_map(move |(of, many)| text(&of.repeat(if data { many } else { many / 999 }))),
         ]
         .boxed(),
         Type::Date if data => any::<i32>().prop_map(Value::Date).boxed(),

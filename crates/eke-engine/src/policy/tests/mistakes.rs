@@ -257,3 +257,67 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
     }
     assert_eq!(failed, 0);
 }
+
+#[test]
+fn a_listed_text_that_no_cell_can_be_is_refused() {
+    let listed = |text: &str| parse(&CITY.replace("\"Delft\"", &format!("\"{text}\"")));
+    assert!(listed(&"é".repeat(eke_sql::MAX_TEXT / 2)).is_ok());
+    assert_eq!(
+        listed(&"é".repeat(eke_sql::MAX_TEXT / 2 + 1)).unwrap_err().to_string(),
+        "eke.toml:15: `values` has a text of 4098 bytes, and texts end after 4096: shorten it"
+    );
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_in_the_order_of_their_lines() {
+    let changes = [
+        ("adjacency = \"add-remove\"", "adjacency = \"swap\""),
+        ("max_rows = 20", "max_rows = 0"),
+        ("source = \"trips.parquet\"", "source = 7"),
+        ("fare = { min = 0, max = 200 }", "fare = { min = 5, max = 2 }"),
+        ("values = [\"Delft\", \"Leiden\"]", "flavour = 1, colour = 2"),
+        ("tier = \"internal\"", "tier = \"nowhere\""),
+        ("analysts = [\"bob\", \"eve\"]", "analysts = [\"bob\", \"zed\"]"),
+    ];
+    let mut text = CITY.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    let error = parse(&text).unwrap_err();
+    assert_eq!(error.line(), Some(3));
+    let told = error.to_string();
+    let lines: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    let expected = [3, 7, 11, 14, 15, 15, 27, 33].map(|line| format!("eke.toml:{line}"));
+    assert_eq!(lines, expected, "{told}");
+    // What hangs on something that was told is not told as well: the datasets of the broken unit, say.
+    assert!(!told.contains("there is no [unit.rider]"), "{told}");
+}
+
+#[test]
+fn a_delta_that_is_large_for_the_people_is_said() {
+    let warned = |from: &str, to: &str| {
+        let policy = parse(&CITY.replacen(from, to, 1)).unwrap();
+        policy.warnings().join("\n")
+    };
+    assert_eq!(warned("delta = 1e-7", "delta = 1e-5"), "");
+    assert!(
+        warned("delta = 1e-7", "delta = 2e-5").contains("the delta 2e-5 of [unit.rider] is large")
+    );
+    assert!(warned("delta = 1e-7", "delta = 1e-3").contains("little is promised"));
+    assert!(warned("delta = 1e-8", "delta = 1e-4").contains("of [tier.partner] is large"));
+    // With a number of people that the steward states, that number counts.
+    let people = |delta: &str, people: u32| {
+        warned("delta = 1e-7 }", &format!("delta = {delta} }}\npeople = {people}"))
+    };
+    assert_eq!(people("1e-4", 500), "");
+    assert_eq!(people("1e-7", 1_000_000), "");
+    let told = people("1e-7", 2_000_000);
+    assert!(
+        told.contains("is large for 2000000 people") && told.contains("such as 1e-9"),
+        "{told}"
+    );
+    let error =
+        parse(&CITY.replacen("delta = 1e-7 }", "delta = 1e-7 }\npeople = 0", 1)).unwrap_err();
+    assert!(error.to_string().contains("`people` must be at least 1"));
+}
