@@ -41,7 +41,8 @@ pub(crate) struct History {
 
 impl Budget {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let (engine, who) = (self.asker.look()?, self.asker.who());
+        let engine = if self.looked { self.asker.engine()? } else { self.asker.look()? };
+        let who = self.asker.who();
         if self.looked {
             engine.looked()?;
         }

@@ -217,6 +217,17 @@ impl Column {
         }
     }
 
+    /// The same as what tells units apart: a text that is longer than texts are keeps its start, and is followed by a
+    /// digest of all of it. So it is longer than all that are not, and no two are the same but by a collision of BLAKE3.
+    pub(crate) fn identity(&self) -> Self {
+        match self {
+            Self::Text(array) if longest(array) > MAX_TEXT => {
+                text(array.iter().map(|id| id.map(identity)))
+            }
+            other => other.clone(),
+        }
+    }
+
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.array().is_null(row)
     }
@@ -294,6 +305,14 @@ impl Column {
 /// How many bytes the longest text has.
 fn longest(array: &StringViewArray) -> usize {
     array.lengths().max().map_or(0, |length| length as usize)
+}
+
+pub(crate) fn identity(id: &str) -> String {
+    if id.len() <= MAX_TEXT {
+        return id.to_owned();
+    }
+    // The start may be a few bytes short of the most, which the digest makes up for.
+    format!("{}{}", scalar::cut(id), blake3::hash(id.as_bytes()).to_hex())
 }
 
 /// Texts, or NULLs, as a column.

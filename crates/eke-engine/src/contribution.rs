@@ -135,13 +135,14 @@ impl Contributions {
         let Some((unit, columns)) = columns.split_last() else {
             return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
         };
+        let unit = unit.identity();
         let columns: Vec<Column> = columns.iter().map(Column::cut).collect();
         // What is nobody's has no part in anything.
         let mut takes_part = is_not_null(unit.array())?;
         if let Some(filter) = &self.filter {
             takes_part = and(&takes_part, &filter.holds(&columns, rows))?;
         }
-        let mut arrays: Vec<ArrayRef> = vec![unit.clone().into_array()];
+        let mut arrays: Vec<ArrayRef> = vec![unit.into_array()];
         for key in &self.keys {
             let value = key.value.compute(&columns, rows);
             if let Some(listed) = key.is_listed(&value, rows) {

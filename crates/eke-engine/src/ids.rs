@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringViewBuilder};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{
     DataType, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -18,10 +18,6 @@ use serde::Serialize;
 
 use crate::column::{Column, wide};
 use crate::footer::Cells;
-
-/// Longer ids than this are read as their digest, and so are those that start as digests do.
-const LONG: usize = 256;
-const DIGEST: char = '\u{1}';
 
 /// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are
 /// found by.
@@ -85,7 +81,7 @@ impl Ids {
     /// Reads the ids of a Parquet file.
     pub(crate) fn read(self, array: &ArrayRef, cells: &Cells) -> Option<Column> {
         Some(match self {
-            Self::Value(of) => return Some(short(Column::of_cells(array, cells, of)?)),
+            Self::Value(of) => return Column::of_cells(array, cells, of),
             Self::Unsigned => {
                 let ids = array.as_primitive_opt::<UInt64Type>()?;
                 crate::column::text(ids.iter().map(|id| id.map(|id| id.to_string())))
@@ -101,27 +97,8 @@ impl Ids {
 
     /// Reads ids that are texts, such as those of a CSV file.
     pub(crate) fn of_texts(self, texts: Column) -> Column {
-        short(texts.cast(self.of()))
+        texts.cast(self.of())
     }
-}
-
-/// Long texts as their digests, so that no id takes more memory than others.
-fn short(ids: Column) -> Column {
-    let Column::Text(texts) = &ids else { return ids };
-    let is_long = |id: &str| id.len() > LONG || id.starts_with(DIGEST);
-    if !texts.iter().flatten().any(is_long) {
-        return ids;
-    }
-    let mut builder = StringViewBuilder::with_capacity(texts.len());
-    for id in texts {
-        match id.filter(|id| is_long(id)) {
-            Some(id) => {
-                builder.append_value(format!("{DIGEST}{}", blake3::hash(id.as_bytes()).to_hex()));
-            }
-            None => builder.append_option(id),
-        }
-    }
-    Column::Text(builder.finish())
 }
 
 fn ticks(array: &ArrayRef) -> Option<Int64Array> {
@@ -201,18 +178,5 @@ mod tests {
         assert_eq!([text(70, 0), text(125, 1), text(-100, -1)], ["7e1", "125e-1", "-1e3"]);
         let close = 9_007_199_254_740_993i128;
         assert_ne!(text(close, 0), text(close - 1, 0));
-    }
-
-    #[test]
-    fn a_long_id_is_its_digest_and_no_other_id_is() {
-        let long = "x".repeat(LONG + 1);
-        let digest = format!("{DIGEST}{}", blake3::hash(long.as_bytes()).to_hex());
-        let ids = [Some(long), Some(digest.clone()), Some("x".repeat(LONG)), None];
-        let Column::Text(read) = short(crate::column::text(ids.clone().into_iter())) else {
-            panic!("texts stay texts")
-        };
-        assert_eq!(read.value(0), digest);
-        assert!(read.value(1) != digest && read.value(2) == ids[2].as_deref().unwrap());
-        assert!(read.is_null(3));
     }
 }

@@ -23,18 +23,15 @@ use datafusion::parquet::arrow::arrow_reader::{
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
-use eke_sql::Type;
+use eke_sql::{MAX_TEXT, Type, scalar};
 
-use crate::column::Column;
+use crate::column::{self, Column};
 use crate::contribution::Contributions;
 use crate::footer::{Cells, Footer};
 use crate::ids::Ids;
 use crate::lines::CsvRows;
 use crate::quiet::quietly;
 use crate::source::{self, DataFile, Format, Source, SourceError};
-
-/// A batch of a CSV file ends when it holds so many bytes, if it has not got its rows by then.
-const BATCH_BYTES: usize = 8 << 20;
 
 /// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
 /// are.
@@ -263,18 +260,29 @@ impl Iterator for CsvBatches {
             .iter()
             .map(|_| StringViewBuilder::with_capacity(self.batch_rows))
             .collect();
-        let (mut rows, mut bytes) = (0, 0);
-        while rows < self.batch_rows && bytes < BATCH_BYTES {
+        let mut rows = 0;
+        while rows < self.batch_rows {
             match self.rows.read(&mut self.record) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => return Some(Err(external(error))),
             }
-            for (builder, (position, _)) in builders.iter_mut().zip(&self.columns) {
-                let cell =
-                    self.record.get(*position).and_then(|cell| std::str::from_utf8(cell).ok());
-                bytes += cell.map_or(0, str::len);
-                builder.append_option(cell.filter(|cell| !cell.is_empty()));
+            for (builder, (position, read_as)) in builders.iter_mut().zip(&self.columns) {
+                let cell = self.record.get(*position);
+                let cell = cell.and_then(|cell| std::str::from_utf8(cell).ok());
+                let cell = cell.filter(|cell| !cell.is_empty());
+                // Long texts are cut here already, so that a batch has room for any. Others that are
+                // as long are no values.
+                match (read_as, cell.filter(|cell| cell.len() > MAX_TEXT)) {
+                    (_, None) => builder.append_option(cell),
+                    (Cell::Value(Type::Text), Some(long)) => {
+                        builder.append_value(scalar::cut(long));
+                    }
+                    (Cell::Unit(Ids::Value(Type::Text)), Some(long)) => {
+                        builder.append_value(column::identity(long));
+                    }
+                    (Cell::Value(_) | Cell::Unit(_), Some(_)) => builder.append_null(),
+                }
             }
             rows += 1;
         }

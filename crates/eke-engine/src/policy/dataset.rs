@@ -223,13 +223,14 @@ impl Dataset {
     }
 }
 
-/// The first slot of time on which answers to analysts leave.
+/// How long after its question an answer to an analyst leaves at the earliest.
 fn read_answer_time(section: Section<'_>) -> Result<Duration, PolicyError> {
     let Some(field) = section.get("answer_time") else { return Ok(USUAL_SLOT) };
     let seconds = field.number("2.0")?;
     if !(0.001..=LONGEST).contains(&seconds) {
         return Err(field.wrong(format!(
-            "answers leave after 0.001 to {LONGEST} seconds: write one of them, such as answer_time = 2.0"
+            "answers leave after 0.001 to {LONGEST} seconds: write one of them, such as \
+             answer_time = 2.0"
         )));
     }
     Ok(Duration::from_secs_f64(seconds))
