@@ -37,7 +37,7 @@ pub enum EngineError {
     Steps(String),
     /// The budget does not allow the first look. Nothing was charged.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(Box<Refused>),
     /// Whoever asked did not want to pay that. Nothing was charged.
     #[error("not asked: nothing was charged")]
     Declined,
@@ -185,6 +185,12 @@ impl Refused {
     }
 }
 
+impl From<Refused> for EngineError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Box::new(refused))
+    }
+}
+
 impl std::error::Error for Refused {}
 
 impl std::fmt::Display for Refused {
@@ -323,7 +329,7 @@ mod tests {
             (EngineError::Rows(lowered(), Amount::ZERO), Failed),
             (EngineError::WatchRows(lowered()), Failed),
             (EngineError::Steps(word()), Failed),
-            (EngineError::Refused(refused), No),
+            (EngineError::Refused(Box::new(refused)), No),
             (EngineError::Declined, Failed),
             (EngineError::Stopped, Failed),
             (EngineError::Goal(word()), Usage),

@@ -231,7 +231,7 @@ impl Asking<'_> {
     pub(crate) fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
         let unit = &self.unit().name;
         let enough = || self.check_over().map(|()| false);
-        self.engine.wait_for_holder(unit, path, holder, self.stamp(), &enough)
+        self.engine.wait_for_holder(unit, path, holder, &self.stamp(), &enough)
     }
 }
 

@@ -74,14 +74,14 @@ impl Engine {
         unit: &str,
         path: PathId,
         holder: &Key,
-        stamp: Stamp,
+        stamp: &Stamp,
         enough: &dyn Fn() -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         if process::has_ended(holder.as_str(), self.address()) {
             let given = self.ledger().give_up(unit, path, holder.clone(), stamp.clone());
             return match given.wait() {
                 // Whoever asked it saw that it failed.
-                Ok(()) => self.abandoned(unit, holder.as_str(), &stamp),
+                Ok(()) => self.abandoned(unit, holder.as_str(), stamp),
                 Err(LedgerError::NotHeld(_)) => Ok(()),
                 Err(error) => Err(error.into()),
             };

@@ -413,7 +413,7 @@ mod tests {
                 let furthest = near.within.iter().map(|ends| ends[1]).fold(0.0, f64::max);
                 let others = (0..300).filter(|person| !near.people.contains(person));
                 let truly = others.filter(|&person| away(person) < furthest).count();
-                nearer += u32::from(near.rivals < truly as u32);
+                nearer += u32::from((near.rivals as usize) < truly);
             }
             assert!(wrong < 46 && nearer < 46, "{way:?}: {wrong} {nearer}");
             assert!(control >= 46, "the control: {way:?} {control}");

@@ -58,11 +58,11 @@ const MANY: u32 = 64;
 /// - Assumes: columns change by at most their sensitivity (caller); the step was charged (receipt)
 /// - Deviates: shares of a price are rounded down, to grains
 /// - Checked by: `a_bundle_has_the_noise_of_its_prices_group_by_group`,
-/// `coarser_points_of_a_bundle_are_points_of_the_same_paths`,
-/// `a_bundle_takes_only_its_own_next_receipt`,
-/// `an_older_copy_of_a_geometric_bundle_takes_no_later_step`,
-/// `an_older_copy_of_a_bundle_draws_no_second_coarser_point`,
-/// `what_is_prepared_is_what_can_be_drawn`
+///   `coarser_points_of_a_bundle_are_points_of_the_same_paths`,
+///   `a_bundle_takes_only_its_own_next_receipt`,
+///   `an_older_copy_of_a_geometric_bundle_takes_no_later_step`,
+///   `an_older_copy_of_a_bundle_draws_no_second_coarser_point`,
+///   `what_is_prepared_is_what_can_be_drawn`
 ///
 /// A step is taken by the bundle as it stands, and by no older copy of it. Increments of Gaussian
 /// noise are independent, so a round that was paid for and lost stays a gap there; a step of

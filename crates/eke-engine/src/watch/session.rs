@@ -278,7 +278,7 @@ impl<'a> Session<'a> {
                         Ok(matches!(found, Found::Stored(_)))
                     };
                     let path = turn_path(name);
-                    self.engine.wait_for_holder(unit, path, &holder, self.stamp(), &drawn)?;
+                    self.engine.wait_for_holder(unit, path, &holder, &self.stamp(), &drawn)?;
                 }
                 Turn::Unclear if patience.again() => {}
                 Turn::Unclear => return Err(EngineError::Unavailable),

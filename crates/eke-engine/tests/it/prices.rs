@@ -157,7 +157,7 @@ fn what_is_too_fine_for_one_step_is_drawn_in_several() {
 
 fn refusal(engine: &Engine, who: &str, sql: &str, goal: Goal) -> Option<Refused> {
     match engine.ask(&question(who, sql, goal), &()) {
-        Err(EngineError::Refused(refused)) => Some(refused),
+        Err(EngineError::Refused(refused)) => Some(*refused),
         Err(error) => panic!("{sql} {goal:?}: {error}"),
         Ok(_) => None,
     }

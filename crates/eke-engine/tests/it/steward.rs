@@ -22,7 +22,7 @@ fn city() -> Folder {
     folder
 }
 
-fn told(error: EngineError) -> String {
+fn told(error: &EngineError) -> String {
     error.to_string()
 }
 
@@ -65,7 +65,7 @@ fn another_name_for_a_unit_is_not_another_budget() {
         folder.write("eke.toml", &renamed("person", dataset, file));
         let engine = folder.engine();
         let sql = ALL.replace("trips", dataset);
-        let error = told(ask(&engine, "steward", &sql, "0.01").unwrap_err());
+        let error = told(&ask(&engine, "steward", &sql, "0.01").unwrap_err());
         assert!(error.contains("unit `rider`") && error.contains("unit `person`"), "{error}");
         assert!(!error.contains("give the dataset another name"), "{error}");
         // An analyst is not told what files hold.
@@ -109,7 +109,7 @@ fn a_file_under_two_units_of_one_policy_is_said_and_stays_so() {
         .replace("\"month\"", "\"year\"");
     folder.write("eke.toml", &(policy("add-remove", 1, 1, Some(3)) + two + &three));
     let error = ask(&folder.engine(), "steward", "SELECT COUNT(*) FROM years", "0.01").unwrap_err();
-    assert!(told(error).contains("another name for a unit is not another budget"));
+    assert!(told(&error).contains("another name for a unit is not another budget"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_ledger_of_before_has_its_registries_carried_over() {
     drop(ledger);
     folder.write("eke.toml", &renamed("person", "rides", "trips.csv"));
     let error = ask(&folder.engine(), "steward", "SELECT COUNT(*) FROM rides", "0.01").unwrap_err();
-    assert!(told(error).contains("from the budget of unit `rider`"));
+    assert!(told(&error).contains("from the budget of unit `rider`"));
     folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
     assert!(ask(&folder.engine(), "ana", ALL, "0.01").unwrap() > 0.0);
 }
@@ -204,7 +204,7 @@ fn a_circle_is_refused_whose_members_have_spent_more_than_it_has() {
     for _ in 0..2 {
         let error = ask(&engine, "bob", FARES, "0.0001").unwrap_err();
         assert!(matches!(error, EngineError::Refused(_)));
-        assert!(!told(error).contains("rho="), "numbers of others");
+        assert!(!told(&error).contains("rho="), "numbers of others");
     }
     let brought = circle(&engine).to_bring.unwrap();
     assert!(!brought.fits, "{brought:?}");
@@ -218,19 +218,19 @@ fn a_refusal_does_not_tell_whose_account_it_was() {
     let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
     ask(&engine, "ana", ALL, "0.001").unwrap();
     // Beyond what ana's own account holds, and then beyond what others have left of the riders'.
-    let own = told(ask(&engine, "ana", FARES, &format!("{}", 2.0 * whole)).unwrap_err());
+    let own = told(&ask(&engine, "ana", FARES, &format!("{}", 2.0 * whole)).unwrap_err());
     ask(&engine, "steward", FARES, &format!("{}", 0.9 * whole)).unwrap();
     let asked = format!("{}", 0.5 * whole);
     let error = ask(&engine, "ana", "SELECT COUNT(fare) FROM trips", &asked).unwrap_err();
     assert!(matches!(error, EngineError::Refused(_)));
-    assert_eq!(told(error), own);
+    assert_eq!(told(&error), own);
     assert!(!own.chars().any(|c| c.is_ascii_digit()) && !own.contains("rider"), "{own}");
     let history = engine.history(&Who::Analyst("ana".into())).unwrap();
     assert!(history.iter().all(|asked| asked.outcome != Outcome::Refused));
     // The steward is told, and so is an analyst with a budget of its own.
-    let error = told(ask(&engine, "steward", FARES, &format!("{whole}")).unwrap_err());
+    let error = told(&ask(&engine, "steward", FARES, &format!("{whole}")).unwrap_err());
     assert!(error.contains("rho="), "{error}");
-    let error = told(ask(&engine, "bob", FARES, &format!("{whole}")).unwrap_err());
+    let error = told(&ask(&engine, "bob", FARES, &format!("{whole}")).unwrap_err());
     assert!(error.contains("your budget has rho="), "{error}");
 }
 
@@ -270,7 +270,7 @@ fn a_budget_is_what_the_ledger_promised_whatever_the_policy_says_now() {
     assert!(now.part <= 1.0);
     let says = now.policy.unwrap();
     assert!(close(says.promise.unwrap().epsilon, 0.3) && says.rho < now.budget.rho, "{says:?}");
-    let error = told(ask(&engine, "steward", ALL, "0.06").unwrap_err());
+    let error = told(&ask(&engine, "steward", ALL, "0.06").unwrap_err());
     assert!(error.contains("put the budget back as it was"), "{error}");
     assert!(!error.contains("another name"), "{error}");
 }
@@ -310,7 +310,7 @@ fn a_ledger_that_is_gone_empty_exchanged_or_old_is_not_begun_anew() {
         }
         let length = fs::metadata(&ledger).ok().map(|file| file.len());
         for begins in [true, false] {
-            let error = told(open(&folder, begins).err().unwrap());
+            let error = told(&open(&folder, begins).err().unwrap());
             assert!(error.contains(why) && error.contains("eke.toml.anchor"), "{error}");
             assert_eq!(fs::metadata(&ledger).ok().map(|file| file.len()), length);
         }
