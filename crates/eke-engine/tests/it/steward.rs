@@ -419,7 +419,7 @@ fn a_total_that_was_lowered_is_not_believed() {
         bytes[at..at + 16].fill(0);
     }
     fs::write(&ledger, bytes).unwrap();
-    let error = told(Engine::open(&folder.path().join("eke.toml")).err().unwrap());
+    let error = told(&Engine::open(&folder.path().join("eke.toml")).err().unwrap());
     assert!(error.contains("the ledger is damaged"), "{error}");
     assert!(error.contains("its totals are not those of its history"), "{error}");
 }
