@@ -364,7 +364,7 @@ fn little_address_space_is_an_error_and_nothing_hangs() {
 /// for all of it.
 #[test]
 fn a_reader_that_breaks_down_is_one_sentence_for_an_analyst() {
-    const SAID: &str = "eke: this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward\n";
+    const SAID: &str = "eke: a new ledger was begun: eke.ledger\neke: this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward\n";
     let folder = folder("breaking");
     run(&folder, &["demo", "--riders", "2000", "--folder", "city"]);
     let city = folder.join("city");

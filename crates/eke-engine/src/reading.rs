@@ -105,15 +105,17 @@ impl Reading {
         std::mem::take(&mut self.unseen).div_ceil(LATE)
     }
 
-    /// What the steward should know about reading.
-    fn notices(&self) -> impl Iterator<Item = String> + '_ {
+    /// What the steward should know about reading, where each dataset has the first slot that it has now.
+    fn notices(&self, slot_of: impl Fn(&str) -> Duration) -> impl Iterator<Item = String> {
         let nobodys =
             self.nobodys.iter().filter(|(_, (_, rows))| *rows > 0).map(|(name, (_, rows))| {
                 format!(
                     "{rows} rows of `{name}` have no unit that can be read, and count in no answer"
                 )
             });
-        let slow = self.slow.iter().map(|(name, millis)| {
+        let is_short =
+            move |(name, millis): &(&String, &u64)| slot_of(name) < Duration::from_millis(**millis);
+        let slow = self.slow.iter().filter(is_short).map(|(name, millis)| {
             let seconds = Duration::from_millis(*millis).as_secs_f64();
             format!(
                 "answers about `{name}` take longer than their first slot, and count as failures: write answer_time = {seconds:?} into [dataset.{name}], the seconds after which answers to analysts leave"
@@ -262,8 +264,12 @@ impl Engine {
 
     /// What the steward should know about reading the rows of a unit.
     pub(crate) fn reading_notices(&self, unit: &str) -> Result<Vec<String>, EngineError> {
-        let registry = self.registry(unit)?;
-        Ok(registry.map_or_else(Vec::new, |registry| registry.reading().notices().collect()))
+        let Some(registry) = self.registry(unit)? else { return Ok(Vec::new()) };
+        // Of a dataset that is not in the policy any more nothing is late.
+        let slot_of = |name: &str| {
+            self.policy().dataset(name).map_or(Duration::MAX, |dataset| dataset.answer_time)
+        };
+        Ok(registry.reading().notices(slot_of).collect())
     }
 
     /// How often analysts were not answered, and what that can have told: for the steward.
@@ -400,6 +406,14 @@ mod tests {
         assert!(!reading.allows("ana") && reading.allows("zoe"));
         let kept = serde_json::to_string(&reading).unwrap();
         assert_eq!(serde_json::from_str::<Reading>(&kept).unwrap(), reading);
+    }
+
+    #[test]
+    fn a_slot_that_is_long_enough_now_is_no_longer_complained_of() {
+        let mut reading = Reading::default();
+        reading.slow.insert("trips".to_owned(), 4_000);
+        let told = |seconds| reading.notices(move |_| Duration::from_secs(seconds)).count();
+        assert_eq!([told(1), told(3), told(4), told(8)], [1, 1, 0, 0]);
     }
 
     #[test]
