@@ -25,7 +25,7 @@ pub(crate) const NODE_BYTES: usize = 256;
 /// The most characters of a pattern: matching looks at each character of a text once for every 64 of them.
 pub(crate) const PATTERN: usize = 250;
 /// How many times all expressions of a question may go through a text, for one row: what a row can take is this many
-/// times [`MAX_TEXT`](crate::MAX_TEXT) steps, and a little for each node.
+/// times [`MAX_TEXT`] steps, and a little for each node.
 pub(crate) const PASSES: usize = 128;
 /// How many passes another case counts for: characters are looked up in Unicode's tables.
 pub(crate) const OTHER_CASE: usize = 4;
