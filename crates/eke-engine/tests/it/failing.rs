@@ -182,6 +182,9 @@ fn answers_to_analysts_leave_on_slots() {
     // The first look at the clock is when the question came in.
     assert_eq!(left("ana", COUNT, 10), (true, millis(510)));
     assert_eq!(left("ana", COUNT, 10), (true, millis(0)), "its own history");
+    // Rows are read to select keys, also where none is shown.
+    let nobodys = "SELECT fare, COUNT(*) FROM trips WHERE fare > 1000000 GROUP BY fare";
+    assert_eq!(left("ana", nobodys, 10), (true, millis(510)));
     assert_eq!(left("steward", "SELECT SUM(fare) FROM trips", 10), (true, millis(0)));
     assert!(engine.failures().unwrap().is_empty());
     // Late: it leaves at a later slot, counts, and the steward is told what to set.
