@@ -170,7 +170,7 @@ impl Ground {
 
 /// Where the rows of a dataset are, the types of their columns, and what says whose they are.
 fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Source, Schema, Ids), EngineError> {
-    let source = Source::find(&policy.folder, &dataset.source)?;
+    let source = Source::find(&policy.folder, &dataset.source)?.multiline(dataset.multiline);
     let declared: BTreeMap<String, Type> = dataset
         .columns
         .iter()
@@ -320,6 +320,10 @@ impl Engine {
             // An analyst is not told: nothing it sees depends on it.
             check_files(&registry, &dataset.name, &source)?;
         }
+        let source = match serde_json::from_value(pinned.latest().fingerprint.clone()) {
+            Ok(snapshot) => source.as_of(&snapshot),
+            Err(_) => source,
+        };
         let (snapshot, hash_key) = (pinned.latest().number, *registry.hash_key());
         let answer_time = dataset.answer_time;
         Ok(Prepared {
@@ -404,13 +408,15 @@ impl Engine {
         {
             return Ok(registry);
         }
-        let fingerprint = stored(&source.fingerprint()?)?;
+        let fingerprint = source.fingerprint()?;
         let at = stamp.at.to_string();
         let pin = |registry: &mut Registry| {
             if registry.datasets().any(|(name, _)| name == dataset.name) {
                 return Ok(());
             }
-            Ok(registry.pin(&dataset.name, identity(dataset, unit), fingerprint.clone(), &at)?)
+            fingerprint.remarks().for_each(|remark| registry.notify(&at, &remark));
+            let is = identity(dataset, unit);
+            Ok(registry.pin(&dataset.name, is, stored(&fingerprint)?, &at)?)
         };
         Ok(self.change(unit, stamp, pin)?.0)
     }
@@ -440,6 +446,7 @@ impl Engine {
         let declare = |registry: &mut Registry| {
             let is = identity(dataset, unit);
             let fingerprint_now = stored(&fingerprint)?;
+            fingerprint.remarks().for_each(|remark| registry.notify(&at, &remark));
             let known = registry.datasets().find(|(name, _)| *name == dataset.name);
             let Some((_, pinned)) = known else {
                 registry.pin(&dataset.name, is, fingerprint_now, &at)?;
@@ -486,6 +493,7 @@ impl Engine {
                 }
                 let changed = Source::find(&self.policy.folder, &dataset.source)
                     .map_err(EngineError::from)
+                    .map(|source| source.multiline(dataset.multiline))
                     .and_then(|source| check_files(&registry, &dataset.name, &source));
                 if let Err(error) = changed {
                     notices.push(error.to_string());

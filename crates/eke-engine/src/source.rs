@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::footer::Footer;
 use crate::ids::Ids;
-use crate::lines::CsvRows;
+use crate::lines::{CsvRows, Written};
 
 /// The files of a dataset, all of one format, in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub(crate) struct DataFile {
     /// As seen from the policy's folder.
     pub(crate) name: String,
     pub(crate) gzip: bool,
+    /// Whether rows of CSV go over several lines; none while nobody has looked or said so.
+    pub(crate) is_multiline: Option<bool>,
 }
 
 /// Why files cannot be used, for the steward: it names files and columns, and no values.
@@ -160,6 +162,38 @@ struct Stamp {
     length: u64,
     /// Nanoseconds since 1970; none where the system does not say.
     modified: Option<u64>,
+    /// Whether its rows go over several lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_multiline: bool,
+    /// From which row on it is not as CSV programs write, where that matters.
+    #[serde(skip)]
+    odd_row: Option<u64>,
+}
+
+impl Stamp {
+    /// Whether a file seems to be as it was.
+    fn is_untouched(&self, before: &Self, file: &DataFile) -> bool {
+        let is_there = |stamp: &Self| (stamp.name.clone(), stamp.length, stamp.modified);
+        self.modified.is_some()
+            && is_there(self) == is_there(before)
+            && file.is_multiline.is_none_or(|said| said == before.is_multiline)
+    }
+}
+
+impl Fingerprint {
+    /// What the steward is to know of how files were written.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        self.files.iter().filter_map(|file| {
+            let (name, row) = (&file.name, file.odd_row?);
+            Some(format!(
+                "`{name}` has quotes that are left open at the end of a line, but is not as CSV \
+                 programs write it (row {row} is the first that shows it): every line of it is \
+                 read as a row, and a cell with the end of a line in it as several, which may be \
+                 those of others. Write it anew with such a program or as Parquet, or say \
+                 multiline = true or false in the policy; then run `eke snapshot`"
+            ))
+        })
+    }
 }
 
 impl Source {
@@ -195,7 +229,7 @@ impl Source {
             let (format, gzip) =
                 format_of(&path).ok_or_else(|| SourceError::UnknownFormat(name.clone()))?;
             formats.entry(format == Format::Parquet).or_insert_with(|| name.clone());
-            files.push(DataFile { path, name, gzip });
+            files.push(DataFile { path, name, gzip, is_multiline: None });
         }
         match (formats.remove(&true), formats.remove(&false)) {
             (Some(parquet), Some(csv)) => Err(SourceError::Mixed { parquet, csv }),
@@ -211,9 +245,27 @@ impl Source {
     pub(crate) fn one(path: &Path) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let gzip = name.to_lowercase().ends_with(".gz");
-        let file = DataFile { path: path.to_owned(), name, gzip };
+        let file = DataFile { path: path.to_owned(), name, gzip, is_multiline: None };
         drop(raw(&file)?);
         Ok(Self { format: Format::Csv, files: vec![file] })
+    }
+
+    /// The same files, with what a policy says of whether rows of CSV go over several lines.
+    #[must_use]
+    pub fn multiline(mut self, said: Option<bool>) -> Self {
+        for file in &mut self.files {
+            file.is_multiline = said.filter(|_| self.format == Format::Csv);
+        }
+        self
+    }
+
+    /// The same files, to be read as when they were looked through.
+    pub(crate) fn as_of(mut self, snapshot: &Fingerprint) -> Self {
+        for file in &mut self.files {
+            let known = snapshot.files.iter().find(|stamp| stamp.name == file.name);
+            file.is_multiline = Some(known.is_some_and(|stamp| stamp.is_multiline));
+        }
+        self
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -363,9 +415,10 @@ impl Source {
     /// # Errors
     /// A file cannot be read, or changes meanwhile.
     pub fn fingerprint(&self) -> Result<Fingerprint, SourceError> {
-        let files = self.stamps()?;
+        let mut files = self.stamps()?;
+        let before = files.clone();
         let mut all = blake3::Hasher::new_derive_key("eke 2026 fingerprint of a dataset's files");
-        for (file, stamp) in self.files.iter().zip(&files) {
+        for (file, stamp) in self.files.iter().zip(&mut files) {
             let mut content = blake3::Hasher::new();
             let mut reader = CountingReader { inner: raw(file)?, read: 0 };
             content.update_reader(&mut reader).map_err(|error| unreadable(&file.name, error))?;
@@ -376,8 +429,23 @@ impl Source {
             all.update(stamp.name.as_bytes());
             all.update(&stamp.length.to_le_bytes());
             all.update(content.finalize().as_bytes());
+            if self.format == Format::Csv {
+                let written = match file.is_multiline {
+                    None => Written::look(file)?,
+                    Some(true) => Written::OverLines,
+                    Some(false) => Written::InLines,
+                };
+                stamp.is_multiline = written == Written::OverLines;
+                if let Written::Otherwise { row } = written {
+                    stamp.odd_row = Some(row);
+                }
+                // Read otherwise, it is another content.
+                if stamp.is_multiline {
+                    all.update(b"multiline");
+                }
+            }
         }
-        if self.stamps()? != files {
+        if self.stamps()? != before {
             let name = self.files.first().map(|file| file.name.clone());
             return Err(SourceError::Changed(name.unwrap_or_default()));
         }
@@ -390,9 +458,14 @@ impl Source {
     /// # Errors
     /// A file cannot be read, or changes meanwhile.
     pub fn fingerprint_since(&self, earlier: &Fingerprint) -> Result<Fingerprint, SourceError> {
-        let files = self.stamps()?;
-        let known = files.iter().all(|stamp| stamp.modified.is_some());
-        if known && files == earlier.files { Ok(earlier.clone()) } else { self.fingerprint() }
+        let now = self.stamps()?;
+        let untouched = now.len() == earlier.files.len()
+            && now
+                .iter()
+                .zip(&earlier.files)
+                .zip(&self.files)
+                .all(|((now, before), file)| now.is_untouched(before, file));
+        if untouched { Ok(earlier.clone()) } else { self.fingerprint() }
     }
 
     fn stamps(&self) -> Result<Vec<Stamp>, SourceError> {
@@ -401,7 +474,8 @@ impl Source {
             let modified = metadata.modified().ok();
             let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             let modified = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
-            Ok(Stamp { name: file.name.clone(), length: metadata.len(), modified })
+            let (name, length) = (file.name.clone(), metadata.len());
+            Ok(Stamp { name, length, modified, is_multiline: false, odd_row: None })
         };
         self.files.iter().map(stamp).collect()
     }
@@ -416,7 +490,7 @@ pub(crate) fn open(file: &DataFile) -> Result<Box<dyn Read + Send>, SourceError>
 /// The names in the first line.
 pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
     let mut header = csv::ByteRecord::new();
-    CsvRows::open(file)?.read(&mut header).map_err(|error| unreadable(&file.name, error))?;
+    CsvRows::header(file)?.read(&mut header).map_err(|error| unreadable(&file.name, error))?;
     let names: Option<Vec<String>> =
         header.iter().map(|name| String::from_utf8(name.to_vec()).ok()).collect();
     match names {

@@ -28,20 +28,33 @@ const EXTREME: usize = 600;
 /// How the rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
+    /// Cells as they are, with commas between them and this after a row.
     Csv(&'static str),
+    /// As CSV programs write them: in quotes where they must be, and rows of one length.
+    Quoted(&'static str),
     Gzip,
-    Parquet { dictionary: bool },
+    Parquet {
+        dictionary: bool,
+    },
+}
+
+impl Form {
+    fn is_quoted(self) -> bool {
+        matches!(self, Self::Quoted(_))
+    }
 }
 
 /// All forms that are tried, each with the groups and rows that one unit may count for.
-pub(crate) const FORMS: [(Form, u32, u32); 7] = [
+pub(crate) const FORMS: [(Form, u32, u32); 9] = [
     (Form::Csv("\n"), 2, 3),
+    (Form::Quoted("\n"), 1, 4),
     (Form::Parquet { dictionary: true }, 1, 20),
     (Form::Csv("\r\n"), 3, 1),
     (Form::Parquet { dictionary: false }, 3, 600),
     (Form::Gzip, 1, 1),
     (Form::Csv("\r"), 2, 50),
     (Form::Parquet { dictionary: true }, 5, 2),
+    (Form::Quoted("\r\n"), 3, 2),
 ];
 
 const COLUMNS: [&str; 9] =
@@ -62,13 +75,13 @@ impl Neighbours {
     pub(crate) fn new(base: &Path, number: usize) -> Self {
         let (form, max_groups, max_rows) = FORMS[number % FORMS.len()];
         let mut dice = Dice(number as u64);
-        let others = ordinary(&mut dice);
+        let others = ordinary(&mut dice, form);
         let mut all = others.clone();
-        for row in extreme(&mut dice) {
+        for row in extreme(&mut dice, form) {
             all.insert(dice.roll(all.len()), row);
         }
         let file = match form {
-            Form::Csv(_) => "trips.csv",
+            Form::Csv(_) | Form::Quoted(_) => "trips.csv",
             Form::Gzip => "trips.csv.gz",
             Form::Parquet { .. } => "trips.parquet",
         };
@@ -144,15 +157,16 @@ fn cell(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
 }
 
 /// Forty people with a few plain rows each.
-fn ordinary(dice: &mut Dice) -> Vec<Cells> {
+fn ordinary(dice: &mut Dice, form: Form) -> Vec<Cells> {
     let mut rows = Vec::new();
+    let late = if form.is_quoted() { "late,\nvery \"late\"" } else { "late" };
     for person in 0..40 {
         for _ in 0..1 + dice.roll(4) {
             rows.push(vec![
                 cell(format!("p{person}")),
                 cell(dice.pick(&["Centre", "North", "Süd"])),
                 cell(dice.pick(&["bus", "tram", "bike"])),
-                cell(dice.pick(&["late", "on time", "a_b%c", "ÄRGER"])),
+                cell(dice.pick(&[late, "on time", "a_b%c", "ÄRGER"])),
                 cell(format!("{}.25", dice.roll(60))),
                 cell(format!("{}", dice.roll(12))),
                 cell(dice.pick(&["true", "false"])),
@@ -165,9 +179,9 @@ fn ordinary(dice: &mut Dice) -> Vec<Cells> {
 }
 
 /// Alice's rows.
-fn extreme(dice: &mut Dice) -> Vec<Cells> {
+fn extreme(dice: &mut Dice, form: Form) -> Vec<Cells> {
     let long = format!("{CANARY}{}", "aä".repeat(1_500));
-    let cells: [Vec<&[u8]>; 8] = [
+    let mut cells: [Vec<&[u8]>; 8] = [
         vec![b"Centre", b"North", b"", b"S\xfcd", CANARY.as_bytes(), b"Centre\0"],
         vec![b"bus", CANARY.as_bytes(), long.as_bytes(), b"\x1b[31m", b"\xff\xfe\xc3\x28"],
         vec![
@@ -196,6 +210,14 @@ fn extreme(dice: &mut Dice) -> Vec<Cells> {
             b"294247-01-10 04:00:54.775807",
         ],
     ];
+    if form.is_quoted() {
+        cells[2].extend([
+            b"c4n4ry\np1,Centre,bus,late,9.25,1,true,2026-01-11,2026-01-11 10:00:00\np2".as_slice(),
+            b"\"\r\np3,North,\"\",tram,8.25,2\r\n\"",
+            b"\n",
+            b"\rp4,Centre\r",
+        ]);
+    }
     let mut rows = Vec::new();
     for _ in 0..EXTREME {
         let mut row = vec![cell("alice")];
@@ -204,6 +226,7 @@ fn extreme(dice: &mut Dice) -> Vec<Cells> {
         }
         // Ragged rows: too few cells, or too many.
         match dice.roll(12) {
+            _ if form.is_quoted() => {}
             0 => row.truncate(1 + dice.roll(8)),
             1 => row.extend((0..dice.roll(50)).map(|_| cell("c4n4ry"))),
             _ => {}
@@ -215,24 +238,32 @@ fn extreme(dice: &mut Dice) -> Vec<Cells> {
 
 fn written(rows: &[Cells], form: Form) -> Vec<u8> {
     match form {
-        Form::Csv(end) => csv(rows, end),
+        Form::Csv(end) => csv(rows, end, false),
+        Form::Quoted(end) => csv(rows, end, true),
         Form::Gzip => {
             let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-            packed.write_all(&csv(rows, "\n")).unwrap();
+            packed.write_all(&csv(rows, "\n", false)).unwrap();
             packed.finish().unwrap()
         }
         Form::Parquet { dictionary } => parquet(rows, dictionary),
     }
 }
 
-fn csv(rows: &[Cells], end: &str) -> Vec<u8> {
+fn csv(rows: &[Cells], end: &str, is_quoted: bool) -> Vec<u8> {
     let mut bytes = (COLUMNS.join(",") + end).into_bytes();
     for row in rows {
         for (index, cell) in row.iter().enumerate() {
             if index > 0 {
                 bytes.push(b',');
             }
-            bytes.extend(cell.iter().flatten());
+            let is_quoted =
+                is_quoted && cell.iter().flatten().any(|byte| b"\",\n\r".contains(byte));
+            bytes.extend(is_quoted.then_some(b'"'));
+            for byte in cell.iter().flatten() {
+                bytes.extend((is_quoted && *byte == b'"').then_some(b'"'));
+                bytes.push(*byte);
+            }
+            bytes.extend(is_quoted.then_some(b'"'));
         }
         bytes.extend(end.as_bytes());
     }

@@ -13,8 +13,17 @@ use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 8] =
-    ["source", "unit", "unit_column", "max_groups", "max_rows", "answer_time", "public", "columns"];
+const KNOWN: [&str; 9] = [
+    "source",
+    "multiline",
+    "unit",
+    "unit_column",
+    "max_groups",
+    "max_rows",
+    "answer_time",
+    "public",
+    "columns",
+];
 /// What a public dataset does not have.
 const PRIVATE: [&str; 5] = ["unit", "unit_column", "max_groups", "max_rows", "answer_time"];
 /// The longest first slot, in seconds.
@@ -27,6 +36,8 @@ pub struct Dataset {
     pub name: String,
     /// Where its rows are, as written: a file, a folder or a pattern, from the policy's folder.
     pub source: String,
+    /// Whether rows of CSV go over several lines, where the policy says so.
+    pub multiline: Option<bool>,
     /// Whose it is.
     pub protection: PolicyProtection,
     /// How long after its question an answer to an analyst leaves at the earliest.
@@ -69,16 +80,22 @@ impl Dataset {
         let columns = page.keep(Self::read_columns(field, &title));
         let section = field.section(&KNOWN, &title, "[dataset.NAME]")?;
         let source = page.keep(read_source(section, &title));
+        let multiline = section.get("multiline").map(|field| field.boolean());
+        let multiline = page.keep(multiline.transpose());
         let protection = page.keep(PolicyProtection::read(section, &title, units));
         let answer_time = page.keep(read_answer_time(section));
-        let (Some(()), Some(columns), Some(source), Some(protection), Some(answer_time)) =
-            (named, columns, source, protection, answer_time)
+        let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
+            return Err(page.told_elsewhere());
+        };
+        let (Some(multiline), Some(protection), Some(answer_time)) =
+            (multiline, protection, answer_time)
         else {
             return Err(page.told_elsewhere());
         };
         let path = page.path().to_owned();
         let (name, line) = (name.to_owned(), section.line());
-        let dataset = Self { name, source, protection, answer_time, columns, line, path };
+        let dataset =
+            Self { name, source, multiline, protection, answer_time, columns, line, path };
         dataset.check_unit_column()?;
         Ok(dataset)
     }

@@ -111,6 +111,12 @@ fn after_a_few_failures_the_steward_must_look() {
     let ask = |who: &str, number: u64| {
         fails(&engine, who, &format!("{COUNT} WHERE fare > {number}"), "1e-4")
     };
+    // A file that cannot be read when it is first looked at costs nothing.
+    assert!(ask("steward", 0).contains("`trips.csv.gz` cannot be read"));
+    assert_eq!(spent(&engine), 0.0);
+    write(true);
+    engine.snapshot("trips").unwrap();
+    write(false);
     for number in 0..FAILURES_OF_ONE {
         assert_eq!(ask("ana", number), SAID);
     }

@@ -142,6 +142,30 @@ fn csv_files_are_read_whatever_their_lines_are_like() {
     }
 }
 
+/// What one unit writes into a cell makes no rows of others and takes none of theirs in.
+#[test]
+fn rows_over_several_lines_are_their_writers_own() {
+    let folder = Folder::new("several");
+    let types = [("who", Type::Int), ("fare", Type::Float)];
+    let others = "2,Delft,5\n3,\"Delft\",6\n4,\"Lei\nden\",7\n";
+    let groups = ["Delft", "Leiden", "Lei\nden"].map(|city| vec![text(city)]);
+    let values = |name: &str, text: &str| {
+        folder.write(name, format!("who,city,fare\n{text}"));
+        read(&folder, name, &types).unwrap().values(&groups)
+    };
+    let without = values("without.csv", others);
+    assert_eq!(without, [[2, 0, 1], [2, 0, 1], [11, 0, 7]]);
+    let hostile = [
+        "1,\"x\n8,Delft,9\n9,Delft,9\n\",3\n",
+        "1,\"\n8,\"\"Delft\"\",9\n\",3\n",
+        "1,\"\"\"\",3\n",
+        "1,\r8,Delft\n",
+    ];
+    for (before, after) in hostile.iter().flat_map(|one| hostile.map(|two| (one, two))) {
+        assert_eq!(values("with.csv", &format!("{before}{others}{after}")), without, "{before}");
+    }
+}
+
 #[test]
 fn cells_that_are_no_text_are_null() {
     let folder = Folder::new("latin");

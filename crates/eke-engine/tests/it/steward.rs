@@ -423,3 +423,38 @@ fn a_total_that_was_lowered_is_not_believed() {
     assert!(error.contains("the ledger is damaged"), "{error}");
     assert!(error.contains("its totals are not those of its history"), "{error}");
 }
+
+/// How a file of CSV is read is settled with its snapshot, and the steward hears of doubts.
+#[test]
+fn how_rows_are_written_is_looked_at_once_or_said() {
+    let folder = city();
+    let mut rows = String::from("rider,zone,fare\n");
+    (0..300).for_each(|rider| rows += &format!("r{rider},0,\"\n30\"\n"));
+    let fares = |engine: &Engine, who: &str| {
+        let sql = "SELECT COUNT(fare) FROM trips";
+        let answer = engine.ask(&question(who, sql, price("0.02")), &()).unwrap();
+        answer.rows[0].values[0].value.unwrap()
+    };
+    let told = |engine: &Engine| engine.notices().unwrap().join("\n");
+    let is = |fares: f64, expected: f64| (fares - expected).abs() < 60.0;
+    folder.write("trips.csv", &(rows.clone() + "b,1,2,3\n"));
+    let engine = folder.engine();
+    assert!(is(fares(&engine, "ana"), 1.0));
+    assert!(told(&engine).contains("row 302 is the first that shows it"), "{}", told(&engine));
+    // What the policy says is true of the next snapshot, and not of this one.
+    let policy = policy("add-remove", 1, 1, Some(3));
+    let said = policy.replace("\nunit = ", "\nmultiline = true\nunit = ");
+    folder.write("eke.toml", &said);
+    let engine = folder.engine();
+    assert!(is(fares(&engine, "ana"), 1.0));
+    assert!(told(&engine).contains("has changed since snapshot 1"), "{}", told(&engine));
+    engine.snapshot("trips").unwrap();
+    assert!(is(fares(&engine, "ana"), 301.0));
+    assert!(!told(&engine).contains("has changed since"), "{}", told(&engine));
+    // Nothing need be said of a file that shows how it was written.
+    folder.write("trips.csv", &rows);
+    folder.write("eke.toml", &policy);
+    let engine = folder.engine();
+    engine.snapshot("trips").unwrap();
+    assert!(is(fares(&engine, "ana"), 300.0));
+}
