@@ -9,7 +9,7 @@ use std::fmt;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::cells::Cell;
+use crate::sampler::audit_cells::Cell;
 
 /// A source of uniform, independent bits.
 pub trait Entropy {

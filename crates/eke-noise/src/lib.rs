@@ -41,137 +41,84 @@
 //! | [`residual()`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
-mod average;
-mod binned;
-mod bit_chain;
-mod bound;
-mod boundary;
-mod bundle;
-mod bundle_law;
-mod category;
-mod category_path;
-mod cells;
-mod chain;
-mod choice;
-mod choosing;
-mod coin;
-mod comparison;
-mod convolution;
 mod entropy;
-mod exact;
-mod fixed;
-mod fund;
-mod gaussian;
-mod gaussian_law;
-mod gaussian_path;
-mod gaussian_rule;
-mod geometric;
-mod geometric_path;
-mod geometric_rule;
-mod goal;
-mod grid;
-mod hash_chain;
-mod keys;
-mod ladder;
-mod laplace;
-mod laplace_level;
-mod laplace_path;
-mod laplace_rule;
-mod lazy;
-mod line;
-mod msdlap;
-mod msdlap_path;
-mod noisy;
-mod parts;
+mod evidence;
+mod law;
+mod local;
+mod number;
 mod path;
-mod planar;
-mod point;
-mod points;
-mod radius;
-mod ranking;
-mod ratio;
-mod real;
+mod release;
 mod residual;
-mod rounded_laplace;
-mod scale;
-mod schedule;
-mod sequence;
-mod sets;
-mod share;
-mod skellam;
-mod skellam_level;
-mod skellam_path;
-mod spending;
+mod sampler;
+mod select;
 mod stopping;
-mod subset_chain;
-mod table;
-mod tiers;
-mod urn;
 
-pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
-pub use bit_chain::{BitChain, BitTemplate};
-pub use bound::{Bound, Norms};
-pub use bundle::{Bundle, BundleError, Column, Columns, step_prices};
-pub use bundle_law::BundleLaw;
-pub use category::{Categories, Category};
-pub use category_path::{CategoryPath, ChainPrice, Report};
-pub use cells::Cell;
-pub use chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
-pub use choice::{choose_exponentially, permute_and_flip, uniform_subset};
-pub use choosing::{ChoiceLaw, ChoiceRule, choose};
-pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};
-pub use comparison::{Comparison, compare};
 pub use entropy::{Entropy, NoEntropy, SystemEntropy};
-pub use exact::{Exact, Released, Scores, Truth};
-pub use fund::{Allotment, DrawPrice, Fund, FundError};
-pub use gaussian::{Centre, DiscreteGaussian};
-pub use gaussian_law::variance_for;
-pub use gaussian_path::{DamagedPath, GaussianPath};
-pub use gaussian_rule::GaussianRule;
-pub use geometric::{GeometricLevel, LevelError};
-pub use geometric_path::GeometricPath;
-pub use geometric_rule::GeometricRule;
-pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
-pub use grid::{Grid, GridError};
-pub use hash_chain::{Hash, HashChain, HashTemplate, MOST_BITS};
-pub use keys::{KeyCounts, KeySelection, Touched, select_keys};
-pub use laplace::DiscreteLaplace;
-pub use laplace_path::LaplacePath;
-pub use laplace_rule::LaplaceRule;
-pub use lazy::Noise;
-pub use line::{Ended, Line, LineError, LineLaw, Run};
-pub use msdlap::{Msdlap, NotWhole, Shifts};
-pub use msdlap_path::MsdlapPath;
-pub use noisy::{NoisyScore, noisy_max};
+pub use evidence::bound::{Bound, Norms};
+pub use evidence::exact::{Exact, Released, Scores, Truth};
+pub use evidence::grid::{Grid, GridError};
+pub use law::gaussian::{Centre, DiscreteGaussian};
+pub use law::gaussian_step::variance_for;
+pub use law::geometric_level::{GeometricLevel, LevelError};
+pub use law::laplace::DiscreteLaplace;
+pub use law::lazy::Noise;
+pub use law::msdlap::{Msdlap, NotWhole, Shifts};
+pub use law::planar::PlanarLaplace;
+pub use law::radius::Radius;
+pub use law::rounded_laplace::Laplace;
+pub use law::skellam::Skellam;
+pub use law::skellam_level::SkellamLevel;
+pub use local::bits::{BitChain, BitTemplate};
+pub use local::category::{Categories, Category};
+pub use local::category_path::{CategoryPath, ChainPrice, Report};
+pub use local::chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
+pub use local::hash::{Hash, HashChain, HashTemplate, MOST_BITS};
+pub use local::share::{Share, Weight};
+pub use number::ratio::Ratio;
+pub use number::scale::ScaleError;
+pub use path::bundle::{Bundle, BundleError, Column, Columns, step_prices};
+pub use path::bundle_law::BundleLaw;
+pub use path::gaussian::{DamagedPath, GaussianPath};
+pub use path::geometric::GeometricPath;
+pub use path::laplace::LaplacePath;
+pub use path::msdlap::MsdlapPath;
+pub use path::skellam::SkellamPath;
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
-pub use planar::PlanarLaplace;
-pub use point::{PointRelease, release_point};
-pub use points::{Lengths, Points, PointsRelease, release_points};
-pub use radius::Radius;
-pub use ranking::{Moves, PickPrice, Ranking, RankingError};
-pub use ratio::Ratio;
+pub use release::point::{PointRelease, release_point};
+pub use release::points::{Lengths, Points, PointsRelease, release_points};
+pub use release::tiers::{
+    Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, release_tiers,
+};
 pub use residual::{
     BochnerMatrix, Doubt, NoResidual, NoiseLaw, NoiseLawError, Probabilities, Residual,
     ResidualPart, Verdict, residual,
 };
-pub use rounded_laplace::Laplace;
-pub use scale::ScaleError;
-pub use schedule::Schedule;
-pub use sequence::{ConfidenceSequence, deviations};
-pub use share::{Share, Weight};
-pub use skellam::Skellam;
-pub use skellam_level::SkellamLevel;
-pub use skellam_path::SkellamPath;
-pub use stopping::{
+pub use sampler::audit_cells::Cell;
+pub use sampler::coin::{bernoulli, bernoulli_exp_neg, uniform_below};
+pub use select::choose::{ChoiceLaw, ChoiceRule, choose};
+pub use select::compare::{Comparison, compare};
+pub use select::noisy::{NoisyScore, noisy_max};
+pub use select::partition::{KeyCounts, KeySelection, Touched, select_keys};
+pub use select::prepaid::{Allotment, DrawPrice, Fund, FundError};
+pub use select::ranking::{Moves, PickPrice, Ranking, RankingError};
+pub use select::sampler::{choose_exponentially, permute_and_flip, uniform_subset};
+pub use select::threshold::{Ended, Line, LineError, LineLaw, Run};
+pub use stopping::average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
+pub use stopping::follow::{
     Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until, reveal,
 };
-pub use tiers::{Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, release_tiers};
+pub use stopping::gaussian_rule::GaussianRule;
+pub use stopping::geometric_rule::GeometricRule;
+pub use stopping::goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
+pub use stopping::laplace_rule::LaplaceRule;
+pub use stopping::schedule::Schedule;
+pub use stopping::sequence::{ConfidenceSequence, deviations};
 
 #[cfg(test)]
 #[path = "../../eke-lab/src/fit.rs"]
 #[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
 mod fit;
-pub use subset_chain::{SubsetChain, Template};
+pub use local::subset::{SubsetChain, Template};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

@@ -1,0 +1,5 @@
+//! What has touched private rows, what one unit can change it by, and where it is put.
+
+pub(crate) mod bound;
+pub(crate) mod exact;
+pub(crate) mod grid;

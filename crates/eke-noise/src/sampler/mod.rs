@@ -1,0 +1,9 @@
+//! Drawing exactly: coins, tables, bins, and what an auditor sees of them.
+
+pub(crate) mod audit_cells;
+pub(crate) mod binned;
+pub(crate) mod coin;
+pub(crate) mod exponential;
+pub(crate) mod ladder;
+pub(crate) mod parts;
+pub(crate) mod table;
