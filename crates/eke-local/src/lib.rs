@@ -14,42 +14,25 @@
 //! | [`Wire`] | reports as bytes |
 //! | [`Simulation`] | a collection from beginning to end, on made-up people |
 
-pub mod bits;
-pub mod hash;
-pub mod subset;
-
-mod choices;
-mod coordinator;
-mod counters;
+mod collector;
 mod device;
 mod estimate;
 mod fleet;
-mod hash_plan;
-mod law;
-mod mechanism;
 mod plan;
-mod request;
-mod sheet;
-mod simplex;
-mod simulation;
-mod state;
-mod storage;
-mod subset_plan;
-mod tails;
-mod tally;
-mod wire;
+mod worth;
 
-pub use coordinator::{Coordinator, Left, Question, ReplyError};
+pub use collector::coordinator::{Coordinator, Left, Question, ReplyError};
+pub use device::mechanism::{Currency, MOST_REPORTS, MOST_WORDS, Mechanism, MechanismError};
+pub use device::request::{LONGEST_REQUEST, Reply, Request, RequestError};
+pub use device::state::DamagedDevice;
+pub use device::storage::{FileStorage, MemoryStorage, Storage, StorageError};
+pub use device::wire::{VERSION, Wire, WireError};
 pub use device::{Component, Device, DeviceError, MOST_CHAINS, MOST_KEPT_REPORTS, MOST_KEPT_WORDS};
+pub use estimate::tally::{Tally, TallyError};
 pub use estimate::{Estimates, Heavy, Interval, Over};
+pub use fleet::sheet::{Prices, Sheet, SheetError, Who};
+pub use fleet::simulation::{MOST_USERS, Simulated, SimulatedTier, Simulation, SimulationError};
 pub use fleet::{Fleet, FleetError, Replies};
-pub use law::{Law, ReportError};
-pub use mechanism::{Currency, MOST_REPORTS, MOST_WORDS, Mechanism, MechanismError};
 pub use plan::{MOST_TIERS, Method, Plan, PlanError, Tier, variance};
-pub use request::{LONGEST_REQUEST, Reply, Request, RequestError};
-pub use sheet::{Prices, Sheet, SheetError, Who};
-pub use simulation::{MOST_USERS, Simulated, SimulatedTier, Simulation, SimulationError};
-pub use state::DamagedDevice;
-pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
-pub use tally::{Tally, TallyError};
-pub use wire::{VERSION, Wire, WireError};
+pub use worth::law::{Law, ReportError};
+pub use worth::{bits, hash, subset};

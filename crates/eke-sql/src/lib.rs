@@ -32,43 +32,23 @@
 //! ```
 
 // What there is: values, expressions over them, and what they mean.
-mod canonical;
-mod civil;
-mod display;
-mod evaluate;
-mod expr;
-mod pattern;
-pub mod scalar;
-mod shape;
-mod text;
-mod value;
 
 // The policy's word, and the plan.
-mod describe;
+mod expr;
+mod frontend;
 mod plan;
 mod table;
 
 // From text to plan: words, syntax, rows, typed expressions, sums and keys.
-mod aggregate;
-mod bind;
-mod bounds;
-mod clauses;
-mod dialect;
 mod error;
-mod grid;
-mod keys;
-mod limits;
-mod names;
-mod parse;
-mod question;
-mod rows;
 
-pub use canonical::canonical;
 pub use error::SqlError;
-pub use evaluate::{Leaf, cast, evaluate};
+pub use expr::canonical::canonical;
+pub use expr::evaluate::{Leaf, cast, evaluate};
+pub use expr::scalar;
+pub use expr::text::MAX_TEXT;
+pub use expr::value::{Type, Value};
 pub use expr::{Binary, Expr, Function, Unary};
+pub use frontend::question::{plan, plan_open, plan_with};
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
-pub use question::{plan, plan_open, plan_with};
 pub use table::{Column, Protection, Table};
-pub use text::MAX_TEXT;
-pub use value::{Type, Value};

@@ -1,0 +1,3 @@
+//! The collector's side.
+
+pub(crate) mod coordinator;

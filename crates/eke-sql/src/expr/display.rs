@@ -1,0 +1,232 @@
+//! Expressions as text to read: SQL, but for keys and measures of an answer.
+
+use std::fmt;
+
+use crate::expr::civil;
+use crate::{Binary, Expr, Function, Type, Unary, Value};
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("NULL"),
+            Self::Bool(truth) => f.write_str(if *truth { "TRUE" } else { "FALSE" }),
+            Self::Int(int) => write!(f, "{int}"),
+            Self::Float(float) => write!(f, "{float:?}"),
+            Self::Text(text) if text.contains(char::is_control) => {
+                f.write_str("E'")?;
+                for c in text.chars() {
+                    match c {
+                        '\'' => f.write_str("''")?,
+                        '\\' => f.write_str("\\\\")?,
+                        c if c.is_control() => write!(f, "\\u{:04X}", u32::from(c))?,
+                        c => write!(f, "{c}")?,
+                    }
+                }
+                f.write_str("'")
+            }
+            Self::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+            Self::Date(days) => match civil::date_to_text(i64::from(*days)) {
+                Some(text) => write!(f, "DATE '{text}'"),
+                None => write!(f, "DATE 'day {days}'"),
+            },
+            Self::Timestamp(micros) => match civil::timestamp_to_text(*micros) {
+                Some(text) => write!(f, "TIMESTAMP '{text}'"),
+                None => write!(f, "TIMESTAMP 'microsecond {micros}'"),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Literal(value) => write!(f, "{value}"),
+            Self::Column(name) => f.write_str(&identifier(name)),
+            Self::Key(index) => write!(f, "key {}", index + 1),
+            Self::Measure(index) => write!(f, "measure {}", index + 1),
+            Self::Unary(operator, one) => {
+                let one = Operand(one);
+                match operator {
+                    Unary::Not => write!(f, "NOT {one}"),
+                    Unary::Negate => write!(f, "-{one}"),
+                    Unary::IsNull => write!(f, "{one} IS NULL"),
+                    Unary::IsTrue => write!(f, "{one} IS TRUE"),
+                    Unary::IsFalse => write!(f, "{one} IS FALSE"),
+                }
+            }
+            Self::Binary(operator @ (Binary::And | Binary::Or), ..) => {
+                // A run of one operator is written without parentheses, whatever its shape.
+                for (place, term) in self.terms(*operator).into_iter().enumerate() {
+                    if place > 0 {
+                        write!(f, " {operator} ")?;
+                    }
+                    write!(f, "{}", Operand(term))?;
+                }
+                Ok(())
+            }
+            Self::Binary(operator, left, right) => {
+                write!(f, "{} {operator} {}", Operand(left), Operand(right))
+            }
+            Self::Case { branches, otherwise } => {
+                f.write_str("CASE")?;
+                for (condition, result) in branches {
+                    write!(f, " WHEN {condition} THEN {result}")?;
+                }
+                if let Some(otherwise) = otherwise {
+                    write!(f, " ELSE {otherwise}")?;
+                }
+                f.write_str(" END")
+            }
+            Self::Cast(one, of) => write!(f, "CAST({one} AS {})", type_name(*of)),
+            Self::In(one, values) => write!(f, "{} IN ({})", Operand(one), list(values)),
+            Self::Like { text, pattern, ignore_case } => {
+                let word = if *ignore_case { "ILIKE" } else { "LIKE" };
+                write!(f, "{} {word} {}", Operand(text), Value::Text(pattern.clone()))
+            }
+            Self::Call(function, arguments) => match (function.part(), arguments.as_slice()) {
+                (Some(Part::Extract(part)), [one]) => write!(f, "EXTRACT({part} FROM {one})"),
+                (Some(Part::Start(part)), [one]) => write!(f, "date_trunc('{part}', {one})"),
+                _ => write!(f, "{function}({})", list(arguments)),
+            },
+        }
+    }
+}
+
+impl Expr {
+    /// The operands of a run of one operator, from left to right.
+    pub(crate) fn terms(&self, operator: Binary) -> Vec<&Self> {
+        let mut terms = Vec::new();
+        let mut left = vec![self];
+        while let Some(expr) = left.pop() {
+            match expr {
+                Self::Binary(own, one, other) if *own == operator => {
+                    left.extend([&**other, &**one]);
+                }
+                term => terms.push(term),
+            }
+        }
+        terms
+    }
+}
+
+impl fmt::Display for Binary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::And => "AND",
+            Self::Or => "OR",
+            Self::Concat => "||",
+        })
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Abs => "abs",
+            Self::Floor => "floor",
+            Self::Ceil => "ceil",
+            Self::Round => "round",
+            Self::Sqrt => "sqrt",
+            Self::Ln => "ln",
+            Self::Exp => "exp",
+            Self::Least => "least",
+            Self::Greatest => "greatest",
+            Self::Coalesce => "coalesce",
+            Self::NullIf => "nullif",
+            Self::Lower => "lower",
+            Self::Upper => "upper",
+            Self::Trim => "trim",
+            Self::Length => "length",
+            Self::Substring => "substring",
+            other => {
+                return match other.part() {
+                    Some(Part::Extract(part)) => write!(f, "extract {part}"),
+                    Some(Part::Start(part)) => write!(f, "date_trunc {part}"),
+                    None => Ok(()),
+                };
+            }
+        })
+    }
+}
+
+/// What a function does with a moment.
+enum Part {
+    Extract(&'static str),
+    Start(&'static str),
+}
+
+impl Function {
+    fn part(self) -> Option<Part> {
+        Some(match self {
+            Self::Year => Part::Extract("YEAR"),
+            Self::Quarter => Part::Extract("QUARTER"),
+            Self::Month => Part::Extract("MONTH"),
+            Self::Day => Part::Extract("DAY"),
+            Self::DayOfWeek => Part::Extract("DOW"),
+            Self::Hour => Part::Extract("HOUR"),
+            Self::Minute => Part::Extract("MINUTE"),
+            Self::Second => Part::Extract("SECOND"),
+            Self::StartOfYear => Part::Start("year"),
+            Self::StartOfQuarter => Part::Start("quarter"),
+            Self::StartOfMonth => Part::Start("month"),
+            Self::StartOfWeek => Part::Start("week"),
+            Self::StartOfDay => Part::Start("day"),
+            Self::StartOfHour => Part::Start("hour"),
+            Self::StartOfMinute => Part::Start("minute"),
+            _ => return None,
+        })
+    }
+}
+
+/// An operand: in parentheses unless it reads as one thing.
+struct Operand<'a>(&'a Expr);
+
+impl fmt::Display for Operand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Expr::Unary(..) | Expr::Binary(..) | Expr::In(..) | Expr::Like { .. } => {
+                write!(f, "({})", self.0)
+            }
+            plain => write!(f, "{plain}"),
+        }
+    }
+}
+
+/// A name as SQL writes it: quoted unless it is plain.
+pub(crate) fn identifier(name: &str) -> String {
+    // A parameter that stays open.
+    if let Some(parameter) = name.strip_prefix('\0') {
+        return parameter.to_owned();
+    }
+    let plain = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+fn type_name(of: Type) -> &'static str {
+    match of {
+        Type::Bool => "BOOLEAN",
+        Type::Int => "BIGINT",
+        Type::Float => "DOUBLE PRECISION",
+        Type::Text => "TEXT",
+        Type::Date => "DATE",
+        Type::Timestamp => "TIMESTAMP",
+    }
+}
+
+/// With commas between.
+pub(crate) fn list(items: &[impl fmt::Display]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,309 @@
+//! What an expression looks like: how large it is, how much work, what it takes, what type it has, whether it can
+//! be NULL.
+
+use crate::expr::pattern::Pattern;
+use crate::frontend::limits;
+use crate::{Binary, Expr, Function, Type, Unary, Value};
+
+impl Expr {
+    /// The expressions right below it.
+    #[must_use]
+    pub fn children(&self) -> Vec<&Self> {
+        match self {
+            Self::Literal(_) | Self::Column(_) | Self::Key(_) | Self::Measure(_) => Vec::new(),
+            Self::Unary(_, one)
+            | Self::Cast(one, _)
+            | Self::In(one, _)
+            | Self::Like { text: one, .. } => vec![one],
+            Self::Binary(_, left, right) => vec![left, right],
+            Self::Case { branches, otherwise } => branches
+                .iter()
+                .flat_map(|(condition, result)| [condition, result])
+                .chain(otherwise.as_deref())
+                .collect(),
+            Self::Call(_, arguments) => arguments.iter().collect(),
+        }
+    }
+
+    /// The same with other expressions right below it.
+    #[must_use]
+    pub fn map_children(self, mut to: impl FnMut(Self) -> Self) -> Self {
+        let mut boxed = |one: Box<Self>| Box::new(to(*one));
+        match self {
+            leaf @ (Self::Literal(_) | Self::Column(_) | Self::Key(_) | Self::Measure(_)) => leaf,
+            Self::Unary(operator, one) => Self::Unary(operator, boxed(one)),
+            Self::Cast(one, of) => Self::Cast(boxed(one), of),
+            Self::In(one, values) => Self::In(boxed(one), values),
+            Self::Like { text, pattern, ignore_case } => {
+                Self::Like { text: boxed(text), pattern, ignore_case }
+            }
+            Self::Binary(operator, left, right) => {
+                let left = boxed(left);
+                Self::Binary(operator, left, boxed(right))
+            }
+            Self::Case { branches, otherwise } => Self::Case {
+                branches: branches
+                    .into_iter()
+                    .map(|(condition, result)| (to(condition), to(result)))
+                    .collect(),
+                otherwise: otherwise.map(|one| Box::new(to(*one))),
+            },
+            Self::Call(function, arguments) => {
+                Self::Call(function, arguments.into_iter().map(to).collect())
+            }
+        }
+    }
+
+    /// How many nodes it has. Each constant of a list is one, and a text counts for more the longer it is: one more for
+    /// every 256 bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let own = match self {
+            Self::Literal(value) => weight(value),
+            Self::In(_, values) => 1 + values.iter().map(weight).sum::<usize>(),
+            Self::Like { pattern, .. } => 1 + pattern.len() / limits::NODE_BYTES,
+            _ => 1,
+        };
+        own + self.children().into_iter().map(Self::size).sum::<usize>()
+    }
+
+    /// How many times it goes through a text, character by character, to have its value for one row: what it takes
+    /// beyond a little for each node. Patterns go through it once for every 64 characters of theirs. `column` says the
+    /// types of columns.
+    pub(crate) fn passes(&self, column: &dyn Fn(&str) -> Option<Type>) -> usize {
+        let own = match self {
+            Self::Like { pattern, ignore_case, .. } => Pattern::passes(pattern, *ignore_case),
+            Self::Binary(Binary::Concat, ..) => 1,
+            Self::In(one, _) | Self::Cast(one, _) => {
+                usize::from(one.kind(column) == Some(Type::Text))
+            }
+            Self::Call(Function::Lower | Function::Upper, _) => limits::OTHER_CASE,
+            Self::Call(Function::Trim | Function::Length | Function::Substring, _) => 1,
+            _ => 0,
+        };
+        own + self.children().into_iter().map(|child| child.passes(column)).sum::<usize>()
+    }
+
+    /// How deep its JSON is. A reader of JSON takes 128 levels.
+    pub(crate) fn depth(&self) -> usize {
+        let own = match self {
+            Self::Case { .. } => 4,
+            Self::Call(..) => 3,
+            _ => 2,
+        };
+        own + self.children().into_iter().map(Self::depth).max().unwrap_or(0)
+    }
+
+    /// Whether some expression in it, itself included, is such a one.
+    pub(crate) fn any(&self, test: &dyn Fn(&Self) -> bool) -> bool {
+        test(self) || self.children().into_iter().any(|child| child.any(test))
+    }
+
+    /// The columns it takes, sorted and distinct.
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        fn collect<'a>(expr: &'a Expr, into: &mut Vec<&'a str>) {
+            if let Expr::Column(name) = expr {
+                into.push(name);
+            }
+            for child in expr.children() {
+                collect(child, into);
+            }
+        }
+        let mut columns = Vec::new();
+        collect(self, &mut columns);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// Its type, where `column` says those of columns. None for what is always NULL. Measures are floats; a
+    /// key's type is not known here.
+    #[must_use]
+    pub fn kind(&self, column: &dyn Fn(&str) -> Option<Type>) -> Option<Type> {
+        match self {
+            Self::Literal(value) => value.kind(),
+            Self::Column(name) => column(name),
+            Self::Key(_) => None,
+            Self::Measure(_) => Some(Type::Float),
+            Self::Unary(Unary::Negate, one) => one.kind(column),
+            Self::Unary(..) | Self::In(..) | Self::Like { .. } => Some(Type::Bool),
+            Self::Binary(operator, left, right) => match operator {
+                Binary::Add
+                | Binary::Subtract
+                | Binary::Multiply
+                | Binary::Divide
+                | Binary::Remainder => left.kind(column).or_else(|| right.kind(column)),
+                Binary::Concat => Some(Type::Text),
+                _ => Some(Type::Bool),
+            },
+            Self::Case { branches, otherwise } => branches
+                .iter()
+                .map(|(_, result)| result)
+                .chain(otherwise.as_deref())
+                .find_map(|result| result.kind(column)),
+            Self::Cast(_, of) => Some(*of),
+            Self::Call(function, arguments) => match function.result() {
+                Some(of) => Some(of),
+                None => arguments.iter().find_map(|argument| argument.kind(column)),
+            },
+        }
+    }
+
+    /// Whether it can be NULL though no column in it is: by a CASE that ends without ELSE, a NULL that is written out,
+    /// `nullif`, a division by what may be zero, a root or a logarithm, a text that is no number. Numbers and moments
+    /// beyond all bounds are left aside.
+    pub(crate) fn makes_null(&self, column: &dyn Fn(&str) -> Option<Type>) -> bool {
+        let makes = |expr: &Self| expr.makes_null(column);
+        let below = || self.children().into_iter().any(makes);
+        match self {
+            Self::Literal(value) => *value == Value::Null,
+            Self::Column(_) | Self::Key(_) | Self::Measure(_) => false,
+            Self::Unary(Unary::IsNull | Unary::IsTrue | Unary::IsFalse, _) => false,
+            Self::Unary(Unary::Not | Unary::Negate, _) | Self::Like { .. } => below(),
+            Self::Binary(Binary::Divide | Binary::Remainder, _, by) => {
+                let zero = match &**by {
+                    Self::Literal(Value::Int(int)) => *int == 0,
+                    Self::Literal(Value::Float(float)) => float.abs() <= 0.0,
+                    _ => true,
+                };
+                zero || below()
+            }
+            Self::Binary(..) => below(),
+            // A condition that is NULL does not hold, and makes nothing NULL.
+            Self::Case { branches, otherwise } => {
+                branches.iter().any(|(_, result)| makes(result))
+                    || otherwise.as_deref().is_none_or(makes)
+            }
+            Self::Cast(one, to) => {
+                (one.kind(column) == Some(Type::Text) && *to != Type::Text) || makes(one)
+            }
+            Self::In(one, values) => values.contains(&Value::Null) || makes(one),
+            Self::Call(function, arguments) => match function {
+                Function::Coalesce | Function::Least | Function::Greatest => {
+                    arguments.iter().all(makes)
+                }
+                Function::NullIf | Function::Sqrt | Function::Ln => true,
+                Function::Substring => {
+                    let count = |one: &Self| matches!(one, Self::Literal(Value::Int(0..)));
+                    arguments.get(2).is_some_and(|one| !count(one)) || below()
+                }
+                _ => below(),
+            },
+        }
+    }
+
+    /// Whether grouping by it tells units apart: it is the unit column, or that in another form.
+    pub(crate) fn tells_units(&self, unit_column: &str) -> bool {
+        let tells = |expr: &Self| expr.tells_units(unit_column);
+        let constant = |expr: &Self| matches!(expr, Self::Literal(_));
+        match self {
+            Self::Column(name) => name == unit_column,
+            Self::Unary(Unary::Negate, one) => tells(one),
+            // A day has many moments in it, and other casts keep apart what was.
+            Self::Cast(one, to) => *to != Type::Date && *to != Type::Bool && tells(one),
+            Self::Binary(Binary::Concat, left, right) => tells(left) || tells(right),
+            Self::Binary(Binary::Add | Binary::Subtract | Binary::Multiply, left, right) => {
+                (tells(left) && constant(right)) || (constant(left) && tells(right))
+            }
+            Self::Case { branches, otherwise } => {
+                branches.iter().any(|(_, result)| tells(result))
+                    || otherwise.as_deref().is_some_and(tells)
+            }
+            Self::Call(Function::Coalesce | Function::NullIf, arguments) => {
+                arguments.first().is_some_and(tells)
+            }
+            Self::Call(Function::Lower | Function::Upper | Function::Trim, arguments) => {
+                arguments.iter().any(tells)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is never NULL, for rows that take part: those have a unit.
+    pub(crate) fn never_null(&self, unit_column: &str) -> bool {
+        let never = |expr: &Self| expr.never_null(unit_column);
+        match self {
+            Self::Literal(value) => value.kind().is_some(),
+            Self::Column(name) => name == unit_column,
+            Self::Unary(Unary::IsNull | Unary::IsTrue | Unary::IsFalse, _) => true,
+            Self::Unary(Unary::Not, one) => never(one),
+            Self::Binary(operator, left, right) => {
+                let arithmetic = matches!(
+                    operator,
+                    Binary::Add
+                        | Binary::Subtract
+                        | Binary::Multiply
+                        | Binary::Divide
+                        | Binary::Remainder
+                );
+                !arithmetic && never(left) && never(right)
+            }
+            Self::Case { branches, otherwise } => {
+                branches.iter().all(|(_, result)| never(result))
+                    && otherwise.as_deref().is_some_and(never)
+            }
+            Self::In(one, values) => {
+                never(one) && values.iter().all(|value| value.kind().is_some())
+            }
+            Self::Like { text, .. } => never(text),
+            Self::Call(Function::Coalesce | Function::Least | Function::Greatest, arguments) => {
+                arguments.iter().any(never)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What a constant counts for.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => 1 + text.len() / limits::NODE_BYTES,
+        _ => 1,
+    }
+}
+
+impl Function {
+    /// The type of its result; none if it is that of its arguments.
+    pub(crate) fn result(self) -> Option<Type> {
+        Some(match self {
+            Self::Abs | Self::Least | Self::Greatest | Self::Coalesce | Self::NullIf => {
+                return None;
+            }
+            Self::Floor | Self::Ceil | Self::Round | Self::Sqrt | Self::Ln | Self::Exp => {
+                Type::Float
+            }
+            Self::Lower | Self::Upper | Self::Trim | Self::Substring => Type::Text,
+            Self::Length
+            | Self::Year
+            | Self::Quarter
+            | Self::Month
+            | Self::Day
+            | Self::DayOfWeek
+            | Self::Hour
+            | Self::Minute
+            | Self::Second => Type::Int,
+            Self::StartOfYear
+            | Self::StartOfQuarter
+            | Self::StartOfMonth
+            | Self::StartOfWeek
+            | Self::StartOfDay
+            | Self::StartOfHour
+            | Self::StartOfMinute => Type::Timestamp,
+        })
+    }
+
+    /// The least and the greatest that a part of a moment can be.
+    pub(crate) fn range(self) -> Option<(i64, i64)> {
+        Some(match self {
+            Self::Year => (-9999, 9999),
+            Self::Quarter => (1, 4),
+            Self::Month => (1, 12),
+            Self::Day => (1, 31),
+            Self::DayOfWeek => (0, 6),
+            Self::Hour => (0, 23),
+            Self::Minute | Self::Second => (0, 59),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Constants as they are written.
+
+use sqlparser::ast;
+
+use super::{Bound, cast_to, data_type, null};
+use crate::error::quote;
+use crate::expr::evaluate::evaluate;
+use crate::expr::text;
+use crate::frontend::limits;
+use crate::{Expr, MAX_TEXT, SqlError, Type, Value};
+
+/// A constant.
+pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
+    use ast::Value as V;
+    let of = |value: Value| Bound { of: value.kind(), expr: Expr::Literal(value) };
+    match value {
+        V::Number(digits, false) => number(digits, false),
+        V::SingleQuotedString(text) | V::EscapedStringLiteral(text) => written(text).map(of),
+        V::DollarQuotedString(quoted) => written(&quoted.value).map(of),
+        V::Boolean(truth) => Ok(of(Value::Bool(*truth))),
+        V::Null => Ok(null()),
+        other => Err(SqlError::unsupported(format!(
+            "The constant {} is not supported: write a number, 'text', TRUE, FALSE, NULL, DATE '…' or \
+             TIMESTAMP '…'",
+            quote(other)
+        ))),
+    }
+}
+
+/// A text that is written out: as long as texts are, or refused rather than cut.
+pub(super) fn written(text: &str) -> Result<Value, SqlError> {
+    if text.len() > MAX_TEXT {
+        return Err(limits::too_long(text));
+    }
+    Ok(Value::Text(text.to_owned()))
+}
+
+/// A number: an int if it is whole and has 64 bits, otherwise a double.
+pub(super) fn number(digits: &str, negative: bool) -> Result<Bound, SqlError> {
+    let digits = digits.replace('_', "");
+    let written = if negative { format!("-{digits}") } else { digits };
+    if let Some(int) = text::int(&written) {
+        return Ok(Bound::new(Expr::Literal(Value::Int(int)), Type::Int));
+    }
+    match text::float(&written) {
+        Some(float) => Ok(Bound::new(Expr::Literal(Value::float(float)), Type::Float)),
+        None => Err(SqlError::types(format!(
+            "{} is not a number that a double holds: write one below 1e308",
+            quote(&written)
+        ))),
+    }
+}
+
+/// A constant with its type before it.
+pub(super) fn typed(typed: &ast::TypedString) -> Result<Bound, SqlError> {
+    let ast::TypedString { data_type: of, value, uses_odbc_syntax: false } = typed else {
+        return Err(SqlError::unsupported(
+            "Braces around constants are not supported: write DATE '…' or TIMESTAMP '…'",
+        ));
+    };
+    let to = data_type(of)?;
+    let bound = cast_to(literal(&value.value)?, to, &quote(value))?;
+    match evaluate(&bound.expr, &|_| Value::Null) {
+        Value::Null => Err(SqlError::types(format!("{} is no {to}", quote(value)))),
+        value => Ok(Bound::new(Expr::Literal(value), to)),
+    }
+}
+
+/// A number of rows, for LIMIT and OFFSET.
+pub(crate) fn count(clause: &str, expr: &ast::Expr) -> Result<u64, SqlError> {
+    let whole = match expr {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(digits, false) => text::int(digits),
+            _ => None,
+        },
+        _ => None,
+    };
+    whole.and_then(|whole| u64::try_from(whole).ok()).ok_or_else(|| {
+        SqlError::unsupported(format!(
+            "{clause} {} is not supported: write a whole number",
+            quote(expr)
+        ))
+    })
+}

@@ -1,0 +1,233 @@
+//! From syntax to typed expressions: names become columns, types are checked, coercions are written out.
+//!
+//! Only what is listed here gets through; every other form is refused. Each node counts, and so does what a
+//! column of a subquery stands for, so nothing grows beyond the limits while it is put together.
+
+mod call;
+mod coerce;
+mod constant;
+mod operator;
+mod parameter;
+
+use std::cell::{Cell, RefCell};
+
+use sqlparser::ast;
+
+pub(crate) use coerce::{Bound, cast_to, data_type};
+pub(crate) use constant::count as constant_count;
+pub(crate) use parameter::{Given, Parameters};
+
+use crate::error::quote;
+use crate::frontend::limits;
+use crate::frontend::names;
+use crate::frontend::rows::Relation;
+use crate::plan::aggregate::Aggregates;
+use crate::{Expr, SqlError, Type, Unary, Value};
+
+/// What a question has used up of the limits.
+#[derive(Debug, Default)]
+pub(crate) struct Spent {
+    nodes: Cell<usize>,
+    inlined: Cell<usize>,
+    depth: Cell<usize>,
+}
+
+impl Spent {
+    fn node(&self) -> Result<(), SqlError> {
+        self.nodes.set(self.nodes.get() + 1);
+        if self.nodes.get() > limits::NODES { Err(limits::too_large()) } else { Ok(()) }
+    }
+
+    fn inlined(&self, size: usize) -> Result<(), SqlError> {
+        self.inlined.set(self.inlined.get() + size);
+        if self.inlined.get() > limits::INLINED { Err(limits::too_large()) } else { Ok(()) }
+    }
+
+    /// One level down, for as long as `within` runs.
+    pub(crate) fn deeper<T>(
+        &self,
+        within: impl FnOnce() -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        if self.depth.get() >= limits::NESTING {
+            return Err(limits::too_deep());
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = within();
+        self.depth.set(self.depth.get() - 1);
+        result
+    }
+}
+
+/// Where expressions are bound: what names mean there, and whether aggregates may stand there.
+pub(crate) struct Binder<'a> {
+    /// The rows, and the names they go by.
+    pub(crate) rows: &'a Relation<'a>,
+    /// Where aggregates are put down; none where there may be none.
+    pub(crate) aggregates: Option<&'a RefCell<Aggregates>>,
+    /// What else a name may mean, if it is no column: aliases of SELECT.
+    pub(crate) aliases: &'a [(ast::Ident, Bound)],
+    /// The clause, to name it in refusals.
+    pub(crate) clause: &'static str,
+    /// The limits.
+    pub(crate) spent: &'a Spent,
+    /// What stands for parameters.
+    pub(crate) parameters: &'a Parameters<'a>,
+}
+
+impl Binder<'_> {
+    /// A typed expression.
+    pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
+        self.spent.node()?;
+        let bound = self.spent.deeper(|| self.form(expr))?;
+        Ok(Bound { expr: limits::checked(bound.expr)?, of: bound.of })
+    }
+
+    /// A condition.
+    pub(crate) fn condition(&self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        self.bind(expr)?.truth(&quote(expr))
+    }
+
+    fn form(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
+        use ast::Expr as E;
+        let whether = |operator: Unary, one: &ast::Expr, negated: bool| {
+            let one = self.bind(one)?;
+            let is = Expr::Unary(operator, Box::new(one.expr));
+            Ok(Bound::bool(if negated { operator::not(is) } else { is }))
+        };
+        let is_truth = |operator: Unary, one: &ast::Expr, negated: bool| {
+            let is = Expr::Unary(operator, Box::new(self.condition(one)?));
+            Ok(Bound::bool(if negated { operator::not(is) } else { is }))
+        };
+        match expr {
+            E::Nested(one) => self.bind(one),
+            E::Identifier(name) => self.column(name),
+            E::CompoundIdentifier(parts) => match parts.as_slice() {
+                [relation, name] => {
+                    self.rows.qualified(relation, name).and_then(|b| self.put_in(&b))
+                }
+                _ => Err(SqlError::name(format!(
+                    "{} has too many dots: write the column, or table.column",
+                    quote(expr)
+                ))),
+            },
+            E::Value(value) => match &value.value {
+                ast::Value::Placeholder(_) => self.beside(expr, None),
+                value => constant::literal(value),
+            },
+            E::TypedString(typed) => constant::typed(typed),
+            E::IsNull(one) | E::IsUnknown(one) => whether(Unary::IsNull, one, false),
+            E::IsNotNull(one) | E::IsNotUnknown(one) => whether(Unary::IsNull, one, true),
+            E::IsTrue(one) => is_truth(Unary::IsTrue, one, false),
+            E::IsNotTrue(one) => is_truth(Unary::IsTrue, one, true),
+            E::IsFalse(one) => is_truth(Unary::IsFalse, one, false),
+            E::IsNotFalse(one) => is_truth(Unary::IsFalse, one, true),
+            E::IsDistinctFrom(left, right) => self.distinct(left, right, false),
+            E::IsNotDistinctFrom(left, right) => self.distinct(left, right, true),
+            E::InList { expr, list, negated } => self.among(expr, list, *negated),
+            E::Between { expr, negated, low, high } => self.between(expr, *negated, low, high),
+            E::BinaryOp { .. } => self.binary(expr),
+            E::UnaryOp { op, expr: one } => self.unary(*op, one),
+            E::Like { negated, any: false, expr, pattern, escape_char: None } => {
+                self.like(expr, pattern, false, *negated)
+            }
+            E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                self.like(expr, pattern, true, *negated)
+            }
+            E::Like { .. } | E::ILike { .. } => Err(SqlError::unsupported(
+                "LIKE with ANY or ESCAPE is not supported: the escape is always \\, \
+                 and several patterns go with OR",
+            )),
+            E::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref())
+            }
+            E::Cast { kind: _, expr: one, data_type: to, array: false, format: None } => {
+                let to = data_type(to)?;
+                cast_to(self.beside(one, Some(to))?, to, &quote(&**one))
+            }
+            E::Extract { field, expr: one, syntax: _ } => self.part(&field.to_string(), one),
+            E::Floor { expr: one, field } => self.rounded(crate::Function::Floor, one, field),
+            E::Ceil { expr: one, field } => self.rounded(crate::Function::Ceil, one, field),
+            E::Substring { expr: one, substring_from, substring_for, .. } => {
+                self.substring(one, substring_from.as_deref(), substring_for.as_deref())
+            }
+            E::Trim {
+                trim_where: None | Some(ast::TrimWhereField::Both),
+                trim_what: None,
+                expr: one,
+                trim_characters: None,
+            } => {
+                let text = self.text(one, "TRIM")?;
+                Ok(Bound::new(Expr::Call(crate::Function::Trim, vec![text]), Type::Text))
+            }
+            E::Trim { .. } => Err(SqlError::unsupported(
+                "TRIM with a side or characters is not supported: TRIM(x) takes blanks off both ends",
+            )),
+            E::Function(function) => self.function(function),
+            other => Err(refused(other)),
+        }
+    }
+
+    /// What a name stands for.
+    fn column(&self, name: &ast::Ident) -> Result<Bound, SqlError> {
+        if let Some(bound) = self.rows.find(name)? {
+            return self.put_in(&bound);
+        }
+        let alias = names::find("alias", name, self.aliases.iter().map(|(a, _)| a.value.as_str()))?;
+        match alias {
+            Some(place) => {
+                let (_, bound) = &self.aliases[place];
+                self.put_in(bound)
+            }
+            None => Err(self.rows.unknown(name)),
+        }
+    }
+
+    /// A copy of what a column of a subquery stands for; it counts.
+    fn put_in(&self, bound: &Bound) -> Result<Bound, SqlError> {
+        self.spent.inlined(bound.expr.size())?;
+        Ok(bound.clone())
+    }
+}
+
+/// The sentence for a form that is not taken.
+fn refused(expr: &ast::Expr) -> SqlError {
+    use ast::Expr as E;
+    SqlError::unsupported(match expr {
+        E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } | E::InUnnest { .. } => {
+            "Subqueries inside expressions are not supported: write constants, or a subquery in FROM"
+                .to_owned()
+        }
+        E::AnyOp { .. } | E::AllOp { .. } => {
+            "ANY and ALL are not supported: write IN (…), or comparisons with AND and OR".to_owned()
+        }
+        E::SimilarTo { .. } | E::RLike { .. } => {
+            "Regular expressions are not supported: write LIKE or ILIKE".to_owned()
+        }
+        E::Interval(_) => {
+            "INTERVAL is not supported: compare with a date or a timestamp that is written out"
+                .to_owned()
+        }
+        E::AtTimeZone { .. } => {
+            "AT TIME ZONE is not supported: timestamps here have no time zone".to_owned()
+        }
+        E::Collate { .. } => "COLLATE is not supported: text is compared byte by byte".to_owned(),
+        E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => {
+            "GROUPING SETS, CUBE and ROLLUP are not supported: ask one GROUP BY at a time".to_owned()
+        }
+        E::Tuple(_) => "Rows in parentheses are not supported: compare columns one by one".to_owned(),
+        E::Position { .. } => "POSITION is not supported: write LIKE '%…%'".to_owned(),
+        E::Wildcard(_) | E::QualifiedWildcard(..) => {
+            "* stands for columns only in COUNT(*) and in subqueries: name the columns".to_owned()
+        }
+        other => format!(
+            "{} is not supported: write it with columns, constants, operators, CASE, CAST and the \
+             functions of docs/sql.md",
+            quote(other)
+        ),
+    })
+}
+
+/// NULL without a type.
+pub(crate) fn null() -> Bound {
+    Bound { expr: Expr::Literal(Value::Null), of: None }
+}

@@ -1,0 +1,335 @@
+//! Operators, and the forms that are written with them.
+
+use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
+
+use super::coerce::together;
+use super::{Binder, Bound};
+use crate::error::quote;
+use crate::expr::canonical::balanced;
+use crate::expr::text;
+use crate::frontend::limits;
+use crate::{Binary, Expr, SqlError, Type, Unary, Value};
+
+pub(super) fn not(expr: Expr) -> Expr {
+    Expr::Unary(Unary::Not, Box::new(expr))
+}
+
+fn pair(operator: Binary, left: Expr, right: Expr) -> Expr {
+    Expr::Binary(operator, Box::new(left), Box::new(right))
+}
+
+impl Binder<'_> {
+    /// A run of operators. It leans to the left, and may be long: it is taken apart without recursion.
+    pub(super) fn binary(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
+        let mut steps = Vec::new();
+        let mut first = expr;
+        while let ast::Expr::BinaryOp { left, op, right } = first {
+            steps.push((op, &**right));
+            first = left;
+        }
+        steps.reverse();
+        let mut written = quote(first);
+        let mut bound = match steps.first() {
+            Some((BinaryOperator::And | BinaryOperator::Or, _)) | None => self.bind(first)?,
+            Some((_, right)) => self.first(first, right)?,
+        };
+        let mut steps = steps.into_iter().peekable();
+        while let Some((operator, right)) = steps.next() {
+            if let BinaryOperator::And | BinaryOperator::Or = operator {
+                let (own, word) = if *operator == BinaryOperator::And {
+                    (Binary::And, "AND")
+                } else {
+                    (Binary::Or, "OR")
+                };
+                let mut terms = vec![bound.truth(&written)?, self.condition(right)?];
+                while let Some((_, right)) = steps.next_if(|(next, _)| *next == operator) {
+                    terms.push(self.condition(right)?);
+                }
+                bound = Bound::bool(balanced(own, terms).unwrap_or(Expr::Literal(Value::Null)));
+                written = format!("`… {word} …`");
+            } else {
+                let other = self.beside(right, bound.of)?;
+                bound = apply(operator, (bound, written), (other, quote(right)))?;
+                written = format!("`… {operator} …`");
+            }
+            bound.expr = limits::checked(bound.expr)?;
+        }
+        Ok(bound)
+    }
+
+    pub(super) fn unary(
+        &self,
+        operator: UnaryOperator,
+        one: &ast::Expr,
+    ) -> Result<Bound, SqlError> {
+        match operator {
+            UnaryOperator::Not => Ok(Bound::bool(not(self.condition(one)?))),
+            UnaryOperator::Minus => {
+                if let ast::Expr::Value(value) = one
+                    && let ast::Value::Number(digits, false) = &value.value
+                {
+                    return super::constant::number(digits, true);
+                }
+                let one = self.number(one, "-")?;
+                Ok(Bound { expr: Expr::Unary(Unary::Negate, Box::new(one.expr)), of: one.of })
+            }
+            UnaryOperator::Plus => self.number(one, "+"),
+            other => Err(SqlError::unsupported(format!(
+                "The operator {} is not supported: write NOT, - or a function",
+                quote(&other)
+            ))),
+        }
+    }
+
+    /// A number.
+    pub(super) fn number(&self, one: &ast::Expr, operator: &str) -> Result<Bound, SqlError> {
+        let bound = self.bind(one)?;
+        match bound.of {
+            None | Some(Type::Int | Type::Float) => Ok(bound),
+            Some(of) => {
+                Err(SqlError::types(format!("{} is {of}: {operator} needs a number", quote(one))))
+            }
+        }
+    }
+
+    pub(super) fn distinct(
+        &self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        negated: bool,
+    ) -> Result<Bound, SqlError> {
+        // The parser takes all that follows as the right side, also what SQL has bind less tightly.
+        if looser_than_is(right) {
+            return Err(SqlError::unsupported(
+                "What follows IS DISTINCT FROM is not clear without parentheses: write (a IS DISTINCT FROM b) AND …",
+            ));
+        }
+        let (one, other) = self.meeting(left, right)?;
+        let both = vec![(one, quote(left)), (other, quote(right))];
+        let (mut both, _) = together(both)?;
+        let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
+            return Err(limits::too_large());
+        };
+        let null = |expr: &Expr| Expr::Unary(Unary::IsNull, Box::new(expr.clone()));
+        let neither = pair(Binary::And, null(&left), null(&right));
+        let equal = pair(Binary::Equal, left, right);
+        // NULL where one is NULL: not true, so they differ unless both are.
+        let same = pair(Binary::Or, Expr::Unary(Unary::IsTrue, Box::new(equal)), neither);
+        Ok(Bound::bool(if negated { same } else { not(same) }))
+    }
+
+    pub(super) fn between(
+        &self,
+        one: &ast::Expr,
+        negated: bool,
+        low: &ast::Expr,
+        high: &ast::Expr,
+    ) -> Result<Bound, SqlError> {
+        let value = (self.first(one, low)?, quote(one));
+        let end = |end: &ast::Expr| Ok((self.beside(end, value.0.of)?, quote(end)));
+        let (low, high) = (end(low)?, end(high)?);
+        let low = apply(&BinaryOperator::GtEq, value.clone(), low)?;
+        let high = apply(&BinaryOperator::LtEq, value, high)?;
+        let both = pair(Binary::And, low.expr, high.expr);
+        Ok(Bound::bool(if negated { not(both) } else { both }))
+    }
+
+    pub(super) fn among(
+        &self,
+        one: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+    ) -> Result<Bound, SqlError> {
+        let needle = match list.first() {
+            Some(item) => self.first(one, item)?,
+            None => self.bind(one)?,
+        };
+        let of = needle.of;
+        let mut all = vec![(needle, quote(one))];
+        for item in list {
+            all.push((self.beside(item, of)?, quote(item)));
+        }
+        let (mut exprs, of) = together(all)?;
+        let items = exprs.split_off(1);
+        let Some(needle) = exprs.pop() else { return Err(limits::too_large()) };
+        let constants: Option<Vec<Value>> =
+            items.iter().map(|item| Bound { expr: item.clone(), of }.constant()).collect();
+        let is = if let Some(values) = constants {
+            Expr::In(Box::new(needle), values)
+        } else {
+            if (needle.size() + 1).saturating_mul(items.len()) > limits::NODES {
+                return Err(limits::too_large());
+            }
+            let equal = |item| pair(Binary::Equal, needle.clone(), item);
+            balanced(Binary::Or, items.into_iter().map(equal).collect())
+                .unwrap_or(Expr::Literal(Value::Bool(false)))
+        };
+        Ok(Bound::bool(if negated { not(is) } else { is }))
+    }
+
+    pub(super) fn like(
+        &self,
+        one: &ast::Expr,
+        pattern: &ast::Expr,
+        ignore_case: bool,
+        negated: bool,
+    ) -> Result<Bound, SqlError> {
+        let text = self.text(one, "LIKE")?;
+        let is = match self.bind(pattern)?.constant() {
+            Some(Value::Text(pattern)) if pattern.chars().count() > limits::PATTERN => {
+                return Err(SqlError::limit(format!(
+                    "The pattern of LIKE has more than {} characters: write a shorter one",
+                    limits::PATTERN
+                )));
+            }
+            Some(Value::Text(pattern)) if text::ends_with_escape(&pattern) => {
+                return Err(SqlError::types(
+                    "The pattern of LIKE ends with \\, which escapes nothing: write \\\\ for a backslash",
+                ));
+            }
+            Some(Value::Text(pattern)) => Expr::Like { text: Box::new(text), pattern, ignore_case },
+            Some(Value::Null) => Expr::Literal(Value::Null),
+            _ => {
+                return Err(SqlError::unsupported(format!(
+                    "LIKE {} is not supported: the pattern must be a constant text",
+                    quote(pattern)
+                )));
+            }
+        };
+        Ok(Bound::bool(if negated { not(is) } else { is }))
+    }
+
+    pub(super) fn case(
+        &self,
+        operand: Option<&ast::Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&ast::Expr>,
+    ) -> Result<Bound, SqlError> {
+        let operand = match operand {
+            Some(operand) => Some((self.bind(operand)?, quote(operand))),
+            None => None,
+        };
+        let mut tests = Vec::new();
+        let mut results = Vec::new();
+        for ast::CaseWhen { condition, result } in conditions {
+            let test = match &operand {
+                Some(operand) => {
+                    let other = (self.beside(condition, operand.0.of)?, quote(condition));
+                    apply(&BinaryOperator::Eq, operand.clone(), other)?.expr
+                }
+                None => self.condition(condition)?,
+            };
+            tests.push(limits::checked(test)?);
+            results.push((self.bind(result)?, quote(result)));
+        }
+        if let Some(otherwise) = otherwise {
+            results.push((self.bind(otherwise)?, quote(otherwise)));
+        }
+        let (mut results, of) = together(results)?;
+        let last = results.split_off(tests.len()).pop();
+        Ok(Bound {
+            expr: Expr::Case {
+                branches: tests.into_iter().zip(results).collect(),
+                otherwise: last.map(Box::new),
+            },
+            of,
+        })
+    }
+}
+
+/// Whether an expression without parentheses around it begins with something that `IS` binds more tightly to.
+fn looser_than_is(expr: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    let condition = matches!(
+        expr,
+        E::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor, .. }
+            | E::UnaryOp { op: UnaryOperator::Not, .. }
+    );
+    let is = matches!(
+        expr,
+        E::IsNull(_)
+            | E::IsNotNull(_)
+            | E::IsTrue(_)
+            | E::IsNotTrue(_)
+            | E::IsFalse(_)
+            | E::IsNotFalse(_)
+            | E::IsUnknown(_)
+            | E::IsNotUnknown(_)
+            | E::IsDistinctFrom(..)
+            | E::IsNotDistinctFrom(..)
+            | E::IsNormalized { .. }
+    );
+    condition || is
+}
+
+/// An operator between two, with the casts that it needs.
+fn apply(
+    operator: &BinaryOperator,
+    left: (Bound, String),
+    right: (Bound, String),
+) -> Result<Bound, SqlError> {
+    use BinaryOperator as B;
+    let operator = match operator {
+        B::Plus => Binary::Add,
+        B::Minus => Binary::Subtract,
+        B::Multiply => Binary::Multiply,
+        B::Divide => Binary::Divide,
+        B::Modulo => Binary::Remainder,
+        B::Eq => Binary::Equal,
+        B::NotEq => Binary::NotEqual,
+        B::Lt => Binary::Less,
+        B::LtEq => Binary::LessOrEqual,
+        B::Gt => Binary::Greater,
+        B::GtEq => Binary::GreaterOrEqual,
+        B::StringConcat => return concat(left, right),
+        other => {
+            return Err(SqlError::unsupported(format!(
+                "The operator {} is not supported: there are + - * / % || = <> < <= > >= AND OR NOT, LIKE, \
+                 BETWEEN and IN",
+                quote(other)
+            )));
+        }
+    };
+    let arithmetic = matches!(
+        operator,
+        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder
+    );
+    if arithmetic {
+        for (bound, written) in [&left, &right] {
+            match bound.of {
+                None | Some(Type::Int | Type::Float) => {}
+                Some(of @ (Type::Date | Type::Timestamp)) => {
+                    return Err(SqlError::types(format!(
+                        "{written} is {of}: {operator} needs numbers; compare it with a {of} that is written \
+                         out, or take a part of it with EXTRACT"
+                    )));
+                }
+                Some(of) => {
+                    return Err(SqlError::types(format!(
+                        "{written} is {of}: {operator} needs numbers"
+                    )));
+                }
+            }
+        }
+    }
+    let (mut both, of) = together(vec![left, right])?;
+    let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
+        return Err(limits::too_large());
+    };
+    let expr = pair(operator, left, right);
+    Ok(if arithmetic { Bound { expr, of } } else { Bound::bool(expr) })
+}
+
+/// Texts one after the other; what is no text is written out if the other is one.
+fn concat(left: (Bound, String), right: (Bound, String)) -> Result<Bound, SqlError> {
+    let text = |bound: &Bound| matches!(bound.of, None | Some(Type::Text));
+    if !text(&left.0) && !text(&right.0) {
+        return Err(SqlError::types(format!(
+            "Neither {} nor {} is text: || needs one: write CAST(x AS TEXT)",
+            left.1, right.1
+        )));
+    }
+    let left = super::cast_to(left.0, Type::Text, &left.1)?;
+    let right = super::cast_to(right.0, Type::Text, &right.1)?;
+    Ok(Bound::new(pair(Binary::Concat, left.expr, right.expr), Type::Text))
+}

@@ -1,0 +1,170 @@
+//! Parameters: `$1`, `$2`, … in WHERE, and the texts that are given for them.
+//!
+//! A text is taken as what it meets: as a number beside a number, as a day beside a day. Where nothing says
+//! what it is, it is an int, a double or a text, whichever it looks like first. It never becomes part of the
+//! question's text, so there is nothing to escape.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use sqlparser::ast;
+
+use super::{Binder, Bound};
+use crate::error::{line, quote};
+use crate::expr::text;
+use crate::{Expr, SqlError, Type, Value};
+
+/// What is given for the parameters of a question.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given<'a> {
+    /// Nothing: there may be none.
+    Nothing,
+    /// A text for each.
+    Texts(&'a [String]),
+    /// They stay open, as columns that no table has; the texts are one example, for types that nothing else says.
+    Open(&'a [String]),
+}
+
+/// The parameters of a question, and which of them were used.
+#[derive(Debug)]
+pub(crate) struct Parameters<'a> {
+    given: Given<'a>,
+    used: RefCell<BTreeSet<usize>>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(crate) fn new(given: Given<'a>) -> Self {
+        Self { given, used: RefCell::default() }
+    }
+
+    /// Whether each that is given was used.
+    pub(crate) fn check(&self) -> Result<(), SqlError> {
+        let (Given::Texts(texts) | Given::Open(texts)) = self.given else { return Ok(()) };
+        let used = self.used.borrow();
+        match (1..=texts.len()).find(|number| !used.contains(number)) {
+            None => Ok(()),
+            Some(number) => Err(SqlError::name(format!(
+                "There are values for {} parameters, and the question does not use `${number}`: use it in WHERE, or \
+                 give fewer values",
+                texts.len()
+            ))),
+        }
+    }
+
+    /// What a parameter stands for, beside something of a type.
+    fn bound(
+        &self,
+        name: &str,
+        beside: Option<Type>,
+        clause: &'static str,
+    ) -> Result<Bound, SqlError> {
+        let (texts, open) = match self.given {
+            Given::Nothing => {
+                return Err(SqlError::unsupported(format!(
+                    "Parameters such as {} are for `eke watch`: write the constant itself",
+                    quote(&name)
+                )));
+            }
+            Given::Texts(texts) => (texts, false),
+            Given::Open(texts) => (texts, true),
+        };
+        if clause != "WHERE" {
+            return Err(SqlError::unsupported(format!(
+                "{} stands in {clause}: parameters choose rows, and stand in WHERE alone",
+                quote(&name)
+            )));
+        }
+        let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+        let Some(number) = number.filter(|number| *number > 0) else {
+            return Err(SqlError::syntax(format!(
+                "{} is not a parameter: write $1, $2 and so on",
+                quote(&name)
+            )));
+        };
+        let Some(text) = texts.get(number - 1) else {
+            return Err(SqlError::name(format!(
+                "The question uses `${number}`, and there {} given: give a value for each parameter",
+                if texts.len() == 1 {
+                    "is 1 value".to_owned()
+                } else {
+                    format!("are {} values", texts.len())
+                }
+            )));
+        };
+        self.used.borrow_mut().insert(number);
+        let value = value(number, text, beside)?;
+        let of = value.kind();
+        if open {
+            // No column of a file has such a name.
+            let column = Expr::Column(format!("\0${number}"));
+            return Ok(Bound { expr: column, of: beside.or(of) });
+        }
+        Ok(Bound { expr: Expr::Literal(value), of })
+    }
+}
+
+/// A text as what it meets. Texts beside days and moments stay texts: what they meet reads them.
+fn value(number: usize, text: &str, beside: Option<Type>) -> Result<Value, SqlError> {
+    let as_text = super::constant::written(text)?;
+    let numeric =
+        || text::int(text).map(Value::Int).or_else(|| text::float(text).map(Value::float));
+    let found = match beside {
+        None => Some(numeric().unwrap_or(as_text)),
+        Some(Type::Int | Type::Float) => numeric(),
+        Some(Type::Bool) => text::truth(text).map(Value::Bool),
+        Some(Type::Text | Type::Date | Type::Timestamp) => Some(as_text),
+    };
+    found.ok_or_else(|| {
+        let of = beside.map_or_else(String::new, |of| of.to_string());
+        SqlError::types(format!(
+            "`${number}` is '{}' and meets {of}: give values that can be read as {of}",
+            line(text, 40)
+        ))
+    })
+}
+
+/// The name of a parameter, if an expression is nothing else.
+fn name(mut expr: &ast::Expr) -> Option<&str> {
+    while let ast::Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Placeholder(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Binder<'_> {
+    /// A typed expression that meets something of a type: a parameter is taken as that.
+    pub(super) fn beside(&self, expr: &ast::Expr, of: Option<Type>) -> Result<Bound, SqlError> {
+        match name(expr) {
+            Some(name) => {
+                self.spent.node()?;
+                self.parameters.bound(name, of, self.clause)
+            }
+            None => self.bind(expr),
+        }
+    }
+
+    /// Two that meet: a parameter on either side is taken as what the other is.
+    pub(super) fn meeting(
+        &self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+    ) -> Result<(Bound, Bound), SqlError> {
+        let left = self.first(left, right)?;
+        let right = self.beside(right, left.of)?;
+        Ok((left, right))
+    }
+
+    /// The first of two that meet.
+    pub(super) fn first(&self, left: &ast::Expr, right: &ast::Expr) -> Result<Bound, SqlError> {
+        match name(left) {
+            Some(_) if name(right).is_none() => self.beside(left, self.bind(right)?.of),
+            _ => self.bind(left),
+        }
+    }
+}

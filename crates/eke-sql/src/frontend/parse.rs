@@ -1,0 +1,176 @@
+//! From text to syntax, within limits that are checked on words before a parser sees them.
+//!
+//! A parser that goes down a level for each parenthesis can be brought down with it. So length, number of
+//! words and nesting are counted first, without recursion; the parser has a limit of its own below that, and
+//! what comes out of it is walked with counters. PostgreSQL's dialect is used: it is the one that most tools
+//! speak, and it has fewer extras to refuse than the generic one.
+
+use sqlparser::ast;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use crate::SqlError;
+use crate::error::quote;
+use crate::frontend::dialect::Sql;
+use crate::frontend::limits;
+
+/// The one query of a text.
+pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
+    let dialect = Sql::new();
+    let tokens = tokens(sql, &dialect)?;
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(limits::NESTING)
+        .with_tokens_with_locations(tokens);
+    let query = *parser.parse_query().map_err(said)?;
+    let mut ended = false;
+    while parser.consume_token(&Token::SemiColon) {
+        ended = true;
+    }
+    match parser.peek_token().token {
+        Token::EOF => Ok(query),
+        _ if ended => Err(SqlError::unsupported(
+            "Only one statement is answered at a time: ask the others by themselves",
+        )),
+        word => Err(SqlError::syntax(format!(
+            "This is not SQL that eke reads: {} is not expected after the query",
+            quote(&word)
+        ))),
+    }
+}
+
+/// The words of a text, if they are few enough, not too deep, and begin as a query does.
+fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
+    if sql.len() > limits::BYTES {
+        return Err(SqlError::limit(format!(
+            "The question has more than {} KB of text: ask a shorter one",
+            limits::BYTES / 1024
+        )));
+    }
+    let mut tokens = Tokenizer::new(dialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| SqlError::syntax(format!("This is not SQL that eke reads: {error}")))?;
+    // The parser steps over blanks and comments one by one: a run of them becomes one.
+    let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    tokens.dedup_by(|next, previous| blank(next) && blank(previous));
+    if tokens.iter().filter(|token| !blank(token)).count() > limits::TOKENS {
+        return Err(limits::too_large());
+    }
+    begins_as_a_query(&tokens)?;
+
+    let (mut nesting, mut prefixes, mut operators) = (0usize, 0usize, 0usize);
+    // Parentheses in a row, and how often several of them are before a query: the parser tries each such
+    // place in two ways.
+    let (mut open, mut doubled) = (0usize, 0usize);
+    for token in &tokens {
+        let mut prefix = false;
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::LParen | Token::LBracket | Token::LBrace => nesting += 1,
+            Token::RParen | Token::RBracket | Token::RBrace => nesting = nesting.saturating_sub(1),
+            Token::Comma
+            | Token::Period
+            | Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::SemiColon
+            | Token::EOF => {}
+            Token::Word(word) => match word.keyword {
+                Keyword::CASE => nesting += 1,
+                Keyword::END => nesting = nesting.saturating_sub(1),
+                Keyword::NOT => (prefix, operators) = (true, operators + 1),
+                Keyword::NoKeyword => {}
+                keyword if limits::chains(keyword) => operators += 1,
+                _ => {}
+            },
+            _ => (prefix, operators) = (true, operators + 1),
+        }
+        prefixes = if prefix { prefixes + 1 } else { 0 };
+        open = match &token.token {
+            Token::LParen => open + 1,
+            Token::Word(word)
+                if open > 1 && matches!(word.keyword, Keyword::SELECT | Keyword::WITH) =>
+            {
+                doubled += 1;
+                0
+            }
+            _ => 0,
+        };
+        if doubled > limits::DOUBLED {
+            return Err(limits::too_deep());
+        }
+        if nesting + prefixes > limits::NESTING {
+            return Err(limits::too_deep());
+        }
+        if operators > limits::NODES {
+            return Err(limits::too_large());
+        }
+    }
+    Ok(tokens)
+}
+
+/// Statements that are no queries never reach the parser.
+fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
+    let first = tokens
+        .iter()
+        .map(|token| &token.token)
+        .find(|token| !matches!(token, Token::LParen | Token::Whitespace(_)));
+    let word = match first {
+        None | Some(Token::EOF | Token::SemiColon) => {
+            return Err(SqlError::syntax("There is no question: write SELECT … FROM …"));
+        }
+        Some(Token::Word(word)) => word,
+        Some(other) => {
+            return Err(SqlError::syntax(format!(
+                "This is not SQL that eke reads: a question begins with SELECT or WITH, not with {}",
+                quote(other)
+            )));
+        }
+    };
+    let name = word.value.to_uppercase();
+    let instead = match word.keyword {
+        Keyword::SELECT | Keyword::WITH => return Ok(()),
+        Keyword::EXPLAIN | Keyword::DESCRIBE | Keyword::DESC | Keyword::ANALYZE => {
+            "`eke explain` says what would be computed, without reading a row"
+        }
+        Keyword::SHOW | Keyword::PRAGMA => "the policy says which tables and columns there are",
+        Keyword::SET | Keyword::RESET | Keyword::USE => "there is nothing to set; ask with SELECT",
+        Keyword::INSERT
+        | Keyword::UPDATE
+        | Keyword::DELETE
+        | Keyword::MERGE
+        | Keyword::TRUNCATE
+        | Keyword::COPY
+        | Keyword::LOAD
+        | Keyword::UNLOAD => "rows are only asked about, with SELECT",
+        Keyword::CREATE
+        | Keyword::ALTER
+        | Keyword::DROP
+        | Keyword::GRANT
+        | Keyword::REVOKE
+        | Keyword::COMMENT => "the steward declares datasets in the policy; ask with SELECT",
+        Keyword::BEGIN
+        | Keyword::START
+        | Keyword::COMMIT
+        | Keyword::ROLLBACK
+        | Keyword::SAVEPOINT
+        | Keyword::RELEASE => "every question stands by itself, and there are no transactions",
+        Keyword::VALUES => "ask about a table with SELECT … FROM …",
+        Keyword::TABLE => "it would show rows; ask with SELECT COUNT(*) FROM …",
+        Keyword::FROM => "write SELECT before FROM",
+        _ => "ask with SELECT … FROM …",
+    };
+    Err(SqlError::unsupported(format!(
+        "{} is not supported: {instead}",
+        crate::error::line(&name, 40)
+    )))
+}
+
+/// What the parser says, as one sentence.
+fn said(error: ParserError) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => limits::too_deep(),
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
+            SqlError::syntax(format!("This is not SQL that eke reads: {text}"))
+        }
+    }
+}

@@ -1,0 +1,476 @@
+//! From a question's text to its plan.
+
+use std::cell::RefCell;
+
+use sqlparser::ast;
+
+use crate::error::{line, quote};
+use crate::expr::canonical::{canonical, run, sort_key};
+use crate::frontend::bind::{Binder, Bound, Given, Parameters, Spent, constant_count};
+use crate::frontend::clauses::{Clauses, clauses, no_set, parts};
+use crate::frontend::limits;
+use crate::frontend::names;
+use crate::frontend::parse;
+use crate::frontend::rows::{Relation, Scope, Source};
+use crate::plan::aggregate::Aggregates;
+use crate::plan::grid;
+use crate::plan::keys;
+use crate::{
+    Binary, Expr, Key, Order, Output, Plan, Protection, Query, Shows, SqlError, Table, Type,
+    VERSION, Value,
+};
+
+/// The plan of a question, and what is done with what is released. Reads nothing but its arguments.
+///
+/// # Errors
+///
+/// A sentence that says what is not supported, not known or not bounded, and what to write instead.
+pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Nothing)
+}
+
+/// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows in WHERE. A
+/// text is taken as what it meets: a number, a day, a text.
+///
+/// # Errors
+///
+/// As for [`plan`]; or a parameter has no value, or a value no parameter.
+pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Texts(texts))
+}
+
+/// The plan of a question whose parameters stay open: columns that no table has stand for them. It is the same
+/// whatever is given for them, names the question for good, and is never run. The texts are one example, for
+/// types that nothing else says.
+///
+/// # Errors
+///
+/// As for [`plan_with`].
+pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Open(example))
+}
+
+fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlError> {
+    // On a stack of its own: how deep the parser goes is bounded, how much is left of the caller's is not
+    // known.
+    std::thread::scope(|scope| {
+        let planned =
+            std::thread::Builder::new().stack_size(limits::STACK).spawn_scoped(scope, || {
+                let query = parse::parse(sql)?;
+                let (spent, parameters) = (Spent::default(), Parameters::new(given));
+                let source = Source { tables, spent: &spent, parameters: &parameters };
+                let planned = question(&query, &source, Vec::new())?;
+                parameters.check()?;
+                Ok(planned)
+            });
+        match planned.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(query)) => query,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => {
+                Err(SqlError::limit("There is no thread to plan the question on: ask again later"))
+            }
+        }
+    })
+}
+
+/// The outermost query.
+fn question<'a>(
+    query: &ast::Query,
+    source: &Source<'a>,
+    scope: Scope<'a>,
+) -> Result<Query, SqlError> {
+    let (with, body, order_by, limit) = parts(query)?;
+    let scope = source.with(with, scope)?;
+    match body {
+        ast::SetExpr::Select(select) => answer(select, order_by, limit, source, &scope),
+        ast::SetExpr::Query(inner) if order_by.is_none() && limit.is_none() => {
+            source.spent.deeper(|| question(inner, source, scope))
+        }
+        ast::SetExpr::Query(_) => Err(SqlError::unsupported(
+            "ORDER BY and LIMIT after a query in parentheses are not supported: take the parentheses away",
+        )),
+        other => Err(no_set(other)),
+    }
+}
+
+fn answer<'a>(
+    select: &ast::Select,
+    order_by: Option<&ast::OrderBy>,
+    limit: Option<&ast::LimitClause>,
+    source: &Source<'a>,
+    scope: &Scope<'a>,
+) -> Result<Query, SqlError> {
+    let Clauses { projection, from, selection, group_by, having } = clauses(select)?;
+    let rows = source.from(from, scope)?;
+    let Protection::Private { unit_column, adjacency, max_groups, max_rows } =
+        &rows.table.protection
+    else {
+        return Err(SqlError::unsupported("The table is public: it can be read directly"));
+    };
+    if *max_rows == 0 || *max_rows > grid::MAX_ROWS || *max_groups == 0 {
+        return Err(SqlError::bounds(format!(
+            "The policy lets a unit of `{}` touch {max_groups} groups with {max_rows} rows each: both must be \
+             at least 1, and rows at most {}",
+            line(&rows.table.name, 60),
+            grid::MAX_ROWS
+        )));
+    }
+
+    let aggregates = RefCell::new(Aggregates::default());
+    let (spent, parameters) = (source.spent, source.parameters);
+    let within = Within { rows: &rows, aggregates: &aggregates, spent, parameters };
+    let filter = within.filter(selection)?;
+    let items = within.items(projection)?;
+    let aliases: Vec<(ast::Ident, Bound)> = items
+        .iter()
+        .filter_map(|item| item.alias.clone().map(|alias| (alias, item.bound.clone())))
+        .collect();
+    let written = within.keys(group_by, &items, &aliases)?;
+
+    // Keys in their canonical order; `places` says where each that was written is.
+    let mut sorted: Vec<&Bound> = written.iter().collect();
+    sorted.sort_by_cached_key(|key| sort_key(&key.expr));
+    sorted.dedup_by(|a, b| a.expr == b.expr);
+    let place = |expr: &Expr| sorted.iter().position(|key| key.expr == *expr);
+
+    let mut outputs = Vec::new();
+    for item in &items {
+        let shows = match &item.bound.expr {
+            Expr::Measure(index) => Shows::Measure(*index),
+            expr => match place(expr) {
+                Some(index) => Shows::Key(index),
+                None => return Err(not_a_key(item)),
+            },
+        };
+        outputs.push(Output { name: item.name.clone(), shows });
+    }
+    let shows_values = outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)));
+    if !shows_values && written.is_empty() {
+        return Err(SqlError::unsupported(
+            "SELECT without an aggregate would show rows: write COUNT, SUM or AVG",
+        ));
+    }
+
+    let after = After { within: &within, items: &items, aliases: &aliases, keys: &sorted };
+    let having = after.having(having)?;
+    let mut order = after.order(order_by)?;
+    // Rows of an answer come in the order of the keys as they were written.
+    let places: Vec<usize> = written.iter().filter_map(|key| place(&key.expr)).collect();
+    if !places.is_sorted() {
+        order.extend(places.iter().map(|index| Order {
+            by: Expr::Key(*index),
+            descending: false,
+            nulls_first: true,
+        }));
+    }
+    let (offset, limit) = window(limit)?;
+
+    let keys: Vec<Key> = sorted
+        .iter()
+        .map(|key| {
+            let of = key.of.unwrap_or(Type::Text);
+            let public = keys::public(&key.expr, of, rows.table);
+            Key { expr: key.expr.clone(), of, public }
+        })
+        .collect();
+    let groups = keys::groups(&keys)?;
+    let max_groups = match groups {
+        Some(groups) => u32::try_from(groups).unwrap_or(u32::MAX).min(*max_groups),
+        None => *max_groups,
+    };
+    let (sums, measures) = aggregates.into_inner().bounded(rows.table, unit_column, *max_rows)?;
+    let plan = Plan {
+        version: VERSION,
+        dataset: rows.table.name.clone(),
+        unit_column: unit_column.clone(),
+        adjacency: *adjacency,
+        filter,
+        keys,
+        sums,
+        max_groups,
+        max_rows: *max_rows,
+    };
+    limits::checked_work(&plan, rows.table)?;
+    let query = Query { plan, measures, outputs, having, order, offset, limit };
+    let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
+    if !shows_values && (query.largest_first().is_none() || !is_cut) {
+        return Err(SqlError::unsupported(
+            "SELECT of keys alone is answered for the largest: write ORDER BY with a COUNT or SUM, DESC and LIMIT, \
+             without HAVING and OFFSET, or add COUNT, SUM or AVG to SELECT",
+        ));
+    }
+    Ok(query)
+}
+
+/// An item of SELECT.
+struct Item {
+    name: String,
+    alias: Option<ast::Ident>,
+    /// Canonical.
+    bound: Bound,
+}
+
+/// What is bound over rows.
+struct Within<'a> {
+    rows: &'a Relation<'a>,
+    aggregates: &'a RefCell<Aggregates>,
+    spent: &'a Spent,
+    parameters: &'a Parameters<'a>,
+}
+
+impl Within<'_> {
+    fn binder<'b>(
+        &'b self,
+        clause: &'static str,
+        aliases: &'b [(ast::Ident, Bound)],
+    ) -> Binder<'b> {
+        let aggregates = matches!(clause, "SELECT" | "HAVING" | "ORDER BY");
+        Binder {
+            rows: self.rows,
+            aggregates: aggregates.then_some(self.aggregates),
+            aliases,
+            clause,
+            spent: self.spent,
+            parameters: self.parameters,
+        }
+    }
+
+    /// The conjunction of all conditions, inner and outer.
+    fn filter(&self, selection: Option<&ast::Expr>) -> Result<Option<Expr>, SqlError> {
+        let mut terms: Vec<Expr> = Vec::new();
+        let mut size = 0;
+        for term in &self.rows.filter {
+            size += term.size();
+            if size > limits::NODES {
+                return Err(limits::too_large());
+            }
+            terms.push(Expr::clone(term));
+        }
+        if let Some(selection) = selection {
+            terms.push(canonical(self.binder("WHERE", &[]).condition(selection)?));
+        }
+        let filter = limits::checked(run(Binary::And, terms))?;
+        Ok((filter != Expr::Literal(Value::Bool(true))).then_some(filter))
+    }
+
+    fn items(&self, projection: &[ast::SelectItem]) -> Result<Vec<Item>, SqlError> {
+        let binder = self.binder("SELECT", &[]);
+        let mut items = Vec::new();
+        for item in projection {
+            let (expr, alias) = match item {
+                ast::SelectItem::UnnamedExpr(expr) => (expr, None),
+                ast::SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
+                ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..) => {
+                    return Err(SqlError::unsupported(
+                        "SELECT * would show rows: write COUNT(*), SUM or AVG, and the keys of GROUP BY",
+                    ));
+                }
+                ast::SelectItem::ExprWithAliases { .. } => {
+                    return Err(SqlError::unsupported(
+                        "Several aliases for one expression are not supported: write AS name",
+                    ));
+                }
+            };
+            let name = match (alias, expr) {
+                (Some(alias), _) => alias.value.clone(),
+                (None, ast::Expr::Identifier(name)) => name.value.clone(),
+                (None, ast::Expr::CompoundIdentifier(parts)) => {
+                    parts.last().map_or(String::new(), |name| name.value.clone())
+                }
+                (None, expr) => line(&expr.to_string(), 200),
+            };
+            let bound = binder.bind(expr)?;
+            let measured = |expr: &Expr| matches!(expr, Expr::Measure(_));
+            if !measured(&bound.expr) && bound.expr.any(&measured) {
+                return Err(SqlError::unsupported(format!(
+                    "{} is not supported: arithmetic on aggregates does not stand in SELECT; select each aggregate \
+                     by itself, or write AVG(x) for SUM(x) / COUNT(x)",
+                    quote(expr)
+                )));
+            }
+            let bound = Bound { expr: limits::checked(canonical(bound.expr))?, of: bound.of };
+            items.push(Item { name, alias: alias.cloned(), bound });
+        }
+        if items.is_empty() {
+            return Err(SqlError::syntax("SELECT selects nothing: write COUNT(*), SUM or AVG"));
+        }
+        Ok(items)
+    }
+
+    /// The keys as they were written, canonical.
+    fn keys(
+        &self,
+        group_by: &[ast::Expr],
+        items: &[Item],
+        aliases: &[(ast::Ident, Bound)],
+    ) -> Result<Vec<Bound>, SqlError> {
+        let binder = self.binder("GROUP BY", aliases);
+        let mut keys = Vec::new();
+        for expr in group_by {
+            let bound = match ordinal(expr, items.len(), "GROUP BY")? {
+                Some(place) => items[place].bound.clone(),
+                None => binder.bind(expr)?,
+            };
+            if bound.expr.any(&|expr| matches!(expr, Expr::Measure(_))) {
+                return Err(SqlError::unsupported(format!(
+                    "GROUP BY {} is an aggregate: group by columns and expressions over them",
+                    line(&expr.to_string(), 60)
+                )));
+            }
+            let key = limits::checked(canonical(bound.expr))?;
+            let unit = self.rows.unit_column();
+            if key.tells_units(unit) {
+                return Err(SqlError::unsupported(format!(
+                    "GROUP BY {} makes a group of every unit, and what is about one of them is not shown: group by \
+                     what many units have in common; COUNT(DISTINCT {}) counts units",
+                    line(&expr.to_string(), 60),
+                    crate::expr::display::identifier(unit)
+                )));
+            }
+            keys.push(Bound { expr: key, of: bound.of });
+        }
+        Ok(keys)
+    }
+}
+
+/// What is bound over an answer: keys and measures.
+struct After<'a> {
+    within: &'a Within<'a>,
+    items: &'a [Item],
+    aliases: &'a [(ast::Ident, Bound)],
+    keys: &'a [&'a Bound],
+}
+
+impl After<'_> {
+    fn having(&self, having: Option<&ast::Expr>) -> Result<Option<Expr>, SqlError> {
+        let Some(having) = having else { return Ok(None) };
+        let condition = self.within.binder("HAVING", self.aliases).condition(having)?;
+        let condition = self.over_answers(condition, "HAVING")?;
+        Ok((condition != Expr::Literal(Value::Bool(true))).then_some(condition))
+    }
+
+    fn order(&self, order_by: Option<&ast::OrderBy>) -> Result<Vec<Order>, SqlError> {
+        let Some(ast::OrderBy { kind, interpolate }) = order_by else { return Ok(Vec::new()) };
+        let exprs = match kind {
+            ast::OrderByKind::Expressions(exprs) if interpolate.is_none() => exprs,
+            _ => {
+                return Err(SqlError::unsupported(
+                    "ORDER BY ALL is not supported: name what to sort by",
+                ));
+            }
+        };
+        let mut order = Vec::new();
+        for ast::OrderByExpr { expr, options, with_fill } in exprs {
+            if with_fill.is_some() {
+                return Err(SqlError::unsupported("WITH FILL is not supported: take it out"));
+            }
+            let bound = match self.output(expr)? {
+                Some(place) => self.items[place].bound.clone(),
+                None => self.within.binder("ORDER BY", self.aliases).bind(expr)?,
+            };
+            let descending = options.asc == Some(false);
+            order.push(Order {
+                by: self.over_answers(bound.expr, "ORDER BY")?,
+                descending,
+                nulls_first: options.nulls_first.unwrap_or(descending),
+            });
+        }
+        Ok(order)
+    }
+
+    /// The item that ORDER BY means by a number, or by an alias: aliases come before columns there.
+    fn output(&self, expr: &ast::Expr) -> Result<Option<usize>, SqlError> {
+        let ast::Expr::Identifier(name) = bare(expr) else {
+            return ordinal(expr, self.items.len(), "ORDER BY");
+        };
+        let alias =
+            |item: &Item| item.alias.as_ref().is_some_and(|own| names::means(name, &own.value));
+        let mut found = self.items.iter().enumerate().filter(|(_, item)| alias(item));
+        match (found.next(), found.next()) {
+            (Some((place, item)), Some((_, other))) if item.bound == other.bound => Ok(Some(place)),
+            (_, Some(_)) => Err(SqlError::name(format!(
+                "There are several aliases {}: give each a name of its own",
+                quote(&name.value)
+            ))),
+            (found, None) => Ok(found.map(|(place, _)| place)),
+        }
+    }
+
+    /// With keys for what is a key; no column may be left.
+    fn over_answers(&self, expr: Expr, clause: &str) -> Result<Expr, SqlError> {
+        let expr = canonical(self.keyed(expr));
+        if let Some(column) = expr.columns().first() {
+            return Err(SqlError::unsupported(format!(
+                "{} in {clause} is neither a key of GROUP BY nor inside an aggregate: add it to one of them",
+                quote(column)
+            )));
+        }
+        limits::checked(expr)
+    }
+
+    fn keyed(&self, expr: Expr) -> Expr {
+        if matches!(expr, Expr::Literal(_) | Expr::Measure(_) | Expr::Key(_)) {
+            return expr;
+        }
+        let form = canonical(expr.clone());
+        match self.keys.iter().position(|key| key.expr == form) {
+            Some(index) => Expr::Key(index),
+            None => expr.map_children(|child| self.keyed(child)),
+        }
+    }
+}
+
+/// Without parentheses around it.
+fn bare(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
+/// The place of the item that a bare number means, from 0.
+fn ordinal(expr: &ast::Expr, items: usize, clause: &str) -> Result<Option<usize>, SqlError> {
+    let ast::Expr::Value(value) = bare(expr) else { return Ok(None) };
+    let ast::Value::Number(digits, false) = &value.value else {
+        return Err(SqlError::unsupported(format!(
+            "{clause} {} is a constant: write a column, an expression or the number of an item of SELECT",
+            quote(expr)
+        )));
+    };
+    match digits.parse::<usize>() {
+        Ok(place) if (1..=items).contains(&place) => Ok(Some(place - 1)),
+        _ => Err(SqlError::name(format!(
+            "{clause} {} is no item of SELECT: there are {items}",
+            line(digits, 40)
+        ))),
+    }
+}
+
+fn not_a_key(item: &Item) -> SqlError {
+    SqlError::unsupported(format!(
+        "`{}` is neither a key nor an aggregate, and would show rows: add it to GROUP BY, or put it into \
+         COUNT, SUM or AVG",
+        line(&item.name, 60)
+    ))
+}
+
+/// OFFSET and LIMIT.
+fn window(limit: Option<&ast::LimitClause>) -> Result<(u64, Option<u64>), SqlError> {
+    match limit {
+        None => Ok((0, None)),
+        Some(ast::LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+            let offset = match offset {
+                Some(offset) => constant_count("OFFSET", &offset.value)?,
+                None => 0,
+            };
+            let limit = match limit {
+                Some(limit) => Some(constant_count("LIMIT", limit)?),
+                None => None,
+            };
+            Ok((offset, limit))
+        }
+        Some(_) => Err(SqlError::unsupported(
+            "LIMIT with BY or a comma is not supported: write LIMIT n OFFSET m",
+        )),
+    }
+}

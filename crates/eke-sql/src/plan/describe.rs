@@ -1,0 +1,142 @@
+//! Plans in words, for `eke explain` and for golden files. From public information alone.
+
+use std::fmt::Write as _;
+
+use crate::expr::display::{identifier, list};
+use crate::{Expr, Key, Measure, Order, Plan, Query, Shows, Sum, Summand};
+
+impl Plan {
+    /// What is computed from rows, and what one unit can change it by, one thing a line.
+    #[must_use]
+    pub fn describe(&self) -> Vec<String> {
+        let mut lines = vec![format!("rows of {}", identifier(&self.dataset))];
+        if let Some(filter) = &self.filter {
+            lines.push(format!("where {filter}"));
+        }
+        for (index, key) in self.keys.iter().enumerate() {
+            lines.push(format!("key {}: {}", index + 1, key.describe()));
+        }
+        for (index, sum) in self.sums.iter().enumerate() {
+            lines.push(format!("sum {}: {}", index + 1, sum.describe(self.max_rows)));
+        }
+        let adjacency = match self.adjacency {
+            eke_budget::Adjacency::AddRemove => "one unit more or less",
+            eke_budget::Adjacency::Replace => "one unit replaced",
+        };
+        lines.push(format!(
+            "a unit ({}) counts in {} and for {} in each; neighbours have {adjacency}",
+            identifier(&self.unit_column),
+            plural(u64::from(self.max_groups), "group"),
+            plural(u64::from(self.max_rows), "row"),
+        ));
+        printable(&lines)
+    }
+}
+
+impl Query {
+    /// What is computed and what is done with it, one thing a line.
+    #[must_use]
+    pub fn describe(&self) -> Vec<String> {
+        let mut lines = self.plan.describe();
+        for (index, measure) in self.measures.iter().enumerate() {
+            let from = match measure {
+                Measure::Sum(sum) => format!("sum {}", sum + 1),
+                Measure::Average { sum, count } => {
+                    format!("sum {} / sum {} + centre", sum + 1, count + 1)
+                }
+            };
+            lines.push(format!("measure {}: {from}", index + 1));
+        }
+        for output in &self.outputs {
+            let shows = match output.shows {
+                Shows::Key(index) => Expr::Key(index),
+                Shows::Measure(index) => Expr::Measure(index),
+            };
+            lines.push(format!("shows {}: {shows}", identifier(&output.name)));
+        }
+        if let Some(having) = &self.having {
+            lines.push(format!("having {having}"));
+        }
+        if !self.order.is_empty() {
+            lines.push(format!("sorted by {}", list(&self.order)));
+        }
+        if self.offset > 0 {
+            lines.push(format!("without the first {}", self.offset));
+        }
+        if let Some(limit) = self.limit {
+            lines.push(format!("{limit} at most"));
+        }
+        printable(&lines)
+    }
+}
+
+impl Key {
+    /// The expression, its type and its values, or that they are selected.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let Some(values) = &self.public else {
+            return format!("{} ({}), selected privately", self.expr, self.of);
+        };
+        let mut text = format!(
+            "{} ({}), {}: {}",
+            self.expr,
+            self.of,
+            plural(u64::try_from(values.len()).unwrap_or(u64::MAX), "public value"),
+            list(&values[..values.len().min(8)])
+        );
+        if values.len() > 8 {
+            text.push_str(", …");
+        }
+        text
+    }
+}
+
+impl Sum {
+    /// What is added up, what it is clamped to, the step, and what one unit can change it by.
+    #[must_use]
+    pub fn describe(&self, max_rows: u32) -> String {
+        let mut text = match &self.of {
+            Summand::Rows => "rows".to_owned(),
+            Summand::Units => "units".to_owned(),
+            Summand::Present(expr) => format!("rows where {expr} is present"),
+            Summand::Value { expr, .. } => format!("{expr}"),
+        };
+        if let Summand::Value { low, high, centre, .. } = self.of {
+            // Writing to a text does not fail.
+            let _ = write!(text, ", clamped to {} .. {}", self.natural(low), self.natural(high));
+            if centre != 0 {
+                let _ = write!(text, ", centred at {}", self.natural(centre));
+            }
+        }
+        let steps = self.sensitivity(max_rows);
+        let most = self.natural(i64::try_from(steps).unwrap_or(i64::MAX));
+        let _ = write!(
+            text,
+            ", in steps of 2^{}; a unit changes a group's by {most} at most ({steps} steps)",
+            self.exponent
+        );
+        text
+    }
+
+    /// So many steps, in the unit of what is added up.
+    fn natural(&self, steps: i64) -> f64 {
+        crate::expr::evaluate::float_of_int(steps) * self.step()
+    }
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let way = if self.descending { " descending" } else { "" };
+        let nulls = if self.nulls_first { "first" } else { "last" };
+        write!(f, "{}{way} (NULL {nulls})", self.by)
+    }
+}
+
+/// Names are the analyst's or the file's: control characters in them stay out of terminals.
+fn printable(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|text| crate::error::line(text, usize::MAX)).collect()
+}
+
+fn plural(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}

@@ -1,0 +1,300 @@
+//! The private plan: what is computed from rows, in a form of our own that outlives engines.
+//!
+//! Invariants: every row that reaches a sum belongs to one unit, by the unit column of its dataset, and is
+//! computed from that row alone; sums are of integers, in steps of a grid; what one unit can change them by
+//! follows from the plan. A plan's digest names its noise paths for good: a change of what a plan means needs
+//! a new [`VERSION`].
+
+pub(crate) mod aggregate;
+pub(crate) mod bounds;
+pub(crate) mod describe;
+pub(crate) mod grid;
+pub(crate) mod keys;
+
+use eke_budget::Adjacency;
+use serde::{Deserialize, Serialize};
+
+use crate::{Expr, Type, Value};
+
+/// The version of the plan's form and meaning. 2: texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes, numbers in texts
+/// after 400, and keys are NULL only where the question makes them so.
+pub const VERSION: u32 = 2;
+
+/// What is computed for a question, group by group.
+///
+/// A row takes part if its unit is not NULL and the filter is true for it. It belongs to the group of its
+/// keys; where a key has public values, rows of other keys are dropped before anything is bounded. A unit
+/// keeps `max_groups` of its groups, those with the smallest keyed hash of (unit, group). In a group, each
+/// unit adds up each sum over its n rows, and where n is more than `max_rows` the result is multiplied by
+/// `max_rows/n` and cut off towards zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The dataset.
+    pub dataset: String,
+    /// Whose rows are whose.
+    pub unit_column: String,
+    /// Which datasets are neighbours.
+    pub adjacency: Adjacency,
+    /// Which rows take part; all if there is none.
+    pub filter: Option<Expr>,
+    /// What rows are grouped by; with none there is one group.
+    pub keys: Vec<Key>,
+    /// What is added up, without repetition: the columns of the bundle, in this order.
+    pub sums: Vec<Sum>,
+    /// How many groups one unit may touch.
+    pub max_groups: u32,
+    /// How many rows one unit may count for in a group.
+    pub max_rows: u32,
+}
+
+/// One of the expressions that rows are grouped by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// The expression.
+    pub expr: Expr,
+    /// Its type.
+    pub of: Type,
+    /// Its values, sorted and distinct, where they are public: listed in the policy, or all that the
+    /// expression can come to. If every key has them, all combinations are answered; if one has not, keys
+    /// are selected privately among the combinations that occur.
+    pub public: Option<Vec<Value>>,
+}
+
+/// Something that is added up: a column of the bundle. In steps of `2^exponent`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sum {
+    /// What of.
+    pub of: Summand,
+    /// The step is two to this power.
+    pub exponent: i32,
+}
+
+/// What a row adds to a sum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Summand {
+    /// One.
+    Rows,
+    /// One if the expression is not NULL.
+    Present(Expr),
+    /// One for a unit that has rows in the group, however many.
+    Units,
+    /// A number, clamped and centred: nothing if it is NULL, and otherwise its nearest step (halves up),
+    /// clamped to `low..=high`, less `centre`. The expression is an int or a float.
+    Value {
+        /// The number.
+        expr: Expr,
+        /// The least that counts, in steps.
+        low: i64,
+        /// The most that counts, in steps.
+        high: i64,
+        /// What is taken off, in steps.
+        centre: i64,
+    },
+}
+
+impl Plan {
+    /// What names the plan for good: BLAKE3 over a domain separator, the version and the JSON of the plan.
+    ///
+    /// The same question, written differently in trivial ways, has the same digest; see
+    /// [`crate::expr::canonical()`].
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"eke plan\0");
+        hasher.update(&VERSION.to_le_bytes());
+        // Plans are made of texts, numbers that are finite and lists: writing one out does not fail.
+        hasher.update(&serde_json::to_vec(self).unwrap_or_default());
+        *hasher.finalize().as_bytes()
+    }
+}
+
+impl Sum {
+    /// The step, in the unit of what is added up.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        crate::plan::grid::power(self.exponent)
+    }
+
+    /// What "one" is, in steps. The exponent of counts is not positive.
+    #[must_use]
+    pub fn one(&self) -> i64 {
+        1i64 << u32::try_from(-self.exponent).unwrap_or(0).min(62)
+    }
+
+    /// Whether one unit can change it in one direction only, when it is added or removed: all that counts has
+    /// the same sign.
+    #[must_use]
+    pub fn is_one_way(&self) -> bool {
+        match &self.of {
+            Summand::Rows | Summand::Present(_) | Summand::Units => true,
+            Summand::Value { low, high, centre, .. } => low >= centre || high <= centre,
+        }
+    }
+
+    /// What one unit can change the sum of a group by, in steps, when it is added or removed.
+    #[must_use]
+    pub fn sensitivity(&self, max_rows: u32) -> u64 {
+        let row = match &self.of {
+            Summand::Units => return self.one().unsigned_abs(),
+            Summand::Rows | Summand::Present(_) => self.one().unsigned_abs(),
+            Summand::Value { low, high, centre, .. } => {
+                low.abs_diff(*centre).max(high.abs_diff(*centre))
+            }
+        };
+        row.saturating_mul(u64::from(max_rows))
+    }
+}
+
+impl Sum {
+    /// The least and the most that one unit can add to the sum of a group, in steps: nothing is among what it can
+    /// add.
+    #[must_use]
+    pub fn contribution(&self, max_rows: u32) -> (i64, i64) {
+        let (low, high) = match &self.of {
+            Summand::Units => return (0, self.one()),
+            Summand::Rows | Summand::Present(_) => (0, self.one()),
+            Summand::Value { low, high, centre, .. } => {
+                (low.saturating_sub(*centre), high.saturating_sub(*centre))
+            }
+        };
+        let rows = i64::from(max_rows);
+        (low.saturating_mul(rows).min(0), high.saturating_mul(rows).max(0))
+    }
+}
+
+/// A question: a plan, and what is done with what was released.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Query {
+    /// What is computed from rows.
+    pub plan: Plan,
+    /// The values of each group, those that are shown and those that are only sorted or filtered by.
+    pub measures: Vec<Measure>,
+    /// What is shown of each group, in this order.
+    pub outputs: Vec<Output>,
+    /// Which groups are shown: those for which it is true. Over keys and measures.
+    pub having: Option<Expr>,
+    /// What they are sorted by. Over keys and measures. Then by their keys.
+    pub order: Vec<Order>,
+    /// How many are left out at the start.
+    pub offset: u64,
+    /// How many are shown; all if there is none.
+    pub limit: Option<u64>,
+}
+
+impl Query {
+    /// The sum that groups are sorted by, the largest first; none if they are sorted otherwise first, or not.
+    #[must_use]
+    pub fn largest_first(&self) -> Option<usize> {
+        match self.order.first() {
+            Some(Order { by: Expr::Measure(measure), descending: true, .. }) => {
+                match self.measures.get(*measure) {
+                    Some(Measure::Sum(sum)) if !self.plan.keys.is_empty() => Some(*sum),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value is shown, and not keys alone.
+    #[must_use]
+    pub fn shows_values(&self) -> bool {
+        self.outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)))
+    }
+}
+
+/// A value that is released for each group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// A sum of the plan, by its index: its steps times the step. Counts and sums.
+    Sum(usize),
+    /// A centred sum over a count, both by their index, plus the centre; an average of values between
+    /// `low` and `high`.
+    Average {
+        /// The centred sum.
+        sum: usize,
+        /// The count of what is not NULL.
+        count: usize,
+    },
+}
+
+/// A column of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// Its name: the alias, or the expression as it was written.
+    pub name: String,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+/// What a column of an answer shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// A key, by its index.
+    Key(usize),
+    /// A measure, by its index.
+    Measure(usize),
+}
+
+/// One of the expressions that an answer is sorted by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The expression.
+    pub by: Expr,
+    /// Whether the largest comes first.
+    pub descending: bool,
+    /// Whether NULL comes first.
+    pub nulls_first: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the rows of a unit are, what it adds is within what is said: by being there and by being another.
+        #[test]
+        fn a_unit_swings_a_sum_by_no_more_than_is_said(
+            low in -1000i64..1000,
+            width in 0i64..1000,
+            centred in any::<bool>(),
+            max_rows in 1u32..5,
+            rows in prop::collection::vec((0i64..=1000, any::<bool>()), 0..9),
+        ) {
+            let (high, centre) = (low + width, if centred { low + width / 2 } else { 0 });
+            let expr = Expr::Literal(Value::Null);
+            let sum = Sum { of: Summand::Value { expr, low, high, centre }, exponent: 0 };
+            let count = i64::try_from(rows.len()).unwrap();
+            let add = |total: i64, (value, null): &(i64, bool)| {
+                if *null { total } else { total + (low + value % (width + 1) - centre) }
+            };
+            let total = rows.iter().fold(0, add);
+            let most = i64::from(max_rows);
+            let total = if count > most { total * most / count } else { total };
+            let (least, largest) = sum.contribution(max_rows);
+            prop_assert!((least..=largest).contains(&total), "{least} {total} {largest}");
+            prop_assert!(least <= 0 && largest >= 0);
+            let ends = least.unsigned_abs().max(largest.unsigned_abs());
+            prop_assert_eq!(ends, sum.sensitivity(max_rows));
+        }
+    }
+
+    #[test]
+    fn a_unit_adds_to_counts_and_takes_nothing_off() {
+        let rows = Sum { of: Summand::Rows, exponent: -3 };
+        let units = Sum { of: Summand::Units, exponent: -3 };
+        assert_eq!((rows.contribution(5), units.contribution(5)), ((0, 40), (0, 8)));
+    }
+}
