@@ -7,45 +7,15 @@ pub mod audit;
 pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "experiments")]
-pub mod categories;
-#[cfg(feature = "experiments")]
-pub mod context;
-#[cfg(feature = "experiments")]
-pub mod data;
-#[cfg(feature = "experiments")]
-pub mod elimination;
-#[cfg(feature = "experiments")]
-pub mod experiment;
+pub mod experiments;
 pub mod fit;
 #[cfg(feature = "experiments")]
-pub mod identity;
+pub mod frame;
 pub mod laws;
-#[cfg(feature = "experiments")]
-pub mod near;
 pub mod oracle;
-#[cfg(feature = "experiments")]
-pub mod peak;
 pub mod planar;
-#[cfg(feature = "experiments")]
-pub mod prices;
-#[cfg(feature = "experiments")]
-pub mod reach;
-#[cfg(feature = "experiments")]
-pub mod report;
-#[cfg(feature = "experiments")]
-pub mod savings;
-#[cfg(feature = "experiments")]
-pub mod search;
 pub mod seeded;
 pub mod stopper;
-#[cfg(feature = "experiments")]
-pub mod summary;
-#[cfg(feature = "experiments")]
-pub mod table;
-#[cfg(feature = "experiments")]
-pub mod tiers;
-#[cfg(feature = "experiments")]
-pub mod toplist;
 
 use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
 

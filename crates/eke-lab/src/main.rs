@@ -1,24 +1,14 @@
 //! `eke-lab`: eke's claims, for anyone to check.
 
-mod audits;
-mod benches;
-mod path;
-#[cfg(feature = "experiments")]
-mod run;
-mod sample;
-mod selection;
-mod speed;
-mod speed_crowd;
-mod speed_fleet;
-mod speed_geo;
-mod speed_local;
-#[cfg(feature = "experiments")]
-mod speed_rows;
+mod commands;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+#[cfg(feature = "experiments")]
+use commands::run;
+use commands::{audit, bench, path, sample, speed};
 
 /// Experiments and measurements around eke's noise.
 #[derive(Parser)]
@@ -35,9 +25,9 @@ enum Command {
     /// Print points of noise paths, a fresh path a line, to test with your own tools.
     Path(path::Path),
     /// Try what the mechanisms claim: laws, losses on neighbouring inputs.
-    Audit(audits::Audits),
+    Audit(audit::Audits),
     /// Measure our speed beside that of other libraries, those that scripts/bench-peers has installed.
-    Bench(benches::Bench),
+    Bench(bench::Bench),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
     /// List the experiments: paper, figure, data there or not, how long it takes.
@@ -54,20 +44,20 @@ enum Command {
 #[derive(Subcommand)]
 enum Speed {
     /// Draws a second of every law, next to the unsafe floating-point sampler.
-    Noise(speed::Noise),
+    Noise(speed::noise::Noise),
     /// Questions to many people about their places.
-    Crowd(speed_crowd::Crowds),
+    Crowd(speed::crowd::Crowds),
     /// Accounts a second of a sheet charged, and devices of a fleet asked, next to plain doubles.
-    Fleet(speed_fleet::Fleets),
+    Fleet(speed::fleet::Fleets),
     /// What questions about places take.
-    Geo(speed_geo::Geo),
+    Geo(speed::geo::Geo),
     /// Users a second in the local model: reports drawn and counted, next to the textbook's.
-    Local(speed_local::Local),
+    Local(speed::local::Local),
     /// Whether how long rows take tells what they hold: Welch's t, beside a control that must be caught.
     #[cfg(feature = "experiments")]
-    Rows(speed_rows::Rows),
+    Rows(speed::rows::Rows),
     /// Comparisons a second, and a long search along lines with its accounting.
-    Selection(selection::Selection),
+    Selection(speed::selection::Selection),
 }
 
 /// One sentence about what is wrong.

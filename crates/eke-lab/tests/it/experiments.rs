@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use eke_lab::context::Context;
-use eke_lab::experiment::{Experiment, Size, experiments};
-use eke_lab::report::{Report, Run};
-use eke_lab::table::Cell;
+use eke_lab::frame::context::Context;
+use eke_lab::frame::experiment::{Experiment, Size, experiments};
+use eke_lab::frame::report::{Report, Run};
+use eke_lab::frame::table::Cell;
 use eke_plot::svg::well_formed;
 
 fn smoke(experiment: &'static Experiment, threads: usize) -> Report {
