@@ -24,7 +24,7 @@
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`], [`release_point`], [`release_points`] | the verbs that open an [`Exact`] for one answer |
 //! | [`Allotment`], [`Fund`] | several draws that are bought as one, each taking its part |
-//! | [`NoisePath`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
+//! | [`NoisePath`], [`Path`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
@@ -74,15 +74,17 @@ pub use local::category_path::{CategoryPath, ChainPrice, Report};
 pub use local::chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
 pub use local::hash::{Hash, HashChain, HashTemplate, MOST_BITS};
 pub use local::share::{Share, Weight};
+pub use local::subset::{SubsetChain, Template};
 pub use number::ratio::Ratio;
 pub use number::scale::ScaleError;
 pub use path::bundle::{Bundle, BundleError, Column, Columns, step_prices};
 pub use path::bundle_law::BundleLaw;
-pub use path::gaussian::{DamagedPath, GaussianPath};
-pub use path::geometric::GeometricPath;
-pub use path::laplace::LaplacePath;
-pub use path::msdlap::MsdlapPath;
-pub use path::skellam::SkellamPath;
+pub use path::gaussian::{GaussianPath, GaussianPoints};
+pub use path::geometric::{GeometricPath, GeometricPoints};
+pub use path::laplace::{LaplacePath, LaplacePoints};
+pub use path::msdlap::{MsdlapPath, MsdlapPoints};
+pub use path::points::{DamagedPath, Path, PathLaw, StepRule};
+pub use path::skellam::{SkellamPath, SkellamPoints};
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use release::point::{PointRelease, release_point};
 pub use release::points::{Lengths, Points, PointsRelease, release_points};
@@ -108,9 +110,10 @@ pub use stopping::follow::{
     Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until, reveal,
 };
 pub use stopping::gaussian_rule::GaussianRule;
-pub use stopping::geometric_rule::GeometricRule;
 pub use stopping::goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
-pub use stopping::laplace_rule::LaplaceRule;
+pub use stopping::pure_rule::{
+    GeometricRule, GeometricTail, LaplaceRule, LaplaceTail, PureRule, Tail,
+};
 pub use stopping::schedule::Schedule;
 pub use stopping::sequence::{ConfidenceSequence, deviations};
 
@@ -118,7 +121,6 @@ pub use stopping::sequence::{ConfidenceSequence, deviations};
 #[path = "../../eke-lab/src/fit.rs"]
 #[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
 mod fit;
-pub use local::subset::{SubsetChain, Template};
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

@@ -28,7 +28,7 @@ pub fn variance_for(sensitivity: L2, price: Amount<Rho>) -> Option<Ratio> {
 }
 
 /// The law of a truth that one unit changes by at most a sensitivity, in steps of the grid.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GaussianLaw {
     pub(crate) sensitivity: L2,
 }

@@ -23,7 +23,8 @@ use crate::{Entropy, Ratio, ScaleError};
 
 /// A level of Laplace noise, by its rate: epsilon over the sensitivity.
 #[derive(Clone, Debug)]
-pub(crate) struct LaplaceLevel {
+#[doc(hidden)]
+pub struct LaplaceLevel {
     rate: Ratio,
 }
 

@@ -12,7 +12,7 @@ use eke_budget::{Amount, Coarsen, Currency, Epsilon, Metric, PathId, Price, Rais
 use serde::{Deserialize, Serialize};
 
 use crate::local::sets;
-use crate::path::gaussian::DamagedPath;
+use crate::path::points::{DamagedPath, is_next};
 use crate::path::{Mismatch, MismatchReason};
 use crate::{Category, Chain, Entropy, Exact, HashChain, Released, ReportLaw};
 
@@ -271,13 +271,11 @@ impl CategoryPath {
         let raise = receipt.purchase();
         self.is_own::<C>(raise.path(), receipt.metric(), raise.sensitivity())?;
         self.is_payer::<C>(&receipt.entry().account)?;
-        if C::price(&self.chain, report) != Some(raise.to()) || raise.from() < self.paid::<C>() {
+        if C::price(&self.chain, report) != Some(raise.to()) {
             return Err(MismatchReason::OtherStep);
         }
         // Paid for from what was shown on, and from nowhere else: an older copy would draw another chain.
-        if raise.from() > self.paid::<C>() {
-            return Err(MismatchReason::Gap);
-        }
+        is_next(raise.from(), self.paid::<C>(), false)?;
         if !self.is_drawn() {
             let truth = truth.ok_or(MismatchReason::NoTruth)?;
             let categories = self.chain.categories();

@@ -7,7 +7,6 @@
 //! Invariants: a group's points are linked from fine to coarse; the finest is the end of an increment; no
 //! point is finer than what was paid for.
 
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,6 +17,7 @@ use crate::evidence::bound::Bound;
 use crate::evidence::exact::Truth;
 use crate::law::gaussian_step::GaussianLaw;
 use crate::path::bundle_law::{BundleLaw, Neighbours, Taken};
+use crate::path::points::{is_next, is_own};
 use crate::path::{Mismatch, MismatchReason};
 use crate::{Entropy, Exact, Released};
 
@@ -297,12 +297,7 @@ impl<C: BundleLaw> Bundle<C> {
         receipt: &Receipt<GroupRaise<C>>,
     ) -> Result<Laws<C>, MismatchReason> {
         let (stored, raise) = (&self.stored, receipt.purchase());
-        if raise.bundle() != stored.id {
-            return Err(MismatchReason::OtherPath);
-        }
-        if stored.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
-            return Err(MismatchReason::OtherAccount);
-        }
+        is_own(stored.id, stored.payer.as_ref(), raise.bundle(), receipt)?;
         let bounds = stored.columns.iter().map(|column| column.sensitivity);
         if !truth.sensitivity().iter().copied().eq(bounds) {
             return Err(MismatchReason::OtherSensitivity);
@@ -317,14 +312,9 @@ impl<C: BundleLaw> Bundle<C> {
         let mut counts: HashMap<Key, u32> = HashMap::new();
         for step in steps {
             let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
-            match step.from().grains().cmp(now) {
-                Ordering::Less => return Err(MismatchReason::OtherStep),
-                // What was paid for and lost before it was drawn stays a gap, where noise has gaps.
-                // Where it has none, the receipt is for a later step than this copy of the bundle
-                // can take.
-                Ordering::Greater if !C::HAS_GAPS => return Err(MismatchReason::Gap),
-                Ordering::Greater | Ordering::Equal => {}
-            }
+            // What was paid for and lost before it was drawn stays a gap, where noise has gaps. Where
+            // it has none, the receipt is for a later step than this copy of the bundle can take.
+            is_next(step.from(), Amount::from_grains(*now), C::HAS_GAPS)?;
             if step.to() > step.from() {
                 let key = (0, *now, step.from().grains(), step.to().grains());
                 *counts.entry(key).or_default() += 1;

@@ -12,16 +12,18 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use eke_budget::{Amount, Coarsen, Delta, L2, PathId, Raise, Receipt, Rho};
+use eke_budget::{Amount, Delta, L2, PathId, Rho};
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::exact::clamped;
+use crate::evidence::exact::{Truth, clamped};
 use crate::law::gaussian_step::{GaussianLaw, average, too_wide};
 use crate::number::scale::{root, shift};
-use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
-use crate::{DiscreteGaussian, Entropy, Exact, Released};
+use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
+use crate::path::{Integers, MismatchReason};
+use crate::{DiscreteGaussian, Entropy, Ratio};
 
 /// A path of Gaussian noise on an integer truth, or on a vector of integers, priced in rho: a point at
 /// rho has variance `sensitivity²/(2 rho)` in every coordinate.
@@ -46,20 +48,29 @@ use crate::{DiscreteGaussian, Entropy, Exact, Released};
 ///   `gaussian_points_in_any_order_have_the_covariance_of_one_path`
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "", try_from = "Stored<T>", into = "Stored<T>")]
-pub struct GaussianPath<T: Integers = i64> {
-    id: PathId,
-    sensitivity: L2,
-    /// Who has paid for it so far.
-    payer: Option<Arc<str>>,
-    increments: Vec<Increment<T>>,
+pub type GaussianPath<T = i64> = Path<GaussianPoints<T>>;
+
+/// The law of a [`GaussianPath`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaussianPoints<T: Integers> {
+    law: GaussianLaw,
+    value: PhantomData<fn() -> T>,
+}
+
+/// A version of an increment: the release itself, which is the last, or a coarser one.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaussianPoint<T: Integers> {
+    /// The price of the path before the increment.
+    from: Amount<Rho>,
+    version: T,
 }
 
 /// A path as it is stored, before anybody has looked whether it hangs together.
+#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "", deny_unknown_fields)]
-struct Stored<T: Integers> {
+pub struct Stored<T: Integers> {
     id: PathId,
     sensitivity: L2,
     payer: Option<Arc<str>>,
@@ -67,13 +78,27 @@ struct Stored<T: Integers> {
 }
 
 /// One independent release, and its coarser versions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(bound = "", deny_unknown_fields)]
 struct Increment<T: Integers> {
     /// The price of the path before it.
     from: Amount<Rho>,
     /// Values by the price of the path they reach; the last one is the release itself.
     versions: BTreeMap<Amount<Rho>, T>,
+}
+
+impl<T: Integers> From<GaussianPath<T>> for Stored<T> {
+    fn from(path: GaussianPath<T>) -> Self {
+        let Path { id, law, payer, points } = path;
+        let mut increments: Vec<Increment<T>> = Vec::new();
+        for (at, GaussianPoint { from, version }) in points {
+            match increments.last_mut().filter(|last| last.from == from) {
+                Some(last) => drop(last.versions.insert(at, version)),
+                None => increments.push(Increment { from, versions: [(at, version)].into() }),
+            }
+        }
+        Self { id, sensitivity: law.law.sensitivity, payer, increments }
+    }
 }
 
 impl GaussianPath {
@@ -93,221 +118,135 @@ impl<T: Integers> GaussianPath<T> {
     /// A path of which nothing has been revealed. The sensitivity is in steps of the grid.
     #[must_use]
     pub fn open(id: PathId, sensitivity: L2) -> Self {
-        Self { id, sensitivity, payer: None, increments: Vec::new() }
+        Self::new(id, GaussianPoints::of(sensitivity))
+    }
+}
+
+impl<T: Integers> GaussianPoints<T> {
+    fn of(sensitivity: L2) -> Self {
+        Self { law: GaussianLaw { sensitivity }, value: PhantomData }
     }
 
-    fn law(&self) -> GaussianLaw {
-        GaussianLaw { sensitivity: self.sensitivity }
+    /// The releases of all increments up to a price at which one ends, in the order of their prices.
+    fn releases(points: &Points<Self>, to: Amount<Rho>) -> impl Iterator<Item = Priced<'_, Self>> {
+        let next = points.range(..=to).skip(1).map(Some).chain([None]);
+        let is_last = |point: &GaussianPoint<T>, next: Option<(_, &GaussianPoint<T>)>| {
+            next.is_none_or(|(_, next)| next.from != point.from)
+        };
+        let versions = points.range(..=to).zip(next);
+        versions.filter_map(move |((&at, point), next)| is_last(point, next).then_some((at, point)))
+    }
+}
+
+impl<T: Integers> sealed::Sealed for GaussianPoints<T> {}
+
+impl<T: Integers> PathLaw for GaussianPoints<T> {
+    type Currency = Rho;
+    type Value = T;
+    type Point = GaussianPoint<T>;
+    /// Where an increment starts, and its variance.
+    type Step = (Amount<Rho>, Ratio);
+    type Stored = Stored<T>;
+
+    const STEPS: StepRule = StepRule::WithGaps;
+    const WHOLE_UNITS: bool = false;
+
+    fn sensitivity(&self) -> L2 {
+        self.law.sensitivity
+    }
+
+    fn norm(bound: &<T as Truth>::Bound) -> Option<L2> {
+        T::l2(bound).ok()
+    }
+
+    fn coordinates(point: &GaussianPoint<T>) -> usize {
+        point.version.len()
+    }
+
+    fn step(
+        &self,
+        _: Option<Amount<Rho>>,
+        from: Amount<Rho>,
+        to: Amount<Rho>,
+    ) -> Result<Self::Step, MismatchReason> {
+        let variance = self.law.increment(to.minus(from).ok_or(MismatchReason::OtherStep)?)?;
+        shift(root(&variance)).map_err(too_wide)?;
+        Ok((from, variance))
     }
 
     /// A new increment: the truth with noise of its own.
-    fn draw_increment<E: Entropy + ?Sized>(
+    fn finer<E: Entropy + ?Sized>(
         &self,
-        truth: &Exact<T>,
-        receipt: &Receipt<Raise<Rho>>,
+        (from, variance): Self::Step,
+        _: Option<&GaussianPoint<T>>,
+        (truth, count): (&T, usize),
         entropy: &mut E,
-    ) -> Result<T, MismatchReason> {
-        let raise = receipt.purchase();
-        if raise.path() != self.id {
-            return Err(MismatchReason::OtherPath);
-        }
-        if self.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
-            return Err(MismatchReason::OtherAccount);
-        }
-        if raise.sensitivity() != self.sensitivity
-            || T::l2(truth.sensitivity()) != Ok(self.sensitivity)
-        {
-            return Err(MismatchReason::OtherSensitivity);
-        }
-        // What was paid for and lost before it was drawn stays a gap: it is never drawn again.
-        if raise.from() < self.finest() {
-            return Err(MismatchReason::OtherStep);
-        }
-        let count = T::count(truth.sensitivity());
-        if self.increments.last().and_then(Increment::release).is_some_and(|r| r.len() != count) {
-            return Err(MismatchReason::OtherShape);
-        }
-        let variance = self.law().increment(raise.price())?;
-        T::make(count, |coordinate| {
+    ) -> Result<GaussianPoint<T>, MismatchReason> {
+        let version = T::make(count, |coordinate| {
             let noise = DiscreteGaussian::once(&variance, entropy).map_err(too_wide)?;
-            Ok(clamped(truth.open().coordinate(coordinate)).saturating_add(noise))
-        })
-    }
-
-    /// The increment that a price ends in, and the price; in a gap, those of what is before it.
-    fn increment(&self, at: Amount<Rho>) -> Option<(usize, Amount<Rho>)> {
-        let index = self.increments.partition_point(|increment| increment.to() < at);
-        if self.increments.get(index)?.from < at {
-            return Some((index, at));
-        }
-        let before = index.checked_sub(1)?;
-        Some((before, self.increments[before].to()))
-    }
-
-    /// The average of the increments before one, and of a version of it.
-    fn average(&self, index: usize, at: Amount<Rho>, version: &T) -> T {
-        let weight = at.grains() - self.increments[index].from.grains();
-        let average = T::make(version.len(), |coordinate| {
-            let before = self.increments[..index].iter().filter_map(|increment| {
-                let release = increment.release()?.coordinate(coordinate);
-                Some((increment.to().grains() - increment.from.grains(), release))
-            });
-            Ok::<_, Infallible>(average((weight, version.coordinate(coordinate)), before))
+            Ok(clamped(truth.coordinate(coordinate)).saturating_add(noise))
         });
-        match average {
-            Ok(average) => average,
-        }
+        version.map(|version| GaussianPoint { from, version })
     }
 
-    /// A version of an increment at a price inside it, drawn if need be: the price it is really at,
-    /// which is not above the one asked for, and its value.
-    fn version<E: Entropy + ?Sized>(
+    /// A version of the increment that the price is in, at that price or a lower one; in a gap, what is
+    /// before it.
+    fn coarser<E: Entropy + ?Sized>(
         &self,
-        index: usize,
-        at: Amount<Rho>,
+        to: Amount<Rho>,
+        (finer, GaussianPoint { from, version: fine }): Priced<'_, Self>,
+        coarser: Option<Priced<'_, Self>>,
         entropy: &mut E,
-    ) -> Result<(Amount<Rho>, T), MismatchReason> {
-        let increment = &self.increments[index];
-        if let Some(value) = increment.versions.get(&at) {
-            return Ok((at, value.clone()));
+    ) -> Result<(Amount<Rho>, GaussianPoint<T>), MismatchReason> {
+        if *from >= to {
+            let (at, before) = coarser.ok_or(MismatchReason::OtherStep)?;
+            return Ok((at, before.clone()));
         }
-        let (&finer, fine) =
-            increment.versions.range(at..).next().ok_or(MismatchReason::OtherStep)?;
-        let coarser = increment.versions.range(..at).next_back();
-        let version =
-            self.law().version(increment.from, at, finer, coarser.map(|(&price, _)| price))?;
-        let coarse = coarser.map(|(_, value)| value);
+        let coarser = coarser.filter(|(_, point)| point.from == *from);
+        let price = coarser.map(|(price, _)| price);
+        let version = self.law.version(*from, to, finer, price)?;
         let value = T::make(fine.len(), |coordinate| {
             let fine = fine.coordinate(coordinate);
-            version.draw(fine, coarse.map_or(fine, |c| c.coordinate(coordinate)), entropy)
+            let coarse = coarser.map_or(fine, |(_, point)| point.version.coordinate(coordinate));
+            version.draw(fine, coarse, entropy)
         })?;
-        let at = version.at().or(coarser.map(|(&price, _)| price)).unwrap_or(finer);
-        Ok((at, value))
-    }
-}
-
-impl<T: Integers> Increment<T> {
-    fn to(&self) -> Amount<Rho> {
-        self.versions.last_key_value().map_or(self.from, |(&at, _)| at)
+        let at = version.at().or(price).unwrap_or(finer);
+        Ok((at, GaussianPoint { from: *from, version: value }))
     }
 
-    fn release(&self) -> Option<&T> {
-        self.versions.last_key_value().map(|(_, value)| value)
-    }
-}
-
-/// What is stored is not a path, or damaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what is stored of the path does not hang together: it is not a path, or damaged")]
-pub struct DamagedPath;
-
-impl<T: Integers> TryFrom<Stored<T>> for GaussianPath<T> {
-    type Error = DamagedPath;
-
-    /// Increments come after each other, have versions of one shape, and each ends beyond its start.
-    fn try_from(stored: Stored<T>) -> Result<Self, DamagedPath> {
-        let Stored { id, sensitivity, payer, increments } = stored;
-        let mut at = Amount::ZERO;
-        let shape = increments.first().and_then(Increment::release).map_or(0, Integers::len);
-        for increment in &increments {
-            let inside = increment.versions.keys().all(|&version| version > increment.from);
-            let shapes = increment.versions.values().all(|version| version.len() == shape);
-            if increment.from < at || increment.versions.is_empty() || !inside || !shapes {
-                return Err(DamagedPath);
-            }
-            at = increment.to();
-        }
-        if payer.is_none() != increments.is_empty() {
-            return Err(DamagedPath);
-        }
-        Ok(Self { id, sensitivity, payer, increments })
-    }
-}
-
-impl<T: Integers> From<GaussianPath<T>> for Stored<T> {
-    fn from(path: GaussianPath<T>) -> Self {
-        let GaussianPath { id, sensitivity, payer, increments } = path;
-        Self { id, sensitivity, payer, increments }
-    }
-}
-
-impl<T: Integers> NoisePath for GaussianPath<T> {
-    type Currency = Rho;
-    type Value = T;
-
-    fn id(&self) -> PathId {
-        self.id
-    }
-
-    fn finest(&self) -> Amount<Rho> {
-        self.increments.last().map_or(Amount::ZERO, Increment::to)
-    }
-
-    fn point(&self, at: Amount<Rho>) -> Option<Released<T>> {
-        let (index, inside) = self.increment(at)?;
-        let version = self.increments[index].versions.get(&at).filter(|_| inside == at)?;
-        Some(Released::new(self.average(index, at, version)))
-    }
-
-    fn nearest(&self, to: Amount<Rho>) -> Option<Amount<Rho>> {
-        let versions =
-            |increment: &Increment<T>| Some(*increment.versions.range(..=to).next_back()?.0);
-        self.increments.iter().rev().find_map(versions)
-    }
-
-    fn worth(&self, at: Amount<Rho>) -> Amount<Rho> {
-        let drawn = self.increments.iter().map(|increment| {
-            let to = increment.to().min(at).grains();
-            to.saturating_sub(increment.from.grains())
+    /// The average of the increments before a version of one, and of that version.
+    fn value(&self, points: &Points<Self>, (at, point): Priced<'_, Self>) -> T {
+        let weight = at.grains() - point.from.grains();
+        let Ok(average) = T::make(point.version.len(), |coordinate| {
+            let before = Self::releases(points, point.from).map(|(to, increment)| {
+                let release = increment.version.coordinate(coordinate);
+                (to.grains() - increment.from.grains(), release)
+            });
+            Ok::<_, Infallible>(average((weight, point.version.coordinate(coordinate)), before))
         });
+        average
+    }
+
+    fn worth(points: &Points<Self>, at: Amount<Rho>) -> Amount<Rho> {
+        let drawn = Self::releases(points, Amount::MAX)
+            .map(|(to, increment)| to.min(at).grains().saturating_sub(increment.from.grains()));
         Amount::from_grains(drawn.sum())
     }
 
-    fn can_refine(&self, to: Amount<Rho>) -> Result<(), MismatchReason> {
-        let price = to.minus(self.finest()).ok_or(MismatchReason::OtherStep)?;
-        let variance = self.law().increment(price)?;
-        shift(root(&variance)).map(|_| ()).map_err(too_wide)
-    }
-
-    fn refine<E: Entropy + ?Sized>(
-        &mut self,
-        truth: &Exact<T>,
-        receipt: Receipt<Raise<Rho>>,
-        entropy: &mut E,
-    ) -> Result<Released<T>, Mismatch<Raise<Rho>>> {
-        let (from, to) = (receipt.purchase().from(), receipt.purchase().to());
-        match self.draw_increment(truth, &receipt, entropy) {
-            Ok(release) => {
-                self.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
-                receipt.redeem();
-                let versions = BTreeMap::from([(to, release.clone())]);
-                self.increments.push(Increment { from, versions });
-                Ok(Released::new(self.average(self.increments.len() - 1, to, &release)))
+    /// Increments come after each other, and each ends beyond its start.
+    fn read(stored: Stored<T>) -> Result<GaussianPath<T>, DamagedPath> {
+        let Stored { id, sensitivity, payer, increments } = stored;
+        let (mut at, mut points) = (Amount::ZERO, BTreeMap::new());
+        for Increment { from, versions } in increments {
+            let inside = versions.keys().all(|&version| version > from);
+            let to = versions.last_key_value().map(|(&to, _)| to).ok_or(DamagedPath)?;
+            if from < at || !inside {
+                return Err(DamagedPath);
             }
-            Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
+            at = to;
+            let versions = versions.into_iter();
+            points.extend(versions.map(|(at, version)| (at, GaussianPoint { from, version })));
         }
-    }
-
-    fn coarsen<E: Entropy + ?Sized>(
-        &mut self,
-        receipt: Receipt<Coarsen<Rho>>,
-        entropy: &mut E,
-    ) -> Result<Released<T>, Mismatch<Coarsen<Rho>>> {
-        let (path, to) = (receipt.purchase().path(), receipt.purchase().to());
-        let found = if path == self.id {
-            self.increment(to).ok_or(MismatchReason::OtherStep)
-        } else {
-            Err(MismatchReason::OtherPath)
-        };
-        let version = found.and_then(|(index, to)| Ok((index, self.version(index, to, entropy)?)));
-        match version {
-            Ok((index, (at, value))) => {
-                receipt.redeem();
-                let average = self.average(index, at, &value);
-                self.increments[index].versions.insert(at, value);
-                Ok(Released::new(average))
-            }
-            Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
-        }
+        Path::stored(id, GaussianPoints::of(sensitivity), payer, points)
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod gaussian;
 pub(crate) mod geometric;
 pub(crate) mod laplace;
 pub(crate) mod msdlap;
+pub(crate) mod points;
 pub(crate) mod skellam;
 
 use std::fmt;

@@ -9,15 +9,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use eke_budget::{Amount, Coarsen, Epsilon, L1, PathId, Raise, Receipt};
+use eke_budget::{Amount, Epsilon, L1, PathId};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::exact::clamped;
 use crate::law::geometric_level::GeometricLevel;
 use crate::law::msdlap::{NotWhole, Shifts};
-use crate::path::gaussian::DamagedPath;
-use crate::path::{Mismatch, MismatchReason, NoisePath};
-use crate::{Entropy, Exact, Ratio, Released};
+use crate::path::MismatchReason;
+use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
+use crate::{Entropy, Ratio, Released};
 
 /// A path of `MSDLap` noise, priced in pure epsilon: a point at epsilon has the noise of [`Msdlap`] at
 /// epsilon and the path's sensitivity, on an integer truth.
@@ -30,21 +30,42 @@ use crate::{Entropy, Exact, Ratio, Released};
 ///   was charged (receipt)
 /// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity
 /// - Checked by: `msdlap_points_have_one_joint_law_in_every_order`,
-///   `an_msdlap_path_takes_only_its_own_receipts`, `an_msdlap_path_is_for_whole_units_alone`
+///   `a_path_takes_only_its_own_next_receipt`,
+///   `laws_for_whole_units_take_nothing_paid_by_the_metre`
 ///
 /// Its state is what has been revealed, and can be stored with whoever may see its finest point; the truth is
 /// not in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
-pub struct MsdlapPath {
-    id: PathId,
+pub type MsdlapPath = Path<MsdlapPoints>;
+
+/// The law of an [`MsdlapPath`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct MsdlapPoints {
     sensitivity: L1,
     shifts: Shifts,
+}
+
+/// A revealed point.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct MsdlapPoint {
+    /// The value of the finest point.
+    finest: i64,
+    /// How far the noise of each shift is from that of the finest point.
+    parts: Vec<i64>,
+}
+
+/// A path as it is stored, before anybody has looked whether it hangs together.
+#[doc(hidden)]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stored {
+    id: PathId,
+    sensitivity: L1,
     opened: Option<Opened>,
 }
 
 /// What there is of a path from its first point on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Opened {
     /// Who paid for it.
@@ -57,36 +78,14 @@ struct Opened {
     coarser: BTreeMap<Amount<Epsilon>, Vec<i64>>,
 }
 
-/// A path as it is stored, before anybody has looked whether it hangs together.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    id: PathId,
-    sensitivity: L1,
-    opened: Option<Opened>,
-}
-
-impl TryFrom<Stored> for MsdlapPath {
-    type Error = DamagedPath;
-
-    /// The sensitivity is whole; points have a price below the finest one's, and a part for every shift.
-    fn try_from(stored: Stored) -> Result<Self, DamagedPath> {
-        let Stored { id, sensitivity, opened } = stored;
-        let shifts = Shifts::of(sensitivity).map_err(|_| DamagedPath)?;
-        let fits = opened.as_ref().is_none_or(|opened| {
-            !opened.at.is_zero()
-                && opened.coarser.iter().all(|(at, parts)| {
-                    !at.is_zero() && *at < opened.at && parts.len() == shifts.count()
-                })
-        });
-        if fits { Ok(Self { id, sensitivity, shifts, opened }) } else { Err(DamagedPath) }
-    }
-}
-
 impl From<MsdlapPath> for Stored {
     fn from(path: MsdlapPath) -> Self {
-        let MsdlapPath { id, sensitivity, shifts: _, opened } = path;
-        Self { id, sensitivity, opened }
+        let Path { id, law, payer, mut points } = path;
+        let opened = payer.zip(points.pop_last()).map(|(payer, (at, point))| {
+            let coarser = points.into_iter().map(|(at, point)| (at, point.parts)).collect();
+            Opened { payer, at, value: Released::new(point.finest), coarser }
+        });
+        Self { id, sensitivity: law.sensitivity, opened }
     }
 }
 
@@ -96,68 +95,7 @@ impl MsdlapPath {
     /// # Errors
     /// The sensitivity is not a whole number, or too large.
     pub fn open(id: PathId, sensitivity: L1) -> Result<Self, NotWhole> {
-        Ok(Self { id, sensitivity, shifts: Shifts::of(sensitivity)?, opened: None })
-    }
-
-    /// The first point, which is the finest.
-    fn draw_first<E: Entropy + ?Sized>(
-        &self,
-        truth: &Exact<i64>,
-        receipt: &Receipt<Raise<Epsilon>>,
-        entropy: &mut E,
-    ) -> Result<i64, MismatchReason> {
-        let raise = receipt.purchase();
-        if raise.path() != self.id {
-            return Err(MismatchReason::OtherPath);
-        }
-        if self.opened.as_ref().is_some_and(|opened| opened.payer != receipt.entry().account) {
-            return Err(MismatchReason::OtherAccount);
-        }
-        // At a fraction of a unit of distance a truth may still move by a whole step, which costs all of epsilon.
-        if receipt.metric().has_small_distances() {
-            return Err(MismatchReason::OtherMetric);
-        }
-        if raise.sensitivity() != self.sensitivity || *truth.sensitivity() != self.sensitivity {
-            return Err(MismatchReason::OtherSensitivity);
-        }
-        self.can_refine(raise.to())?;
-        // All of the point is paid for by this receipt, or it is not the path's first.
-        if raise.from() != self.finest() {
-            return Err(MismatchReason::Gap);
-        }
-        let level = level(raise.to())?;
-        let parts = self.shifts.each().map(|_| level.draw(entropy));
-        let parts = parts.collect::<Result<Vec<i64>, _>>()?;
-        Ok(self.shifts.around(clamped(*truth.open()), parts))
-    }
-
-    /// A point that is coarser than the finest, and has not been revealed.
-    fn draw_coarser<E: Entropy + ?Sized>(
-        &mut self,
-        to: Amount<Epsilon>,
-        entropy: &mut E,
-    ) -> Result<Released<i64>, MismatchReason> {
-        let shifts = self.shifts;
-        let opened = self.opened.as_mut().filter(|opened| to < opened.at);
-        let opened = opened.ok_or(MismatchReason::OtherStep)?;
-        let wanted = level(to)?;
-        let finer = opened.coarser.range(to..).next();
-        let fine = level(finer.map_or(opened.at, |(&at, _)| at))?;
-        let coarser = match opened.coarser.range(..to).next_back() {
-            None => None,
-            Some((&at, parts)) => Some((level(at)?, parts)),
-        };
-        let of = |parts: &[i64], part: usize| parts.get(part).copied().unwrap_or(0);
-        let parts = (0..shifts.count())
-            .map(|part| {
-                let fine = (&fine, finer.map_or(0, |(_, parts)| of(parts, part)));
-                let coarser = coarser.as_ref().map(|(level, parts)| (level, of(parts, part)));
-                wanted.beside(fine, coarser, entropy)
-            })
-            .collect::<Result<Vec<i64>, _>>()?;
-        let value = shifts.around(*opened.value.peek(), parts.iter().copied());
-        opened.coarser.insert(to, parts);
-        Ok(Released::new(value))
+        Ok(Self::new(id, MsdlapPoints { sensitivity, shifts: Shifts::of(sensitivity)? }))
     }
 }
 
@@ -167,79 +105,99 @@ fn level(at: Amount<Epsilon>) -> Result<GeometricLevel, MismatchReason> {
     Ok(GeometricLevel::new(&epsilon.ok_or(MismatchReason::OtherStep)?))
 }
 
-impl NoisePath for MsdlapPath {
+impl sealed::Sealed for MsdlapPoints {}
+
+impl PathLaw for MsdlapPoints {
     type Currency = Epsilon;
     type Value = i64;
+    type Point = MsdlapPoint;
+    type Step = GeometricLevel;
+    type Stored = Stored;
 
-    fn id(&self) -> PathId {
-        self.id
+    const STEPS: StepRule = StepRule::Once;
+    /// At a fraction of a unit of distance a truth may still move by a whole step, which costs all of epsilon.
+    const WHOLE_UNITS: bool = true;
+
+    fn sensitivity(&self) -> L1 {
+        self.sensitivity
     }
 
-    fn finest(&self) -> Amount<Epsilon> {
-        self.opened.as_ref().map_or(Amount::ZERO, |opened| opened.at)
+    fn norm(bound: &L1) -> Option<L1> {
+        Some(*bound)
     }
 
-    fn point(&self, at: Amount<Epsilon>) -> Option<Released<i64>> {
-        let opened = self.opened.as_ref()?;
-        if at == opened.at {
-            return Some(opened.value);
-        }
-        let parts = opened.coarser.get(&at)?;
-        Some(Released::new(self.shifts.around(*opened.value.peek(), parts.iter().copied())))
+    fn coordinates(_: &MsdlapPoint) -> usize {
+        1
     }
 
-    fn nearest(&self, to: Amount<Epsilon>) -> Option<Amount<Epsilon>> {
-        let opened = self.opened.as_ref()?;
-        if to >= opened.at {
-            return Some(opened.at);
-        }
-        Some(*opened.coarser.range(..=to).next_back()?.0)
+    fn step(
+        &self,
+        _: Option<Amount<Epsilon>>,
+        _: Amount<Epsilon>,
+        to: Amount<Epsilon>,
+    ) -> Result<GeometricLevel, MismatchReason> {
+        let level = level(to)?;
+        level.can_follow(None)?;
+        Ok(level)
     }
 
-    fn can_refine(&self, to: Amount<Epsilon>) -> Result<(), MismatchReason> {
-        if self.opened.is_some() {
-            return Err(MismatchReason::AtItsFinest);
-        }
-        level(to)?.can_follow(None)
-    }
-
-    fn refine<E: Entropy + ?Sized>(
-        &mut self,
-        truth: &Exact<i64>,
-        receipt: Receipt<Raise<Epsilon>>,
+    fn finer<E: Entropy + ?Sized>(
+        &self,
+        level: GeometricLevel,
+        _: Option<&MsdlapPoint>,
+        (&truth, _): (&i64, usize),
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Raise<Epsilon>>> {
-        match self.draw_first(truth, &receipt, entropy) {
-            Ok(value) => {
-                let (at, value) = (receipt.purchase().to(), Released::new(value));
-                let payer = Arc::clone(&receipt.entry().account);
-                receipt.redeem();
-                self.opened = Some(Opened { payer, at, value, coarser: BTreeMap::new() });
-                Ok(value)
-            }
-            Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
-        }
+    ) -> Result<MsdlapPoint, MismatchReason> {
+        let noise = self.shifts.each().map(|_| level.draw(entropy));
+        let noise = noise.collect::<Result<Vec<i64>, _>>()?;
+        let finest = self.shifts.around(clamped(truth), noise);
+        Ok(MsdlapPoint { finest, parts: vec![0; self.shifts.count()] })
     }
 
-    fn coarsen<E: Entropy + ?Sized>(
-        &mut self,
-        receipt: Receipt<Coarsen<Epsilon>>,
+    fn coarser<E: Entropy + ?Sized>(
+        &self,
+        to: Amount<Epsilon>,
+        (at, finer): Priced<'_, Self>,
+        coarser: Option<Priced<'_, Self>>,
         entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Coarsen<Epsilon>>> {
-        let (path, to) = (receipt.purchase().path(), receipt.purchase().to());
-        let released = if path != self.id {
-            Err(MismatchReason::OtherPath)
-        } else if let Some(stored) = self.point(to) {
-            Ok(stored)
-        } else {
-            self.draw_coarser(to, entropy)
+    ) -> Result<(Amount<Epsilon>, MsdlapPoint), MismatchReason> {
+        let (wanted, fine) = (level(to)?, level(at)?);
+        let coarser = match coarser {
+            None => None,
+            Some((at, point)) => Some((level(at)?, point)),
         };
-        match released {
-            Ok(released) => {
-                receipt.redeem();
-                Ok(released)
-            }
-            Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
+        let parts = (0..self.shifts.count())
+            .map(|part| {
+                let fine = (&fine, finer.parts[part]);
+                let coarser = coarser.as_ref().map(|(level, point)| (level, point.parts[part]));
+                wanted.beside(fine, coarser, entropy)
+            })
+            .collect::<Result<Vec<i64>, _>>()?;
+        Ok((to, MsdlapPoint { finest: finer.finest, parts }))
+    }
+
+    fn value(&self, _: &Points<Self>, (_, point): Priced<'_, Self>) -> i64 {
+        self.shifts.around(point.finest, point.parts.iter().copied())
+    }
+
+    /// Points have a part for every shift.
+    fn could_have_drawn(&self, points: &Points<Self>) -> bool {
+        points.values().all(|point| point.parts.len() == self.shifts.count())
+    }
+
+    /// The sensitivity is whole, and coarser points have a price below the finest one's.
+    fn read(stored: Stored) -> Result<MsdlapPath, DamagedPath> {
+        let Stored { id, sensitivity, opened } = stored;
+        let shifts = Shifts::of(sensitivity).map_err(|_| DamagedPath)?;
+        let law = Self { sensitivity, shifts };
+        let Some(Opened { payer, at, value, coarser }) = opened else {
+            return Ok(Path::new(id, law));
+        };
+        if coarser.keys().any(|&coarser| coarser >= at) {
+            return Err(DamagedPath);
         }
+        let all = coarser.into_iter().chain([(at, vec![0; shifts.count()])]);
+        let points = all.map(|(at, parts)| (at, MsdlapPoint { finest: value.get(), parts }));
+        Path::stored(id, law, Some(payer), points.collect())
     }
 }

@@ -10,17 +10,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use eke_budget::convert::{SkellamCurve, SkellamError};
-use eke_budget::{Amount, Coarsen, L1, L2, PathId, Raise, Receipt, Rho, Variance};
+use eke_budget::{Amount, L1, L2, PathId, Rho, Variance};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::exact::clamped;
 use crate::law::skellam_level::SkellamLevel;
-use crate::path::gaussian::DamagedPath;
-use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
-use crate::{Entropy, Exact, Released};
+use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed};
+use crate::path::{Integers, MismatchReason};
+use crate::{Entropy, Released};
 
 /// How many variances are remembered.
 const KNOWN: usize = 256;
@@ -41,72 +40,26 @@ thread_local! {
 /// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity; a point whose variance
 ///   would be outside those of its neighbours is the neighbour
 /// - Checked by: `skellam_points_revealed_in_any_order_have_one_joint_law`,
-///   `a_skellam_path_is_opened_once_at_its_finest_point`
+///   `a_skellam_path_is_opened_once_at_its_finest_point`,
+///   `laws_for_whole_units_take_nothing_paid_by_the_metre`
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
-pub struct SkellamPath {
-    id: PathId,
+pub type SkellamPath = Path<SkellamPoints>;
+
+/// The law of a [`SkellamPath`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkellamPoints {
     sensitivity: L2,
-    /// Who has paid for it.
-    payer: Option<Arc<str>>,
-    /// Points by their price.
-    points: BTreeMap<Amount<Rho>, Point>,
 }
 
 /// A revealed point.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Point {
+pub struct SkellamPoint {
     /// Of the noise it has.
     variance: Variance,
     value: Released<i64>,
-}
-
-/// A path as it is stored, before anybody has looked whether it hangs together.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    id: PathId,
-    sensitivity: L2,
-    payer: Option<Arc<str>>,
-    points: BTreeMap<Amount<Rho>, Point>,
-}
-
-impl TryFrom<Stored> for SkellamPath {
-    type Error = DamagedPath;
-
-    /// Points have a price that could pay for their variance, are in order, and are equal where their
-    /// variances are.
-    fn try_from(stored: Stored) -> Result<Self, DamagedPath> {
-        let Stored { id, sensitivity, payer, points } = stored;
-        let mut path = Self::open(id, sensitivity).map_err(|_| DamagedPath)?;
-        let length = sensitivity.get();
-        // No Skellam noise costs less than half of what Gaussian noise of its variance does, but where it
-        // is narrower than a step.
-        let paid = points.iter().all(|(at, point)| {
-            let variance = point.variance.get();
-            variance < 1.0 || at.to_f64() >= length * length / (4.0 * variance)
-        });
-        let in_order = points.values().zip(points.values().skip(1)).all(|(coarse, fine)| {
-            coarse.variance > fine.variance
-                || (coarse.variance == fine.variance && coarse.value == fine.value)
-        });
-        let priced = points.keys().all(|at| !at.is_zero());
-        if !paid || !in_order || !priced || payer.is_none() != points.is_empty() {
-            return Err(DamagedPath);
-        }
-        (path.payer, path.points) = (payer, points);
-        Ok(path)
-    }
-}
-
-impl From<SkellamPath> for Stored {
-    fn from(path: SkellamPath) -> Self {
-        let SkellamPath { id, sensitivity, payer, points } = path;
-        Self { id, sensitivity, payer, points }
-    }
 }
 
 impl SkellamPath {
@@ -115,14 +68,20 @@ impl SkellamPath {
     /// # Errors
     /// The sensitivity is not a whole number, or too large.
     pub fn open(id: PathId, sensitivity: L2) -> Result<Self, SkellamError> {
-        // Any variance will do to see it.
-        SkellamCurve::new(Variance::new(1.0)?, L1::new(sensitivity.get())?)?;
-        Ok(Self { id, sensitivity, payer: None, points: BTreeMap::new() })
+        Ok(Self::new(id, SkellamPoints::of(sensitivity)?))
     }
 
     /// The variance of the noise that a revealed point has: it may be a neighbour's.
     pub(crate) fn noise(&self, at: Amount<Rho>) -> Option<Variance> {
         self.points.get(&at).map(|point| point.variance)
+    }
+}
+
+impl SkellamPoints {
+    fn of(sensitivity: L2) -> Result<Self, SkellamError> {
+        // Any variance will do to see whether there is such noise.
+        SkellamCurve::new(Variance::new(1.0)?, L1::new(sensitivity.get())?)?;
+        Ok(Self { sensitivity })
     }
 
     /// The variance that a price pays for.
@@ -143,55 +102,76 @@ impl SkellamPath {
         });
         Ok(variance)
     }
+}
 
-    /// The finest point there will be.
-    fn draw_finest<E: Entropy + ?Sized>(
-        &self,
-        truth: &Exact<i64>,
-        receipt: &Receipt<Raise<Rho>>,
-        entropy: &mut E,
-    ) -> Result<Point, MismatchReason> {
-        let raise = receipt.purchase();
-        if raise.path() != self.id {
-            return Err(MismatchReason::OtherPath);
-        }
-        if self.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
-            return Err(MismatchReason::OtherAccount);
-        }
-        if raise.sensitivity() != self.sensitivity
-            || i64::l2(truth.sensitivity()) != Ok(self.sensitivity)
-        {
-            return Err(MismatchReason::OtherSensitivity);
-        }
-        // A whole step at a fraction of a unit of distance costs more than that fraction, squared, of the price.
-        if receipt.metric().has_small_distances() {
-            return Err(MismatchReason::OtherMetric);
-        }
-        self.can_refine(raise.to())?;
-        // All of the point is paid for by this receipt, or it is not the path's first.
-        if raise.from() != self.finest() {
-            return Err(MismatchReason::Gap);
-        }
-        let variance = self.variance(raise.to())?;
-        let noise = level(variance)?.draw(entropy)?;
-        let value = clamped(*truth.open()).saturating_add(noise);
-        Ok(Point { variance, value: Released::new(value) })
+/// The level of a variance.
+fn level(variance: Variance) -> Result<SkellamLevel, MismatchReason> {
+    SkellamLevel::of_variance(variance.get()).ok_or(MismatchReason::OtherStep)
+}
+
+impl sealed::Sealed for SkellamPoints {}
+
+impl PathLaw for SkellamPoints {
+    type Currency = Rho;
+    type Value = i64;
+    type Point = SkellamPoint;
+    /// The variance, and its level.
+    type Step = (Variance, SkellamLevel);
+    type Stored = Stored<Self>;
+
+    const STEPS: StepRule = StepRule::Once;
+    /// A whole step at a fraction of a unit of distance costs more than that fraction, squared, of the price.
+    const WHOLE_UNITS: bool = true;
+
+    fn sensitivity(&self) -> L2 {
+        self.sensitivity
     }
 
-    /// A point that is not finer than the finest.
-    fn draw_coarser<E: Entropy + ?Sized>(
+    fn norm(bound: &L1) -> Option<L2> {
+        i64::l2(bound).ok()
+    }
+
+    fn coordinates(_: &SkellamPoint) -> usize {
+        1
+    }
+
+    fn step(
+        &self,
+        _: Option<Amount<Rho>>,
+        _: Amount<Rho>,
+        to: Amount<Rho>,
+    ) -> Result<Self::Step, MismatchReason> {
+        let variance = self.variance(to)?;
+        let level = level(variance)?;
+        level.can_be_drawn()?;
+        Ok((variance, level))
+    }
+
+    fn finer<E: Entropy + ?Sized>(
+        &self,
+        (variance, level): Self::Step,
+        _: Option<&SkellamPoint>,
+        (&truth, _): (&i64, usize),
+        entropy: &mut E,
+    ) -> Result<SkellamPoint, MismatchReason> {
+        let value = clamped(truth).saturating_add(level.draw(entropy)?);
+        Ok(SkellamPoint { variance, value: Released::new(value) })
+    }
+
+    fn coarser<E: Entropy + ?Sized>(
         &self,
         to: Amount<Rho>,
+        (_, finer): Priced<'_, Self>,
+        coarser: Option<Priced<'_, Self>>,
         entropy: &mut E,
-    ) -> Result<Point, MismatchReason> {
-        let finer = self.points.range(to..).next().ok_or(MismatchReason::OtherStep)?.1;
-        let coarser = self.points.range(..to).next_back().map(|(_, point)| point);
+    ) -> Result<(Amount<Rho>, SkellamPoint), MismatchReason> {
+        let coarser = coarser.map(|(_, point)| point);
         let variance = self.variance(to)?;
         if variance <= finer.variance {
-            return Ok(finer.clone());
+            return Ok((to, finer.clone()));
         }
         if let Some(coarser) = coarser.filter(|coarser| variance >= coarser.variance) {
-            return Ok(coarser.clone());
+            return Ok((to, coarser.clone()));
         }
         let (at, fine) = (level(variance)?, level(finer.variance)?);
         at.can_be_drawn()?;
@@ -204,85 +184,32 @@ impl SkellamPath {
                 at.between((&fine, finer.value.get()), beyond, entropy)?
             }
         };
-        Ok(Point { variance, value: Released::new(value) })
-    }
-}
-
-/// The level of a variance.
-fn level(variance: Variance) -> Result<SkellamLevel, MismatchReason> {
-    SkellamLevel::of_variance(variance.get()).ok_or(MismatchReason::OtherStep)
-}
-
-impl NoisePath for SkellamPath {
-    type Currency = Rho;
-    type Value = i64;
-
-    fn id(&self) -> PathId {
-        self.id
+        Ok((to, SkellamPoint { variance, value: Released::new(value) }))
     }
 
-    fn finest(&self) -> Amount<Rho> {
-        self.points.last_key_value().map_or(Amount::ZERO, |(&at, _)| at)
+    fn value(&self, _: &Points<Self>, (_, point): Priced<'_, Self>) -> i64 {
+        point.value.get()
     }
 
-    fn point(&self, at: Amount<Rho>) -> Option<Released<i64>> {
-        self.points.get(&at).map(|point| point.value)
+    /// Points have a price that could pay for their variance, are in order, and are equal where their
+    /// variances are.
+    fn could_have_drawn(&self, points: &Points<Self>) -> bool {
+        let length = self.sensitivity.get();
+        // No Skellam noise costs less than half of what Gaussian noise of its variance does, but where it
+        // is narrower than a step.
+        let paid = points.iter().all(|(at, point)| {
+            let variance = point.variance.get();
+            variance < 1.0 || at.to_f64() >= length * length / (4.0 * variance)
+        });
+        let in_order = points.values().zip(points.values().skip(1)).all(|(coarse, fine)| {
+            coarse.variance > fine.variance
+                || (coarse.variance == fine.variance && coarse.value == fine.value)
+        });
+        paid && in_order
     }
 
-    fn nearest(&self, to: Amount<Rho>) -> Option<Amount<Rho>> {
-        Some(*self.points.range(..=to).next_back()?.0)
-    }
-
-    fn can_refine(&self, to: Amount<Rho>) -> Result<(), MismatchReason> {
-        if to <= self.finest() {
-            return Err(MismatchReason::OtherStep);
-        }
-        if !self.points.is_empty() {
-            return Err(MismatchReason::AtItsFinest);
-        }
-        Ok(level(self.variance(to)?)?.can_be_drawn()?)
-    }
-
-    fn refine<E: Entropy + ?Sized>(
-        &mut self,
-        truth: &Exact<i64>,
-        receipt: Receipt<Raise<Rho>>,
-        entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Raise<Rho>>> {
-        let to = receipt.purchase().to();
-        match self.draw_finest(truth, &receipt, entropy) {
-            Ok(point) => {
-                self.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
-                receipt.redeem();
-                let released = point.value;
-                self.points.insert(to, point);
-                Ok(released)
-            }
-            Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
-        }
-    }
-
-    fn coarsen<E: Entropy + ?Sized>(
-        &mut self,
-        receipt: Receipt<Coarsen<Rho>>,
-        entropy: &mut E,
-    ) -> Result<Released<i64>, Mismatch<Coarsen<Rho>>> {
-        let (path, to) = (receipt.purchase().path(), receipt.purchase().to());
-        let point = if path != self.id {
-            Err(MismatchReason::OtherPath)
-        } else if let Some(stored) = self.points.get(&to) {
-            Ok(stored.clone())
-        } else {
-            self.draw_coarser(to, entropy)
-        };
-        match point {
-            Ok(point) => {
-                receipt.redeem();
-                let released = point.value;
-                self.points.insert(to, point);
-                Ok(released)
-            }
-            Err(reason) => Err(Mismatch { receipt: Box::new(receipt), reason }),
-        }
+    fn read(stored: Stored<Self>) -> Result<Path<Self>, DamagedPath> {
+        let law = Self::of(stored.sensitivity).map_err(|_| DamagedPath)?;
+        stored.with(law)
     }
 }

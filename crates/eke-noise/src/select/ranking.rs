@@ -12,6 +12,7 @@ use eke_budget::{Amount, Epsilon, L1, L2, PathId, Price, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::exact::clamped;
+use crate::path::points::is_own;
 use crate::path::{Mismatch, MismatchReason};
 use crate::sampler::exponential::Urn;
 use crate::{Columns, Entropy, Exact, Ratio, Released, Scores};
@@ -255,12 +256,7 @@ impl<C: PickPrice> Ranking<C> {
         receipt: &Receipt<Raise<C>>,
     ) -> Result<(u32, Ratio), MismatchReason> {
         let (stored, raise) = (&self.stored, receipt.purchase());
-        if raise.path() != stored.id {
-            return Err(MismatchReason::OtherPath);
-        }
-        if stored.payer.as_ref().is_some_and(|payer| *payer != receipt.entry().account) {
-            return Err(MismatchReason::OtherAccount);
-        }
+        is_own(stored.id, stored.payer.as_ref(), raise.path(), receipt)?;
         let bound = stored.moves.apart::<C>(scores.sensitivity());
         if raise.sensitivity() != stored.spread || bound != Some(stored.spread) {
             return Err(MismatchReason::OtherSensitivity);

@@ -162,6 +162,21 @@ fn a_path_of_reports_takes_only_its_own_receipts() {
     assert_eq!(mismatch.reason, MismatchReason::OtherAccount);
 }
 
+#[test]
+fn an_older_copy_of_a_chain_shows_no_later_report() {
+    let (mut account, e) = (account(), &mut Seeded::new(402));
+    let mut path = CategoryPath::open(id(1), chain());
+    let coarse = raise(&mut account, id(1), price(1));
+    path.refine(1, Some(&value(2)), coarse, e).unwrap();
+    let fine = raise(&mut account, id(1), price(0));
+    let mut older = CategoryPath::open(id(1), chain());
+    let mismatch = older.refine(0, Some(&value(2)), fine, e).unwrap_err();
+    assert_eq!(mismatch.reason, MismatchReason::Gap);
+    assert!(!older.is_drawn());
+    // Where it belongs the receipt is taken.
+    assert!(path.refine(0, None, *mismatch.receipt, e).is_ok());
+}
+
 fn rho() -> Amount<Rho> {
     <Rho as ChainPrice>::price(&chain(), 0).unwrap()
 }

@@ -248,21 +248,6 @@ fn rounded_laplace_noise_is_that_of_a_path() {
     }
 }
 
-#[test]
-fn asking_a_laplace_path_again_gives_the_same_answer() {
-    let mut entropy = Seeded::new(323);
-    let mut walk = Walk::new(STEPS);
-    let fine = walk.refine("1", &mut entropy);
-    let coarse = walk.coarsen("0.3", &mut entropy);
-    for _ in 0..20 {
-        assert_eq!(walk.coarsen("1", &mut entropy), fine);
-        assert_eq!(walk.coarsen("0.3", &mut entropy), coarse);
-        assert_eq!(walk.path.point(at("0.3")).unwrap().get(), coarse);
-    }
-    assert_eq!(walk.path.point(at("0.4")), None);
-    assert_eq!(walk.path.nearest(at("0.9")), Some(at("0.3")));
-}
-
 /// What is stored of a path is that of every other with points at the same prices, but for the digits: a
 /// point says neither which part of a mixture it came from nor how often its bits were looked at.
 #[test]
@@ -298,55 +283,6 @@ fn what_is_stored_has_one_form_whichever_part_was_drawn() {
 }
 
 #[test]
-fn a_laplace_path_takes_only_its_own_next_receipt() {
-    let mut entropy = Seeded::new(325);
-    let e = &mut entropy;
-    let truth = Exact::new(TRUTH, l1(1.0));
-    let mut walk = Walk::new(1.0);
-    walk.refine("0.5", e);
-    let before = walk.path.clone();
-
-    let other = raise(&mut walk.account, id(2), "1", 1.0);
-    let mismatch = walk.path.refine(&truth, other, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherPath);
-    let mut fresh = account();
-    let first_step = raise(&mut fresh, id(1), "1", 1.0);
-    let mismatch = walk.path.refine(&truth, first_step, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherStep);
-    // The receipt has come back and is good where it belongs.
-    let mut unopened = LaplacePath::open(id(1), l1(1.0));
-    assert!(unopened.refine(&truth, *mismatch.receipt, e).is_ok());
-
-    // A truth of another sensitivity, and a receipt for another.
-    let wider = Exact::new(TRUTH, l1(2.0));
-    let next = raise(&mut walk.account, id(1), "1", 1.0);
-    let mismatch = walk.path.refine(&wider, next, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
-    let receipt = raise(&mut account(), id(1), "1", 2.0);
-    let mismatch = LaplacePath::open(id(1), l1(1.0)).refine(&truth, receipt, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
-
-    // Coarser points of one that has not come so far, and of another path.
-    let other = coarsen(&mut fresh, id(1), "0.7");
-    let mismatch = walk.path.coarsen(other, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherStep);
-    let mut elsewhere = LaplacePath::<i64>::open(id(3), l1(1.0));
-    let mismatch = elsewhere.coarsen(*mismatch.receipt, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherPath);
-
-    // Another account that replays the same steps.
-    let budget = BudgetSpec::promising(Epsilon::new(9.0).unwrap())
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .unwrap();
-    let mut circle = Account::open("circle", budget, &mut NoHistory).unwrap();
-    let _ = raise(&mut circle, id(1), "0.5", 1.0);
-    let receipt = raise(&mut circle, id(1), "1", 1.0);
-    let mismatch = walk.path.refine(&truth, receipt, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherAccount);
-    assert_eq!(walk.path, before);
-}
-
-#[test]
 fn a_damaged_laplace_path_is_not_read() {
     let mut entropy = Seeded::new(326);
     let mut walk = Walk::new(1.0);
@@ -367,28 +303,6 @@ fn a_damaged_laplace_path_is_not_read() {
         let mut damaged = json.clone();
         damaged[field] = value.clone();
         assert!(!reads(damaged), "{field} {value}");
-    }
-}
-
-/// At the ends of the range the truth is clamped before noise is added, so noise is never cut off.
-#[test]
-fn truths_at_the_ends_of_the_range_are_clamped_before_laplace_noise() {
-    let mut entropy = Seeded::new(327);
-    for (truth, clamped) in [(i64::MAX, 1i64 << 62), (i64::MIN, -(1 << 62))] {
-        let exact = Exact::new(truth, l1(1.0));
-        let (mut above, mut below) = (0, 0);
-        for _ in 0..200 {
-            let mut account = account();
-            let mut path = LaplacePath::open(id(1), l1(1.0));
-            for to in ["0.1", "0.2"] {
-                let receipt = raise(&mut account, id(1), to, 1.0);
-                let value = path.refine(&exact, receipt, &mut entropy).unwrap().get();
-                above += u32::from(value > clamped);
-                below += u32::from(value < clamped);
-                assert!(value.abs_diff(clamped) < 1000);
-            }
-        }
-        assert!(above > 100 && below > 100, "{above} {below}");
     }
 }
 

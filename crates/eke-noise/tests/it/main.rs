@@ -18,7 +18,7 @@ mod laws;
 mod levels;
 mod lines;
 mod msdlap;
-mod older_copies;
+mod path_laws;
 mod paths;
 mod planar;
 mod rankings;

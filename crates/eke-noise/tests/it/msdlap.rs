@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metres, Metric, NoHistory, PathId, Raise,
-    Reach, Receipt,
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt,
 };
 use eke_noise::{
     Entropy, Exact, MismatchReason, Msdlap, MsdlapPath, NoisePath, Ratio, Shifts, Till,
@@ -28,13 +27,11 @@ fn at(epsilon: &str) -> Amount<Epsilon> {
     epsilon.parse().unwrap()
 }
 
-fn account_in(metric: Metric) -> Account {
-    let budget = BudgetSpec::promising(Epsilon::new(1e6).unwrap()).resolve(metric).unwrap();
-    Account::open("riders", budget, &mut NoHistory).unwrap()
-}
-
 fn account() -> Account {
-    account_in(Metric::Hamming(Adjacency::AddRemove))
+    let budget = BudgetSpec::promising(Epsilon::new(1e6).unwrap())
+        .resolve(Metric::Hamming(Adjacency::AddRemove))
+        .unwrap();
+    Account::open("riders", budget, &mut NoHistory).unwrap()
 }
 
 fn raise(account: &mut Account, path: PathId, to: &str, size: f64) -> Receipt<Raise<Epsilon>> {
@@ -224,91 +221,12 @@ fn msdlap_tiers_are_one_path_for_the_price_of_the_finest() {
 }
 
 #[test]
-fn an_msdlap_path_takes_only_its_own_receipts() {
-    let mut entropy = Seeded::new(313);
-    let e = &mut entropy;
-    let truth = Exact::new(TRUTH, sensitivity(2.0));
-    let mut walk = Walk::new();
-
-    // Another path, another sensitivity of the truth, and of the receipt.
-    let other = raise(&mut walk.account, id(2), "1", 2.0);
-    let mismatch = walk.path.refine(&truth, other, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherPath);
-    let first = raise(&mut walk.account, id(1), "1", 2.0);
-    let wider = Exact::new(TRUTH, sensitivity(3.0));
-    let mismatch = walk.path.refine(&wider, first, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
-    let first = *mismatch.receipt;
-    let cheap = raise(&mut account(), id(1), "1", 1.0);
-    let mismatch = walk.path.refine(&truth, cheap, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
-    // Nothing is there to be made coarser yet.
-    let early = coarsen(&mut walk.account, id(1), "0.5");
-    let mismatch = walk.path.coarsen(early, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherStep);
-    let early = *mismatch.receipt;
-
-    // The receipts have come back and are good.
-    walk.path.refine(&truth, first, e).unwrap();
-    walk.path.coarsen(early, e).unwrap();
-
-    // There is nothing finer, and one can know that before paying.
-    let before = walk.path.clone();
-    assert_eq!(walk.path.can_refine(at("2")), Err(MismatchReason::AtItsFinest));
-    let finer = raise(&mut walk.account, id(1), "2", 2.0);
-    let mismatch = walk.path.refine(&truth, finer, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::AtItsFinest);
-    assert_eq!(
-        mismatch.to_string(),
-        "the path was opened at its finest point: open another for a finer one"
-    );
-    // A coarser receipt than the account has paid for is not finer than the path.
-    let beyond = coarsen(&mut walk.account, id(1), "1.5");
-    let mismatch = walk.path.coarsen(beyond, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherStep);
-    let mut elsewhere = MsdlapPath::open(id(3), sensitivity(2.0)).unwrap();
-    let mismatch = elsewhere.coarsen(*mismatch.receipt, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherPath);
-    assert_eq!(walk.path, before);
-    // Another account cannot take it further either.
-    let budget = BudgetSpec::promising(Epsilon::new(10.0).unwrap())
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .unwrap();
-    let mut drivers = Account::open("drivers", budget, &mut NoHistory).unwrap();
-    let theirs = raise(&mut drivers, id(1), "2", 2.0);
-    let mismatch = walk.path.refine(&truth, theirs, e).unwrap_err();
-    assert_eq!(mismatch.reason, MismatchReason::OtherAccount);
-}
-
-/// Where inputs may be a fraction of a unit apart, a whole step still costs all of epsilon.
-#[test]
-fn an_msdlap_path_is_for_whole_units_alone() {
-    let mut entropy = Seeded::new(314);
-    let truth = Exact::new(TRUTH, sensitivity(2.0));
-    let metres = Metric::Euclidean(Reach::Within(Metres::new(100.0).unwrap()));
-    for (metric, taken) in [(metres, false), (Metric::Discrete, true)] {
-        let mut path = MsdlapPath::open(id(1), sensitivity(2.0)).unwrap();
-        let receipt = raise(&mut account_in(metric), id(1), "1", 2.0);
-        match path.refine(&truth, receipt, &mut entropy) {
-            Ok(_) => assert!(taken, "{metric:?}"),
-            Err(mismatch) => {
-                assert!(!taken, "{metric:?}");
-                assert_eq!(mismatch.reason, MismatchReason::OtherMetric);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_damaged_msdlap_path_is_not_read_and_holds_no_truth() {
+fn a_damaged_msdlap_path_is_not_read() {
     let mut entropy = Seeded::new(315);
     let mut walk = Walk::new();
     walk.open("0.01", &mut entropy);
     walk.coarsen("0.005", &mut entropy);
     let json = serde_json::to_value(&walk.path).unwrap();
-    assert!(!json.to_string().contains(&TRUTH.to_string()), "{json}");
-    let read: MsdlapPath = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(read, walk.path);
     let reads = |json: serde_json::Value| serde_json::from_value::<MsdlapPath>(json).is_ok();
     for (field, value) in [
         ("at", serde_json::json!("0")),
