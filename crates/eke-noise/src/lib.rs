@@ -71,7 +71,7 @@ pub use law::skellam_level::SkellamLevel;
 pub use local::bits::{BitChain, BitTemplate};
 pub use local::category::{Categories, Category};
 pub use local::category_path::{CategoryPath, ChainPrice, Report};
-pub use local::chain::{Chain, ChainError, MOST_CATEGORIES, ReportLaw};
+pub use local::chain::{Chain, ChainError, ChainOf, MOST_CATEGORIES, ReportLaw};
 pub use local::hash::{Hash, HashChain, HashTemplate, MOST_BITS};
 pub use local::share::{Share, Weight};
 pub use local::subset::{SubsetChain, Template};
@@ -79,12 +79,12 @@ pub use number::ratio::Ratio;
 pub use number::scale::ScaleError;
 pub use path::bundle::{Bundle, BundleError, Column, Columns, step_prices};
 pub use path::bundle_law::BundleLaw;
-pub use path::gaussian::{GaussianPath, GaussianPoints};
-pub use path::geometric::{GeometricPath, GeometricPoints};
-pub use path::laplace::{LaplacePath, LaplacePoints};
-pub use path::msdlap::{MsdlapPath, MsdlapPoints};
-pub use path::points::{DamagedPath, Path, PathLaw, StepRule};
-pub use path::skellam::{SkellamPath, SkellamPoints};
+pub use path::gaussian::GaussianPath;
+pub use path::geometric::GeometricPath;
+pub use path::laplace::LaplacePath;
+pub use path::msdlap::MsdlapPath;
+pub use path::points::{DamagedPath, Path};
+pub use path::skellam::SkellamPath;
 pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
 pub use release::point::{PointRelease, release_point};
 pub use release::points::{Lengths, Points, PointsRelease, release_points};
@@ -111,9 +111,7 @@ pub use stopping::follow::{
 };
 pub use stopping::gaussian_rule::GaussianRule;
 pub use stopping::goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
-pub use stopping::pure_rule::{
-    GeometricRule, GeometricTail, LaplaceRule, LaplaceTail, PureRule, Tail,
-};
+pub use stopping::pure_rule::{GeometricRule, LaplaceRule, PureRule};
 pub use stopping::schedule::Schedule;
 pub use stopping::sequence::{ConfidenceSequence, deviations};
 

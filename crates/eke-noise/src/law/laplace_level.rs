@@ -23,7 +23,6 @@ use crate::{Entropy, Ratio, ScaleError};
 
 /// A level of Laplace noise, by its rate: epsilon over the sensitivity.
 #[derive(Clone, Debug)]
-#[doc(hidden)]
 pub struct LaplaceLevel {
     rate: Ratio,
 }

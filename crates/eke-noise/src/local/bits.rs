@@ -1,21 +1,22 @@
 //! Chains of bits: one category's reports of one bit for each category, drawn once.
 //!
-//! A report has a bit for each category: whether it is the true one, but every bit is flipped on its own with
-//! probability `1/(exp(epsilon/2) + 1)` (binary randomized response). Another category changes two bits, so the
-//! report costs epsilon. A bit that is flipped with probability `(1 - s)/2` is the true one with probability s,
-//! its *share*, and else a fair one; a share becomes a smaller one by flipping again with probability
-//! `(1 - ratio of the shares)/2`. So every report is made from the one before it, and whoever sees several of
-//! them learns what the first of those tells.
+//! A report has a bit for each category: whether it is the true one, but every bit is flipped on
+//! its own with probability `1/(exp(epsilon/2) + 1)` (binary randomized response). Another category
+//! changes two bits, so the report costs epsilon. A bit that is flipped with probability `(1 -
+//! s)/2` is the true one with probability s, its *share*, and else a fair one; a share becomes a
+//! smaller one by flipping again with probability `(1 - ratio of the shares)/2`. So every report is
+//! made from the one before it, and whoever sees several of them learns what the first of those
+//! tells.
 //!
-//! Coins are thrown 64 at a time: each compares its own random bits, one by one, with the binary digits of the
-//! probability, until the first that differs.
+//! Coins are thrown 64 at a time: each compares its own random bits, one by one, with the binary
+//! digits of the probability, until the first that differs.
 
 use dashu_int::UBig;
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};
 
 use crate::Entropy;
-use crate::local::chain::{self, ChainError, LARGEST};
+use crate::local::chain::{ChainError, ChainLaw, ChainOf, LARGEST};
 use crate::local::sets;
 use crate::local::share::{Kept, Share, Weight};
 use crate::sampler::audit_cells::{self, Cell};
@@ -57,112 +58,55 @@ impl BitTemplate {
 /// The reports of one category, each made from the one before it.
 ///
 /// - Theorem: bit-chain (docs/theorems.md)
-/// - Proves: every report has the law of binary randomized response of its template, and all reports from one
-///   on cost what that one costs
+/// - Proves: every report has the law of binary randomized response of its template, and all
+///   reports from one on cost what that one costs
 /// - Assumes: the value does not change (caller)
-/// - Deviates: half of an epsilon of an odd number of grains is rounded down; coins are decided bit by bit
+/// - Deviates: half of an epsilon of an odd number of grains is rounded down; coins are decided bit
+///   by bit
 /// - Checked by: `reports_of_bits_have_their_law_and_no_set_of_them_tells_more_than_the_first`,
-///   `every_set_of_reports_costs_what_its_first_does`, `coins_thrown_together_have_their_probability`
-#[derive(Clone, Debug)]
-pub struct BitChain {
-    categories: u32,
-    templates: Vec<BitTemplate>,
-    prices: Vec<Amount<Epsilon>>,
-    flips: Vec<Option<Flips>>,
-}
+///   `every_set_of_reports_costs_what_its_first_does`,
+///   `coins_thrown_together_have_their_probability`
+pub type BitChain = ChainOf<BitTemplate>;
 
-impl BitChain {
-    /// The chain of these templates, the one that tells most first.
-    ///
-    /// # Errors
-    /// Epsilons rise, or one of them is out of range.
-    pub fn new(categories: u32, templates: Vec<BitTemplate>) -> Result<Self, ChainError> {
-        chain::check(categories, templates.len())?;
-        for template in &templates {
-            if template.each().is_zero() {
-                return Err(ChainError::Weightless);
-            }
-            if template.epsilon > LARGEST {
-                return Err(ChainError::Epsilon);
-            }
+impl ChainLaw for BitTemplate {
+    /// None where every bit is kept.
+    type Coin = Option<Flips>;
+
+    fn price(&self, _: u32) -> Result<Amount<Epsilon>, ChainError> {
+        if self.each().is_zero() {
+            return Err(ChainError::Weightless);
         }
-        for (index, pair) in templates.windows(2).enumerate() {
-            if pair[1].each() > pair[0].each() {
-                return Err(ChainError::Grows(index + 1));
-            }
+        if self.epsilon > LARGEST {
+            return Err(ChainError::Epsilon);
         }
-        let mut from = None;
-        let flips = templates
-            .iter()
-            .map(|template| {
-                let to = template.share();
-                Flips::new(Kept { from: from.replace(to), to })
-            })
-            .collect();
-        let prices = chain::prices(templates.iter().map(BitTemplate::epsilon).collect());
-        Ok(Self { categories, templates, prices, flips })
+        Ok(self.epsilon())
     }
 
-    /// How many categories there are.
-    #[must_use]
-    pub fn categories(&self) -> u32 {
-        self.categories
-    }
-
-    /// The laws of its reports.
-    #[must_use]
-    pub fn templates(&self) -> &[BitTemplate] {
-        &self.templates
-    }
-
-    /// What the whole chain costs: what its first report does.
-    ///
-    /// # Panics
-    /// Never: a chain has a report.
-    #[must_use]
-    pub fn price(&self) -> Amount<Epsilon> {
-        *self.prices.first().expect("a chain has a report")
-    }
-
-    /// What each report and all after it cost.
-    pub(crate) fn prices(&self) -> &[Amount<Epsilon>] {
-        &self.prices
-    }
-
-    /// How many words one report takes. Category i is bit `i % 64` of word `i / 64`.
-    #[must_use]
-    pub fn words(&self) -> usize {
-        sets::words(self.categories)
-    }
-
-    /// Draws all reports of a category, one after the other.
-    ///
-    /// # Errors
-    /// There is no such category, or no room for the reports. Nothing is drawn.
-    pub fn draw<E: Entropy + ?Sized>(
+    fn coin(
         &self,
-        category: u32,
-        reports: &mut [u64],
-        entropy: &mut E,
-    ) -> Result<(), ChainError> {
-        self.fill(&[category], reports, entropy)
+        before: Option<&Self>,
+        place: usize,
+        _: u32,
+    ) -> Result<Option<Flips>, ChainError> {
+        if before.is_some_and(|before| self.each() > before.each()) {
+            return Err(ChainError::Grows(place));
+        }
+        Ok(Flips::new(Kept { from: before.map(Self::share), to: self.share() }))
     }
 
-    /// Draws the reports of many, in rows one after the other.
-    ///
-    /// # Errors
-    /// There is no such category, or no room for the reports. Nothing is drawn.
-    pub fn fill<E: Entropy + ?Sized>(
-        &self,
+    fn words(categories: u32) -> usize {
+        sets::words(categories)
+    }
+
+    fn draw_rows<E: Entropy + ?Sized>(
+        chain: &BitChain,
         values: &[u32],
         reports: &mut [u64],
         entropy: &mut E,
-    ) -> Result<(), ChainError> {
-        let words = self.words();
-        let row = words * self.templates.len();
-        let row = chain::row(self.categories, values, row, reports.len())?;
-        for (&category, reports) in values.iter().zip(reports.chunks_exact_mut(row)) {
-            for (index, flips) in self.flips.iter().enumerate() {
+    ) {
+        let words = chain.words();
+        for (&category, reports) in values.iter().zip(reports.chunks_exact_mut(chain.row())) {
+            for (index, flips) in chain.coins.iter().enumerate() {
                 let (done, rest) = reports.split_at_mut(index * words);
                 let report = &mut rest[..words];
                 if index == 0 {
@@ -172,13 +116,14 @@ impl BitChain {
                     report.copy_from_slice(&done[(index - 1) * words..]);
                 }
                 if let Some(flips) = flips {
-                    self.flip(report, flips, entropy);
+                    chain.flip(report, flips, entropy);
                 }
             }
         }
-        Ok(())
     }
+}
 
+impl BitChain {
     #[inline]
     fn flip<E: Entropy + ?Sized>(&self, report: &mut [u64], flips: &Flips, entropy: &mut E) {
         let mut left = self.categories;
@@ -192,7 +137,7 @@ impl BitChain {
 
 /// Coins of one probability below a half, thrown 64 at a time.
 #[derive(Clone, Debug)]
-struct Flips {
+pub struct Flips {
     /// The first binary digits of the probability, the first in the highest bit.
     digits: u64,
     /// How many of them are known for sure.
@@ -214,8 +159,8 @@ impl Flips {
     /// Heads, in the lanes asked for.
     ///
     /// - Theorem: lazy-bits (docs/theorems.md)
-    /// - Proves: comparing a uniform number's bits with the digits of a probability, up to the first that
-    ///   differs, is a coin of that probability
+    /// - Proves: comparing a uniform number's bits with the digits of a probability, up to the
+    ///   first that differs, is a coin of that probability
     /// - Assumes: independent uniform bits (entropy)
     /// - Deviates: nothing; digits are enclosed, and more of them worked out where coins need them
     /// - Checked by: `coins_thrown_together_have_their_probability`,
@@ -260,8 +205,8 @@ impl Flips {
     }
 }
 
-/// At least one more digit after so many. There is one: no such probability is a fraction of a power of two,
-/// being no fraction at all.
+/// At least one more digit after so many. There is one: no such probability is a fraction of a
+/// power of two, being no fraction at all.
 fn more_digits(kept: Kept, done: u32) -> (u64, u32) {
     let mut bits = 256;
     loop {
@@ -273,7 +218,8 @@ fn more_digits(kept: Kept, done: u32) -> (u64, u32) {
     }
 }
 
-/// The digits after the first so many, as far as enclosures of so many bits agree on them, up to 64.
+/// The digits after the first so many, as far as enclosures of so many bits agree on them, up to
+/// 64.
 fn digits(kept: Kept, bits: usize, done: u32) -> (u64, u32) {
     // Half of what is not kept: one digit more.
     let flipped = kept.fixed(bits).complement();
@@ -344,8 +290,8 @@ mod tests {
         }
     }
 
-    /// Of all numbers of twelve bits, as many are heads as are below the probability's first twelve, in every
-    /// lane, whatever the other lanes do.
+    /// Of all numbers of twelve bits, as many are heads as are below the probability's first
+    /// twelve, in every lane, whatever the other lanes do.
     #[test]
     fn coins_thrown_together_have_their_probability() {
         for coin in coins() {
@@ -370,7 +316,8 @@ mod tests {
         }
     }
 
-    /// Numbers that are the probability's own digits up to one that is not: heads exactly if that one is less.
+    /// Numbers that are the probability's own digits up to one that is not: heads exactly if that
+    /// one is less.
     #[test]
     fn coins_that_the_first_digits_do_not_decide_take_more() {
         const BITS: usize = 2048;
@@ -406,7 +353,8 @@ mod tests {
         assert_eq!((odd.each().grains(), odd.epsilon().grains()), (3, 6));
     }
 
-    /// Over two words: no bits beyond the categories, and a second report at the same price is the first.
+    /// Over two words: no bits beyond the categories, and a second report at the same price is the
+    /// first.
     #[test]
     fn reports_stay_within_their_categories() {
         struct Words(u64);

@@ -1,11 +1,13 @@
-//! Chains of reports about one category, of any kind: from the one that tells most to the one that tells
-//! least, drawn once.
+//! Chains of reports about one category, of any kind: from the one that tells most to the one that
+//! tells least, drawn once.
 //!
-//! A chain is a list of laws, one for each report, and every report is made from the one before it and from
-//! nothing else; so whoever sees several of them learns what the first of those tells, and pays for it alone.
-//! A report is a row of words: a set of categories ([`SubsetChain`]; of one category that is generalized
-//! randomized response), a hash and a value of it ([`HashChain`]), or one bit for each category
-//! ([`BitChain`]).
+//! A chain is a list of laws, one for each report, and every report is made from the one before it
+//! and from nothing else; so whoever sees several of them learns what the first of those tells, and
+//! pays for it alone. A report is a row of words: a set of categories ([`SubsetChain`]; of one
+//! category that is generalized randomized response), a hash and a value of it ([`HashChain`]), or
+//! one bit for each category ([`BitChain`]).
+
+use std::fmt;
 
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};
@@ -43,124 +45,91 @@ impl ReportLaw {
     }
 }
 
-/// One category's reports, each made from the one before it.
-#[derive(Clone, Debug)]
-pub enum Chain {
-    /// Sets of categories.
-    Subset(SubsetChain),
-    /// Values of a hash.
-    Hash(HashChain),
-    /// A bit for each category.
-    Bits(BitChain),
+/// The law of one report, of one kind.
+pub trait ChainLaw: Copy + fmt::Debug + sealed::Sealed {
+    /// The coin by which a report is made from the one before it, or from the true category.
+    type Coin: Clone + fmt::Debug;
+
+    /// What one report of it costs, if there is such a report over so many categories.
+    fn price(&self, categories: u32) -> Result<Amount<Epsilon>, ChainError>;
+
+    /// The coin of the report at this place of a chain, if it can be made from the one before it.
+    fn coin(
+        &self,
+        before: Option<&Self>,
+        place: usize,
+        categories: u32,
+    ) -> Result<Self::Coin, ChainError>;
+
+    /// How many words one report takes.
+    fn words(categories: u32) -> usize;
+
+    /// Draws the reports of many, in rows one after the other.
+    fn draw_rows<E: Entropy + ?Sized>(
+        chain: &ChainOf<Self>,
+        values: &[u32],
+        reports: &mut [u64],
+        entropy: &mut E,
+    );
 }
 
-impl Chain {
-    /// The chain of these laws, all of one kind, the one that tells most first.
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Template {}
+    impl Sealed for super::HashTemplate {}
+    impl Sealed for super::BitTemplate {}
+}
+
+/// The reports of one category, all of one kind, each made from the one before it.
+#[derive(Clone, Debug)]
+pub struct ChainOf<L: ChainLaw> {
+    pub(super) categories: u32,
+    pub(super) templates: Vec<L>,
+    pub(super) coins: Vec<L::Coin>,
+    /// What each report and all after it cost.
+    prices: Vec<Amount<Epsilon>>,
+}
+
+impl<L: ChainLaw> ChainOf<L> {
+    /// The chain of these templates, the one that tells most first.
     ///
     /// # Errors
-    /// They are not a chain: of several kinds, out of range, or one tells more than the one before it.
-    pub fn new(categories: u32, laws: &[ReportLaw]) -> Result<Self, ChainError> {
-        /// The templates of one kind, if all are of it.
-        fn all<T>(
-            laws: &[ReportLaw],
-            of: impl Fn(&ReportLaw) -> Option<T>,
-        ) -> Result<Vec<T>, ChainError> {
-            let one = |(index, law)| of(law).ok_or(ChainError::Mixed(index));
-            laws.iter().enumerate().map(one).collect()
-        }
-        match laws.first() {
-            None => Err(check(categories, 0).err().unwrap_or(ChainError::Empty)),
-            Some(ReportLaw::Subset(_)) => {
-                let templates = all(laws, |law| match law {
-                    ReportLaw::Subset(template) => Some(*template),
-                    _ => None,
-                })?;
-                Ok(Self::Subset(SubsetChain::new(categories, templates)?))
-            }
-            Some(ReportLaw::Hash(_)) => {
-                let templates = all(laws, |law| match law {
-                    ReportLaw::Hash(template) => Some(*template),
-                    _ => None,
-                })?;
-                Ok(Self::Hash(HashChain::new(categories, templates)?))
-            }
-            Some(ReportLaw::Bits(_)) => {
-                let templates = all(laws, |law| match law {
-                    ReportLaw::Bits(template) => Some(*template),
-                    _ => None,
-                })?;
-                Ok(Self::Bits(BitChain::new(categories, templates)?))
-            }
-        }
+    /// One of them is out of range, or tells more than the one before it.
+    pub fn new(categories: u32, templates: Vec<L>) -> Result<Self, ChainError> {
+        check(categories, templates.len())?;
+        let alone = templates.iter().map(|template| template.price(categories));
+        let prices = prices(alone.collect::<Result<_, _>>()?);
+        let before = [None].into_iter().chain(templates.iter().map(Some));
+        let coins = templates.iter().zip(before).enumerate();
+        let coins = coins
+            .map(|(place, (template, before))| template.coin(before, place, categories))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { categories, templates, coins, prices })
     }
 
     /// How many categories there are.
     #[must_use]
     pub fn categories(&self) -> u32 {
-        match self {
-            Self::Subset(chain) => chain.categories(),
-            Self::Hash(chain) => chain.categories(),
-            Self::Bits(chain) => chain.categories(),
-        }
-    }
-
-    /// How many reports it has.
-    #[must_use]
-    pub fn reports(&self) -> usize {
-        match self {
-            Self::Subset(chain) => chain.templates().len(),
-            Self::Hash(chain) => chain.templates().len(),
-            Self::Bits(chain) => chain.templates().len(),
-        }
-    }
-
-    /// The law of one of its reports.
-    #[must_use]
-    pub fn law(&self, report: usize) -> Option<ReportLaw> {
-        match self {
-            Self::Subset(chain) => chain.templates().get(report).copied().map(ReportLaw::Subset),
-            Self::Hash(chain) => chain.templates().get(report).copied().map(ReportLaw::Hash),
-            Self::Bits(chain) => chain.templates().get(report).copied().map(ReportLaw::Bits),
-        }
+        self.categories
     }
 
     /// The laws of its reports.
     #[must_use]
-    pub fn laws(&self) -> Vec<ReportLaw> {
-        (0..self.reports()).filter_map(|report| self.law(report)).collect()
-    }
-
-    /// What a report and all that come after it cost: what that one does ([`ReportLaw::epsilon`]), or, where
-    /// rounding has made a later one dearer, what the dearest does. None if there is no such report. It was worked
-    /// out when the chain was made.
-    #[must_use]
-    pub fn epsilon(&self, report: usize) -> Option<Amount<Epsilon>> {
-        let prices = match self {
-            Self::Subset(chain) => chain.prices(),
-            Self::Hash(chain) => chain.prices(),
-            Self::Bits(chain) => chain.prices(),
-        };
-        prices.get(report).copied()
+    pub fn templates(&self) -> &[L] {
+        &self.templates
     }
 
     /// What the whole chain costs: what its first report does.
     #[must_use]
     pub fn price(&self) -> Amount<Epsilon> {
-        match self {
-            Self::Subset(chain) => chain.price(),
-            Self::Hash(chain) => chain.price(),
-            Self::Bits(chain) => chain.price(),
-        }
+        self.prices.first().copied().unwrap_or(Amount::MAX)
     }
 
-    /// How many words one report takes.
+    /// How many words one report takes. Where it has a bit for each category, that of category i is
+    /// bit `i % 64` of word `i / 64`.
     #[must_use]
     pub fn words(&self) -> usize {
-        match self {
-            Self::Subset(chain) => chain.words(),
-            Self::Hash(_) => HashChain::WORDS,
-            Self::Bits(chain) => chain.words(),
-        }
+        L::words(self.categories)
     }
 
     /// Draws all reports of a category, one after the other.
@@ -186,11 +155,148 @@ impl Chain {
         reports: &mut [u64],
         entropy: &mut E,
     ) -> Result<(), ChainError> {
-        match self {
-            Self::Subset(chain) => chain.fill(values, reports, entropy),
-            Self::Hash(chain) => chain.fill(values, reports, entropy),
-            Self::Bits(chain) => chain.fill(values, reports, entropy),
+        self.has_room(values, reports)?;
+        L::draw_rows(self, values, reports, entropy);
+        Ok(())
+    }
+
+    /// How many words the reports of one category take.
+    pub(super) fn row(&self) -> usize {
+        self.words() * self.templates.len()
+    }
+
+    /// Whether the values are categories, and there is room for a row of reports of each.
+    pub(super) fn has_room(&self, values: &[u32], reports: &[u64]) -> Result<(), ChainError> {
+        if values.iter().any(|&category| category >= self.categories) {
+            return Err(ChainError::Outside(self.categories));
         }
+        let needed = self.row() * values.len();
+        if reports.len() == needed { Ok(()) } else { Err(ChainError::Room(needed)) }
+    }
+}
+
+/// One category's reports, each made from the one before it.
+#[derive(Clone, Debug)]
+pub enum Chain {
+    /// Sets of categories.
+    Subset(SubsetChain),
+    /// Values of a hash.
+    Hash(HashChain),
+    /// A bit for each category.
+    Bits(BitChain),
+}
+
+/// The same of whichever kind of chain it is.
+macro_rules! whichever {
+    ($any:expr, $chain:ident => $what:expr) => {
+        match $any {
+            Chain::Subset($chain) => $what,
+            Chain::Hash($chain) => $what,
+            Chain::Bits($chain) => $what,
+        }
+    };
+}
+
+impl Chain {
+    /// The chain of these laws, all of one kind, the one that tells most first.
+    ///
+    /// # Errors
+    /// They are not a chain: of several kinds, out of range, or one tells more than the one before it.
+    pub fn new(categories: u32, laws: &[ReportLaw]) -> Result<Self, ChainError> {
+        /// The chain of the templates of one kind, if all are of it.
+        fn all<L: ChainLaw>(
+            categories: u32,
+            laws: &[ReportLaw],
+            of: impl Fn(&ReportLaw) -> Option<L>,
+        ) -> Result<ChainOf<L>, ChainError> {
+            let one = |(place, law)| of(law).ok_or(ChainError::Mixed(place));
+            ChainOf::new(categories, laws.iter().enumerate().map(one).collect::<Result<_, _>>()?)
+        }
+        macro_rules! all {
+            ($kind:path) => {
+                all(categories, laws, |law| if let $kind(law) = law { Some(*law) } else { None })
+            };
+        }
+        match laws.first() {
+            None => Err(check(categories, 0).err().unwrap_or(ChainError::Empty)),
+            Some(ReportLaw::Subset(_)) => all!(ReportLaw::Subset).map(Self::Subset),
+            Some(ReportLaw::Hash(_)) => all!(ReportLaw::Hash).map(Self::Hash),
+            Some(ReportLaw::Bits(_)) => all!(ReportLaw::Bits).map(Self::Bits),
+        }
+    }
+
+    /// How many categories there are.
+    #[must_use]
+    pub fn categories(&self) -> u32 {
+        whichever!(self, chain => chain.categories())
+    }
+
+    /// How many reports it has.
+    #[must_use]
+    pub fn reports(&self) -> usize {
+        whichever!(self, chain => chain.templates().len())
+    }
+
+    /// The law of one of its reports.
+    #[must_use]
+    pub fn law(&self, report: usize) -> Option<ReportLaw> {
+        match self {
+            Self::Subset(chain) => chain.templates().get(report).copied().map(ReportLaw::Subset),
+            Self::Hash(chain) => chain.templates().get(report).copied().map(ReportLaw::Hash),
+            Self::Bits(chain) => chain.templates().get(report).copied().map(ReportLaw::Bits),
+        }
+    }
+
+    /// The laws of its reports.
+    #[must_use]
+    pub fn laws(&self) -> Vec<ReportLaw> {
+        (0..self.reports()).filter_map(|report| self.law(report)).collect()
+    }
+
+    /// What a report and all that come after it cost: what that one does ([`ReportLaw::epsilon`]),
+    /// or, where rounding has made a later one dearer, what the dearest does. None if there is no
+    /// such report. It was worked out when the chain was made.
+    #[must_use]
+    pub fn epsilon(&self, report: usize) -> Option<Amount<Epsilon>> {
+        whichever!(self, chain => chain.prices.get(report).copied())
+    }
+
+    /// What the whole chain costs: what its first report does.
+    #[must_use]
+    pub fn price(&self) -> Amount<Epsilon> {
+        whichever!(self, chain => chain.price())
+    }
+
+    /// How many words one report takes.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        whichever!(self, chain => chain.words())
+    }
+
+    /// Draws all reports of a category, one after the other.
+    ///
+    /// # Errors
+    /// There is no such category, or no room for the reports. Nothing is drawn.
+    pub fn draw<E: Entropy + ?Sized>(
+        &self,
+        category: u32,
+        reports: &mut [u64],
+        entropy: &mut E,
+    ) -> Result<(), ChainError> {
+        self.fill(&[category], reports, entropy)
+    }
+
+    /// Draws the reports of many, in rows one after the other.
+    ///
+    /// # Errors
+    /// There is no such category, or no room for the reports. Nothing is drawn.
+    pub fn fill<E: Entropy + ?Sized>(
+        &self,
+        values: &[u32],
+        reports: &mut [u64],
+        entropy: &mut E,
+    ) -> Result<(), ChainError> {
+        whichever!(self, chain => chain.fill(values, reports, entropy))
     }
 }
 
@@ -264,7 +370,7 @@ pub enum ChainError {
 }
 
 /// What every kind of chain needs.
-pub(crate) fn check(categories: u32, reports: usize) -> Result<(), ChainError> {
+fn check(categories: u32, reports: usize) -> Result<(), ChainError> {
     if !(2..=MOST_CATEGORIES).contains(&categories) {
         return Err(ChainError::Categories(categories));
     }
@@ -275,25 +381,11 @@ pub(crate) fn check(categories: u32, reports: usize) -> Result<(), ChainError> {
 }
 
 /// What each report and all after it cost, of what each costs alone: the dearest of them.
-pub(crate) fn prices(mut epsilons: Vec<Amount<Epsilon>>) -> Vec<Amount<Epsilon>> {
+fn prices(mut epsilons: Vec<Amount<Epsilon>>) -> Vec<Amount<Epsilon>> {
     for report in (1..epsilons.len()).rev() {
         epsilons[report - 1] = epsilons[report - 1].max(epsilons[report]);
     }
     epsilons
-}
-
-/// The length of a row of reports, if the values are categories and there is room for a row of each.
-pub(crate) fn row(
-    categories: u32,
-    values: &[u32],
-    words: usize,
-    room: usize,
-) -> Result<usize, ChainError> {
-    if values.iter().any(|&category| category >= categories) {
-        return Err(ChainError::Outside(categories));
-    }
-    let needed = words * values.len();
-    if room == needed { Ok(words) } else { Err(ChainError::Room(needed)) }
 }
 
 #[cfg(test)]

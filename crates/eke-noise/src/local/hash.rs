@@ -1,19 +1,21 @@
-//! Chains of hashed values: one category's reports over fewer and fewer bits of one hash, drawn once.
+//! Chains of hashed values: one category's reports over fewer and fewer bits of one hash, drawn
+//! once.
 //!
-//! A device draws a hash, which is public, and reports its value of b bits of the category: with probability
-//! `w/(2^b + w)`, its share, the true one, and else a uniform one, which tells nothing. With
-//! `w = exp(epsilon) - 1` the true value is `exp(epsilon)` times as likely as any other. The value of fewer bits is the
-//! first of them, so dropping bits keeps the share; throwing a coin and drawing afresh takes of it. So a
-//! report of b bits and one share becomes one of any `b' <= b` and any smaller share by one coin.
+//! A device draws a hash, which is public, and reports its value of b bits of the category: with
+//! probability `w/(2^b + w)`, its share, the true one, and else a uniform one, which tells nothing.
+//! With `w = exp(epsilon) - 1` the true value is `exp(epsilon)` times as likely as any other. The
+//! value of fewer bits is the first of them, so dropping bits keeps the share; throwing a coin and
+//! drawing afresh takes of it. So a report of b bits and one share becomes one of any `b' <= b` and
+//! any smaller share by one coin.
 //!
-//! Every report is made from the one before it, and the hash from nothing, so whoever sees several of them
-//! learns what the first of those tells.
+//! Every report is made from the one before it, and the hash from nothing, so whoever sees several
+//! of them learns what the first of those tells.
 
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};
 
 use crate::Entropy;
-use crate::local::chain::{self, ChainError, LARGEST, MOST_CATEGORIES};
+use crate::local::chain::{ChainError, ChainLaw, ChainOf, LARGEST, MOST_CATEGORIES};
 use crate::local::share::{Keep, Share, Weight};
 use crate::sampler::audit_cells;
 
@@ -64,7 +66,8 @@ fn first_bits<const WIDTH: u32>(multiplier: u64, addend: u64, category: u32, bit
 pub struct HashTemplate {
     /// How many bits.
     pub bits: u32,
-    /// The probability that it is not just uniform. A report of fewer bits made from one of more keeps this.
+    /// The probability that it is not just uniform. A report of fewer bits made from one of more
+    /// keeps this.
     pub share: Share,
 }
 
@@ -86,119 +89,61 @@ impl HashTemplate {
 /// The reports of one category, each made from the one before it.
 ///
 /// - Theorem: hash-chain (docs/theorems.md)
-/// - Proves: every report has the law of local hashing of its template, and all reports from one on, with the
-///   hash, cost what that one costs
+/// - Proves: every report has the law of local hashing of its template, and all reports from one
+///   on, with the hash, cost what that one costs
 /// - Assumes: the value does not change (caller)
 /// - Deviates: nothing; coins are decided bit by bit
 /// - Checked by: `hashed_reports_have_their_law_and_no_set_of_them_tells_more_than_the_first`,
 ///   `every_set_of_reports_costs_what_its_first_does`
-#[derive(Clone, Debug)]
-pub struct HashChain {
-    categories: u32,
-    templates: Vec<HashTemplate>,
-    prices: Vec<Amount<Epsilon>>,
-    keeps: Vec<Keep>,
+pub type HashChain = ChainOf<HashTemplate>;
+
+impl ChainLaw for HashTemplate {
+    type Coin = Keep;
+
+    fn price(&self, _: u32) -> Result<Amount<Epsilon>, ChainError> {
+        let HashTemplate { bits, share: Share { weight, among } } = *self;
+        if !(1..=MOST_BITS).contains(&bits) {
+            return Err(ChainError::Bits(bits));
+        }
+        if weight.is_zero() {
+            return Err(ChainError::Weightless);
+        }
+        if !(2..=MOST_CATEGORIES).contains(&among) {
+            return Err(ChainError::Categories(among));
+        }
+        if matches!(weight, Weight::Of { epsilon, .. } if epsilon > LARGEST) {
+            return Err(ChainError::Epsilon);
+        }
+        Some(self.epsilon()).filter(|&price| price <= LARGEST).ok_or(ChainError::Epsilon)
+    }
+
+    fn coin(&self, before: Option<&Self>, place: usize, _: u32) -> Result<Keep, ChainError> {
+        if before.is_some_and(|before| self.bits > before.bits) {
+            return Err(ChainError::Lengthens(place));
+        }
+        Keep::after(before.map(|before| before.share), self.share, place)
+    }
+
+    fn words(_: u32) -> usize {
+        HashChain::WORDS
+    }
+
+    /// Each row has a hash of its own.
+    fn draw_rows<E: Entropy + ?Sized>(
+        chain: &HashChain,
+        values: &[u32],
+        reports: &mut [u64],
+        entropy: &mut E,
+    ) {
+        for (&category, reports) in values.iter().zip(reports.chunks_exact_mut(chain.row())) {
+            chain.draw_row(category, Hash::draw(entropy), reports, entropy);
+        }
+    }
 }
 
 impl HashChain {
     /// How many words a report takes: the hash's two, and the value.
     pub const WORDS: usize = 3;
-
-    /// The chain of these templates, the one that tells most first.
-    ///
-    /// # Errors
-    /// Bits or shares rise, or one of them is out of range.
-    pub fn new(categories: u32, templates: Vec<HashTemplate>) -> Result<Self, ChainError> {
-        chain::check(categories, templates.len())?;
-        let mut prices = Vec::with_capacity(templates.len());
-        for template in &templates {
-            let HashTemplate { bits, share: Share { weight, among } } = *template;
-            if !(1..=MOST_BITS).contains(&bits) {
-                return Err(ChainError::Bits(bits));
-            }
-            if weight.is_zero() {
-                return Err(ChainError::Weightless);
-            }
-            if !(2..=MOST_CATEGORIES).contains(&among) {
-                return Err(ChainError::Categories(among));
-            }
-            if matches!(weight, Weight::Of { epsilon, .. } if epsilon > LARGEST) {
-                return Err(ChainError::Epsilon);
-            }
-            let price = template.epsilon();
-            if price > LARGEST {
-                return Err(ChainError::Epsilon);
-            }
-            prices.push(price);
-        }
-        for (index, pair) in templates.windows(2).enumerate() {
-            if pair[1].bits > pair[0].bits {
-                return Err(ChainError::Lengthens(index + 1));
-            }
-            if pair[1].share.compare(pair[0].share).is_gt() {
-                return Err(ChainError::Grows(index + 1));
-            }
-        }
-        let keeps = Keep::chain(templates.iter().map(|template| template.share));
-        Ok(Self { categories, templates, prices: chain::prices(prices), keeps })
-    }
-
-    /// How many categories there are.
-    #[must_use]
-    pub fn categories(&self) -> u32 {
-        self.categories
-    }
-
-    /// The laws of its reports.
-    #[must_use]
-    pub fn templates(&self) -> &[HashTemplate] {
-        &self.templates
-    }
-
-    /// What the whole chain costs: what its first report does.
-    ///
-    /// # Panics
-    /// Never: a chain has a report.
-    #[must_use]
-    pub fn price(&self) -> Amount<Epsilon> {
-        *self.prices.first().expect("a chain has a report")
-    }
-
-    /// What each report and all after it cost.
-    pub(crate) fn prices(&self) -> &[Amount<Epsilon>] {
-        &self.prices
-    }
-
-    /// Draws all reports of a category: each the two words of the hash and one of the value.
-    ///
-    /// # Errors
-    /// There is no such category, or no room for the reports. Nothing is drawn.
-    pub fn draw<E: Entropy + ?Sized>(
-        &self,
-        category: u32,
-        reports: &mut [u64],
-        entropy: &mut E,
-    ) -> Result<(), ChainError> {
-        self.fill(&[category], reports, entropy)
-    }
-
-    /// Draws the reports of many, in rows one after the other, each with a hash of its own.
-    ///
-    /// # Errors
-    /// There is no such category, or no room for the reports. Nothing is drawn.
-    pub fn fill<E: Entropy + ?Sized>(
-        &self,
-        values: &[u32],
-        reports: &mut [u64],
-        entropy: &mut E,
-    ) -> Result<(), ChainError> {
-        let words = Self::WORDS * self.templates.len();
-        let row = chain::row(self.categories, values, words, reports.len())?;
-        for (&category, reports) in values.iter().zip(reports.chunks_exact_mut(row)) {
-            self.draw_row(category, Hash::draw(entropy), reports, entropy);
-        }
-        Ok(())
-    }
 
     /// Draws all reports of a category for a hash that was drawn before.
     ///
@@ -211,8 +156,7 @@ impl HashChain {
         reports: &mut [u64],
         entropy: &mut E,
     ) -> Result<(), ChainError> {
-        let words = Self::WORDS * self.templates.len();
-        chain::row(self.categories, &[category], words, reports.len())?;
+        self.has_room(&[category], reports)?;
         self.draw_row(category, hash, reports, entropy);
         Ok(())
     }
@@ -227,7 +171,7 @@ impl HashChain {
     ) {
         let mut before: Option<(u64, u32)> = None;
         let rows = reports.chunks_exact_mut(Self::WORDS);
-        for ((template, keep), report) in self.templates.iter().zip(&self.keeps).zip(rows) {
+        for ((template, keep), report) in self.templates.iter().zip(&self.coins).zip(rows) {
             let bits = template.bits;
             let value = if keep.flip(entropy) {
                 before.map_or_else(
@@ -248,8 +192,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// All hashes of a small ring, for all pairs of categories: each pair of values is as often as any other, as
-    /// long as the bits of categories and values are one more than those of the ring; with one more, they are not.
+    /// All hashes of a small ring, for all pairs of categories: each pair of values is as often as
+    /// any other, as long as the bits of categories and values are one more than those of the ring;
+    /// with one more, they are not.
     #[test]
     fn two_categories_have_uniform_and_independent_values() {
         const WIDTH: u32 = 6;

@@ -12,6 +12,7 @@ use dashu_int::UBig;
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};
 
+use crate::local::chain::ChainError;
 use crate::number::fixed::Fixed;
 use crate::sampler::audit_cells;
 use crate::sampler::coin::Uniform;
@@ -203,7 +204,7 @@ fn fraction(number: &Fixed, numerator: &UBig, denominator: &UBig) -> Fixed {
 /// The probability that a report of one share is kept for one of another: their ratio. At first there is only the
 /// true category, and it is kept with the share itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub struct Kept {
     pub(crate) from: Option<Share>,
     pub(crate) to: Share,
 }
@@ -231,7 +232,7 @@ impl Kept {
 
 /// The coin by which a report is made from the one before it, or from the true category.
 #[derive(Clone, Debug)]
-pub(crate) enum Keep {
+pub enum Keep {
     /// The shares are the same.
     Always,
     /// The first words that 64 bits do not decide, the last of them, and what the probability is made of.
@@ -249,10 +250,12 @@ impl Keep {
         Self::Coin { low: word(&fixed.lo), high: word(&fixed.hi), kept }
     }
 
-    /// The coins of a chain, from the share of each report to that of the next.
-    pub(crate) fn chain(shares: impl IntoIterator<Item = Share>) -> Vec<Self> {
-        let mut from = None;
-        shares.into_iter().map(|share| Self::new(from.replace(share), share)).collect()
+    /// The coin of the report at this place of a chain, which may not tell more than the one before it.
+    pub(crate) fn after(from: Option<Share>, to: Share, place: usize) -> Result<Self, ChainError> {
+        if from.is_some_and(|from| to.compare(from).is_gt()) {
+            return Err(ChainError::Grows(place));
+        }
+        Ok(Self::new(from, to))
     }
 
     /// Whether a report is kept.

@@ -25,7 +25,6 @@ use crate::{Entropy, Ratio, ScaleError};
 /// A point on the real line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(i64, u64, u64, u64)", into = "(i64, u64, u64, u64)")]
-#[doc(hidden)]
 pub struct Real {
     whole: i64,
     /// The first 64 bits of the fraction, as an integer.

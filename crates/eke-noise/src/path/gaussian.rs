@@ -1,11 +1,12 @@
 //! Paths of Gaussian noise, priced in zCDP.
 //!
-//! The truth is an integer on a grid. A path is a list of *increments*: independent discrete Gaussian
-//! releases of the truth, each as precise as its price. A point at price r is the average, weighted by
-//! price, of the increments up to r. Where r lies inside an increment, a coarser version of that
-//! increment takes its place: the increment plus residual noise, drawn once and stored, so that every
-//! increment carries a chain of its own from fine to coarse. A version between two stored ones is drawn
-//! from the bridge between them; independent residuals would average to more than was paid for.
+//! The truth is an integer on a grid. A path is a list of *increments*: independent discrete
+//! Gaussian releases of the truth, each as precise as its price. A point at price r is the average,
+//! weighted by price, of the increments up to r. Where r lies inside an increment, a coarser
+//! version of that increment takes its place: the increment plus residual noise, drawn once and
+//! stored, so that every increment carries a chain of its own from fine to coarse. A version
+//! between two stored ones is drawn from the bridge between them; independent residuals would
+//! average to more than was paid for.
 //!
 //! Noise is never narrower than 64 steps squared, residuals included. Above that, sums of discrete
 //! Gaussians are discrete Gaussians up to a factor within 1e-270 of one.
@@ -21,12 +22,13 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::exact::{Truth, clamped};
 use crate::law::gaussian_step::{GaussianLaw, average, too_wide};
 use crate::number::scale::{root, shift};
-use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
+use crate::path::bundle_law::Taken;
+use crate::path::points::{Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
 use crate::path::{Integers, MismatchReason};
 use crate::{DiscreteGaussian, Entropy, Ratio};
 
-/// A path of Gaussian noise on an integer truth, or on a vector of integers, priced in rho: a point at
-/// rho has variance `sensitivity²/(2 rho)` in every coordinate.
+/// A path of Gaussian noise on an integer truth, or on a vector of integers, priced in rho: a point
+/// at rho has variance `sensitivity²/(2 rho)` in every coordinate.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: everything revealed of the path costs the rho of its finest point
@@ -58,7 +60,6 @@ pub struct GaussianPoints<T: Integers> {
 }
 
 /// A version of an increment: the release itself, which is the last, or a coarser one.
-#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaussianPoint<T: Integers> {
     /// The price of the path before the increment.
@@ -67,7 +68,6 @@ pub struct GaussianPoint<T: Integers> {
 }
 
 /// A path as it is stored, before anybody has looked whether it hangs together.
-#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "", deny_unknown_fields)]
 pub struct Stored<T: Integers> {
@@ -102,9 +102,10 @@ impl<T: Integers> From<GaussianPath<T>> for Stored<T> {
 }
 
 impl GaussianPath {
-    /// What coarser points can differ from discrete Gaussians by, as a delta, at most, all those that could
-    /// ever be stored together. It is below the unit in the last place of any delta down to 1e-200, which
-    /// the conversion of a budget leaves free (docs/theorems.md), so nobody is charged for it.
+    /// What coarser points can differ from discrete Gaussians by, as a delta, at most, all those
+    /// that could ever be stored together. It is below the unit in the last place of any delta down
+    /// to 1e-200, which the conversion of a budget leaves free (docs/theorems.md), so nobody is
+    /// charged for it.
     ///
     /// # Panics
     /// Never: it is a constant.
@@ -127,7 +128,8 @@ impl<T: Integers> GaussianPoints<T> {
         Self { law: GaussianLaw { sensitivity }, value: PhantomData }
     }
 
-    /// The releases of all increments up to a price at which one ends, in the order of their prices.
+    /// The releases of all increments up to a price at which one ends, in the order of their
+    /// prices.
     fn releases(points: &Points<Self>, to: Amount<Rho>) -> impl Iterator<Item = Priced<'_, Self>> {
         let next = points.range(..=to).skip(1).map(Some).chain([None]);
         let is_last = |point: &GaussianPoint<T>, next: Option<(_, &GaussianPoint<T>)>| {
@@ -163,15 +165,11 @@ impl<T: Integers> PathLaw for GaussianPoints<T> {
         point.version.len()
     }
 
-    fn step(
-        &self,
-        _: Option<Amount<Rho>>,
-        from: Amount<Rho>,
-        to: Amount<Rho>,
-    ) -> Result<Self::Step, MismatchReason> {
-        let variance = self.law.increment(to.minus(from).ok_or(MismatchReason::OtherStep)?)?;
+    fn step(&self, step: Taken<Rho>) -> Result<Self::Step, MismatchReason> {
+        let price = step.to.minus(step.from).ok_or(MismatchReason::OtherStep)?;
+        let variance = self.law.increment(price)?;
         shift(root(&variance)).map_err(too_wide)?;
-        Ok((from, variance))
+        Ok((step.from, variance))
     }
 
     /// A new increment: the truth with noise of its own.
@@ -189,13 +187,14 @@ impl<T: Integers> PathLaw for GaussianPoints<T> {
         version.map(|version| GaussianPoint { from, version })
     }
 
-    /// A version of the increment that the price is in, at that price or a lower one; in a gap, what is
-    /// before it.
+    /// A version of the increment that the price is in, at that price or a lower one; in a gap,
+    /// what is before it.
     fn coarser<E: Entropy + ?Sized>(
         &self,
-        to: Amount<Rho>,
-        (finer, GaussianPoint { from, version: fine }): Priced<'_, Self>,
-        coarser: Option<Priced<'_, Self>>,
+        Beside { to, finer: (finer, GaussianPoint { from, version: fine }), coarser }: Beside<
+            '_,
+            Self,
+        >,
         entropy: &mut E,
     ) -> Result<(Amount<Rho>, GaussianPoint<T>), MismatchReason> {
         if *from >= to {

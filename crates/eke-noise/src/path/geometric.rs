@@ -6,12 +6,16 @@ use eke_budget::{Amount, Epsilon, L1, PathId};
 
 use crate::evidence::exact::{Truth, clamped};
 use crate::law::geometric_level::GeometricLevel;
-use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed};
+use crate::path::bundle_law::Taken;
+use crate::path::points::{
+    Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
+};
 use crate::path::{Integers, MismatchReason};
 use crate::{Entropy, Released};
 
-/// A path of two-sided geometric noise, priced in pure epsilon: a point at epsilon has noise of rate
-/// epsilon over the sensitivity, on an integer truth or in every coordinate of a vector of integers.
+/// A path of two-sided geometric noise, priced in pure epsilon: a point at epsilon has noise of
+/// rate epsilon over the sensitivity, on an integer truth or in every coordinate of a vector of
+/// integers.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: everything revealed of the path costs the epsilon of its finest point
@@ -70,14 +74,9 @@ impl<T: Integers> PathLaw for GeometricPoints<T> {
         point.peek().len()
     }
 
-    fn step(
-        &self,
-        finest: Option<Amount<Epsilon>>,
-        _: Amount<Epsilon>,
-        to: Amount<Epsilon>,
-    ) -> Result<Self::Step, MismatchReason> {
-        let coarser = finest.map(|at| self.level(at)).transpose()?;
-        let level = self.level(to)?;
+    fn step(&self, step: Taken<Epsilon>) -> Result<Self::Step, MismatchReason> {
+        let level = self.level(step.to)?;
+        let coarser = (!step.now.is_zero()).then(|| self.level(step.now)).transpose()?;
         level.can_follow(coarser.as_ref())?;
         Ok((level, coarser))
     }
@@ -99,9 +98,7 @@ impl<T: Integers> PathLaw for GeometricPoints<T> {
 
     fn coarser<E: Entropy + ?Sized>(
         &self,
-        to: Amount<Epsilon>,
-        (at, finer): Priced<'_, Self>,
-        coarser: Option<Priced<'_, Self>>,
+        Beside { to, finer: (at, finer), coarser }: Beside<'_, Self>,
         entropy: &mut E,
     ) -> Result<(Amount<Epsilon>, Released<T>), MismatchReason> {
         let (level, fine_level, finer) = (self.level(to)?, self.level(at)?, finer.peek());

@@ -1,7 +1,8 @@
 //! Paths of Laplace noise, priced in pure epsilon.
 //!
-//! A point of the path is a real number: the truth plus Laplace noise. What is released of it is the
-//! nearest whole number of steps, and what is stored is the point. Both are made from the point alone.
+//! A point of the path is a real number: the truth plus Laplace noise. What is released of it is
+//! the nearest whole number of steps, and what is stored is the point. Both are made from the point
+//! alone.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -12,16 +13,19 @@ use crate::Entropy;
 use crate::evidence::exact::{Truth, clamped};
 use crate::law::laplace_level::LaplaceLevel;
 use crate::number::real::{Origin, Real};
-use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed};
+use crate::path::bundle_law::Taken;
+use crate::path::points::{
+    Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
+};
 use crate::path::{Integers, MismatchReason};
 
-/// A path of Laplace noise on the real line, priced in pure epsilon: a point at epsilon has noise of
-/// rate epsilon over the sensitivity, on an integer truth or in every coordinate of a vector of
+/// A path of Laplace noise on the real line, priced in pure epsilon: a point at epsilon has noise
+/// of rate epsilon over the sensitivity, on an integer truth or in every coordinate of a vector of
 /// integers. What is released is the nearest integer.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
-/// - Proves: everything revealed of the path, and everything stored of it, costs the epsilon of its finest
-///   point
+/// - Proves: everything revealed of the path, and everything stored of it, costs the epsilon of its
+///   finest point
 /// - Assumes: the truth has the path's sensitivity and is the same at every step (caller); the step
 ///   was charged (receipt)
 /// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity
@@ -87,14 +91,9 @@ impl<T: Integers> PathLaw for LaplacePoints<T> {
         point.len()
     }
 
-    fn step(
-        &self,
-        finest: Option<Amount<Epsilon>>,
-        _: Amount<Epsilon>,
-        to: Amount<Epsilon>,
-    ) -> Result<Self::Step, MismatchReason> {
-        let coarser = finest.map(|at| self.level(at)).transpose()?;
-        let level = self.level(to)?;
+    fn step(&self, step: Taken<Epsilon>) -> Result<Self::Step, MismatchReason> {
+        let level = self.level(step.to)?;
+        let coarser = (!step.now.is_zero()).then(|| self.level(step.now)).transpose()?;
         level.can_follow(coarser.as_ref())?;
         Ok((level, coarser))
     }
@@ -121,9 +120,7 @@ impl<T: Integers> PathLaw for LaplacePoints<T> {
 
     fn coarser<E: Entropy + ?Sized>(
         &self,
-        to: Amount<Epsilon>,
-        (at, fine): Priced<'_, Self>,
-        coarser: Option<Priced<'_, Self>>,
+        Beside { to, finer: (at, fine), coarser }: Beside<'_, Self>,
         entropy: &mut E,
     ) -> Result<(Amount<Epsilon>, Vec<Real>), MismatchReason> {
         let (level, finer) = (self.level(to)?, self.level(at)?);

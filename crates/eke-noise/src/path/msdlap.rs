@@ -1,10 +1,11 @@
 //! Paths of `MSDLap` noise, priced in pure epsilon, from fine to coarse.
 //!
-//! A coarser point is a finer one plus residual noise in every part, each times its shift. The residuals
-//! do not depend on the truth, nor on the noise of the finest point. So they can be stored, and whoever reads
-//! them knows no more than whoever sees the finest point; they are what a point in between is drawn from.
-//! A finer point than the first would depend on how the noise of the first is divided among its parts, which
-//! is as good as the truth and kept nowhere. So a path is opened at its finest point, and goes one way.
+//! A coarser point is a finer one plus residual noise in every part, each times its shift. The
+//! residuals do not depend on the truth, nor on the noise of the finest point. So they can be
+//! stored, and whoever reads them knows no more than whoever sees the finest point; they are what a
+//! point in between is drawn from. A finer point than the first would depend on how the noise of
+//! the first is divided among its parts, which is as good as the truth and kept nowhere. So a path
+//! is opened at its finest point, and goes one way.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,25 +17,27 @@ use crate::evidence::exact::clamped;
 use crate::law::geometric_level::GeometricLevel;
 use crate::law::msdlap::{NotWhole, Shifts};
 use crate::path::MismatchReason;
-use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
+use crate::path::bundle_law::Taken;
+use crate::path::points::{Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
 use crate::{Entropy, Ratio, Released};
 
-/// A path of `MSDLap` noise, priced in pure epsilon: a point at epsilon has the noise of [`Msdlap`] at
-/// epsilon and the path's sensitivity, on an integer truth.
+/// A path of `MSDLap` noise, priced in pure epsilon: a point at epsilon has the noise of [`Msdlap`]
+/// at epsilon and the path's sensitivity, on an integer truth.
 ///
 /// [`Msdlap`]: crate::Msdlap
 ///
 /// - Theorem: msdlap-path (docs/theorems.md)
-/// - Proves: everything revealed of the path costs the epsilon of its first point, which is its finest
-/// - Assumes: one unit changes the truth by a whole number up to the sensitivity (caller); the first point
-///   was charged (receipt)
+/// - Proves: everything revealed of the path costs the epsilon of its first point, which is its
+///   finest
+/// - Assumes: one unit changes the truth by a whole number up to the sensitivity (caller); the
+///   first point was charged (receipt)
 /// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity
 /// - Checked by: `msdlap_points_have_one_joint_law_in_every_order`,
 ///   `a_path_takes_only_its_own_next_receipt`,
 ///   `laws_for_whole_units_take_nothing_paid_by_the_metre`
 ///
-/// Its state is what has been revealed, and can be stored with whoever may see its finest point; the truth is
-/// not in it.
+/// Its state is what has been revealed, and can be stored with whoever may see its finest point;
+/// the truth is not in it.
 pub type MsdlapPath = Path<MsdlapPoints>;
 
 /// The law of an [`MsdlapPath`].
@@ -45,7 +48,6 @@ pub struct MsdlapPoints {
 }
 
 /// A revealed point.
-#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct MsdlapPoint {
     /// The value of the finest point.
@@ -55,7 +57,6 @@ pub struct MsdlapPoint {
 }
 
 /// A path as it is stored, before anybody has looked whether it hangs together.
-#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
@@ -115,7 +116,8 @@ impl PathLaw for MsdlapPoints {
     type Stored = Stored;
 
     const STEPS: StepRule = StepRule::Once;
-    /// At a fraction of a unit of distance a truth may still move by a whole step, which costs all of epsilon.
+    /// At a fraction of a unit of distance a truth may still move by a whole step, which costs all
+    /// of epsilon.
     const WHOLE_UNITS: bool = true;
 
     fn sensitivity(&self) -> L1 {
@@ -126,17 +128,8 @@ impl PathLaw for MsdlapPoints {
         Some(*bound)
     }
 
-    fn coordinates(_: &MsdlapPoint) -> usize {
-        1
-    }
-
-    fn step(
-        &self,
-        _: Option<Amount<Epsilon>>,
-        _: Amount<Epsilon>,
-        to: Amount<Epsilon>,
-    ) -> Result<GeometricLevel, MismatchReason> {
-        let level = level(to)?;
+    fn step(&self, step: Taken<Epsilon>) -> Result<GeometricLevel, MismatchReason> {
+        let level = level(step.to)?;
         level.can_follow(None)?;
         Ok(level)
     }
@@ -156,9 +149,7 @@ impl PathLaw for MsdlapPoints {
 
     fn coarser<E: Entropy + ?Sized>(
         &self,
-        to: Amount<Epsilon>,
-        (at, finer): Priced<'_, Self>,
-        coarser: Option<Priced<'_, Self>>,
+        Beside { to, finer: (at, finer), coarser }: Beside<'_, Self>,
         entropy: &mut E,
     ) -> Result<(Amount<Epsilon>, MsdlapPoint), MismatchReason> {
         let (wanted, fine) = (level(to)?, level(at)?);

@@ -1,7 +1,7 @@
 //! One path, whatever its law: the receipts that it takes, and the points that have been revealed.
 //!
-//! The privacy of a path hangs on one check, and it stands here alone ([`Path::check`]): a receipt is
-//! for the next step of this path, from the account that has paid for it so far, at the path's
+//! The privacy of a path hangs on one check, and it stands here alone ([`Path::check`]): a receipt
+//! is for the next step of this path, from the account that has paid for it so far, at the path's
 //! sensitivity, or nothing is drawn. A [`PathLaw`] says how points are drawn, which steps it takes,
 //! and what its stored points must look like.
 //!
@@ -18,17 +18,18 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::evidence::exact::Truth;
+use crate::path::bundle_law::Taken;
 use crate::path::{Integers, Mismatch, MismatchReason, NoisePath};
 use crate::{Entropy, Exact, Released};
 
 /// Which steps a path takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepRule {
-    /// The next one: a point is drawn around the one before it. Drawn from an older copy, it would be
-    /// worth more than the difference that was paid (docs/theorems.md, path-increments).
+    /// The next one: a point is drawn around the one before it. Drawn from an older copy, it would
+    /// be worth more than the difference that was paid (docs/theorems.md, path-increments).
     Next,
-    /// The next one, or one beyond it: increments are independent. What was paid for and lost before
-    /// it was drawn stays a gap, and is never drawn again.
+    /// The next one, or one beyond it: increments are independent. What was paid for and lost
+    /// before it was drawn stays a gap, and is never drawn again.
     WithGaps,
     /// One, to the finest point there will ever be: all of it is paid for by one receipt.
     Once,
@@ -43,6 +44,13 @@ pub(super) type Priced<'a, L> = (Amount<<L as PathLaw>::Currency>, &'a <L as Pat
 /// Points by their price.
 pub(super) type Points<L> = BTreeMap<Amount<<L as PathLaw>::Currency>, <L as PathLaw>::Point>;
 
+/// Where a point lies that has not been revealed: its price, and the points next to it.
+pub struct Beside<'a, L: PathLaw> {
+    pub(super) to: Amount<L::Currency>,
+    pub(super) finer: Priced<'a, L>,
+    pub(super) coarser: Option<Priced<'a, L>>,
+}
+
 /// The law of a path, for one sensitivity.
 pub trait PathLaw: Clone + fmt::Debug + PartialEq + sealed::Sealed {
     /// What points are priced in.
@@ -50,45 +58,34 @@ pub trait PathLaw: Clone + fmt::Debug + PartialEq + sealed::Sealed {
     /// What it is a path of.
     type Value: Integers;
     /// What is kept of a point.
-    #[doc(hidden)]
     type Point: Clone + fmt::Debug + PartialEq;
     /// A step, ready to be drawn.
-    #[doc(hidden)]
     type Step;
     /// What is stored of a path.
-    #[doc(hidden)]
     type Stored: From<Path<Self>> + Serialize + DeserializeOwned;
 
     /// Which steps it takes.
     const STEPS: StepRule;
-    /// Whether its prices are for whole units alone: at a fraction of a unit of distance a truth may
-    /// still move by a whole step, which costs more than the price at that distance.
+    /// Whether its prices are for whole units alone: at a fraction of a unit of distance a truth
+    /// may still move by a whole step, which costs more than the price at that distance.
     const WHOLE_UNITS: bool;
 
     /// What one unit changes a truth by.
-    #[doc(hidden)]
     fn sensitivity(&self) -> Sensitivity<Self>;
 
     /// A truth's bound, in the norm that prices refer to.
-    #[doc(hidden)]
     fn norm(bound: &<Self::Value as Truth>::Bound) -> Option<Sensitivity<Self>>;
 
     /// How many coordinates a point has.
-    #[doc(hidden)]
-    fn coordinates(point: &Self::Point) -> usize;
+    fn coordinates(_: &Self::Point) -> usize {
+        1
+    }
 
-    /// A step, given the price of the finest point. What cannot be drawn is known here: before it is
-    /// paid for, and before the truth is looked at.
-    #[doc(hidden)]
-    fn step(
-        &self,
-        finest: Option<Amount<Self::Currency>>,
-        from: Amount<Self::Currency>,
-        to: Amount<Self::Currency>,
-    ) -> Result<Self::Step, MismatchReason>;
+    /// A step, ready to be drawn. What cannot be drawn is known here: before it is paid for, and
+    /// before the truth is looked at.
+    fn step(&self, step: Taken<Self::Currency>) -> Result<Self::Step, MismatchReason>;
 
     /// The point of a step, given the finest before it, for a truth of so many coordinates.
-    #[doc(hidden)]
     fn finer<E: Entropy + ?Sized>(
         &self,
         step: Self::Step,
@@ -97,34 +94,27 @@ pub trait PathLaw: Clone + fmt::Debug + PartialEq + sealed::Sealed {
         entropy: &mut E,
     ) -> Result<Self::Point, MismatchReason>;
 
-    /// A point that has not been revealed, and the price it is at, given those next to it.
-    #[doc(hidden)]
+    /// A point that has not been revealed, and the price it is at.
     fn coarser<E: Entropy + ?Sized>(
         &self,
-        to: Amount<Self::Currency>,
-        finer: Priced<'_, Self>,
-        coarser: Option<Priced<'_, Self>>,
+        beside: Beside<'_, Self>,
         entropy: &mut E,
     ) -> Result<(Amount<Self::Currency>, Self::Point), MismatchReason>;
 
     /// What is released of a point.
-    #[doc(hidden)]
     fn value(&self, points: &Points<Self>, point: Priced<'_, Self>) -> Self::Value;
 
     /// What a revealed point is as precise as.
-    #[doc(hidden)]
     fn worth(_: &Points<Self>, at: Amount<Self::Currency>) -> Amount<Self::Currency> {
         at
     }
 
     /// Whether stored points, of one shape and each with a price, could have come about.
-    #[doc(hidden)]
     fn could_have_drawn(&self, _: &Points<Self>) -> bool {
         true
     }
 
     /// The path that was stored.
-    #[doc(hidden)]
     fn read(stored: Self::Stored) -> Result<Path<Self>, DamagedPath>;
 }
 
@@ -179,12 +169,12 @@ impl<L: PathLaw> Path<L> {
         Released::new(self.law.value(&self.points, point))
     }
 
-    /// The step that a receipt pays for, if it and the truth are for the next step of this path. Who
-    /// comes past here draws; nobody else does.
+    /// The step that a receipt pays for, if it and the truth are for the next step of this path.
+    /// Who comes past here draws; nobody else does.
     ///
-    /// The step is paid for from where the path stands, and from nowhere else: to an older copy of the
-    /// path, which the same receipt would take to the same point by another draw, it would be worth
-    /// more.
+    /// The step is paid for from where the path stands, and from nowhere else: to an older copy of
+    /// the path, which the same receipt would take to the same point by another draw, it would be
+    /// worth more.
     fn check(
         &self,
         truth: &Exact<L::Value>,
@@ -220,7 +210,7 @@ impl<L: PathLaw> Path<L> {
             return Err(MismatchReason::AtItsFinest);
         }
         is_next(from, self.finest(), L::STEPS == StepRule::WithGaps)?;
-        self.law.step(self.last().map(|(at, _)| at), from, to)
+        self.law.step(Taken { now: self.finest(), from, to })
     }
 
     /// The point at a price, drawn if need be, and the price that it is really at.
@@ -234,7 +224,7 @@ impl<L: PathLaw> Path<L> {
             return Ok((at, finer.clone()));
         }
         let coarser = self.points.range(..to).next_back().map(|(&at, point)| (at, point));
-        self.law.coarser(to, (at, finer), coarser, entropy)
+        self.law.coarser(Beside { to, finer: (at, finer), coarser }, entropy)
     }
 }
 
@@ -340,7 +330,6 @@ impl<L: PathLaw> NoisePath for Path<L> {
 }
 
 /// What most laws store of a path, before anybody has looked whether it hangs together.
-#[doc(hidden)]
 #[derive(Serialize, Deserialize)]
 #[serde(
     bound(serialize = "L::Point: Serialize", deserialize = "L::Point: Deserialize<'de>"),

@@ -1,12 +1,14 @@
 //! Paths of Skellam noise, priced in zCDP and opened at their finest point.
 //!
-//! Charging what the divergence grows by from point to point, while whoever pays looks at each before the
-//! next, is unsound for this noise. So a path has one purchase, at the finest point that anybody will ever
-//! see of it, charged in full before anything is drawn. All other points are coarser, and free.
+//! Charging what the divergence grows by from point to point, while whoever pays looks at each
+//! before the next, is unsound for this noise. So a path has one purchase, at the finest point that
+//! anybody will ever see of it, charged in full before anything is drawn. All other points are
+//! coarser, and free.
 //!
-//! Invariants: a point has the variance it was drawn with beside its price, so that a path read back has
-//! the law it had, also where prices have been worked out more closely since; of two points the one of the
-//! larger price has no larger variance; where their variances are equal so are their values.
+//! Invariants: a point has the variance it was drawn with beside its price, so that a path read
+//! back has the law it had, also where prices have been worked out more closely since; of two
+//! points the one of the larger price has no larger variance; where their variances are equal so
+//! are their values.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,7 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::exact::clamped;
 use crate::law::skellam_level::SkellamLevel;
-use crate::path::points::{DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed};
+use crate::path::bundle_law::Taken;
+use crate::path::points::{
+    Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
+};
 use crate::path::{Integers, MismatchReason};
 use crate::{Entropy, Released};
 
@@ -25,20 +30,21 @@ use crate::{Entropy, Released};
 const KNOWN: usize = 256;
 
 thread_local! {
-    /// Variances by price and sensitivity: they are public, take a while to work out, and many paths have
-    /// the same.
+    /// Variances by price and sensitivity: they are public, take a while to work out, and many
+    /// paths have the same.
     static VARIANCES: RefCell<BTreeMap<(Amount<Rho>, u64), Variance>> =
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A path of Skellam noise on an integer truth, priced in rho: a point at rho has the least variance, nearly,
-/// that is seen to cost no more.
+/// A path of Skellam noise on an integer truth, priced in rho: a point at rho has the least
+/// variance, nearly, that is seen to cost no more.
 ///
 /// - Theorem: skellam-stopping (docs/theorems.md)
-/// - Proves: everything revealed of the path costs the rho of its finest point, which is paid for first
+/// - Proves: everything revealed of the path costs the rho of its finest point, which is paid for
+///   first
 /// - Assumes: the truth has the path's sensitivity (caller); the step was charged (receipt)
-/// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity; a point whose variance
-///   would be outside those of its neighbours is the neighbour
+/// - Deviates: truths beyond 2⁶² are clamped to it, which changes no sensitivity; a point whose
+///   variance would be outside those of its neighbours is the neighbour
 /// - Checked by: `skellam_points_revealed_in_any_order_have_one_joint_law`,
 ///   `a_skellam_path_is_opened_once_at_its_finest_point`,
 ///   `laws_for_whole_units_take_nothing_paid_by_the_metre`
@@ -53,7 +59,6 @@ pub struct SkellamPoints {
 }
 
 /// A revealed point.
-#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SkellamPoint {
@@ -120,7 +125,8 @@ impl PathLaw for SkellamPoints {
     type Stored = Stored<Self>;
 
     const STEPS: StepRule = StepRule::Once;
-    /// A whole step at a fraction of a unit of distance costs more than that fraction, squared, of the price.
+    /// A whole step at a fraction of a unit of distance costs more than that fraction, squared, of
+    /// the price.
     const WHOLE_UNITS: bool = true;
 
     fn sensitivity(&self) -> L2 {
@@ -131,17 +137,8 @@ impl PathLaw for SkellamPoints {
         i64::l2(bound).ok()
     }
 
-    fn coordinates(_: &SkellamPoint) -> usize {
-        1
-    }
-
-    fn step(
-        &self,
-        _: Option<Amount<Rho>>,
-        _: Amount<Rho>,
-        to: Amount<Rho>,
-    ) -> Result<Self::Step, MismatchReason> {
-        let variance = self.variance(to)?;
+    fn step(&self, step: Taken<Rho>) -> Result<Self::Step, MismatchReason> {
+        let variance = self.variance(step.to)?;
         let level = level(variance)?;
         level.can_be_drawn()?;
         Ok((variance, level))
@@ -160,9 +157,7 @@ impl PathLaw for SkellamPoints {
 
     fn coarser<E: Entropy + ?Sized>(
         &self,
-        to: Amount<Rho>,
-        (_, finer): Priced<'_, Self>,
-        coarser: Option<Priced<'_, Self>>,
+        Beside { to, finer: (_, finer), coarser }: Beside<'_, Self>,
         entropy: &mut E,
     ) -> Result<(Amount<Rho>, SkellamPoint), MismatchReason> {
         let coarser = coarser.map(|(_, point)| point);
@@ -191,12 +186,12 @@ impl PathLaw for SkellamPoints {
         point.value.get()
     }
 
-    /// Points have a price that could pay for their variance, are in order, and are equal where their
-    /// variances are.
+    /// Points have a price that could pay for their variance, are in order, and are equal where
+    /// their variances are.
     fn could_have_drawn(&self, points: &Points<Self>) -> bool {
         let length = self.sensitivity.get();
-        // No Skellam noise costs less than half of what Gaussian noise of its variance does, but where it
-        // is narrower than a step.
+        // No Skellam noise costs less than half of what Gaussian noise of its variance does, but
+        // where it is narrower than a step.
         let paid = points.iter().all(|(at, point)| {
             let variance = point.variance.get();
             variance < 1.0 || at.to_f64() >= length * length / (4.0 * variance)

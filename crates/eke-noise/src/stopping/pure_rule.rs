@@ -1,6 +1,6 @@
-//! When to stop on a path that is priced in pure epsilon: every look has an interval of its own, and
-//! the error is spent over them, `6 alpha/(pi² k²)` for the k-th. The rules of geometric and Laplace
-//! paths are one rule, each with the tail of its noise.
+//! When to stop on a path that is priced in pure epsilon: every look has an interval of its own,
+//! and the error is spent over them, `6 alpha/(pi² k²)` for the k-th. The rules of geometric and
+//! Laplace paths are one rule, each with the tail of its noise.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -38,11 +38,9 @@ pub type LaplaceRule = PureRule<LaplaceTail>;
 pub trait Tail: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     /// The least whole number that noise of this rate exceeds with probability alpha at most; below
     /// zero where it hardly goes anywhere.
-    #[doc(hidden)]
     fn half_width(rate: f64, alpha: f64) -> f64;
 
     /// A rate at which noise is within a half-width, but for alpha.
-    #[doc(hidden)]
     fn rate(half_width: f64, alpha: f64) -> f64;
 }
 
@@ -180,7 +178,8 @@ impl<N: Tail> Rule for PureRule<N> {
 mod tests {
     use super::*;
 
-    /// The tail summed, or in closed form: at the half-width it is within alpha, and one below it is not.
+    /// The tail summed, or in closed form: at the half-width it is within alpha, and one below it
+    /// is not.
     fn check<N: Tail>(beyond: impl Fn(f64, f64) -> f64) {
         for rate in [1e-6, 0.013, 0.7, 2.0, 30.0] {
             for alpha in [0.5, 0.05, 1e-4] {
