@@ -1,52 +1,20 @@
 //! Gaussian paths, from account to answer.
 
-use eke_budget::{Account, Adjacency, Amount, BudgetSpec, L1, L2, Metric, NoHistory, PathId, Rho};
-use eke_noise::{Exact, GaussianPath, MismatchReason, NoisePath};
+use eke_budget::L2;
+use eke_noise::{GaussianPath, MismatchReason, NoisePath};
 
 use crate::Seeded;
+use crate::walk::{self, at, id, number};
 
 /// The truth, and what one unit changes it by, in steps of the grid.
 const TRUTH: i64 = -40_000;
 const SENSITIVITY: f64 = 1024.0;
 
-fn id() -> PathId {
-    PathId::new([9; 32])
-}
+type Walk = walk::Walk<GaussianPath>;
 
-fn at(rho: &str) -> Amount<Rho> {
-    rho.parse().unwrap()
-}
-
-fn truth() -> Exact<i64> {
-    Exact::new(TRUTH, L1::new(SENSITIVITY).unwrap())
-}
-
-/// An account and a path of it.
-struct Walk {
-    account: Account,
-    path: GaussianPath,
-}
-
-impl Walk {
-    fn new() -> Self {
-        let budget = BudgetSpec::zcdp(Rho::new(1e6).unwrap())
-            .resolve(Metric::Hamming(Adjacency::AddRemove))
-            .unwrap();
-        let account = Account::open("riders", budget, &mut NoHistory).unwrap();
-        Self { account, path: GaussianPath::open(id(), L2::new(SENSITIVITY).unwrap()) }
-    }
-
-    fn refine(&mut self, to: &str, entropy: &mut Seeded) -> i64 {
-        let approved = self.account.raise(id(), at(to), L2::new(SENSITIVITY).unwrap()).unwrap();
-        let receipt = self.account.commit(approved, &mut NoHistory).unwrap();
-        self.path.refine(&truth(), receipt, entropy).unwrap().get()
-    }
-
-    fn coarsen(&mut self, to: &str, entropy: &mut Seeded) -> i64 {
-        let approved = self.account.coarsen(id(), at(to)).unwrap();
-        let receipt = self.account.commit(approved, &mut NoHistory).unwrap();
-        self.path.coarsen(receipt, entropy).unwrap().get()
-    }
+fn walk() -> Walk {
+    let path = GaussianPath::open(id(1), L2::new(SENSITIVITY).unwrap());
+    Walk::new(path, number(TRUTH, SENSITIVITY), SENSITIVITY)
 }
 
 /// `sensitivity²/(2 rho)`
@@ -112,8 +80,7 @@ fn gaussian_points_in_any_order_have_the_covariance_of_one_path() {
     };
     let mut entropy = Seeded::new(61);
     for (name, order) in ORDERS {
-        let draws: Vec<[i64; 3]> =
-            (0..RUNS).map(|_| order(&mut Walk::new(), &mut entropy)).collect();
+        let draws: Vec<[i64; 3]> = (0..RUNS).map(|_| order(&mut walk(), &mut entropy)).collect();
         assert!(off(&draws) < 8.0, "{name}: {}", off(&draws));
         let mixed: Vec<[i64; 3]> = draws.windows(2).map(|d| [d[0][0], d[1][1], d[0][2]]).collect();
         assert!(off(&mixed) > 8.0, "{name}: the control passes");
@@ -129,8 +96,7 @@ fn a_gaussian_point_has_the_variance_it_was_paid_for() {
     let shares =
         [(0.5, 0.382_924_922_548_026), (1.0, 0.682_689_492_137_086), (2.0, 0.954_499_736_103_642)];
     for (name, order) in ORDERS {
-        let draws: Vec<[i64; 3]> =
-            (0..RUNS).map(|_| order(&mut Walk::new(), &mut entropy)).collect();
+        let draws: Vec<[i64; 3]> = (0..RUNS).map(|_| order(&mut walk(), &mut entropy)).collect();
         for (index, rho) in [1.0, 2.0, 4.0].into_iter().enumerate() {
             let off = |scale: f64| {
                 shares
@@ -159,7 +125,7 @@ fn a_gaussian_point_has_the_variance_it_was_paid_for() {
 #[test]
 fn points_too_close_to_another_are_moved_to_a_coarser_one() {
     let mut entropy = Seeded::new(65);
-    let mut walk = Walk::new();
+    let mut walk = walk();
     let fine = walk.refine("4", &mut entropy);
     // Variances: 131,072 at rho 4, and 131,072.03 a millionth below that.
     let close = walk.coarsen("3.999999", &mut entropy);
@@ -192,11 +158,10 @@ fn stored_prices(path: &GaussianPath) -> Vec<String> {
 #[test]
 fn a_gaussian_step_too_fine_for_its_grid_is_not_taken() {
     let mut entropy = Seeded::new(66);
-    Walk::new().refine("8192", &mut entropy);
-    let mut walk = Walk::new();
-    let approved = walk.account.raise(id(), at("8193"), L2::new(SENSITIVITY).unwrap()).unwrap();
-    let receipt = walk.account.commit(approved, &mut NoHistory).unwrap();
-    let mismatch = walk.path.refine(&truth(), receipt, &mut entropy).unwrap_err();
+    walk().refine("8192", &mut entropy);
+    let mut walk = walk();
+    let receipt = walk.pay("8193");
+    let mismatch = walk.path.refine(&walk.truth, receipt, &mut entropy).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::TooFine);
     assert!(mismatch.to_string().ends_with("put the truth on a finer grid"));
     assert!(GaussianPath::slack().get() > 1e-270);
@@ -205,7 +170,7 @@ fn a_gaussian_step_too_fine_for_its_grid_is_not_taken() {
 #[test]
 fn a_damaged_gaussian_path_is_not_read() {
     let mut entropy = Seeded::new(67);
-    let mut walk = Walk::new();
+    let mut walk = walk();
     walk.refine("1", &mut entropy);
     walk.refine("2", &mut entropy);
     let json = serde_json::to_value(&walk.path).unwrap();
@@ -229,13 +194,11 @@ fn a_damaged_gaussian_path_is_not_read() {
 fn a_lost_increment_stays_a_gap() {
     const RUNS: usize = 20_000;
     let mut entropy = Seeded::new(68);
-    let sensitivity = L2::new(SENSITIVITY).unwrap();
     let (mut fine, mut coarse, mut both) = (0.0, 0.0, 0.0);
     for run in 0..RUNS {
-        let mut walk = Walk::new();
+        let mut walk = walk();
         walk.refine("1", &mut entropy);
-        let approved = walk.account.raise(id(), at("2"), sensitivity).unwrap();
-        drop(walk.account.commit(approved, &mut NoHistory).unwrap());
+        drop(walk.pay("2"));
         let after = (walk.refine("4", &mut entropy) - TRUTH) as f64;
         let inside = (walk.coarsen("3", &mut entropy) - TRUTH) as f64;
         fine += after * after;
@@ -247,8 +210,7 @@ fn a_lost_increment_stays_a_gap() {
             assert_eq!(walk.coarsen("1.5", &mut entropy), before);
             assert_eq!(walk.path.point(at("1.5")), None);
             assert_eq!(walk.path.worth(at("4")), at("3"));
-            let json = serde_json::to_string(&walk.path).unwrap();
-            assert_eq!(serde_json::from_str::<GaussianPath>(&json).unwrap(), walk.path);
+            walk.store_and_read();
         }
     }
     // A rho of 3 and of 2 was drawn; eight deviations of 1 %.

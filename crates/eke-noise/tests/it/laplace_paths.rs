@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Receipt,
-};
-use eke_noise::{Entropy, Exact, Laplace, LaplacePath, MismatchReason, NoisePath, Norms, Ratio};
+use eke_budget::L1;
+use eke_noise::{Exact, Laplace, LaplacePath, MismatchReason, NoisePath, Norms, Ratio};
 use serde_json::Value;
 
 use crate::Seeded;
 use crate::fit::Fit;
+use crate::walk::{ORDERS, Walk, at, id, number};
 
 const TRUTH: i64 = 1234;
 
@@ -20,67 +19,8 @@ fn l1(steps: f64) -> L1 {
     L1::new(steps).unwrap()
 }
 
-fn id(number: u8) -> PathId {
-    PathId::new([number; 32])
-}
-
-fn at(epsilon: &str) -> Amount<Epsilon> {
-    epsilon.parse().unwrap()
-}
-
-fn account() -> Account {
-    let budget = BudgetSpec::promising(Epsilon::new(1e8).unwrap())
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .unwrap();
-    Account::open("riders", budget, &mut NoHistory).unwrap()
-}
-
-fn raise(
-    account: &mut Account,
-    path: PathId,
-    to: &str,
-    steps: f64,
-) -> Receipt<eke_budget::Raise<Epsilon>> {
-    let approved = account.raise(path, at(to), l1(steps)).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
-fn coarsen(account: &mut Account, path: PathId, to: &str) -> Receipt<eke_budget::Coarsen<Epsilon>> {
-    let approved = account.coarsen(path, at(to)).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
-/// An account and a path of it, which is stored and read back after every point.
-struct Walk {
-    account: Account,
-    path: LaplacePath,
-    steps: f64,
-}
-
-impl Walk {
-    fn new(steps: f64) -> Self {
-        Self { account: account(), path: LaplacePath::open(id(1), l1(steps)), steps }
-    }
-
-    fn refine(&mut self, to: &str, entropy: &mut impl Entropy) -> i64 {
-        let receipt = raise(&mut self.account, id(1), to, self.steps);
-        let truth = Exact::new(TRUTH, l1(self.steps));
-        let value = self.path.refine(&truth, receipt, entropy).unwrap().get();
-        self.store_and_read();
-        value
-    }
-
-    fn coarsen(&mut self, to: &str, entropy: &mut impl Entropy) -> i64 {
-        let receipt = coarsen(&mut self.account, id(1), to);
-        let value = self.path.coarsen(receipt, entropy).unwrap().get();
-        self.store_and_read();
-        value
-    }
-
-    fn store_and_read(&mut self) {
-        let json = serde_json::to_string(&self.path).unwrap();
-        self.path = serde_json::from_str(&json).unwrap();
-    }
+fn walk(steps: f64) -> Walk<LaplacePath> {
+    Walk::new(LaplacePath::open(id(1), l1(steps)), number(TRUTH, steps), steps)
 }
 
 /// The distribution function of Laplace noise.
@@ -126,53 +66,22 @@ fn joint(middle: f64) -> BTreeMap<(i64, [Option<i64>; 2]), f64> {
     joint
 }
 
-/// Points at 2, 1 and 0.5, asked for in five orders, stored and read back in between: always the
-/// joint law of one path, with as many equal points as it has, never that of independent answers, at the
-/// price of the finest. Seed 321, 60,000 paths each; the control is a middle level 10 % off.
+/// Points at 2, 1 and 0.5, asked for in every order: always the joint law of one path, with as many equal
+/// points as it has, never that of independent answers. Seed 321, 60,000 paths each; the control is a middle level 10 % off.
 #[test]
 fn laplace_points_revealed_in_any_order_have_one_joint_law() {
     const RUNS: usize = 60_000;
     let mut entropy = Seeded::new(321);
     let e = &mut entropy;
-    type Order = fn(&mut Walk, &mut Seeded) -> [i64; 3];
-    let orders: [(&str, Order); 5] = [
-        ("coarse to fine", |walk, e| {
-            let c = walk.refine("0.5", e);
-            let m = walk.refine("1", e);
-            [walk.refine("2", e), m, c]
-        }),
-        ("fine to coarse", |walk, e| {
-            let f = walk.refine("2", e);
-            let m = walk.coarsen("1", e);
-            [f, m, walk.coarsen("0.5", e)]
-        }),
-        ("the middle last", |walk, e| {
-            let c = walk.refine("0.5", e);
-            let f = walk.refine("2", e);
-            [f, walk.coarsen("1", e), c]
-        }),
-        ("the finest last", |walk, e| {
-            let m = walk.refine("1", e);
-            let c = walk.coarsen("0.5", e);
-            [walk.refine("2", e), m, c]
-        }),
-        ("the coarsest in the middle", |walk, e| {
-            let f = walk.refine("2", e);
-            let c = walk.coarsen("0.5", e);
-            [f, walk.coarsen("1", e), c]
-        }),
-    ];
     let apart = |[f, m, c]: [i64; 3]| (cell(f - TRUTH).unwrap_or(0), [cell(m - f), cell(c - m)]);
-    for (name, order) in orders {
-        let draws: Vec<[i64; 3]> = (0..RUNS).map(|_| order(&mut Walk::new(STEPS), e)).collect();
+    for (name, order) in ORDERS {
+        let three = |_| walk(STEPS).three(order, ["2", "1", "0.5"], e);
+        let draws: Vec<[i64; 3]> = (0..RUNS).map(three).collect();
         let fit = |law| Fit::of(draws.iter().copied().map(apart), &law);
         fit(joint(1.0)).assert(&fit(joint(1.1)), name);
         let mixed = draws.windows(2).map(|pair| apart([pair[0][0], pair[1][1], pair[0][2]]));
         assert!(Fit::of(mixed, &joint(1.0)).is_rejected(), "{name}: independent answers pass");
     }
-    let mut walk = Walk::new(STEPS);
-    let _ = orders[4].1(&mut walk, e);
-    assert_eq!(walk.account.odometer().pure().unwrap().spent(), at("2"));
 }
 
 /// The joint law of two rounded points of noise of these rates, by Simpson's rule over the finer one: whole
@@ -212,14 +121,14 @@ fn rounded_laplace_points_have_their_joint_law() {
     let draws: [Vec<[i64; 2]>; 2] = [
         (0..100_000)
             .map(|_| {
-                let mut walk = Walk::new(1.0);
+                let mut walk = walk(1.0);
                 let fine = walk.refine("1.5", e);
                 [fine, walk.coarsen("0.6", e)]
             })
             .collect(),
         (0..100_000)
             .map(|_| {
-                let mut walk = Walk::new(1.0);
+                let mut walk = walk(1.0);
                 let coarse = walk.refine("0.6", e);
                 [walk.refine("1.5", e), coarse]
             })
@@ -241,7 +150,7 @@ fn rounded_laplace_noise_is_that_of_a_path() {
     let prepared = Laplace::new(&Ratio::new(5, 2).unwrap()).unwrap();
     let mut batch = vec![0; 100_000];
     prepared.fill(&mut batch, &mut entropy);
-    let first = (0..100_000).map(|_| Walk::new(1.0).refine("0.4", &mut entropy) - TRUTH).collect();
+    let first = (0..100_000).map(|_| walk(1.0).refine("0.4", &mut entropy) - TRUTH).collect();
     for draws in [batch, first] {
         let fit = |rate| Fit::of(draws.iter().copied(), &law(rate));
         fit(0.4).assert(&fit(0.42), "first points");
@@ -267,7 +176,7 @@ fn what_is_stored_has_one_form_whichever_part_was_drawn() {
     let mut forms = BTreeMap::new();
     let (mut equal, mut below, mut above) = (0, 0, 0);
     for _ in 0..500 {
-        let mut walk = Walk::new(STEPS);
+        let mut walk = walk(STEPS);
         let coarse = walk.refine("1", &mut entropy);
         let fine = walk.refine("2", &mut entropy);
         let (low, high) = (coarse.min(TRUTH), coarse.max(TRUTH));
@@ -285,7 +194,7 @@ fn what_is_stored_has_one_form_whichever_part_was_drawn() {
 #[test]
 fn a_damaged_laplace_path_is_not_read() {
     let mut entropy = Seeded::new(326);
-    let mut walk = Walk::new(1.0);
+    let mut walk = walk(1.0);
     walk.refine("0.5", &mut entropy);
     let json = serde_json::to_value(&walk.path).unwrap();
     let reads = |json: Value| serde_json::from_value::<LaplacePath>(json).is_ok();
@@ -318,12 +227,12 @@ fn laplace_noise_is_drawn_from_narrow_to_wide_and_refused_beyond() {
     let path = LaplacePath::<i64>::open(id(1), l1(NARROW));
     for (to, reason) in [("1048576", FINE), ("0.00000000000000002", WIDE)] {
         assert_eq!(path.can_refine(at(to)).unwrap_err().to_string(), reason);
-        let receipt = raise(&mut account(), id(1), to, NARROW);
-        let truth = Exact::new(TRUTH, l1(NARROW));
-        let mismatch = path.clone().refine(&truth, receipt, &mut entropy).unwrap_err();
+        let mut walk = walk(NARROW);
+        let receipt = walk.pay(to);
+        let mismatch = walk.path.refine(&walk.truth, receipt, &mut entropy).unwrap_err();
         assert_eq!(mismatch.to_string(), reason);
     }
-    let mut walk = Walk::new(NARROW);
+    let mut walk = walk(NARROW);
     let wide = walk.refine("0.00000000000000004", &mut entropy);
     assert!(wide.abs() > 1 << 30, "{wide}");
     // Levels next to each other: the steps between them are wider than 2^60, and beyond all points.
@@ -345,21 +254,17 @@ fn the_coordinates_of_a_laplace_path_go_along_it_together() {
     let mut entropy = Seeded::new(329);
     let norms = Norms::l1(l1(STEPS), 3).unwrap();
     let truth = Exact::new(vec![5, -5, 0], norms);
-    let mut account = account();
-    let mut path = LaplacePath::<Vec<i64>>::open(id(1), l1(STEPS));
-    let receipt = raise(&mut account, id(1), "1", STEPS);
-    let fine = path.refine(&truth, receipt, &mut entropy).unwrap().get();
+    let mut walk = Walk::new(LaplacePath::open(id(1), l1(STEPS)), truth, STEPS);
+    let fine = walk.refine("1", &mut entropy);
     assert_eq!(fine.len(), 3);
     assert!(fine[0] != fine[1] && fine[1] != fine[2], "{fine:?}");
-    let receipt = coarsen(&mut account, id(1), "0.9");
-    let coarse = path.coarsen(receipt, &mut entropy).unwrap().get();
+    let coarse = walk.coarsen("0.9", &mut entropy);
     assert!(coarse.iter().zip(&fine).any(|(coarse, fine)| coarse == fine));
-    let json = serde_json::to_string(&path).unwrap();
-    assert_eq!(serde_json::from_str::<LaplacePath<Vec<i64>>>(&json).unwrap(), path);
+    walk.store_and_read();
     // A truth of another number of values.
-    let receipt = raise(&mut account, id(1), "2", STEPS);
+    let receipt = walk.pay("2");
     let shorter = Exact::new(vec![5, -5], Norms::l1(l1(STEPS), 2).unwrap());
-    let mismatch = path.refine(&shorter, receipt, &mut entropy).unwrap_err();
+    let mismatch = walk.path.refine(&shorter, receipt, &mut entropy).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherShape);
-    assert_eq!(account.odometer().pure().unwrap().spent(), at("2"));
+    assert_eq!(walk.spent().0, "2");
 }

@@ -28,6 +28,7 @@ mod stopping;
 mod tiers;
 mod two_purses;
 mod vectors;
+mod walk;
 
 use eke_noise::Entropy;
 use rand_chacha::ChaCha12Rng;

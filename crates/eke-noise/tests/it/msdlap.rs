@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt,
-};
+use eke_budget::{Amount, L1, NoHistory};
 use eke_noise::{
-    Entropy, Exact, MismatchReason, Msdlap, MsdlapPath, NoisePath, Ratio, Shifts, Till,
-    release_tiers,
+    MismatchReason, Msdlap, MsdlapPath, NoisePath, Ratio, Shifts, Till, release_tiers,
 };
 
 use crate::Seeded;
 use crate::fit::Fit;
+use crate::walk::{ORDERS, Walk, at, id, number, riders};
 
 const TRUTH: i64 = 1234;
 
@@ -19,52 +17,9 @@ fn sensitivity(size: f64) -> L1 {
     L1::new(size).unwrap()
 }
 
-fn id(number: u8) -> PathId {
-    PathId::new([number; 32])
-}
-
-fn at(epsilon: &str) -> Amount<Epsilon> {
-    epsilon.parse().unwrap()
-}
-
-fn account() -> Account {
-    let budget = BudgetSpec::promising(Epsilon::new(1e6).unwrap())
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .unwrap();
-    Account::open("riders", budget, &mut NoHistory).unwrap()
-}
-
-fn raise(account: &mut Account, path: PathId, to: &str, size: f64) -> Receipt<Raise<Epsilon>> {
-    let approved = account.raise(path, at(to), sensitivity(size)).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
-fn coarsen(account: &mut Account, path: PathId, to: &str) -> Receipt<eke_budget::Coarsen<Epsilon>> {
-    let approved = account.coarsen(path, at(to)).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
-/// An account and a path of it, of sensitivity two.
-struct Walk {
-    account: Account,
-    path: MsdlapPath,
-}
-
-impl Walk {
-    fn new() -> Self {
-        let path = MsdlapPath::open(id(1), sensitivity(2.0)).unwrap();
-        Self { account: account(), path }
-    }
-
-    fn open(&mut self, to: &str, entropy: &mut impl Entropy) -> i64 {
-        let receipt = raise(&mut self.account, id(1), to, 2.0);
-        self.path.refine(&Exact::new(TRUTH, sensitivity(2.0)), receipt, entropy).unwrap().get()
-    }
-
-    fn coarsen(&mut self, to: &str, entropy: &mut impl Entropy) -> i64 {
-        let receipt = coarsen(&mut self.account, id(1), to);
-        self.path.coarsen(receipt, entropy).unwrap().get()
-    }
+fn walk(truth: i64, size: f64) -> Walk<MsdlapPath> {
+    let path = MsdlapPath::open(id(1), sensitivity(size)).unwrap();
+    Walk::new(path, number(truth, size), size)
 }
 
 fn geometric(rate: f64, k: i64) -> f64 {
@@ -157,31 +112,16 @@ fn joint(middle: f64, weights: &[i64]) -> BTreeMap<[i64; 3], f64> {
     joint
 }
 
-/// Points at 3, 2 and 1, in both orders there are, stored and read back in between: the joint law of one
-/// path, at the price of the finest. Controls: a middle point that is 10 % off, residuals whose parts are
+/// Points at 3, 2 and 1, in both orders there are: the joint law of one path. Controls: a middle point that is 10 % off, residuals whose parts are
 /// added once each, and a point in between that is drawn on its own.
 #[test]
 fn msdlap_points_have_one_joint_law_in_every_order() {
     const RUNS: usize = 100_000;
     let mut entropy = Seeded::new(311);
     let e = &mut entropy;
-    type Order = fn(&mut Walk, &mut Seeded) -> [i64; 3];
-    let orders: [(&str, Order); 2] = [
-        ("fine to coarse", |walk, e| {
-            let fine = walk.open("3", e);
-            let middle = walk.coarsen("2", e);
-            [fine, middle, walk.coarsen("1", e)]
-        }),
-        ("the middle last", |walk, e| {
-            let fine = walk.open("3", e);
-            let coarse = walk.coarsen("1", e);
-            let json = serde_json::to_string(&walk.path).unwrap();
-            walk.path = serde_json::from_str(&json).unwrap();
-            [fine, walk.coarsen("2", e), coarse]
-        }),
-    ];
-    for (name, order) in orders {
-        let draws: Vec<[i64; 3]> = (0..RUNS).map(|_| order(&mut Walk::new(), e)).collect();
+    for (name, order) in ORDERS.into_iter().filter(|(_, order)| order[0] == 0) {
+        let three = |_| walk(TRUTH, 2.0).three(order, ["3", "2", "1"], e);
+        let draws: Vec<[i64; 3]> = (0..RUNS).map(three).collect();
         let fit = |law: &BTreeMap<[i64; 3], f64>| Fit::of(draws.iter().copied(), law);
         let law = joint(2.0, &[1, 2]);
         fit(&law).assert(&fit(&joint(2.2, &[1, 2])), name);
@@ -189,18 +129,15 @@ fn msdlap_points_have_one_joint_law_in_every_order() {
         let apart = draws.windows(2).map(|pair| [pair[0][0], pair[1][1], pair[0][2]]);
         assert!(Fit::of(apart, &law).is_rejected(), "{name}: independent answers pass");
     }
-    let mut walk = Walk::new();
-    let _ = orders[1].1(&mut walk, e);
-    assert_eq!(walk.account.odometer().pure().unwrap().spent(), at("3"));
 }
 
 /// Four tiers, released together and looked at again one by one.
 #[test]
 fn msdlap_tiers_are_one_path_for_the_price_of_the_finest() {
     let mut entropy = Seeded::new(312);
-    let mut account = account();
+    let mut account = riders();
     let mut path = MsdlapPath::open(id(1), sensitivity(3.0)).unwrap();
-    let truth = Exact::new(TRUTH, sensitivity(3.0));
+    let truth = number(TRUTH, 3.0);
     let tiers = ["0.5", "4", "0.1", "2"].map(at);
     let payer = &mut Till { account: &mut account, journal: &mut NoHistory };
     let values =
@@ -223,8 +160,8 @@ fn msdlap_tiers_are_one_path_for_the_price_of_the_finest() {
 #[test]
 fn a_damaged_msdlap_path_is_not_read() {
     let mut entropy = Seeded::new(315);
-    let mut walk = Walk::new();
-    walk.open("0.01", &mut entropy);
+    let mut walk = walk(TRUTH, 2.0);
+    walk.refine("0.01", &mut entropy);
     walk.coarsen("0.005", &mut entropy);
     let json = serde_json::to_value(&walk.path).unwrap();
     let reads = |json: serde_json::Value| serde_json::from_value::<MsdlapPath>(json).is_ok();
@@ -252,14 +189,10 @@ fn a_damaged_msdlap_path_is_not_read() {
 #[test]
 fn msdlap_noise_at_the_ends_of_the_range_saturates() {
     let mut entropy = Seeded::new(316);
-    let size = sensitivity(256.0);
     for (truth, clamped) in [(i64::MAX, 1i64 << 62), (i64::MIN, -(1 << 62))] {
         let (mut above, mut below) = (0, 0);
         for _ in 0..100 {
-            let mut path = MsdlapPath::open(id(1), size).unwrap();
-            let receipt = raise(&mut account(), id(1), "0.1", 256.0);
-            let exact = Exact::new(truth, size);
-            let value = path.refine(&exact, receipt, &mut entropy).unwrap().get();
+            let value = walk(truth, 256.0).refine("0.1", &mut entropy);
             above += u32::from(value > clamped);
             below += u32::from(value < clamped);
         }
@@ -272,7 +205,7 @@ fn msdlap_noise_at_the_ends_of_the_range_saturates() {
     assert!((0..100).all(|_| narrowest.draw(&mut entropy) == 0));
     assert!(Msdlap::new(&Ratio::new(1, 1 << 43).unwrap(), shifts).is_err());
     // What is too wide is known before it is paid for.
-    let path = MsdlapPath::open(id(1), size).unwrap();
+    let path = walk(TRUTH, 256.0).path;
     assert!(matches!(path.can_refine(at("1e-20")), Err(MismatchReason::Level(_))));
     assert_eq!(path.can_refine(Amount::ZERO), Err(MismatchReason::OtherStep));
 }

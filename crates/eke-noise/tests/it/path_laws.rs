@@ -2,27 +2,20 @@
 //!
 //! Where the joint law of points is concerned, see the files of the laws.
 
-use std::fmt::{Debug, Write};
+use std::fmt::Write;
 
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Coarsen, Epsilon, L1, L2, Metres, Metric, NoHistory,
-    PathId, Price, Raise, Reach, Receipt,
+    Adjacency, Coarsen, L1, L2, Metres, Metric, PathId, Price, Raise, Reach, Receipt,
 };
 use eke_noise::{
     Entropy, Exact, GaussianPath, GeometricPath, Integers, LaplacePath, MismatchReason, MsdlapPath,
     NoisePath, Norms, SkellamPath,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::Seeded;
+use crate::walk::{Kept, Walk, account, ask, at, id, number, pay, riders};
 
 const TRUTH: i64 = 1_234_567;
-
-/// What a path can do beside what every path can.
-trait Suited: NoisePath + Clone + Debug + PartialEq + Serialize + DeserializeOwned {}
-
-impl<P: NoisePath + Clone + Debug + PartialEq + Serialize + DeserializeOwned> Suited for P {}
 
 /// Which steps a path takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,14 +36,6 @@ struct Law<P: NoisePath> {
     open: fn(PathId, <P::Currency as Price>::Sensitivity) -> P,
     /// A truth and what one unit changes it by.
     truth: fn(i64, f64) -> Exact<P::Value>,
-}
-
-fn id(number: u8) -> PathId {
-    PathId::new([number; 32])
-}
-
-fn number(truth: i64, sensitivity: f64) -> Exact<i64> {
-    Exact::new(truth, L1::new(sensitivity).unwrap())
 }
 
 fn pair(truth: i64, sensitivity: f64) -> Exact<Vec<i64>> {
@@ -86,54 +71,15 @@ fn skellam() -> Law<SkellamPath> {
 /// Runs a check for every law, and for vectors where a law is for them.
 macro_rules! every_law {
     ($check:ident $(, $with:expr)?) => {
-        $check(geometric(number) $(, $with)?);
-        $check(geometric(pair) $(, $with)?);
-        $check(laplace(number) $(, $with)?);
-        $check(laplace(pair) $(, $with)?);
-        $check(gaussian(number) $(, $with)?);
-        $check(gaussian(pair) $(, $with)?);
-        $check(msdlap() $(, $with)?);
-        $check(skellam() $(, $with)?);
+        $check(&geometric(number) $(, $with)?);
+        $check(&geometric(pair) $(, $with)?);
+        $check(&laplace(number) $(, $with)?);
+        $check(&laplace(pair) $(, $with)?);
+        $check(&gaussian(number) $(, $with)?);
+        $check(&gaussian(pair) $(, $with)?);
+        $check(&msdlap() $(, $with)?);
+        $check(&skellam() $(, $with)?);
     };
-}
-
-/// An account with both purses.
-fn account(name: &str, metric: Metric) -> Account {
-    let budget = BudgetSpec::promising(Epsilon::new(2e6).unwrap())
-        .with_delta("1e-6".parse().unwrap())
-        .with_pure(Epsilon::new(1e6).unwrap())
-        .resolve(metric)
-        .unwrap();
-    Account::open(name, budget, &mut NoHistory).unwrap()
-}
-
-fn riders() -> Account {
-    account("riders", Metric::Hamming(Adjacency::AddRemove))
-}
-
-fn at<C: Price>(price: &str) -> Amount<C> {
-    price.parse().unwrap()
-}
-
-/// A receipt for the first path of an account, up to a price.
-fn pay<C: Price + Debug>(account: &mut Account, to: &str, size: f64) -> Receipt<Raise<C>> {
-    pay_for(account, 1, to, size)
-}
-
-fn pay_for<C: Price + Debug>(
-    account: &mut Account,
-    path: u8,
-    to: &str,
-    size: f64,
-) -> Receipt<Raise<C>> {
-    let sensitivity = C::Sensitivity::try_from(size).unwrap();
-    let approved = account.raise(id(path), at(to), sensitivity).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
-fn ask<C: Price + Debug>(account: &mut Account, to: &str) -> Receipt<Coarsen<C>> {
-    let approved = account.coarsen(id(1), at(to)).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
 }
 
 /// Where nothing may be drawn.
@@ -145,10 +91,7 @@ impl Entropy for Untouched {
     }
 }
 
-impl<P: Suited> Law<P>
-where
-    P::Currency: Debug,
-{
+impl<P: Kept> Law<P> {
     fn open(&self, number: u8) -> P {
         let sensitivity = <P::Currency as Price>::Sensitivity::try_from(self.sensitivity).unwrap();
         (self.open)(id(number), sensitivity)
@@ -159,47 +102,22 @@ where
     }
 
     fn walk(&self) -> Walk<P> {
-        Walk {
-            account: riders(),
-            path: self.open(1),
-            truth: self.truth(),
-            sensitivity: self.sensitivity,
-        }
+        Walk::new(self.open(1), self.truth(), self.sensitivity)
     }
 }
 
-/// A path, its truth, and what pays for it.
-struct Walk<P: NoisePath> {
-    account: Account,
-    path: P,
-    truth: Exact<P::Value>,
-    sensitivity: f64,
-}
-
-impl<P: Suited> Walk<P>
-where
-    P::Currency: Debug,
-{
-    fn refine(&mut self, to: &str, entropy: &mut impl Entropy) -> P::Value {
-        let receipt = pay(&mut self.account, to, self.sensitivity);
-        let value = self.path.refine(&self.truth, receipt, entropy).unwrap().get();
+impl<P: Kept> Walk<P> {
+    /// The next point, after which the path is stored and read back.
+    fn refine_and_store(&mut self, to: &str, entropy: &mut impl Entropy) -> P::Value {
+        let value = self.refine(to, entropy);
         self.store_and_read();
         value
     }
 
-    fn coarsen(&mut self, to: &str, entropy: &mut impl Entropy) -> P::Value {
-        let receipt = ask(&mut self.account, to);
-        let value = self.path.coarsen(receipt, entropy).unwrap().get();
+    fn coarsen_and_store(&mut self, to: &str, entropy: &mut impl Entropy) -> P::Value {
+        let value = self.coarsen(to, entropy);
         self.store_and_read();
         value
-    }
-
-    fn store_and_read(&mut self) {
-        let json = serde_json::to_string(&self.path).unwrap();
-        let read = serde_json::from_str(&json).unwrap();
-        assert_eq!(self.path, read);
-        assert_eq!(serde_json::to_string(&read).unwrap(), json);
-        self.path = read;
     }
 
     /// Why a receipt is not taken, which comes back. Nothing is drawn, and the path is as it was.
@@ -236,14 +154,11 @@ fn orders() -> Vec<[&'static str; 4]> {
     orders
 }
 
-/// Stored and read back after every point: each is drawn once, asked for again it is the same, nothing is drawn
-/// for that, and all of them cost the finest.
+/// Stored and read back after every point: each is drawn once, asked for again it is the same,
+/// nothing is drawn for that, and all of them cost the finest.
 #[test]
 fn points_in_every_order_are_drawn_once_and_cost_the_finest() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         for order in orders() {
             let (mut walk, mut entropy) = (law.walk(), Seeded::new(901));
             let mut drawn = Vec::new();
@@ -252,12 +167,12 @@ fn points_in_every_order_are_drawn_once_and_cost_the_finest() {
                 assert_eq!(walk.path.point(to), None);
                 if to < finest {
                     assert_eq!(walk.path.can_refine(to), Err(MismatchReason::OtherStep));
-                    drawn.push((price, walk.coarsen(price, &mut entropy)));
+                    drawn.push((price, walk.coarsen_and_store(price, &mut entropy)));
                 } else if law.steps == Steps::Once && !drawn.is_empty() {
                     assert_eq!(walk.path.can_refine(to), Err(MismatchReason::AtItsFinest));
                 } else {
                     assert_eq!(walk.path.can_refine(to), Ok(()));
-                    drawn.push((price, walk.refine(price, &mut entropy)));
+                    drawn.push((price, walk.refine_and_store(price, &mut entropy)));
                     assert_eq!(walk.path.finest(), to);
                 }
             }
@@ -265,20 +180,16 @@ fn points_in_every_order_are_drawn_once_and_cost_the_finest() {
             for (price, value) in &drawn {
                 let point = walk.path.point(at(price)).unwrap().get();
                 assert_eq!(&point, value, "{} {order:?}", law.name);
-                assert_eq!(&walk.coarsen(price, &mut Untouched), value);
+                assert_eq!(&walk.coarsen_and_store(price, &mut Untouched), value);
                 assert_eq!(walk.path.nearest(at(price)), Some(at(price)));
                 assert_eq!(walk.path.worth(at(price)), at(price));
             }
             assert_eq!(walk.path.nearest(at("9")), Some(finest));
             assert_eq!(walk.path.nearest(at("0.01")), None);
             assert_eq!(walk.path.can_refine(finest), Err(MismatchReason::OtherStep));
-            let spent = |account: &Account| {
-                let odometer = account.odometer();
-                (odometer.pure().unwrap().spent(), odometer.zcdp().unwrap().spent())
-            };
-            let mut alone = riders();
-            drop(pay::<P::Currency>(&mut alone, &finest.to_string(), law.sensitivity));
-            assert_eq!(spent(&walk.account), spent(&alone), "{} {order:?}", law.name);
+            let mut alone = law.walk();
+            drop(alone.pay(&finest.to_string()));
+            assert_eq!(walk.spent(), alone.spent(), "{} {order:?}", law.name);
         }
     }
     every_law!(check);
@@ -286,34 +197,31 @@ fn points_in_every_order_are_drawn_once_and_cost_the_finest() {
 
 #[test]
 fn a_path_takes_only_its_own_next_receipt() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         use MismatchReason::{AtItsFinest, OtherPath, OtherSensitivity, OtherStep};
         let (mut walk, size, e) = (law.walk(), law.sensitivity, &mut Seeded::new(902));
         let (truth, other) = (law.truth(), 2.0 * size);
 
         // Of nothing there is nothing coarser.
         let mut fresh = riders();
-        drop(pay::<P::Currency>(&mut fresh, "1", size));
-        let early = ask(&mut fresh, "0.7");
+        drop(pay::<P::Currency>(&mut fresh, id(1), "1", size));
+        let early = ask(&mut fresh, id(1), "0.7");
         assert_eq!(walk.refuses_coarser(early), OtherStep);
 
         // A truth of another sensitivity, and a receipt that was paid for another.
-        let first = pay(&mut walk.account, "0.5", size);
+        let first = walk.pay("0.5");
         let (reason, first) = walk.refuses(&(law.truth)(TRUTH, other), first);
         assert_eq!(reason, OtherSensitivity);
-        let wide = pay(&mut riders(), "0.5", other);
+        let wide = pay(&mut riders(), id(1), "0.5", other);
         assert_eq!(walk.refuses(&truth, wide).0, OtherSensitivity);
         // A receipt for another path.
-        let elsewhere = pay_for(&mut riders(), 2, "0.5", size);
+        let elsewhere = pay(&mut riders(), id(2), "0.5", size);
         assert_eq!(walk.refuses(&truth, elsewhere).0, OtherPath);
         // What came back is good where it belongs.
         walk.path.refine(&truth, first, e).unwrap();
 
         // The first step of a path that has taken it.
-        let again = pay(&mut riders(), "1", size);
+        let again = pay(&mut riders(), id(1), "1", size);
         let (reason, again) = walk.refuses(&truth, again);
         assert_eq!(reason, if law.steps == Steps::Once { AtItsFinest } else { OtherStep });
         let mut unopened = law.walk();
@@ -321,19 +229,19 @@ fn a_path_takes_only_its_own_next_receipt() {
 
         // Another account that replays the same steps.
         let mut circle = account("circle", Metric::Hamming(Adjacency::AddRemove));
-        drop(pay::<P::Currency>(&mut circle, "0.5", size));
-        let theirs = pay(&mut circle, "1", size);
+        drop(pay::<P::Currency>(&mut circle, id(1), "0.5", size));
+        let theirs = pay(&mut circle, id(1), "1", size);
         assert_eq!(walk.refuses(&truth, theirs).0, MismatchReason::OtherAccount);
 
         // A point that the path has not come to, and one of another path.
-        let beyond = ask(&mut fresh, "0.7");
+        let beyond = ask(&mut fresh, id(1), "0.7");
         assert_eq!(walk.refuses_coarser(beyond), OtherStep);
-        let coarser = ask(&mut fresh, "0.3");
+        let coarser = ask(&mut fresh, id(1), "0.3");
         let mut elsewhere = Walk { path: law.open(3), ..law.walk() };
         assert_eq!(elsewhere.refuses_coarser(coarser), OtherPath);
 
         // The next step.
-        let next = pay(&mut walk.account, "1", size);
+        let next = walk.pay("1");
         if law.steps == Steps::Once {
             let (reason, _) = walk.refuses(&truth, next);
             assert_eq!(reason, AtItsFinest);
@@ -346,17 +254,15 @@ fn a_path_takes_only_its_own_next_receipt() {
     every_law!(check);
 }
 
-/// A step is paid for from where the path stands. To an older copy, which would draw the whole point anew, it would
-/// be worth more; increments of Gaussian noise are independent, and there what is missing stays a gap.
+/// A step is paid for from where the path stands. To an older copy, which would draw the whole
+/// point anew, it would be worth more; increments of Gaussian noise are independent, and there what
+/// is missing stays a gap.
 #[test]
 fn an_older_copy_of_a_path_takes_no_later_step() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         let (mut walk, e) = (law.walk(), &mut Seeded::new(903));
-        walk.refine("0.5", e);
-        let next = pay(&mut walk.account, "0.75", law.sensitivity);
+        walk.refine_and_store("0.5", e);
+        let next = walk.pay("0.75");
         walk.path = law.open(1);
         if law.steps == Steps::Gaps {
             walk.path.refine(&law.truth(), next, e).unwrap();
@@ -368,18 +274,15 @@ fn an_older_copy_of_a_path_takes_no_later_step() {
     every_law!(check);
 }
 
-/// Where inputs may be a fraction of a unit apart, a whole step of noise that is not linear in distance still costs
-/// its whole price.
+/// Where inputs may be a fraction of a unit apart, a whole step of noise that is not linear in
+/// distance still costs its whole price.
 #[test]
 fn laws_for_whole_units_take_nothing_paid_by_the_metre() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         let metres = Metric::Euclidean(Reach::Within(Metres::new(100.0).unwrap()));
         for (metric, is_small) in [(metres, true), (Metric::Discrete, false)] {
             let mut walk = law.walk();
-            let receipt = pay(&mut account("riders", metric), "0.5", law.sensitivity);
+            let receipt = pay(&mut account("riders", metric), id(1), "0.5", law.sensitivity);
             if is_small && law.steps == Steps::Once {
                 assert_eq!(walk.refuses(&law.truth(), receipt).0, MismatchReason::OtherMetric);
             } else {
@@ -394,10 +297,7 @@ fn laws_for_whole_units_take_nothing_paid_by_the_metre() {
 /// At the ends of the range the truth is clamped before noise is added, so noise is never cut off.
 #[test]
 fn truths_at_the_ends_of_the_range_are_clamped_before_the_noise() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         let e = &mut Seeded::new(905);
         for (truth, clamped) in [(i64::MAX, 1i64 << 62), (i64::MIN, -(1 << 62))] {
             let (mut above, mut below) = (0, 0);
@@ -408,7 +308,7 @@ fn truths_at_the_ends_of_the_range_are_clamped_before_the_noise() {
                     if law.steps == Steps::Once && to == "1" {
                         continue;
                     }
-                    let value = walk.refine(to, e).coordinate(0);
+                    let value = walk.refine_and_store(to, e).coordinate(0);
                     above += u32::from(value > clamped);
                     below += u32::from(value < clamped);
                     assert!(value.abs_diff(clamped) < 5000, "{}", law.name);
@@ -423,13 +323,10 @@ fn truths_at_the_ends_of_the_range_are_clamped_before_the_noise() {
 /// With noise so wide that no point is the truth by chance.
 #[test]
 fn a_stored_path_goes_on_where_it_was_and_does_not_hold_the_truth() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         let (mut walk, e) = (law.walk(), &mut Seeded::new(908));
-        let fine = walk.refine("0.001", e);
-        let coarse = walk.coarsen("0.0001", e);
+        let fine = walk.refine_and_store("0.001", e);
+        let coarse = walk.coarsen_and_store("0.0001", e);
         let json = serde_json::to_string(&walk.path).unwrap();
         assert!(!json.contains(&TRUTH.to_string()), "{json}");
         let read: P = serde_json::from_str(&json).unwrap();
@@ -438,9 +335,9 @@ fn a_stored_path_goes_on_where_it_was_and_does_not_hold_the_truth() {
         assert_eq!((value("0.001"), value("0.0001")), (Some(fine), Some(coarse)));
         assert_eq!(value("0.0005"), None);
         walk.path = read;
-        walk.coarsen("0.0005", e);
+        walk.coarsen_and_store("0.0005", e);
         if law.steps != Steps::Once {
-            walk.refine("0.002", e);
+            walk.refine_and_store("0.002", e);
             assert_eq!(walk.path.finest(), at("0.002"));
         }
     }
@@ -450,13 +347,10 @@ fn a_stored_path_goes_on_where_it_was_and_does_not_hold_the_truth() {
 /// What nobody has paid for, what nobody wrote, and prices of nothing are not read.
 #[test]
 fn a_damaged_path_is_not_read() {
-    fn check<P: Suited>(law: Law<P>)
-    where
-        P::Currency: Debug,
-    {
+    fn check<P: Kept>(law: &Law<P>) {
         let mut walk = law.walk();
-        walk.refine("1", &mut Seeded::new(906));
-        walk.coarsen("0.5", &mut Seeded::new(907));
+        walk.refine_and_store("1", &mut Seeded::new(906));
+        walk.coarsen_and_store("0.5", &mut Seeded::new(907));
         let json = serde_json::to_value(&walk.path).unwrap();
         let reads = |json: &serde_json::Value| serde_json::from_value::<P>(json.clone()).is_ok();
         assert!(reads(&json));
@@ -483,14 +377,11 @@ fn a_damaged_path_is_not_read() {
     every_law!(check);
 }
 
-/// What was drawn and stored before all paths were of one type, byte for byte. A step with `+` pays for a finer
-/// point, one with `-` for a coarser one, and one with `!` loses what was paid for.
+/// What was drawn and stored before all paths were of one type, byte for byte. A step with `+` pays
+/// for a finer point, one with `-` for a coarser one, and one with `!` loses what was paid for.
 #[test]
 fn what_paths_draw_and_store_is_as_it_was() {
-    fn transcript<P: Suited>(law: Law<P>, text: &mut String)
-    where
-        P::Currency: Debug,
-    {
+    fn transcript<P: Kept>(law: &Law<P>, text: &mut String) {
         let steps = match law.steps {
             Steps::Next => "+0.125 +1 -0.25 -0.0625 -0.5 -1 +1.5 -1.25 -0.75",
             Steps::Gaps => "+0.125 +1 -0.25 -0.0625 -0.5 !1.5 +2 -1.25 -1.75 -0.6 -2",
@@ -501,10 +392,10 @@ fn what_paths_draw_and_store_is_as_it_was() {
         for step in steps.split(' ') {
             let (kind, price) = step.split_at(1);
             let value = match kind {
-                "+" => walk.refine(price, &mut entropy),
-                "-" => walk.coarsen(price, &mut entropy),
+                "+" => walk.refine_and_store(price, &mut entropy),
+                "-" => walk.coarsen_and_store(price, &mut entropy),
                 _ => {
-                    drop(pay::<P::Currency>(&mut walk.account, price, law.sensitivity));
+                    drop(walk.pay(price));
                     continue;
                 }
             };

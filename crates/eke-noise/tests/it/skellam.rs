@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use eke_budget::convert::{SkellamCurve, SkellamError};
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Coarsen, Epsilon, L1, L2, Metric, NoHistory, PathId,
-    Raise, Receipt, Rho,
-};
+use eke_budget::{L1, L2, NoHistory};
 use eke_noise::{
-    Entropy, Exact, LevelError, MismatchReason, NoAnswer, NoisePath, Ratio, Skellam, SkellamLevel,
-    SkellamPath, Till, release_tiers, reveal,
+    LevelError, MismatchReason, NoAnswer, NoisePath, Ratio, Skellam, SkellamLevel, SkellamPath,
+    Till, release_tiers, reveal,
 };
 
 use crate::Seeded;
 use crate::fit::Fit;
+use crate::walk::{ORDERS, Walk, at, id, number, riders};
 
 const TRUTH: i64 = 1234;
 
@@ -191,58 +189,15 @@ fn two() -> (L1, L2) {
     (L1::new(2.0).unwrap(), L2::new(2.0).unwrap())
 }
 
-fn id(number: u8) -> PathId {
-    PathId::new([number; 32])
-}
-
-fn at(rho: &str) -> Amount<Rho> {
-    rho.parse().unwrap()
-}
-
-fn account(name: &str) -> Account {
-    let budget = BudgetSpec::promising(Epsilon::new(1e6).unwrap())
-        .with_delta("1e-6".parse().unwrap())
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .unwrap();
-    Account::open(name, budget, &mut NoHistory).unwrap()
-}
-
-fn raise(account: &mut Account, path: PathId, to: &str, sensitivity: L2) -> Receipt<Raise<Rho>> {
-    let approved = account.raise(path, at(to), sensitivity).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
-fn coarsen(account: &mut Account, path: PathId, to: &str) -> Receipt<Coarsen<Rho>> {
-    let approved = account.coarsen(path, at(to)).unwrap();
-    account.commit(approved, &mut NoHistory).unwrap()
-}
-
 fn opened(number: u8) -> SkellamPath {
     SkellamPath::open(id(number), two().1).unwrap()
 }
 
-/// An account and a path of it.
-struct Walk {
-    account: Account,
-    path: SkellamPath,
+fn walk() -> Walk<SkellamPath> {
+    Walk::new(opened(1), number(TRUTH, 2.0), 2.0)
 }
 
-impl Walk {
-    fn open(at: &str, entropy: &mut impl Entropy) -> (Self, i64) {
-        let (mut account, mut path) = (account("riders"), opened(1));
-        let receipt = raise(&mut account, id(1), at, two().1);
-        let value = path.refine(&Exact::new(TRUTH, two().0), receipt, entropy).unwrap();
-        (Self { account, path }, value.get())
-    }
-
-    fn coarsen(&mut self, to: &str, entropy: &mut impl Entropy) -> i64 {
-        let receipt = coarsen(&mut self.account, id(1), to);
-        self.path.coarsen(receipt, entropy).unwrap().get()
-    }
-}
-
-/// Points at rho 2, 1 and 0.5 with the coarser ones in either order, stored and read back in between: the
-/// joint law of one path, at the price of the finest.
+/// Points at rho 2, 1 and 0.5 with the coarser ones in either order: the joint law of one path.
 #[test]
 fn skellam_points_revealed_in_any_order_have_one_joint_law() {
     const RUNS: usize = 40_000;
@@ -254,34 +209,14 @@ fn skellam_points_revealed_in_any_order_have_one_joint_law() {
     for (lambda, rho) in lambdas.into_iter().zip([2.0, 1.0, 0.5]) {
         assert!((lambda * rho - 1.0).abs() < 0.01, "{lambda} {rho}");
     }
-    type Order = fn(&mut Seeded) -> [i64; 3];
-    let orders: [(&str, Order); 2] = [
-        ("fine to coarse", |e| {
-            let (mut walk, f) = Walk::open("2", e);
-            let m = walk.coarsen("1", e);
-            [f, m, walk.coarsen("0.5", e)]
-        }),
-        ("the middle last", |e| {
-            let (mut walk, f) = Walk::open("2", e);
-            let c = walk.coarsen("0.5", e);
-            let json = serde_json::to_string(&walk.path).unwrap();
-            walk.path = serde_json::from_str(&json).unwrap();
-            [f, walk.coarsen("1", e), c]
-        }),
-    ];
     let off = [lambdas[0], lambdas[1] * 1.2, lambdas[2]];
-    for (name, order) in orders {
-        let draws: Vec<[i64; 3]> = (0..RUNS).map(|_| order(e)).collect();
+    for (name, order) in ORDERS.into_iter().filter(|(_, order)| order[0] == 0) {
+        let three = |_| walk().three(order, ["2", "1", "0.5"], e);
+        let draws: Vec<[i64; 3]> = (0..RUNS).map(three).collect();
         let fit = |law| Fit::of(draws.iter().copied(), &law);
         fit(joint(lambdas, TRUTH)).assert(&fit(joint(off, TRUTH)), name);
         let apart = draws.windows(2).map(|pair| [pair[0][0], pair[1][1], pair[0][2]]);
         assert!(Fit::of(apart, &joint(lambdas, TRUTH)).is_rejected(), "{name}: independent pass");
-    }
-    let (mut walk, fine) = Walk::open("2", e);
-    let coarse = walk.coarsen("0.5", e);
-    assert_eq!(walk.account.odometer().zcdp().unwrap().spent(), at("2"));
-    for _ in 0..20 {
-        assert_eq!((walk.coarsen("2", e), walk.coarsen("0.5", e)), (fine, coarse));
     }
 }
 
@@ -290,8 +225,9 @@ fn skellam_points_revealed_in_any_order_have_one_joint_law() {
 fn a_skellam_path_is_opened_once_at_its_finest_point() {
     let mut entropy = Seeded::new(322);
     let e = &mut entropy;
-    let truth = Exact::new(TRUTH, two().0);
-    let (mut walk, _) = Walk::open("0.5", e);
+    let truth = number(TRUTH, 2.0);
+    let mut walk = walk();
+    walk.refine("0.5", e);
     let before = walk.path.clone();
     assert_eq!(walk.path.can_refine(at("1")), Err(MismatchReason::AtItsFinest));
     assert_eq!(walk.path.can_refine(at("0.5")), Err(MismatchReason::OtherStep));
@@ -299,7 +235,7 @@ fn a_skellam_path_is_opened_once_at_its_finest_point() {
     let again = reveal(&mut walk.path, &truth, two().1, at("1"), &mut till, e);
     assert!(matches!(again, Err(NoAnswer::Mismatch(MismatchReason::AtItsFinest))));
     assert_eq!(walk.account.odometer().zcdp().unwrap().spent(), at("0.5"));
-    let receipt = raise(&mut walk.account, id(1), "1", two().1);
+    let receipt = walk.pay("1");
     let mismatch = walk.path.refine(&truth, receipt, e).unwrap_err();
     assert_eq!(
         mismatch.to_string(),
@@ -325,8 +261,8 @@ fn a_skellam_path_is_for_noise_that_can_be_drawn() {
 #[test]
 fn skellam_tiers_cost_the_finest() {
     let mut entropy = Seeded::new(323);
-    let (mut account, mut path) = (account("riders"), opened(1));
-    let truth = Exact::new(TRUTH, two().0);
+    let (mut account, mut path) = (riders(), opened(1));
+    let truth = number(TRUTH, 2.0);
     let tiers = ["0.1", "0.4", "0.02", "0.4"].map(at);
     let mut till = Till { account: &mut account, journal: &mut NoHistory };
     let answers = release_tiers(&mut path, &truth, two().1, &tiers, &mut till, &mut entropy);
@@ -339,7 +275,8 @@ fn skellam_tiers_cost_the_finest() {
 #[test]
 fn a_damaged_skellam_path_is_not_read_and_a_good_one_does_not_hold_the_truth() {
     let mut entropy = Seeded::new(325);
-    let (mut walk, _) = Walk::open("0.001", &mut entropy);
+    let mut walk = walk();
+    walk.refine("0.001", &mut entropy);
     walk.coarsen("0.0001", &mut entropy);
     let json = serde_json::to_value(&walk.path).unwrap();
     assert!(!json.to_string().contains(&TRUTH.to_string()), "{json}");

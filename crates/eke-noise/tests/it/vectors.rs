@@ -1,32 +1,27 @@
 //! Vectors on a path: all coordinates together, for one price.
 
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
-};
+use eke_budget::{L1, L2};
 use eke_noise::{Exact, GaussianPath, GeometricPath, MismatchReason, NoisePath, Norms};
 
 use crate::Seeded;
+use crate::walk::{Walk, id};
 
 const TRUTH: [i64; 3] = [5_000, -70_000, 0];
 /// The length and the sum that one unit can move the vector by.
 const LENGTH: f64 = 1024.0;
 const SUM: f64 = 1500.0;
 
-fn id() -> PathId {
-    PathId::new([4; 32])
-}
-
 fn exact() -> Exact<Vec<i64>> {
     let norms = Norms::new(L1::new(SUM).unwrap(), L2::new(LENGTH).unwrap(), 3).unwrap();
     Exact::new(TRUTH.to_vec(), norms)
 }
 
-fn account() -> Account {
-    let budget = BudgetSpec::zcdp(Rho::new(1e6).unwrap())
-        .with_pure(Epsilon::new(1e6).unwrap())
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .unwrap();
-    Account::open("riders", budget, &mut NoHistory).unwrap()
+fn by_length(truth: Exact<Vec<i64>>) -> Walk<GaussianPath<Vec<i64>>> {
+    Walk::new(GaussianPath::open(id(1), L2::new(LENGTH).unwrap()), truth, LENGTH)
+}
+
+fn by_sum() -> Walk<GeometricPath<Vec<i64>>> {
+    Walk::new(GeometricPath::open(id(1), L1::new(SUM).unwrap()), exact(), SUM)
 }
 
 /// The mean of the products of two coordinates' noise, over what it should be.
@@ -42,21 +37,13 @@ fn products(draws: &[Vec<i64>], i: usize, j: usize, variance: f64) -> f64 {
 #[test]
 fn coordinates_have_independent_noise_for_the_price_of_the_length() {
     let mut entropy = Seeded::new(81);
-    let length = L2::new(LENGTH).unwrap();
     let (mut fine, mut coarse) = (Vec::new(), Vec::new());
     for _ in 0..20_000 {
-        let mut account = account();
-        let mut path = GaussianPath::<Vec<i64>>::open(id(), length);
-        for to in ["1", "4"] {
-            let approved = account.raise::<Rho>(id(), to.parse().unwrap(), length).unwrap();
-            let receipt = account.commit(approved, &mut NoHistory).unwrap();
-            path.refine(&exact(), receipt, &mut entropy).unwrap();
-        }
-        fine.push(path.point("4".parse().unwrap()).unwrap().get());
-        let approved = account.coarsen::<Rho>(id(), "2".parse().unwrap()).unwrap();
-        let receipt = account.commit(approved, &mut NoHistory).unwrap();
-        coarse.push(path.coarsen(receipt, &mut entropy).unwrap().get());
-        assert_eq!(account.odometer().zcdp().unwrap().spent(), "4".parse().unwrap());
+        let mut walk = by_length(exact());
+        walk.refine("1", &mut entropy);
+        fine.push(walk.refine("4", &mut entropy));
+        coarse.push(walk.coarsen("2", &mut entropy));
+        assert_eq!(walk.spent().1, "4");
     }
     for (draws, rho) in [(&fine, 4.0), (&coarse, 2.0)] {
         let variance = LENGTH * LENGTH / (2.0 * rho);
@@ -72,19 +59,11 @@ fn coordinates_have_independent_noise_for_the_price_of_the_length() {
 #[test]
 fn geometric_coordinates_have_noise_for_the_price_of_the_sum() {
     let mut entropy = Seeded::new(82);
-    let sum = L1::new(SUM).unwrap();
     let draws: Vec<Vec<i64>> = (0..20_000)
         .map(|_| {
-            let mut account = account();
-            let mut path = GeometricPath::<Vec<i64>>::open(id(), sum);
-            let mut last = Vec::new();
-            for to in ["0.5", "2"] {
-                let to: Amount<Epsilon> = to.parse().unwrap();
-                let approved = account.raise(id(), to, sum).unwrap();
-                let receipt = account.commit(approved, &mut NoHistory).unwrap();
-                last = path.refine(&exact(), receipt, &mut entropy).unwrap().get();
-            }
-            last
+            let mut walk = by_sum();
+            walk.refine("0.5", &mut entropy);
+            walk.refine("2", &mut entropy)
         })
         .collect();
     let p = (-2.0f64 / SUM).exp();
@@ -103,25 +82,18 @@ fn a_vector_of_another_shape_or_norm_is_not_taken() {
     let mut entropy = Seeded::new(83);
     let e = &mut entropy;
     let length = L2::new(LENGTH).unwrap();
-    let mut account = account();
-    let mut path = GaussianPath::<Vec<i64>>::open(id(), length);
-    let mut receipt = |to: &str| {
-        let approved = account.raise::<Rho>(id(), to.parse().unwrap(), length).unwrap();
-        account.commit(approved, &mut NoHistory).unwrap()
-    };
-    path.refine(&exact(), receipt("1"), e).unwrap();
-    let json = serde_json::to_string(&path).unwrap();
+    let mut walk = by_length(exact());
+    walk.refine("1", e);
+    let before = walk.path.clone();
     let two = Norms::new(L1::new(SUM).unwrap(), length, 2).unwrap();
     let shorter = Exact::new(TRUTH.to_vec(), two);
-    let mismatch = path.refine(&shorter, receipt("2"), e).unwrap_err();
+    let receipt = walk.pay("2");
+    let mismatch = walk.path.refine(&shorter, receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherShape);
-    let swapped = Norms::l1(L1::new(SUM).unwrap(), 3).unwrap();
-    let mismatch =
-        path.refine(&Exact::new(TRUTH.to_vec(), swapped), *mismatch.receipt, e).unwrap_err();
+    let swapped = Exact::new(TRUTH.to_vec(), Norms::l1(L1::new(SUM).unwrap(), 3).unwrap());
+    let mismatch = walk.path.refine(&swapped, *mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::OtherSensitivity);
-    assert_eq!(serde_json::to_string(&path).unwrap(), json);
-    let read: GaussianPath<Vec<i64>> = serde_json::from_str(&json).unwrap();
-    assert_eq!(read, path);
+    assert_eq!(walk.path, before);
 }
 
 #[test]
@@ -140,14 +112,9 @@ fn norms_bound_each_other() {
 #[test]
 fn the_length_of_a_vector_is_that_of_its_bound() {
     let mut entropy = Seeded::new(84);
-    let length = L2::new(LENGTH).unwrap();
     for odd in [Vec::new(), vec![1; 5]] {
         let odd = Exact::new(odd, *exact().sensitivity());
-        let mut account = account();
-        let approved = account.raise::<Rho>(id(), "1".parse().unwrap(), length).unwrap();
-        let receipt = account.commit(approved, &mut NoHistory).unwrap();
-        let mut path = GaussianPath::<Vec<i64>>::open(id(), length);
-        assert_eq!(path.refine(&odd, receipt, &mut entropy).unwrap().get().len(), 3);
+        assert_eq!(by_length(odd).refine("1", &mut entropy).len(), 3);
     }
     let reals =
         Exact::new(vec![0.5; 77], *exact().sensitivity()).on(eke_noise::Grid::WHOLE).unwrap();
