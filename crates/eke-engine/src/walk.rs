@@ -198,7 +198,7 @@ fn counts(sum: &eke_sql::Sum) -> bool {
 }
 
 /// What an average is made of.
-fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
+pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
     let part = |index: usize| {
         let sum = &plan.sums[index];
         Part { sensitivity: steps(sum.sensitivity(plan.max_rows)) * sum.step(), step: sum.step() }
@@ -479,7 +479,8 @@ impl MeasureRule {
         }
     }
 
-    fn gamma(&self) -> Option<f64> {
+    /// The gamma of its confidence sequence, as a price; none where the one look is planned.
+    pub(crate) fn gamma(&self) -> Option<f64> {
         match self {
             Self::Sum { rule, .. } => rule.gamma(),
             Self::Average { rule, .. } => rule.gamma(),
