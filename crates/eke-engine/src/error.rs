@@ -6,6 +6,7 @@ use eke_noise::MismatchReason;
 use eke_sql::SqlError;
 
 use crate::policy::PolicyError;
+use crate::question::Who;
 use crate::registry::RegistryError;
 use crate::rows::RowsError;
 use crate::source::SourceError;
@@ -70,6 +71,13 @@ pub enum EngineError {
         "this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward"
     )]
     Unavailable,
+    /// The policy and what the ledger or the files say do not go together, and an analyst is not
+    /// told how: that is for the steward to see and to change. The same for every cause, and for
+    /// good. Nothing was charged.
+    #[error(
+        "this dataset is not open for questions until the steward has changed something: nothing was charged, and asking again does not help; ask the steward"
+    )]
+    NotOpen,
     /// Too many questions could not be answered. Nothing was charged.
     #[error(
         "several questions could not be answered, and the steward must look into it before more are: nothing was charged"
@@ -125,6 +133,7 @@ impl EngineError {
             | Self::Beyond(_)
             | Self::Unanswerable(_)
             | Self::Undrawable(_)
+            | Self::NotOpen
             | Self::StewardMustLook => ErrorKind::Refused,
             Self::Goal(_) => ErrorKind::Usage,
             Self::Policy(_)
@@ -142,6 +151,31 @@ impl EngineError {
             | Self::Damaged(_)
             | Self::OtherLedger { .. }
             | Self::Entropy(_) => ErrorKind::Failed,
+        }
+    }
+}
+
+impl EngineError {
+    /// An error from before anything was charged, as whoever asked may see it. What is wrong with
+    /// policy, files and ledger is the steward's to know: an analyst is told whether asking again
+    /// can help, and no more.
+    #[must_use]
+    pub(crate) fn told_to(self, who: &Who) -> Self {
+        if *who == Who::Steward {
+            return self;
+        }
+        match self {
+            // Who there is, is no secret from whoever asks by a name.
+            Self::Policy(PolicyError::UnknownAnalyst { .. }) => self,
+            // A file that is being written, or that the system does not give just now.
+            Self::Source(SourceError::Changed(_) | SourceError::Unreadable { .. }) => {
+                Self::Unavailable
+            }
+            Self::Policy(_) | Self::Source(_) | Self::Registry(_) => Self::NotOpen,
+            Self::Damaged(_)
+            | Self::Ledger(LedgerError::OtherBudget(_) | LedgerError::Damaged(_)) => Self::NotOpen,
+            Self::Ledger(_) | Self::UnderWay(_) => Self::Unavailable,
+            error => error,
         }
     }
 }
@@ -301,6 +335,7 @@ mod tests {
             EngineError::OtherLedger { .. } => 20,
             EngineError::StewardMustLook => 21,
             EngineError::NotReady(_) => 22,
+            EngineError::NotOpen => 23,
         }
     }
 
@@ -345,11 +380,12 @@ mod tests {
             (EngineError::OtherLedger { anchor: word(), why: word() }, Failed),
             (EngineError::StewardMustLook, No),
             (EngineError::NotReady(word()), Failed),
+            (EngineError::NotOpen, No),
         ];
         for (place, (error, kind)) in table.iter().enumerate() {
             assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
         }
-        assert_eq!(table.len(), 23);
+        assert_eq!(table.len(), 24);
     }
 
     #[test]
