@@ -187,7 +187,8 @@ pub struct Refused {
     pub whose: String,
     /// What does not allow it.
     pub limit: Limit,
-    /// What the first look costs; none if it is not known before it is asked for.
+    /// What it costs at least, in all; none if it is not known before it is asked for. Where a tier
+    /// does not allow it: the price of the point of a path that it takes.
     pub asked: Option<Amount<Rho>>,
     /// What would still fit; none if whoever asked may not know.
     pub fits: Option<Amount<Rho>>,
@@ -197,6 +198,8 @@ pub struct Refused {
     pub error: Option<f64>,
     /// A price that would be taken instead.
     pub price: Option<Amount<Rho>>,
+    /// A highest price that would be taken, where the one that was asked for is too low.
+    pub at_most: Option<Amount<Rho>>,
 }
 
 /// What does not allow a question.
@@ -206,6 +209,9 @@ pub enum Limit {
     Budget,
     /// The highest price that was asked for with it.
     AtMost,
+    /// A tenth of what is left of a budget: a relative error without a highest price goes no
+    /// further.
+    Tenth,
     /// How far the tier of whoever asks sees any one path.
     Tier(Amount<Rho>),
 }
@@ -215,7 +221,9 @@ impl Refused {
     #[must_use]
     pub fn plainly() -> Self {
         let (whose, limit) = ("the budget".to_owned(), Limit::Budget);
-        Self { whose, limit, asked: None, fits: None, delta: None, error: None, price: None }
+        let (asked, fits, delta) = (None, None, None);
+        let (error, price, at_most) = (None, None, None);
+        Self { whose, limit, asked, fits, delta, error, price, at_most }
     }
 }
 
@@ -230,18 +238,29 @@ impl std::error::Error for Refused {}
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}; nothing was charged", self.reason())?;
-        match (self.error, self.price) {
-            (Some(error), _) => write!(f, ": an error of {error} would fit"),
-            (None, Some(price)) => write!(f, ": a price of rho={price} would fit"),
-            (None, None) if self.fits.is_none() => {
-                f.write_str(": ask for less, or ask the steward")
-            }
-            (None, None) => Ok(()),
-        }
+        let error = self.error.map(|error| format!("an error of {error}"));
+        let price = self.price.map(|price| format!("a price of rho={price}"));
+        let at_most = self.at_most.map(|most| format!("a highest price of rho={most}"));
+        f.write_str(&self.advice(error.or(price), at_most))
     }
 }
 
 impl Refused {
+    /// What to do, given what would fit in the words of whoever tells it.
+    #[must_use]
+    pub fn advice(&self, instead: Option<String>, at_most: Option<String>) -> String {
+        match (instead, at_most) {
+            (Some(one), Some(other)) => format!(": {one} would fit, or {other}"),
+            (Some(one), None) | (None, Some(one)) => format!(": {one} would fit"),
+            (None, None) if self.fits.is_none() => ": ask for less, or ask the steward".to_owned(),
+            (None, None) => match self.limit {
+                Limit::AtMost => ": ask for less".to_owned(),
+                Limit::Tenth => ": set a highest price".to_owned(),
+                Limit::Budget | Limit::Tier(_) => String::new(),
+            },
+        }
+    }
+
     /// What was asked for and what does not allow it, without what would fit.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -249,15 +268,20 @@ impl Refused {
         let Some(fits) = self.fits.map(short) else {
             return format!("refused: {whose} does not allow it any more");
         };
-        let mut text = match (self.asked.map(short), self.limit) {
+        let mut text = match (self.asked.map(short_up), self.limit) {
             (Some(asked), Limit::Budget) => {
                 format!("refused: this costs rho={asked}, and {whose} has rho={fits} left for it")
             }
-            (Some(asked), Limit::AtMost) => {
-                format!("refused: this costs rho={asked}, and it may cost rho={fits} at most")
-            }
+            (Some(asked), Limit::AtMost) => format!(
+                "refused: this costs at least rho={asked}, and it may cost rho={fits} at most"
+            ),
+            (Some(asked), Limit::Tenth) => format!(
+                "refused: this costs at least rho={asked}, and a relative error without a highest \
+                 price may cost rho={fits}, a tenth of what {whose} has left"
+            ),
             (Some(asked), Limit::Tier(finest)) => format!(
-                "refused: this costs rho={asked}, and your tier sees no path further than rho={}",
+                "refused: this takes a point of its path at rho={asked}, and your tier sees no \
+                 path further than rho={}",
                 short(finest)
             ),
             (None, _) => format!(
@@ -277,16 +301,28 @@ impl Refused {
     }
 }
 
-/// A price in four digits, rounded down.
+/// A price in four digits, rounded down: what there is.
 pub(crate) fn short<C: Currency>(amount: Amount<C>) -> String {
-    let value = amount.to_f64();
+    four_digits(amount.to_f64(), f64::floor)
+}
+
+/// A price in four digits, rounded up: what something costs.
+pub(crate) fn short_up<C: Currency>(amount: Amount<C>) -> String {
+    four_digits(amount.to_f64(), f64::ceil)
+}
+
+fn four_digits(value: f64, round: fn(f64) -> f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
     let digits = 3 - value.log10().floor() as i32;
     let scale = 10f64.powi(digits);
-    let cut = (value * scale).floor() / scale;
+    // What is a hair above four digits is those.
+    let scaled = value * scale;
+    let near = scaled.round();
+    let whole = if (scaled - near).abs() < 1e-6 { near } else { round(scaled) };
+    let cut = whole / scale;
     if (1e-4..1e6).contains(&cut) { format!("{cut}") } else { format!("{cut:e}") }
 }
 
@@ -347,15 +383,7 @@ mod tests {
         let lowered = || RowsError::Plan(crate::lower::LowerError::NoColumn(word()));
         let policy =
             PolicyError::Unreadable { path: "eke.toml".into(), problem: "it is not there".into() };
-        let refused = Refused {
-            whose: "your budget".into(),
-            limit: Limit::Budget,
-            asked: None,
-            fits: None,
-            delta: None,
-            error: None,
-            price: None,
-        };
+        let refused = Refused { whose: "your budget".into(), ..Refused::plainly() };
         let table = [
             (EngineError::Policy(policy), Failed),
             (EngineError::Source(missing()), Failed),

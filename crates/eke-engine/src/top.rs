@@ -81,16 +81,6 @@ impl Route {
         }
     }
 
-    /// What so many picks as are wanted cost, if none was seen before.
-    pub(crate) fn picks(self, unit: &Budget) -> Amount<Rho> {
-        match self {
-            Self::Top { count: Some(count), .. } => {
-                pick_price(unit).times(count).unwrap_or(Amount::MAX)
-            }
-            Self::Everything | Self::Top { count: None, .. } | Self::Keys { .. } => Amount::ZERO,
-        }
-    }
-
     /// What a stored answer is found by, beside its goal.
     pub(crate) fn describe(self) -> String {
         match self {
@@ -173,7 +163,7 @@ impl Asking<'_> {
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
         let groups = state.groups.clone();
-        let by = By { sum, each: pick_price(&self.unit().budget) };
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let wanted = self.visible(by, count.unwrap_or(all).min(all))?;
         let before = self.spent;
@@ -184,11 +174,7 @@ impl Asking<'_> {
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
             let next = self.affordable(by, &groups, done, (done + BATCH).min(wanted), left)?;
             if next == done && done == 0 {
-                return Err(EngineError::Beyond(format!(
-                    "refused: picking the largest costs rho={} each, and this question may cost rho={}, half of it for picks; nothing was charged: allow it to cost more",
-                    short(by.each),
-                    short(left)
-                )));
+                return Err(self.refusal(by.each.times(2), Some(left)).into());
             }
             if next == done {
                 break;
@@ -253,13 +239,8 @@ impl Asking<'_> {
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        let each = match self.question.goal.accuracy {
-            Accuracy::Price(price) => {
-                Amount::from_grains(price.grains() / u128::from(count.min(all).max(1)))
-            }
-            Accuracy::Relative(_) | Accuracy::Absolute(_) => pick_price(&self.unit().budget),
-        };
-        let by = By { sum, each };
+        self.known = Some(groups.to_vec());
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
         let count = self.visible(by, count.min(all))?;
         let price = self.picks_cost(by, groups, count)?;
         if price > more {
@@ -270,6 +251,19 @@ impl Asking<'_> {
             Picked::Refused(refusal) => return Err(self.refused(&refusal)),
         };
         self.shown_keys(groups, &picked)
+    }
+
+    /// What groups are ranked by. Of keys alone a price is divided among those that are picked.
+    pub(crate) fn ranked_by(&self, (goal, route): (&Goal, Route), sum: usize) -> By {
+        let all = self.known.as_ref().map_or(usize::MAX, Vec::len);
+        let each = match (route, goal.accuracy) {
+            (Route::Keys { count, .. }, Accuracy::Price(price)) => {
+                let count = (count as usize).min(all).max(1) as u128;
+                Amount::from_grains(price.grains() / count)
+            }
+            _ => pick_price(&self.unit().budget),
+        };
+        By { sum, each }
     }
 
     /// An answer of keys alone, in the order in which they were picked.
@@ -312,7 +306,7 @@ impl Asking<'_> {
     }
 
     /// How many picks whoever asks may see: a tier sees a ranking no further than any other path.
-    fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
+    pub(crate) fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
         let Some(finest) = self.finest() else { return Ok(count) };
         let most = finest.grains() / by.each.grains().max(1);
         match u32::try_from(most).unwrap_or(u32::MAX).min(count) {
