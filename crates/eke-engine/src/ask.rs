@@ -13,7 +13,7 @@ use eke_ledger::{Ledger, Stamp};
 use eke_noise::SystemEntropy;
 use eke_sql::{Measure, Plan, Summand, Value};
 
-use crate::answer::{Answer, Cost, Found};
+use crate::answer::{Answer, Cost, Found, Stopped};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
@@ -335,11 +335,14 @@ impl<'a> Asking<'a> {
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);
         }
-        let most = self.column_most((&self.question.goal, self.route), Some(&state), more).0;
+        let (most, tier) = self.column_most((&self.question.goal, self.route), Some(&state), more);
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
         let least = state.bundle.step_prices().0;
         let paid = state.paid(&self.own().name);
         let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid);
+        if tier.is_some() {
+            walk = walk.capped();
+        }
         let state = self.follow(state, &mut walk)?;
         self.finish(Some(&state), &walk.found(), walk.looks())
     }
@@ -815,7 +818,16 @@ impl<'a> Asking<'a> {
         let fixed = fixed_price(&query.measures, self.plan(), goal)
             .and_then(|group| group.times(self.most().get()))
             .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
+        let is_capped = rows.iter().flat_map(|row| &row.values).any(|v| v.ending == Stopped::Tier);
+        let tier = self.finest().filter(|_| is_capped || self.sees_fewer(groups.len()));
+        let units = match crate::keys::public_groups(self.plan()) {
+            Some(_) => None,
+            None => crate::keys::selection(self.plan(), &self.unit().budget)?.threshold(),
+        };
         Ok(Answer {
+            picked: !matches!(self.route, Route::Everything) && rows.len() < groups.len(),
+            units,
+            tier: tier.map(|finest| Cost::new(finest, Amount::ZERO)),
             columns,
             rows,
             cost: Cost::new(self.spent, self.spent_delta),

@@ -187,7 +187,7 @@ impl Asking<'_> {
             let batch = &picked[done as usize..];
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
             let paid = state.paid(&self.own().name);
-            let most = self.batch_most(&paid, batch, left);
+            let (most, is_capped) = self.batch_most(&paid, batch, left);
             let columns = u32::try_from(self.plan().sums.len()).unwrap_or(u32::MAX);
             // What is left may be too little for noise that can be drawn.
             let least = state.bundle.step_prices().0;
@@ -200,6 +200,9 @@ impl Asking<'_> {
                 return Err(self.refusal(None, Some(left)).into());
             }
             let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid).of(batch);
+            if is_capped {
+                walk = walk.capped();
+            }
             state = match self.follow(state, &mut walk) {
                 Ok(state) => state,
                 // What was measured before is an answer.
@@ -282,9 +285,12 @@ impl Asking<'_> {
             });
             Row { keys: keys.collect(), values: Vec::new() }
         };
-        let rows = picked.iter().map(row).collect();
+        let rows: Vec<Row> = picked.iter().map(row).collect();
         let answer = self.finish(None, &[], 0)?;
-        Ok(Answer { columns: columns.collect(), rows, fixed: None, ..answer })
+        let picked = rows.len() < groups.len();
+        let finest = self.finest().filter(|_| self.sees_fewer(groups.len()));
+        let tier = finest.map(|finest| Cost::new(finest, Amount::ZERO));
+        Ok(Answer { columns: columns.collect(), rows, fixed: None, picked, tier, ..answer })
     }
 
     /// How many picks may be had, from those that there are up to those that are wanted, with half of what is left to
@@ -305,6 +311,19 @@ impl Asking<'_> {
         Ok(next)
     }
 
+    /// Whether the tier of whoever asks sees fewer picks than are wanted, of so many groups.
+    pub(crate) fn sees_fewer(&self, groups: usize) -> bool {
+        let (sum, count) = match self.route {
+            Route::Everything => return false,
+            Route::Top { sum, count } => (sum, count),
+            Route::Keys { sum, count } => (sum, Some(count)),
+        };
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
+        let wanted = count.map_or(groups, |count| groups.min(count as usize));
+        self.finest()
+            .is_some_and(|finest| finest.grains() / by.each.grains().max(1) < wanted as u128)
+    }
+
     /// How many picks whoever asks may see: a tier sees a ranking no further than any other path.
     pub(crate) fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
         let Some(finest) = self.finest() else { return Ok(count) };
@@ -319,8 +338,13 @@ impl Asking<'_> {
         }
     }
 
-    /// The price of one column of each group of a batch, at most.
-    fn batch_most(&self, paid: &[Amount<Rho>], batch: &[u32], more: Amount<Rho>) -> Amount<Rho> {
+    /// The price of one column of each group of a batch, at most, and whether it is a tier's.
+    fn batch_most(
+        &self,
+        paid: &[Amount<Rho>],
+        batch: &[u32],
+        more: Amount<Rho>,
+    ) -> (Amount<Rho>, bool) {
         let (most, metric) = (self.most(), self.metric());
         let price = |paid: &[Amount<Rho>]| {
             GroupPrices::at(paid, most, metric).map_or(Amount::MAX, |prices| prices.price())
@@ -346,6 +370,7 @@ impl Asking<'_> {
         }
         let columns = self.plan().sums.len().max(1) as u128;
         let column = Amount::from_grains(low / columns);
-        self.finest().map_or(column, |finest| column.min(finest))
+        let finest = self.finest().filter(|&finest| finest < column);
+        (finest.unwrap_or(column), finest.is_some())
     }
 }
