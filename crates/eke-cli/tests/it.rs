@@ -256,6 +256,74 @@ fn without_noise(text: &str, once: bool) -> Vec<&str> {
     text.lines().filter(is_sure).collect()
 }
 
+/// Every line of the README's table of exit codes, by commands that end so.
+#[test]
+fn exit_codes_are_those_of_the_table() {
+    let folder = std::env::temp_dir().join(format!("eke-codes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/ask.in");
+    for name in ["eke.toml", "trips.csv", "wrong.toml", "missing.toml", "cities.csv"] {
+        std::fs::copy(from.join(name), folder.join(name)).unwrap();
+    }
+    let readme = page("../../README.md");
+    let count = "\"SELECT COUNT(*) FROM trips\"";
+    for (code, commands) in [
+        (0, vec![format!("eke ask {count} --within 100"), "eke --help".into()]),
+        (
+            1,
+            vec![
+                // A policy, a file, a ledger, a name.
+                format!("eke ask {count} --within 100 --policy wrong.toml"),
+                format!("eke ask {count} --within 100 --policy missing.toml"),
+                "eke ledger verify none.ledger".into(),
+                format!("eke ask {count} --within 100 --as eve"),
+                "eke snapshot trip".into(),
+            ],
+        ),
+        (
+            2,
+            vec![
+                "eke frobnicate".into(),
+                format!("eke ask {count}"),
+                format!("eke ask {count} --within five"),
+                format!("eke ask {count} --within 0.05"),
+            ],
+        ),
+        (
+            3,
+            vec![
+                // A budget, a tier, a highest price; SQL that is mistyped, and that is not
+                // answered; the steward's to change.
+                format!("eke ask {count} --within 1"),
+                format!("eke ask {count} --within 1 --as bob"),
+                format!("eke ask {count} --within 10 --at-most rho=0.001"),
+                "eke ask \"SELEC COUNT(*) FROM trips\" --within 5%".into(),
+                "eke explain \"SELECT COUNT(*) FROM trip\"".into(),
+                "eke ask \"SELECT * FROM trips\" --within 5%".into(),
+                format!("eke ask {count} --within 100 --policy missing.toml --as ana"),
+            ],
+        ),
+    ] {
+        assert!(readme.contains(&format!("\n| {code} | ")), "{code}");
+        for command in commands {
+            let output = typed(&command, &folder);
+            assert_eq!(output.status.code(), Some(code), "{command}\n{}", printed(output));
+        }
+    }
+    assert!(readme.contains("\n| 130 | "));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Where a goal is not met, the demonstration says so.
+#[test]
+fn the_demonstration_says_what_is_not_met() {
+    let folder = std::env::temp_dir().join(format!("eke-small-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let story = printed(typed("eke demo --riders 1000 --folder city", &folder));
+    assert!(story.contains("not met: "), "{story}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// The sessions of `docs/places.md`, on people and households made up for it.
 #[test]
 fn the_sessions_about_places_are_what_happens() {

@@ -125,6 +125,10 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
+        Self::find(policy, sql, who).map_err(|error| error.told_to(who))
+    }
+
+    fn find(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
         if let Some(analyst) = who.analyst() {
             policy.analyst(analyst)?;
         }
@@ -147,6 +151,15 @@ impl Ground {
 
     /// A question about it that is planned, and who would pay.
     pub(crate) fn understood(
+        self,
+        policy: &Policy,
+        query: Query,
+        who: &Who,
+    ) -> Result<Understood, EngineError> {
+        self.paid_for(policy, query, who).map_err(|error| error.told_to(who))
+    }
+
+    fn paid_for(
         mut self,
         policy: &Policy,
         query: Query,
@@ -290,23 +303,22 @@ impl Engine {
         self.pinned(understand(&self.policy, sql, who)?, who)
     }
 
-    /// Opens the accounts that pay for a question, and pins its dataset down in the ledger.
+    /// Opens the accounts that pay for a question, and pins its dataset down in the ledger. What
+    /// does not go together is for the steward to know: whether files are alike is about rows.
     pub(crate) fn pinned(
         &self,
         understood: Understood,
         who: &Who,
     ) -> Result<Prepared, EngineError> {
+        self.pin_down(understood, who).map_err(|error| error.told_to(who))
+    }
+
+    fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
         let Understood { query, accounts, finest, source, schema, ids } = understood;
         let stamp = Stamp::now(who.name());
         let dataset = self.policy.dataset(&query.plan.dataset)?;
         let unit = &accounts[0].name;
-        self.pin_rows(dataset, unit, &source, false, &stamp).map_err(|error| match error {
-            // Whether files are alike is about rows, and so for the steward alone.
-            EngineError::Registry(RegistryError::SameRows { .. }) if *who != Who::Steward => {
-                EngineError::Unavailable
-            }
-            error => error,
-        })?;
+        self.pin_rows(dataset, unit, &source, false, &stamp)?;
         for account in &accounts {
             self.open_account(account, &stamp)?;
         }

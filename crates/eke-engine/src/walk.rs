@@ -198,7 +198,7 @@ fn counts(sum: &eke_sql::Sum) -> bool {
 }
 
 /// What an average is made of.
-fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
+pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
     let part = |index: usize| {
         let sum = &plan.sums[index];
         Part { sensitivity: steps(sum.sensitivity(plan.max_rows)) * sum.step(), step: sum.step() }
@@ -246,6 +246,8 @@ pub(crate) struct Walk {
     looks: u32,
     /// Whether more groups will be followed after these.
     is_part: bool,
+    /// Whether the highest price is the furthest point that a tier sees.
+    is_capped: bool,
 }
 
 impl Walk {
@@ -277,7 +279,23 @@ impl Walk {
         };
         let groups = revealed.iter().map(start).collect();
         let most = whole(most, columns);
-        Self { rules, seen, columns, most, least, groups, looks: 0, is_part: false }
+        Self {
+            rules,
+            seen,
+            columns,
+            most,
+            least,
+            groups,
+            looks: 0,
+            is_part: false,
+            is_capped: false,
+        }
+    }
+
+    /// The same walk, where the highest price is the furthest point that a tier sees.
+    pub(crate) fn capped(mut self) -> Self {
+        self.is_capped = true;
+        self
     }
 
     /// The same walk of some groups alone, as a part of an answer.
@@ -303,6 +321,7 @@ impl Walk {
             groups: found.into_iter().map(done).collect(),
             looks,
             is_part: false,
+            is_capped: false,
         }
     }
 
@@ -419,8 +438,15 @@ impl Walk {
 
     /// What was found, group by group and measure by measure; nothing for what is not followed or has not ended.
     pub(crate) fn found(&self) -> Vec<Vec<Found>> {
+        let by_tier = |found: &Found| {
+            let ending = match found.ending {
+                Stopped::HighestPrice | Stopped::OutOfReach if self.is_capped => Stopped::Tier,
+                ending => ending,
+            };
+            Found { ending, ..*found }
+        };
         let done = |standing: &Standing| match standing {
-            Standing::Done(found) => Some(*found),
+            Standing::Done(found) => Some(by_tier(found)),
             Standing::Wants { .. } => None,
         };
         self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect()
@@ -479,7 +505,8 @@ impl MeasureRule {
         }
     }
 
-    fn gamma(&self) -> Option<f64> {
+    /// The gamma of its confidence sequence, as a price; none where the one look is planned.
+    pub(crate) fn gamma(&self) -> Option<f64> {
         match self {
             Self::Sum { rule, .. } => rule.gamma(),
             Self::Average { rule, .. } => rule.gamma(),

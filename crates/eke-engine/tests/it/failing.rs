@@ -265,7 +265,8 @@ fn unit_ids_are_exact_or_refused() {
             .replace(", min = 0, max = 100", ""),
     );
     folder.write("trips.csv", &trips(&[5, 3, 2]));
-    assert!(fails(&folder.engine(), "ana", COUNT, "1e-4").contains(said));
+    assert!(fails(&folder.engine(), "steward", COUNT, "1e-4").contains(said));
+    assert!(fails(&folder.engine(), "ana", COUNT, "1e-4").contains("is not open for questions"));
     let places = folder.path().join("places.parquet");
     let degrees: ArrayRef = Arc::new(Float64Array::from(vec![4.0]));
     let columns = ["who", "lon", "lat"].map(|name| (name, Arc::clone(&degrees)));

@@ -7,7 +7,7 @@ use std::path::Path;
 use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Delta, Rho};
 use eke_engine::registry::{Identity, Registry};
-use eke_engine::{Access, Engine, EngineError, Of, Outcome, Standing, Who};
+use eke_engine::{Access, Engine, EngineError, ErrorKind, Of, Outcome, Standing, Who};
 use eke_ledger::{Address, Ledger, Stamp};
 
 use crate::asking::{Folder, policy, price, question, trips};
@@ -68,9 +68,9 @@ fn another_name_for_a_unit_is_not_another_budget() {
         let error = told(&ask(&engine, "steward", &sql, "0.01").unwrap_err());
         assert!(error.contains("unit `rider`") && error.contains("unit `person`"), "{error}");
         assert!(!error.contains("give the dataset another name"), "{error}");
-        // An analyst is not told what files hold.
+        // An analyst is not told what files hold, and that asking again does not help.
         let error = ask(&engine, "ana", &sql, "0.01").unwrap_err();
-        assert!(*dataset == "trips" || matches!(error, EngineError::Unavailable), "{error}");
+        assert!(matches!(error, EngineError::NotOpen), "{error}");
         assert!(engine.snapshot(dataset).is_err());
         assert_eq!(engine.budget(&Who::Steward).unwrap()[0].spent.rho, 0.0);
     }
@@ -87,6 +87,37 @@ fn another_name_for_a_unit_is_not_another_budget() {
     // As it was, it goes on.
     folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
     assert!(ask(&folder.engine(), "ana", ALL, "0.02").unwrap() > 0.0);
+}
+
+/// Whatever it is that the steward has to change, an analyst hears one sentence, for asking and for
+/// explaining, and the steward what it is.
+#[test]
+fn what_only_the_steward_can_change_is_one_sentence_for_analysts() {
+    const SAID: &str = "this dataset is not open for questions until the steward has changed something: nothing was charged, and asking again does not help; ask the steward";
+    let folder = city();
+    let usual = policy("add-remove", 1, 1, Some(3));
+    ask(&folder.engine(), "ana", ALL, "0.01").unwrap();
+    folder.write("other.csv", &trips(&[20, 10, 5]));
+    for (policy, steward) in [
+        (renamed("person", "trips", "trips.csv"), "opened for `trips` of unit `rider`"),
+        (usual.replace("trips.csv", "other.csv"), "opened for `trips` in `trips.csv`"),
+        (usual.replace("trips.csv", "gone.csv"), "there is no file `gone.csv`"),
+        (usual.replace("epsilon = 4.0", "epsilon = 3.0"), "was opened with another budget"),
+        (usual.replace("= \"rider\"\nmax", "= \"ridder\"\nmax"), "no unit column `ridder`"),
+    ] {
+        folder.write("eke.toml", &policy);
+        let engine = folder.engine();
+        let error = ask(&engine, "ana", ALL, "0.02").unwrap_err();
+        assert!(matches!(error, EngineError::NotOpen), "{steward}: {error}");
+        assert_eq!((told(&error).as_str(), error.kind()), (SAID, ErrorKind::Refused));
+        let error = told(&ask(&engine, "steward", ALL, "0.02").unwrap_err());
+        assert!(error.contains(steward), "{error}");
+        assert!(!SAID.contains(steward));
+    }
+    // What is about the analyst is told.
+    folder.write("eke.toml", &usual);
+    let error = told(&ask(&folder.engine(), "ann", ALL, "0.02").unwrap_err());
+    assert!(error.starts_with("there is no analyst `ann`"), "{error}");
 }
 
 #[test]
