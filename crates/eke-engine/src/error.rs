@@ -128,7 +128,6 @@ impl EngineError {
         match self {
             Self::Refused(_)
             | Self::Ledger(LedgerError::Refused(_))
-            | Self::Sql(_)
             | Self::Keys(_)
             | Self::Beyond(_)
             | Self::Unanswerable(_)
@@ -136,6 +135,8 @@ impl EngineError {
             | Self::NotOpen
             | Self::StewardMustLook => ErrorKind::Refused,
             Self::Goal(_) => ErrorKind::Usage,
+            Self::Sql(SqlError::NoThread) => ErrorKind::Failed,
+            Self::Sql(_) => ErrorKind::Refused,
             Self::Policy(_)
             | Self::Source(_)
             | Self::Registry(_)

@@ -2,6 +2,7 @@
 //! ledger it is.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use eke_budget::convert::{Curve as _, Method};
@@ -118,6 +119,53 @@ fn what_only_the_steward_can_change_is_one_sentence_for_analysts() {
     folder.write("eke.toml", &usual);
     let error = told(&ask(&folder.engine(), "ann", ALL, "0.02").unwrap_err());
     assert!(error.starts_with("there is no analyst `ann`"), "{error}");
+}
+
+fn packed(rows: &[u8], level: u32) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
+    packed.write_all(rows).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn rows_that_were_packed_or_unpacked_are_the_same_rows() {
+    let rows = trips(&[200, 100, 50]);
+    let files = [
+        ("plain.csv", rows.clone().into_bytes()),
+        ("packed.csv.gz", packed(rows.as_bytes(), 9)),
+        ("packed_again.csv.gz", packed(rows.as_bytes(), 1)),
+    ];
+    for (first, _) in &files {
+        for old in [false, true] {
+            let folder = Folder::new();
+            for (name, bytes) in &files {
+                fs::write(folder.path().join(name), bytes).unwrap();
+            }
+            folder.write("eke.toml", &renamed("rider", "trips", first));
+            ask(&folder.engine(), "ana", ALL, "0.01").unwrap();
+            if old {
+                forget_what_was_unpacked(&folder, first);
+            }
+            for (second, _) in files.iter().filter(|(name, _)| name != first) {
+                folder.write("eke.toml", &renamed("person", "rides", second));
+                let sql = ALL.replace("trips", "rides");
+                let error = told(&ask(&folder.engine(), "steward", &sql, "0.01").unwrap_err());
+                assert!(error.contains("unit `rider`"), "{first}, {second}: {error}");
+            }
+        }
+    }
+}
+
+/// Leaves in the ledger what earlier versions pinned of a file: a digest of its bytes as they are.
+fn forget_what_was_unpacked(folder: &Folder, file: &str) {
+    let mut digest = blake3::Hasher::new_derive_key("eke 2026 content of a dataset's file");
+    digest.update(&fs::read(folder.path().join(file)).unwrap());
+    let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger"))).unwrap();
+    let (version, bytes) = ledger.sheet("eke/datasets").wait().unwrap().unwrap();
+    let mut pins: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    pins["pins"][0]["contents"] = serde_json::json!([digest.finalize().to_hex().to_string()]);
+    let bytes = serde_json::to_vec(&pins).unwrap();
+    ledger.file_sheet("eke/datasets", version, bytes, Stamp::now("test")).wait().unwrap();
 }
 
 #[test]
