@@ -149,6 +149,23 @@ fn after_a_few_failures_the_steward_must_look() {
     assert_eq!((failed.failed, failed.unseen, failed.blocked.len()), (9, 0, 0));
 }
 
+/// Where there is no folder for what memory does not hold, nothing is charged either.
+#[test]
+fn nothing_is_charged_where_rows_have_nowhere_to_go() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
+    folder.write("trips.csv", &trips(&[500, 300, 200]));
+    let engine = folder.engine();
+    engine.ask(&question("ana", COUNT, price("1e-4")), &()).unwrap();
+    let before = spent(&engine);
+    folder.write("eke.ledger-rows", "a file, and no folder");
+    assert_eq!(fails(&engine, "ana", COUNT, "2e-4"), SAID);
+    assert!(fails(&engine, "steward", COUNT, "2e-4").contains("nothing was charged"));
+    assert_eq!(spent(&engine), before);
+    fs::remove_file(folder.path().join("eke.ledger-rows")).unwrap();
+    engine.ask(&question("ana", COUNT, price("2e-4")), &()).unwrap();
+}
+
 /// A clock by hand: every look at it takes as long as it says.
 struct Slow(std::sync::Mutex<(std::time::Duration, std::time::Duration)>, std::time::Duration);
 
