@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use eke_budget::convert::{Curve as _, Method};
-use eke_budget::{Charge, Delta, Rho};
+use eke_budget::{Amount, Charge, Delta, Rho};
 use eke_engine::registry::{Identity, Registry};
 use eke_engine::{Access, Engine, EngineError, Of, Outcome, Standing, Who};
-use eke_ledger::{Address, Ledger, Request, Spend, Stamp};
+use eke_ledger::{Address, Ledger, Request, Reserve, Spend, Stamp};
 
 use crate::asking::{Folder, policy, price, question, trips};
 
@@ -198,6 +198,31 @@ fn a_late_circle_and_a_late_member_bring_what_was_spent() {
     let ledger = Address::File(folder.path().join("eke.ledger"));
     let report = eke_ledger::verify(&mut *ledger.read_only().unwrap(), None).unwrap();
     assert_eq!(report.findings, []);
+}
+
+/// What a member's program has set aside and never settled may have been spent: it is brought too.
+#[test]
+fn a_member_brings_what_it_has_set_aside() {
+    let folder = city();
+    let with_pure = |members: &[&str]| {
+        with_circle(members, 1.9)
+            .replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 5.0")
+            .replace("delta = 1e-6 }", "delta = 1e-6, pure = 2.0 }")
+    };
+    folder.write("eke.toml", &with_pure(&[]));
+    ask(&folder.engine(), "bob", ALL, "0.0004").unwrap();
+    let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger"))).unwrap();
+    let request = Request::new("lost", Stamp::now("bob"), ALL).unwrap();
+    let worst = Reserve { worst: "0.5".parse().unwrap(), delta: Amount::ZERO };
+    let others: Vec<(&str, Reserve)> = Vec::new();
+    drop(ledger.charge(request, "rider/analyst/bob", worst, others).wait().unwrap());
+    drop(ledger);
+    folder.write("eke.toml", &with_pure(&["bob"]));
+    let engine = folder.engine();
+    assert!(close(circle(&engine).to_bring.unwrap().epsilon, 0.5));
+    ask(&engine, "bob", ALL, "0.0005").unwrap();
+    let [_, spent, ..] = circle(&engine).pure.unwrap();
+    assert!(close(spent, 0.5), "{spent}");
 }
 
 #[test]
