@@ -136,6 +136,7 @@ impl Dataset {
         Some(Self {
             name: field.name().to_owned(),
             source,
+            multiline: None,
             protection,
             answer_time: USUAL_SLOT,
             columns: columns.into_iter().filter_map(read).collect(),

@@ -51,6 +51,23 @@ fn opening(metric: TupleMetric) -> Opening {
     Opening { budget, reach: Reach::Unlimited, metric, least: Metres::ONE }
 }
 
+/// A ledger with an index that has lost its entries is not opened.
+#[test]
+fn a_damaged_ledger_of_places_is_not_opened() {
+    let folder = Folder::new("damaged");
+    drop(folder.person());
+    let path = folder.0.join("places.ledger");
+    let mut bytes = fs::read(&path).unwrap();
+    let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
+    // Leaves of indices begin with a ten; how many entries they have follows two bytes later.
+    let leaves = (page..bytes.len()).step_by(page);
+    let leaf = leaves.into_iter().find(|at| bytes[*at] == 10 && bytes[at + 4] != 0).unwrap();
+    bytes[leaf + 3..leaf + 5].fill(0);
+    fs::write(&path, bytes).unwrap();
+    let opened = Person::open(&folder.ledger(), "me", Some(&opening(TupleMetric::Farthest)));
+    assert!(opened.err().unwrap().to_string().contains("damaged"));
+}
+
 fn region() -> Region {
     Region::new(Place::new(-122.43, 37.77).unwrap(), Metres::new(1e4).unwrap()).unwrap()
 }

@@ -211,6 +211,22 @@ fn what_a_refusal_says_would_fit_is_taken() {
     assert!(tried > 80, "{tried}");
 }
 
+/// Where so little is left that its noise could not be drawn, no price would fit.
+#[test]
+fn no_price_is_told_where_what_is_left_cannot_be_drawn() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 2, 20, Some(3)));
+    folder.write("trips.csv", &trips(&[900, 90, 0]));
+    let engine = folder.engine();
+    let (rows, fares) = ("SELECT COUNT(*) FROM trips", "SELECT COUNT(fare) FROM trips");
+    let left = refusal(&engine, "steward", rows, price("3")).unwrap().fits.unwrap();
+    let most = left.minus("1e-20".parse().unwrap()).unwrap();
+    answered(&engine, "steward", rows, price(&most.to_string())).unwrap();
+    let refused = refusal(&engine, "steward", fares, price("0.5")).unwrap();
+    assert!(refused.fits.unwrap() <= "1e-19".parse().unwrap(), "{refused}");
+    assert_eq!(refused.price_told(), None, "{refused}");
+}
+
 #[test]
 fn a_refusal_says_which_limit_it_is() {
     let folder = Folder::new();
