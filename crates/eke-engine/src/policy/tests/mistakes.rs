@@ -125,7 +125,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("public = true", "public = true\nmax_rows = 1",
         "eke.toml:20: a public dataset has no `max_rows`: leave it out, or leave out `public`"),
     ("public = true", "public = false",
-        "eke.toml:17: [dataset.zones] does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
+        "eke.toml:17: [dataset.zones] does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody\neke.toml:17: [dataset.zones] has no `unit_column`: write the column that says which unit a row belongs to\neke.toml:17: [dataset.zones] has no `max_rows`: write how many rows of a group one unit may count for, such as max_rows = 20; noise grows with it"),
     ("public = true", "public = \"yes\"",
         "eke.toml:19: `public` must be true or false, not a text: write it without quotes"),
     ("public = true", "public = true\ncolumns = 4",
