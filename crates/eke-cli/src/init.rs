@@ -293,6 +293,9 @@ impl Snapshot {
         } else if declared.number > 1 {
             writeln!(out, "what was asked of snapshot {} stays paid for", declared.number - 1)?;
         }
+        for remark in &declared.remarks {
+            writeln!(out, "note: {remark}")?;
+        }
         Ok(())
     }
 }

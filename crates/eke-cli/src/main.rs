@@ -102,7 +102,7 @@ fn in_flags(refused: &Refused) -> String {
         (Limit::Tenth, Some(_)) => ": set a highest price with --at-most".to_owned(),
         _ => refused.advice(error.or(price), at_most),
     };
-    format!("{}; nothing was charged{advice}", refused.reason())
+    format!("{}; {}{advice}", refused.reason(), refused.stays_paid())
 }
 
 impl From<io::Error> for Failure {

@@ -309,6 +309,7 @@ impl<'a> Asking<'a> {
             return Err(EngineError::Declined);
         }
         let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
+        self.check_unit(stored.as_ref(), keys)?;
         let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
         if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
             return Err(EngineError::Declined);
@@ -705,8 +706,33 @@ impl<'a> Asking<'a> {
             Who::Analyst(_) => "your budget".to_owned(),
         };
         let limit = Limit::Budget;
-        let nothing = Refused::plainly();
-        Refused { whose, limit, asked, fits, ..nothing }
+        let charged = self.spent;
+        Refused { whose, limit, asked, fits, charged, ..Refused::plainly() }
+    }
+
+    /// A refusal by the unit's account, whose numbers an analyst does not see.
+    fn refused_by_unit(&self) -> EngineError {
+        let whose = format!("the budget of `{}`", self.unit().name);
+        Refused { whose, ..self.refusal(None, None) }.into()
+    }
+
+    /// Refuses a question that nobody has asked before, and that the unit's account cannot pay for,
+    /// before its keys or its first looks are charged.
+    fn check_unit(&self, state: Option<&State>, keys: Amount<Rho>) -> Result<(), EngineError> {
+        // What others have paid for costs the unit less, or nothing: then its account says so.
+        let is_new = state.is_none() && (keys.is_zero() || !self.has_selected()?);
+        if self.accounts().len() == 1 || !is_new {
+            return Ok(());
+        }
+        let account = self.ledger().account(&self.unit().name).wait()?;
+        let purse = account.as_ref().and_then(|account| account.odometer().zcdp());
+        let left = purse.map_or(Amount::ZERO, |purse| purse.left());
+        let goal = &self.question.goal;
+        let at_most = Some(goal.at_most.map_or(left, |most| most.min(left)));
+        match self.within(&Goal { at_most, ..*goal }, state, None, keys)? {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.refused_by_unit()),
+        }
     }
 
     /// A refusal as whoever asked may see it: another account's numbers are not shown.
@@ -716,9 +742,8 @@ impl<'a> Asking<'a> {
             Charge::Pure { .. } => Amount::ZERO,
         };
         let is_units = *refusal.account == *self.unit().name;
-        let whose = format!("the budget of `{}`", self.unit().name);
         if is_units && self.question.who.analyst().is_some() {
-            return Refused { whose, ..self.refusal(None, None) }.into();
+            return self.refused_by_unit();
         }
         let delta = refusal.fits.map(Charge::delta);
         let short_of_delta = delta.filter(|&delta| refusal.asked.delta() > delta);

@@ -99,6 +99,8 @@ pub struct Declared {
     pub number: u32,
     /// Whether the files were the same as before.
     pub unchanged: bool,
+    /// What the steward should know of how the files were written.
+    pub remarks: Vec<String>,
 }
 
 /// Understands a question: what would be computed, and which accounts would pay. Reads the schemas of files,
@@ -487,7 +489,8 @@ impl Engine {
         };
         let (_, (number, unchanged)) = self.change(unit, &stamp, declare)?;
         self.remember(&accounts)?;
-        Ok(Declared { dataset: dataset.name.clone(), number, unchanged })
+        let remarks = fingerprint.remarks().collect();
+        Ok(Declared { dataset: dataset.name.clone(), number, unchanged, remarks })
     }
 
     /// What the steward should know: files that have changed under their snapshots, and runs that failed.

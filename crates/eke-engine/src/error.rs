@@ -201,6 +201,8 @@ pub struct Refused {
     pub price: Option<Amount<Rho>>,
     /// A highest price that would be taken, where the one that was asked for is too low.
     pub at_most: Option<Amount<Rho>>,
+    /// What was charged for the question before it was refused, and stays paid.
+    pub charged: Amount<Rho>,
 }
 
 /// What does not allow a question.
@@ -224,7 +226,8 @@ impl Refused {
         let (whose, limit) = ("the budget".to_owned(), Limit::Budget);
         let (asked, fits, delta) = (None, None, None);
         let (error, price, at_most) = (None, None, None);
-        Self { whose, limit, asked, fits, delta, error, price, at_most }
+        let charged = Amount::ZERO;
+        Self { whose, limit, asked, fits, delta, error, price, at_most, charged }
     }
 }
 
@@ -238,7 +241,7 @@ impl std::error::Error for Refused {}
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; nothing was charged", self.reason())?;
+        write!(f, "{}; {}", self.reason(), self.stays_paid())?;
         let error = self.error.map(|error| format!("an error of {error}"));
         let price = self.price.map(|price| format!("a price of rho={price}"));
         let at_most = self.at_most.map(|most| format!("a highest price of rho={most}"));
@@ -260,6 +263,15 @@ impl Refused {
                 Limit::Budget | Limit::Tier(_) => String::new(),
             },
         }
+    }
+
+    /// What became of the budget.
+    #[must_use]
+    pub fn stays_paid(&self) -> String {
+        if self.charged.is_zero() {
+            return "nothing was charged".to_owned();
+        }
+        format!("rho={} was charged before that, and stays paid", short_up(self.charged))
     }
 
     /// What was asked for and what does not allow it, without what would fit.

@@ -108,6 +108,12 @@ impl Asking<'_> {
         Ok(if paid { Amount::ZERO } else { charge_rho(selection.charge()) })
     }
 
+    /// Whether somebody has paid for selecting the keys.
+    pub(crate) fn has_selected(&self) -> Result<bool, EngineError> {
+        let selection = selection(self.plan(), &self.unit().budget)?;
+        Ok(self.stored(&self.selection_name(&selection))?.is_some())
+    }
+
     fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
         let selection = selection(self.plan(), &self.unit().budget)?;
         check_tier(&selection, self.finest())?;

@@ -8,10 +8,10 @@ use std::path::Path;
 use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Charge, Delta, Rho};
 use eke_engine::registry::{Identity, Registry};
-use eke_engine::{Access, Engine, EngineError, ErrorKind, Of, Outcome, Standing, Who};
+use eke_engine::{Access, Accuracy, Engine, EngineError, ErrorKind, Of, Outcome, Standing, Who};
 use eke_ledger::{Address, Ledger, Request, Reserve, Spend, Stamp};
 
-use crate::asking::{Folder, policy, price, question, trips};
+use crate::asking::{Folder, goal, policy, price, question, trips};
 
 const ALL: &str = "SELECT COUNT(*) FROM trips";
 const FARES: &str = "SELECT SUM(fare) FROM trips";
@@ -340,11 +340,13 @@ fn a_refusal_does_not_tell_whose_account_it_was() {
     assert_eq!(told(&error), own);
     assert!(!own.chars().any(|c| c.is_ascii_digit()) && !own.contains("rider"), "{own}");
     // Not even what its own account has refused, as it does in a race, is in its history.
-    let request = Request::new("race", Stamp::now("ana"), FARES).unwrap();
     let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger"))).unwrap();
-    let much = Spend(Charge::zcdp(Rho::new(2.0 * whole).unwrap()));
-    let others: Vec<(&str, Spend<Charge>)> = Vec::new();
-    assert!(ledger.charge(request, "rider/analyst/ana", much, others).wait().is_err());
+    for account in ["rider/analyst/ana", "rider"] {
+        let request = Request::new(account, Stamp::now("ana"), FARES).unwrap();
+        let much = Spend(Charge::zcdp(Rho::new(2.0 * whole).unwrap()));
+        let others: Vec<(&str, Spend<Charge>)> = Vec::new();
+        assert!(ledger.charge(request, account, much, others).wait().is_err());
+    }
     drop(ledger);
     let refused = |who: Who| {
         let history = engine.history(&who).unwrap();
@@ -357,6 +359,33 @@ fn a_refusal_does_not_tell_whose_account_it_was() {
     assert!(error.contains("rho="), "{error}");
     let error = told(&ask(&engine, "bob", FARES, &format!("{whole}")).unwrap_err());
     assert!(error.contains("your budget has rho="), "{error}");
+}
+
+/// What the unit's account cannot pay for is refused before its keys or first looks are charged.
+#[test]
+fn nothing_is_charged_for_a_question_that_the_unit_cannot_pay_for() {
+    let folder = city();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, None));
+    let engine = folder.engine();
+    let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
+    ask(&engine, "steward", FARES, &format!("{}", 0.97 * whole)).unwrap();
+    let spent = |of: &Of| standing(&engine, of).spent.rho;
+    let ana = Of::Analyst("ana".into());
+    let before = (spent(&Of::Everyone), spent(&ana));
+    let keys = "SELECT zone, COUNT(*) FROM trips GROUP BY zone";
+    let averages = "SELECT COUNT(*), AVG(fare) FROM trips";
+    for (sql, goal) in [
+        (keys, price(&format!("{}", 0.3 * whole))),
+        (keys, goal(Accuracy::Absolute(1.5))),
+        (averages, goal(Accuracy::Absolute(1.5))),
+    ] {
+        let error = engine.ask(&question("ana", sql, goal), &()).unwrap_err();
+        assert!(told(&error).contains("nothing was charged"), "{sql}: {error}");
+        assert_eq!((spent(&Of::Everyone), spent(&ana)), before, "{sql}");
+    }
+    // What fits is answered, also where others have paid for it.
+    ask(&engine, "ana", FARES, &format!("{}", 0.5 * whole)).unwrap();
+    ask(&engine, "ana", keys, &format!("{}", 0.005 * whole)).unwrap();
 }
 
 #[test]
@@ -605,7 +634,7 @@ fn how_rows_are_written_is_looked_at_once_or_said() {
     };
     let told = |engine: &Engine| engine.notices().unwrap().join("\n");
     let is = |fares: f64, expected: f64| (fares - expected).abs() < 60.0;
-    folder.write("trips.csv", &(rows.clone() + "b,1,2,3\n"));
+    folder.write("trips.csv", &(rows.clone() + "b,1,2\"\n"));
     let engine = folder.engine();
     assert!(is(fares(&engine, "0.02"), 1.0));
     assert!(told(&engine).contains("row 302 is the first that shows it"), "{}", told(&engine));
