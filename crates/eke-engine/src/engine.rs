@@ -350,7 +350,7 @@ impl Engine {
             check_files(&registry, &dataset.name, &source)?;
         }
         let source = match serde_json::from_value(pinned.latest().fingerprint.clone()) {
-            Ok(snapshot) => source.as_of(&snapshot),
+            Ok(snapshot) => source.read_as(&snapshot),
             Err(_) => source,
         };
         let (snapshot, hash_key) = (pinned.latest().number, *registry.hash_key());
