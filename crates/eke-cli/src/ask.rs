@@ -90,8 +90,9 @@ Examples:
   eke ask \"SELECT city, COUNT(*) FROM trips GROUP BY city\" --within 5%
   eke ask \"SELECT AVG(fare) FROM trips\" --within 0.5 --as ana
   eke ask \"SELECT SUM(fare) FROM trips\" --price rho=0.001 --json
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused: by a budget, or because the SQL cannot be
-answered privately.")]
+Exit codes: 0 answered, 1 failed (also a policy or file that is wrong), 2 wrong usage, 3 refused: by
+a budget, a tier or --at-most, until the steward changes something, or because of the SQL, which is
+mistyped or not answered privately. 130 interrupted.")]
 pub(crate) struct Ask {
     /// The question.
     #[arg(value_name = "SQL")]
@@ -213,7 +214,22 @@ impl Ask {
             serde_json::to_writer(&mut *out, &answer).map_err(io::Error::from)?;
             return Ok(writeln!(out)?);
         }
-        if self.csv { Ok(as_csv(&answer, out)?) } else { Ok(print(&answer, out)?) }
+        if self.csv {
+            return Ok(as_csv(&answer, out)?);
+        }
+        print(&answer, out)?;
+        let is_short = |cell: &Cell| {
+            matches!(cell.ending, Stopped::HighestPrice | Stopped::OutOfReach)
+                && cell.met == Some(false)
+        };
+        let is_tenth = matches!(accuracy, Accuracy::Relative(_)) && self.at_most.is_none();
+        if is_tenth && answer.rows.iter().flat_map(|row| &row.values).any(is_short) {
+            writeln!(
+                out,
+                "  the highest price was a tenth of what was left: allow more with --at-most"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -394,8 +410,25 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         table.row(cells);
     }
     table.print(out)?;
-    if answer.rows.is_empty() {
-        writeln!(out, "  (no rows)")?;
+    match (answer.rows.is_empty(), answer.units) {
+        (true, Some(units)) => {
+            let units = grouped(to_f64(units), 0);
+            writeln!(
+                out,
+                "  (no rows: a group is shown if about {units} units or more are in it)"
+            )?;
+        }
+        (true, None) => writeln!(out, "  (no rows)")?,
+        (false, _) => {}
+    }
+    if answer.picked {
+        writeln!(
+            out,
+            "  picked as the largest by noisy values: groups that are not shown may be larger"
+        )?;
+    }
+    if let Some(finest) = &answer.tier {
+        writeln!(out, "  your tier sees no path further than {}", cost(finest))?;
     }
     if let Some(chosen) = answer.chosen.filter(|chosen| chosen.rows < chosen.groups) {
         writeln!(
@@ -422,8 +455,8 @@ fn shown(cell: &Cell) -> [String; 2] {
 }
 
 /// Why a value is not as good as was asked for; nothing where it is, or where a price was asked for.
-fn why(cell: &Cell) -> &'static str {
-    if cell.met.is_none() && cell.ending == Stopped::HighestPrice {
+pub(crate) fn why(cell: &Cell) -> &'static str {
+    if cell.met.is_none() && matches!(cell.ending, Stopped::HighestPrice | Stopped::Tier) {
         return "";
     }
     match cell.ending {
@@ -433,6 +466,7 @@ fn why(cell: &Cell) -> &'static str {
         Stopped::Refused => "not met: the budget does not allow more",
         Stopped::Grid => "not met: the grid does not allow more",
         Stopped::Chosen => "not met: its noise is part of why it is shown",
+        Stopped::Tier => "not met: your tier sees no further",
     }
 }
 
@@ -448,6 +482,12 @@ fn count(number: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let number = number as f64;
     grouped(number, 0)
+}
+
+fn to_f64(number: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "it is about so many")]
+    let number = number as f64;
+    number
 }
 
 fn format_percent(confidence: f64) -> String {

@@ -11,7 +11,7 @@ use eke_engine::{
 use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
-use crate::ask::key;
+use crate::ask::{key, why};
 use crate::budget::bar;
 use crate::number::{cost, estimate, grouped, percent, short};
 use crate::table::Table;
@@ -178,6 +178,7 @@ impl<W: Write> Story<'_, W> {
                 }
             }
         }
+        head.push("");
         let mut table = Table::new(&head).with_numbers(numbers);
         for (row, truth) in answer.rows.iter().zip(truth) {
             let mut cells = vec![String::new()];
@@ -193,6 +194,8 @@ impl<W: Write> Story<'_, W> {
                     _ => cells.extend(["unknown".to_owned(), "any".to_owned(), grouped(*truth, 0)]),
                 }
             }
+            let unmet = row.values.iter().map(why).find(|why| !why.is_empty());
+            cells.extend(unmet.map(str::to_owned));
             table.row(cells);
         }
         table.print(self.out)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use eke_engine::policy::Policy;
-use eke_engine::{Explanation, Keys, explain};
+use eke_engine::{Cost, Explanation, Keys, explain};
 
 use crate::Failure;
 use crate::ask::Asker;
@@ -68,19 +68,52 @@ fn print(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
         }
     }
     writeln!(out, "\nWho pays\n  {}", explanation.accounts.join(", "))?;
-    if !explanation.errors.is_empty() {
-        writeln!(out, "\nWhat a price gives")?;
-        let mut table = Table::new(&["price", "value", "95% interval"]);
-        for line in &explanation.errors {
-            table.row([cost(&line.cost), line.name.clone(), format!("± {}", short(line.error))]);
+    if let Some(tier) = &explanation.tier {
+        writeln!(out, "\nWhat your tier sees")?;
+        writeln!(
+            out,
+            "  no path further than {}: this question costs you {} for its values at most, whatever \
+             price you allow, and is not answered closer",
+            cost(&tier.finest),
+            cost(&tier.cost)
+        )?;
+        match tier.picks {
+            Some(0) => writeln!(
+                out,
+                "  no pick of the largest: with --within it is refused, so ask with --price"
+            )?,
+            Some(1) => writeln!(out, "  one pick of the largest")?,
+            Some(picks) => writeln!(out, "  {picks} picks of the largest at most")?,
+            None => {}
         }
-        table.print(out)?;
-        writeln!(out, "\nWhat 5% costs, by how large the value turns out to be")?;
-        let mut table = Table::new(&["value", "if it is about", "price"]);
-        for line in &explanation.sizes {
-            table.row([line.name.clone(), short(line.size), cost(&line.cost)]);
-        }
-        table.print(out)?;
     }
-    Ok(())
+    if explanation.errors.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nWhat a price gives")?;
+    let mut table = Table::new(&["price", "value", "95% interval", ""]);
+    for line in &explanation.errors {
+        let of = line.rows.map_or_else(String::new, |rows| format!("of {} rows", short(rows)));
+        let error = format!("± {}", short(line.error));
+        table.row([cost(&line.cost), line.name.clone(), error, of]);
+    }
+    table.print(out)?;
+    writeln!(out, "\nWhat 5% costs, by how large the value turns out to be")?;
+    let mut table = Table::new(&["value", "if it is about", "price", "after an earlier answer"]);
+    let price = |price: &Option<Cost>| match price {
+        Some(price) => cost(price),
+        None => "beyond your tier".to_owned(),
+    };
+    for line in &explanation.sizes {
+        let of = line.rows.map_or_else(String::new, |rows| format!(" in {} rows", short(rows)));
+        let size = format!("{}{of}", short(line.size));
+        table.row([line.name.clone(), size, price(&line.cost), price(&line.after)]);
+    }
+    table.print(out)?;
+    writeln!(
+        out,
+        "  An earlier answer is one that {} seen to the same question, at another accuracy or price: \
+         intervals must\n  then hold for all looks together, so ask for what you need at once",
+        explanation.earlier
+    )
 }

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Reach, Rho};
+use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, Reach, Rho};
 use eke_engine::{
     Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice, PlacesError,
 };
@@ -202,7 +202,7 @@ impl From<MetricName> for TupleMetric {
 
 impl Payer {
     /// The account, with the file as it is pinned there.
-    pub(crate) fn open(&self, file: &PlaceFile) -> Result<Person, Failure> {
+    pub(crate) fn open(&self, file: &PlaceFile, price: PlacePrice) -> Result<Person, Failure> {
         let opening = self.budget.map(|budget| Opening {
             budget,
             reach: self.reach.map_or(Reach::Unlimited, Reach::Within),
@@ -212,6 +212,7 @@ impl Payer {
         // Before there is an account, and then never again.
         if opening.is_some() && Person::open(&self.ledger, &self.account, None).is_err() {
             file.check_degrees()?;
+            self.check_pays(price)?;
         }
         let mut person = Person::open(&self.ledger, &self.account, opening.as_ref())?;
         say_exposed(&self.ledger);
@@ -229,6 +230,32 @@ impl Payer {
             person.declare_changed(file)?;
         }
         Ok(person)
+    }
+}
+
+impl Payer {
+    /// Whether the account would pay for what is asked: it is opened for good.
+    fn check_pays(&self, price: PlacePrice) -> Result<(), Failure> {
+        let Some(spec) = self.budget else { return Ok(()) };
+        let reach = self.reach.map_or(Reach::Unlimited, Reach::Within);
+        let budget = spec
+            .resolve(Metric::Euclidean(reach))
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let (pays, price) = match price {
+            PlacePrice::Rho(rho) => {
+                (budget.zcdp().is_some_and(|limits| limits.budget >= rho), format!("rho={rho}"))
+            }
+            PlacePrice::Epsilon(epsilon) => (
+                budget.pure().is_some_and(|limits| limits.budget >= epsilon),
+                format!("epsilon={epsilon}"),
+            ),
+        };
+        if pays {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "this budget does not pay for {price}, and would be for good: nothing was opened"
+        )))
     }
 }
 

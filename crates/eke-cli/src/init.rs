@@ -141,8 +141,16 @@ impl Init {
         }
         // What is still to be decided is what the policy's reader asks for first.
         match Policy::parse(&text, &self.policy) {
-            Err(error) => writeln!(out, "next: decide what is left open, first {error}")?,
+            Err(error) => {
+                if let Some(warning) = answers.warning() {
+                    eprintln!("eke: note: {warning}");
+                }
+                writeln!(out, "next: decide what is left open\n{error}")?;
+            }
             Ok(policy) => {
+                for warning in policy.warnings() {
+                    eprintln!("eke: note: {warning}");
+                }
                 let unit = policy.units.keys().next().map_or("unit", String::as_str);
                 let dataset = policy.datasets.keys().next().map_or("data", String::as_str);
                 writeln!(
@@ -284,6 +292,9 @@ impl Snapshot {
             )?;
         } else if declared.number > 1 {
             writeln!(out, "what was asked of snapshot {} stays paid for", declared.number - 1)?;
+        }
+        for remark in &declared.remarks {
+            writeln!(out, "note: {remark}")?;
         }
         Ok(())
     }

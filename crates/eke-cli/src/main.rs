@@ -1,7 +1,7 @@
 //! `eke`: questions about people's data, answered under a privacy budget.
 //!
 //! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
-//! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted.
+//! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted. The README has them as a table.
 
 mod ask;
 mod bar;
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use eke_engine::{EngineError, ErrorKind, Refused};
+use eke_engine::{EngineError, ErrorKind, Limit, Refused};
 
 /// Questions about people's data, answered under a privacy budget that lasts.
 #[derive(Parser)]
@@ -95,12 +95,14 @@ impl From<EngineError> for Failure {
 
 /// A refusal, with what would fit as it is written here.
 fn in_flags(refused: &Refused) -> String {
-    let fits = match (refused.error, refused.price_told()) {
-        (Some(error), _) => format!("--within {error}"),
-        (None, Some(price)) => format!("--price rho={price}"),
-        (None, None) => return refused.to_string(),
+    let error = refused.error.map(|error| format!("--within {error}"));
+    let price = refused.price_told().map(|price| format!("--price rho={price}"));
+    let at_most = refused.at_most.map(|most| format!("--at-most rho={most}"));
+    let advice = match (refused.limit, refused.fits) {
+        (Limit::Tenth, Some(_)) => ": set a highest price with --at-most".to_owned(),
+        _ => refused.advice(error.or(price), at_most),
     };
-    format!("{}; nothing was charged: {fits} would fit", refused.reason())
+    format!("{}; {}{advice}", refused.reason(), refused.stays_paid())
 }
 
 impl From<io::Error> for Failure {

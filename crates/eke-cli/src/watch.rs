@@ -147,9 +147,15 @@ impl Watch {
                 "stopped, and settled at what it came to; the same command goes on from there"
                     .into(),
             )),
-            WatchEnd::Refused(why) => Err(Failure::Refused(format!(
-                "refused: {why}; what was shown stays, and the same command goes on from there"
+            WatchEnd::Refused(why) if watched.steps > 0 => Err(Failure::Refused(format!(
+                "refused: {why}; what was shown stays, and the same command shows it again for nothing"
             ))),
+            WatchEnd::Refused(why) => {
+                let distance = engine.explain_watch(&question)?.would_fit;
+                let fits = distance
+                    .map_or_else(String::new, |distance| format!(": --error {distance} would fit"));
+                Err(Failure::Refused(format!("refused: {why}; nothing was charged{fits}")))
+            }
         }
     }
 
@@ -297,13 +303,39 @@ fn explain(plan: &WatchPlan, out: &mut impl Write) -> io::Result<()> {
         table.row([price.steps.to_string(), paid(price.hit), paid(price.quiet)]);
     }
     table.print(out)?;
-    let fits = match plan.fits {
-        None => "any number of steps without a hit fits".to_owned(),
-        Some(0) => "no step fits".to_owned(),
-        Some(1) => "1 step fits".to_owned(),
-        Some(steps) => format!("{steps} steps without a hit fit"),
-    };
-    writeln!(out, "  {} left: {fits}; there are {} in the file", paid(plan.left), plan.steps)
+    writeln!(out, "  {} left: {}", paid(plan.left), fits(plan))?;
+    match plan.would_fit {
+        Some(distance) => writeln!(out, "  with --error {distance} a run of all of them would fit"),
+        None => Ok(()),
+    }
+}
+
+/// How far what is left reaches, in words.
+fn fits(plan: &WatchPlan) -> String {
+    let steps =
+        |count: u64| if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+    let there = steps(plan.steps);
+    let is_are = if plan.steps == 1 { "is" } else { "are" };
+    let at_once = matches!(plan.left, Paid::Rho(_));
+    match (at_once, plan.fits, plan.certain) {
+        (true, _, 1) => format!("it pays for 1 run of the {there} in the file"),
+        (true, _, runs @ 2..) => format!("it pays for {runs} runs of the {there} in the file"),
+        (true, Some(most @ 1..), 0) => {
+            format!("a run of the {there} in the file does not fit, one of {} would", steps(most))
+        }
+        (_, Some(0), _) | (true, None, 0) => {
+            format!("no step fits; there {is_are} {there} in the file")
+        }
+        (false, None, sure) => format!(
+            "any number of steps without a hit fits, {} if all are hits; there {is_are} {there} in the file",
+            steps(sure)
+        ),
+        (false, Some(most), sure) => format!(
+            "{} without a hit fit, {} if all are hits; there {is_are} {there} in the file",
+            steps(most),
+            steps(sure)
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -108,6 +108,105 @@ fn commands_reach_eke_as_they_are_written() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Whoever only looks begins no ledger; and where a price was asked for, nothing was missed.
+#[test]
+fn looking_begins_no_ledger_and_a_price_is_not_missed() {
+    let folder = std::env::temp_dir().join(format!("eke-looking-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let policy = "[unit.rider]\nadjacency = \"add-remove\"\n\
+        budget = { epsilon = 2.0, delta = 1e-7 }\npure = 1.0\n\
+        [dataset.trips]\nsource = \"trips.csv\"\nunit = \"rider\"\nunit_column = \"rider\"\n\
+        max_rows = 1\n";
+    std::fs::write(folder.join("eke.toml"), policy).unwrap();
+    let rows: String = (0..500).map(|rider| format!("r{rider},{}\n", rider % 2)).collect();
+    std::fs::write(folder.join("trips.csv"), format!("rider,day\n{rows}")).unwrap();
+    std::fs::write(folder.join("days.csv"), "day\n0\n1\n").unwrap();
+    let watch = "eke watch 'SELECT COUNT(*) FROM trips WHERE day = $1' --over days.csv --above 100 --explain";
+    for looks in ["eke budget", "eke history", "eke explain 'SELECT COUNT(*) FROM trips'", watch] {
+        let output = typed(looks, &folder);
+        let is_fine = output.status.success();
+        let said = printed(output);
+        assert!(is_fine && !said.contains("begun"), "{looks}: {said}");
+        assert!(!folder.join("eke.ledger").exists(), "{looks}");
+    }
+    // What cannot be asked in this way is wrong usage, and neither refused nor a failure.
+    let wrong = typed(&watch.replace("--above 100", "--above 100 --error 0"), &folder);
+    assert_eq!(wrong.status.code(), Some(2));
+    let said = printed(typed("eke ask 'SELECT COUNT(*) FROM trips' --price rho=0.01", &folder));
+    assert!(said.contains("a new ledger was begun: eke.ledger"), "{said}");
+    assert!(said.contains("cost   rho 0.01") && !said.contains("not met"), "{said}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What is odd about the policy, about rows and about reading them is told to the steward alone, and
+/// how long rows took to nobody.
+#[test]
+fn notes_are_for_the_steward_alone() {
+    use std::io::Write as _;
+    let folder = std::env::temp_dir().join(format!("eke-notes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let policy = "[unit.rider]\nadjacency = \"add-remove\"\n\
+        budget = { epsilon = 2.0, delta = 1e-4 }\n\
+        [dataset.trips]\nsource = \"trips.csv.gz\"\nunit = \"rider\"\nunit_column = \"rider\"\n\
+        max_rows = 1\nanswer_time = 1.5\n[analyst.ana]\n";
+    std::fs::write(folder.join("eke.toml"), policy).unwrap();
+    let rows: String = (0..500).map(|rider| format!("r{rider},{}\n", rider % 2)).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(format!("rider,day\n{rows},1\n").as_bytes()).unwrap();
+    let whole = packed.finish().unwrap();
+    let ask = |price: &str| {
+        let command = format!("eke ask 'SELECT COUNT(*) FROM trips' --price {price} --as ana");
+        printed(typed(&command, &folder))
+    };
+    std::fs::write(folder.join("trips.csv.gz"), &whole).unwrap();
+    let start = std::time::Instant::now();
+    let mut seen = ask("rho=1e-5");
+    // Answers to analysts leave on slots.
+    assert!(start.elapsed() >= std::time::Duration::from_millis(1500));
+    // Its header can be read, and its rows cannot.
+    std::fs::write(folder.join("trips.csv.gz"), &whole[..whole.len() - 12]).unwrap();
+    seen += &ask("rho=2e-5");
+    assert!(seen.contains("this is not available just now"), "{seen}");
+    for command in ["eke budget --as ana", "eke budget --json --as ana", "eke history --as ana"] {
+        seen += &printed(typed(command, &folder));
+    }
+    let told = printed(typed("eke budget", &folder));
+    for note in ["the delta 1e-4", "1 rows of `trips` have no unit", "failed or were late"] {
+        assert!(told.contains(note), "{note}: {told}");
+        assert!(!seen.contains(note), "{note}: {seen}");
+    }
+    let told = printed(typed("eke budget --json", &folder));
+    assert!(told.contains("\"bits\"") && !seen.contains("\"bits\""), "{told} {seen}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// For coordinates that cannot be degrees nothing is made; and whoever has a ledger that others may
+/// read is told.
+#[cfg(unix)]
+#[test]
+fn ledgers_of_places_are_made_for_degrees_and_for_their_owner() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = std::env::temp_dir().join(format!("eke-degrees-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let metres = "id,lon,lat\na,490000,5237000\nb,490100,5237100\n";
+    std::fs::write(folder.join("metres.csv"), metres).unwrap();
+    std::fs::write(folder.join("degrees.csv"), "id,lon,lat\na,4.9,52.37\nb,4.91,52.37\n").unwrap();
+    let release = "eke geo release FILE --region=4.9,52.37,5000 --rho 1e-5 --budget rho=1e-4";
+    let count = "eke geo count FILE --id id --region 4.9,52.37,5000 --rho 1e-5 --budget 1e-3 \
+                 --circle 4.9,52.37,500";
+    for (command, ledger) in [(release, "places.ledger"), (count, "people.ledger")] {
+        let ledger = folder.join(ledger);
+        let said = printed(typed(&command.replace("FILE", "metres.csv"), &folder));
+        assert!(said.contains("cannot be degrees") && !ledger.exists(), "{command}: {said}");
+        let fine = typed(&command.replace("FILE", "degrees.csv"), &folder);
+        assert!(fine.status.success() && !printed(fine).contains("may be read by others"));
+        std::fs::set_permissions(&ledger, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let said = printed(typed(&command.replace("FILE", "degrees.csv"), &folder));
+        assert!(said.contains("may be read by others"), "{command}: {said}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// The quick start of the README in an empty folder, as it is printed: first the demonstration, then the rest. Noise
 /// differs from run to run, so numbers are compared as numbers, and words as they are.
 #[test]
@@ -254,6 +353,74 @@ fn without_noise(text: &str, once: bool) -> Vec<&str> {
                 && (starts(line, &["  cost"]) || line.contains(" to ") && line.contains(" %  ")))
     };
     text.lines().filter(is_sure).collect()
+}
+
+/// Every line of the README's table of exit codes, by commands that end so.
+#[test]
+fn exit_codes_are_those_of_the_table() {
+    let folder = std::env::temp_dir().join(format!("eke-codes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/ask.in");
+    for name in ["eke.toml", "trips.csv", "wrong.toml", "missing.toml", "cities.csv"] {
+        std::fs::copy(from.join(name), folder.join(name)).unwrap();
+    }
+    let readme = page("../../README.md");
+    let count = "\"SELECT COUNT(*) FROM trips\"";
+    for (code, commands) in [
+        (0, vec![format!("eke ask {count} --within 100"), "eke --help".into()]),
+        (
+            1,
+            vec![
+                // A policy, a file, a ledger, a name.
+                format!("eke ask {count} --within 100 --policy wrong.toml"),
+                format!("eke ask {count} --within 100 --policy missing.toml"),
+                "eke ledger verify none.ledger".into(),
+                format!("eke ask {count} --within 100 --as eve"),
+                "eke snapshot trip".into(),
+            ],
+        ),
+        (
+            2,
+            vec![
+                "eke frobnicate".into(),
+                format!("eke ask {count}"),
+                format!("eke ask {count} --within five"),
+                format!("eke ask {count} --within 0.05"),
+            ],
+        ),
+        (
+            3,
+            vec![
+                // A budget, a tier, a highest price; SQL that is mistyped, and that is not
+                // answered; the steward's to change.
+                format!("eke ask {count} --within 1"),
+                format!("eke ask {count} --within 1 --as bob"),
+                format!("eke ask {count} --within 10 --at-most rho=0.001"),
+                "eke ask \"SELEC COUNT(*) FROM trips\" --within 5%".into(),
+                "eke explain \"SELECT COUNT(*) FROM trip\"".into(),
+                "eke ask \"SELECT * FROM trips\" --within 5%".into(),
+                format!("eke ask {count} --within 100 --policy missing.toml --as ana"),
+            ],
+        ),
+    ] {
+        assert!(readme.contains(&format!("\n| {code} | ")), "{code}");
+        for command in commands {
+            let output = typed(&command, &folder);
+            assert_eq!(output.status.code(), Some(code), "{command}\n{}", printed(output));
+        }
+    }
+    assert!(readme.contains("\n| 130 | "));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Where a goal is not met, the demonstration says so.
+#[test]
+fn the_demonstration_says_what_is_not_met() {
+    let folder = std::env::temp_dir().join(format!("eke-small-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let story = printed(typed("eke demo --riders 1000 --folder city", &folder));
+    assert!(story.contains("not met: "), "{story}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The sessions of `docs/places.md`, on people and households made up for it.

@@ -483,3 +483,37 @@ fn a_count_that_is_killed_stays_paid() {
 fn grains(register: &mut Register) -> Vec<u128> {
     register.people().unwrap().iter().map(|person| person.spent.grains()).collect()
 }
+
+/// A program that is not given enough memory may not even be started by the system, and cannot say
+/// a word about it. However much it is given, it answers or charges nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_memory_there_is_an_answer_or_no_charge() {
+    let folder = folder("memory");
+    let ask = "exec \"$0\" ask 'SELECT COUNT(*) FROM trips' --price rho=0.01 --yes";
+    for megabytes in [20, 60, 100, 130, 160, 250, 400, 560, 590, 620, 700, 900] {
+        for file in ["eke.ledger", "eke.ledger-wal", "eke.ledger-shm", "eke.toml.anchor"] {
+            let _ = std::fs::remove_file(folder.join(file));
+        }
+        let limited = format!("ulimit -c 0; ulimit -v {}; {ask}", megabytes * 1000);
+        let output = Command::new("sh")
+            .current_dir(&folder)
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_eke")])
+            .output()
+            .unwrap();
+        let told = text(&output.stderr);
+        let budget = text(&run(&folder, &["budget"]).stdout);
+        let is_charged = !budget.contains("spent     rho 0\n");
+        assert_eq!(output.status.success(), is_charged, "{megabytes} MB: {told}{budget}");
+        match output.status.code() {
+            // The system killed what it could not start: nothing was begun.
+            None => assert!(!folder.join("eke.ledger").exists(), "{megabytes} MB: {told}"),
+            Some(0) => {}
+            Some(code) => {
+                assert!((1..=2).contains(&code) || code > 125, "{megabytes} MB: {code} {told}");
+                assert!(!told.is_empty(), "{megabytes} MB");
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -32,6 +32,16 @@ pub struct Answer {
     /// then wider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
+    /// Whether some groups were picked as the largest, and others not: picks are noisy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub picked: bool,
+    /// About how many units a group needs to be shown, where groups were selected by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<i64>,
+    /// The furthest point that the tier of whoever asks sees of a path, where a value that is shown
+    /// went no further for that, or fewer groups were picked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Cost>,
 }
 
 /// How many rows are shown out of how many groups, where noisy values decided which.
@@ -122,6 +132,8 @@ pub enum Stopped {
     Grid,
     /// It would be as good as was asked for, had it not been chosen by its own noise.
     Chosen,
+    /// The tier of whoever asks sees no path further.
+    Tier,
 }
 
 impl From<Ending> for Stopped {

@@ -13,7 +13,7 @@ use eke_ledger::{Ledger, Stamp};
 use eke_noise::SystemEntropy;
 use eke_sql::{Measure, Plan, Summand, Value};
 
-use crate::answer::{Answer, Cost, Found};
+use crate::answer::{Answer, Cost, Found, Stopped};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
@@ -77,10 +77,23 @@ const MUCH: u128 = 33;
 
 /// What a goal lacks.
 struct TooDear {
-    /// What its first look costs, in all.
+    /// What it costs at least, picks and first looks together, beside the keys.
     price: Amount<Rho>,
-    /// How far the tier of whoever asks sees a path, where that is what does not allow it.
-    tier: Option<Amount<Rho>>,
+    /// The point of a path that it takes, and how far the tier of whoever asks sees one, where that
+    /// is what does not allow it.
+    tier: Option<(Amount<Rho>, Amount<Rho>)>,
+}
+
+/// What does not allow a goal.
+struct Short {
+    /// Whose limit it is.
+    limit: Limit,
+    /// What the goal costs at least, in all.
+    asked: Amount<Rho>,
+    /// What it may cost, in all.
+    fits: Amount<Rho>,
+    /// What of that is beside the keys.
+    price: Amount<Rho>,
 }
 
 /// A question on its way to an answer.
@@ -90,6 +103,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) prepared: &'a Prepared,
     watch: &'a dyn Watch,
     pub(crate) entropy: SystemEntropy,
+    /// The groups, where they are known before anything is charged.
+    pub(crate) known: Option<Vec<Vec<Value>>>,
     /// What is computed from rows, once it is.
     bounded: Option<Bounded>,
     /// What whoever asks has paid for this answer.
@@ -124,6 +139,7 @@ impl Engine {
             prepared: &prepared,
             watch,
             entropy,
+            known: None,
             bounded: None,
             spent: Amount::ZERO,
             spent_delta: Amount::ZERO,
@@ -145,15 +161,19 @@ impl Engine {
         answer.map_err(|error| self.as_seen_by(&question.who, error))
     }
 
-    /// An error as whoever asked may see it: what the ledger says is about others too. An analyst without
-    /// a budget of its own is refused in one sentence, whoever's account it was that said no.
+    /// An error as whoever asked may see it: what the ledger says is about others too. An analyst
+    /// without a budget of its own is refused in one sentence, whoever's account it was that said
+    /// no. A highest price that was asked for is the analyst's own: that it is too low is said.
     pub(crate) fn as_seen_by(&self, who: &Who, error: EngineError) -> EngineError {
         let Some(analyst) = who.analyst() else { return error };
         match error {
-            EngineError::Ledger(_) | EngineError::UnderWay(_) | EngineError::Damaged(_) => {
-                EngineError::Unavailable
-            }
-            EngineError::Refused(_) if !self.policy().has_own_budget(analyst) => {
+            EngineError::Ledger(_)
+            | EngineError::UnderWay(_)
+            | EngineError::Damaged(_)
+            | EngineError::Registry(_) => EngineError::Unavailable,
+            EngineError::Refused(refused)
+                if refused.limit != Limit::AtMost && !self.policy().has_own_budget(analyst) =>
+            {
                 Refused::plainly().into()
             }
             error => error,
@@ -270,8 +290,8 @@ impl<'a> Asking<'a> {
         // What it may cost at most is known before anything is spent on it.
         let (left, _) = self.left()?;
         let keys = self.keys_cost()?;
-        let known = if keys.is_zero() { Some(self.groups()?) } else { None };
-        let stored = match &known {
+        self.known = if keys.is_zero() { Some(self.groups()?) } else { None };
+        let stored = match &self.known {
             Some(groups) => self.load(groups)?,
             None => None,
         };
@@ -288,20 +308,14 @@ impl<'a> Asking<'a> {
         {
             return Err(EngineError::Declined);
         }
-        let (goal, route) = (&self.question.goal, self.route);
-        let (more, limit) = self.highest((goal, route), stored.as_ref(), left, keys)?;
-        if let Some(short) = self.too_dear((goal, route), stored.as_ref(), more)? {
-            let limit = short.tier.map_or(limit, Limit::Tier);
-            let (error, price) = self.what_fits(&short, stored.as_ref(), left, keys);
-            let refused = self.refusal(Some(short.price), Some(more));
-            return Err(Refused { limit, error, price, ..refused }.into());
-        }
+        let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
+        self.check_unit(stored.as_ref(), keys)?;
         let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
         if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
             return Err(EngineError::Declined);
         }
         self.reads = Some(self.watch.clock().now());
-        let groups = match known {
+        let groups = match self.known.take() {
             Some(groups) => groups,
             None => self.groups()?,
         };
@@ -322,11 +336,14 @@ impl<'a> Asking<'a> {
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);
         }
-        let most = self.column_most((&self.question.goal, self.route), Some(&state), more).0;
+        let (most, tier) = self.column_most((&self.question.goal, self.route), Some(&state), more);
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
         let least = state.bundle.step_prices().0;
         let paid = state.paid(&self.own().name);
         let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid);
+        if tier.is_some() {
+            walk = walk.capped();
+        }
         let state = self.follow(state, &mut walk)?;
         self.finish(Some(&state), &walk.found(), walk.looks())
     }
@@ -388,54 +405,121 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The most that a goal may cost whoever asks, beside the keys, and what says so.
+    /// The most that a goal may cost whoever asks, beside the keys.
+    ///
+    /// A highest price that was asked for is held against what the goal costs whatever is left:
+    /// both are known to whoever asks, and a refusal for that tells nothing of what was spent.
+    ///
+    /// # Errors
+    /// The goal does not fit: the refusal says what it costs at least, and what would fit.
+    fn allowed(
+        &self,
+        goal: &Goal,
+        state: Option<&State>,
+        left: Amount<Rho>,
+        keys: Amount<Rho>,
+    ) -> Result<Amount<Rho>, EngineError> {
+        let within = |left| match self.within(goal, state, left, keys)? {
+            Ok(more) => Ok(more),
+            Err(short) => Err(EngineError::from(self.refusal_for(&short, state, keys)?)),
+        };
+        if goal.at_most.is_some() {
+            within(None)?;
+        }
+        within(Some(left))
+    }
+
+    /// A refusal of the goal, with what would be taken instead.
+    fn refusal_for(
+        &self,
+        short: &Short,
+        state: Option<&State>,
+        keys: Amount<Rho>,
+    ) -> Result<Refused, EngineError> {
+        let Short { limit, asked, fits, .. } = *short;
+        let (left, _) = self.left()?;
+        let (error, price) = self.what_fits(short, state, left, keys);
+        let goal = &self.question.goal;
+        // A little more than it costs, for what is cut off.
+        let more = Amount::from_grains(asked.grains().saturating_add(asked.grains() / 1000));
+        let at_most = cut(more).filter(|&most| {
+            let at_most = Some(most);
+            limit == Limit::AtMost && self.accepts(&Goal { at_most, ..*goal }, state, left, keys)
+        });
+        let refused = self.refusal(Some(asked), Some(fits));
+        Ok(Refused { limit, error, price, at_most, ..refused })
+    }
+
+    /// The most that a goal may cost whoever asks, beside the keys, or what it lacks. Where what is
+    /// left does not count, a highest price that was asked for is all that can be short.
+    fn within(
+        &self,
+        goal: &Goal,
+        state: Option<&State>,
+        left: Option<Amount<Rho>>,
+        keys: Amount<Rho>,
+    ) -> Result<Result<Amount<Rho>, Short>, EngineError> {
+        let route = Route::of(&self.prepared.query, goal, &self.unit().budget);
+        let (more, limit, fits) = match self.highest((goal, route), state, left, keys) {
+            Ok(found) => found,
+            Err(short) => return Ok(Err(short)),
+        };
+        Ok(match self.too_dear((goal, route), state, more)? {
+            None => Ok(more),
+            Some(TooDear { price, tier: None }) => {
+                let asked = price.plus(keys).unwrap_or(Amount::MAX);
+                Err(Short { limit, asked, fits, price })
+            }
+            Some(TooDear { price, tier: Some((point, finest)) }) => {
+                Err(Short { limit: Limit::Tier(finest), asked: point, fits: finest, price })
+            }
+        })
+    }
+
+    /// The most that a goal may cost whoever asks, beside the keys, what says so, and how much that
+    /// leaves for all of it.
     fn highest(
         &self,
         (goal, route): (&Goal, Route),
         state: Option<&State>,
-        left: Amount<Rho>,
+        left: Option<Amount<Rho>>,
         keys: Amount<Rho>,
-    ) -> Result<(Amount<Rho>, Limit), EngineError> {
-        let Some(fits) = left.minus(keys) else {
-            return Err(self.refusal(Some(keys), Some(left)).into());
+    ) -> Result<(Amount<Rho>, Limit, Amount<Rho>), Short> {
+        let (asked, needed) = match goal.accuracy {
+            // Picks that were seen before cost nothing.
+            Accuracy::Price(price) if matches!(route, Route::Keys { .. }) => (price, Amount::ZERO),
+            // What was paid for these points before is part of the price. Keys are not.
+            Accuracy::Price(price) => {
+                let more = price.minus(self.paid(state)).unwrap_or(Amount::ZERO);
+                (more, more)
+            }
+            Accuracy::Relative(_) | Accuracy::Absolute(_) => (Amount::MAX, Amount::ZERO),
         };
-        let too_little = |most: Amount<Rho>| Refused {
-            limit: Limit::AtMost,
-            ..self.refusal(Some(keys), Some(most))
-        };
-        let asked = match (goal.accuracy, goal.at_most) {
-            (Accuracy::Price(price), _) if matches!(route, Route::Keys { .. }) => price,
-            (Accuracy::Price(price), _) => {
-                // What was paid for these points before is part of the price. Keys are not.
-                let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
-                let paid = GroupPrices::at(&paid, self.most(), self.metric());
-                let paid = paid.map_or(Amount::MAX, |prices| prices.price());
-                let more = price.minus(paid).unwrap_or(Amount::ZERO);
-                if more > fits {
-                    let all = more.plus(keys).unwrap_or(Amount::MAX);
-                    // What was paid for before is part of a price.
-                    let price = fits.plus(paid).and_then(cut).filter(|&price| {
-                        self.accepts(
-                            &Goal { accuracy: Accuracy::Price(price), ..*goal },
-                            state,
-                            left,
-                            keys,
-                        )
-                    });
-                    return Err(Refused { price, ..self.refusal(Some(all), Some(left)) }.into());
+        // What there is for all of it, the price of keys included.
+        let (fits, limit) = match (left, goal.at_most) {
+            (None, at_most) => (at_most.unwrap_or(Amount::MAX), Limit::AtMost),
+            (Some(left), Some(most)) => (left.min(most), Limit::Budget),
+            (Some(left), None) => match goal.accuracy {
+                Accuracy::Relative(_) if !matches!(route, Route::Keys { .. }) => {
+                    let tenth = Amount::from_grains(left.grains() / 10);
+                    let fits = tenth.plus(keys).unwrap_or(left).min(left);
+                    (fits, if fits < left { Limit::Tenth } else { Limit::Budget })
                 }
-                more
-            }
-            // The price of keys is part of what was asked for.
-            (_, Some(most)) => {
-                most.minus(keys).filter(|most| !most.is_zero()).ok_or_else(|| too_little(most))?
-            }
-            (Accuracy::Relative(_), None) if matches!(route, Route::Keys { .. }) => left,
-            (Accuracy::Relative(_), None) => Amount::from_grains(left.grains() / 10),
-            (Accuracy::Absolute(_), None) => left,
+                _ => (left, Limit::Budget),
+            },
         };
-        let limit = if asked < fits { Limit::AtMost } else { Limit::Budget };
-        Ok((asked.min(fits), limit))
+        let all = needed.plus(keys).unwrap_or(Amount::MAX);
+        match fits.minus(keys) {
+            Some(more) if more >= needed => Ok((asked.min(more), limit, fits)),
+            _ => Err(Short { limit, asked: all, fits, price: needed }),
+        }
+    }
+
+    /// What whoever asks has paid for the points of a question.
+    fn paid(&self, state: Option<&State>) -> Amount<Rho> {
+        let paid = state.map_or_else(Vec::new, |state| state.paid(&self.own().name));
+        let paid = GroupPrices::at(&paid, self.most(), self.metric());
+        paid.map_or(Amount::MAX, |prices| prices.price())
     }
 
     /// The price of one column of each group, at most; and how far the tier of whoever asks sees a path, where it is
@@ -473,8 +557,9 @@ impl<'a> Asking<'a> {
         self.prepared.query.measures.iter().map(rule).collect()
     }
 
-    /// What a goal lacks that does not fit so much more: an absolute one whose one look is dearer, or any whose first look
-    /// would have noise too wide to draw. Nothing if it fits. Known before anything is charged.
+    /// What a goal lacks that does not fit so much more: an absolute one whose one look is dearer,
+    /// or any whose picks do not fit or whose first look would have noise too wide to draw. Nothing
+    /// if it fits. Known before anything is charged.
     fn too_dear(
         &self,
         asked: (&Goal, Route),
@@ -482,10 +567,13 @@ impl<'a> Asking<'a> {
         more: Amount<Rho>,
     ) -> Result<Option<TooDear>, EngineError> {
         let (goal, route) = asked;
+        let (picks, half) = self.picks_least(asked)?;
         if matches!(route, Route::Keys { .. }) {
-            return Ok(None);
+            let short = TooDear { price: picks, tier: None };
+            return Ok((picks > more).then_some(short));
         }
-        let more = more.minus(route.picks(&self.unit().budget)).unwrap_or(Amount::ZERO);
+        let all = more;
+        let more = more.minus(picks).unwrap_or(Amount::ZERO);
         let (most, tier) = self.column_most(asked, state, more);
         let plan = self.plan();
         let columns = u32::try_from(plan.sums.len().max(1)).unwrap_or(u32::MAX);
@@ -497,9 +585,21 @@ impl<'a> Asking<'a> {
         let groups = u32::try_from(route.most_groups()).unwrap_or(u32::MAX);
         let touched = self.most().get().min(groups);
         let factor = self.metric().group_factor::<Rho>();
-        let of_all = |group: Option<Amount<Rho>>| {
-            let price = group.and_then(|price| price.times(touched));
-            price.and_then(|price| price.times(factor)).unwrap_or(Amount::MAX)
+        let is_top = matches!(route, Route::Top { .. });
+        // What it costs to see every group that far, beside what was paid for before.
+        let of_all = |group: Amount<Rho>| {
+            let price = if paid.is_empty() || is_top {
+                group.times(touched).and_then(|price| price.times(factor))
+            } else {
+                let raised: Vec<_> = paid.iter().map(|&paid| paid.max(group)).collect();
+                let raised = GroupPrices::at(&raised, self.most(), self.metric());
+                raised.ok().and_then(|raised| raised.price().minus(self.paid(state)))
+            };
+            price.and_then(|price| price.plus(picks)).unwrap_or(Amount::MAX).max(half)
+        };
+        let too_dear = |column: Amount<Rho>| TooDear {
+            price: of_all(column.times(columns).unwrap_or(Amount::MAX)),
+            tier: tier.map(|finest| (column, finest)),
         };
         for measure in &self.prepared.query.measures {
             let rule = MeasureRule::new(measure, plan, goal, most)
@@ -507,15 +607,46 @@ impl<'a> Asking<'a> {
             let rule = if seen { rule.by_hand() } else { rule };
             let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
             if let Some(planned) = rule.planned().filter(beyond) {
-                return Ok(Some(TooDear { price: of_all(planned.times(columns)), tier }));
+                return Ok(Some(too_dear(planned)));
             }
         }
         // A group of which nothing was seen begins with a step that can be drawn.
         let (first, _) = eke_noise::step_prices(&self.columns());
         let group = most.times(columns).unwrap_or(Amount::MAX);
         let unseen = paid.is_empty() || paid.iter().any(|price| price.is_zero());
-        let is_short = unseen && group < first;
-        Ok(is_short.then(|| TooDear { price: of_all(Some(first)), tier }))
+        if unseen && group < first {
+            let column = first.grains().div_ceil(u128::from(columns));
+            return Ok(Some(too_dear(Amount::from_grains(column))));
+        }
+        Ok((all < half).then(|| TooDear { price: of_all(first), tier: None }))
+    }
+
+    /// What the picks of a question cost at least, beyond those that were seen; and what it must be
+    /// allowed to cost for the first of them, since no more than half of it goes to picks.
+    fn picks_least(
+        &self,
+        (goal, route): (&Goal, Route),
+    ) -> Result<(Amount<Rho>, Amount<Rho>), EngineError> {
+        let (sum, count) = match route {
+            Route::Everything => return Ok((Amount::ZERO, Amount::ZERO)),
+            Route::Top { sum, count } => (sum, count),
+            Route::Keys { sum, count } => (sum, Some(count)),
+        };
+        let by = self.ranked_by((goal, route), sum);
+        let all = self.known.as_ref().map(|groups| u32::try_from(groups.len()).unwrap_or(u32::MAX));
+        let cost = |count: u32| match &self.known {
+            Some(groups) => self.picks_cost(by, groups, count),
+            None => Ok(by.each.times(count).unwrap_or(Amount::MAX)),
+        };
+        let visible = |count: u32| self.visible(by, count.min(all.unwrap_or(u32::MAX)));
+        // Without LIMIT they are as many as can be paid for.
+        let picks = count.map_or(Ok(Amount::ZERO), |count| cost(visible(count)?))?;
+        let one = cost(visible(1)?)?;
+        let half = match route {
+            Route::Top { .. } => one.times(2).unwrap_or(Amount::MAX),
+            Route::Everything | Route::Keys { .. } => Amount::ZERO,
+        };
+        Ok((picks, half))
     }
 
     /// Whether a goal would be taken, were it asked for instead.
@@ -526,17 +657,14 @@ impl<'a> Asking<'a> {
         left: Amount<Rho>,
         keys: Amount<Rho>,
     ) -> bool {
-        let route = Route::of(&self.prepared.query, goal, &self.unit().budget);
-        let fits = self.highest((goal, route), state, left, keys);
-        fits.and_then(|(more, _)| self.too_dear((goal, route), state, more))
-            .is_ok_and(|short| short.is_none())
+        self.within(goal, state, Some(left), keys).is_ok_and(|fits| fits.is_ok())
     }
 
     /// An absolute error and a price that would be taken instead of the goal, where there are such. Each is tried as
     /// it is told.
     fn what_fits(
         &self,
-        short: &TooDear,
+        short: &Short,
         state: Option<&State>,
         left: Amount<Rho>,
         keys: Amount<Rho>,
@@ -546,12 +674,14 @@ impl<'a> Asking<'a> {
             |accuracy: Accuracy| self.accepts(&Goal { accuracy, ..*goal }, state, left, keys);
         let error = match goal.accuracy {
             Accuracy::Absolute(error) => error,
-            // The least that can be drawn, a little more than it for what is cut off.
+            // All that there is; or the least that can be drawn, a little more than it for what is
+            // cut off.
             Accuracy::Price(_) => {
-                let least = Amount::from_grains(
-                    short.price.grains().saturating_add(short.price.grains() / 100),
-                );
-                return (None, cut(least).filter(|&price| takes(Accuracy::Price(price))));
+                let most = short.fits.minus(keys).and_then(|fits| fits.plus(self.paid(state)));
+                let least = short.price.grains().saturating_add(short.price.grains() / 100);
+                let mut prices = [most, Some(Amount::from_grains(least))].into_iter().flatten();
+                let taken = |price| cut(price).filter(|&price| takes(Accuracy::Price(price)));
+                return (None, prices.find_map(taken));
             }
             Accuracy::Relative(_) => return (None, None),
         };
@@ -576,7 +706,33 @@ impl<'a> Asking<'a> {
             Who::Analyst(_) => "your budget".to_owned(),
         };
         let limit = Limit::Budget;
-        Refused { whose, limit, asked, fits, delta: None, error: None, price: None }
+        let charged = self.spent;
+        Refused { whose, limit, asked, fits, charged, ..Refused::plainly() }
+    }
+
+    /// A refusal by the unit's account, whose numbers an analyst does not see.
+    fn refused_by_unit(&self) -> EngineError {
+        let whose = format!("the budget of `{}`", self.unit().name);
+        Refused { whose, ..self.refusal(None, None) }.into()
+    }
+
+    /// Refuses a question that nobody has asked before, and that the unit's account cannot pay for,
+    /// before its keys or its first looks are charged.
+    fn check_unit(&self, state: Option<&State>, keys: Amount<Rho>) -> Result<(), EngineError> {
+        // What others have paid for costs the unit less, or nothing: then its account says so.
+        let is_new = state.is_none() && (keys.is_zero() || !self.has_selected()?);
+        if self.accounts().len() == 1 || !is_new {
+            return Ok(());
+        }
+        let account = self.ledger().account(&self.unit().name).wait()?;
+        let purse = account.as_ref().and_then(|account| account.odometer().zcdp());
+        let left = purse.map_or(Amount::ZERO, |purse| purse.left());
+        let goal = &self.question.goal;
+        let at_most = Some(goal.at_most.map_or(left, |most| most.min(left)));
+        match self.within(&Goal { at_most, ..*goal }, state, None, keys)? {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.refused_by_unit()),
+        }
     }
 
     /// A refusal as whoever asked may see it: another account's numbers are not shown.
@@ -586,9 +742,8 @@ impl<'a> Asking<'a> {
             Charge::Pure { .. } => Amount::ZERO,
         };
         let is_units = *refusal.account == *self.unit().name;
-        let whose = format!("the budget of `{}`", self.unit().name);
         if is_units && self.question.who.analyst().is_some() {
-            return Refused { whose, ..self.refusal(None, None) }.into();
+            return self.refused_by_unit();
         }
         let delta = refusal.fits.map(Charge::delta);
         let short_of_delta = delta.filter(|&delta| refusal.asked.delta() > delta);
@@ -688,7 +843,16 @@ impl<'a> Asking<'a> {
         let fixed = fixed_price(&query.measures, self.plan(), goal)
             .and_then(|group| group.times(self.most().get()))
             .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
+        let is_capped = rows.iter().flat_map(|row| &row.values).any(|v| v.ending == Stopped::Tier);
+        let tier = self.finest().filter(|_| is_capped || self.sees_fewer(groups.len()));
+        let units = match crate::keys::public_groups(self.plan()) {
+            Some(_) => None,
+            None => crate::keys::selection(self.plan(), &self.unit().budget)?.threshold(),
+        };
         Ok(Answer {
+            picked: !matches!(self.route, Route::Everything) && rows.len() < groups.len(),
+            units,
+            tier: tier.map(|finest| Cost::new(finest, Amount::ZERO)),
             columns,
             rows,
             cost: Cost::new(self.spent, self.spent_delta),

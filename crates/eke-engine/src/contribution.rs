@@ -294,4 +294,25 @@ mod tests {
         assert_eq!(rows(&sql), 16_384 / 122);
         assert_eq!(contributions(&sql).rows_at_a_time(1), 1);
     }
+
+    /// How many texts are gone through does not depend on which rows take part.
+    #[test]
+    fn all_parts_are_computed_for_all_rows() {
+        const ROWS: usize = 200;
+        let long = "upper(note) LIKE '%a%b%c' OR lower(note) LIKE '%x%y%z'";
+        let sql = format!("SELECT COUNT(*) FROM t WHERE stops = 1 GROUP BY {long}");
+        let contributions = contributions(&sql);
+        let constant = |value: Value| crate::column::Column::constant(&value, ROWS).unwrap();
+        let matched = |stops: i64, text: &str| {
+            let columns: Vec<_> =
+                [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
+            let before = crate::total::MATCHED.get();
+            let kept = contributions.of(&columns, ROWS).unwrap().num_rows();
+            assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
+            crate::total::MATCHED.get() - before
+        };
+        for (stops, text) in [(1, "abc"), (1, "xyz"), (0, "abc"), (0, "")] {
+            assert_eq!(matched(stops, text), 2 * ROWS, "{stops} {text}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The engine: a policy, its ledger, and what is known about its datasets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use eke_sql::{Plan, Query, Table, Type};
 use crate::anchored::Anchored;
 use crate::error::EngineError;
 use crate::ids::Ids;
-use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
+use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
 use crate::question::Who;
 use crate::registry::{Identity, Registry, RegistryError};
 use crate::rows::{Bounded, RowsError, RowsOptions, bounded};
-use crate::source::{Fingerprint, Source};
+use crate::source::{Fingerprint, Source, SourceError};
 use crate::spill::Spill;
 use crate::threads;
 
@@ -99,6 +99,8 @@ pub struct Declared {
     pub number: u32,
     /// Whether the files were the same as before.
     pub unchanged: bool,
+    /// What the steward should know of how the files were written.
+    pub remarks: Vec<String>,
 }
 
 /// Understands a question: what would be computed, and which accounts would pay. Reads the schemas of files,
@@ -120,11 +122,18 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
 /// What a question may be about: the tables that it names.
 pub(crate) struct Ground {
     pub(crate) tables: Vec<Table>,
-    read: BTreeMap<String, (Source, Schema, Ids)>,
+    read: BTreeMap<String, Found>,
 }
+
+/// The files of a dataset, their columns and what says whose a row is.
+pub(crate) type Found = (Source, Schema, Ids);
 
 impl Ground {
     pub(crate) fn new(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
+        Self::find(policy, sql, who).map_err(|error| error.told_to(who))
+    }
+
+    fn find(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
         if let Some(analyst) = who.analyst() {
             policy.analyst(analyst)?;
         }
@@ -133,9 +142,9 @@ impl Ground {
         let mut tables = Vec::new();
         for (name, dataset) in &policy.datasets {
             if text.contains(&name.to_lowercase()) {
-                let (source, schema, ids) = schema(policy, dataset)?;
-                tables.push(dataset.table(&schema)?);
-                read.insert(name.clone(), (source, schema, ids));
+                let (table, found) = schema(policy, dataset)?;
+                tables.push(table);
+                read.insert(name.clone(), found);
             } else {
                 // Its name is enough to say that it is there.
                 let protection = eke_sql::Protection::Public;
@@ -147,6 +156,15 @@ impl Ground {
 
     /// A question about it that is planned, and who would pay.
     pub(crate) fn understood(
+        self,
+        policy: &Policy,
+        query: Query,
+        who: &Who,
+    ) -> Result<Understood, EngineError> {
+        self.paid_for(policy, query, who).map_err(|error| error.told_to(who))
+    }
+
+    fn paid_for(
         mut self,
         policy: &Policy,
         query: Query,
@@ -162,31 +180,43 @@ impl Ground {
         let finest = policy.finest(who.analyst())?;
         let (source, schema, ids) = match self.read.remove(&query.plan.dataset) {
             Some(read) => read,
-            None => schema(policy, dataset)?,
+            None => schema(policy, dataset)?.1,
         };
         Ok(Understood { query, accounts, finest, source, schema, ids })
     }
 }
 
-/// Where the rows of a dataset are, the types of their columns, and what says whose they are.
-fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Source, Schema, Ids), EngineError> {
-    let source = Source::find(&policy.folder, &dataset.source)?.multiline(dataset.multiline);
-    let declared: BTreeMap<String, Type> = dataset
-        .columns
-        .iter()
-        .filter_map(|(name, column)| Some((name.clone(), column.of?)))
-        .filter(|_| source.needs_types())
-        .collect();
-    let schema = source.schema(&declared)?;
+/// A dataset as questions see it, where its rows are, the types of their columns, and what says
+/// whose they are. If something is wrong, what is wrong with other datasets comes with it.
+fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Table, Found), EngineError> {
+    read_schema(&policy.folder, dataset).map_err(|error| {
+        let others = policy.datasets.values();
+        let wrong = others.filter_map(|other| read_schema(&policy.folder, other).err()).collect();
+        PolicyError::all(wrong).err().unwrap_or(error).into()
+    })
+}
+
+/// The same for one dataset, or all that is wrong with it, by the lines of the policy.
+pub(crate) fn read_schema(folder: &Path, dataset: &Dataset) -> Result<(Table, Found), PolicyError> {
+    let wrong = |error: SourceError| dataset.wrong_files(&error);
+    let source = Source::find(folder, &dataset.source).map_err(wrong)?.multiline(dataset.multiline);
+    let mut declared = BTreeMap::new();
+    if source.needs_types() {
+        // A column that the files lack is told of with the others, by its line.
+        let there = source.schema(&BTreeMap::new()).map_err(wrong)?;
+        let there: BTreeSet<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
+        let columns = dataset.columns.iter().filter(|(name, _)| there.contains(name.as_str()));
+        declared.extend(columns.filter_map(|(name, column)| Some((name.clone(), column.of?))));
+    }
+    let schema = source.schema(&declared).map_err(wrong)?;
+    let table = dataset.table(&schema)?;
     let ids = match &dataset.protection {
         PolicyProtection::Public => Ids::Value(Type::Text),
         PolicyProtection::Private { unit_column, .. } => {
-            // What is wrong with its column is said with the line of the policy.
-            dataset.table(&schema)?;
-            source.ids(unit_column, &declared)?
+            source.ids(unit_column, &declared).map_err(wrong)?
         }
     };
-    Ok((source, schema, ids))
+    Ok((table, (source, schema, ids)))
 }
 
 impl Engine {
@@ -290,23 +320,22 @@ impl Engine {
         self.pinned(understand(&self.policy, sql, who)?, who)
     }
 
-    /// Opens the accounts that pay for a question, and pins its dataset down in the ledger.
+    /// Opens the accounts that pay for a question, and pins its dataset down in the ledger. What
+    /// does not go together is for the steward to know: whether files are alike is about rows.
     pub(crate) fn pinned(
         &self,
         understood: Understood,
         who: &Who,
     ) -> Result<Prepared, EngineError> {
+        self.pin_down(understood, who).map_err(|error| error.told_to(who))
+    }
+
+    fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
         let Understood { query, accounts, finest, source, schema, ids } = understood;
         let stamp = Stamp::now(who.name());
         let dataset = self.policy.dataset(&query.plan.dataset)?;
         let unit = &accounts[0].name;
-        self.pin_rows(dataset, unit, &source, false, &stamp).map_err(|error| match error {
-            // Whether files are alike is about rows, and so for the steward alone.
-            EngineError::Registry(RegistryError::SameRows { .. }) if *who != Who::Steward => {
-                EngineError::Unavailable
-            }
-            error => error,
-        })?;
+        self.pin_rows(dataset, unit, &source, false, &stamp)?;
         for account in &accounts {
             self.open_account(account, &stamp)?;
         }
@@ -321,7 +350,7 @@ impl Engine {
             check_files(&registry, &dataset.name, &source)?;
         }
         let source = match serde_json::from_value(pinned.latest().fingerprint.clone()) {
-            Ok(snapshot) => source.as_of(&snapshot),
+            Ok(snapshot) => source.read_as(&snapshot),
             Err(_) => source,
         };
         let (snapshot, hash_key) = (pinned.latest().number, *registry.hash_key());
@@ -435,7 +464,7 @@ impl Engine {
             )));
         };
         let stamp = Stamp::now(Who::Steward.name());
-        let (source, ..) = schema(&self.policy, dataset)?;
+        let (_, (source, ..)) = schema(&self.policy, dataset)?;
         self.pin_rows(dataset, unit, &source, true, &stamp)?;
         let accounts = self.policy.accounts(unit, None)?;
         for account in &accounts {
@@ -460,7 +489,8 @@ impl Engine {
         };
         let (_, (number, unchanged)) = self.change(unit, &stamp, declare)?;
         self.remember(&accounts)?;
-        Ok(Declared { dataset: dataset.name.clone(), number, unchanged })
+        let remarks = fingerprint.remarks().collect();
+        Ok(Declared { dataset: dataset.name.clone(), number, unchanged, remarks })
     }
 
     /// What the steward should know: files that have changed under their snapshots, and runs that failed.

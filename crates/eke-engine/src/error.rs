@@ -6,6 +6,7 @@ use eke_noise::MismatchReason;
 use eke_sql::SqlError;
 
 use crate::policy::PolicyError;
+use crate::question::Who;
 use crate::registry::RegistryError;
 use crate::rows::RowsError;
 use crate::source::SourceError;
@@ -70,6 +71,13 @@ pub enum EngineError {
         "this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward"
     )]
     Unavailable,
+    /// The policy and what the ledger or the files say do not go together, and an analyst is not
+    /// told how: that is for the steward to see and to change. The same for every cause, and for
+    /// good. Nothing was charged.
+    #[error(
+        "this dataset is not open for questions until the steward has changed something: nothing was charged, and asking again does not help; ask the steward"
+    )]
+    NotOpen,
     /// Too many questions could not be answered. Nothing was charged.
     #[error(
         "several questions could not be answered, and the steward must look into it before more are: nothing was charged"
@@ -120,13 +128,15 @@ impl EngineError {
         match self {
             Self::Refused(_)
             | Self::Ledger(LedgerError::Refused(_))
-            | Self::Sql(_)
             | Self::Keys(_)
             | Self::Beyond(_)
             | Self::Unanswerable(_)
             | Self::Undrawable(_)
+            | Self::NotOpen
             | Self::StewardMustLook => ErrorKind::Refused,
             Self::Goal(_) => ErrorKind::Usage,
+            Self::Sql(SqlError::NoThread) => ErrorKind::Failed,
+            Self::Sql(_) => ErrorKind::Refused,
             Self::Policy(_)
             | Self::Source(_)
             | Self::Registry(_)
@@ -146,6 +156,31 @@ impl EngineError {
     }
 }
 
+impl EngineError {
+    /// An error from before anything was charged, as whoever asked may see it. What is wrong with
+    /// policy, files and ledger is the steward's to know: an analyst is told whether asking again
+    /// can help, and no more.
+    #[must_use]
+    pub(crate) fn told_to(self, who: &Who) -> Self {
+        if *who == Who::Steward {
+            return self;
+        }
+        match self {
+            // Who there is, is no secret from whoever asks by a name.
+            Self::Policy(PolicyError::UnknownAnalyst { .. }) => self,
+            // A file that is being written, or that the system does not give just now.
+            Self::Source(SourceError::Changed(_) | SourceError::Unreadable { .. }) => {
+                Self::Unavailable
+            }
+            Self::Policy(_) | Self::Source(_) | Self::Registry(_) => Self::NotOpen,
+            Self::Damaged(_)
+            | Self::Ledger(LedgerError::OtherBudget(_) | LedgerError::Damaged(_)) => Self::NotOpen,
+            Self::Ledger(_) | Self::UnderWay(_) => Self::Unavailable,
+            error => error,
+        }
+    }
+}
+
 /// A refusal: what was asked, what fits, and what accuracy that would be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
@@ -153,7 +188,8 @@ pub struct Refused {
     pub whose: String,
     /// What does not allow it.
     pub limit: Limit,
-    /// What the first look costs; none if it is not known before it is asked for.
+    /// What it costs at least, in all; none if it is not known before it is asked for. Where a tier
+    /// does not allow it: the price of the point of a path that it takes.
     pub asked: Option<Amount<Rho>>,
     /// What would still fit; none if whoever asked may not know.
     pub fits: Option<Amount<Rho>>,
@@ -163,6 +199,10 @@ pub struct Refused {
     pub error: Option<f64>,
     /// A price that would be taken instead.
     pub price: Option<Amount<Rho>>,
+    /// A highest price that would be taken, where the one that was asked for is too low.
+    pub at_most: Option<Amount<Rho>>,
+    /// What was charged for the question before it was refused, and stays paid.
+    pub charged: Amount<Rho>,
 }
 
 /// What does not allow a question.
@@ -172,6 +212,9 @@ pub enum Limit {
     Budget,
     /// The highest price that was asked for with it.
     AtMost,
+    /// A tenth of what is left of a budget: a relative error without a highest price goes no
+    /// further.
+    Tenth,
     /// How far the tier of whoever asks sees any one path.
     Tier(Amount<Rho>),
 }
@@ -181,7 +224,10 @@ impl Refused {
     #[must_use]
     pub fn plainly() -> Self {
         let (whose, limit) = ("the budget".to_owned(), Limit::Budget);
-        Self { whose, limit, asked: None, fits: None, delta: None, error: None, price: None }
+        let (asked, fits, delta) = (None, None, None);
+        let (error, price, at_most) = (None, None, None);
+        let charged = Amount::ZERO;
+        Self { whose, limit, asked, fits, delta, error, price, at_most, charged }
     }
 }
 
@@ -195,19 +241,39 @@ impl std::error::Error for Refused {}
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; nothing was charged", self.reason())?;
-        match (self.error, self.price) {
-            (Some(error), _) => write!(f, ": an error of {error} would fit"),
-            (None, Some(price)) => write!(f, ": a price of rho={price} would fit"),
-            (None, None) if self.fits.is_none() => {
-                f.write_str(": ask for less, or ask the steward")
-            }
-            (None, None) => Ok(()),
-        }
+        write!(f, "{}; {}", self.reason(), self.stays_paid())?;
+        let error = self.error.map(|error| format!("an error of {error}"));
+        let price = self.price.map(|price| format!("a price of rho={price}"));
+        let at_most = self.at_most.map(|most| format!("a highest price of rho={most}"));
+        f.write_str(&self.advice(error.or(price), at_most))
     }
 }
 
 impl Refused {
+    /// What to do, given what would fit in the words of whoever tells it.
+    #[must_use]
+    pub fn advice(&self, instead: Option<String>, at_most: Option<String>) -> String {
+        match (instead, at_most) {
+            (Some(one), Some(other)) => format!(": {one} would fit, or {other}"),
+            (Some(one), None) | (None, Some(one)) => format!(": {one} would fit"),
+            (None, None) if self.fits.is_none() => ": ask for less, or ask the steward".to_owned(),
+            (None, None) => match self.limit {
+                Limit::AtMost => ": ask for less".to_owned(),
+                Limit::Tenth => ": set a highest price".to_owned(),
+                Limit::Budget | Limit::Tier(_) => String::new(),
+            },
+        }
+    }
+
+    /// What became of the budget.
+    #[must_use]
+    pub fn stays_paid(&self) -> String {
+        if self.charged.is_zero() {
+            return "nothing was charged".to_owned();
+        }
+        format!("rho={} was charged before that, and stays paid", short_up(self.charged))
+    }
+
     /// What was asked for and what does not allow it, without what would fit.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -215,15 +281,20 @@ impl Refused {
         let Some(fits) = self.fits.map(short) else {
             return format!("refused: {whose} does not allow it any more");
         };
-        let mut text = match (self.asked.map(short), self.limit) {
+        let mut text = match (self.asked.map(short_up), self.limit) {
             (Some(asked), Limit::Budget) => {
                 format!("refused: this costs rho={asked}, and {whose} has rho={fits} left for it")
             }
-            (Some(asked), Limit::AtMost) => {
-                format!("refused: this costs rho={asked}, and it may cost rho={fits} at most")
-            }
+            (Some(asked), Limit::AtMost) => format!(
+                "refused: this costs at least rho={asked}, and it may cost rho={fits} at most"
+            ),
+            (Some(asked), Limit::Tenth) => format!(
+                "refused: this costs at least rho={asked}, and a relative error without a highest \
+                 price may cost rho={fits}, a tenth of what {whose} has left"
+            ),
             (Some(asked), Limit::Tier(finest)) => format!(
-                "refused: this costs rho={asked}, and your tier sees no path further than rho={}",
+                "refused: this takes a point of its path at rho={asked}, and your tier sees no \
+                 path further than rho={}",
                 short(finest)
             ),
             (None, _) => format!(
@@ -243,16 +314,28 @@ impl Refused {
     }
 }
 
-/// A price in four digits, rounded down.
+/// A price in four digits, rounded down: what there is.
 pub(crate) fn short<C: Currency>(amount: Amount<C>) -> String {
-    let value = amount.to_f64();
+    four_digits(amount.to_f64(), f64::floor)
+}
+
+/// A price in four digits, rounded up: what something costs.
+pub(crate) fn short_up<C: Currency>(amount: Amount<C>) -> String {
+    four_digits(amount.to_f64(), f64::ceil)
+}
+
+fn four_digits(value: f64, round: fn(f64) -> f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
     let digits = 3 - value.log10().floor() as i32;
     let scale = 10f64.powi(digits);
-    let cut = (value * scale).floor() / scale;
+    // What is a hair above four digits is those.
+    let scaled = value * scale;
+    let near = scaled.round();
+    let whole = if (scaled - near).abs() < 1e-6 { near } else { round(scaled) };
+    let cut = whole / scale;
     if (1e-4..1e6).contains(&cut) { format!("{cut}") } else { format!("{cut:e}") }
 }
 
@@ -301,6 +384,7 @@ mod tests {
             EngineError::OtherLedger { .. } => 20,
             EngineError::StewardMustLook => 21,
             EngineError::NotReady(_) => 22,
+            EngineError::NotOpen => 23,
         }
     }
 
@@ -312,15 +396,7 @@ mod tests {
         let lowered = || RowsError::Plan(crate::lower::LowerError::NoColumn(word()));
         let policy =
             PolicyError::Unreadable { path: "eke.toml".into(), problem: "it is not there".into() };
-        let refused = Refused {
-            whose: "your budget".into(),
-            limit: Limit::Budget,
-            asked: None,
-            fits: None,
-            delta: None,
-            error: None,
-            price: None,
-        };
+        let refused = Refused { whose: "your budget".into(), ..Refused::plainly() };
         let table = [
             (EngineError::Policy(policy), Failed),
             (EngineError::Source(missing()), Failed),
@@ -345,11 +421,12 @@ mod tests {
             (EngineError::OtherLedger { anchor: word(), why: word() }, Failed),
             (EngineError::StewardMustLook, No),
             (EngineError::NotReady(word()), Failed),
+            (EngineError::NotOpen, No),
         ];
         for (place, (error, kind)) in table.iter().enumerate() {
             assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
         }
-        assert_eq!(table.len(), 23);
+        assert_eq!(table.len(), 24);
     }
 
     #[test]

@@ -71,6 +71,19 @@ pub(crate) fn selection(plan: &Plan, budget: &Budget) -> Result<KeySelection, En
     Ok(selection)
 }
 
+/// Whether a tier that sees paths so far may see keys that were selected like this.
+pub(crate) fn check_tier(
+    selection: &KeySelection,
+    finest: Option<Amount<Rho>>,
+) -> Result<(), EngineError> {
+    if finest.is_none_or(|finest| selection.rho <= finest) {
+        return Ok(());
+    }
+    Err(EngineError::Keys(
+        "the keys of this question are not public, and your tier may not see keys selected at the price that it takes: ask for public keys, or ask the steward".into(),
+    ))
+}
+
 impl Asking<'_> {
     /// The groups that may be shown, each with its keys, in their order.
     pub(crate) fn groups(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
@@ -86,6 +99,7 @@ impl Asking<'_> {
             return Ok(Amount::ZERO);
         }
         let selection = selection(self.plan(), &self.unit().budget)?;
+        check_tier(&selection, self.finest())?;
         let name = self.selection_name(&selection);
         let paid = match self.stored(&name)? {
             Some((_, selected)) => self.has_paid(&name, &selected, &self.own().name)?,
@@ -94,13 +108,15 @@ impl Asking<'_> {
         Ok(if paid { Amount::ZERO } else { charge_rho(selection.charge()) })
     }
 
+    /// Whether somebody has paid for selecting the keys.
+    pub(crate) fn has_selected(&self) -> Result<bool, EngineError> {
+        let selection = selection(self.plan(), &self.unit().budget)?;
+        Ok(self.stored(&self.selection_name(&selection))?.is_some())
+    }
+
     fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
         let selection = selection(self.plan(), &self.unit().budget)?;
-        if self.finest().is_some_and(|finest| selection.rho > finest) {
-            return Err(EngineError::Keys(
-                "the keys of this question are not public, and your tier may not see keys selected at the price that it takes: ask for public keys, or ask the steward".into(),
-            ));
-        }
+        check_tier(&selection, self.finest())?;
         let name = self.selection_name(&selection);
         let engine = self.engine;
         let mut patience = engine.patience();

@@ -110,7 +110,7 @@ pub use ask::Watch;
 pub use city::{City, Truth, write_city};
 pub use engine::{Access, Declared, Engine};
 pub use error::{EngineError, ErrorKind, Limit, Refused};
-pub use explain::{ErrorAt, Explanation, Keys, SizeAt, explain};
+pub use explain::{ErrorAt, Explanation, Keys, SizeAt, TierLimit, explain};
 pub use geo::{
     Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
     People, PeopleOpening, PeopleStanding, Savings, ShareAnswer, ShareAnswered, ShareAsking,

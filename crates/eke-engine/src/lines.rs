@@ -6,7 +6,7 @@
 //! A row is a line, or goes over several where a cell in quotes holds the end of a line. Which of
 //! the two a file was written for cannot be seen from a row alone, and a wrong guess lets one
 //! person's cell make rows of others, or take theirs in. So a file is looked through once, when its
-//! snapshot is declared ([`Written`]): one that is written all the way as CSV programs write, with
+//! snapshot is declared ([`Written`]): one whose quotes are all where CSV programs write them, with
 //! cells over several lines, is read so, and of any other each line is a row, with a quote that
 //! ends with its line at the latest. Whatever a cell holds, such a program puts it in quotes where
 //! it must; so with anybody's rows and without them a file that it wrote is read as it was written.
@@ -53,24 +53,22 @@ pub(crate) enum Written {
 impl Written {
     /// Looks through a file.
     pub(crate) fn look(file: &DataFile) -> Result<Self, SourceError> {
-        let unreadable = |error| SourceError::Unreadable { file: file.name.clone(), error };
-        Self::of(CsvRows::of(source::open(file)?, true)).map_err(unreadable)
+        let unreadable = |error| unreadable(file, error);
+        let rows = CsvRows::of(source::open(file)?, true).map_err(unreadable)?;
+        Self::of(rows).map_err(unreadable)
     }
 
     fn of(mut rows: CsvRows) -> io::Result<Self> {
-        let (mut number, mut columns) = (0, 0);
+        let mut number = 0;
         let (mut is_over_lines, mut odd) = (false, None);
         while rows.next_row()? {
-            let Made { state, cells, is_odd, lines } = rows.made;
+            let Made { state, is_odd, lines } = rows.made;
             is_over_lines |= lines > 0;
             if rows.row.is_empty() {
                 continue;
             }
             number += 1;
-            if number == 1 {
-                columns = cells;
-            }
-            if is_odd || cells != columns || state == State::Quoted {
+            if is_odd || state == State::Quoted {
                 odd.get_or_insert(number);
             }
             if is_over_lines && odd.is_some() {
@@ -92,23 +90,31 @@ impl CsvRows {
             Some(known) => known,
             None => Written::look(file)? == Written::OverLines,
         };
-        Ok(Self::of(source::open(file)?, is_multiline))
+        let rows = Self::of(source::open(file)?, is_multiline);
+        rows.map_err(|error| unreadable(file, error))
     }
 
     /// Opens a file for its first row, which is read in one way however the others were written.
     pub(crate) fn header(file: &DataFile) -> Result<Self, SourceError> {
-        Ok(Self::of(source::open(file)?, true))
+        Self::of(source::open(file)?, true).map_err(|error| unreadable(file, error))
     }
 
-    fn of(bytes: Box<dyn Read + Send>, is_multiline: bool) -> Self {
-        Self {
+    fn of(mut bytes: Box<dyn Read + Send>, is_multiline: bool) -> io::Result<Self> {
+        // The mark is no part of the first cell, which may begin with a quote.
+        let mut head = Vec::new();
+        bytes.by_ref().take(MARK.len() as u64).read_to_end(&mut head)?;
+        if head == MARK {
+            head.clear();
+        }
+        let bytes: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(bytes));
+        Ok(Self {
             bytes: BufReader::with_capacity(1 << 16, bytes),
             is_multiline,
             end: None,
             row: Vec::new(),
             made: Made::default(),
             cell: Vec::new(),
-        }
+        })
     }
 
     /// Reads the next row that is not empty; false at the end.
@@ -165,9 +171,6 @@ impl CsvRows {
             }
             if is_first {
                 self.end = Some(if is_return && !self.skip_feed()? { b'\r' } else { b'\n' });
-                if self.row.starts_with(MARK) {
-                    self.row.drain(..MARK.len());
-                }
             }
             break;
         }
@@ -209,6 +212,10 @@ impl CsvRows {
     }
 }
 
+fn unreadable(file: &DataFile, error: io::Error) -> SourceError {
+    SourceError::Unreadable { file: file.name.clone(), error }
+}
+
 /// What some files begin with, to say that they are UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -246,7 +253,6 @@ fn cut(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
 #[derive(Clone, Copy, Debug)]
 struct Made {
     state: State,
-    cells: u64,
     /// Whether there is a quote where CSV programs write none.
     is_odd: bool,
     /// How many ends of lines are in it.
@@ -269,7 +275,7 @@ enum State {
 
 impl Default for Made {
     fn default() -> Self {
-        Self { state: State::Start, cells: 1, is_odd: false, lines: 0 }
+        Self { state: State::Start, is_odd: false, lines: 0 }
     }
 }
 
@@ -277,7 +283,6 @@ impl Made {
     fn add(&mut self, part: &[u8]) {
         let Some(last) = part.last() else { return };
         if matches!(self.state, State::Start | State::Plain) && find(b'"', part).is_none() {
-            self.cells += part.iter().filter(|byte| **byte == b',').count() as u64;
             self.state = if *last == b',' { State::Start } else { State::Plain };
             return;
         }
@@ -286,15 +291,11 @@ impl Made {
                 (State::Start | State::Closing, b'"') => State::Quoted,
                 (State::Quoted, b'"') => State::Closing,
                 (State::Quoted, _) => State::Quoted,
-                (State::Start | State::Plain | State::Closing, b',') => {
-                    self.cells += 1;
-                    State::Start
-                }
+                (State::Start | State::Plain | State::Closing, b',') => State::Start,
                 (State::Closing, b'\r') => State::Returned,
                 (state, byte) => {
                     let is_after = matches!(state, State::Closing | State::Returned);
                     self.is_odd |= is_after || *byte == b'"';
-                    self.cells += u64::from(*byte == b',');
                     if *byte == b',' { State::Start } else { State::Plain }
                 }
             };
@@ -318,6 +319,7 @@ mod tests {
 
     fn open(bytes: &[u8], at_a_time: usize, is_multiline: bool) -> CsvRows {
         CsvRows::of(Box::new(Drops(io::Cursor::new(bytes.to_vec()), at_a_time)), is_multiline)
+            .unwrap()
     }
 
     fn rows(bytes: &[u8], at_a_time: usize, is_multiline: bool) -> Vec<Vec<String>> {
@@ -419,9 +421,13 @@ mod tests {
                         let mut all = vec![vec!["rider", "note"], vec!["alice", one]];
                         all.extend(others.iter().cloned());
                         all.extend([vec!["alice", two], vec!["bob", "2"]]);
-                        let bytes = standard(&all, end, is_minimal);
-                        let multi = written(&bytes) == Written::OverLines;
-                        assert_eq!(rows(&bytes, 4, multi), all, "{end:?} {one:?} {two:?}");
+                        // Too many cells, or too few, change nothing.
+                        all.extend([vec!["alice"], vec!["alice", one, two]]);
+                        for mark in [&b""[..], MARK] {
+                            let bytes = [mark, &standard(&all, end, is_minimal)].concat();
+                            let multi = written(&bytes) == Written::OverLines;
+                            assert_eq!(rows(&bytes, 4, multi), all, "{end:?} {one:?} {two:?}");
+                        }
                     }
                 }
             }
@@ -435,9 +441,6 @@ mod tests {
             ("a,b\nada,\"x\nbob,1\n", 2),
             // One that is closed in the middle of a cell of somebody else's.
             ("a,b\nada,\"x\nbob,1\nada,\"y\nbob,2\n", 2),
-            // Too many cells, and too few.
-            ("a,b\nada,1,2\nbob,\"x\ny\"\n", 2),
-            ("a,b\nbob,\"x\ny\"\nada\n", 3),
             // A quote within a cell.
             ("a,b\nbob,\"x\ny\"\nada,5\"\n", 3),
             ("a,b\nbob,\"x\ny\"\nada,\"5\" \n", 3),

@@ -3,8 +3,8 @@
 //! A unit's registry knows the unit's own datasets. Were it alone, another name for the unit would be
 //! another registry, another account and a full budget again for the same rows. So a ledger has one
 //! list of pins for all units. Rows are known by the name of their dataset, by the files that hold
-//! them (symbolic links followed) and by the content of those files, each together with the column that says
-//! whose a row is.
+//! them (symbolic links followed) and by the content of those files, packed and unpacked, each
+//! together with the column that says whose a row is.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.
 //! What is spent on them adds up for somebody who is both, and the steward is told. By the same column
@@ -13,6 +13,8 @@
 //! It is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
 
 use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
 
 use eke_budget::{Adjacency, Budget, BudgetSpec, Metric, Rho};
 use eke_ledger::{LedgerError, Stamp};
@@ -22,7 +24,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{Dataset, Policy, PolicyProtection};
 use crate::registry::{Registry, RegistryError};
-use crate::source::Source;
+use crate::source::{DataFile, Source};
 
 /// The account whose sheet the pins are. Nothing is ever charged to it.
 pub(crate) const ACCOUNT: &str = "eke/datasets";
@@ -71,6 +73,17 @@ impl Pins {
     /// The same dataset, as it is known.
     fn known(&self, is: &Pin) -> Option<&Pin> {
         self.pins.iter().find(|pin| pin.is_named(is))
+    }
+
+    /// Takes in what packed files of other units hold by the same column.
+    fn unpack(&mut self, is: &Pin) {
+        let others = self.pins.iter_mut().filter(|pin| {
+            pin.unit != is.unit && pin.unit_column.eq_ignore_ascii_case(&is.unit_column)
+        });
+        for pin in others {
+            let unpacked = unpacked(pin);
+            pin.contents.extend(unpacked);
+        }
     }
 
     /// Whether rows may be whose they are said to be.
@@ -181,15 +194,39 @@ fn files(source: &Source) -> BTreeSet<String> {
 fn contents(source: &Source) -> Result<BTreeSet<String>, EngineError> {
     let mut contents = BTreeSet::new();
     for file in source.files() {
-        let mut content = blake3::Hasher::new_derive_key("eke 2026 content of a dataset's file");
-        content.update_reader(crate::source::raw(file)?).map_err(|error| {
-            EngineError::Goal(format!("`{}` cannot be read: {error}", file.name))
-        })?;
-        if content.count() > 0 {
-            contents.insert(content.finalize().to_hex().to_string());
+        contents.extend(digest(file, crate::source::raw(file)?)?);
+        if file.gzip {
+            // One that cannot be unpacked has no rows that could be answered about.
+            contents.extend(digest(file, crate::source::open(file)?).ok().flatten());
         }
     }
     Ok(contents)
+}
+
+/// The digest of bytes; none if there are none.
+fn digest(file: &DataFile, bytes: impl Read) -> Result<Option<String>, EngineError> {
+    let mut content = blake3::Hasher::new_derive_key("eke 2026 content of a dataset's file");
+    content
+        .update_reader(bytes)
+        .map_err(|error| EngineError::Goal(format!("`{}` cannot be read: {error}", file.name)))?;
+    Ok((content.count() > 0).then(|| content.finalize().to_hex().to_string()))
+}
+
+/// What the packed files of a pin hold, if they are still what was pinned. Pins from before packed
+/// files were unpacked here lack it.
+fn unpacked(pin: &Pin) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for name in &pin.files {
+        let found = Source::find(Path::new(""), name);
+        if let Ok(source) = found
+            && source.files().iter().any(|file| file.gzip)
+            && let Ok(contents) = contents(&source)
+            && !contents.is_disjoint(&pin.contents)
+        {
+            all.extend(contents);
+        }
+    }
+    all
 }
 
 /// What a steward should know of a policy that has the same file under several units.
@@ -266,6 +303,7 @@ impl Engine {
             if is.contents.is_empty() && (is_snapshot || known.is_none()) {
                 is.contents = contents(source)?;
                 is.beside = is.others(self.policy());
+                pins.unpack(&is);
                 pins.check(&is)?;
             }
             pins.add(is.clone());

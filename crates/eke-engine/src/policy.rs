@@ -108,11 +108,18 @@ impl<T> Named<T> {
         self.are_whole && self.read.is_empty() && self.broken.is_empty()
     }
 
+    /// All names, also of those that could not be read.
+    fn names(&self) -> Vec<&str> {
+        let names: BTreeSet<&str> =
+            self.read.keys().chain(&self.broken).map(String::as_str).collect();
+        names.into_iter().collect()
+    }
+
     /// Whether nothing is known of something of this name because of what has been told elsewhere.
     fn is_told(&self, name: &str) -> bool {
-        // Where all are broken it may be the name of one that is.
-        let all_broken = self.read.is_empty() && !self.broken.is_empty();
-        !self.are_whole || all_broken || self.broken.contains(name)
+        // One whose name cannot be may be the one that is meant.
+        let unnamed = self.broken.iter().any(|name| name::check("", name).is_err());
+        !self.are_whole || unnamed || self.broken.contains(name)
     }
 }
 
@@ -136,7 +143,18 @@ impl Policy {
             })
         })?;
         match std::str::from_utf8(&bytes) {
-            Ok(text) => Self::parse(text, path),
+            Ok(text) => {
+                let (policy, datasets) = Self::understand(text, path);
+                policy.map_err(|error| {
+                    // What is wrong with the files of datasets comes with it.
+                    let files = datasets.iter().filter_map(|dataset| {
+                        let folder = path.parent().unwrap_or(Path::new(""));
+                        crate::engine::read_schema(folder, dataset).err()
+                    });
+                    let all = std::iter::once(error.clone()).chain(files).collect();
+                    PolicyError::all(all).err().unwrap_or(error)
+                })
+            }
             Err(error) => {
                 let before = &bytes[..error.valid_up_to()];
                 let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -152,12 +170,16 @@ impl Policy {
     /// # Errors
     /// Something in the text cannot be as it is; the error names the line.
     pub fn parse(text: &str, path: &Path) -> Result<Self, PolicyError> {
+        Self::understand(text, path).0
+    }
+
+    /// The policy or what is wrong with it, and in that case its datasets as far as they could be
+    /// read.
+    fn understand(text: &str, path: &Path) -> (Result<Self, PolicyError>, Vec<Dataset>) {
         let page = Page::new(text, path);
         let (document, errors) = DeTable::parse_recoverable(text);
-        if let Some(error) = errors.iter().min_by_key(|error| error.span().map(|span| span.start)) {
-            // The end of the text is on the last line that has something.
-            let at = error.span().map_or(0, |span| span.start.min(text.trim_end().len()));
-            return Err(page.wrong(page.line(at), not_toml(error.message())));
+        if let Err(error) = check_toml(&page, text, &errors) {
+            return (Err(error), Vec::new());
         }
         let whole = Section::all(&page, document.get_ref());
         // Under a key that is not known there may be anything: what is missing is not missed then.
@@ -184,13 +206,21 @@ impl Policy {
         if units.are_whole && units.broken.is_empty() {
             page.keep(check_purses(&page, &units.read, &tiers.read, &circles.read));
         }
-        page.all_wrong()?;
+        if let Err(error) = page.all_wrong() {
+            let fields = whole.named("dataset").unwrap_or_default().into_iter();
+            let broken = fields.filter(|field| datasets.broken.contains(field.name()));
+            let mut all: Vec<Dataset> = broken.filter_map(Dataset::sketch).collect();
+            all.extend(datasets.read.into_values());
+            return (Err(error), all);
+        }
         let (units, datasets, tiers) = (units.read, datasets.read, tiers.read);
         let (analysts, circles) = (analysts.read, circles.read);
         let ledger = ledger.unwrap_or_else(|| Address::File(folder.join(LEDGER)));
         let path = path.to_owned();
         let warnings = warning::of(&units, &tiers, &circles);
-        Ok(Self { units, datasets, tiers, analysts, circles, ledger, folder, path, warnings })
+        let policy =
+            Self { units, datasets, tiers, analysts, circles, ledger, folder, path, warnings };
+        (Ok(policy), Vec::new())
     }
 
     /// What the steward should think about, though nothing is wrong with it. It depends on the policy
@@ -279,6 +309,23 @@ fn collect<T>(
     named
 }
 
+/// What the parser says: all that is there twice, or the first other thing, which those after it
+/// may follow from.
+fn check_toml(page: &Page, text: &str, errors: &[toml::de::Error]) -> Result<(), PolicyError> {
+    let at = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let told = |error: &toml::de::Error| {
+        // The end of the text is on the last line that has something.
+        let at = at(error).min(text.trim_end().len());
+        page.wrong(page.line(at), not_toml(error.message()))
+    };
+    let twice = |error: &&toml::de::Error| error.message().starts_with("duplicate key");
+    let other = errors.iter().filter(|error| !twice(error)).min_by_key(|error| at(error));
+    match other {
+        Some(error) => Err(told(error)),
+        None => PolicyError::all(errors.iter().map(told).collect()),
+    }
+}
+
 /// What the parser says, and more kindly where it is about what people get wrong most.
 fn not_toml(message: &str) -> String {
     if message.starts_with("duplicate key") {
@@ -293,20 +340,14 @@ fn not_toml(message: &str) -> String {
 /// SQL does not tell `Trips` from `trips`.
 fn check_case(page: &Page, datasets: &BTreeMap<String, Dataset>) -> Result<(), PolicyError> {
     let mut seen = BTreeMap::new();
-    for dataset in datasets.values() {
-        if let Some(other) = seen.insert(dataset.name.to_ascii_lowercase(), dataset) {
-            let (first, second) =
-                if other.line < dataset.line { (other, dataset) } else { (dataset, other) };
-            return Err(page.wrong(
-                second.line,
-                format!(
-                    "`{}` and `{}` are one table in SQL: rename one of them",
-                    second.name, first.name
-                ),
-            ));
-        }
-    }
-    Ok(())
+    let wrong = datasets.values().filter_map(|dataset| {
+        let other: &Dataset = seen.insert(dataset.name.to_ascii_lowercase(), dataset)?;
+        let (first, second) =
+            if other.line < dataset.line { (other, dataset) } else { (dataset, other) };
+        let names = format!("`{}` and `{}`", second.name, first.name);
+        Some(page.wrong(second.line, format!("{names} are one table in SQL: rename one of them")))
+    });
+    page.none_of(wrong)
 }
 
 /// A budget of which no unit has a purse could pay for nothing.
@@ -320,22 +361,21 @@ fn check_purses(
         tiers.values().filter_map(|tier| Some((tier.line, "tier", &tier.name, tier.budget?)));
     let circles =
         circles.values().map(|circle| (circle.line, "circle", &circle.name, circle.budget));
-    for (line, kind, name, spec) in tiers.chain(circles) {
+    let wrong = tiers.chain(circles).filter_map(|(line, kind, name, spec)| {
         let pays = |unit: &Unit| {
             let Ok(budget) = spec.resolve(unit.budget.metric()) else { return false };
             let zcdp = budget.zcdp().is_some() && unit.budget.zcdp().is_some();
             zcdp || (budget.pure().is_some() && unit.budget.pure().is_some())
         };
-        if !units.values().any(pays) {
-            return Err(page.wrong(
-                line,
-                format!(
-                    "the budget of [{kind}.{name}] is in another currency than that of every unit: give both a delta, or neither"
-                ),
-            ));
-        }
-    }
-    Ok(())
+        let none = !units.values().any(pays);
+        none.then(|| page.wrong(
+            line,
+            format!(
+                "the budget of [{kind}.{name}] is in another currency than that of every unit: give both a delta, or neither"
+            ),
+        ))
+    });
+    page.none_of(wrong)
 }
 
 fn read_ledger(whole: Section<'_>, folder: &Path) -> Result<Address, PolicyError> {

@@ -60,4 +60,36 @@ mod tests {
         let both = quietly(|| (quietly(|| panic!("one")), QUIET.get()));
         assert_eq!(both, Ok((Err("one".to_owned()), true)));
     }
+
+    /// In a program of its own, since what is printed is the program's: quiet work, a thread that
+    /// reads rows, and, as a control, work that is neither.
+    #[test]
+    fn what_breaks_down_prints_nothing() {
+        const PART: &str = "EKE_TEST_BREAKS_DOWN";
+        let breaks_down = || panic!("alice's cell");
+        match std::env::var(PART).as_deref() {
+            Ok("quietly") => assert!(quietly(breaks_down).is_err()),
+            Ok("thread") => {
+                install();
+                let thread = std::thread::Builder::new().name(THREADS.to_owned());
+                assert!(thread.spawn(breaks_down).unwrap().join().is_err());
+            }
+            Ok(_) => {
+                install();
+                assert!(catch_unwind(breaks_down).is_err());
+            }
+            Err(_) => {
+                for (part, printed) in [("quietly", false), ("thread", false), ("aloud", true)] {
+                    let name = "quiet::tests::what_breaks_down_prints_nothing";
+                    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+                    let program = program.args([name, "--exact", "--nocapture"]).env(PART, part);
+                    let output = program.output().unwrap();
+                    let said = [output.stdout, output.stderr].concat();
+                    let said = String::from_utf8_lossy(&said);
+                    assert!(output.status.success(), "{part}: {said}");
+                    assert_eq!(said.contains("alice's cell"), printed, "{part}: {said}");
+                }
+            }
+        }
+    }
 }

@@ -260,7 +260,7 @@ impl Source {
     }
 
     /// The same files, to be read as when they were looked through.
-    pub(crate) fn as_of(mut self, snapshot: &Fingerprint) -> Self {
+    pub(crate) fn read_as(mut self, snapshot: &Fingerprint) -> Self {
         for file in &mut self.files {
             let known = snapshot.files.iter().find(|stamp| stamp.name == file.name);
             file.is_multiline = Some(known.is_some_and(|stamp| stamp.is_multiline));

@@ -135,6 +135,13 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let ledger = Address::File(folder.join("eke.ledger"));
         let spill = Spill::beside(&ledger, &folder);
+        // One that is there for all to look into is for us alone from now on.
+        fs::create_dir(spill.folder()).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(spill.folder(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let run = spill.open().unwrap();
         fs::write(run.path().join("rows"), "alice").unwrap();
         let gone = process::name();

@@ -33,11 +33,17 @@ pub(crate) fn threads() -> Result<&'static Runtime, String> {
     if let Some(runtime) = *started {
         return Ok(runtime);
     }
+    let too_little = || "there is too little memory to read rows".to_owned();
     if memory() < LEAST_MEMORY {
-        return Err("there is too little memory to read rows".to_owned());
+        return Err(too_little());
     }
     quiet::install();
     let runtime = quietly(start).map_err(|_| no_threads())??;
+    // Threads take some of it themselves, for their stacks and what they allocate from.
+    if memory() < LEAST_MEMORY {
+        runtime.shutdown_background();
+        return Err(too_little());
+    }
     Ok(*started.insert(Box::leak(Box::new(runtime))))
 }
 

@@ -81,16 +81,6 @@ impl Route {
         }
     }
 
-    /// What so many picks as are wanted cost, if none was seen before.
-    pub(crate) fn picks(self, unit: &Budget) -> Amount<Rho> {
-        match self {
-            Self::Top { count: Some(count), .. } => {
-                pick_price(unit).times(count).unwrap_or(Amount::MAX)
-            }
-            Self::Everything | Self::Top { count: None, .. } | Self::Keys { .. } => Amount::ZERO,
-        }
-    }
-
     /// What a stored answer is found by, beside its goal.
     pub(crate) fn describe(self) -> String {
         match self {
@@ -173,7 +163,7 @@ impl Asking<'_> {
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
         let groups = state.groups.clone();
-        let by = By { sum, each: pick_price(&self.unit().budget) };
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let wanted = self.visible(by, count.unwrap_or(all).min(all))?;
         let before = self.spent;
@@ -184,11 +174,7 @@ impl Asking<'_> {
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
             let next = self.affordable(by, &groups, done, (done + BATCH).min(wanted), left)?;
             if next == done && done == 0 {
-                return Err(EngineError::Beyond(format!(
-                    "refused: picking the largest costs rho={} each, and this question may cost rho={}, half of it for picks; nothing was charged: allow it to cost more",
-                    short(by.each),
-                    short(left)
-                )));
+                return Err(self.refusal(by.each.times(2), Some(left)).into());
             }
             if next == done {
                 break;
@@ -201,7 +187,7 @@ impl Asking<'_> {
             let batch = &picked[done as usize..];
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
             let paid = state.paid(&self.own().name);
-            let most = self.batch_most(&paid, batch, left);
+            let (most, is_capped) = self.batch_most(&paid, batch, left);
             let columns = u32::try_from(self.plan().sums.len()).unwrap_or(u32::MAX);
             // What is left may be too little for noise that can be drawn.
             let least = state.bundle.step_prices().0;
@@ -214,6 +200,9 @@ impl Asking<'_> {
                 return Err(self.refusal(None, Some(left)).into());
             }
             let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid).of(batch);
+            if is_capped {
+                walk = walk.capped();
+            }
             state = match self.follow(state, &mut walk) {
                 Ok(state) => state,
                 // What was measured before is an answer.
@@ -253,13 +242,8 @@ impl Asking<'_> {
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        let each = match self.question.goal.accuracy {
-            Accuracy::Price(price) => {
-                Amount::from_grains(price.grains() / u128::from(count.min(all).max(1)))
-            }
-            Accuracy::Relative(_) | Accuracy::Absolute(_) => pick_price(&self.unit().budget),
-        };
-        let by = By { sum, each };
+        self.known = Some(groups.to_vec());
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
         let count = self.visible(by, count.min(all))?;
         let price = self.picks_cost(by, groups, count)?;
         if price > more {
@@ -270,6 +254,19 @@ impl Asking<'_> {
             Picked::Refused(refusal) => return Err(self.refused(&refusal)),
         };
         self.shown_keys(groups, &picked)
+    }
+
+    /// What groups are ranked by. Of keys alone a price is divided among those that are picked.
+    pub(crate) fn ranked_by(&self, (goal, route): (&Goal, Route), sum: usize) -> By {
+        let all = self.known.as_ref().map_or(usize::MAX, Vec::len);
+        let each = match (route, goal.accuracy) {
+            (Route::Keys { count, .. }, Accuracy::Price(price)) => {
+                let count = (count as usize).min(all).max(1) as u128;
+                Amount::from_grains(price.grains() / count)
+            }
+            _ => pick_price(&self.unit().budget),
+        };
+        By { sum, each }
     }
 
     /// An answer of keys alone, in the order in which they were picked.
@@ -288,9 +285,12 @@ impl Asking<'_> {
             });
             Row { keys: keys.collect(), values: Vec::new() }
         };
-        let rows = picked.iter().map(row).collect();
+        let rows: Vec<Row> = picked.iter().map(row).collect();
         let answer = self.finish(None, &[], 0)?;
-        Ok(Answer { columns: columns.collect(), rows, fixed: None, ..answer })
+        let picked = rows.len() < groups.len();
+        let finest = self.finest().filter(|_| self.sees_fewer(groups.len()));
+        let tier = finest.map(|finest| Cost::new(finest, Amount::ZERO));
+        Ok(Answer { columns: columns.collect(), rows, fixed: None, picked, tier, ..answer })
     }
 
     /// How many picks may be had, from those that there are up to those that are wanted, with half of what is left to
@@ -311,8 +311,21 @@ impl Asking<'_> {
         Ok(next)
     }
 
+    /// Whether the tier of whoever asks sees fewer picks than are wanted, of so many groups.
+    pub(crate) fn sees_fewer(&self, groups: usize) -> bool {
+        let (sum, count) = match self.route {
+            Route::Everything => return false,
+            Route::Top { sum, count } => (sum, count),
+            Route::Keys { sum, count } => (sum, Some(count)),
+        };
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
+        let wanted = count.map_or(groups, |count| groups.min(count as usize));
+        self.finest()
+            .is_some_and(|finest| finest.grains() / by.each.grains().max(1) < wanted as u128)
+    }
+
     /// How many picks whoever asks may see: a tier sees a ranking no further than any other path.
-    fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
+    pub(crate) fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
         let Some(finest) = self.finest() else { return Ok(count) };
         let most = finest.grains() / by.each.grains().max(1);
         match u32::try_from(most).unwrap_or(u32::MAX).min(count) {
@@ -325,8 +338,13 @@ impl Asking<'_> {
         }
     }
 
-    /// The price of one column of each group of a batch, at most.
-    fn batch_most(&self, paid: &[Amount<Rho>], batch: &[u32], more: Amount<Rho>) -> Amount<Rho> {
+    /// The price of one column of each group of a batch, at most, and whether it is a tier's.
+    fn batch_most(
+        &self,
+        paid: &[Amount<Rho>],
+        batch: &[u32],
+        more: Amount<Rho>,
+    ) -> (Amount<Rho>, bool) {
         let (most, metric) = (self.most(), self.metric());
         let price = |paid: &[Amount<Rho>]| {
             GroupPrices::at(paid, most, metric).map_or(Amount::MAX, |prices| prices.price())
@@ -352,6 +370,7 @@ impl Asking<'_> {
         }
         let columns = self.plan().sums.len().max(1) as u128;
         let column = Amount::from_grains(low / columns);
-        self.finest().map_or(column, |finest| column.min(finest))
+        let finest = self.finest().filter(|&finest| finest < column);
+        (finest.unwrap_or(column), finest.is_some())
     }
 }

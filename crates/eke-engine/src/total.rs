@@ -15,6 +15,12 @@ use eke_sql::{Function, Type, Value};
 
 use crate::column::{Column, text};
 
+#[cfg(test)]
+thread_local! {
+    /// How many texts were held against patterns.
+    pub(crate) static MATCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// An expression over the columns of a batch. Parts have the types that `lower` gave them.
 pub(crate) enum Total {
     Null(Type),
@@ -210,7 +216,11 @@ impl Total {
             Self::Like(a, pattern) => {
                 let mut scratch = Vec::new();
                 let Column::Text(a) = on(a) else { return Column::nulls(Type::Bool, rows) };
-                let like = |text: Option<&str>| Some(pattern.matches(text?, &mut scratch));
+                let like = |text: Option<&str>| {
+                    #[cfg(test)]
+                    MATCHED.set(MATCHED.get() + 1);
+                    Some(pattern.matches(text?, &mut scratch))
+                };
                 Column::Bool(a.iter().map(like).collect())
             }
             Self::Number(function, a) => number(*function, on(a)),

@@ -198,7 +198,7 @@ fn counts(sum: &eke_sql::Sum) -> bool {
 }
 
 /// What an average is made of.
-fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
+pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
     let part = |index: usize| {
         let sum = &plan.sums[index];
         Part { sensitivity: steps(sum.sensitivity(plan.max_rows)) * sum.step(), step: sum.step() }
@@ -246,6 +246,8 @@ pub(crate) struct Walk {
     looks: u32,
     /// Whether more groups will be followed after these.
     is_part: bool,
+    /// Whether the highest price is the furthest point that a tier sees.
+    is_capped: bool,
 }
 
 impl Walk {
@@ -277,7 +279,23 @@ impl Walk {
         };
         let groups = revealed.iter().map(start).collect();
         let most = whole(most, columns);
-        Self { rules, seen, columns, most, least, groups, looks: 0, is_part: false }
+        Self {
+            rules,
+            seen,
+            columns,
+            most,
+            least,
+            groups,
+            looks: 0,
+            is_part: false,
+            is_capped: false,
+        }
+    }
+
+    /// The same walk, where the highest price is the furthest point that a tier sees.
+    pub(crate) fn capped(mut self) -> Self {
+        self.is_capped = true;
+        self
     }
 
     /// The same walk of some groups alone, as a part of an answer.
@@ -303,6 +321,7 @@ impl Walk {
             groups: found.into_iter().map(done).collect(),
             looks,
             is_part: false,
+            is_capped: false,
         }
     }
 
@@ -419,8 +438,15 @@ impl Walk {
 
     /// What was found, group by group and measure by measure; nothing for what is not followed or has not ended.
     pub(crate) fn found(&self) -> Vec<Vec<Found>> {
+        let by_tier = |found: &Found| {
+            let ending = match found.ending {
+                Stopped::HighestPrice | Stopped::OutOfReach if self.is_capped => Stopped::Tier,
+                ending => ending,
+            };
+            Found { ending, ..*found }
+        };
         let done = |standing: &Standing| match standing {
-            Standing::Done(found) => Some(*found),
+            Standing::Done(found) => Some(by_tier(found)),
             Standing::Wants { .. } => None,
         };
         self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect()
@@ -479,7 +505,8 @@ impl MeasureRule {
         }
     }
 
-    fn gamma(&self) -> Option<f64> {
+    /// The gamma of its confidence sequence, as a price; none where the one look is planned.
+    pub(crate) fn gamma(&self) -> Option<f64> {
         match self {
             Self::Sum { rule, .. } => rule.gamma(),
             Self::Average { rule, .. } => rule.gamma(),
@@ -533,4 +560,40 @@ fn double(value: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let value = value as f64;
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_budget::Adjacency;
+    use eke_sql::{Protection, Table, plan};
+
+    /// At looks that depended on what was seen, it is the confidence sequence that holds for a chosen
+    /// row, and not an ordinary interval.
+    #[test]
+    fn intervals_of_chosen_rows_know_how_their_looks_were_planned() {
+        let protection = Protection::Private {
+            unit_column: "who".to_owned(),
+            adjacency: Adjacency::AddRemove,
+            max_groups: 1,
+            max_rows: 1,
+        };
+        let table = Table { name: "t".to_owned(), columns: Vec::new(), protection };
+        let query = plan("SELECT COUNT(*) FROM t", &[table]).unwrap();
+        let (worth, miss) = (0.01f64, 0.005);
+        for gamma in [None, Some(1e-4), Some(0.3)] {
+            let evidence =
+                Evidence { worth: Amount::ceil(worth).unwrap(), sum: 1000.0, count: None, gamma };
+            let [low, high] = interval(&query.measures[0], &query.plan, &evidence, miss).unwrap();
+            let off = match gamma {
+                None => deviations(miss, None),
+                Some(gamma) => {
+                    let over = worth / gamma;
+                    ((1.0 + 1.0 / over) * (over.ln_1p() - 2.0 * miss.ln())).sqrt()
+                }
+            };
+            let expected = 2.0 * off / (2.0 * worth).sqrt() + query.plan.sums[0].step();
+            assert!((high - low - expected).abs() < 1e-6, "{gamma:?}: {low} {high} {expected}");
+        }
+    }
 }

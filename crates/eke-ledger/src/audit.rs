@@ -1,21 +1,24 @@
 //! The audit: everything that can be worked out twice is, and has to agree.
 //!
 //! Chains are hashed again, line by line. Histories are replayed through the filters, and have to
-//! end at the totals, rounds and levels that are stored. Answers, states, plans, rounds, sheets and
-//! questions have to have the digests that the journal says. An anchor has to lie on the chains.
+//! end at the totals, rounds and levels that are stored. Answers, states, plans, rounds, sheets,
+//! requests and questions have to have the digests that the journal says, paths the holders, and
+//! increments and what was shown the requests. Of every table there have to be as many rows as the
+//! journals speak of, so a row that was added shows too. An anchor has to lie on the chains.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use eke_budget::{Account, Entry, Event, PathId, Standing};
+use eke_budget::{Account, Charge, Entry, Event, PathId, Standing};
 
 use crate::address::Address;
 use crate::anchor::{Anchor, Anchored, NAMES_AT_A_TIME};
+use crate::job::shown;
 use crate::line::{Line, What};
 use crate::page::Position;
 use crate::sqlite::Sqlite;
-use crate::store::{Currencies, Store, StoredLevel};
+use crate::store::{Census, Currencies, Draw, Store, StoredLevel};
 use crate::{Digest, Key, LedgerError, LineRow, StoreError};
 
 /// How many lines are read at a time.
@@ -39,7 +42,7 @@ pub struct Report {
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The account.
+    /// The account; empty if it is the ledger as a whole.
     pub account: Arc<str>,
     /// The line of its journal, if it is one line that is wrong.
     pub line: Option<u64>,
@@ -49,6 +52,9 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.account.is_empty() {
+            return f.write_str(&self.what);
+        }
         write!(f, "account `{}`", self.account)?;
         if let Some(line) = self.line {
             write!(f, ", line {line}")?;
@@ -64,6 +70,7 @@ impl fmt::Display for Finding {
 pub fn verify(store: &mut dyn Store, anchor: Option<&Anchor>) -> Result<Report, StoreError> {
     store.snapshot()?;
     let mut report = Report::default();
+    let mut spoken = Spoken::default();
     if let Some(anchor) = anchor.filter(|anchor| anchor.ledger != store.ledger()) {
         report.findings.push(Finding {
             account: "".into(),
@@ -82,7 +89,7 @@ pub fn verify(store: &mut dyn Store, anchor: Option<&Anchor>) -> Result<Report, 
         for name in names {
             let anchored = anchor.and_then(|anchor| anchor.accounts.get(&name)).copied();
             missing.retain(|anchored| *anchored != name);
-            let mut audit = Audit::new(&name, anchored);
+            let mut audit = Audit::new(&name, anchored, &mut spoken);
             audit.run(store)?;
             report.accounts += 1;
             report.lines += audit.position.lines;
@@ -93,6 +100,10 @@ pub fn verify(store: &mut dyn Store, anchor: Option<&Anchor>) -> Result<Report, 
     for account in missing {
         let what = "the anchor has it, and the ledger does not".into();
         report.findings.push(Finding { account, line: None, what });
+    }
+    // Where something is wrong already, counts say nothing new.
+    if report.findings.is_empty() {
+        report.findings = spoken.findings(store.census()?);
     }
     store.unlock()?;
     Ok(report)
@@ -118,8 +129,60 @@ pub fn check(address: &Address) -> Result<(), LedgerError> {
     }
 }
 
+/// What all journals speak of.
+#[derive(Default)]
+struct Spoken {
+    census: Census,
+    /// Requests, and whether the account that is to own them has paid for them.
+    requests: HashMap<Key, bool>,
+    answers: HashSet<Key>,
+    questions: HashSet<Digest>,
+}
+
+impl Spoken {
+    /// What is wrong with the rows that there are.
+    fn findings(&self, stored: Census) -> Vec<Finding> {
+        let spoken = Census {
+            requests: count(self.requests.len()),
+            answers: count(self.answers.len()),
+            questions: count(self.questions.len()),
+            ..self.census
+        };
+        let unpaid = self.requests.iter().filter(|(_, paid)| !**paid);
+        let unpaid = unpaid.map(|(key, _)| {
+            format!("the request `{key}` belongs to an account that has not paid for it")
+        });
+        let counts = stored.counts().into_iter().zip(spoken.counts()).zip(Census::TABLES);
+        let counts = counts.filter(|((stored, spoken), _)| stored != spoken);
+        let counts = counts.map(|((stored, spoken), table)| {
+            format!("table `{table}` has {stored} rows, and the journals speak of {spoken}")
+        });
+        let found = |what| Finding { account: "".into(), line: None, what };
+        unpaid.chain(counts).take(MOST_FINDINGS).map(found).collect()
+    }
+}
+
+/// A path that an account owns, as its journal says.
+#[derive(Default)]
+struct Owned {
+    /// The request that holds it.
+    holder: Option<Key>,
+    /// The digest of the last state that was stored.
+    state: Option<Digest>,
+}
+
+/// An increment as it is stored, until the journal says what came of it.
+struct Claimed {
+    draw: Draw,
+    round: Option<Digest>,
+}
+
+/// A point that was shown: the line that says so, its price and its request.
+type Shown = (u64, Charge, Key);
+
 /// What an account's journal says so far.
-struct Audit {
+struct Audit<'a> {
+    spoken: &'a mut Spoken,
     name: Arc<str>,
     anchored: Option<Anchored>,
     position: Position,
@@ -127,21 +190,29 @@ struct Audit {
     /// The account, replayed; none before its opening, and after an entry that does not fit.
     account: Option<Account>,
     levels: HashMap<(PathId, Currencies), StoredLevel>,
-    /// The digest of the last state stored of each path.
-    states: HashMap<PathId, Digest>,
+    paths: HashMap<PathId, Owned>,
+    /// Increments that the journal has not said more about.
+    claimed: HashMap<Key, Claimed>,
+    /// The prices of points that requests are to show.
+    prices: HashMap<Key, Charge>,
+    shown: HashMap<PathId, Vec<Shown>>,
     sheet: Option<(u64, Digest)>,
 }
 
-impl Audit {
-    fn new(name: &Arc<str>, anchored: Option<Anchored>) -> Self {
+impl<'a> Audit<'a> {
+    fn new(name: &Arc<str>, anchored: Option<Anchored>, spoken: &'a mut Spoken) -> Self {
         Self {
+            spoken,
             name: Arc::clone(name),
             anchored,
             position: Position { lines: 0, head: Digest::origin("", name) },
             findings: Vec::new(),
             account: None,
             levels: HashMap::new(),
-            states: HashMap::new(),
+            paths: HashMap::new(),
+            claimed: HashMap::new(),
+            prices: HashMap::new(),
+            shown: HashMap::new(),
             sheet: None,
         }
     }
@@ -169,6 +240,7 @@ impl Audit {
 
     fn line(&mut self, row: &LineRow, store: &mut dyn Store) -> Result<(), StoreError> {
         let number = row.line;
+        self.spoken.census.lines += 1;
         if number != self.position.lines {
             let expected = self.position.lines;
             self.find(Some(number), format!("stands where line {expected} should be"));
@@ -204,15 +276,22 @@ impl Audit {
 
     fn what(&mut self, number: u64, line: Line, store: &mut dyn Store) -> Result<(), StoreError> {
         match line.what {
-            What::Entry { sequence, event, plan } => {
+            What::Entry { sequence, event, plan, asked } => {
                 let account = Arc::clone(&self.name);
                 let entry = Entry { account, sequence, event };
                 self.entry(number, &entry);
+                self.spoken.questions.extend(line.question);
                 if let Some(key) = &line.request {
-                    self.request(number, key, &entry, plan, store)?;
+                    self.request((number, key), &entry, (plan, asked), store)?;
                 }
             }
-            What::Refused { .. } | What::GivenUp { .. } => {}
+            What::Refused { .. } => {}
+            What::GivenUp { path } => {
+                self.paths.entry(path).or_default().holder = None;
+                if let Some(key) = &line.request {
+                    self.ended((number, path), key, Draw::Lost, None);
+                }
+            }
             What::Revealed { answer, path, state, round } => {
                 let request = match &line.request {
                     Some(key) => store.request(key)?,
@@ -223,13 +302,20 @@ impl Audit {
                     self.find(Some(number), "its answer is missing or was edited");
                 }
                 let owned = request.is_some_and(|request| request.account == self.name);
-                if let (Some(path), Some(state), true) = (path, state, owned) {
-                    self.states.insert(path, state);
+                let Some(key) = line.request else { return Ok(()) };
+                let price = self.prices.remove(&key);
+                self.spoken.answers.insert(key.clone());
+                let Some(path) = path else { return Ok(()) };
+                if let Some(price) = price {
+                    self.spoken.census.seen += 1;
+                    let shown = self.shown.entry(path).or_default();
+                    shown.push((number, price, key.clone()));
                 }
-                if let (Some(path), Some(round), Some(key), true) =
-                    (path, round, &line.request, owned)
-                {
-                    self.round(number, path, key, round, store)?;
+                if owned {
+                    let owned = self.paths.entry(path).or_default();
+                    owned.holder = None;
+                    owned.state = state.or(owned.state);
+                    self.ended((number, path), &key, Draw::Drawn, round);
                 }
             }
             What::Sheet { version, digest } => self.sheet = Some((version, digest)),
@@ -264,24 +350,35 @@ impl Audit {
     /// The request of a charge has to be there, and its increment and plan with it.
     fn request(
         &mut self,
-        number: u64,
-        key: &Key,
+        (number, key): (u64, &Key),
         entry: &Entry,
-        plan: Option<Digest>,
+        (plan, asked): (Option<Digest>, Option<Digest>),
         store: &mut dyn Store,
     ) -> Result<(), StoreError> {
         let Some(request) = store.request(key)? else {
             self.find(Some(number), format!("its request `{key}` is missing"));
             return Ok(());
         };
+        let owned = request.account == self.name;
+        *self.spoken.requests.entry(key.clone()).or_default() |= owned;
+        if asked.is_some_and(|asked| !owned || request.digest != asked) {
+            self.find(Some(number), format!("its request `{key}` was edited"));
+        }
+        if let Some(price) = shown(&entry.event) {
+            self.prices.insert(key.clone(), price);
+        }
         let (path, increment) = match entry.event {
-            Event::Raised { path, increment, .. } => (path, increment),
-            Event::GroupsRaised { bundle, increment, .. } => (bundle, increment),
+            Event::Raised { path, increment, .. } => (path, Some(increment)),
+            Event::GroupsRaised { bundle, increment, .. } => (bundle, Some(increment)),
+            Event::Coarsened { path, .. } => (path, None),
             _ => return Ok(()),
         };
-        if request.account != self.name {
+        if !owned {
             return Ok(());
         }
+        self.paths.entry(path).or_default().holder = Some(key.clone());
+        let Some(increment) = increment else { return Ok(()) };
+        self.spoken.census.points += 1;
         let point = store.point(path, increment)?;
         let Some(point) = point.filter(|point| point.key == *key) else {
             self.find(Some(number), format!("increment {increment} of path {path} is missing"));
@@ -290,34 +387,26 @@ impl Audit {
         if point.plan.as_deref().map(Digest::of) != plan {
             self.find(Some(number), format!("the plan of path {path} is missing or was edited"));
         }
+        let round = point.round.as_deref().map(Digest::of);
+        self.claimed.insert(key.clone(), Claimed { draw: point.draw, round });
         Ok(())
     }
 
-    /// The values of a bundle's round have to be those that were stored.
-    fn round(
+    /// What came of an increment has to be what is stored of it, with the values of a bundle's round.
+    fn ended(
         &mut self,
-        number: u64,
-        path: PathId,
+        (number, path): (u64, PathId),
         key: &Key,
-        digest: Digest,
-        store: &mut dyn Store,
-    ) -> Result<(), StoreError> {
-        let increments: Vec<u32> = self
-            .levels
-            .iter()
-            .filter(|((raised, _), _)| *raised == path)
-            .map(|(_, level)| level.increments)
-            .collect();
-        for increment in increments.into_iter().flat_map(|count| (0..count).rev()) {
-            if let Some(point) = store.point(path, increment)?.filter(|point| point.key == *key) {
-                if point.round.as_deref().map(Digest::of) == Some(digest) {
-                    return Ok(());
-                }
-                break;
-            }
+        draw: Draw,
+        round: Option<Digest>,
+    ) {
+        let stored = self.claimed.remove(key);
+        if stored.as_ref().and_then(|stored| stored.round) != round {
+            self.find(Some(number), format!("the round of bundle {path} is missing or was edited"));
         }
-        self.find(Some(number), format!("the round of bundle {path} is missing or was edited"));
-        Ok(())
+        if stored.is_some_and(|stored| stored.draw != draw) {
+            self.find(Some(number), format!("what came of an increment of path {path} was edited"));
+        }
     }
 
     /// What is stored beside the journal has to be what the journal comes to.
@@ -337,6 +426,9 @@ impl Audit {
             );
             self.find(None, what);
         }
+        if let Some(account) = &self.account {
+            self.spoken.census.rounds += count(account.standing().rounds.len());
+        }
         match self.account.take() {
             None => self.find(None, "its history does not replay"),
             Some(account) if !same(&account.standing(), &stored.standing) => {
@@ -345,24 +437,53 @@ impl Audit {
             Some(_) => {}
         }
         self.end_levels(store)?;
-        for (path, digest) in std::mem::take(&mut self.states) {
-            let state = store.path(path)?.and_then(|stored| stored.state);
-            if state.as_deref().map(Digest::of) != Some(digest) {
+        self.end_paths(store)?;
+        let sheet = store.sheet(&self.name)?;
+        let sheet = sheet.map(|(version, bytes)| (version, Digest::of(&bytes)));
+        self.spoken.census.sheets += u64::from(self.sheet.is_some());
+        if sheet != self.sheet {
+            self.find(None, "its sheet is missing or was edited");
+        }
+        Ok(())
+    }
+
+    /// Paths, and what was shown of them, have to be as the journal left them.
+    fn end_paths(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        if self
+            .claimed
+            .values()
+            .any(|stored| stored.draw != Draw::Claimed || stored.round.is_some())
+        {
+            self.find(None, "an increment was drawn or lost of which its journal says nothing");
+        }
+        self.spoken.census.paths += count(self.paths.len());
+        for (path, owned) in std::mem::take(&mut self.paths) {
+            let Some(stored) = store.path(path)? else {
+                self.find(None, format!("what is stored of path {path} is missing or was edited"));
+                continue;
+            };
+            if stored.account != self.name {
+                self.find(None, format!("path {path} is said to be another account's"));
+            }
+            if stored.state.as_deref().map(Digest::of) != owned.state {
                 self.find(None, format!("what is stored of path {path} is missing or was edited"));
             }
+            if stored.holder != owned.holder {
+                self.find(None, format!("who holds path {path} was edited"));
+            }
         }
-        if let Some((version, digest)) = self.sheet {
-            let sheet = store.sheet(&self.name)?;
-            let same =
-                sheet.is_some_and(|(at, bytes)| at == version && Digest::of(&bytes) == digest);
-            if !same {
-                self.find(None, "its sheet is missing or was edited");
+        for (path, shown) in std::mem::take(&mut self.shown) {
+            let seen = store.seen(&self.name, path)?;
+            let seen: Vec<Shown> = seen.into_iter().map(|at| (at.line, at.at, at.key)).collect();
+            if seen != shown {
+                self.find(None, format!("what it was shown of path {path} was edited"));
             }
         }
         Ok(())
     }
 
     fn end_levels(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        self.spoken.census.levels += count(self.levels.len());
         let mut after = None;
         loop {
             let stored = store.levels(&self.name, after, LINES_AT_A_TIME)?;
@@ -380,6 +501,10 @@ impl Audit {
         }
         Ok(())
     }
+}
+
+fn count(rows: usize) -> u64 {
+    u64::try_from(rows).unwrap_or(u64::MAX)
 }
 
 /// Whether two standings are the same. Numbers of rounds that were cancelled before they were

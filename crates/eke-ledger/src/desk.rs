@@ -243,19 +243,21 @@ impl<'a> Desk<'a> {
     }
 
     /// Writes an entry of an account's history, and the rows that follow from it. A path that is
-    /// raised or coarsened by the account that owns it is held by the request.
+    /// raised or coarsened by the account that owns it is held by the request, whose digest comes
+    /// with it then.
     pub(crate) fn post(
         &mut self,
         entry: &Entry,
         about: &About,
-        owner: bool,
+        asked: Option<Digest>,
         plan: Option<Vec<u8>>,
     ) -> Result<(), Halt> {
-        let account = &entry.account;
+        let (account, owner) = (&entry.account, asked.is_some());
         let what = What::Entry {
             sequence: entry.sequence,
             event: entry.event.clone(),
             plan: plan.as_deref().map(Digest::of),
+            asked,
         };
         self.line(account, about, what)?;
         self.posted.push((Arc::clone(account), entry.sequence));

@@ -102,6 +102,8 @@ pub(crate) struct AccountColumns {
     pub(crate) epsilon_taken: Vec<u8>,
     pub(crate) epsilon_spent: Vec<u8>,
     pub(crate) epsilon_delta_spent: Vec<u8>,
+    /// What the store holds the others against: rho and its delta, epsilon and its delta.
+    pub(crate) budgets: [Vec<u8>; 4],
 }
 
 impl AccountColumns {
@@ -117,18 +119,30 @@ impl AccountColumns {
             delta_spent: amount(&self.rho_delta_spent)?,
         };
         let pure = Totals { spent, reserved, delta_spent: amount(&self.epsilon_delta_spent)? };
-        let rounds = rounds.iter().map(|(round, worst)| Some((unsigned(*round), amount(worst)?)));
+        let count = |count: i64| u64::try_from(count).ok();
+        let rounds = rounds.iter().map(|(round, worst)| Some((count(*round)?, amount(worst)?)));
         let standing = Standing {
             account: self.name.into(),
-            next_sequence: unsigned(self.next_sequence),
-            next_round: unsigned(self.next_round),
+            next_sequence: count(self.next_sequence)?,
+            next_round: count(self.next_round)?,
             zcdp: budget.zcdp().map(|_| zcdp),
             pure: budget.pure().map(|_| pure),
             rounds: rounds.collect::<Option<Vec<_>>>()?,
             budget,
         };
+        // What the store checks is what the budget says.
+        let money = Money::of(&standing)?;
+        let budgets = [
+            money.rho_budget,
+            money.rho_delta_budget,
+            money.epsilon_budget,
+            money.epsilon_delta_budget,
+        ];
+        if self.budgets != budgets {
+            return None;
+        }
         let head = crate::Digest::from_slice(&self.head)?;
-        let position = crate::Position { lines: unsigned(self.lines), head };
+        let position = crate::Position { lines: count(self.lines)?, head };
         Some(crate::store::StoredAccount { standing, position })
     }
 }

@@ -68,7 +68,7 @@ impl Job for Open {
         let event = Event::Opened(self.budget.clone());
         let entry = Entry { account: Arc::clone(&self.name), sequence: 0, event };
         let about = About { stamp: self.stamp.clone(), key: None, question: None };
-        desk.post(&entry, &about, false, None)
+        desk.post(&entry, &about, None, None)
     }
 
     fn done(self: Box<Self>, _: &Recorded) {
@@ -208,7 +208,7 @@ fn enter<P>(
 }
 
 /// The point that an event shows, if it shows one.
-fn shown(event: &Event) -> Option<eke_budget::Charge> {
+pub(crate) fn shown(event: &Event) -> Option<eke_budget::Charge> {
     match *event {
         Event::Raised { to, .. } | Event::GroupsRaised { to, .. } | Event::Coarsened { to, .. } => {
             Some(to)
@@ -248,13 +248,13 @@ impl<W: Want, V: Want> Job for Charging<W, V> {
         let about = self.about();
 
         let own = enter(desk, &self.own.0, own)?;
-        desk.post(own.entry(), &about, true, self.own.1.plan())?;
+        desk.post(own.entry(), &about, Some(self.digest), self.own.1.plan())?;
         let increment = !matches!(own.entry().event, Event::Coarsened { .. });
         let mut accounts = vec![(Arc::clone(&self.own.0), shown(&own.entry().event))];
         let mut entered = Vec::with_capacity(others.len());
         for ((name, want), approved) in self.others.iter().zip(others) {
             let other = enter(desk, name, approved)?;
-            desk.post(other.entry(), &about, false, want.plan())?;
+            desk.post(other.entry(), &about, None, want.plan())?;
             accounts.push((Arc::clone(name), shown(&other.entry().event)));
             entered.push(other);
         }
@@ -382,7 +382,7 @@ impl Job for Settling {
             desk.batch = batch;
             let entry = desk.batch.entries().last().cloned();
             match (settled?, entry) {
-                (true, Some(entry)) => desk.post(&entry, &about, false, None)?,
+                (true, Some(entry)) => desk.post(&entry, &about, None, None)?,
                 _ => return Err(StoreError::Broken(format!("account `{name}` changed")).into()),
             }
         }
@@ -428,7 +428,7 @@ impl Job for Extending {
             Ok(entered) => {
                 let entry = entered.entry().clone();
                 self.entered = Some(entered);
-                desk.post(&entry, &about, false, None)
+                desk.post(&entry, &about, None, None)
             }
             Err(ExtendError::Refused(refusal)) => Err(refused(desk, refusal, &about)),
             Err(other) => Err(not_extended(&other)),

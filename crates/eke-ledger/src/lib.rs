@@ -105,7 +105,7 @@ pub use register::{
 pub use request::{Answer, Answered, Charged, Claim, Key, Outcome, Request, Stamp};
 pub use sqlite::Sqlite;
 pub use store::{
-    Appended, Currencies, Draw, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
+    Appended, Census, Currencies, Draw, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
     StoredPoint, StoredRequest,
 };
 pub use ticket::Ticket;

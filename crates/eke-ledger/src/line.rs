@@ -60,6 +60,10 @@ pub enum What {
         /// The digest of the plan that was stored with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Digest>,
+        /// The digest of what the key of the request stands for, in the account that owns it; none
+        /// in lines from before this was written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<Digest>,
     },
     /// Its filter said no.
     Refused {

@@ -133,6 +133,59 @@ pub trait Store: Send {
     /// # Errors
     /// As for `lock`.
     fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
+
+    /// How many rows there are of everything.
+    ///
+    /// # Errors
+    /// As for `lock`.
+    fn census(&mut self) -> Result<Census, StoreError>;
+}
+
+/// How many rows a store has. Journals say how many there should be of everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Lines of journals.
+    pub lines: u64,
+    /// Texts of questions.
+    pub questions: u64,
+    /// Requests that were charged.
+    pub requests: u64,
+    /// Answers.
+    pub answers: u64,
+    /// How far accounts have paid for paths and bundles.
+    pub levels: u64,
+    /// Rounds that run.
+    pub rounds: u64,
+    /// Paths and bundles.
+    pub paths: u64,
+    /// Their increments.
+    pub points: u64,
+    /// What accounts have been shown of them.
+    pub seen: u64,
+    /// Sheets of many accounts.
+    pub sheets: u64,
+}
+
+impl Census {
+    /// The tables that are counted, in order.
+    pub(crate) const TABLES: [&'static str; 10] = [
+        "journal", "question", "request", "answer", "level", "round", "path", "point", "seen",
+        "sheet",
+    ];
+
+    /// The count of each table.
+    pub(crate) fn counts(self) -> [u64; 10] {
+        let Self { lines, questions, requests, answers, levels, .. } = self;
+        let Self { rounds, paths, points, seen, sheets, .. } = self;
+        [lines, questions, requests, answers, levels, rounds, paths, points, seen, sheets]
+    }
+
+    /// As the tables were counted, in that order.
+    pub(crate) fn of(counts: [u64; 10]) -> Self {
+        let [lines, questions, requests, answers, levels, rounds, paths, points, seen, sheets] =
+            counts;
+        Self { lines, questions, requests, answers, levels, rounds, paths, points, seen, sheets }
+    }
 }
 
 /// How a page was received.

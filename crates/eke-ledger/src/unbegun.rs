@@ -5,8 +5,8 @@ use std::sync::Arc;
 use eke_budget::PathId;
 
 use crate::store::{
-    Appended, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath, StoredPoint,
-    StoredRequest,
+    Appended, Census, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
+    StoredPoint, StoredRequest,
 };
 use crate::{Digest, Key, LineRow, Page, StoreError};
 
@@ -103,5 +103,9 @@ impl Store for Unbegun {
 
     fn sheet(&mut self, _: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         Ok(None)
+    }
+
+    fn census(&mut self) -> Result<Census, StoreError> {
+        Ok(Census::default())
     }
 }

@@ -26,6 +26,9 @@ pub enum SqlError {
     /// What one unit could change the answer by does not follow from the policy.
     #[error("{0}")]
     Bounds(String),
+    /// The system gives no thread to plan it on: this says nothing about the question.
+    #[error("there is no memory or no thread to plan the question with: ask again later")]
+    NoThread,
 }
 
 impl SqlError {

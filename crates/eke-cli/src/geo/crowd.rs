@@ -153,7 +153,14 @@ impl Crowd {
         let (least, reach) = (self.least, self.reach);
         let opening = self.region.map(|region| PeopleOpening { region, least, reach });
         if !self.ledger.exists() && opening.is_some() {
+            // What accounts are made for is for good, so nothing is made that cannot be asked.
             places.check_degrees()?;
+            if self.budget.is_none() {
+                return Err(Failure::Usage(format!(
+                    "there are no accounts in {} yet: give everybody one with --budget, which is for good",
+                    self.ledger.display()
+                )));
+            }
         }
         let mut people = People::open(&self.ledger, opening.as_ref())?;
         super::say_exposed(&eke_ledger::Address::File(self.ledger.clone()));

@@ -44,7 +44,7 @@ impl Hull {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let price = self.price.price()?;
         let file = self.places.open()?;
-        let mut person = self.payer.open(&file)?;
+        let mut person = self.payer.open(&file, price)?;
         let mut plan = if self.paper { HullPlan::published() } else { HullPlan::default() };
         if let Some(count) = self.directions {
             plan.directions = Directions::Exactly(count);

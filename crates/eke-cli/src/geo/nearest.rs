@@ -37,7 +37,7 @@ impl Nearest {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let price = self.price.price()?;
         let file = self.places.open()?;
-        let mut person = self.payer.open(&file)?;
+        let mut person = self.payer.open(&file, price)?;
         let method =
             if self.paper { NearestMethod::Paper { margin: None } } else { NearestMethod::Ranked };
         let bar = reading();

@@ -41,7 +41,7 @@ impl Release {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let price = self.price.price()?;
         let file = self.places.open()?;
-        let mut person = self.payer.open(&file)?;
+        let mut person = self.payer.open(&file, price)?;
         let bar = reading();
         let told = person.release(&file, self.places.region, price, &|rows| bar.set_position(rows));
         bar.finish_and_clear();

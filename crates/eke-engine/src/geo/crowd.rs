@@ -181,18 +181,21 @@ impl People {
         let lattice = *self.lattice();
         let target = Target::of(&lattice, &asking.question)?;
         let fingerprint = file.fingerprint()?;
-        let everyone = self.everyone(file, asking.budget, seen)?;
-        if file.fingerprint_since(&fingerprint)?.digest != fingerprint.digest {
-            return Err(PlacesError::Damaged(file.name().to_owned()));
-        }
-        if let CrowdQuestion::Neighbours { k, .. } = asking.question
-            && !(1..=everyone.people as usize).contains(&k)
-        {
-            let people = everyone.people;
-            return Err(PlacesError::Asked(format!("ask for 1 to {people} neighbours, not {k}")));
-        }
         let dataset = asking.snapshot.as_deref().unwrap_or(file.name());
         let question = text(asking)?;
+        // Whatever is refused is refused before anybody gets an account, which is for good.
+        self.check_same(dataset, &file.identity(&fingerprint))?;
+        let everyone = self.everyone(file, asking.budget, seen, |people| {
+            if file.fingerprint_since(&fingerprint)?.digest != fingerprint.digest {
+                return Err(PlacesError::Damaged(file.name().to_owned()));
+            }
+            match asking.question {
+                CrowdQuestion::Neighbours { k, .. } if !(1..=people).contains(&k) => {
+                    Err(PlacesError::Asked(format!("ask for 1 to {people} neighbours, not {k}")))
+                }
+                _ => Ok(()),
+            }
+        })?;
         let opened = self.reserve(
             &question,
             (dataset, &file.identity(&fingerprint)),

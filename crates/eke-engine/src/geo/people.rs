@@ -174,13 +174,29 @@ impl People {
         })
     }
 
-    /// Enrols whoever a file names and is not enrolled, and says where everybody is. The function is told how many rows
-    /// are read.
+    /// Whether places of a name are those that were asked about before, if they were.
+    pub(super) fn check_same(
+        &mut self,
+        dataset: &str,
+        fingerprint: &str,
+    ) -> Result<(), PlacesError> {
+        match self.register.fingerprint(dataset)? {
+            Some(pinned) if pinned != fingerprint => {
+                Err(RegisterError::OtherPlaces(dataset.into()).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Enrols whoever a file names and is not enrolled, and says where everybody is. The first
+    /// function is told how many rows are read; the second how many people there will be, and
+    /// nobody is enrolled if it says no.
     pub(super) fn everyone(
         &mut self,
         file: &PlaceFile,
         budget: Option<Amount<Rho>>,
         seen: &dyn Fn(u64),
+        check: impl FnOnce(usize) -> Result<(), PlacesError>,
     ) -> Result<Everyone, PlacesError> {
         let rows = file.rows(seen)?;
         let mut enrolled = self.register.people()?;
@@ -192,6 +208,13 @@ impl People {
         }
         let (ids, places) = last_places(rows);
         let new = ids.iter().filter(|id| !known.contains(id.as_str())).count();
+        if enrolled.is_empty() && new == 0 {
+            return Err(PlacesError::Asked(format!(
+                "`{}` names nobody, and nobody is enrolled",
+                file.name()
+            )));
+        }
+        check(enrolled.len() + new)?;
         if new > 0 {
             let budget = budget.ok_or_else(|| {
                 PlacesError::Asked(format!(
@@ -201,12 +224,6 @@ impl People {
             })?;
             self.register.enrol(&ids, budget, &Stamp::now("steward"))?;
             enrolled = self.register.people()?;
-        }
-        if enrolled.is_empty() {
-            return Err(PlacesError::Asked(format!(
-                "`{}` names nobody, and nobody is enrolled",
-                file.name()
-            )));
         }
         let centre = vec![0i64; self.lattice.dimensions()];
         let mut points = Vec::with_capacity(enrolled.len() * centre.len());

@@ -35,7 +35,8 @@ const METRIC: Metric = Metric::Hamming(Adjacency::Replace);
 /// Rows of a file, one column of them, and the account that pays.
 #[derive(Debug)]
 pub struct ShareOf {
-    register: Register,
+    /// The account's file; none before it is made.
+    register: Option<Register>,
     ledger: PathBuf,
     name: String,
     source: Source,
@@ -90,8 +91,15 @@ pub struct ShareAnswered {
     pub left: f64,
 }
 
+/// Opens the file of the account, and makes it if there is none.
+fn create(ledger: &Path) -> Result<Register, PlacesError> {
+    let terms = Terms { metric: METRIC, space: "rows".into() };
+    Ok(Register::create(ledger, &terms, &Stamp::now("steward"))?)
+}
+
 impl ShareOf {
-    /// Finds a column of a file and the account that pays for it; the account's file is made if there is none.
+    /// Finds a column of a file and the account that pays for it; the account's file is made by the
+    /// first question.
     ///
     /// # Errors
     /// There is no such column, it holds no numbers, or the account's file is something else.
@@ -108,8 +116,7 @@ impl ShareOf {
         let Some(of) = of else {
             return Err(PlacesError::ColumnType { file: name, column, wanted: "numbers" });
         };
-        let terms = Terms { metric: METRIC, space: "rows".into() };
-        let register = Register::create(ledger, &terms, &Stamp::now("steward"))?;
+        let register = if ledger.exists() { Some(create(ledger)?) } else { None };
         Ok(Self { register, ledger: ledger.to_owned(), name, source, column: (column, of) })
     }
 
@@ -121,7 +128,6 @@ impl ShareOf {
         if !(asking.share > 0.0 && asking.share < 1.0) {
             return Err(PlacesError::Asked("a share is between 0 and 1".into()));
         }
-        let account = self.account(asking.budget)?;
         let dataset = asking.snapshot.as_deref().unwrap_or(&self.name).to_owned();
         let (column, plan) = (&self.column.0, &asking.plan);
         let question = format!(
@@ -129,6 +135,8 @@ impl ShareOf {
             asking.at_most, asking.share, asking.price, plan.split, plan.rule, plan.beta
         );
         let fingerprint = self.source.fingerprint()?;
+        // Whatever is refused is refused before there is an account, which is for good.
+        let account = self.account(asking.budget, asking.price)?;
         let reservation = match self.reserve(
             &question,
             (&dataset, &fingerprint.digest),
@@ -150,11 +158,11 @@ impl ShareOf {
             }
             Err((error, spent)) => {
                 settled.spent = vec![spent];
-                self.register.settle(&reservation, &settled, &Stamp::now("steward"))?;
+                self.register()?.settle(&reservation, &settled, &Stamp::now("steward"))?;
                 return Err(error);
             }
         };
-        self.register.settle(&reservation, &settled, &Stamp::now("steward"))?;
+        self.register()?.settle(&reservation, &settled, &Stamp::now("steward"))?;
         Ok(ShareAnswered { answer, free: false, left: self.left()? })
     }
 
@@ -206,22 +214,44 @@ impl ShareOf {
         }
     }
 
-    /// The one account, made if there is a budget for it.
-    fn account(&mut self, budget: Option<Amount<Rho>>) -> Result<u32, PlacesError> {
-        if self.register.people()?.is_empty() {
+    /// The one account, made if there is a budget for it that pays for the question.
+    fn account(
+        &mut self,
+        budget: Option<Amount<Rho>>,
+        price: Amount<Rho>,
+    ) -> Result<u32, PlacesError> {
+        let is_new = match &mut self.register {
+            Some(register) => register.people()?.is_empty(),
+            None => true,
+        };
+        if is_new {
             let budget = budget.ok_or_else(|| {
                 PlacesError::Asked(format!(
                     "there is no budget in {} yet: give these rows one with --budget, which is for good",
                     self.ledger.display()
                 ))
             })?;
-            self.register.enrol(&["rows"], budget, &Stamp::now("steward"))?;
+            if budget < price {
+                return Err(PlacesError::Asked(format!(
+                    "a budget of rho {budget} does not pay for a question of rho {price}, and would be for good: nothing was opened"
+                )));
+            }
+            self.register()?.enrol(&["rows"], budget, &Stamp::now("steward"))?;
         }
         Ok(0)
     }
 
+    /// The file of the account, made if there is none.
+    fn register(&mut self) -> Result<&mut Register, PlacesError> {
+        let register = match self.register.take() {
+            Some(register) => register,
+            None => create(&self.ledger)?,
+        };
+        Ok(self.register.insert(register))
+    }
+
     fn left(&mut self) -> Result<f64, PlacesError> {
-        Ok(self.register.people()?.first().map_or(0.0, |account| account.left().to_f64()))
+        Ok(self.register()?.people()?.first().map_or(0.0, |account| account.left().to_f64()))
     }
 
     fn reserve(
@@ -234,11 +264,12 @@ impl ShareOf {
         let stamp = Stamp::now("steward");
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
         loop {
-            match self.register.reserve(&asking, &[wanted], Short::Nothing) {
+            let register = self.register()?;
+            match register.reserve(&asking, &[wanted], Short::Nothing) {
                 Err(RegisterError::UnderWay { number, holder })
                     if process::has_ended(&holder, &Address::File(self.ledger.clone())) =>
                 {
-                    match self.register.give_up(number, &Stamp::now("steward")) {
+                    match self.register()?.give_up(number, &Stamp::now("steward")) {
                         Ok(()) | Err(RegisterError::NotUnderWay(_)) => {}
                         Err(error) => return Err(error.into()),
                     }

@@ -56,15 +56,17 @@ impl Tier {
         let name = field.name();
         name::check("a tier", name).map_err(|problem| field.wrong(problem))?;
         let section = field.section(&known, &format!("[tier.{name}]"), "[tier.NAME]")?;
-        let budget = budget::read(section)?;
-        let finest = match section.get("finest") {
-            None => None,
-            Some(finest) if budget.is_none() => {
-                return Err(finest.wrong(
-                    "`finest` needs a `budget` beside it: a question asked in other words opens a new path, and only a budget limits how many",
-                ));
-            }
-            Some(finest) => Some(budget::read_finest(finest)?),
+        let page = field.page();
+        let budget = page.keep(budget::read(section));
+        let finest = page.keep(match section.get("finest") {
+            None => Ok(None),
+            Some(finest) if budget == Some(None) => Err(finest.wrong(
+                "`finest` needs a `budget` beside it: a question asked in other words opens a new path, and only a budget limits how many",
+            )),
+            Some(finest) => budget::read_finest(finest).map(Some),
+        });
+        let (Some(budget), Some(finest)) = (budget, finest) else {
+            return Err(page.told_elsewhere());
         };
         Ok(Self { name: name.to_owned(), finest, budget, line: section.line() })
     }
@@ -88,7 +90,7 @@ impl Analyst {
                     return Err(page.told_elsewhere());
                 }
                 if !tiers.read.contains_key(tier) {
-                    return Err(unknown(field, "tier", tier, tiers.read.keys()));
+                    return Err(unknown(field, "tier", tier, &tiers.names()));
                 }
                 Some(tier.to_owned())
             }
@@ -121,39 +123,34 @@ fn read_members(
 ) -> Result<BTreeSet<String>, PolicyError> {
     let listed =
         section.require("analysts", &format!("{title} has nobody in it: write {EXAMPLE}"))?;
-    let mut members = BTreeSet::new();
+    let (mut members, mut wrong) = (BTreeSet::new(), Vec::new());
     for member in listed.list(EXAMPLE)? {
         let Some(member) = member.as_str() else {
             let found = found(member);
-            return Err(listed.wrong(format!("`analysts` has {found} in it: write {EXAMPLE}")));
+            wrong.push(listed.wrong(format!("`analysts` has {found} in it: write {EXAMPLE}")));
+            continue;
         };
         if analysts.is_told(member) {
-            return Err(section.page().told_elsewhere());
-        }
-        if !analysts.read.contains_key(member) {
-            return Err(unknown(listed, "analyst", member, analysts.read.keys()));
+            wrong.push(section.page().told_elsewhere());
+        } else if !analysts.read.contains_key(member) {
+            wrong.push(unknown(listed, "analyst", member, &analysts.names()));
         }
         if !members.insert(member.to_owned()) {
-            return Err(listed.wrong(format!("`{member}` is in {title} twice: write it once")));
+            wrong.push(listed.wrong(format!("`{member}` is in {title} twice: write it once")));
         }
     }
+    section.page().none_of(wrong.into_iter())?;
     if members.is_empty() {
         return Err(listed.wrong(format!("{title} has nobody in it: write {EXAMPLE}")));
     }
     Ok(members)
 }
 
-fn unknown<'k>(
-    field: Field<'_>,
-    kind: &str,
-    name: &str,
-    known: impl Iterator<Item = &'k String>,
-) -> PolicyError {
-    let known: Vec<_> = known.map(String::as_str).collect();
+fn unknown(field: Field<'_>, kind: &str, name: &str, known: &[&str]) -> PolicyError {
     let instead = if known.is_empty() {
         "add it".to_owned()
     } else {
-        suggestion(name, &known, "add it, or write one of these:")
+        suggestion(name, known, "add it, or write one of these:")
     };
     field.wrong(format!("there is no [{kind}.{}]: {instead}", shown(name)))
 }

@@ -40,32 +40,44 @@ pub(super) fn read(section: Section<'_>) -> Result<Option<BudgetSpec>, PolicyErr
         (within, beside) => Ok(within.or(beside.filter(|_| BESIDE.contains(&name)))),
     };
 
+    let page = section.page();
     let target = match (find("epsilon")?, find("rho")?) {
-        (None, None) => Err(BudgetError::Empty),
-        (Some(_), Some(_)) => Err(BudgetError::BothTargets),
-        (Some(epsilon), None) => Ok(BudgetSpec::promising(parameter::<Epsilon>(epsilon)?)),
-        (None, Some(rho)) => Ok(BudgetSpec::zcdp(parameter::<Rho>(rho)?)),
+        (None, None) => Err(field.wrong(BudgetError::Empty.to_string())),
+        (Some(_), Some(_)) => Err(field.wrong(BudgetError::BothTargets.to_string())),
+        (Some(epsilon), None) => parameter::<Epsilon>(epsilon).map(BudgetSpec::promising),
+        (None, Some(rho)) => parameter::<Rho>(rho).map(BudgetSpec::zcdp),
     };
-    let mut spec = target.map_err(|error| field.wrong(error.to_string()))?;
-    if let Some(delta) = find("delta")? {
-        spec = spec.with_delta(parameter(delta)?);
-    }
-    if let Some(pure) = find("pure")? {
-        spec = spec.with_pure(parameter(pure)?);
-    }
-    if let Some(delta) = find("zcdp_delta")? {
-        spec = spec.with_zcdp_delta(parameter::<Delta>(delta)?);
-    }
-    if let Some(delta) = find("pure_delta")? {
-        spec = spec.with_pure_delta(parameter::<Delta>(delta)?);
-    }
-    if let Some(method) = find("method")? {
-        spec = spec.with_method(read_method(method)?);
-    }
+    // What is wrong with one part is told beside what is wrong with the others.
+    let target = page.keep(target);
+    let delta = page.keep(optional(find("delta"), parameter::<Delta>));
+    let pure = page.keep(optional(find("pure"), parameter::<Epsilon>));
+    let zcdp_delta = page.keep(optional(find("zcdp_delta"), parameter::<Delta>));
+    let pure_delta = page.keep(optional(find("pure_delta"), parameter::<Delta>));
+    let method = page.keep(optional(find("method"), read_method));
+    let (Some(mut spec), Some(delta), Some(pure)) = (target, delta, pure) else {
+        return Err(page.told_elsewhere());
+    };
+    let (Some(zcdp_delta), Some(pure_delta), Some(method)) = (zcdp_delta, pure_delta, method)
+    else {
+        return Err(page.told_elsewhere());
+    };
+    spec = delta.map_or(spec, |delta| spec.with_delta(delta));
+    spec = pure.map_or(spec, |pure| spec.with_pure(pure));
+    spec = zcdp_delta.map_or(spec, |delta| spec.with_zcdp_delta(delta));
+    spec = pure_delta.map_or(spec, |delta| spec.with_pure_delta(delta));
+    spec = method.map_or(spec, |method| spec.with_method(method));
     // Neighbours that replace a unit have the same budgets; only prices differ.
     spec.resolve(Metric::Hamming(Adjacency::AddRemove))
         .map_err(|error| field.wrong(error.to_string()))?;
     Ok(Some(spec))
+}
+
+/// What a field says, if it is there.
+fn optional<'p, T>(
+    field: Result<Option<Field<'p>>, PolicyError>,
+    read: impl FnOnce(Field<'p>) -> Result<T, PolicyError>,
+) -> Result<Option<T>, PolicyError> {
+    field?.map(read).transpose()
 }
 
 /// `finest = { rho = 1e-4 }`.

@@ -32,19 +32,23 @@ pub struct ColumnPolicy {
 impl ColumnPolicy {
     pub(super) fn read(field: Field<'_>) -> Result<Self, PolicyError> {
         let section = field.section(&KNOWN, "a column", EXAMPLE)?;
-        let of = section.get("type").map(read_type).transpose()?;
-        let bounds = match (section.get("min"), section.get("max")) {
-            (None, None) => None,
-            (Some(min), Some(max)) => Some(read_bounds(min, max)?),
+        let page = field.page();
+        let of = page.keep(section.get("type").map(read_type).transpose());
+        let bounds = page.keep(match (section.get("min"), section.get("max")) {
+            (None, None) => Ok(None),
+            (Some(min), Some(max)) => read_bounds(min, max).map(Some),
             (Some(lone), None) | (None, Some(lone)) => {
                 let other = if lone.name() == "min" { "max" } else { "min" };
-                return Err(lone.wrong(format!(
+                Err(lone.wrong(format!(
                     "`{}` needs `{other}` beside it: what is added up is clamped on both sides",
                     lone.name()
-                )));
+                )))
             }
+        });
+        let values = page.keep(section.get("values").map(read_values).transpose());
+        let (Some(of), Some(bounds), Some(values)) = (of, bounds, values) else {
+            return Err(page.told_elsewhere());
         };
-        let values = section.get("values").map(read_values).transpose()?;
         let column = Self { of, bounds, values, line: field.line() };
         match of {
             None => Ok(column),

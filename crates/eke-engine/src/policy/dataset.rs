@@ -46,6 +46,8 @@ pub struct Dataset {
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
     pub line: usize,
+    /// Where the policy says where its rows are.
+    pub source_line: usize,
     path: PathBuf,
 }
 
@@ -78,6 +80,7 @@ impl Dataset {
         // What is wrong with one part is told beside what is wrong with the others.
         let named = page.keep(name::check_table(name).map_err(|problem| field.wrong(problem)));
         let columns = page.keep(Self::read_columns(field, &title));
+        // A key that is not known may be any of those that are missing.
         let section = field.section(&KNOWN, &title, "[dataset.NAME]")?;
         let source = page.keep(read_source(section, &title));
         let multiline = section.get("multiline").map(|field| field.boolean());
@@ -94,10 +97,53 @@ impl Dataset {
         };
         let path = page.path().to_owned();
         let (name, line) = (name.to_owned(), section.line());
-        let dataset =
-            Self { name, source, multiline, protection, answer_time, columns, line, path };
+        let (source, source_line) = source;
+        let dataset = Self {
+            name,
+            source,
+            multiline,
+            protection,
+            answer_time,
+            columns,
+            line,
+            source_line,
+            path,
+        };
         dataset.check_unit_column()?;
         Ok(dataset)
+    }
+
+    /// As much of a dataset that is wrong as its files can be held against.
+    pub(super) fn sketch(field: Field<'_>) -> Option<Self> {
+        let section = field.table("").ok()?;
+        let (source, source_line) = read_source(section, "").ok()?;
+        let column = section.get("unit_column");
+        let column = column.and_then(|column| Some((column.text("").ok()?, column.line())));
+        let protection = column.map_or(PolicyProtection::Public, |(unit_column, line)| {
+            PolicyProtection::Private {
+                unit: String::new(),
+                adjacency: Adjacency::AddRemove,
+                unit_column: unit_column.to_owned(),
+                unit_column_line: line,
+                max_groups: 1,
+                max_rows: 1,
+            }
+        });
+        let columns = section.get("columns").and_then(|columns| columns.table("").ok());
+        let columns = columns.map_or_else(Vec::new, |columns| columns.fields());
+        let read =
+            |column: Field<'_>| Some((column.name().to_owned(), ColumnPolicy::read(column).ok()?));
+        Some(Self {
+            name: field.name().to_owned(),
+            source,
+            multiline: None,
+            protection,
+            answer_time: USUAL_SLOT,
+            columns: columns.into_iter().filter_map(read).collect(),
+            line: section.line(),
+            source_line,
+            path: field.page().path().to_owned(),
+        })
     }
 
     fn read_columns(
@@ -144,7 +190,8 @@ impl Dataset {
     /// says. A column without a type is of one that eke does not have.
     ///
     /// # Errors
-    /// The file lacks a column that the policy names, or has it with a type that does not fit.
+    /// The file lacks columns that the policy names, or has them with types that do not fit: all
+    /// that is wrong.
     pub fn table(&self, schema: &[(String, Option<Type>)]) -> Result<Table, PolicyError> {
         let known: Vec<_> = schema.iter().map(|(name, _)| name.as_str()).collect();
         let mut seen = BTreeSet::new();
@@ -158,10 +205,13 @@ impl Dataset {
                 ),
             ));
         }
+        let page = Page::new("", &self.path);
         let missing = |name: &str, line, what: &str| {
             let instead = suggestion(name, &known, "its columns are");
             let (source, name) = (quoted(&self.source), quoted(name));
-            self.wrong(line, format!("{source} has no {what} {name}: {instead}"))
+            page.keep::<()>(Err(
+                self.wrong(line, format!("{source} has no {what} {name}: {instead}"))
+            ));
         };
         let protection = match &self.protection {
             PolicyProtection::Public => Protection::Public,
@@ -176,15 +226,15 @@ impl Dataset {
                 match schema.iter().find(|(name, _)| name == unit_column) {
                     Some((_, Some(_))) => {}
                     Some((_, None)) => {
-                        return Err(self.wrong(
+                        page.keep::<()>(Err(self.wrong(
                             *unit_column_line,
                             format!(
                                 "the unit column {} has a type that eke does not read: write it to the file as text or integers",
                                 quoted(unit_column)
                             ),
-                        ));
+                        )));
                     }
-                    None => return Err(missing(unit_column, *unit_column_line, "unit column")),
+                    None => missing(unit_column, *unit_column_line, "unit column"),
                 }
                 Protection::Private {
                     unit_column: unit_column.clone(),
@@ -194,15 +244,26 @@ impl Dataset {
                 }
             }
         };
-        let mut absent: Vec<_> =
-            self.columns.iter().filter(|(name, _)| !seen.contains(name.as_str())).collect();
-        absent.sort_by_key(|(_, column)| column.line);
-        if let Some((name, column)) = absent.first() {
-            return Err(missing(name, column.line, "column"));
+        for (name, column) in self.columns.iter().filter(|(name, _)| !seen.contains(name.as_str()))
+        {
+            missing(name, column.line, "column");
         }
-        let columns =
-            schema.iter().map(|(name, of)| self.column(name, *of)).collect::<Result<_, _>>()?;
+        let columns: Vec<Column> =
+            schema.iter().filter_map(|(name, of)| page.keep(self.column(name, *of))).collect();
+        page.all_wrong()?;
         Ok(Table { name: self.name.clone(), columns, protection })
+    }
+
+    /// That what is wrong with its files is wrong, by the line that names them.
+    pub(crate) fn wrong_files(&self, problem: &crate::source::SourceError) -> PolicyError {
+        let line = match (problem, &self.protection) {
+            (
+                crate::source::SourceError::Inexact { .. },
+                PolicyProtection::Private { unit_column_line, .. },
+            ) => *unit_column_line,
+            _ => self.source_line,
+        };
+        self.wrong(line, problem.to_string())
     }
 
     fn column(&self, name: &str, of: Option<Type>) -> Result<Column, PolicyError> {
@@ -253,7 +314,7 @@ fn read_answer_time(section: Section<'_>) -> Result<Duration, PolicyError> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-fn read_source(section: Section<'_>, title: &str) -> Result<String, PolicyError> {
+fn read_source(section: Section<'_>, title: &str) -> Result<(String, usize), PolicyError> {
     let source = section.require(
         "source",
         &format!(
@@ -261,19 +322,20 @@ fn read_source(section: Section<'_>, title: &str) -> Result<String, PolicyError>
             title.trim_start_matches("[dataset.").trim_end_matches(']')
         ),
     )?;
-    Ok(source.text("a path such as \"trips.parquet\"")?.to_owned())
+    Ok((source.text("a path such as \"trips.parquet\"")?.to_owned(), source.line()))
 }
 
 impl PolicyProtection {
     fn read(section: Section<'_>, title: &str, units: &Named<Unit>) -> Result<Self, PolicyError> {
         if section.get("public").map(|field| field.boolean()).transpose()? == Some(true) {
-            return match PRIVATE.into_iter().find_map(|name| section.get(name)) {
-                None => Ok(Self::Public),
-                Some(field) => Err(field.wrong(format!(
+            let private = PRIVATE.into_iter().filter_map(|name| section.get(name));
+            let wrong = private.map(|field| {
+                field.wrong(format!(
                     "a public dataset has no `{}`: leave it out, or leave out `public`",
                     field.name()
-                ))),
-            };
+                ))
+            });
+            return section.page().none_of(wrong).map(|()| Self::Public);
         }
         Self::read_private(section, title, units)
     }
@@ -287,8 +349,8 @@ impl PolicyProtection {
         let unit = section.require(
             "unit",
             &format!("{title} does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
-        )?;
-        let unit = page.keep(Self::read_unit(unit, units));
+        );
+        let unit = page.keep(unit.and_then(|unit| Self::read_unit(unit, units)));
         let whose = unit.map_or("unit", |unit| unit.name.as_str());
         let column = page.keep(section.require(
             "unit_column",
@@ -327,8 +389,7 @@ impl PolicyProtection {
         if units.is_told(name) {
             return Err(field.page().told_elsewhere());
         }
-        let known: Vec<_> = units.read.keys().map(String::as_str).collect();
-        let instead = suggestion(name, &known, "the units are");
+        let instead = suggestion(name, &units.names(), "the units are");
         Err(field.wrong(format!("there is no [unit.{}]: {instead}", shown(name))))
     }
 }

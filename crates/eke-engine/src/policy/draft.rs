@@ -61,6 +61,12 @@ pub struct DraftError {
 }
 
 impl DraftAnswers {
+    /// What the steward should think about before anything is promised: a delta that is large.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        super::warning::of_delta(&format!("[unit.{}]", unit_name(self)), self.delta?)
+    }
+
     /// Whether every column and dataset that the answers name is in those files.
     ///
     /// # Errors

@@ -64,6 +64,23 @@ pub enum PolicyError {
 }
 
 impl PolicyError {
+    /// All of them as one, in the order of their lines; none of them is fine.
+    pub(crate) fn all(errors: Vec<Self>) -> Result<(), Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for error in errors {
+            match error {
+                Self::Several { errors } => all.extend(errors),
+                one => all.push(one),
+            }
+        }
+        all.sort_by_key(Self::line);
+        all.dedup();
+        match all.len() {
+            0 | 1 => all.pop().map_or(Ok(()), Err),
+            _ => Err(Self::Several { errors: all }),
+        }
+    }
+
     /// The line it is about, counted from one; none where it is about no line.
     #[must_use]
     pub fn line(&self) -> Option<usize> {

@@ -36,6 +36,16 @@ impl Page {
         read.map_err(|error| self.wrong.borrow_mut().push(error)).ok()
     }
 
+    /// Keeps all errors; the first one of them is returned.
+    pub(super) fn none_of(
+        &self,
+        mut errors: impl Iterator<Item = PolicyError>,
+    ) -> Result<(), PolicyError> {
+        let first = errors.next();
+        errors.for_each(|error| self.wrong.borrow_mut().push(error));
+        first.map_or(Ok(()), Err)
+    }
+
     /// An error that something else has been told of.
     pub(super) fn told_elsewhere(&self) -> PolicyError {
         self.wrong(0, "")
@@ -45,13 +55,7 @@ impl Page {
     pub(super) fn all_wrong(&self) -> Result<(), PolicyError> {
         let mut errors = self.wrong.take();
         errors.retain(|error| error.line() != Some(0));
-        errors.sort_by_key(PolicyError::line);
-        errors.dedup();
-        match errors.len() {
-            0 => Ok(()),
-            1 => errors.pop().map_or(Ok(()), Err),
-            _ => Err(PolicyError::Several { errors }),
-        }
+        PolicyError::all(errors)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -152,20 +156,18 @@ impl<'p> Section<'p> {
             }
         };
         let named = Section { page: self.page, table, line: field.line };
-        for field in named.fields() {
-            if matches!(field.value, DeValue::Array(_)) {
-                let name = quoted(field.name);
-                return Err(field.wrong(format!(
-                    "{name} is a list: write [{kind}.NAME] once for every {kind}, in single brackets"
-                )));
-            }
-            if !matches!(field.value, DeValue::Table(_)) {
-                return Err(field.wrong(format!(
-                    "{} stands under [{kind}], which needs a name: write it under [{kind}.NAME]",
-                    quoted(field.name)
-                )));
-            }
-        }
+        let wrong = named.fields().into_iter().filter_map(|field| match field.value {
+            DeValue::Table(_) => None,
+            DeValue::Array(_) => Some(field.wrong(format!(
+                "{} is a list: write [{kind}.NAME] once for every {kind}, in single brackets",
+                quoted(field.name)
+            ))),
+            _ => Some(field.wrong(format!(
+                "{} stands under [{kind}], which needs a name: write it under [{kind}.NAME]",
+                quoted(field.name)
+            ))),
+        });
+        self.page.none_of(wrong)?;
         Ok(named.fields())
     }
 }

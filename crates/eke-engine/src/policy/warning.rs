@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use eke_budget::Delta;
+
 use super::{Circle, Tier, Unit};
 
 /// A delta above this is large for more than ten thousand people.
@@ -38,6 +40,12 @@ pub(super) fn of(
     }
     warnings.dedup();
     warnings
+}
+
+/// What to think about a delta before it is written down, where it is not known how many people
+/// there are.
+pub(super) fn of_delta(title: &str, delta: Delta) -> Option<String> {
+    delta_is_large(title, delta.get(), None)
 }
 
 fn delta_is_large(title: &str, delta: f64, people: Option<u32>) -> Option<String> {

@@ -7,9 +7,9 @@ use eke_select::LineNoise;
 use eke_sql::{Measure, Plan, Query};
 use serde::Serialize;
 
-use super::law::Law;
+use super::law::{FURTHEST, Law};
 use super::session::Prospect;
-use super::{Charging, NoiseLaw, Paid, Side, WatchQuestion};
+use super::{Charging, Closeness, NoiseLaw, Paid, Side, WatchQuestion};
 use crate::engine::{Engine, Ground, Understood};
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
@@ -42,7 +42,14 @@ pub struct WatchPlan {
     /// What whoever watches has left.
     pub left: Paid,
     /// How many steps without a hit are certain to fit that; none where it is all that there may be.
+    /// Where runs are paid for before they start, of how many steps one may be.
     pub fits: Option<u64>,
+    /// How many steps fit, whichever of them are hits; where runs are paid for before they start,
+    /// how many runs of all steps.
+    pub certain: u64,
+    /// A distance from the line, in the unit of the answer, with which a run of all steps would
+    /// fit; none where it does, or where no distance would.
+    pub would_fit: Option<f64>,
 }
 
 /// What a run costs that ends after so many steps.
@@ -71,8 +78,19 @@ impl Engine {
         let accounts = &understood.accounts;
         let seen = if accounts.len() > 1 { &accounts[1..] } else { &accounts[..] };
         let left = self.left_for_watch(seen, question.charging)?;
-        let prices = [1, 10, 100, 1000].map(|steps| price(&law, steps, question.charging));
-        let prices = prices.into_iter().collect::<Result<_, _>>()?;
+        let steps = plans.len() as u64;
+        let shown = std::collections::BTreeSet::from([1, 10, 100, 1000, steps]);
+        let prices = shown.into_iter().map(|steps| price(&law, steps, question.charging));
+        let prices = prices.collect::<Result<_, _>>()?;
+        let each = cost(&law, steps_at_once(question.charging, steps), question.charging)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number of steps, and as many as there can be if it is more"
+        )]
+        let certain = (left.get() / each).floor().max(0.0) as u64;
+        let plan = (&understood.query.plan, steps);
+        let would_fit = distance_that_fits(question, plan, question.charging, left.get());
         let bound = |end: f64| Some(law.natural(end)).filter(|_| end.abs() < super::law::FURTHEST);
         Ok(WatchPlan {
             plan: understood.query.plan.describe(),
@@ -88,6 +106,10 @@ impl Engine {
             prices,
             left,
             fits: fits(&law, left)?,
+            certain,
+            would_fit: would_fit.filter(|_| {
+                cost(&law, steps, question.charging).is_ok_and(|cost| cost > left.get())
+            }),
         })
     }
 
@@ -130,6 +152,71 @@ impl Engine {
             Charging::ExAnte => Paid::Rho(0.0),
         }))
     }
+}
+
+/// How many steps are paid for at once.
+fn steps_at_once(charging: Charging, steps: u64) -> u64 {
+    match charging {
+        Charging::ExPost => 1,
+        Charging::ExAnte => steps,
+    }
+}
+
+/// The most that a run of so many steps can cost, in the currency that it is paid in.
+fn cost(law: &Law, steps: u64, charging: Charging) -> Result<f64, EngineError> {
+    Ok(match charging {
+        Charging::ExPost => law.worst(steps).to_f64(),
+        Charging::ExAnte => {
+            super::session::rho(super::session::whole(law, steps)?.charge()).to_f64()
+        }
+    })
+}
+
+/// A distance from the line with which a run of all steps fits what is left, in three digits; none
+/// if there is none that is not absurd.
+fn distance_that_fits(
+    question: &WatchQuestion,
+    (plan, steps): (&Plan, u64),
+    charging: Charging,
+    left: f64,
+) -> Option<f64> {
+    let priced = |distance: f64| {
+        let question = WatchQuestion {
+            closeness: Closeness::Absolute(distance),
+            charging,
+            ..question.clone()
+        };
+        let law = Law::new(&question, plan, plan.sums.first()?).ok()?;
+        cost(&law, steps, charging).ok()
+    };
+    let mut distance = match question.closeness {
+        Closeness::Relative(tolerance) => tolerance.get() * question.line.abs(),
+        Closeness::Absolute(distance) => distance,
+    };
+    // Prices fall with the distance, or with its square, but for how far answers are clamped.
+    for _ in 0..TRIES {
+        let too_much = priced(distance)? / left;
+        if too_much <= 1.0 {
+            return Some(distance);
+        }
+        let further = match charging {
+            Charging::ExPost => too_much,
+            Charging::ExAnte => too_much.sqrt(),
+        };
+        distance = in_three_digits(distance * further);
+        if !(distance.is_finite() && distance < FURTHEST) {
+            return None;
+        }
+    }
+    None
+}
+
+/// How often a distance is tried that may fit.
+const TRIES: usize = 12;
+
+/// A number of three digits that is a little more than this.
+fn in_three_digits(number: f64) -> f64 {
+    format!("{:.2e}", number * 1.01).parse().unwrap_or(number)
 }
 
 /// What a run costs that ends after so many steps.
@@ -198,7 +285,7 @@ fn understand(engine: &Engine, question: &WatchQuestion) -> Result<Understanding
     }
     let law = Law::new(question, &open.plan, &open.plan.sums[0])?;
     let understood = ground.understood(policy, open, who)?;
-    check_purses(&understood.accounts, question.charging, &policy.path().display().to_string())?;
+    check_purses(engine, question, &understood, (&law, plans.len() as u64))?;
     // The longest run that there can be.
     let metric = Metric::Hamming(understood.query.plan.adjacency);
     check_tier(&law, plans.len() as u64, understood.finest, metric)?;
@@ -248,24 +335,73 @@ fn check_question(query: &Query) -> Result<(), EngineError> {
     }
 }
 
-/// Every account has the purse that a watch is paid from.
+/// Every account has the purse that a watch is paid from. If not, what is said to do instead works.
 fn check_purses(
-    accounts: &[AccountSpec],
-    charging: Charging,
-    policy: &str,
+    engine: &Engine,
+    question: &WatchQuestion,
+    understood: &Understood,
+    (law, steps): (&Law, u64),
 ) -> Result<(), EngineError> {
-    let missing = accounts.iter().find(|account| match charging {
+    let accounts = &understood.accounts;
+    let missing = accounts.iter().find(|account| match question.charging {
         Charging::ExPost => account.budget.pure().is_none(),
         Charging::ExAnte => account.budget.zcdp().is_none(),
     });
     let Some(account) = missing else { return Ok(()) };
     let name = &account.name;
-    Err(EngineError::Beyond(match charging {
-        Charging::ExPost => format!(
-            "`{name}` has no pure budget, which pays for what a watch comes to: give it one in {policy}, such as pure = 0.5 beside its budget, or pay for each run before it starts with --charge ex-ante"
-        ),
-        Charging::ExAnte => format!(
+    if question.charging == Charging::ExAnte {
+        return Err(EngineError::Beyond(format!(
             "`{name}` has a pure budget alone, and runs that are paid for before they start are paid in rho: leave out --charge ex-ante"
-        ),
+        )));
+    }
+    let mut ways = Vec::new();
+    let is_steward = question.who.analyst().is_none();
+    if !is_steward {
+        ways.push("ask the steward".to_owned());
+    } else if engine.ledger().account(name).wait()?.is_some() {
+        // What an account was opened with is for good.
+    } else if let Some(way) =
+        pure_part(engine, question, (account, &understood.query.plan), (law, steps))?
+    {
+        ways.push(way);
+    }
+    let seen = if accounts.len() > 1 { &accounts[1..] } else { &accounts[..] };
+    let left = engine.left_for_watch(seen, Charging::ExAnte)?.get();
+    let plan = (&understood.query.plan, steps);
+    if cost(law, steps, Charging::ExAnte)? <= left {
+        ways.push("pay for each run before it starts with --charge ex-ante".to_owned());
+    } else if let Some(distance) = distance_that_fits(question, plan, Charging::ExAnte, left) {
+        ways.push(format!(
+            "pay for each run before it starts with --charge ex-ante --error {distance}"
+        ));
+    }
+    let ways = if ways.is_empty() { "ask for fewer steps".to_owned() } else { ways.join(", or ") };
+    Err(EngineError::Beyond(format!(
+        "`{name}` has no pure budget, which pays for what a watch comes to: {ways}"
+    )))
+}
+
+/// What to write into the policy so that the account, which is not open, pays for a run of all
+/// steps out of half its epsilon at most, and what to ask if that is not enough.
+fn pure_part(
+    engine: &Engine,
+    question: &WatchQuestion,
+    (account, plan): (&AccountSpec, &Plan),
+    (law, steps): (&Law, u64),
+) -> Result<Option<String>, EngineError> {
+    let Some(promise) = account.budget.promise() else { return Ok(None) };
+    let policy = engine.policy().path().display();
+    let (half, wanted) = (promise.epsilon.get() / 2.0, cost(law, steps, Charging::ExPost)?);
+    if in_three_digits(wanted) <= half {
+        let wanted = in_three_digits(wanted);
+        return Ok(Some(format!(
+            "write pure = {wanted} beside its budget in {policy}, which pays for a run of {steps} steps"
+        )));
+    }
+    let distance = distance_that_fits(question, (plan, steps), Charging::ExPost, half);
+    Ok(distance.map(|distance| {
+        format!(
+            "write pure = {half} beside its budget in {policy}, and ask with --error {distance} for what that pays"
+        )
     }))
 }

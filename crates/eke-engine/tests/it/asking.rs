@@ -598,6 +598,71 @@ fn explaining_reads_no_rows_and_opens_no_ledger() {
     assert!(Source::find(Path::new("/nowhere"), "x.csv").is_err());
 }
 
+/// Averages have prices, tiers their limit, and earlier answers their price: as they are charged.
+#[test]
+fn explaining_says_what_averages_tiers_and_earlier_answers_cost() {
+    const BOTH: &str = "SELECT AVG(fare), COUNT(*) FROM trips";
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 2, 1, None));
+    folder.write("trips.csv", &trips(&[500, 300, 200]));
+    let policy_of = || eke_engine::policy::Policy::read(&folder.0.join("eke.toml")).unwrap();
+    let explained = eke_engine::explain(&policy_of(), BOTH, &Who::Steward).unwrap();
+    // At a price: of a thousand rows, as there are. The interval depends on the average a little.
+    let line = explained.errors.iter().rfind(|line| line.rows == Some(1000.0)).unwrap();
+    let rho = format!("{:.15}", line.cost.rho);
+    let answer = ask(&folder.engine(), "steward", BOTH, price(&rho));
+    let cell = &answer.rows[0].values[0];
+    let off = (cell.high.unwrap() - cell.low.unwrap()) / 2.0;
+    assert!((off / line.error - 1.0).abs() < 0.5, "{off} {line:?}");
+    assert!((answer.cost.rho / line.cost.rho - 1.0).abs() < 0.01, "{answer:?}");
+    assert_eq!(explained.sizes.len(), 6);
+    for size in &explained.sizes {
+        let (cost, after) = (size.cost.unwrap().rho, size.after.unwrap().rho);
+        assert!(after >= cost && after < 10.0 * cost, "{size:?}");
+        assert!(size.rows.is_some() || after > 1.5 * cost, "{size:?}");
+    }
+    // The steward sees what anybody has seen, an analyst its own.
+    assert_eq!(explained.earlier, "anybody has");
+    let bob = Who::Analyst("bob".into());
+    let explained = eke_engine::explain(&policy_of(), "SELECT COUNT(*) FROM trips", &bob).unwrap();
+    assert_eq!(explained.earlier, "you have");
+    // A tier goes no further, in what is explained and in what is answered, also the second time.
+    let tier = explained.tier.unwrap();
+    assert_eq!((tier.finest.rho, tier.cost.rho), (1e-3, 1e-3));
+    assert!(explained.errors.iter().all(|line| line.cost.rho <= 1e-3 * 1.001));
+    let is_beyond = |line: &eke_engine::SizeAt| line.cost.is_none();
+    assert!(explained.sizes.iter().any(is_beyond) && !explained.sizes.iter().all(is_beyond));
+    let engine = folder.engine();
+    for goal in [price("0.01"), relative(0.001), relative(0.001)] {
+        let answer = ask(&engine, "bob", "SELECT COUNT(*) FROM trips", goal);
+        assert_eq!(answer.tier, Some(tier.finest), "{answer:?}");
+        assert_eq!(answer.rows[0].values[0].ending, Stopped::Tier);
+    }
+    assert_eq!(ask(&engine, "bob", "SELECT COUNT(*) FROM trips", price("0.0001")).tier, None);
+    // Keys that a tier may not see are refused alike.
+    folder.write("eke.toml", &policy("add-remove", 2, 1, None).replace("1e-3", "1e-6"));
+    let explained = eke_engine::explain(&policy_of(), ZONES, &bob).unwrap_err().to_string();
+    let engine = folder.fresh();
+    let asked = engine.ask(&question("bob", ZONES, price("1e-6")), &()).unwrap_err().to_string();
+    assert!(explained.contains("your tier may not see keys"), "{explained}");
+    assert_eq!(explained, asked);
+}
+
+/// How many units a group takes is said where groups are selected, also if there are none.
+#[test]
+fn an_answer_without_rows_says_how_many_units_a_group_takes() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, None));
+    folder.write("trips.csv", &trips(&[3, 2, 1]));
+    let answer = ask(&folder.engine(), "ana", ZONES, price("0.001"));
+    assert!(answer.rows.is_empty());
+    let policy = eke_engine::policy::Policy::read(&folder.0.join("eke.toml")).unwrap();
+    let explained = eke_engine::explain(&policy, ZONES, &Who::Steward).unwrap();
+    let eke_engine::Keys::Selected { units, .. } = explained.keys else { panic!("{explained:?}") };
+    assert_eq!(answer.units, Some(units));
+    assert_eq!(ask(&folder.engine(), "ana", COUNT, price("0.001")).units, None);
+}
+
 /// Whoever goes on by hand sees intervals that hold at every look at once: of 200 groups with 95 % each, more than
 /// 27 are outside at some look with probability below 1e-6. The control, intervals of one look, is not.
 #[test]

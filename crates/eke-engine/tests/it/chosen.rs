@@ -108,6 +108,21 @@ fn only_what_its_noise_has_chosen_is_widened() {
         assert!(cells[0].1 - cells[0].0 > 1.2 * (before[0].1 - before[0].0), "the count decides");
         assert_eq!(cells[1], before[1], "the sum does not");
     }
+    // Those that are passed over are not shown either.
+    let answer = ask(&engine, &format!("{sql} ORDER BY COUNT(*) OFFSET 45"), error);
+    assert_eq!(answer.chosen.map(|chosen| (chosen.rows, chosen.groups)), Some((5, 50)));
+    for (key, cells) in cells(&answer) {
+        let before = plain(&key);
+        assert!(cells[0].1 - cells[0].0 > 1.2 * (before[0].1 - before[0].0), "passed over");
+    }
+    // An average decides for the count that it is made of.
+    let sql = "SELECT zone, COUNT(fare) AS n, AVG(fare) AS a FROM trips GROUP BY zone";
+    let all = cells(&ask(&engine, sql, error));
+    let answer = ask(&engine, &format!("{sql} ORDER BY AVG(fare) DESC LIMIT 5"), error);
+    for (key, cells) in cells(&answer) {
+        let before = &all.iter().find(|(of, _)| *of == key).unwrap().1;
+        assert!(cells[0].1 - cells[0].0 > 1.2 * (before[0].1 - before[0].0), "its count");
+    }
 }
 
 /// An absolute goal that was met, and is not for a chosen row.

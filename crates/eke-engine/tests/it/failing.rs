@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use eke_engine::testing::arrow::array::{
     ArrayRef, Decimal128Array, DictionaryArray, Float64Array, Int8Array, Int64Array, RecordBatch,
-    StringArray, TimestampNanosecondArray, UInt64Array,
+    StringArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    UInt64Array,
 };
 use eke_engine::testing::arrow::datatypes::Int8Type;
 use eke_engine::testing::parquet::arrow::ArrowWriter;
@@ -17,10 +18,12 @@ use eke_engine::testing::parquet::data_type::{
 use eke_engine::testing::parquet::file::properties::WriterProperties;
 use eke_engine::testing::parquet::file::writer::SerializedFileWriter;
 use eke_engine::testing::parquet::schema::parser::parse_message_type;
-use eke_engine::testing::{RowsOptions, Source, bounded};
+use eke_engine::testing::{RowsOptions, Source, bounded, bounded_in_memory};
 use eke_engine::{
-    Clock, Engine, EngineError, FAILURES_OF_ONE, PlaceColumns, PlaceFile, Watch, Who,
+    Charging, Clock, Closeness, Engine, EngineError, FAILURES_OF_ONE, NoiseLaw, PlaceColumns,
+    PlaceFile, Side, Steps, Watch, WatchQuestion, Who,
 };
+use eke_noise::Confidence;
 use eke_sql::{Key, Plan, Type, Value};
 
 use crate::asking::{Folder, policy, price, question, spent, trips};
@@ -146,6 +149,23 @@ fn after_a_few_failures_the_steward_must_look() {
     assert_eq!((failed.failed, failed.unseen, failed.blocked.len()), (9, 0, 0));
 }
 
+/// Where there is no folder for what memory does not hold, nothing is charged either.
+#[test]
+fn nothing_is_charged_where_rows_have_nowhere_to_go() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
+    folder.write("trips.csv", &trips(&[500, 300, 200]));
+    let engine = folder.engine();
+    engine.ask(&question("ana", COUNT, price("1e-4")), &()).unwrap();
+    let before = spent(&engine);
+    folder.write("eke.ledger-rows", "a file, and no folder");
+    assert_eq!(fails(&engine, "ana", COUNT, "2e-4"), SAID);
+    assert!(fails(&engine, "steward", COUNT, "2e-4").contains("nothing was charged"));
+    assert_eq!(spent(&engine), before);
+    fs::remove_file(folder.path().join("eke.ledger-rows")).unwrap();
+    engine.ask(&question("ana", COUNT, price("2e-4")), &()).unwrap();
+}
+
 /// A clock by hand: every look at it takes as long as it says.
 struct Slow(std::sync::Mutex<(std::time::Duration, std::time::Duration)>, std::time::Duration);
 
@@ -209,6 +229,38 @@ fn answers_to_analysts_leave_on_slots() {
     assert_eq!(left("ana", "SELECT nothing FROM trips", 10), (false, millis(0)));
 }
 
+/// So do the steps of a watch, each on a slot of its own.
+#[test]
+fn steps_of_a_watch_leave_on_slots() {
+    let millis = std::time::Duration::from_millis;
+    let folder = Folder::new();
+    let text =
+        policy("add-remove", 1, 1, Some(3)).replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 3.0");
+    folder.write("eke.toml", &text.replace("max_rows = 1\n", "max_rows = 1\nanswer_time = 0.5\n"));
+    folder.write("trips.csv", &trips(&[500, 300, 200]));
+    let engine = folder.engine();
+    let left = |who: Who| {
+        let slow = Slow(std::sync::Mutex::new((millis(0), millis(0))), millis(10));
+        let question = WatchQuestion {
+            sql: format!("{COUNT} WHERE zone = $1"),
+            steps: Steps { names: vec!["zone".into()], lines: vec![vec!["0".into()]] },
+            line: 10.0,
+            side: Side::Above,
+            closeness: Closeness::Absolute(100.0),
+            confidence: Confidence::new(0.95).unwrap(),
+            noise: NoiseLaw::Laplace,
+            range: None,
+            charging: Charging::ExPost,
+            who,
+        };
+        engine.watch(&question, &slow, &mut |_| true).unwrap();
+        slow.0.lock().unwrap().1
+    };
+    assert_eq!(left(Who::Analyst("ana".into())), millis(510));
+    assert_eq!(left(Who::Analyst("ana".into())), millis(0), "its own history");
+    assert_eq!(left(Who::Steward), millis(0));
+}
+
 /// Rows that are nobody's are one number for the steward, whatever is asked, and in no answer.
 #[test]
 fn rows_that_are_nobodys_are_one_number_for_the_steward() {
@@ -265,7 +317,8 @@ fn unit_ids_are_exact_or_refused() {
             .replace(", min = 0, max = 100", ""),
     );
     folder.write("trips.csv", &trips(&[5, 3, 2]));
-    assert!(fails(&folder.engine(), "ana", COUNT, "1e-4").contains(said));
+    assert!(fails(&folder.engine(), "steward", COUNT, "1e-4").contains(said));
+    assert!(fails(&folder.engine(), "ana", COUNT, "1e-4").contains("is not open for questions"));
     let places = folder.path().join("places.parquet");
     let degrees: ArrayRef = Arc::new(Float64Array::from(vec![4.0]));
     let columns = ["who", "lon", "lat"].map(|name| (name, Arc::clone(&degrees)));
@@ -309,7 +362,8 @@ fn write_cells(folder: &rows::Folder) {
     }
     let mut column = group.next_column().unwrap().unwrap();
     let day = |day: u32| Int96::from(vec![0, 0, day]);
-    let days = [day(2_440_588), day(u32::MAX / 2), day(2_440_589)];
+    // The last one is in the year 3065, of which there are no nanoseconds in 64 bits.
+    let days = [day(2_440_588), day(u32::MAX / 2), day(2_840_588)];
     column.typed::<Int96Type>().write_batch(&days, Some(&all), None).unwrap();
     column.close().unwrap();
     group.close().unwrap();
@@ -337,10 +391,43 @@ fn a_cell_that_cannot_be_read_is_null_and_the_rest_is_there() {
     assert_eq!(found("city", Type::Text), [Value::Null, text("Delft"), text("Leiden")]);
     assert_eq!(found("fare", Type::Float), [Value::Null, Value::Float(-0.1), Value::Float(10.0)]);
     let times = found("at", Type::Timestamp);
-    assert!(
-        times.contains(&Value::Timestamp(0)) && times.contains(&Value::Timestamp(86_400_000_000)),
-        "{times:?}"
-    );
+    for expected in [0, 400_000 * 86_400_000_000] {
+        assert!(times.contains(&Value::Timestamp(expected)), "{times:?}");
+    }
+}
+
+/// Times that are beyond what microseconds reach are NULL, whatever they are stored in.
+#[test]
+fn a_time_beyond_all_microseconds_is_null() {
+    let folder = rows::Folder::new("times");
+    let times: [(&str, ArrayRef); 2] = [
+        ("seconds", Arc::new(TimestampSecondArray::from(vec![0, 1_i64 << 60, 86_400]))),
+        ("millis", Arc::new(TimestampMillisecondArray::from(vec![0, i64::MAX, 86_400_000]))),
+    ];
+    for (name, at) in times {
+        let who: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+        let batch = RecordBatch::try_from_iter([("who", who), ("at", at)]).unwrap();
+        let schema =
+            [("who".to_owned(), Some(Type::Int)), ("at".to_owned(), Some(Type::Timestamp))];
+        let keys = vec![Key { expr: column("at"), of: Type::Timestamp, public: None }];
+        let plan = Plan { keys, sums: by_city().sums[..1].to_vec(), ..by_city() };
+        let expected = [Value::Null, Value::Timestamp(0), Value::Timestamp(86_400_000_000)]
+            .map(|v| (vec![v], 1));
+        let memory = bounded_in_memory(
+            vec![vec![batch.clone()]],
+            &schema,
+            &plan,
+            &[0; 32],
+            RowsOptions::usual(),
+        );
+        assert_eq!(memory.unwrap().unit_counts(), expected, "{name}");
+        if name == "millis" {
+            write_parquet(&folder, "times.parquet", &batch, 1);
+            let source = Source::find(&folder.0, "times.parquet").unwrap();
+            let file = bounded(&source, &schema, &plan, &[0; 32], RowsOptions::usual());
+            assert_eq!(file.unwrap().unit_counts(), expected, "{name}");
+        }
+    }
 }
 
 /// More values than a dictionary's numbers reach are values all the same.

@@ -110,6 +110,35 @@ fn accounts(ledger: &Path) -> Vec<(String, Amount<Rho>, Amount<Rho>, Amount<Rho>
     people.into_iter().map(|p| (p.id.clone(), p.spent, p.reserved, p.left())).collect()
 }
 
+/// Asks by distance, for little.
+fn plainly(question: CrowdQuestion) -> CrowdAsking {
+    asking(question, "1e-4", Way::Distance, Rule::Ours)
+}
+
+#[test]
+fn whoever_is_new_gets_no_account_from_a_question_that_is_refused() {
+    let folder = Folder::new();
+    let file = folder.file("people.csv", "id,longitude,latitude\na,4.9,52.37\nb,4.91,52.37\n");
+    let mut people = folder.people();
+    people.ask(&file, &plainly(within(500.0)), &|_| ()).unwrap();
+    assert_eq!(people.standing().unwrap().people, 2);
+    // The file has changed, and somebody is new.
+    let more = "id,longitude,latitude\na,4.9,52.37\nb,4.91,52.37\nc,4.92,52.37\n";
+    let changed = folder.file("people.csv", more);
+    let error = people.ask(&changed, &plainly(within(500.0)), &|_| ()).unwrap_err();
+    assert!(
+        error.to_string().contains("have changed since they were first asked about"),
+        "{error}"
+    );
+    assert_eq!(people.standing().unwrap().people, 2);
+    // More neighbours than there are people.
+    let fourth = CrowdQuestion::Neighbours { to: centre(), k: 4 };
+    let asked = CrowdAsking { snapshot: Some("later".into()), ..plainly(fourth) };
+    let error = people.ask(&changed, &asked, &|_| ()).unwrap_err();
+    assert!(error.to_string().contains("ask for 1 to 3 neighbours"), "{error}");
+    assert_eq!(people.standing().unwrap().people, 2);
+}
+
 #[test]
 fn with_little_noise_people_are_where_they_are() {
     let folder = Folder::new();

@@ -51,6 +51,26 @@ fn opening(metric: TupleMetric) -> Opening {
     Opening { budget, reach: Reach::Unlimited, metric, least: Metres::ONE }
 }
 
+/// A total that was lowered is found out before anything is paid from it.
+#[test]
+fn a_damaged_ledger_of_places_is_not_opened() {
+    let folder = Folder::new("damaged");
+    let file = folder.write("walk.csv", &walk());
+    folder.person().release(&file, region(), rho("0.00001"), &|_| ()).unwrap();
+    let path = folder.0.join("places.ledger");
+    let mut bytes = fs::read(&path).unwrap();
+    let spent = 10u128.pow(25).to_be_bytes();
+    let is_spent = |at: &usize| bytes[*at..at + 16] == spent;
+    let places: Vec<usize> = (0..bytes.len() - 16).filter(is_spent).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at..at + 16].fill(0);
+    }
+    fs::write(&path, bytes).unwrap();
+    let opened = Person::open(&folder.ledger(), "me", None).err().unwrap().to_string();
+    assert!(opened.contains("its totals are not those of its history"), "{opened}");
+}
+
 fn region() -> Region {
     Region::new(Place::new(-122.43, 37.77).unwrap(), Metres::new(1e4).unwrap()).unwrap()
 }

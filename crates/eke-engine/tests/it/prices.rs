@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_engine::{Accuracy, Answer, Engine, EngineError, ErrorKind, Goal, Limit, Refused, Watch};
+use eke_engine::{
+    Accuracy, Answer, Engine, EngineError, ErrorKind, Goal, Limit, Refused, Watch, Who,
+};
 use eke_noise::Tolerance;
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
@@ -209,6 +211,22 @@ fn what_a_refusal_says_would_fit_is_taken() {
     assert!(tried > 80, "{tried}");
 }
 
+/// Where so little is left that its noise could not be drawn, no price would fit.
+#[test]
+fn no_price_is_told_where_what_is_left_cannot_be_drawn() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 2, 20, Some(3)));
+    folder.write("trips.csv", &trips(&[900, 90, 0]));
+    let engine = folder.engine();
+    let (rows, fares) = ("SELECT COUNT(*) FROM trips", "SELECT COUNT(fare) FROM trips");
+    let left = refusal(&engine, "steward", rows, price("3")).unwrap().fits.unwrap();
+    let most = left.minus("1e-20".parse().unwrap()).unwrap();
+    answered(&engine, "steward", rows, price(&most.to_string())).unwrap();
+    let refused = refusal(&engine, "steward", fares, price("0.5")).unwrap();
+    assert!(refused.fits.unwrap() <= "1e-19".parse().unwrap(), "{refused}");
+    assert_eq!(refused.price_told(), None, "{refused}");
+}
+
 #[test]
 fn a_refusal_says_which_limit_it_is() {
     let folder = Folder::new();
@@ -226,6 +244,71 @@ fn a_refusal_says_which_limit_it_is() {
     assert!(refused.to_string().contains("your tier sees no path further than rho=0.001"));
     let refused = refusal(&engine, "steward", ZONES, absolute(0.1)).unwrap();
     assert!(refused.to_string().contains("the budget of `rider` has rho="), "{refused}");
+}
+
+/// A highest price that is too low is said to whoever asked for it, whoever that is and whatever is
+/// left: what the question costs at least is more than it may cost, nothing was charged for keys
+/// either, and what would fit does.
+#[test]
+fn a_highest_price_below_what_is_needed_is_said_whatever_is_left() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 2, 1, None));
+    folder.write("trips.csv", &trips(&[900, 900, 900]));
+    let engine = folder.engine();
+    let spent = |engine: &Engine| engine.budget(&Who::Steward).unwrap()[0].spent.rho;
+    let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
+    let (keys, pick) = (whole / 100.0, whole / 1000.0);
+    let most = |rho: f64, goal: Goal| Goal {
+        at_most: Some(format!("{rho:.12}").parse().unwrap()),
+        ..goal
+    };
+    let top = "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone ORDER BY n DESC LIMIT 2";
+    let largest = "SELECT zone FROM trips GROUP BY zone ORDER BY COUNT(*) DESC LIMIT 2";
+    let asked = [
+        // Below the keys, below the picks, and with nothing left to measure by.
+        (top, most(keys / 2.0, relative(0.1))),
+        (top, most(keys + pick, relative(0.1))),
+        (top, most(keys + 2.0 * pick, relative(0.1))),
+        (largest, most(keys + pick, relative(0.1))),
+        (largest, most(keys + pick, price("0.01"))),
+        (ZONES, most(keys, relative(0.1))),
+        (ZONES, most(keys * 1.1, absolute(10.0))),
+        ("SELECT COUNT(*) FROM trips", most(1e-4, absolute(10.0))),
+        ("SELECT COUNT(*) FROM trips", most(1e-4, price("0.001"))),
+    ];
+    let refuse = |who: &str| {
+        asked.map(|(sql, goal)| {
+            let refused = refusal(&engine, who, sql, goal).unwrap_or_else(|| panic!("{sql}"));
+            assert_eq!(refused.limit, Limit::AtMost, "{who}: {refused}");
+            assert_eq!(refused.fits, goal.at_most, "{refused}");
+            assert!(refused.asked > refused.fits, "{refused}");
+            let told = refused.to_string();
+            assert!(told.contains("costs at least rho=") && !told.contains("budget"), "{told}");
+            refused
+        })
+    };
+    let (steward, ana) = (refuse("steward"), refuse("ana"));
+    assert_eq!(spent(&engine), 0.0);
+    let before = ana.clone().map(|refused| (refused.asked, refused.reason()));
+    assert_eq!(before, steward.map(|refused| (refused.asked, refused.reason())));
+    // The riders' budget is gone, and ana hears the same.
+    let all = format!("{:.12}", whole * 0.9999);
+    answered(&engine, "steward", "SELECT SUM(fare) FROM trips", price(&all)).unwrap();
+    assert_eq!(refuse("ana").map(|refused| (refused.asked, refused.reason())), before);
+    // What she hears where it is the budget has no numbers.
+    let refused = refusal(&engine, "ana", ZONES, absolute(30.0)).unwrap().to_string();
+    assert!(!refused.chars().any(|c| c.is_ascii_digit()), "{refused}");
+    // What would fit is taken.
+    let mut tried = 0;
+    for ((sql, goal), refused) in asked.into_iter().zip(&ana) {
+        if let Some(at_most) = refused.at_most {
+            let engine = folder.fresh();
+            let goal = Goal { at_most: Some(at_most.to_string().parse().unwrap()), ..goal };
+            assert!(answered(&engine, "ana", sql, goal).is_some(), "{sql}: {refused}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 5, "{tried}");
 }
 
 /// A price alone is no goal: nothing is met or missed.

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use eke_budget::Adjacency;
 use eke_engine::testing::arrow::array::{
@@ -132,8 +133,8 @@ fn csv_files_are_read_whatever_their_lines_are_like() {
     for name in ["rows.csv", "packed.csv.gz", "crlf.csv"] {
         let types = [("who", Type::Int), ("fare", Type::Float)];
         let bounded = read(&folder, name, &types).unwrap();
-        // A quote ends with its line: what it swallows is its own row's.
-        let groups = [text("Delft"), text("Leiden"), Value::Null, text("two")];
+        let two = if name == "crlf.csv" { "two\r\nlines" } else { "two\nlines" };
+        let groups = [text("Delft"), text("Leiden"), Value::Null, text(two)];
         let values = bounded.values(&groups.map(|group| vec![group]));
         assert_eq!(values, [[3, 3, 1, 1], [2, 2, 1, 1], [140, 107, 0, 0]], "{name}");
         // As text, `x` is somebody too.
@@ -272,6 +273,43 @@ fn spilling_changes_nothing() {
         assert!(spilled.spills() > 0 || partitions > 1, "{memory}");
         assert_eq!(spilled.is_on_disk(), memory < 20_000);
     }
+}
+
+/// What does not fit into memory is put into the folder that is meant for it, and is gone with the
+/// run.
+#[test]
+fn rows_are_spilled_into_their_own_folder() {
+    fn files(folder: &Path) -> usize {
+        let count = |entry: fs::DirEntry| {
+            if entry.path().is_dir() { files(&entry.path()) } else { 1 }
+        };
+        fs::read_dir(folder).map_or(0, |all| all.flatten().map(count).sum())
+    }
+    let folder = Folder::new("spilled");
+    let (rows, is_over) = (folder.0.join("rows"), AtomicBool::new(false));
+    let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
+    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let most = std::thread::scope(|scope| {
+        let watched = scope.spawn(|| {
+            let mut most = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                most = most.max(files(&rows));
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            most
+        });
+        let options = RowsOptions {
+            memory: 1 << 20,
+            partitions: 1,
+            spill: Some(&rows),
+            ..RowsOptions::usual()
+        };
+        let spilled = bounded_in_memory(many(60_000), &schema, &by_city(), &HASH_KEY, options);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(spilled.unwrap().spills() > 0);
+        watched.join().unwrap()
+    });
+    assert!(most > 0 && !rows.exists(), "{most}");
 }
 
 /// How many groups there are decides nothing: those that do not fit into memory are on disk, and

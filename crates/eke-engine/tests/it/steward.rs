@@ -2,15 +2,16 @@
 //! ledger it is.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use eke_budget::convert::{Curve as _, Method};
-use eke_budget::{Delta, Rho};
+use eke_budget::{Amount, Charge, Delta, Rho};
 use eke_engine::registry::{Identity, Registry};
-use eke_engine::{Access, Engine, EngineError, Of, Outcome, Standing, Who};
-use eke_ledger::{Address, Ledger, Stamp};
+use eke_engine::{Access, Accuracy, Engine, EngineError, ErrorKind, Of, Outcome, Standing, Who};
+use eke_ledger::{Address, Ledger, Request, Reserve, Spend, Stamp};
 
-use crate::asking::{Folder, policy, price, question, trips};
+use crate::asking::{Folder, goal, policy, price, question, trips};
 
 const ALL: &str = "SELECT COUNT(*) FROM trips";
 const FARES: &str = "SELECT SUM(fare) FROM trips";
@@ -59,7 +60,13 @@ fn another_name_for_a_unit_is_not_another_budget() {
     fs::copy(folder.path().join("trips.csv"), folder.path().join("copy.csv")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("trips.csv", folder.path().join("link.csv")).unwrap();
-    let others = [("trips", "trips.csv"), ("rides", "trips.csv"), ("rides", "copy.csv")];
+    folder.write("other.csv", &trips(&[20, 10, 5]));
+    let others = [
+        ("trips", "trips.csv"),
+        ("trips", "other.csv"),
+        ("rides", "trips.csv"),
+        ("rides", "copy.csv"),
+    ];
     let links = if cfg!(unix) { &[("rides", "link.csv")][..] } else { &[] };
     for (dataset, file) in others.iter().chain(links) {
         folder.write("eke.toml", &renamed("person", dataset, file));
@@ -68,9 +75,9 @@ fn another_name_for_a_unit_is_not_another_budget() {
         let error = told(&ask(&engine, "steward", &sql, "0.01").unwrap_err());
         assert!(error.contains("unit `rider`") && error.contains("unit `person`"), "{error}");
         assert!(!error.contains("give the dataset another name"), "{error}");
-        // An analyst is not told what files hold.
+        // An analyst is not told what files hold, and that asking again does not help.
         let error = ask(&engine, "ana", &sql, "0.01").unwrap_err();
-        assert!(*dataset == "trips" || matches!(error, EngineError::Unavailable), "{error}");
+        assert!(matches!(error, EngineError::NotOpen), "{error}");
         assert!(engine.snapshot(dataset).is_err());
         assert_eq!(engine.budget(&Who::Steward).unwrap()[0].spent.rho, 0.0);
     }
@@ -87,6 +94,84 @@ fn another_name_for_a_unit_is_not_another_budget() {
     // As it was, it goes on.
     folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
     assert!(ask(&folder.engine(), "ana", ALL, "0.02").unwrap() > 0.0);
+}
+
+/// Whatever it is that the steward has to change, an analyst hears one sentence, for asking and for
+/// explaining, and the steward what it is.
+#[test]
+fn what_only_the_steward_can_change_is_one_sentence_for_analysts() {
+    const SAID: &str = "this dataset is not open for questions until the steward has changed something: nothing was charged, and asking again does not help; ask the steward";
+    let folder = city();
+    let usual = policy("add-remove", 1, 1, Some(3));
+    ask(&folder.engine(), "ana", ALL, "0.01").unwrap();
+    folder.write("other.csv", &trips(&[20, 10, 5]));
+    for (policy, steward) in [
+        (renamed("person", "trips", "trips.csv"), "opened for `trips` of unit `rider`"),
+        (usual.replace("trips.csv", "other.csv"), "opened for `trips` in `trips.csv`"),
+        (usual.replace("trips.csv", "gone.csv"), "there is no file `gone.csv`"),
+        (usual.replace("epsilon = 4.0", "epsilon = 3.0"), "was opened with another budget"),
+        (usual.replace("= \"rider\"\nmax", "= \"ridder\"\nmax"), "no unit column `ridder`"),
+    ] {
+        folder.write("eke.toml", &policy);
+        let engine = folder.engine();
+        let error = ask(&engine, "ana", ALL, "0.02").unwrap_err();
+        assert!(matches!(error, EngineError::NotOpen), "{steward}: {error}");
+        assert_eq!((told(&error).as_str(), error.kind()), (SAID, ErrorKind::Refused));
+        let error = told(&ask(&engine, "steward", ALL, "0.02").unwrap_err());
+        assert!(error.contains(steward), "{error}");
+        assert!(!SAID.contains(steward));
+    }
+    // What is about the analyst is told.
+    folder.write("eke.toml", &usual);
+    let error = told(&ask(&folder.engine(), "ann", ALL, "0.02").unwrap_err());
+    assert!(error.starts_with("there is no analyst `ann`"), "{error}");
+}
+
+fn packed(rows: &[u8], level: u32) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
+    packed.write_all(rows).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn rows_that_were_packed_or_unpacked_are_the_same_rows() {
+    let rows = trips(&[200, 100, 50]);
+    let files = [
+        ("plain.csv", rows.clone().into_bytes()),
+        ("packed.csv.gz", packed(rows.as_bytes(), 9)),
+        ("packed_again.csv.gz", packed(rows.as_bytes(), 1)),
+    ];
+    for (first, _) in &files {
+        for old in [false, true] {
+            let folder = Folder::new();
+            for (name, bytes) in &files {
+                fs::write(folder.path().join(name), bytes).unwrap();
+            }
+            folder.write("eke.toml", &renamed("rider", "trips", first));
+            ask(&folder.engine(), "ana", ALL, "0.01").unwrap();
+            if old {
+                forget_what_was_unpacked(&folder, first);
+            }
+            for (second, _) in files.iter().filter(|(name, _)| name != first) {
+                folder.write("eke.toml", &renamed("person", "rides", second));
+                let sql = ALL.replace("trips", "rides");
+                let error = told(&ask(&folder.engine(), "steward", &sql, "0.01").unwrap_err());
+                assert!(error.contains("unit `rider`"), "{first}, {second}: {error}");
+            }
+        }
+    }
+}
+
+/// Leaves in the ledger what earlier versions pinned of a file: a digest of its bytes as they are.
+fn forget_what_was_unpacked(folder: &Folder, file: &str) {
+    let mut digest = blake3::Hasher::new_derive_key("eke 2026 content of a dataset's file");
+    digest.update(&fs::read(folder.path().join(file)).unwrap());
+    let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger"))).unwrap();
+    let (version, bytes) = ledger.sheet("eke/datasets").wait().unwrap().unwrap();
+    let mut pins: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    pins["pins"][0]["contents"] = serde_json::json!([digest.finalize().to_hex().to_string()]);
+    let bytes = serde_json::to_vec(&pins).unwrap();
+    ledger.file_sheet("eke/datasets", version, bytes, Stamp::now("test")).wait().unwrap();
 }
 
 #[test]
@@ -159,6 +244,10 @@ fn a_late_circle_and_a_late_member_bring_what_was_spent() {
     folder.write("eke.toml", &with_circle(&["bob"], 1.9));
     let engine = folder.engine();
     assert!(close(circle(&engine).to_bring.unwrap().rho, bob));
+    // What others have spent outside of a circle is not for its members.
+    let shown = engine.budget(&Who::Analyst("bob".into())).unwrap();
+    assert!(shown.iter().any(|standing| standing.of == Of::Circle("partners".into())));
+    assert!(shown.iter().all(|standing| standing.to_bring.is_none()), "{shown:?}");
     assert_eq!(circle(&engine).spent.rho, 0.0);
     let more = ask(&engine, "bob", FARES, "0.0003").unwrap();
     assert!(more > 0.0 && circle(&engine).to_bring.is_none());
@@ -188,6 +277,31 @@ fn a_late_circle_and_a_late_member_bring_what_was_spent() {
     let ledger = Address::File(folder.path().join("eke.ledger"));
     let report = eke_ledger::verify(&mut *ledger.read_only().unwrap(), None).unwrap();
     assert_eq!(report.findings, []);
+}
+
+/// What a member's program has set aside and never settled may have been spent: it is brought too.
+#[test]
+fn a_member_brings_what_it_has_set_aside() {
+    let folder = city();
+    let with_pure = |members: &[&str]| {
+        with_circle(members, 1.9)
+            .replace("delta = 1e-5 }", "delta = 1e-5 }\npure = 3.0")
+            .replace("delta = 1e-6 }", "delta = 1e-6, pure = 1.0 }")
+    };
+    folder.write("eke.toml", &with_pure(&[]));
+    ask(&folder.engine(), "bob", ALL, "0.0004").unwrap();
+    let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger"))).unwrap();
+    let request = Request::new("lost", Stamp::now("bob"), ALL).unwrap();
+    let worst = Reserve { worst: "0.5".parse().unwrap(), delta: Amount::ZERO };
+    let others: Vec<(&str, Reserve)> = Vec::new();
+    drop(ledger.charge(request, "rider/analyst/bob", worst, others).wait().unwrap());
+    drop(ledger);
+    folder.write("eke.toml", &with_pure(&["bob"]));
+    let engine = folder.engine();
+    assert!(close(circle(&engine).to_bring.unwrap().epsilon, 0.5));
+    ask(&engine, "bob", ALL, "0.0005").unwrap();
+    let [_, spent, ..] = circle(&engine).pure.unwrap();
+    assert!(close(spent, 0.5), "{spent}");
 }
 
 #[test]
@@ -225,13 +339,53 @@ fn a_refusal_does_not_tell_whose_account_it_was() {
     assert!(matches!(error, EngineError::Refused(_)));
     assert_eq!(told(&error), own);
     assert!(!own.chars().any(|c| c.is_ascii_digit()) && !own.contains("rider"), "{own}");
-    let history = engine.history(&Who::Analyst("ana".into())).unwrap();
-    assert!(history.iter().all(|asked| asked.outcome != Outcome::Refused));
+    // Not even what its own account has refused, as it does in a race, is in its history.
+    let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger"))).unwrap();
+    for account in ["rider/analyst/ana", "rider"] {
+        let request = Request::new(account, Stamp::now("ana"), FARES).unwrap();
+        let much = Spend(Charge::zcdp(Rho::new(2.0 * whole).unwrap()));
+        let others: Vec<(&str, Spend<Charge>)> = Vec::new();
+        assert!(ledger.charge(request, account, much, others).wait().is_err());
+    }
+    drop(ledger);
+    let refused = |who: Who| {
+        let history = engine.history(&who).unwrap();
+        history.iter().filter(|asked| asked.outcome == Outcome::Refused).count()
+    };
+    assert_eq!(refused(Who::Analyst("ana".into())), 0);
+    assert!(refused(Who::Steward) > 0);
     // The steward is told, and so is an analyst with a budget of its own.
     let error = told(&ask(&engine, "steward", FARES, &format!("{whole}")).unwrap_err());
     assert!(error.contains("rho="), "{error}");
     let error = told(&ask(&engine, "bob", FARES, &format!("{whole}")).unwrap_err());
     assert!(error.contains("your budget has rho="), "{error}");
+}
+
+/// What the unit's account cannot pay for is refused before its keys or first looks are charged.
+#[test]
+fn nothing_is_charged_for_a_question_that_the_unit_cannot_pay_for() {
+    let folder = city();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, None));
+    let engine = folder.engine();
+    let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
+    ask(&engine, "steward", FARES, &format!("{}", 0.97 * whole)).unwrap();
+    let spent = |of: &Of| standing(&engine, of).spent.rho;
+    let ana = Of::Analyst("ana".into());
+    let before = (spent(&Of::Everyone), spent(&ana));
+    let keys = "SELECT zone, COUNT(*) FROM trips GROUP BY zone";
+    let averages = "SELECT COUNT(*), AVG(fare) FROM trips";
+    for (sql, goal) in [
+        (keys, price(&format!("{}", 0.3 * whole))),
+        (keys, goal(Accuracy::Absolute(1.5))),
+        (averages, goal(Accuracy::Absolute(1.5))),
+    ] {
+        let error = engine.ask(&question("ana", sql, goal), &()).unwrap_err();
+        assert!(told(&error).contains("nothing was charged"), "{sql}: {error}");
+        assert_eq!((spent(&Of::Everyone), spent(&ana)), before, "{sql}");
+    }
+    // What fits is answered, also where others have paid for it.
+    ask(&engine, "ana", FARES, &format!("{}", 0.5 * whole)).unwrap();
+    ask(&engine, "ana", keys, &format!("{}", 0.005 * whole)).unwrap();
 }
 
 #[test]
@@ -248,12 +402,21 @@ fn what_was_spent_is_shown_as_rho_and_as_a_bound_that_holds_at_all_times() {
     let converted = Method::Tight.epsilon(rho, Delta::new(delta).unwrap()).unwrap().get();
     assert!(converted < bound.epsilon && bound.epsilon < promise.epsilon, "{bound:?}");
     assert!(delta <= promise.delta.unwrap());
+    // Its shape is that of the budget, at a quarter of it, and not of what was spent.
+    let twice = -2.0 * delta.ln();
+    let gamma = rider.budget.rho / 2.0 / (twice + twice.ln_1p() + 1.0);
+    let total = 2.0 * rider.spent.rho + gamma;
+    let expected = rider.spent.rho + (total * ((total / gamma).ln() + twice)).sqrt();
+    assert!((bound.epsilon / expected - 1.0).abs() < 1e-6, "{bound:?} {expected}");
     let shown = serde_json::to_value(&rider).unwrap();
     for part in ["budget", "spent", "left", "reserved"] {
         assert!(shown[part].get("epsilon").is_none(), "{shown}");
     }
     // Nothing is shown of an account that has spent nothing.
     assert_eq!(standing(&engine, &Of::Analyst("bob".into())).bound, None);
+    // Nor where the promise is better.
+    ask(&engine, "steward", FARES, &format!("{}", 0.9 * rider.budget.rho)).unwrap();
+    assert_eq!(engine.budget(&Who::Steward).unwrap()[0].bound, None);
 }
 
 #[test]
@@ -296,14 +459,25 @@ fn a_ledger_that_is_gone_empty_exchanged_or_old_is_not_begun_anew() {
     let old = fs::read(&ledger).unwrap();
     ask(&folder.engine(), "ana", ALL, "0.02").unwrap();
     let newest = fs::read(&ledger).unwrap();
+    // The old copy has gone on elsewhere, and has more lines than were ever here.
+    let elsewhere = city();
+    fs::write(elsewhere.path().join("eke.ledger"), &old).unwrap();
+    for rho in ["0.011", "0.012", "0.013"] {
+        ask(&elsewhere.engine(), "ana", FARES, rho).unwrap();
+    }
+    let forked = fs::read(elsewhere.path().join("eke.ledger")).unwrap();
     let other = city();
     ask(&other.engine(), "ana", ALL, "0.01").unwrap();
     let another = fs::read(other.path().join("eke.ledger")).unwrap();
 
-    let without = [None, Some(Vec::new()), Some(old), Some(another)];
-    let why =
-        ["is not there or is empty", "is not there or is empty", "rolled back", "is expected"];
-    for (bytes, why) in without.into_iter().zip(why) {
+    let without = [
+        (None, "is not there or is empty"),
+        (Some(Vec::new()), "is not there or is empty"),
+        (Some(old), "rolled back"),
+        (Some(forked), "is not what it was"),
+        (Some(another), "is expected"),
+    ];
+    for (bytes, why) in without {
         remove_ledger(folder.path());
         if let Some(bytes) = bytes {
             fs::write(&ledger, bytes).unwrap();
@@ -424,37 +598,60 @@ fn a_total_that_was_lowered_is_not_believed() {
     assert!(error.contains("its totals are not those of its history"), "{error}");
 }
 
+/// An index that has lost its entries finds nothing, and everything in it is as if it had never been.
+#[test]
+fn an_index_that_has_lost_its_entries_is_not_believed() {
+    let folder = city();
+    ask(&folder.engine(), "steward", ALL, "0.01").unwrap();
+    let ledger = folder.path().join("eke.ledger");
+    let whole = fs::read(&ledger).unwrap();
+    let page = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
+    let page = if page == 1 { 1 << 16 } else { page };
+    // Leaves of indices begin with a ten; how many entries they have follows two bytes later.
+    let is_full = |at: &usize| whole[*at] == 10 && whole[at + 3..at + 5] != [0, 0];
+    let leaves: Vec<usize> = (page..whole.len()).step_by(page).filter(is_full).collect();
+    assert!(!leaves.is_empty());
+    for at in leaves {
+        remove_ledger(folder.path());
+        let mut bytes = whole.clone();
+        bytes[at + 3..at + 5].fill(0);
+        fs::write(&ledger, bytes).unwrap();
+        assert!(Engine::open(&folder.path().join("eke.toml")).is_err(), "byte {at}");
+    }
+}
+
 /// How a file of CSV is read is settled with its snapshot, and the steward hears of doubts.
 #[test]
 fn how_rows_are_written_is_looked_at_once_or_said() {
     let folder = city();
     let mut rows = String::from("rider,zone,fare\n");
     (0..300).for_each(|rider| rows += &format!("r{rider},0,\"\n30\"\n"));
-    let fares = |engine: &Engine, who: &str| {
+    // Another price each time: rows are read again.
+    let fares = |engine: &Engine, rho: &str| {
         let sql = "SELECT COUNT(fare) FROM trips";
-        let answer = engine.ask(&question(who, sql, price("0.02")), &()).unwrap();
+        let answer = engine.ask(&question("ana", sql, price(rho)), &()).unwrap();
         answer.rows[0].values[0].value.unwrap()
     };
     let told = |engine: &Engine| engine.notices().unwrap().join("\n");
     let is = |fares: f64, expected: f64| (fares - expected).abs() < 60.0;
-    folder.write("trips.csv", &(rows.clone() + "b,1,2,3\n"));
+    folder.write("trips.csv", &(rows.clone() + "b,1,2\"\n"));
     let engine = folder.engine();
-    assert!(is(fares(&engine, "ana"), 1.0));
+    assert!(is(fares(&engine, "0.02"), 1.0));
     assert!(told(&engine).contains("row 302 is the first that shows it"), "{}", told(&engine));
     // What the policy says is true of the next snapshot, and not of this one.
     let policy = policy("add-remove", 1, 1, Some(3));
     let said = policy.replace("\nunit = ", "\nmultiline = true\nunit = ");
     folder.write("eke.toml", &said);
     let engine = folder.engine();
-    assert!(is(fares(&engine, "ana"), 1.0));
+    assert!(is(fares(&engine, "0.05"), 1.0));
     assert!(told(&engine).contains("has changed since snapshot 1"), "{}", told(&engine));
     engine.snapshot("trips").unwrap();
-    assert!(is(fares(&engine, "ana"), 301.0));
+    assert!(is(fares(&engine, "0.02"), 301.0));
     assert!(!told(&engine).contains("has changed since"), "{}", told(&engine));
     // Nothing need be said of a file that shows how it was written.
     folder.write("trips.csv", &rows);
     folder.write("eke.toml", &policy);
     let engine = folder.engine();
     engine.snapshot("trips").unwrap();
-    assert!(is(fares(&engine, "ana"), 300.0));
+    assert!(is(fares(&engine, "0.02"), 300.0));
 }

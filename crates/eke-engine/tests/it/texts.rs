@@ -85,6 +85,21 @@ fn units_are_told_apart_by_all_of_their_names() {
     }
 }
 
+/// The same of a CSV file, whose cells are cut while they are read.
+#[test]
+fn units_of_a_csv_file_are_told_apart_by_all_of_their_names() {
+    let folder = Folder::new("names");
+    let start = "a".repeat(MAX_TEXT);
+    let names = [start.clone(), format!("{start}é"), format!("{start}éx"), format!("{start}éy")];
+    let rows: String = names.iter().map(|name| format!("{name},Delft\n")).collect();
+    folder.write("names.csv", format!("who,city\n{rows}"));
+    let source = Source::find(&folder.0, "names.csv").unwrap();
+    let schema = source.schema(&std::collections::BTreeMap::new()).unwrap();
+    let plan = asked("SELECT city, COUNT(*) FROM trips GROUP BY city");
+    let found = bounded(&source, &schema, &plan, &HASH_KEY, RowsOptions::usual()).unwrap();
+    assert_eq!(found.unit_counts(), [(vec![text("Delft")], 4)]);
+}
+
 #[test]
 fn the_name_of_a_unit_that_is_read_as_a_text_ends_where_texts_end() {
     let long = "a".repeat(MAX_TEXT + 500);

@@ -127,8 +127,8 @@ fn the_top_goes_as_far_as_the_budget() {
     assert_eq!(answer.rows.len(), 3, "{answer:?}");
     let none = at_most(&format!("{:e}", 0.5 * each), relative(0.5));
     let none = folder.engine().ask(&question("ana", sql, none), &()).unwrap_err().to_string();
-    assert!(none.starts_with("refused: picking the largest costs rho=0.0003"), "{none}");
-    assert!(none.ends_with("nothing was charged: allow it to cost more"), "{none}");
+    assert!(none.starts_with("refused: this costs at least rho=0.0007"), "{none}");
+    assert!(none.contains("it may cost rho=0.0001848 at most; nothing was charged"), "{none}");
     // The unit's budget itself comes to an end: what was measured before is the answer.
     ask(&engine, "steward", "SELECT COUNT(*) FROM trips", price("0.25"));
     let left = engine.budget(&Who::Steward).unwrap()[0].left.rho;
@@ -228,6 +228,9 @@ fn a_tier_sees_as_many_picks_as_it_may() {
     let sql = TOP.replace("LIMIT 3", "LIMIT 10");
     let answer = ask(&engine, "bob", &sql, relative(0.2));
     assert_eq!(answer.rows.len(), visible, "{answer:?}");
+    // That it is fewer than were wanted, and why, is said.
+    assert!(answer.picked && answer.tier.is_some_and(|tier| tier.rho == 1e-3), "{answer:?}");
+    assert!(ask(&engine, "bob", &sql, relative(0.2)).tier.is_some());
     // Bob and whoever he is with have paid for what he saw.
     for of in [Of::Analyst("bob".into()), Of::Circle("partners".into())] {
         assert!((spent_by(&engine, &of) - answer.cost.rho).abs() < 1e-12, "{of:?}");

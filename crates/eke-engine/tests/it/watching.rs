@@ -358,7 +358,7 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
     let engine = folder.engine();
     let told = engine.watch(&watch("ana", 0..5), &(), &mut |_| true).unwrap_err().to_string();
     assert!(
-        told.contains("pure = 0.5 beside its budget") && told.contains("--charge ex-ante"),
+        told.contains("ask the steward, or pay") && told.contains("--charge ex-ante"),
         "{told}"
     );
     let question = |who: &str| WatchQuestion { charging: Charging::ExAnte, ..watch(who, 0..5) };
@@ -387,6 +387,70 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
     let told = folder.engine().watch(&one, &(), &mut |_| true).unwrap_err();
     assert!(told.to_string().contains("over so many steps"), "{told}");
     assert_eq!(rho(&engine, &analyst("eve")), 0.0);
+}
+
+/// The number after a word.
+fn number_after(text: &str, word: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(word)?;
+    rest.split(|c: char| !(c.is_ascii_digit() || ".e-".contains(c))).next()?.parse().ok()
+}
+
+#[test]
+fn what_a_watch_is_told_to_do_instead_works() {
+    let without = policy("200.0", "100.0").replace("pure = 200.0\n", "");
+    // Where half the epsilon pays for it and where it does not, and where the account is open.
+    for (distance, open) in [(40.0, false), (0.1, false), (0.01, true)] {
+        let folder = Folder::new();
+        folder.write("eke.toml", &without);
+        folder.write("rides.csv", &rides(&[0, 100, 0, 0, 0]));
+        let question = WatchQuestion {
+            noise: NoiseLaw::Laplace,
+            range: None,
+            closeness: Closeness::Absolute(distance),
+            ..watch("steward", 0..5)
+        };
+        let engine = folder.engine();
+        if open {
+            engine
+                .ask(
+                    &crate::asking::question(
+                        "steward",
+                        "SELECT COUNT(*) FROM rides",
+                        crate::asking::price("0.001"),
+                    ),
+                    &(),
+                )
+                .unwrap();
+        }
+        let told = engine.watch(&question, &(), &mut |_| true).unwrap_err().to_string();
+        drop(engine);
+        let (first, second) = told.split_once(", or ").unwrap_or(("", &told));
+        assert_eq!(first.contains("pure = "), !open, "{told}");
+        let at = |way: &str| {
+            number_after(way, "--error ").map_or(question.closeness, Closeness::Absolute)
+        };
+        // Paid for before it starts, with the policy as it is.
+        assert!(second.contains("--charge ex-ante"), "{told}");
+        let ante =
+            WatchQuestion { charging: Charging::ExAnte, closeness: at(second), ..question.clone() };
+        let engine = folder.engine();
+        let plan = engine.explain_watch(&ante).unwrap();
+        assert!(plan.certain >= 1 && plan.would_fit.is_none(), "{told}: {plan:?}");
+        if open {
+            assert!(run(&engine, &ante).1.steps > 0, "{told}");
+            continue;
+        }
+        drop(engine);
+        // Or from a pure part.
+        let pure = number_after(first, "pure = ").unwrap();
+        let with = format!("[unit.rider]\npure = {pure}");
+        folder.write("eke.toml", &without.replacen("[unit.rider]", &with, 1));
+        let post = WatchQuestion { closeness: at(first), ..question };
+        let engine = folder.engine();
+        let plan = engine.explain_watch(&post).unwrap();
+        assert!(plan.fits.is_none_or(|fits| fits >= 5) && plan.would_fit.is_none(), "{plan:?}");
+        assert!(run(&engine, &post).1.steps > 0, "{told}");
+    }
 }
 
 /// Does something while rows are read: a step is charged, and not drawn yet.

@@ -528,6 +528,26 @@ mod tests {
         assert!(control >= 6, "the control: {control}");
     }
 
+    /// Of five people well inside three cannot pay: they may be inside, and are not left out of what
+    /// is said.
+    #[test]
+    fn whoever_is_not_heard_may_be_inside() {
+        let (lattice, shape) = (lattice(), square());
+        let points: Vec<i64> = (0..5).flat_map(|_| lattice.put(&[0.0, 0.0])).collect();
+        let (none, one) = (Amount::ZERO, Amount::ONE);
+        for way in [Way::Distance, Way::Point] {
+            for rule in [Rule::Once, Rule::Paper, Rule::Ours] {
+                let accounts = Sheet::each(vec![none, one, none, none, one]).unwrap();
+                let mut crowd = Crowd::new(lattice, points.clone(), accounts).unwrap();
+                let plan = Plan { way, rule, ..Plan::default() };
+                let allowance = Allowance::Same(amount("0.1"));
+                let counted = count(&mut crowd, &shape, &allowance, &plan, &mut Seeded(1)).unwrap();
+                assert_eq!((counted.estimate, counted.unheard), (2.0, 3), "{way:?} {rule:?}");
+                assert_eq!((counted.interval[1], counted.high), (5.0, 5), "{way:?} {rule:?}");
+            }
+        }
+    }
+
     /// Root mean square error and mean savings over some crowds.
     fn errors(plan: &Plan, rho: &str, runs: u64) -> (f64, f64) {
         let (shape, allowance) = (square(), Allowance::Same(amount(rho)));

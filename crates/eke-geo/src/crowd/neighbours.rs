@@ -439,6 +439,7 @@ mod tests {
                 };
                 let near = asked(&mut crowd, 3);
                 assert_eq!((&near.people[..], near.heard), (&[1, 4][..], 2), "{way:?} {rule:?}");
+                assert_eq!(near.rivals, 3, "{way:?} {rule:?}");
                 assert_eq!(near.distances.len(), 2);
                 assert!(near.distances.iter().all(|away| away.is_finite()));
                 assert_eq!(asked(&mut crowd, 1).people, [1]);

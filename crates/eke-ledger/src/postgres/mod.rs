@@ -18,8 +18,8 @@ use eke_budget::PathId;
 
 use crate::grains::unsigned;
 use crate::store::{
-    Appended, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath, StoredPoint,
-    StoredRequest,
+    Appended, Census, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
+    StoredPoint, StoredRequest,
 };
 use crate::{Digest, Key, LineRow, Page, StoreError};
 
@@ -210,6 +210,10 @@ impl Store for Postgres {
 
     fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         self.read_sheet(account)
+    }
+
+    fn census(&mut self) -> Result<Census, StoreError> {
+        self.read_census()
     }
 }
 

@@ -8,7 +8,7 @@ use eke_budget::PathId;
 use super::Postgres;
 use crate::grains::{self, AccountColumns, signed, unsigned};
 use crate::store::{
-    Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
+    Census, Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
     StoredRequest,
 };
 use crate::{Digest, Key, LineRow, StoreError};
@@ -49,7 +49,8 @@ impl Postgres {
                    (SELECT coalesce(array_agg(round ORDER BY round), '{}') FROM eke_round \
                     WHERE account = name), \
                    (SELECT coalesce(array_agg(worst ORDER BY round), '{}') FROM eke_round \
-                    WHERE account = name) \
+                    WHERE account = name), \
+                   rho_budget, rho_delta_budget, epsilon_budget, epsilon_delta_budget \
                    FROM eke_account WHERE name = $1";
         let rows = self.rows(sql, &[&name])?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -65,6 +66,7 @@ impl Postgres {
             epsilon_taken: row.get(8),
             epsilon_spent: row.get(9),
             epsilon_delta_spent: row.get(10),
+            budgets: [row.get(13), row.get(14), row.get(15), row.get(16)],
         };
         let (numbers, worst): (Vec<i64>, Vec<Vec<u8>>) = (row.get(11), row.get(12));
         let rounds: Vec<_> = numbers.into_iter().zip(worst).collect();
@@ -222,5 +224,26 @@ impl Postgres {
         let sql = "SELECT version, bytes FROM eke_sheet WHERE account = $1";
         let rows = self.rows(sql, &[&account])?;
         Ok(rows.first().map(|row| (unsigned(row.get(0)), row.get(1))))
+    }
+
+    pub(super) fn read_census(&mut self) -> Result<Census, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM eke_journal), \
+                   (SELECT count(*) FROM eke_question), \
+                   (SELECT count(*) FROM eke_request), \
+                   (SELECT count(*) FROM eke_answer), \
+                   (SELECT count(*) FROM eke_level), \
+                   (SELECT count(*) FROM eke_round), \
+                   (SELECT count(*) FROM eke_path), \
+                   (SELECT count(*) FROM eke_point), \
+                   (SELECT count(*) FROM eke_seen), \
+                   (SELECT count(*) FROM eke_sheet)";
+        let rows = self.rows(sql, &[])?;
+        let mut counts = [0; 10];
+        for (row, (column, count)) in
+            rows.first().into_iter().cycle().zip(counts.iter_mut().enumerate())
+        {
+            *count = unsigned(row.get(column));
+        }
+        Ok(Census::of(counts))
     }
 }

@@ -16,8 +16,8 @@ use eke_budget::PathId;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::store::{
-    Appended, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath, StoredPoint,
-    StoredRequest,
+    Appended, Census, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
+    StoredPoint, StoredRequest,
 };
 use crate::{Digest, Key, LineRow, Page, StoreError};
 
@@ -193,6 +193,10 @@ impl Store for Sqlite {
 
     fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         self.read_sheet(account).map_err(|error| failed(&error))
+    }
+
+    fn census(&mut self) -> Result<Census, StoreError> {
+        self.read_census().map_err(|error| failed(&error))
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Error, OptionalExtension, Result, Row, params};
 use super::Sqlite;
 use crate::grains::{self, AccountColumns};
 use crate::store::{
-    Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
+    Census, Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
     StoredRequest,
 };
 use crate::{Digest, Key, LineRow};
@@ -59,7 +59,8 @@ impl Sqlite {
 
     pub(super) fn read_account(&self, name: &str) -> Result<Option<StoredAccount>> {
         let sql = "SELECT name, budget, lines, head, next_sequence, next_round, rho_spent, \
-                   rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent \
+                   rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent, \
+                   rho_budget, rho_delta_budget, epsilon_budget, epsilon_delta_budget \
                    FROM account WHERE name = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let columns = statement
@@ -76,6 +77,7 @@ impl Sqlite {
                     epsilon_taken: row.get(8)?,
                     epsilon_spent: row.get(9)?,
                     epsilon_delta_spent: row.get(10)?,
+                    budgets: [row.get(11)?, row.get(12)?, row.get(13)?, row.get(14)?],
                 })
             })
             .optional()?;
@@ -225,5 +227,26 @@ impl Sqlite {
         let mut statement = self.connection.prepare_cached(sql)?;
         let read = |row: &Row<'_>| Ok((grains::unsigned(row.get(0)?), row.get(1)?));
         statement.query_row([account], read).optional()
+    }
+
+    pub(super) fn read_census(&self) -> Result<Census> {
+        let read = |row: &Row<'_>| {
+            let mut counts = [0; 10];
+            for (column, count) in counts.iter_mut().enumerate() {
+                *count = grains::unsigned(row.get(column)?);
+            }
+            Ok(Census::of(counts))
+        };
+        let sql = "SELECT (SELECT count(*) FROM journal), \
+                   (SELECT count(*) FROM question), \
+                   (SELECT count(*) FROM request), \
+                   (SELECT count(*) FROM answer), \
+                   (SELECT count(*) FROM level), \
+                   (SELECT count(*) FROM round), \
+                   (SELECT count(*) FROM path), \
+                   (SELECT count(*) FROM point), \
+                   (SELECT count(*) FROM seen), \
+                   (SELECT count(*) FROM sheet)";
+        self.connection.query_row(sql, [], read)
     }
 }

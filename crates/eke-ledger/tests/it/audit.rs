@@ -1,8 +1,12 @@
 //! The audit: what was edited, cut, reordered, rolled back or restored is found.
 
-use eke_ledger::{Anchor, Report, verify};
+use eke_budget::Amount;
+use eke_ledger::{Anchor, Answer, Report, Reserve, verify};
 
-use crate::{Place, answer, budget, buy, charge, on_every_store, path, riders, show, spend, stamp};
+use crate::{
+    ALONE, Place, amount, answer, budget, buy, charge, draw, key, on_every_store, path, request,
+    riders, show, spend, stamp,
+};
 
 /// A ledger with something of everything in it.
 fn busy(place: &Place) {
@@ -108,4 +112,141 @@ fn a_rollback_or_a_restored_backup_is_found_with_an_anchor() {
     let findings = verify(&mut *store, Some(&anchor)).unwrap().findings;
     assert!(findings[0].to_string().contains("the anchor is of ledger"), "{findings:?}");
     assert!("{}".parse::<Anchor>().is_err());
+}
+
+/// Whether an audit finds something, or does not get through.
+fn refuses(place: &Place) -> bool {
+    let address = place.address();
+    address.read_only().is_err()
+        || verify(&mut *address.read_only().unwrap(), None)
+            .map_or(true, |report| !report.findings.is_empty())
+        || eke_ledger::check(&address).is_err()
+}
+
+/// Everything that a ledger has rows of, also a bundle, a round that runs, a path that is held, one
+/// that was given up and somebody who was shown a coarser point.
+fn full(place: &Place) {
+    busy(place);
+    let ledger = place.ledger();
+    ledger.open_account("bob", budget("1"), stamp("steward")).wait().unwrap();
+    let coarse = ledger.charge(
+        request("q-5"),
+        "riders",
+        show(path(1), "0.3"),
+        vec![("bob", show(path(1), "0.1"))],
+    );
+    let charged = coarse.wait().unwrap().charged().unwrap();
+    draw(charged.own);
+    for receipt in charged.others {
+        draw(receipt);
+    }
+    let answer = Answer::new("five").with_state("state").with_round("round");
+    ledger.answer(charged.claim, answer, stamp("ana")).wait().unwrap();
+    // One that is given up, one that is under way and a round that runs.
+    drop(buy(&ledger, "q-6", show(path(2), "0.1")));
+    ledger.give_up("riders", path(2), key("q-6"), stamp("steward")).wait().unwrap();
+    drop(buy(&ledger, "q-7", show(path(3), "0.1")));
+    let round = Reserve { worst: amount("0.25"), delta: Amount::ZERO };
+    drop(ledger.charge(request("q-8"), "riders", round, ALONE).wait().unwrap());
+}
+
+/// What may be changed without a finding, and why no answer and no price depends on it.
+const FREE: [(&str, &str); 1] = [
+    // Numbers of rounds only have to be new. A larger one leaves some out, as a round does that
+    // was taken back before it was written; a smaller one is found.
+    ("account", "next_round"),
+];
+
+#[test]
+fn whatever_is_changed_in_whatever_table_is_found() {
+    let place = Place::file();
+    full(&place);
+    assert!(!refuses(&place));
+    let (pristine, path) = (std::fs::read(place.path()).unwrap(), place.path());
+    let restore = || std::fs::write(&path, &pristine).unwrap();
+    let open = || {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        // Whoever can write to the file can take triggers and checks away.
+        connection.pragma_update(None, "ignore_check_constraints", true).unwrap();
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
+        let names: Vec<String> = {
+            let mut triggers = connection.prepare(sql).unwrap();
+            triggers.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        for name in names {
+            connection.execute_batch(&format!("DROP TRIGGER {name}")).unwrap();
+        }
+        connection
+    };
+    let list = |sql: &str| -> Vec<(String, String)> {
+        let connection = open();
+        let mut statement = connection.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let columns = list(
+        "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c \
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'",
+    );
+    restore();
+    let tables: std::collections::BTreeSet<&str> =
+        columns.iter().map(|(table, _)| table.as_str()).collect();
+    assert_eq!(tables.len(), 12, "{tables:?}");
+    // What a ledger is named by and its format are looked at when it is opened.
+    for table in tables.iter().filter(|table| **table != "meta") {
+        let count: i64 = open()
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))
+            .unwrap();
+        assert!(count > 0, "nothing is tried in `{table}`");
+        let of: Vec<&str> =
+            columns.iter().filter(|(t, _)| t == table).map(|(_, c)| c.as_str()).collect();
+        for row in 0..count {
+            let at = format!("(SELECT {} FROM {table} LIMIT 1 OFFSET {row})", of.join(", "));
+            let same: Vec<String> = of.iter().map(|c| format!("{table}.{c} IS r.{c}")).collect();
+            let one = format!("EXISTS (SELECT 1 FROM {at} r WHERE {})", same.join(" AND "));
+            restore();
+            let gone = open().execute(&format!("DELETE FROM {table} WHERE {one}"), []).unwrap();
+            assert_eq!(gone, 1, "{table} {row}");
+            assert!(refuses(&place), "row {row} of `{table}` was removed");
+            for column in &of {
+                for changed in [
+                    // A blob with its last bit turned over, a text with a letter more, a number more.
+                    format!(
+                        "CASE typeof({column}) WHEN 'integer' THEN {column} + 1 \
+                         WHEN 'text' THEN {column} || 'x' \
+                         WHEN 'null' THEN 'x' \
+                         ELSE CAST(substr({column}, 1, length({column}) - 1) || \
+                              CASE WHEN substr({column}, -1) = x'00' THEN x'01' ELSE x'00' END \
+                              AS BLOB) END"
+                    ),
+                    format!("CASE typeof({column}) WHEN 'integer' THEN {column} - 1 ELSE NULL END"),
+                ] {
+                    restore();
+                    let sql = format!(
+                        "UPDATE OR IGNORE {table} SET {column} = {changed} \
+                         WHERE {one} AND {column} IS NOT ({changed})"
+                    );
+                    // What the table cannot hold is no change.
+                    let Ok(1) = open().execute(&sql, []) else { continue };
+                    if FREE.contains(&(table, column)) && changed.contains("+ 1") {
+                        continue;
+                    }
+                    assert!(refuses(&place), "`{column}` of row {row} of `{table}`: {sql}");
+                }
+            }
+        }
+        // A row like another, under another name.
+        let first = of[0];
+        for other in ["'stranger'", "zeroblob(32)"] {
+            restore();
+            let rest = of[1..].join(", ");
+            let sql = format!(
+                "INSERT OR IGNORE INTO {table} ({first}, {rest}) \
+                 SELECT {other}, {rest} FROM {table} LIMIT 1"
+            );
+            if let Ok(1) = open().execute(&sql, []) {
+                assert!(refuses(&place), "a row was added to `{table}`: {sql}");
+            }
+        }
+    }
 }

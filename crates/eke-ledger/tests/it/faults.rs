@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::PathId;
 use eke_ledger::{
-    Appended, Currencies, Digest, Held, Key, Ledger, LedgerError, LineRow, Page, Seen, Store,
-    StoreError, StoredAccount, StoredLevel, StoredPath, StoredPoint, StoredRequest,
+    Appended, Census, Currencies, Digest, Held, Key, Ledger, LedgerError, LineRow, Page, Seen,
+    Store, StoreError, StoredAccount, StoredLevel, StoredPath, StoredPoint, StoredRequest,
 };
 
 use crate::script::{check, check_retries, play};
@@ -138,6 +138,10 @@ impl Store for Faulty {
 
     fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         self.read()?.sheet(account)
+    }
+
+    fn census(&mut self) -> Result<Census, StoreError> {
+        self.read()?.census()
     }
 }
 

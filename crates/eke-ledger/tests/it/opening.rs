@@ -174,28 +174,45 @@ fn a_locked_file_is_waited_for_a_minute_and_said_and_the_ledger_goes_on() {
     place.is_sound();
 }
 
+/// A ledger that nobody else may even read is waited for when it is opened.
+#[test]
+fn a_ledger_that_is_locked_when_it_is_opened_is_waited_for() {
+    let place = Place::file();
+    drop(riders(&place, "1"));
+    let other = Connection::open(place.path()).unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    let clock = Arc::new(Clock { haste: 1_500, ..Clock::default() });
+    let said = Ledger::open_waiting(&place.address(), clock.clone()).err().unwrap().to_string();
+    assert!(said.contains("another program has held its lock"), "{said}");
+    assert_eq!((clock.now(), clock.said()), (LONGEST, 1));
+}
+
 /// A clock that stands still while nobody waits.
 #[derive(Default)]
-struct Clock(Mutex<(Duration, usize)>);
+struct Clock {
+    state: Mutex<(Duration, usize)>,
+    /// How many times as long every pause takes, beyond once.
+    haste: u32,
+}
 
 impl Clock {
     fn said(&self) -> usize {
-        self.0.lock().unwrap().1
+        self.state.lock().unwrap().1
     }
 }
 
 impl Waiting for Clock {
     fn now(&self) -> Duration {
-        self.0.lock().unwrap().0
+        self.state.lock().unwrap().0
     }
 
     fn pause(&self, time: Duration) {
-        self.0.lock().unwrap().0 += time;
+        self.state.lock().unwrap().0 += time * self.haste.max(1);
     }
 
     fn say(&self, sentence: &str) {
         assert!(sentence.contains("waiting for it"), "{sentence}");
-        self.0.lock().unwrap().1 += 1;
+        self.state.lock().unwrap().1 += 1;
     }
 }
 

@@ -63,6 +63,16 @@ fn accounts(register: &mut Register) -> Vec<(Amount<Rho>, Amount<Rho>)> {
     register.people().unwrap().iter().map(|person| (person.spent, person.reserved)).collect()
 }
 
+#[cfg(unix)]
+#[test]
+fn a_new_register_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::file();
+    let _register = enrolled(&place, 3);
+    let mode = std::fs::metadata(place.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 #[test]
 fn what_is_reserved_is_taken_and_what_is_not_spent_goes_back() {
     let place = Place::file();

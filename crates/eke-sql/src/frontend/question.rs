@@ -66,9 +66,7 @@ fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlEr
         match planned.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(query)) => query,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_) => {
-                Err(SqlError::limit("There is no thread to plan the question on: ask again later"))
-            }
+            Err(_) => Err(SqlError::NoThread),
         }
     })
 }

@@ -105,8 +105,13 @@ fn order(sum: &Sum) -> (u8, String, i64) {
 
 fn unbounded(written: &str, centred: bool) -> SqlError {
     let upper = if centred { "AVG" } else { "SUM" };
+    // What was shortened cannot be typed again.
+    let x = if written.ends_with('…') { "x" } else { written };
+    let is_name = x.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let tested = if is_name { x.to_owned() } else { format!("({x})") };
+    // LEAST and GREATEST pass over NULL, and would make one of their bounds of it.
     SqlError::bounds(format!(
         "{upper}({written}) has no bounds: give its columns min and max in the policy, or write \
-         {upper}(LEAST(GREATEST({written}, 0), 100))"
+         {upper}(CASE WHEN {tested} IS NOT NULL THEN LEAST(GREATEST({x}, 0), 100) END)"
     ))
 }

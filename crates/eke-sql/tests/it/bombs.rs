@@ -372,6 +372,16 @@ fn texts_that_double_with_every_subquery_are_refused_before_they_are_there() {
     // A long constant beside a column does not fold: so many copies of it are too much.
     let long = "x".repeat(4_000);
     is_a_limit(doubled(&format!("note || '{long}'"), 5, 3, end));
+    // So they are where nothing goes through them.
+    let copies = |text: &str| {
+        let copies = (0..40).map(|i| format!("note = p AND fare > {i}")).collect::<Vec<_>>();
+        let copies = copies.join(" OR ");
+        format!(
+            "WITH a AS (SELECT note, fare, '{text}' AS p FROM trips) SELECT COUNT(*) FROM a WHERE {copies}"
+        )
+    };
+    plan(&copies("x"), &tables()).unwrap();
+    is_a_limit(copies(&long));
     let listed = (0..400).map(|i| format!("'{i}{}'", "y".repeat(150))).collect::<Vec<_>>();
     plan(&within(&format!("note IN ({})", listed.join(", "))), &tables()).unwrap();
     let listed = (0..15).map(|i| format!("'{i}{}'", "y".repeat(4_000))).collect::<Vec<_>>();

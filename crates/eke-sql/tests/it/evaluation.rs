@@ -1,6 +1,6 @@
 //! What expressions come to, as `docs/sql.md` says.
 
-use eke_sql::{Binary, Expr, Type, Value, cast, evaluate, plan};
+use eke_sql::{Binary, Expr, Summand, Type, Value, cast, evaluate, plan};
 
 use crate::tables::{tables, text};
 
@@ -140,4 +140,52 @@ fn an_expression_of_wrong_types_is_null_and_does_not_panic() {
     let nan = Expr::Column("x".to_owned());
     assert_eq!(evaluate(&nan, &|_| Value::Float(f64::NAN)), Value::Null);
     assert_eq!(evaluate(&nan, &|_| Value::Float(-0.0)), Value::Float(0.0));
+}
+
+/// What a refusal says to write in place of what has no bounds is taken as it is typed, and NULL
+/// stays NULL in it: no average takes a missing value for a bound.
+#[test]
+fn what_to_write_for_bounds_is_taken_and_keeps_null() {
+    for x in ["metres", "fare + metres", "-metres", "trips.metres", "CAST(note AS DOUBLE)"] {
+        for aggregate in ["SUM", "AVG"] {
+            let sql = format!("SELECT {aggregate}({x}) FROM trips");
+            let refusal = plan(&sql, &tables()).unwrap_err().to_string();
+            let (_, hint) = refusal.split_once(", or write ").unwrap();
+            let query = plan(&format!("SELECT {hint} FROM trips"), &tables());
+            let query = query.unwrap_or_else(|refusal| panic!("{hint}: {refusal}"));
+            let values = query.plan.sums.iter().filter_map(|sum| match &sum.of {
+                Summand::Value { expr, .. } => Some(evaluate(expr, &|_| Value::Null)),
+                _ => None,
+            });
+            assert_eq!(values.collect::<Vec<_>>(), [Value::Null], "{hint}");
+        }
+    }
+    let long = format!("SELECT AVG(metres{}) FROM trips", " + metres".repeat(20));
+    let refusal = plan(&long, &tables()).unwrap_err().to_string();
+    let end = "AVG(CASE WHEN x IS NOT NULL THEN LEAST(GREATEST(x, 0), 100) END)";
+    assert!(refusal.ends_with(end), "{refusal}");
+}
+
+#[test]
+fn what_to_write_for_two_digits_is_taken() {
+    let refused = |sql: &str| plan(sql, &tables()).unwrap_err().to_string();
+    let rounded = refused("SELECT round(AVG(fare), 1) FROM trips");
+    assert!(rounded.contains("write AVG(fare) by itself"), "{rounded}");
+    assert!(plan("SELECT AVG(fare) FROM trips", &tables()).is_ok());
+    for (sql, hint, x) in [
+        ("SELECT SUM(round(fare, 1)) FROM trips", "ROUND(x * 10) / 10", "fare"),
+        ("SELECT SUM(round(fare, 2)) FROM trips", "ROUND(x * 100) / 100", "fare"),
+        (
+            "SELECT AVG(fare) FROM trips HAVING round(AVG(fare), 1) > 3",
+            "ROUND(x * 10) / 10",
+            "AVG(fare)",
+        ),
+    ] {
+        let refusal = refused(sql);
+        assert!(refusal.contains(hint), "{refusal}");
+        let from = sql.find("round(").unwrap();
+        let to = from + sql[from..].find(|c: char| c.is_ascii_digit()).unwrap() + 2;
+        let typed = format!("{}{}{}", &sql[..from], hint.replace('x', x), &sql[to..]);
+        assert!(plan(&typed, &tables()).is_ok(), "{typed}");
+    }
 }

@@ -118,3 +118,14 @@ fn a_file_that_is_not_as_the_policy_says_is_told_with_the_line_of_the_policy() {
         "eke.toml:6: `trips.parquet` has two columns named `city`: rename one of them in the file"
     );
 }
+
+#[test]
+fn all_that_a_file_has_otherwise_is_told_at_once() {
+    let text = CITY.replace("rider_id", "driver").replace("fare =", "fares =");
+    let mut schema = trips();
+    schema.iter_mut().find(|(column, _)| column == "city").unwrap().1 = Some(Type::Int);
+    let error = parse(&text).unwrap().datasets["trips"].table(&schema).unwrap_err();
+    let told = error.to_string();
+    let lines: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(lines, ["eke.toml:9", "eke.toml:14", "eke.toml:15"], "{told}");
+}

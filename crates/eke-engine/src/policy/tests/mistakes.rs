@@ -11,7 +11,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("max_rows = 20", "max_row = 20",
         "eke.toml:11: unknown key `max_row`: did you mean `max_rows`?"),
     ("max_rows = 20", "flavour = 20",
-        "eke.toml:11: unknown key `flavour`: [dataset.trips] has `source`, `unit`, `unit_column`, `max_groups`, `max_rows`, `answer_time`, `public` and `columns`"),
+        "eke.toml:11: unknown key `flavour`: [dataset.trips] has `source`, `multiline`, `unit`, `unit_column`, `max_groups`, `max_rows`, `answer_time`, `public` and `columns`"),
     ("adjacency =", "adjacancy =",
         "eke.toml:3: unknown key `adjacancy`: did you mean `adjacency`?"),
     ("epsilon = 2.0", "epsilom = 2.0",
@@ -125,7 +125,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("public = true", "public = true\nmax_rows = 1",
         "eke.toml:20: a public dataset has no `max_rows`: leave it out, or leave out `public`"),
     ("public = true", "public = false",
-        "eke.toml:17: [dataset.zones] does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
+        "eke.toml:17: [dataset.zones] does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody\neke.toml:17: [dataset.zones] has no `unit_column`: write the column that says which unit a row belongs to\neke.toml:17: [dataset.zones] has no `max_rows`: write how many rows of a group one unit may count for, such as max_rows = 20; noise grows with it"),
     ("public = true", "public = \"yes\"",
         "eke.toml:19: `public` must be true or false, not a text: write it without quotes"),
     ("public = true", "public = true\ncolumns = 4",
@@ -292,6 +292,87 @@ fn all_mistakes_are_told_at_once_in_the_order_of_their_lines() {
     assert_eq!(lines, expected, "{told}");
     // What hangs on something that was told is not told as well: the datasets of the broken unit, say.
     assert!(!told.contains("there is no [unit.rider]"), "{told}");
+}
+
+#[test]
+fn all_mistakes_of_one_section_are_told_at_once() {
+    let changes = [
+        ("epsilon = 2.0, delta = 1e-7", "epsilon = -2, delta = 7, method = \"best\""),
+        ("fare = { min = 0, max = 200 }", "fare = { type = \"money\", min = 0, values = [] }"),
+        ("finest = { rho = 1e-4 }", "finest = { rho = -1 }"),
+        ("analysts = [\"bob\", \"eve\"]", "analysts = [\"zed\", 3, \"bob\", \"bob\"]"),
+    ];
+    let mut text = CITY.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    let told = parse(&text).unwrap_err().to_string();
+    for part in [
+        "eke.toml:4: epsilon",
+        "eke.toml:4: delta",
+        "`best` is no method",
+        "`money` is no type",
+        "`min` needs `max`",
+        "`values` is empty",
+        "eke.toml:23: ",
+        "there is no [analyst.zed]",
+        "has a whole number in it",
+        "`bob` is in [circle.partners] twice",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(told.lines().count(), 10, "{told}");
+    // What is there twice is told as often as it is.
+    let twice = CITY.replace("max_rows = 20", "max_rows = 20\nmax_rows = 21")
+        + "[analyst.ana]\n[tier.internal]\n";
+    assert_eq!(parse(&twice).unwrap_err().to_string().matches("here twice").count(), 3);
+}
+
+#[test]
+fn a_name_is_held_against_those_of_broken_sections_too() {
+    let text = CITY.replacen("\"add-remove\"", "\"swap\"", 1).replacen(
+        "unit = \"rider\"",
+        "unit = \"ridder\"",
+        1,
+    ) + "[unit.driver]\nadjacency = \"add-remove\"\nbudget = { epsilon = 1, delta = 1e-7 }\n";
+    let told = parse(&text).unwrap_err().to_string();
+    assert!(told.contains("there is no [unit.ridder]: did you mean `rider`?"), "{told}");
+    // Also where there are no others.
+    let (text, _) = text.split_once("[unit.driver]").unwrap();
+    let told = parse(text).unwrap_err().to_string();
+    assert!(told.contains("there is no [unit.ridder]: did you mean `rider`?"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_files_is_told_beside_what_is_wrong_with_the_policy() {
+    let folder = std::env::temp_dir().join(format!("eke-mistakes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("trips.csv"), "rider_id,fare,city\n").unwrap();
+    let text = CITY
+        .replace("trips.parquet", "trips.csv")
+        .replace("rider_id", "ridder_id")
+        .replace("max_rows = 20", "max_rows = 0")
+        .replace("city =", "citty =")
+        .replacen("\"add-remove\"", "\"swap\"", 1);
+    let path = folder.join("eke.toml");
+    std::fs::write(&path, text).unwrap();
+    let told = super::super::Policy::read(&path).unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let lines: Vec<&str> =
+        told.lines().map(|line| line.rsplit("eke.toml:").next().unwrap()).collect();
+    let parts = [
+        "3: `swap` is no adjacency",
+        "9: `trips.csv` has no unit column `ridder_id`: did you mean `rider_id`?",
+        "11: `max_rows` must be at least 1",
+        "14: `fare` is text in `trips.csv`: leave out `min` and `max`",
+        "15: `trips.csv` has no column `citty`: did you mean `city`?",
+        "18: there is no file `zones.csv`",
+    ];
+    assert_eq!(lines.len(), parts.len(), "{told}");
+    for (line, part) in lines.iter().zip(parts) {
+        assert!(line.starts_with(part), "{line}: {told}");
+    }
 }
 
 #[test]

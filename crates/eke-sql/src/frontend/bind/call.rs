@@ -220,9 +220,7 @@ impl Binder<'_> {
                 let one = self.number(one, "ABS")?;
                 Ok(Bound { expr: Expr::Call(function, vec![one.expr]), of: one.of })
             }
-            (Function::Round, [_, _]) => Err(SqlError::unsupported(
-                "ROUND takes one argument here: write ROUND(x * 100) / 100 for two digits",
-            )),
+            (Function::Round, [one, digits]) => Err(self.round_to(one, digits)),
             (Function::Substring, [one, from]) => self.substring(one, Some(from), None),
             (Function::Substring, [one, from, count]) => {
                 self.substring(one, Some(from), Some(count))
@@ -247,6 +245,28 @@ impl Binder<'_> {
                 arguments.len()
             ))),
         }
+    }
+
+    /// What to write in place of ROUND with two arguments.
+    fn round_to(&self, one: &ast::Expr, digits: &ast::Expr) -> SqlError {
+        let is_aggregate = self.bind(one).is_ok_and(|one| matches!(one.expr, Expr::Measure(_)));
+        if is_aggregate && self.clause == "SELECT" {
+            return SqlError::unsupported(format!(
+                "ROUND of an aggregate is not supported in SELECT: write {} by itself; it is shown \
+                 in as many digits as its noise leaves",
+                line(&one.to_string(), 60)
+            ));
+        }
+        let tens = match digits.to_string().as_str() {
+            "0" => return SqlError::unsupported("ROUND takes one argument here: write ROUND(x)"),
+            "1" => ("10", "one digit"),
+            "3" => ("1000", "three digits"),
+            _ => ("100", "two digits"),
+        };
+        SqlError::unsupported(format!(
+            "ROUND takes one argument here: write ROUND(x * {0}) / {0} for {1}",
+            tens.0, tens.1
+        ))
     }
 
     fn float(&self, function: Function, one: &ast::Expr) -> Result<Bound, SqlError> {
