@@ -9,16 +9,16 @@ use eke_budget::{Amount, Rho};
 use eke_ledger::{Address, Ledger, LedgerError, Patience, Silently, Stamp, Waiting};
 use eke_sql::{Plan, Query, Table, Type};
 
-use crate::anchored::Anchored;
+use crate::ask::question::Who;
+use crate::data::anchored::Anchored;
+use crate::data::ids::Ids;
+use crate::data::registry::{Identity, Registry, RegistryError};
+use crate::data::source::{Fingerprint, Source, SourceError};
 use crate::error::EngineError;
-use crate::ids::Ids;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
-use crate::question::Who;
-use crate::registry::{Identity, Registry, RegistryError};
+use crate::rows::spill::Spill;
+use crate::rows::threads;
 use crate::rows::{Bounded, RowsError, RowsOptions, bounded};
-use crate::source::{Fingerprint, Source, SourceError};
-use crate::spill::Spill;
-use crate::threads;
 
 /// A policy with its ledger, open.
 pub struct Engine {
@@ -256,7 +256,7 @@ impl Engine {
             anchored.keep(&ledger, Vec::new())?;
         }
         let mut remarks: Vec<String> = policy.warnings().to_vec();
-        remarks.extend(crate::pins::remarks(&policy));
+        remarks.extend(crate::data::pins::remarks(&policy));
         remarks.extend(address.exposed());
         let begun = !is_there && begins;
         let spill = Spill::beside(&policy.ledger, &policy.folder);
@@ -284,7 +284,7 @@ impl Engine {
     /// Remembers beside the policy how far the ledger has come.
     pub(crate) fn remember(&self, accounts: &[AccountSpec]) -> Result<(), EngineError> {
         let names = accounts.iter().map(|account| account.name.clone());
-        let names = names.chain([crate::pins::ACCOUNT.to_owned()]).collect();
+        let names = names.chain([crate::data::pins::ACCOUNT.to_owned()]).collect();
         self.anchored.keep(&self.ledger, names)
     }
 

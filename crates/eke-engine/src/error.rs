@@ -5,11 +5,11 @@ use eke_ledger::LedgerError;
 use eke_noise::MismatchReason;
 use eke_sql::SqlError;
 
+use crate::ask::question::Who;
+use crate::data::registry::RegistryError;
+use crate::data::source::SourceError;
 use crate::policy::PolicyError;
-use crate::question::Who;
-use crate::registry::RegistryError;
 use crate::rows::RowsError;
-use crate::source::SourceError;
 
 /// Why there is no answer. Nothing in it depends on rows, but for what only the steward is told.
 #[derive(Debug, thiserror::Error)]
@@ -393,7 +393,7 @@ mod tests {
         use ErrorKind::{Failed, Refused as No, Usage};
         let word = || "a sentence".to_owned();
         let missing = || SourceError::Missing("trips.csv".to_owned());
-        let lowered = || RowsError::Plan(crate::lower::LowerError::NoColumn(word()));
+        let lowered = || RowsError::Plan(crate::rows::lower::LowerError::NoColumn(word()));
         let policy =
             PolicyError::Unreadable { path: "eke.toml".into(), problem: "it is not there".into() };
         let refused = Refused { whose: "your budget".into(), ..Refused::plainly() };

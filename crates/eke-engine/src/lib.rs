@@ -58,59 +58,30 @@
 //! | [`Standing`], [`Asked`], [`Declared`] | budgets, history, snapshots |
 //! | [`write_city`] | made-up data, to try things on |
 
-mod anchored;
-mod answer;
 mod ask;
-mod bounding;
-mod circles;
-mod city;
-mod column;
-mod contribution;
-mod encoding;
+mod data;
 mod engine;
 mod error;
-mod explain;
-mod footer;
 mod geo;
-mod groups;
-mod ids;
-mod keys;
-mod lines;
-mod lower;
-mod picks;
-mod pins;
 pub mod policy;
-mod pool;
-mod post;
-mod process;
-mod question;
-mod quiet;
-mod reading;
-pub mod registry;
+mod purchase;
 mod report;
-mod round;
 mod rows;
-mod scan;
-mod slot;
-mod source;
-mod spill;
-mod state;
-mod step;
 #[doc(hidden)]
 pub mod testing;
-mod threads;
-mod top;
-mod total;
-mod turn;
-mod walk;
 mod watch;
 
-pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
 pub use ask::Watch;
-pub use city::{City, Truth, write_city};
+pub use ask::answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
+pub use ask::explain::{ErrorAt, Explanation, Keys, SizeAt, TierLimit, explain};
+pub use ask::question::{Accuracy, Goal, Question, Who};
+pub use ask::slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
+pub use ask::top::Sorting;
+pub use data::city::{City, Truth, write_city};
+pub use data::registry;
+pub use data::source::{Source, SourceError};
 pub use engine::{Access, Declared, Engine};
 pub use error::{EngineError, ErrorKind, Limit, Refused};
-pub use explain::{ErrorAt, Explanation, Keys, SizeAt, TierLimit, explain};
 pub use geo::{
     Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
     People, PeopleOpening, PeopleStanding, Savings, ShareAnswer, ShareAnswered, ShareAsking,
@@ -121,13 +92,9 @@ pub use geo::{
     PlaceColumns, PlaceFile, PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature,
     ToldHull, read_points, read_shapes, write_whole,
 };
-pub use question::{Accuracy, Goal, Question, Who};
-pub use reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
+pub use purchase::reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
 pub use report::{Asked, Brought, Of, Outcome, PolicySays, Promised, Standing};
 pub use rows::RowsError;
-pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
-pub use source::{Source, SourceError};
-pub use top::Sorting;
 pub use watch::{
     Charging, Closeness, NoiseLaw, Paid, PriceAt, Side, Steps, Verdict, WatchEnd, WatchPlan,
     WatchQuestion, Watched,

@@ -131,7 +131,7 @@ impl Policy {
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let unreadable =
             |problem: String| PolicyError::Unreadable { path: path.to_owned(), problem };
-        let bytes = crate::source::read_file(path).map_err(|error| {
+        let bytes = crate::data::source::read_file(path).map_err(|error| {
             unreadable(match error.kind() {
                 std::io::ErrorKind::NotFound => {
                     "there is no such file: draft a policy with `eke init FILE`, or say where it is with --policy".into()

@@ -6,11 +6,11 @@ use eke_budget::{Account, Amount, Budget, Charge, Delta, Epsilon, Event, Rho, Ti
 use eke_ledger::{Key, Line, What};
 use serde::Serialize;
 
-use crate::answer::{Answer, Cost};
+use crate::ask::answer::{Answer, Cost};
+use crate::ask::question::Who;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{AccountKind, AccountSpec};
-use crate::question::Who;
 
 /// How an account stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -264,7 +264,7 @@ impl Engine {
     /// Accounts of the ledger that the policy does not name: what was promised to them still counts.
     pub(crate) fn unnamed(&self) -> Result<Vec<String>, EngineError> {
         const PAGE: u32 = 1000;
-        let mut named: Vec<String> = vec![crate::pins::ACCOUNT.to_owned()];
+        let mut named: Vec<String> = vec![crate::data::pins::ACCOUNT.to_owned()];
         for unit in self.policy().units.keys() {
             named.extend(self.visible(unit, &Who::Steward)?.into_iter().map(|spec| spec.name));
         }
@@ -395,7 +395,7 @@ fn bound(account: &Account) -> Option<Promised> {
     let budget = account.budget();
     let odometer = account.odometer();
     let purse = odometer.zcdp().filter(|purse| !purse.spent().is_zero())?;
-    let delta = crate::answer::conversion_delta(budget)?;
+    let delta = crate::ask::answer::conversion_delta(budget)?;
     let quarter = Amount::<Rho>::from_grains(purse.budget().grains() / 4);
     let shape = TimeUniform::tightest_at(quarter.to_parameter().ok()?, delta);
     let bound = odometer.bound(shape).ok()??;

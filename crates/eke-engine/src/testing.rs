@@ -8,16 +8,18 @@ use arrow::datatypes::{Decimal128Type, Int64Type};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use eke_sql::{Expr, Plan, Type, Value};
 
-use crate::bounding::{HashKey, Kept};
-use crate::column::Column;
-use crate::contribution::Contributions;
-use crate::ids::Ids;
-use crate::lower::lower;
-use crate::{encoding, rows, scan};
+use crate::data::ids::Ids;
+use crate::rows;
+use crate::rows::bounding::{HashKey, Kept};
+use crate::rows::column::Column;
+use crate::rows::contribution::Contributions;
+use crate::rows::encoding;
+use crate::rows::lower::lower;
+use crate::rows::scan;
 
-pub use crate::lower::LowerError;
+pub use crate::data::source::{Fingerprint, Source, SourceError};
+pub use crate::rows::lower::LowerError;
 pub use crate::rows::{Bounded, RowsError, RowsOptions, bounded, bounded_in_memory};
-pub use crate::source::{Fingerprint, Source, SourceError};
 pub use datafusion;
 pub use datafusion::{arrow, parquet};
 

@@ -19,7 +19,7 @@ mod viewing;
 use eke_noise::{Confidence, Tolerance};
 use serde::Serialize;
 
-use crate::question::Who;
+use crate::ask::question::Who;
 
 pub use plan::{PriceAt, WatchPlan};
 pub use steps::Steps;

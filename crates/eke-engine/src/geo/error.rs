@@ -7,7 +7,7 @@ use eke_geo::{LatticeError, RegionError, TupleError};
 use eke_ledger::{LedgerError, RegisterError};
 
 use super::GeoJsonError;
-use crate::source::SourceError;
+use crate::data::source::SourceError;
 
 /// Why nothing was told about places. Nothing in it depends on anybody's places, but for
 /// `NotDegrees`, which is before there are accounts.

@@ -17,11 +17,11 @@ use eke_sql::{Type, Value};
 
 use super::PlacesError;
 use super::geojson::{self, Fault};
-use crate::column::Column;
-use crate::ids::Ids;
-use crate::quiet::quietly;
-use crate::scan::{self, Piece, Wanted};
-use crate::source::{self, Fingerprint, Source};
+use crate::data::ids::Ids;
+use crate::data::source::{self, Fingerprint, Source};
+use crate::rows::column::Column;
+use crate::rows::quiet::quietly;
+use crate::rows::scan::{self, Piece, Wanted};
 
 /// How many rows are read at a time.
 const BATCH: usize = 8192;

@@ -24,7 +24,7 @@ use eke_sql::Value;
 
 use super::input::PlaceRow;
 use super::{PlaceFile, PlacesError};
-use crate::process;
+use crate::purchase::process;
 
 /// The accounts of many people, open.
 pub struct People {

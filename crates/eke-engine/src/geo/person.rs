@@ -22,8 +22,8 @@ use eke_ledger::{
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError};
-use crate::process;
-use crate::source::Fingerprint;
+use crate::data::source::Fingerprint;
+use crate::purchase::process;
 
 const VERSION: u32 = 1;
 

@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use super::PlacesError;
 use super::release::{damaged, entropy};
-use crate::column::Column;
-use crate::process;
-use crate::quiet::quietly;
-use crate::scan::{self, Wanted};
-use crate::source::{Fingerprint, Source};
+use crate::data::source::{Fingerprint, Source};
+use crate::purchase::process;
+use crate::rows::column::Column;
+use crate::rows::quiet::quietly;
+use crate::rows::scan::{self, Wanted};
 
 /// How many rows are read at a time.
 const BATCH: usize = 8192;

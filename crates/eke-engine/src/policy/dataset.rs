@@ -11,7 +11,7 @@ use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
-use crate::slot::USUAL_SLOT;
+use crate::ask::slot::USUAL_SLOT;
 
 const KNOWN: [&str; 9] = [
     "source",
@@ -255,10 +255,10 @@ impl Dataset {
     }
 
     /// That what is wrong with its files is wrong, by the line that names them.
-    pub(crate) fn wrong_files(&self, problem: &crate::source::SourceError) -> PolicyError {
+    pub(crate) fn wrong_files(&self, problem: &crate::data::source::SourceError) -> PolicyError {
         let line = match (problem, &self.protection) {
             (
-                crate::source::SourceError::Inexact { .. },
+                crate::data::source::SourceError::Inexact { .. },
                 PolicyProtection::Private { unit_column_line, .. },
             ) => *unit_column_line,
             _ => self.source_line,

@@ -18,15 +18,15 @@ use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
 use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
 use crate::ask::Watch;
+use crate::ask::question::Who;
+use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, short};
 use crate::policy::AccountSpec;
-use crate::process;
-use crate::question::Who;
-use crate::reading::request_name;
+use crate::purchase::process;
+use crate::purchase::reading::request_name;
+use crate::purchase::turn::{Turn, turn_path};
 use crate::rows::RowsError;
-use crate::slot::Leaving;
-use crate::turn::{Turn, turn_path};
 
 /// A watch that sets aside more than this part of what is left is asked about first.
 const MUCH: u128 = 33;

@@ -3,6 +3,20 @@
 //! What comes out has touched private rows, and shows itself to nobody: it becomes an `Exact` with the
 //! sensitivities of the plan. What goes wrong says the same to an analyst whatever the rows hold.
 
+pub(crate) mod bounding;
+pub(crate) mod column;
+pub(crate) mod contribution;
+pub(crate) mod encoding;
+pub(crate) mod groups;
+pub(crate) mod lower;
+pub(crate) mod pool;
+pub(crate) mod quiet;
+pub(crate) mod scan;
+pub(crate) mod spill;
+pub(crate) mod step;
+pub(crate) mod threads;
+pub(crate) mod total;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::num::NonZero;
@@ -30,17 +44,17 @@ use eke_noise::{Columns, Exact};
 use eke_sql::{Plan, Sum, Summand, Type, Value};
 use futures::StreamExt;
 
-use crate::bounding::{Bounding, HashKey, Limits, ROWS, key_name, sum_name};
-use crate::contribution::{Contributions, UNIT, step_name};
-use crate::encoding;
-use crate::groups::Groups;
-use crate::ids::Ids;
-use crate::lower::LowerError;
-use crate::pool::Pool;
-use crate::scan::{self, Partition, Piece};
-use crate::source::Source;
-use crate::spill::{Spill, SpillRun};
-use crate::threads;
+use crate::data::ids::Ids;
+use crate::data::source::Source;
+use crate::rows::bounding::{Bounding, HashKey, Limits, ROWS, key_name, sum_name};
+use crate::rows::contribution::{Contributions, UNIT, step_name};
+use crate::rows::encoding;
+use crate::rows::groups::Groups;
+use crate::rows::lower::LowerError;
+use crate::rows::pool::Pool;
+use crate::rows::scan::{self, Partition, Piece};
+use crate::rows::spill::{Spill, SpillRun};
+use crate::rows::threads;
 
 /// How a plan is run: none of it changes what comes out.
 #[derive(Clone, Copy)]

@@ -7,9 +7,9 @@ use std::cmp::Ordering;
 
 use eke_sql::{Expr, Leaf, Measure, Query, Shows, Value, evaluate};
 
-use crate::answer::{Cell, Chosen, Column, Found, Kind, Row, Stopped, json};
-use crate::question::{Accuracy, Goal};
-use crate::walk::{floor, interval};
+use crate::ask::answer::{Cell, Chosen, Column, Found, Kind, Row, Stopped, json};
+use crate::ask::question::{Accuracy, Goal};
+use crate::ask::walk::{floor, interval};
 
 /// What is shown of an answer.
 pub(crate) struct Shown {

@@ -12,7 +12,7 @@ use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
-use crate::process;
+use crate::purchase::process;
 
 /// How long is waited before looking again.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -20,11 +20,11 @@ use eke_budget::{Adjacency, Budget, BudgetSpec, Metric, Rho};
 use eke_ledger::{LedgerError, Stamp};
 use serde::{Deserialize, Serialize};
 
+use crate::data::registry::{Registry, RegistryError};
+use crate::data::source::{DataFile, Source};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{Dataset, Policy, PolicyProtection};
-use crate::registry::{Registry, RegistryError};
-use crate::source::{DataFile, Source};
 
 /// The account whose sheet the pins are. Nothing is ever charged to it.
 pub(crate) const ACCOUNT: &str = "eke/datasets";
@@ -194,10 +194,10 @@ fn files(source: &Source) -> BTreeSet<String> {
 fn contents(source: &Source) -> Result<BTreeSet<String>, EngineError> {
     let mut contents = BTreeSet::new();
     for file in source.files() {
-        contents.extend(digest(file, crate::source::raw(file)?)?);
+        contents.extend(digest(file, crate::data::source::raw(file)?)?);
         if file.gzip {
             // One that cannot be unpacked has no rows that could be answered about.
-            contents.extend(digest(file, crate::source::open(file)?).ok().flatten());
+            contents.extend(digest(file, crate::data::source::open(file)?).ok().flatten());
         }
     }
     Ok(contents)
@@ -354,7 +354,7 @@ impl Engine {
     }
 
     /// What a registry says of a dataset, and its files if they are still there.
-    fn remembered(&self, dataset: &str, pinned: &crate::registry::Pinned) -> Pin {
+    fn remembered(&self, dataset: &str, pinned: &crate::data::registry::Pinned) -> Pin {
         let identity = pinned.identity();
         let mut pin = Pin {
             dataset: dataset.to_owned(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::error::EngineError;
-use crate::turn::{Turn, turn_path};
+use crate::purchase::turn::{Turn, turn_path};
 
 /// What one selection costs of the unit's whole budget, and of its delta for mechanisms.
 const OF_BUDGET: u128 = 100;

@@ -19,7 +19,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-pub use crate::reading::Reading;
+pub use crate::purchase::reading::Reading;
 
 /// The version of what is written.
 const VERSION: u32 = 1;

@@ -16,11 +16,11 @@ use std::time::Duration;
 use eke_ledger::{Line, Stamp, What};
 use serde::{Deserialize, Serialize};
 
+use crate::ask::question::Who;
+use crate::ask::slot::slot;
 use crate::engine::{Engine, Prepared};
 use crate::error::EngineError;
-use crate::question::Who;
 use crate::rows::RowsError;
-use crate::slot::slot;
 
 /// So many questions of one analyst may fail before the steward must look.
 pub const FAILURES_OF_ONE: u64 = 8;
@@ -314,7 +314,8 @@ impl Engine {
             if registry.reading().unseen == 0 && registry.reading().slow.is_empty() {
                 continue;
             }
-            let look = |registry: &mut crate::registry::Registry| Ok(registry.reading_mut().look());
+            let look =
+                |registry: &mut crate::data::registry::Registry| Ok(registry.reading_mut().look());
             all += self.change(unit, &stamp, look)?.1;
         }
         Ok(all)

@@ -7,15 +7,15 @@ use eke_budget::{Amount, Budget, GroupPrices, Metric, Rho};
 use eke_sql::{Query, Shows, Value};
 use serde::Serialize;
 
-use crate::answer::{Answer, Column, Cost, Found, Kind, Row, json};
 use crate::ask::Asking;
+use crate::ask::answer::{Answer, Column, Cost, Found, Kind, Row, json};
+use crate::ask::keys::public_groups;
+use crate::ask::picks::{By, Picked, pick_price};
+use crate::ask::question::{Accuracy, Goal};
+use crate::ask::round::Round;
+use crate::ask::state::State;
+use crate::ask::walk::Walk;
 use crate::error::{EngineError, short};
-use crate::keys::public_groups;
-use crate::picks::{By, Picked, pick_price};
-use crate::question::{Accuracy, Goal};
-use crate::round::Round;
-use crate::state::State;
-use crate::walk::Walk;
 
 /// How many are picked before they are measured, side by side.
 const BATCH: u32 = 8;
@@ -107,7 +107,7 @@ fn wants_the_largest(query: &Query) -> bool {
 /// Whether some groups and their picks cost less than all groups, where each group has its price in advance.
 fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> bool {
     let Some(count) = query.limit.filter(|_| error > 0.0) else { return false };
-    let Some(group) = crate::walk::fixed_price(&query.measures, &query.plan, goal) else {
+    let Some(group) = crate::ask::walk::fixed_price(&query.measures, &query.plan, goal) else {
         return false;
     };
     let factor = Metric::Hamming(query.plan.adjacency).group_factor::<Rho>();

@@ -28,8 +28,8 @@ use datafusion::logical_expr::{
 };
 use eke_sql::Type;
 
-use crate::column::{Column, canonical};
-use crate::encoding::{self, Builder, take};
+use crate::rows::column::{Column, canonical};
+use crate::rows::encoding::{self, Builder, take};
 
 /// The key of the hash that groups are kept by. Shows itself to nobody.
 #[derive(Clone, PartialEq, Eq, Hash)]

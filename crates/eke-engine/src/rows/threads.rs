@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::quiet::{self, THREADS, quietly};
+use crate::rows::quiet::{self, THREADS, quietly};
 
 /// DataFusion goes through plans by recursion, and so do we through expressions, which takes more
 /// stack than a caller may have.

@@ -12,8 +12,8 @@ use eke_sql::{Plan, Sum, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
+use crate::ask::top::Route;
 use crate::error::EngineError;
-use crate::top::Route;
 
 /// What one pick costs of the unit's whole budget.
 const OF_BUDGET: u128 = 1000;

@@ -13,7 +13,7 @@ use datafusion::arrow::compute::{and_kleene, interleave, not, or_kleene};
 use eke_sql::scalar::{self, Pattern};
 use eke_sql::{Function, Type, Value};
 
-use crate::column::{Column, text};
+use crate::rows::column::{Column, text};
 
 #[cfg(test)]
 thread_local! {

@@ -17,9 +17,9 @@ use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, RowGrou
 use datafusion::parquet::schema::types::{SchemaDescriptor, Type as Node};
 use eke_sql::Type;
 
-use crate::column::type_of;
-use crate::quiet::quietly;
-use crate::source::{self, DataFile, SourceError};
+use crate::data::source::{self, DataFile, SourceError};
+use crate::rows::column::type_of;
+use crate::rows::quiet::quietly;
 
 /// An open Parquet file.
 pub(crate) struct Footer {

@@ -12,10 +12,10 @@ use eke_ledger::{
 use eke_noise::{Columns, Exact};
 
 use crate::ask::Asking;
+use crate::ask::state::State;
+use crate::ask::walk::{CRUMB, Walk};
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
-use crate::state::State;
-use crate::walk::{CRUMB, Walk};
 
 /// What came of a round.
 pub(crate) enum Round {

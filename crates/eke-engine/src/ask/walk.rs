@@ -11,8 +11,8 @@ use eke_noise::{
 };
 use eke_sql::{Measure, Plan, Summand};
 
-use crate::answer::{Evidence, Found, Stopped};
-use crate::question::{Accuracy, Goal};
+use crate::ask::answer::{Evidence, Found, Stopped};
+use crate::ask::question::{Accuracy, Goal};
 
 /// The price that all ladders of looks start from, so that all questions about a path look at the same points.
 const LADDER: &str = "1e-12";

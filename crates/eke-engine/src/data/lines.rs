@@ -16,7 +16,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::source::{self, DataFile, SourceError};
+use crate::data::source::{self, DataFile, SourceError};
 
 /// How many bytes of a row are read. Its rest is passed over, so that no row takes all memory.
 pub(crate) const LONGEST: usize = 1 << 20;

@@ -4,6 +4,18 @@
 //! draws, and stores what was drawn before it is looked at. What a round has paid for and lost stays paid.
 //! Whoever asks sees its own points of the paths, and what its own accounts have spent and have left.
 
+pub(crate) mod answer;
+pub(crate) mod explain;
+pub(crate) mod keys;
+pub(crate) mod picks;
+pub(crate) mod post;
+pub(crate) mod question;
+pub(crate) mod round;
+pub(crate) mod slot;
+pub(crate) mod state;
+pub(crate) mod top;
+pub(crate) mod walk;
+
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -13,20 +25,20 @@ use eke_ledger::{Ledger, Stamp};
 use eke_noise::SystemEntropy;
 use eke_sql::{Measure, Plan, Summand, Value};
 
-use crate::answer::{Answer, Cost, Found, Stopped};
+use crate::ask::answer::{Answer, Cost, Found, Stopped};
+use crate::ask::post::{self, Shown};
+use crate::ask::question::{Accuracy, Goal, Question, Who};
+use crate::ask::round::Round;
+use crate::ask::slot::{Clock, Leaving, StoppedClock, SystemClock};
+use crate::ask::state::{State, level};
+use crate::ask::top::Route;
+use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
-use crate::post::{self, Shown};
-use crate::process;
-use crate::question::{Accuracy, Goal, Question, Who};
-use crate::reading::request_name;
-use crate::round::Round;
+use crate::purchase::process;
+use crate::purchase::reading::request_name;
 use crate::rows::{Bounded, RowsError};
-use crate::slot::{Clock, Leaving, StoppedClock, SystemClock};
-use crate::state::{State, level};
-use crate::top::Route;
-use crate::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::watch::Paid;
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
@@ -532,7 +544,8 @@ impl<'a> Asking<'a> {
     ) -> (Amount<Rho>, Option<Amount<Rho>>) {
         let columns = self.plan().sums.len().max(1) as u128;
         let known = state.map(|state| state.groups.len());
-        let count = known.or_else(|| crate::keys::public_groups(self.plan()).map(|all| all.len()));
+        let count =
+            known.or_else(|| crate::ask::keys::public_groups(self.plan()).map(|all| all.len()));
         let count = count.unwrap_or(usize::MAX).min(route.most_groups());
         let touched = (count as u128).clamp(1, self.most().get().into());
         let factor = u128::from(self.metric().group_factor::<Rho>());
@@ -845,9 +858,9 @@ impl<'a> Asking<'a> {
             .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
         let is_capped = rows.iter().flat_map(|row| &row.values).any(|v| v.ending == Stopped::Tier);
         let tier = self.finest().filter(|_| is_capped || self.sees_fewer(groups.len()));
-        let units = match crate::keys::public_groups(self.plan()) {
+        let units = match crate::ask::keys::public_groups(self.plan()) {
             Some(_) => None,
-            None => crate::keys::selection(self.plan(), &self.unit().budget)?.threshold(),
+            None => crate::ask::keys::selection(self.plan(), &self.unit().budget)?.threshold(),
         };
         Ok(Answer {
             picked: !matches!(self.route, Route::Everything) && rows.len() < groups.len(),

@@ -11,7 +11,7 @@ use eke_noise::{Bundle, BundleError, Column};
 use eke_sql::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Found;
+use crate::ask::answer::Found;
 
 /// What is stored of a question's paths.
 #[derive(Clone, Debug, Serialize, Deserialize)]

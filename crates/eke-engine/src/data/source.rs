@@ -14,9 +14,9 @@ use eke_sql::{Type, scalar};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
-use crate::footer::Footer;
-use crate::ids::Ids;
-use crate::lines::{CsvRows, Written};
+use crate::data::footer::Footer;
+use crate::data::ids::Ids;
+use crate::data::lines::{CsvRows, Written};
 
 /// The files of a dataset, all of one format, in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]

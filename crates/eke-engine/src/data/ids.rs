@@ -16,8 +16,8 @@ use datafusion::arrow::datatypes::{
 use eke_sql::Type;
 use serde::Serialize;
 
-use crate::column::{Column, wide};
-use crate::footer::Cells;
+use crate::data::footer::Cells;
+use crate::rows::column::{Column, wide};
 
 /// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are
 /// found by.
@@ -56,7 +56,7 @@ impl Ids {
             DataType::Timestamp(TimeUnit::Nanosecond, _) => Self::Ticks(1_000_000_000),
             arrow if arrow.is_decimal() => Self::Decimal,
             arrow if arrow.is_floating() => return None,
-            arrow => Self::Value(crate::column::type_of(arrow)?),
+            arrow => Self::Value(crate::rows::column::type_of(arrow)?),
         })
     }
 
@@ -84,7 +84,7 @@ impl Ids {
             Self::Value(of) => return Column::of_cells(array, cells, of),
             Self::Unsigned => {
                 let ids = array.as_primitive_opt::<UInt64Type>()?;
-                crate::column::text(ids.iter().map(|id| id.map(|id| id.to_string())))
+                crate::rows::column::text(ids.iter().map(|id| id.map(|id| id.to_string())))
             }
             Self::Decimal => decimals(array, cells)?,
             Self::Milliseconds => {
@@ -146,7 +146,7 @@ fn decimals(array: &ArrayRef, cells: &Cells) -> Option<Column> {
         }
         _ => return None,
     };
-    Some(crate::column::text(ids.into_iter().map(|id| Some(digits(id?, scale)))))
+    Some(crate::rows::column::text(ids.into_iter().map(|id| Some(digits(id?, scale)))))
 }
 
 /// A decimal as a whole number and a power of ten: one text for one number, whatever its scale.

@@ -25,13 +25,13 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use eke_sql::{MAX_TEXT, Type, scalar};
 
-use crate::column::{self, Column};
-use crate::contribution::Contributions;
-use crate::footer::{Cells, Footer};
-use crate::ids::Ids;
-use crate::lines::CsvRows;
-use crate::quiet::quietly;
-use crate::source::{self, DataFile, Format, Source, SourceError};
+use crate::data::footer::{Cells, Footer};
+use crate::data::ids::Ids;
+use crate::data::lines::CsvRows;
+use crate::data::source::{self, DataFile, Format, Source, SourceError};
+use crate::rows::column::{self, Column};
+use crate::rows::contribution::Contributions;
+use crate::rows::quiet::quietly;
 
 /// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
 /// are.

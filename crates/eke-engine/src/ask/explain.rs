@@ -5,14 +5,14 @@ use eke_noise::{Confidence, Tolerance};
 use eke_sql::{Measure, Plan, Shows};
 use serde::Serialize;
 
-use crate::answer::{Cost, Evidence};
+use crate::ask::answer::{Cost, Evidence};
+use crate::ask::keys;
+use crate::ask::question::{Accuracy, Goal, Who};
+use crate::ask::top::{self, Sorting};
+use crate::ask::walk::{MeasureRule, average_of, interval};
 use crate::engine::{Understood, understand};
 use crate::error::EngineError;
-use crate::keys;
 use crate::policy::Policy;
-use crate::question::{Accuracy, Goal, Who};
-use crate::top::{self, Sorting};
-use crate::walk::{MeasureRule, average_of, interval};
 
 /// What a question would do and cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use eke_ledger::Address;
 
-use crate::process;
+use crate::purchase::process;
 
 /// The folder for what does not fit into memory.
 #[derive(Clone, Debug)]

@@ -16,9 +16,9 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use eke_sql::{Type, Value};
 
-use crate::column::Column;
-use crate::encoding;
 use crate::rows::RowsError;
+use crate::rows::column::Column;
+use crate::rows::encoding;
 
 /// Groups: keys, units, rows, and the sums that depend on values.
 pub(crate) struct Groups {

@@ -20,7 +20,7 @@ use datafusion::arrow::array::{
 use eke_sql::{Type, Value};
 use std::sync::Arc;
 
-use crate::column::Column;
+use crate::rows::column::Column;
 
 /// Appends the value of a row.
 pub(crate) fn push(column: &Column, row: usize, bytes: &mut Vec<u8>) {

@@ -3,7 +3,7 @@
 use eke_sql::scalar::Pattern;
 use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 
-use crate::total::{Arithmetic, Comparison, Members, Number, Total, Word};
+use crate::rows::total::{Arithmetic, Comparison, Members, Number, Total, Word};
 
 /// Why an expression cannot be computed on these columns. Names the plan's fault, and nothing of a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,13 +16,13 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
-use crate::bounding::key_name;
-use crate::column::{Column, canonical};
-use crate::ids::Ids;
-use crate::lower::{self, LowerError};
-use crate::scan::Wanted;
-use crate::step::Step;
-use crate::total::{Members, Total};
+use crate::data::ids::Ids;
+use crate::rows::bounding::key_name;
+use crate::rows::column::{Column, canonical};
+use crate::rows::lower::{self, LowerError};
+use crate::rows::scan::Wanted;
+use crate::rows::step::Step;
+use crate::rows::total::{Members, Total};
 
 /// The name of the unit in what rows bring.
 pub(crate) const UNIT: &str = "unit";
@@ -302,14 +302,14 @@ mod tests {
         let long = "upper(note) LIKE '%a%b%c' OR lower(note) LIKE '%x%y%z'";
         let sql = format!("SELECT COUNT(*) FROM t WHERE stops = 1 GROUP BY {long}");
         let contributions = contributions(&sql);
-        let constant = |value: Value| crate::column::Column::constant(&value, ROWS).unwrap();
+        let constant = |value: Value| crate::rows::column::Column::constant(&value, ROWS).unwrap();
         let matched = |stops: i64, text: &str| {
             let columns: Vec<_> =
                 [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
-            let before = crate::total::MATCHED.get();
+            let before = crate::rows::total::MATCHED.get();
             let kept = contributions.of(&columns, ROWS).unwrap().num_rows();
             assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
-            crate::total::MATCHED.get() - before
+            crate::rows::total::MATCHED.get() - before
         };
         for (stops, text) in [(1, "abc"), (1, "xyz"), (0, "abc"), (0, "")] {
             assert_eq!(matched(stops, text), 2 * ROWS, "{stops} {text}");

@@ -16,7 +16,7 @@ use datafusion::arrow::datatypes::{
 };
 use eke_sql::{MAX_TEXT, Type, Value, scalar};
 
-use crate::footer::Cells;
+use crate::data::footer::Cells;
 
 /// A column of one of eke's types.
 #[derive(Clone)]
