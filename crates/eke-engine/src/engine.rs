@@ -16,6 +16,7 @@ use crate::data::registry::{Identity, Registry, RegistryError};
 use crate::data::source::{Fingerprint, Source, SourceError};
 use crate::error::EngineError;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
+use crate::purchase::payers::Payers;
 use crate::rows::spill::Spill;
 use crate::rows::threads;
 use crate::rows::{Bounded, RowsError, RowsOptions, bounded};
@@ -50,7 +51,7 @@ impl Default for Access {
 pub(crate) struct Prepared {
     pub(crate) query: Query,
     /// The unit's account, and then those of whoever asks.
-    pub(crate) accounts: Vec<AccountSpec>,
+    pub(crate) payers: Payers,
     /// The furthest point that whoever asks sees of any one path.
     pub(crate) finest: Option<Amount<Rho>>,
     /// The number of the dataset's snapshot.
@@ -83,7 +84,7 @@ impl Prepared {
 /// A question that is understood, before anything is asked of a ledger.
 pub(crate) struct Understood {
     pub(crate) query: Query,
-    pub(crate) accounts: Vec<AccountSpec>,
+    pub(crate) payers: Payers,
     pub(crate) finest: Option<Amount<Rho>>,
     source: Source,
     schema: Schema,
@@ -109,7 +110,7 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
     let ground = Ground::new(policy, sql, who)?;
     let query = eke_sql::plan(sql, &ground.tables)?;
     let understood = ground.understood(policy, query, who)?;
-    if let Some(account) = understood.accounts.iter().find(|one| one.budget.zcdp().is_none()) {
+    if let Some(account) = understood.payers.iter().find(|one| one.budget.zcdp().is_none()) {
         return Err(EngineError::Beyond(format!(
             "`{}` has a pure budget alone, and SQL questions are paid in rho: give it a delta in {}",
             account.name,
@@ -176,13 +177,13 @@ impl Ground {
             let sentence = format!("`{name}` is public: read it directly");
             return Err(EngineError::Unanswerable(sentence));
         };
-        let accounts = policy.accounts(unit, who.analyst())?;
+        let payers = policy.payers(unit, who.analyst())?;
         let finest = policy.finest(who.analyst())?;
         let (source, schema, ids) = match self.read.remove(&query.plan.dataset) {
             Some(read) => read,
             None => schema(policy, dataset)?.1,
         };
-        Ok(Understood { query, accounts, finest, source, schema, ids })
+        Ok(Understood { query, payers, finest, source, schema, ids })
     }
 }
 
@@ -282,8 +283,8 @@ impl Engine {
     }
 
     /// Remembers beside the policy how far the ledger has come.
-    pub(crate) fn remember(&self, accounts: &[AccountSpec]) -> Result<(), EngineError> {
-        let names = accounts.iter().map(|account| account.name.clone());
+    pub(crate) fn remember(&self, payers: &Payers) -> Result<(), EngineError> {
+        let names = payers.iter().map(|account| account.name.clone());
         let names = names.chain([crate::data::pins::ACCOUNT.to_owned()]).collect();
         self.anchored.keep(&self.ledger, names)
     }
@@ -331,12 +332,12 @@ impl Engine {
     }
 
     fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
-        let Understood { query, accounts, finest, source, schema, ids } = understood;
+        let Understood { query, payers, finest, source, schema, ids } = understood;
         let stamp = Stamp::now(who.name());
         let dataset = self.policy.dataset(&query.plan.dataset)?;
-        let unit = &accounts[0].name;
+        let unit = &payers.unit.name;
         self.pin_rows(dataset, unit, &source, false, &stamp)?;
-        for account in &accounts {
+        for account in payers.iter() {
             self.open_account(account, &stamp)?;
         }
         if let Some(analyst) = who.analyst() {
@@ -357,7 +358,7 @@ impl Engine {
         let answer_time = dataset.answer_time;
         Ok(Prepared {
             query,
-            accounts,
+            payers,
             finest,
             snapshot,
             hash_key,
@@ -466,8 +467,8 @@ impl Engine {
         let stamp = Stamp::now(Who::Steward.name());
         let (_, (source, ..)) = schema(&self.policy, dataset)?;
         self.pin_rows(dataset, unit, &source, true, &stamp)?;
-        let accounts = self.policy.accounts(unit, None)?;
-        for account in &accounts {
+        let payers = self.policy.payers(unit, None)?;
+        for account in payers.iter() {
             self.open_account(account, &stamp)?;
         }
         let fingerprint = source.fingerprint()?;
@@ -488,7 +489,7 @@ impl Engine {
             Ok((snapshot.number, unchanged))
         };
         let (_, (number, unchanged)) = self.change(unit, &stamp, declare)?;
-        self.remember(&accounts)?;
+        self.remember(&payers)?;
         let remarks = fingerprint.remarks().collect();
         Ok(Declared { dataset: dataset.name.clone(), number, unchanged, remarks })
     }

@@ -156,28 +156,22 @@ impl Engine {
     /// The accounts of a unit that somebody may look at.
     fn visible(&self, unit: &str, who: &Who) -> Result<Vec<AccountSpec>, EngineError> {
         let policy = self.policy();
-        let mut accounts = Vec::new();
-        match who.analyst() {
-            Some(analyst) => {
-                accounts = policy.accounts(unit, Some(analyst))?;
-                accounts.remove(0);
-            }
-            None => {
-                accounts.extend(policy.accounts(unit, None)?);
-                for analyst in policy.analysts.keys() {
-                    for account in policy.accounts(unit, Some(analyst))? {
-                        if !accounts.contains(&account) {
-                            accounts.push(account);
-                        }
-                    }
+        if let Some(analyst) = who.analyst() {
+            return Ok(policy.payers(unit, Some(analyst))?.others);
+        }
+        let mut accounts = vec![policy.payers(unit, None)?.unit];
+        for analyst in policy.analysts.keys() {
+            for account in policy.payers(unit, Some(analyst))?.others {
+                if !accounts.contains(&account) {
+                    accounts.push(account);
                 }
-                accounts.sort_by_key(|account| match account.kind {
-                    AccountKind::Unit => 0,
-                    AccountKind::Circle => 1,
-                    AccountKind::Analyst => 2,
-                });
             }
         }
+        accounts.sort_by_key(|account| match account.kind {
+            AccountKind::Unit => 0,
+            AccountKind::Circle => 1,
+            AccountKind::Analyst => 2,
+        });
         Ok(accounts)
     }
 

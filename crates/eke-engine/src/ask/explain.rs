@@ -105,13 +105,13 @@ const MISS: f64 = 0.05;
 /// # Errors
 /// The question cannot be answered privately, or something in the policy is wrong.
 pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, EngineError> {
-    let Understood { query, accounts, finest, .. } = understand(policy, sql, who)?;
-    let (plan, own) = (&query.plan, accounts.get(1).unwrap_or(&accounts[0]));
+    let Understood { query, payers, finest, .. } = understand(policy, sql, who)?;
+    let (plan, own) = (&query.plan, payers.own());
     let keys = match keys::public_groups(plan) {
         _ if plan.keys.is_empty() => Keys::None,
         Some(groups) => Keys::Public(groups.len()),
         None => {
-            let selection = keys::selection(plan, &accounts[0].budget)?;
+            let selection = keys::selection(plan, &payers.unit.budget)?;
             keys::check_tier(&selection, finest)?;
             let Charge::Zcdp { rho, delta } = selection.charge() else {
                 return Err(EngineError::Keys("a selection has a price in rho".into()));
@@ -130,7 +130,7 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
             sizes.extend(prices.sizes(measure, &output.name));
         }
     }
-    let sorting = top::explain(&query, &accounts[0].budget);
+    let sorting = top::explain(&query, &payers.unit.budget);
     let tier = finest.map(|finest| {
         let each = sorting.as_ref().and_then(|sorting| sorting.pick).map(|pick| pick.rho);
         let picks = each.filter(|each| *each > 0.0).map(|each| {
@@ -145,7 +145,7 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
         Who::Steward => "anybody has",
         Who::Analyst(_) => "you have",
     };
-    let accounts = accounts.iter().map(|account| account.name.clone()).collect();
+    let accounts = payers.names();
     let plan = query.describe();
     Ok(Explanation { plan, keys, accounts, sorting, tier, errors, sizes, earlier })
 }

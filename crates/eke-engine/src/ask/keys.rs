@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase, Rho};
-use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, Request, Spend};
+use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase as _, Receipt, Rho};
+use eke_ledger::{Claim, Key, Request, Spend};
 use eke_noise::{Exact, KeyCounts, KeySelection, Touched, select_keys};
 use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Asking;
 use crate::error::EngineError;
 use crate::purchase::turn::{Turn, turn_path};
+use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What one selection costs of the unit's whole budget, and of its delta for mechanisms.
 const OF_BUDGET: u128 = 100;
@@ -139,7 +140,7 @@ impl Asking<'_> {
             break selected?;
         };
         let mut owing = Vec::new();
-        for account in &self.accounts()[1..] {
+        for account in &self.payers().others {
             if !self.has_paid(&name, &selected, &account.name)? {
                 owing.push(&account.name);
             }
@@ -224,71 +225,126 @@ impl Asking<'_> {
         account: &str,
         charge: Charge,
     ) -> Result<(), EngineError> {
-        let request = Request::new(&payment(name, account), self.stamp(), self.sql())?;
-        let nothing = Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO };
-        let unit = self.unit().name.clone();
-        let others = vec![(account, Spend(charge))];
-        let outcome = self.ledger().charge(request, &unit, Spend(nothing), others).wait();
-        match outcome {
-            Ok(Outcome::Charged(charged)) => {
-                self.ledger().answer(charged.claim, Body::new("paid"), self.stamp()).wait()?;
-                self.count_keys(account, charge);
-                Ok(())
-            }
-            Ok(Outcome::Answered(_)) => Ok(()),
-            Err(LedgerError::Refused(refusal)) => Err(self.refused(&refusal)),
-            // It was charged for this or another question of this account, and the program ended before it said
-            // so or has not said so yet.
-            Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => Ok(()),
-            Err(error) => Err(error.into()),
+        match purchase::buy(self, &mut Payment { name, account, charge })? {
+            Bought::Made(()) => Ok(()),
+            Bought::Refused(refusal) => Err(self.refused(&refusal)),
         }
     }
 
     /// Selects keys, for the unit and for everybody whom the analyst is with.
     fn select(&mut self, name: &str, selection: KeySelection) -> Result<Selected, EngineError> {
-        let unit = self.unit().name.clone();
-        let names: Vec<String> =
-            self.accounts().iter().map(|account| account.name.clone()).collect();
-        for number in 0.. {
-            let request = Request::new(&format!("{name}/{number}"), self.stamp(), self.sql())?;
-            let others = names[1..].iter().map(|name| (&**name, Spend(selection))).collect();
-            let charged = self.ledger().charge(request, &unit, Spend(selection), others).wait();
-            let charged = match charged {
-                Ok(Outcome::Charged(charged)) => *charged,
-                Ok(Outcome::Answered(answered)) => {
-                    return serde_json::from_slice(answered.body())
-                        .map_err(|error| EngineError::Damaged(error.to_string()));
-                }
-                // Somebody else's, or lost: under the next number it is paid for anew.
-                Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
-                    match self.stored(name)? {
-                        Some((_, selected)) => return Ok(selected),
-                        None => continue,
-                    }
-                }
-                Err(LedgerError::Refused(refusal)) => return Err(self.refused(&refusal)),
-                Err(error) => return Err(error.into()),
-            };
-            // Groups by their numbers: their names are looked up once it is known which may be
-            // shown.
-            let paid = charge_rho(selection.charge());
-            let counts = self.read_rows(paid)?.numbered_counts();
-            let counts = counts.map_err(|error| self.unread(error, paid))?;
-            let counts = Exact::new(KeyCounts(counts), Touched(selection.most));
-            let numbers = select_keys(&counts, charged.own, self.entropy())
-                .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
-            let keys = self.read_rows(paid)?.keys(&numbers.get());
-            let mut keys = keys.map_err(|error| self.unread(error, paid))?;
-            keys.sort();
-            let selected = Selected { keys, payers: names.clone() };
-            let body = serde_json::to_vec(&selected)
-                .map_err(|error| EngineError::Damaged(error.to_string()))?;
-            self.ledger().answer(charged.claim, Body::new(body), self.stamp()).wait()?;
-            let own = self.own().name.clone();
-            self.count_keys(&own, selection.charge());
-            return Ok(selected);
+        match purchase::buy(self, &mut Selecting { name, selection, number: 0 })? {
+            Bought::Made(selected) => Ok(selected),
+            Bought::Refused(refusal) => Err(self.refused(&refusal)),
         }
-        Err(EngineError::Damaged("too many selections of the same keys".into()))
+    }
+}
+
+/// A selection of keys that is bought.
+struct Selecting<'n> {
+    name: &'n str,
+    selection: KeySelection,
+    /// How often it was paid for and lost.
+    number: u32,
+}
+
+impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
+    type Own = Spend<KeySelection>;
+    type Others = Spend<KeySelection>;
+    type Made = Selected;
+
+    fn offer(
+        &mut self,
+        asking: &mut Asking<'a>,
+        again: Again,
+    ) -> Result<Offer<Self::Own, Self::Others, Selected>, EngineError> {
+        if again != Again::First
+            && let Some((_, selected)) = asking.stored(self.name)?
+        {
+            return Ok(Offer::Made(selected));
+        }
+        if again == Again::Taken {
+            // Somebody else's, or lost: under the next number it is paid for anew.
+            let next = self.number.checked_add(1);
+            let many = || EngineError::Damaged("too many selections of the same keys".into());
+            self.number = next.ok_or_else(many)?;
+        }
+        let key = format!("{}/{}", self.name, self.number);
+        let request = Request::new(&key, asking.stamp(), asking.sql())?;
+        let own = Spend(self.selection);
+        let others = asking.payers().others.iter();
+        let others = others.map(|account| (account.name.clone(), own.clone())).collect();
+        Ok(Offer::Charge { request, own, others, path: None })
+    }
+
+    fn draw(
+        &mut self,
+        asking: &mut Asking<'a>,
+        own: Receipt<KeySelection>,
+        others: Vec<Receipt<KeySelection>>,
+    ) -> Result<Drawn<Selected>, EngineError> {
+        for receipt in others {
+            let _ = receipt.redeem();
+        }
+        // Groups by their numbers: their names are looked up once it is known which may be shown.
+        let paid = charge_rho(self.selection.charge());
+        let counts = asking.read_rows(paid)?.numbered_counts();
+        let counts = counts.map_err(|error| asking.unread(error, paid))?;
+        let counts = Exact::new(KeyCounts(counts), Touched(self.selection.most));
+        let numbers = select_keys(&counts, own, asking.entropy())
+            .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
+        let keys = asking.read_rows(paid)?.keys(&numbers.get());
+        let mut keys = keys.map_err(|error| asking.unread(error, paid))?;
+        keys.sort();
+        let selected = Selected { keys, payers: asking.payers().names() };
+        let body = serde_json::to_vec(&selected)
+            .map_err(|error| EngineError::Damaged(error.to_string()))?;
+        let own = asking.own().name.clone();
+        asking.count_keys(&own, self.selection.charge());
+        Ok(Drawn { body, state: None, made: selected })
+    }
+}
+
+/// What an account pays for keys that were selected before.
+struct Payment<'n> {
+    name: &'n str,
+    account: &'n str,
+    charge: Charge,
+}
+
+impl<'a> Order<'a, Asking<'a>> for Payment<'_> {
+    type Own = Spend<Charge>;
+    type Others = Spend<Charge>;
+    type Made = ();
+
+    fn offer(
+        &mut self,
+        asking: &mut Asking<'a>,
+        again: Again,
+    ) -> Result<Offer<Spend<Charge>, Spend<Charge>, ()>, EngineError> {
+        // It was charged for this or another question of this account, and the program ended before
+        // it said so or has not said so yet.
+        if again == Again::Taken {
+            return Ok(Offer::Made(()));
+        }
+        let key = payment(self.name, self.account);
+        let request = Request::new(&key, asking.stamp(), asking.sql())?;
+        let nothing = Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO };
+        let others = vec![(self.account.to_owned(), Spend(self.charge))];
+        Ok(Offer::Charge { request, own: Spend(nothing), others, path: None })
+    }
+
+    fn draw(
+        &mut self,
+        asking: &mut Asking<'a>,
+        own: Receipt<Charge>,
+        others: Vec<Receipt<Charge>>,
+    ) -> Result<Drawn<()>, EngineError> {
+        for receipt in std::iter::once(own).chain(others) {
+            let _ = receipt.redeem();
+        }
+        asking.count_keys(self.account, self.charge);
+        Ok(Drawn { body: b"paid".to_vec(), state: None, made: () })
     }
 }
 

@@ -21,12 +21,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use eke_budget::{Amount, Charge, Delta, GroupPrices, Metric, PathId, Refusal, Rho};
-use eke_ledger::{Ledger, Stamp};
+use eke_ledger::{Key, Ledger, Patience, Stamp};
 use eke_noise::SystemEntropy;
 use eke_sql::{Measure, Plan, Summand, Value};
 
 use crate::ask::answer::{Answer, Cost, Found, Stopped};
-use crate::ask::post::{self, Shown};
+use crate::ask::post::Shown;
 use crate::ask::question::{Accuracy, Goal, Question, Who};
 use crate::ask::round::Round;
 use crate::ask::slot::{Clock, Leaving, StoppedClock, SystemClock};
@@ -36,6 +36,8 @@ use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
+use crate::purchase::Buyer;
+use crate::purchase::payers::Payers;
 use crate::purchase::process;
 use crate::purchase::reading::request_name;
 use crate::rows::{Bounded, RowsError};
@@ -144,7 +146,7 @@ impl Engine {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let route = Route::of(&prepared.query, &question.goal, &prepared.accounts[0].budget);
+        let route = Route::of(&prepared.query, &question.goal, &prepared.payers.unit.budget);
         let mut asking = Asking {
             engine: self,
             question,
@@ -162,7 +164,7 @@ impl Engine {
         };
         let answer = asking.answer();
         // What was answered is stored: nothing here takes it back.
-        let _ = self.remember(&prepared.accounts);
+        let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {
             Some(came) => {
                 let leaving = Leaving::since(watch.clock(), came, prepared.answer_time);
@@ -213,6 +215,37 @@ impl Engine {
     }
 }
 
+impl<'a> Buyer<'a> for Asking<'a> {
+    type Error = EngineError;
+
+    fn ledger(&self) -> &Ledger {
+        self.engine.ledger()
+    }
+
+    fn holder(&self) -> &str {
+        &self.unit().name
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::now(self.question.who.name())
+    }
+
+    fn patience(&self) -> Patience<'a> {
+        self.engine.patience()
+    }
+
+    /// Waits for another program that draws from the same paths, and gives it up if it has ended.
+    fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
+        let unit = &self.unit().name;
+        let enough = || self.check_over().map(|()| false);
+        self.engine.wait_for_holder(unit, path, holder, &self.stamp(), &enough)
+    }
+
+    fn unavailable(&self) -> EngineError {
+        EngineError::Unavailable
+    }
+}
+
 impl<'a> Asking<'a> {
     pub(crate) fn plan(&self) -> &'a Plan {
         &self.prepared.query.plan
@@ -220,10 +253,6 @@ impl<'a> Asking<'a> {
 
     pub(crate) fn engine(&self) -> &'a Engine {
         self.engine
-    }
-
-    pub(crate) fn ledger(&self) -> &'a Ledger {
-        self.engine.ledger()
     }
 
     pub(crate) fn sql(&self) -> &'a str {
@@ -238,26 +267,22 @@ impl<'a> Asking<'a> {
         self.prepared.snapshot
     }
 
-    pub(crate) fn stamp(&self) -> Stamp {
-        Stamp::now(self.question.who.name())
-    }
-
     pub(crate) fn entropy(&mut self) -> &mut SystemEntropy {
         &mut self.entropy
     }
 
-    /// The unit's account, and then those of whoever asks.
-    pub(crate) fn accounts(&self) -> &'a [AccountSpec] {
-        &self.prepared.accounts
+    /// The accounts that pay.
+    pub(crate) fn payers(&self) -> &'a Payers {
+        &self.prepared.payers
     }
 
     pub(crate) fn unit(&self) -> &'a AccountSpec {
-        &self.prepared.accounts[0]
+        &self.payers().unit
     }
 
     /// The account whose points are seen: the analyst's own, or the unit's.
     pub(crate) fn own(&self) -> &'a AccountSpec {
-        self.accounts().get(1).unwrap_or(self.unit())
+        self.payers().own()
     }
 
     pub(crate) fn finest(&self) -> Option<Amount<Rho>> {
@@ -283,9 +308,8 @@ impl<'a> Asking<'a> {
 
     /// What is left of the accounts of whoever asks: the least of them.
     fn left(&self) -> Result<(Amount<Rho>, Amount<Delta>), EngineError> {
-        let seen = if self.accounts().len() > 1 { &self.accounts()[1..] } else { self.accounts() };
         let mut left = None;
-        for account in seen {
+        for account in self.payers().shown() {
             let account = self.ledger().account(&account.name).wait()?;
             let purse = account.as_ref().and_then(|account| account.odometer().zcdp());
             let found = purse
@@ -734,7 +758,7 @@ impl<'a> Asking<'a> {
     fn check_unit(&self, state: Option<&State>, keys: Amount<Rho>) -> Result<(), EngineError> {
         // What others have paid for costs the unit less, or nothing: then its account says so.
         let is_new = state.is_none() && (keys.is_zero() || !self.has_selected()?);
-        if self.accounts().len() == 1 || !is_new {
+        if self.payers().others.is_empty() || !is_new {
             return Ok(());
         }
         let account = self.ledger().account(&self.unit().name).wait()?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use eke_budget::{Adjacency, Amount, Budget, PathId, Receipt, Refusal, Reveal, RevealReceipt, Rho};
-use eke_ledger::{Answer as Body, LedgerError, Outcome, Show};
+use eke_ledger::Show;
 use eke_noise::{Bound as _, Moves, Ranking};
 use eke_sql::{Plan, Sum, Value};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Asking;
 use crate::ask::top::Route;
 use crate::error::EngineError;
+use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What one pick costs of the unit's whole budget.
 const OF_BUDGET: u128 = 1000;
@@ -54,6 +55,11 @@ impl Stored {
     fn seen(&self, account: &str) -> u32 {
         self.seen.get(account).copied().unwrap_or(0)
     }
+
+    /// The first of its picks.
+    fn first(&self, count: u32) -> Vec<u32> {
+        self.ranking.picked().iter().copied().take(count as usize).collect()
+    }
 }
 
 /// How one unit moves the sums of groups under the plan's adjacency, and how many times what it can add to one it
@@ -66,6 +72,87 @@ fn moves(plan: &Plan, sum: &Sum) -> (Moves, u32) {
         (Adjacency::AddRemove, true) => (Moves::OneWay, 1),
         (Adjacency::AddRemove, false) | (Adjacency::Replace, true) => (Moves::EitherWay, 1),
         (Adjacency::Replace, false) => (Moves::EitherWay, 2),
+    }
+}
+
+/// Picks that are bought.
+struct Picks<'g> {
+    by: By,
+    groups: &'g [Vec<Value>],
+    count: u32,
+    path: PathId,
+    /// The ranking that the offer was made for.
+    stored: Option<Stored>,
+}
+
+impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
+    type Own = Show<Rho>;
+    type Others = Show<Rho>;
+    type Made = Vec<u32>;
+
+    fn offer(
+        &mut self,
+        asking: &mut Asking<'a>,
+        _: Again,
+    ) -> Result<Offer<Show<Rho>, Show<Rho>, Vec<u32>>, EngineError> {
+        let &mut Self { by, count, path, .. } = self;
+        // Levels first, and then the picks: if nobody draws now, these are the levels of those.
+        let levels = asking.levels(path)?;
+        let holder = asking.ledger().path(path).wait()?.and_then(|path| path.holder);
+        if let Some(holder) = holder {
+            return Ok(Offer::Held(path, holder));
+        }
+        let stored = asking.load_picks(by, self.groups)?;
+        if asking.payers().iter().all(|account| stored.seen(&account.name) >= count) {
+            return Ok(Offer::Made(stored.first(count)));
+        }
+        let sensitivity = stored.ranking.spread();
+        let wants = asking.payers().iter().zip(levels).map(|(account, level)| {
+            // What was paid for and lost stays paid, and is nobody's pick.
+            let more = by.each.times(count.saturating_sub(stored.seen(&account.name)));
+            let to = more.and_then(|more| level.plus(more)).unwrap_or(Amount::MAX);
+            (account.name.clone(), Show { path, to, sensitivity })
+        });
+        let mut wants: Vec<(String, Show<Rho>)> = wants.collect();
+        let (_, own) = wants.remove(0);
+        self.stored = Some(stored);
+        let request = asking.request()?;
+        Ok(Offer::Charge { request, own, others: wants, path: Some(path) })
+    }
+
+    /// Were it changed since it was read, this would not be the price of the picks that there are.
+    fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        Ok(self.stored == Some(asking.load_picks(self.by, self.groups)?))
+    }
+
+    fn draw(
+        &mut self,
+        asking: &mut Asking<'a>,
+        own: Receipt<Reveal<Rho>>,
+        others: Vec<Receipt<Reveal<Rho>>>,
+    ) -> Result<Drawn<Vec<u32>>, EngineError> {
+        let Some(mut stored) = self.stored.take() else {
+            return Err(EngineError::Damaged("picks were charged without an offer".into()));
+        };
+        asking.draw_picks(&mut stored, self.by, self.groups, own)?;
+        for receipt in others {
+            let _ = receipt.redeem();
+        }
+        let more = self.count.saturating_sub(stored.seen(&asking.own().name));
+        let paid = self.by.each.times(more).unwrap_or(Amount::MAX);
+        asking.spent = asking.spent.plus(paid).unwrap_or(Amount::MAX);
+        for account in asking.payers().iter() {
+            let seen = stored.seen(&account.name).max(self.count);
+            stored.seen.insert(account.name.clone(), seen);
+        }
+        let made = stored.first(self.count);
+        let damaged = |error: serde_json::Error| EngineError::Damaged(error.to_string());
+        let body = match asking.route {
+            Route::Keys { .. } => serde_json::to_vec(&asking.shown_keys(self.groups, &made)?),
+            Route::Everything | Route::Top { .. } => Ok(Vec::new()),
+        };
+        let state = serde_json::to_vec(&stored).map_err(damaged)?;
+        Ok(Drawn { body: body.map_err(damaged)?, state: Some(state), made })
     }
 }
 
@@ -90,79 +177,11 @@ impl Asking<'_> {
         count: u32,
     ) -> Result<Picked, EngineError> {
         let path = self.new_ranking(by, groups)?.id();
-        let engine = self.engine;
-        let mut patience = engine.patience();
-        loop {
-            // Levels first, and then the picks: if nobody draws now, these are the levels of those.
-            let levels = self.levels(path)?;
-            let holder = self.ledger().path(path).wait()?.and_then(|path| path.holder);
-            if let Some(holder) = holder {
-                self.wait_for(path, &holder)?;
-                continue;
-            }
-            let mut stored = self.load_picks(by, groups)?;
-            let names: Vec<&str> =
-                self.accounts().iter().map(|account| account.name.as_str()).collect();
-            if names.iter().all(|name| stored.seen(name) >= count) {
-                let picked = stored.ranking.picked().iter().copied();
-                return Ok(Picked::Groups(picked.take(count as usize).collect()));
-            }
-            let sensitivity = stored.ranking.spread();
-            let wants = names.iter().zip(levels).map(|(&name, level)| {
-                // What was paid for and lost stays paid, and is nobody's pick.
-                let more = by.each.times(count.saturating_sub(stored.seen(name)));
-                let to = more.and_then(|more| level.plus(more)).unwrap_or(Amount::MAX);
-                (name, Show { path, to, sensitivity })
-            });
-            let mut wants: Vec<(&str, Show<Rho>)> = wants.collect();
-            let (unit, own) = wants.remove(0);
-            let request = self.request()?;
-            let charged = match self.ledger().charge(request, unit, own, wants).wait() {
-                Ok(Outcome::Charged(charged)) => *charged,
-                Ok(Outcome::Answered(_)) => continue,
-                Err(LedgerError::Refused(refusal)) => return Ok(Picked::Refused(refusal)),
-                Err(LedgerError::UnderWay { path, holder }) => {
-                    self.wait_for(path, &holder)?;
-                    continue;
-                }
-                Err(LedgerError::Moved(_)) if patience.again() => continue,
-                Err(error) => return Err(error.into()),
-            };
-            let key = charged.claim.key().clone();
-            let give_up = |asking: &Self| {
-                asking.ledger().give_up(&asking.unit().name, path, key, asking.stamp()).wait()
-            };
-            // Nobody else changes it from here on. Were it changed since it was read, this would not be the price of
-            // the picks that there are, and what was charged would be lost.
-            if self.load_picks(by, groups)? != stored {
-                give_up(self)?;
-                continue;
-            }
-            if let Err(error) = self.draw_picks(&mut stored, by, groups, charged.own) {
-                // What was paid for is lost; somebody else may go on.
-                let _ = give_up(self);
-                return Err(error);
-            }
-            let paid = count.saturating_sub(stored.seen(&self.own().name));
-            for receipt in charged.others {
-                let _ = receipt.redeem();
-            }
-            for account in self.accounts() {
-                let seen = stored.seen(&account.name).max(count);
-                stored.seen.insert(account.name.clone(), seen);
-            }
-            let paid = by.each.times(paid).unwrap_or(Amount::MAX);
-            self.spent = self.spent.plus(paid).unwrap_or(Amount::MAX);
-            let picked = &stored.ranking.picked()[..count as usize];
-            let body = match self.route {
-                Route::Keys { .. } => serde_json::to_vec(&self.shown_keys(groups, picked)?),
-                Route::Everything | Route::Top { .. } => Ok(Vec::new()),
-            };
-            let damaged = |error: serde_json::Error| EngineError::Damaged(error.to_string());
-            let state = serde_json::to_vec(&stored).map_err(damaged)?;
-            let body = Body::new(body.map_err(damaged)?).with_state(state);
-            self.ledger().answer(charged.claim, body, self.stamp()).wait()?;
-        }
+        let mut picks = Picks { by, groups, count, path, stored: None };
+        Ok(match purchase::buy(self, &mut picks)? {
+            Bought::Made(picked) => Picked::Groups(picked),
+            Bought::Refused(refusal) => Picked::Refused(refusal),
+        })
     }
 
     /// Draws what the unit's account has paid for.

@@ -4,11 +4,9 @@
 //! same points; what was charged and not stored is lost, and stays paid.
 
 use eke_budget::{
-    Amount, Charge, GroupError, GroupPrices, GroupRound, PathError, PathId, Receipt, Refusal, Rho,
+    Amount, Charge, GroupError, GroupPrices, GroupRaise, GroupRound, PathId, Receipt, Refusal, Rho,
 };
-use eke_ledger::{
-    Answer as Body, Charged, Currencies, Key, LedgerError, Outcome, RaiseGroups, Request,
-};
+use eke_ledger::{Currencies, RaiseGroups, Request};
 use eke_noise::{Columns, Exact};
 
 use crate::ask::Asking;
@@ -16,6 +14,7 @@ use crate::ask::state::State;
 use crate::ask::walk::{CRUMB, Walk};
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
+use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What came of a round.
 pub(crate) enum Round {
@@ -28,103 +27,165 @@ pub(crate) enum Round {
 /// The most steps of one group that a round draws. A price that takes more is reached in further rounds.
 const STEPS: u128 = 64;
 
-type Bought = eke_budget::GroupRaise<Rho>;
+/// A round that is bought: some groups are taken further and looked at, for one charge; or the answer
+/// is stored, for nothing.
+struct Further<'r> {
+    state: State,
+    needed: &'r [(u32, Amount<Rho>)],
+    walk: &'r mut Walk,
+    /// What the accounts pay for each group, the unit's first.
+    prices: Vec<GroupPrices<Rho>>,
+}
 
-enum Attempt {
-    Charged(Box<Charged<Bought, Bought>>, Vec<GroupPrices<Rho>>),
-    Refused(Refusal),
-    /// Somebody else was faster: look again.
-    Moved,
+impl<'a> Order<'a, Asking<'a>> for Further<'_> {
+    type Own = RaiseGroups<Rho>;
+    type Others = RaiseGroups<Rho>;
+    type Made = ();
+
+    fn offer(
+        &mut self,
+        asking: &mut Asking<'a>,
+        _: Again,
+    ) -> Result<Offer<RaiseGroups<Rho>, RaiseGroups<Rho>, ()>, EngineError> {
+        let path = self.state.bundle.id();
+        // Levels first, and then the points: if nobody draws now, these are the prices of those
+        // points, or of older ones, which the ledger refuses.
+        let levels = asking.levels(path)?;
+        let stored = asking.ledger().path(path).wait()?;
+        if let Some(holder) = stored.and_then(|path| path.holder) {
+            return Ok(Offer::Held(path, holder));
+        }
+        if let Some(state) = asking.load(&self.state.groups)? {
+            self.state = state;
+        }
+        let Some(mut others) = self.offers(asking, &levels)? else { return Ok(Offer::Moved) };
+        let (_, own) = others.remove(0);
+        let request = asking.request()?;
+        Ok(Offer::Charge { request, own, others, path: Some(path) })
+    }
+
+    /// Were it changed since it was read, these would not be the prices of the points that there
+    /// are, and what was charged would be lost.
+    fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        let Some(now) = asking.load(&self.state.groups)? else { return Ok(true) };
+        let mut names = asking.payers().iter().map(|account| &account.name);
+        let is_same = names.all(|name| now.paid(name) == self.state.paid(name));
+        if is_same {
+            self.state = now;
+        }
+        Ok(is_same)
+    }
+
+    fn draw(
+        &mut self,
+        asking: &mut Asking<'a>,
+        own: Receipt<GroupRaise<Rho>>,
+        others: Vec<Receipt<GroupRaise<Rho>>>,
+    ) -> Result<Drawn<()>, EngineError> {
+        let Self { state, needed, walk, prices } = self;
+        asking.draw(state, own, others, prices)?;
+        for (account, prices) in asking.payers().iter().zip(&*prices) {
+            let groups = 0..u32::try_from(prices.len()).unwrap_or(u32::MAX);
+            let paid = groups.map(|group| prices.group(group).unwrap_or(Amount::ZERO)).collect();
+            state.paid.insert(account.name.clone(), paid);
+        }
+        let paid = state.paid(&asking.own().name);
+        for &(group, _) in *needed {
+            walk.look(group, &state.bundle, paid[group as usize]);
+        }
+        let damaged = |error: serde_json::Error| EngineError::Damaged(error.to_string());
+        let body = match walk.answer() {
+            None => Vec::new(),
+            Some(found) => {
+                state.answers.insert(asking.answer_name(), found.clone());
+                let answer = asking.finish(Some(state), &found, walk.looks())?;
+                serde_json::to_vec(&answer).map_err(damaged)?
+            }
+        };
+        let stored = serde_json::to_vec(state).map_err(damaged)?;
+        Ok(Drawn { body, state: Some(stored), made: () })
+    }
+}
+
+impl Further<'_> {
+    /// What every account is charged for the groups that are needed, the unit's first, once it is
+    /// known that all of it can be drawn; none if somebody else was faster.
+    fn offers(
+        &mut self,
+        asking: &Asking<'_>,
+        levels: &[Amount<Rho>],
+    ) -> Result<Option<Vec<(String, RaiseGroups<Rho>)>>, EngineError> {
+        let Self { state, needed, .. } = self;
+        let bundle = state.bundle.id();
+        let (most, metric) = (asking.most(), asking.metric());
+        let steps = state.bundle.step_prices();
+        let mut offers = Vec::new();
+        let mut all_prices = Vec::new();
+        // How far the unit's account takes each group.
+        let mut reached: Vec<Amount<Rho>> = Vec::with_capacity(needed.len());
+        for (index, (account, &recorded)) in asking.payers().iter().zip(levels).enumerate() {
+            let mut prices = state
+                .prices(&account.name, recorded, most, metric)
+                .map_err(|error| EngineError::Damaged(error.to_string()))?;
+            if prices.price() > recorded {
+                return Ok(None);
+            }
+            let mut round = prices.round();
+            for (place, &(group, price)) in needed.iter().enumerate() {
+                let raised = if index == 0 {
+                    let raised = take_further(&mut round, group, price, steps);
+                    reached.push(round.group(group).unwrap_or(Amount::ZERO));
+                    raised
+                } else {
+                    // Nobody sees more than there is.
+                    let price = price.min(reached[place]);
+                    let now = round.group(group).unwrap_or(Amount::ZERO);
+                    if price > now { round.raise(group, price) } else { Ok(()) }
+                };
+                raised.map_err(|error| EngineError::Damaged(error.to_string()))?;
+            }
+            offers.push((account.name.clone(), round.offer(bundle)));
+            all_prices.push(prices);
+        }
+        // Nothing is charged that cannot be drawn: all laws are made first.
+        // The analyst's own points are drawn, and those of its circles are not.
+        let own = offers.first().map_or(&[][..], |(_, offer)| offer.steps());
+        let seen = offers.get(1).map_or(&[][..], |(_, offer)| offer.steps());
+        state.bundle.prepare(own, seen).map_err(EngineError::Undrawable)?;
+        self.prices = all_prices;
+        let offers = offers.into_iter().map(|(name, offer)| (name, RaiseGroups::new(offer)));
+        Ok(Some(offers.collect()))
+    }
 }
 
 impl Asking<'_> {
     /// Takes some groups further and looks at them, for one charge; or stores the answer, for nothing.
     pub(crate) fn round(
         &mut self,
-        mut state: State,
+        state: State,
         needed: &[(u32, Amount<Rho>)],
         walk: &mut Walk,
     ) -> Result<Round, EngineError> {
-        let engine = self.engine;
-        let mut patience = engine.patience();
-        let (charged, mut prices) = loop {
-            // Levels first, and then the points: if nobody draws now, these are the prices of those points, or of
-            // older ones, which the ledger refuses.
-            let levels = self.levels(state.bundle.id())?;
-            let stored = self.ledger().path(state.bundle.id()).wait()?;
-            if let Some(holder) = stored.and_then(|path| path.holder) {
-                self.wait_for(state.bundle.id(), &holder)?;
-                continue;
-            }
-            state = self.load(&state.groups)?.unwrap_or(state);
-            match self.charge(&state, &levels, needed)? {
-                Attempt::Charged(charged, prices) => {
-                    // Nobody else changes it from here on. Were it changed since it was read, these would not be
-                    // the prices of the points that there are, and what was charged would be lost.
-                    let now = self.load(&state.groups)?.unwrap_or_else(|| state.clone());
-                    let mut names = self.accounts().iter().map(|account| &account.name);
-                    if names.all(|name| now.paid(name) == state.paid(name)) {
-                        state = now;
-                        break (charged, prices);
-                    }
-                    self.give_up(&state, charged.claim.key())?;
-                }
-                Attempt::Refused(refusal) => return Ok(Round::Refused(state, refusal)),
-                // Others draw from the same paths all the time.
-                Attempt::Moved if patience.again() => {}
-                Attempt::Moved => return Err(EngineError::Unavailable),
-            }
-        };
-        let Charged { own, others, claim } = *charged;
-        let drawn = self.draw(&mut state, own, others, &mut prices);
-        if let Err(error) = drawn {
-            // What was paid for is lost; somebody else may go on.
-            let _ = self.give_up(&state, claim.key());
-            return Err(error);
-        }
-        for (account, prices) in self.accounts().iter().zip(&prices) {
-            let groups = 0..u32::try_from(prices.len()).unwrap_or(u32::MAX);
-            let paid = groups.map(|group| prices.group(group).unwrap_or(Amount::ZERO)).collect();
-            state.paid.insert(account.name.clone(), paid);
-        }
-        let paid = state.paid(&self.own().name);
-        for &(group, _) in needed {
-            walk.look(group, &state.bundle, paid[group as usize]);
-        }
-        let body = match walk.answer() {
-            None => Vec::new(),
-            Some(found) => {
-                state.answers.insert(self.answer_name(), found.clone());
-                let answer = self.finish(Some(&state), &found, walk.looks())?;
-                serde_json::to_vec(&answer).unwrap_or_default()
-            }
-        };
-        let bytes =
-            serde_json::to_vec(&state).map_err(|error| EngineError::Damaged(error.to_string()))?;
-        let body = Body::new(body).with_state(bytes);
-        self.ledger().answer(claim, body, self.stamp()).wait()?;
-        Ok(Round::Taken(state))
-    }
-
-    /// Gives up a round that was charged and is not drawn.
-    fn give_up(&self, state: &State, key: &Key) -> Result<(), EngineError> {
-        let (unit, path) = (&self.unit().name, state.bundle.id());
-        Ok(self.ledger().give_up(unit, path, key.clone(), self.stamp()).wait()?)
+        let mut further = Further { state, needed, walk, prices: Vec::new() };
+        Ok(match purchase::buy(self, &mut further)? {
+            Bought::Made(()) => Round::Taken(further.state),
+            Bought::Refused(refusal) => Round::Refused(further.state, refusal),
+        })
     }
 
     /// Draws what was paid for.
     fn draw(
         &mut self,
         state: &mut State,
-        own: Receipt<eke_budget::GroupRaise<Rho>>,
-        others: Vec<Receipt<eke_budget::GroupRaise<Rho>>>,
+        own: Receipt<GroupRaise<Rho>>,
+        others: Vec<Receipt<GroupRaise<Rho>>>,
         prices: &mut [GroupPrices<Rho>],
     ) -> Result<(), EngineError> {
         let damaged = |reason: String| EngineError::Damaged(reason);
         for (prices, receipt) in prices.iter_mut().zip(std::iter::once(&own).chain(&others)) {
             prices.keep(receipt).map_err(|error| damaged(error.to_string()))?;
         }
-        let price = |raise: &eke_budget::GroupRaise<Rho>| raise.to().minus(raise.from());
+        let price = |raise: &GroupRaise<Rho>| raise.to().minus(raise.from());
         let seen = others.first().map_or(&own, |receipt| receipt);
         let paid = price(seen.purchase()).unwrap_or(Amount::ZERO);
         self.spent = self.spent.plus(paid).unwrap_or(Amount::MAX);
@@ -147,67 +208,6 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Charges all accounts for the groups that are needed, once it is known that all of it can be drawn.
-    fn charge(
-        &mut self,
-        state: &State,
-        levels: &[Amount<Rho>],
-        needed: &[(u32, Amount<Rho>)],
-    ) -> Result<Attempt, EngineError> {
-        let bundle = state.bundle.id();
-        let (most, metric) = (self.most(), self.metric());
-        let steps = state.bundle.step_prices();
-        let mut offers = Vec::new();
-        let mut all_prices = Vec::new();
-        // How far the unit's account takes each group.
-        let mut reached: Vec<Amount<Rho>> = Vec::with_capacity(needed.len());
-        for (index, (account, &recorded)) in self.accounts().iter().zip(levels).enumerate() {
-            let mut prices = state
-                .prices(&account.name, recorded, most, metric)
-                .map_err(|error| EngineError::Damaged(error.to_string()))?;
-            if prices.price() > recorded {
-                return Ok(Attempt::Moved);
-            }
-            let mut round = prices.round();
-            for (place, &(group, price)) in needed.iter().enumerate() {
-                let raised = if index == 0 {
-                    let raised = take_further(&mut round, group, price, steps);
-                    reached.push(round.group(group).unwrap_or(Amount::ZERO));
-                    raised
-                } else {
-                    // Nobody sees more than there is.
-                    let price = price.min(reached[place]);
-                    let now = round.group(group).unwrap_or(Amount::ZERO);
-                    if price > now { round.raise(group, price) } else { Ok(()) }
-                };
-                raised.map_err(|error| EngineError::Damaged(error.to_string()))?;
-            }
-            offers.push((&*account.name, round.offer(bundle)));
-            all_prices.push(prices);
-        }
-        // Nothing is charged that cannot be drawn: all laws are made first.
-        // The analyst's own points are drawn, and those of its circles are not.
-        let own = offers.first().map_or(&[][..], |(_, offer)| offer.steps());
-        let seen = offers.get(1).map_or(&[][..], |(_, offer)| offer.steps());
-        state.bundle.prepare(own, seen).map_err(EngineError::Undrawable)?;
-        let mut offers: Vec<(&str, RaiseGroups<Rho>)> =
-            offers.into_iter().map(|(name, offer)| (name, RaiseGroups::new(offer))).collect();
-        let (unit, own) = offers.remove(0);
-        let request = self.request()?;
-        match self.ledger().charge(request, unit, own, offers).wait() {
-            Ok(Outcome::Charged(charged)) => Ok(Attempt::Charged(charged, all_prices)),
-            Ok(Outcome::Answered(_)) => Ok(Attempt::Moved),
-            Err(LedgerError::Refused(refusal)) => Ok(Attempt::Refused(refusal)),
-            Err(LedgerError::UnderWay { path, holder }) => {
-                self.wait_for(path, &holder)?;
-                Ok(Attempt::Moved)
-            }
-            Err(LedgerError::Path(PathError::OutOfStep { .. })) => Ok(Attempt::Moved),
-            Err(LedgerError::Moved(_)) => Ok(Attempt::Moved),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// What each account has paid for the paths.
     pub(crate) fn levels(&self, bundle: PathId) -> Result<Vec<Amount<Rho>>, EngineError> {
         let level = |account: &AccountSpec| {
@@ -217,7 +217,7 @@ impl Asking<'_> {
                 _ => Amount::ZERO,
             })
         };
-        self.accounts().iter().map(level).collect()
+        self.payers().iter().map(level).collect()
     }
 
     /// The next request of this question.
@@ -225,13 +225,6 @@ impl Asking<'_> {
         self.rounds += 1;
         let key = format!("{}/{}", self.name, self.rounds);
         Ok(Request::new(&key, self.stamp(), self.sql())?)
-    }
-
-    /// Waits for another program that draws from the same paths, and gives it up if it has ended.
-    pub(crate) fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), EngineError> {
-        let unit = &self.unit().name;
-        let enough = || self.check_over().map(|()| false);
-        self.engine.wait_for_holder(unit, path, holder, &self.stamp(), &enough)
     }
 }
 

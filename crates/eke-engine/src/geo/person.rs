@@ -16,14 +16,13 @@ use eke_budget::{
 };
 use eke_geo::TupleMetric;
 use eke_ledger::{
-    Address, Answer as Body, Charged, Currencies, Key, Ledger, LedgerError, Outcome, Patience,
-    Request, Show, Silently, Spend, Stamp,
+    Address, Currencies, Key, Ledger, LedgerError, Patience, Request, Show, Silently, Spend, Stamp,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError};
 use crate::data::source::Fingerprint;
-use crate::purchase::process;
+use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order, process};
 
 const VERSION: u32 = 1;
 
@@ -38,6 +37,7 @@ pub struct Person {
     program: String,
     /// How many there were.
     requests: Cell<u64>,
+    waiting: Silently,
 }
 
 /// What an account is opened with, once.
@@ -106,12 +106,6 @@ pub(super) struct Snapshotted {
     pub(super) places: usize,
 }
 
-/// What comes of drawing for a receipt: what is answered, and what is stored of the path.
-pub(super) struct Drawn {
-    pub(super) body: Vec<u8>,
-    pub(super) state: Vec<u8>,
-}
-
 impl Person {
     /// Opens an account in a ledger. One that is not there is made, if it is said with what; one that is there keeps what
     /// it was opened with.
@@ -170,7 +164,8 @@ impl Person {
         let program = format!("{}/{nonce}", process::name());
         let (address, account) = (address.clone(), account.to_owned());
         let requests = Cell::new(0);
-        Ok(Self { ledger, address, account, budget, pinned, program, requests })
+        let waiting = Silently::default();
+        Ok(Self { ledger, address, account, budget, pinned, program, requests, waiting })
     }
 
     /// How far apart two tuples of places are, for this account.
@@ -235,8 +230,7 @@ impl Person {
 
     fn declare(&mut self, file: &PlaceFile, again: bool) -> Result<Snapshotted, PlacesError> {
         let (fingerprint, places) = (file.fingerprint()?, file.count()?);
-        let waiting = Silently::default();
-        let mut patience = Patience::new(&waiting);
+        let mut patience = Patience::new(&self.waiting);
         loop {
             let stamp = Stamp::now(&self.account);
             let sheet = self.ledger.sheet(&self.account).wait()?;
@@ -287,43 +281,22 @@ impl Person {
         })
     }
 
-    /// Charges a point of a path, has it drawn, and stores what that makes of the path, in this order. Nobody else draws
-    /// from the path meanwhile.
+    /// Buys a point of a path: what is drawn for the receipt is what the path is then.
     pub(super) fn along(
         &self,
         question: &str,
         show: Show<Rho>,
-        draw: impl FnOnce(Receipt<Reveal<Rho>>) -> Result<Drawn, PlacesError>,
+        draw: impl FnOnce(Receipt<Reveal<Rho>>) -> Result<Vec<u8>, PlacesError>,
     ) -> Result<(), PlacesError> {
-        let none = Vec::<(&str, Show<Rho>)>::new;
-        let charged = self.charged(Some(show.path), || {
-            self.requests.set(self.requests.get() + 1);
-            let key = format!("{}/{}", self.program, self.requests.get());
-            let request = Request::new(&key, Stamp::now(&self.account), question)?;
-            self.ledger.charge(request, &self.account, show, none()).wait()
-        })?;
-        let Outcome::Charged(charged) = charged else {
-            return Err(PlacesError::Asked("a request was answered before it was asked".into()));
-        };
-        let Charged { own, claim, .. } = *charged;
-        let key = claim.key().clone();
-        match draw(own) {
-            Ok(drawn) => {
-                let body = Body::new(drawn.body).with_state(drawn.state);
-                self.ledger.answer(claim, body, Stamp::now(&self.account)).wait()?;
-                Ok(())
-            }
-            Err(error) => {
-                // What was paid for is lost, and the path is free again.
-                let stamp = Stamp::now(&self.account);
-                let _ = self.ledger.give_up(&self.account, show.path, key, stamp).wait();
-                Err(error)
-            }
+        let mut buyer = self;
+        match purchase::buy(&mut buyer, &mut PointOfPath { question, show, draw: Some(draw) })? {
+            Bought::Made(()) => Ok(()),
+            Bought::Refused(refusal) => Err(LedgerError::Refused(refusal).into()),
         }
     }
 
-    /// Charges a purchase under the name of what is asked, has it drawn and stores the answer, in this order. What was
-    /// answered under the name before is answered again, for nothing: then the second value is true.
+    /// Buys an answer under the name of what is asked. What was answered under the name before is
+    /// answered again, for nothing: then the second value is true.
     pub(super) fn spend<P: Purchase + Clone + Send + 'static>(
         &self,
         question: &str,
@@ -331,63 +304,139 @@ impl Person {
         purchase: &P,
         draw: impl FnOnce(Receipt<P>) -> Result<Vec<u8>, PlacesError>,
     ) -> Result<(Vec<u8>, bool), PlacesError> {
-        let none = Vec::<(&str, Spend<Charge>)>::new;
-        // What was charged and lost stays paid, and is asked for under the next number.
-        let mut number = 0u32;
-        let outcome = self.charged(None, || {
-            loop {
-                let key = format!("places/{name}/{number}");
-                let request = Request::new(&key, Stamp::now(&self.account), question)?;
-                let want = Spend(purchase.clone());
-                match self.ledger.charge(request, &self.account, want, none()).wait() {
-                    Err(LedgerError::Unanswered(_)) => number += 1,
-                    other => return other,
-                }
-            }
-        })?;
-        match outcome {
-            Outcome::Answered(answered) => Ok((answered.body().to_vec(), true)),
-            Outcome::Charged(charged) => {
-                let Charged { own, claim, .. } = *charged;
-                let body = draw(own)?;
-                let stamp = Stamp::now(&self.account);
-                let answered = self.ledger.answer(claim, Body::new(body), stamp).wait()?;
-                Ok((answered.body().to_vec(), false))
-            }
+        let mut buyer = self;
+        let mut once = Once { question, name, number: 0, purchase, draw: Some(draw) };
+        match purchase::buy(&mut buyer, &mut once)? {
+            Bought::Made(made) => Ok(made),
+            Bought::Refused(refusal) => Err(LedgerError::Refused(refusal).into()),
         }
     }
+}
 
-    /// Asks for a charge until it is decided: a store that is busy is asked again, and a request that holds the path is
-    /// given up if its program has ended.
-    fn charged<T>(
-        &self,
-        path: Option<PathId>,
-        mut ask: impl FnMut() -> Result<T, LedgerError>,
-    ) -> Result<T, PlacesError> {
-        let waiting = Silently::default();
-        let mut patience = Patience::new(&waiting);
-        loop {
-            match ask() {
-                Ok(outcome) => return Ok(outcome),
-                Err(LedgerError::Moved(_)) if patience.again() => {}
-                Err(LedgerError::UnderWay { holder, .. })
-                    if path.is_some() && process::has_ended(holder.as_str(), &self.address) =>
-                {
-                    self.give_up(path, holder)?;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+impl<'a> Buyer<'a> for &'a Person {
+    type Error = PlacesError;
+
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
-    fn give_up(&self, path: Option<PathId>, holder: Key) -> Result<(), PlacesError> {
-        let Some(path) = path else { return Ok(()) };
-        let stamp = Stamp::now(&self.account);
-        match self.ledger.give_up(&self.account, path, holder, stamp).wait() {
+    fn holder(&self) -> &str {
+        &self.account
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::now(&self.account)
+    }
+
+    fn patience(&self) -> Patience<'a> {
+        Patience::new(&self.waiting)
+    }
+
+    /// A request whose program has ended is given up; another one is not waited for.
+    fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), PlacesError> {
+        if !process::has_ended(holder.as_str(), &self.address) {
+            return Err(LedgerError::UnderWay { path, holder: holder.clone() }.into());
+        }
+        match self.ledger.give_up(&self.account, path, holder.clone(), self.stamp()).wait() {
             Ok(()) | Err(LedgerError::NotHeld(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
+
+    fn unavailable(&self) -> PlacesError {
+        LedgerError::Moved(self.account.as_str().into()).into()
+    }
+}
+
+/// A point of a path that is bought.
+struct PointOfPath<'q, D> {
+    question: &'q str,
+    show: Show<Rho>,
+    draw: Option<D>,
+}
+
+impl<'a, D> Order<'a, &'a Person> for PointOfPath<'_, D>
+where
+    D: FnOnce(Receipt<Reveal<Rho>>) -> Result<Vec<u8>, PlacesError>,
+{
+    type Own = Show<Rho>;
+    type Others = Show<Rho>;
+    type Made = ();
+
+    fn offer(
+        &mut self,
+        person: &mut &'a Person,
+        _: Again,
+    ) -> Result<Offer<Show<Rho>, Show<Rho>, ()>, PlacesError> {
+        person.requests.set(person.requests.get() + 1);
+        let key = format!("{}/{}", person.program, person.requests.get());
+        let request = Request::new(&key, person.stamp(), self.question)?;
+        let path = Some(self.show.path);
+        Ok(Offer::Charge { request, own: self.show, others: Vec::new(), path })
+    }
+
+    fn draw(
+        &mut self,
+        _: &mut &'a Person,
+        own: Receipt<Reveal<Rho>>,
+        _: Vec<Receipt<Reveal<Rho>>>,
+    ) -> Result<Drawn<()>, PlacesError> {
+        let draw = self.draw.take().ok_or_else(drawn_twice)?;
+        Ok(Drawn { body: Vec::new(), state: Some(draw(own)?), made: () })
+    }
+}
+
+/// An answer that is bought once.
+struct Once<'q, P, D> {
+    question: &'q str,
+    name: PathId,
+    /// How often it was charged and lost, which stays paid.
+    number: u32,
+    purchase: &'q P,
+    draw: Option<D>,
+}
+
+impl<'a, P, D> Order<'a, &'a Person> for Once<'_, P, D>
+where
+    P: Purchase + Clone + Send + 'static,
+    D: FnOnce(Receipt<P>) -> Result<Vec<u8>, PlacesError>,
+{
+    type Own = Spend<P>;
+    type Others = Spend<Charge>;
+    type Made = (Vec<u8>, bool);
+
+    fn offer(
+        &mut self,
+        person: &mut &'a Person,
+        again: Again,
+    ) -> Result<Offer<Spend<P>, Spend<Charge>, (Vec<u8>, bool)>, PlacesError> {
+        let key = |number: u32| format!("places/{}/{number}", self.name);
+        if again == Again::Taken {
+            let stored = person.ledger.stored_request(Key::new(&key(self.number))?).wait()?;
+            if let Some(Some(answered)) = stored {
+                return Ok(Offer::Made((answered.body().to_vec(), true)));
+            }
+            self.number += 1;
+        }
+        let request = Request::new(&key(self.number), person.stamp(), self.question)?;
+        let own = Spend(self.purchase.clone());
+        Ok(Offer::Charge { request, own, others: Vec::new(), path: None })
+    }
+
+    fn draw(
+        &mut self,
+        _: &mut &'a Person,
+        own: Receipt<P>,
+        _: Vec<Receipt<Charge>>,
+    ) -> Result<Drawn<(Vec<u8>, bool)>, PlacesError> {
+        let draw = self.draw.take().ok_or_else(drawn_twice)?;
+        let body = draw(own)?;
+        Ok(Drawn { body: body.clone(), state: None, made: (body, false) })
+    }
+}
+
+fn drawn_twice() -> PlacesError {
+    PlacesError::Asked("what was bought once cannot be drawn twice".into())
 }
 
 impl Pinned {

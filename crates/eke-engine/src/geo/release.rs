@@ -12,7 +12,7 @@ use eke_noise::{
 };
 use serde::Serialize;
 
-use super::person::{Drawn, Person, PersonStanding, PlacePrice};
+use super::person::{Person, PersonStanding, PlacePrice};
 use super::{PlaceFile, PlacesError};
 
 /// Places as they were told, and how far they may be off.
@@ -115,7 +115,7 @@ impl Person {
                 let truth = tuple.exact(self.put(file, tuple, seen)?);
                 path.refine(&truth, receipt, &mut entropy()?)
                     .map_err(|Mismatch { reason, .. }| cannot(&reason))?;
-                Ok(Drawn { body: Vec::new(), state: serde_json::to_vec(&path).map_err(damaged)? })
+                serde_json::to_vec(&path).map_err(damaged)
             })?;
         }
         let at = path.finest();

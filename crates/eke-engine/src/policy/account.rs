@@ -3,6 +3,7 @@
 use eke_budget::{Budget, Metric};
 
 use super::{Policy, PolicyError};
+use crate::purchase::payers::Payers;
 
 /// An account that a question is charged to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,18 +36,16 @@ impl Policy {
     ///
     /// # Errors
     /// There is no such unit or no such analyst.
-    pub fn accounts(
-        &self,
-        unit: &str,
-        analyst: Option<&str>,
-    ) -> Result<Vec<AccountSpec>, PolicyError> {
+    pub fn payers(&self, unit: &str, analyst: Option<&str>) -> Result<Payers, PolicyError> {
         let unit = self.unit(unit)?;
-        let own = AccountSpec {
+        let of_unit = AccountSpec {
             name: unit.name.clone(),
             kind: AccountKind::Unit,
             budget: unit.budget.clone(),
         };
-        let Some(analyst) = analyst else { return Ok(vec![own]) };
+        let Some(analyst) = analyst else {
+            return Ok(Payers { unit: of_unit, others: Vec::new() });
+        };
         let analyst = self.analyst(analyst)?;
         let metric = Metric::Hamming(unit.adjacency);
         let tier = analyst.tier.as_ref().and_then(|name| self.tiers.get(name));
@@ -55,17 +54,17 @@ impl Policy {
             Some((spec, line)) => self.resolve(spec, metric, line)?,
         };
         let name = format!("{}/analyst/{}", unit.name, analyst.name);
-        let mut accounts = vec![own, AccountSpec { name, kind: AccountKind::Analyst, budget }];
+        let mut others = vec![AccountSpec { name, kind: AccountKind::Analyst, budget }];
         for circle in self.circles.values() {
             if circle.analysts.contains(&analyst.name) {
-                accounts.push(AccountSpec {
+                others.push(AccountSpec {
                     name: format!("{}/circle/{}", unit.name, circle.name),
                     kind: AccountKind::Circle,
                     budget: self.resolve(circle.budget, metric, circle.line)?,
                 });
             }
         }
-        Ok(accounts)
+        Ok(Payers { unit: of_unit, others })
     }
 
     /// Whether an analyst has a budget of its own, and not all that the unit's account holds.

@@ -103,8 +103,10 @@ fn a_policy_is_what_it_says() {
 fn the_unit_pays_first_then_the_analyst_then_its_circles() {
     let policy = city();
     let names = |analyst| -> Vec<_> {
-        let accounts = policy.accounts("rider", analyst).unwrap();
-        accounts.into_iter().map(|account| (account.name, account.kind, account.budget)).collect()
+        let payers = policy.payers("rider", analyst).unwrap();
+        let of =
+            |account: &AccountSpec| (account.name.clone(), account.kind, account.budget.clone());
+        payers.iter().map(of).collect()
     };
     let unit = ("rider".to_owned(), AccountKind::Unit, promise(2.0, 1e-7));
     let own = |name: &str, budget| (format!("rider/analyst/{name}"), AccountKind::Analyst, budget);
@@ -124,11 +126,11 @@ fn who_is_not_in_the_policy_is_told_where_people_are_named() {
     let policy = city();
     let expected =
         "there is no analyst `zed`: the steward names analysts as [analyst.NAME] in eke.toml";
-    assert_eq!(policy.accounts("rider", Some("zed")).unwrap_err().to_string(), expected);
+    assert_eq!(policy.payers("rider", Some("zed")).unwrap_err().to_string(), expected);
     assert_eq!(policy.finest(Some("zed")).unwrap_err().to_string(), expected);
-    assert!(policy.accounts("rider", Some("steward")).is_err());
+    assert!(policy.payers("rider", Some("steward")).is_err());
     assert_eq!(
-        policy.accounts("driver", None).unwrap_err().to_string(),
+        policy.payers("driver", None).unwrap_err().to_string(),
         "there is no unit `driver`: units are named as [unit.NAME] in eke.toml"
     );
     assert_eq!(

@@ -154,7 +154,7 @@ impl Engine {
     /// it that rows can be read.
     pub(crate) fn may_read(&self, prepared: &Prepared, who: &Who) -> Result<(), EngineError> {
         if let Some(analyst) = who.analyst() {
-            let registry = self.registry(&prepared.accounts[0].name)?;
+            let registry = self.registry(&prepared.payers.unit.name)?;
             if registry.is_some_and(|registry| !registry.reading().allows(analyst)) {
                 return Err(EngineError::StewardMustLook);
             }
@@ -181,7 +181,7 @@ impl Engine {
             error.detail()
         );
         let at = stamp.at.to_string();
-        self.change(&prepared.accounts[0].name, stamp, |registry| {
+        self.change(&prepared.payers.unit.name, stamp, |registry| {
             registry.notify(&at, &what);
             if let Some(analyst) = who.analyst() {
                 registry.reading_mut().fail(analyst);
@@ -218,7 +218,7 @@ impl Engine {
         taken: Duration,
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
-        let unit = &prepared.accounts[0].name;
+        let unit = &prepared.payers.unit.name;
         let dataset = &prepared.query.plan.dataset;
         let first = self.policy().dataset(dataset)?.answer_time;
         let needed = slot(first, taken.saturating_mul(2));
@@ -247,7 +247,7 @@ impl Engine {
         rows: u64,
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
-        let unit = &prepared.accounts[0].name;
+        let unit = &prepared.payers.unit.name;
         let dataset = &prepared.query.plan.dataset;
         let now = (prepared.snapshot, rows);
         let known =

@@ -48,13 +48,11 @@ use crate::data::ids::Ids;
 use crate::data::source::Source;
 use crate::rows::bounding::{Bounding, HashKey, Limits, ROWS, key_name, sum_name};
 use crate::rows::contribution::{Contributions, UNIT, step_name};
-use crate::rows::encoding;
 use crate::rows::groups::Groups;
 use crate::rows::lower::LowerError;
 use crate::rows::pool::Pool;
-use crate::rows::scan::{self, Partition, Piece};
+use crate::rows::scan::{Partition, Piece};
 use crate::rows::spill::{Spill, SpillRun};
-use crate::rows::threads;
 
 /// How a plan is run: none of it changes what comes out.
 #[derive(Clone, Copy)]

@@ -75,8 +75,7 @@ impl Engine {
             LineNoise::Gaussian { line, query } => (NoiseLaw::Gaussian, line, query),
             LineNoise::Laplace { line, query } => (NoiseLaw::Laplace, line, query),
         };
-        let accounts = &understood.accounts;
-        let seen = if accounts.len() > 1 { &accounts[1..] } else { &accounts[..] };
+        let (payers, seen) = (&understood.payers, understood.payers.shown());
         let left = self.left_for_watch(seen, question.charging)?;
         let steps = plans.len() as u64;
         let shown = std::collections::BTreeSet::from([1, 10, 100, 1000, steps]);
@@ -102,7 +101,7 @@ impl Engine {
             noise,
             widths: [law.natural(line), law.natural(query)],
             range: [bound(spec.range.0), bound(spec.range.1)],
-            accounts: accounts.iter().map(|account| account.name.clone()).collect(),
+            accounts: payers.names(),
             prices,
             left,
             fits: fits(&law, left)?,
@@ -342,8 +341,8 @@ fn check_purses(
     understood: &Understood,
     (law, steps): (&Law, u64),
 ) -> Result<(), EngineError> {
-    let accounts = &understood.accounts;
-    let missing = accounts.iter().find(|account| match question.charging {
+    let payers = &understood.payers;
+    let missing = payers.iter().find(|account| match question.charging {
         Charging::ExPost => account.budget.pure().is_none(),
         Charging::ExAnte => account.budget.zcdp().is_none(),
     });
@@ -365,7 +364,7 @@ fn check_purses(
     {
         ways.push(way);
     }
-    let seen = if accounts.len() > 1 { &accounts[1..] } else { &accounts[..] };
+    let seen = payers.shown();
     let left = engine.left_for_watch(seen, Charging::ExAnte)?.get();
     let plan = (&understood.query.plan, steps);
     if cost(law, steps, Charging::ExAnte)? <= left {

@@ -3,11 +3,10 @@
 //! One program at a time draws for a watch; the others show what it has stored. A program that ends in the
 //! middle leaves what it set aside where it is: budget is lost, and never privacy.
 
-use eke_budget::{Amount, Charge, Epsilon, Metric, Purchase, Refusal, Rho};
-use eke_ledger::{
-    Answer as Body, Charged, Claim, Ledger, LedgerError, Outcome, Request, Reserve, Spend, Stamp,
-    Want,
+use eke_budget::{
+    Amount, Charge, Epsilon, Metric, PathId, Purchase as _, Receipt, Refusal, Rho, Round,
 };
+use eke_ledger::{Claim, Key, Ledger, Patience, Request, Reserve, Spend, Stamp};
 use eke_noise::{Exact, LineLaw, Run as Whole, SystemEntropy};
 use eke_sql::Plan;
 
@@ -23,9 +22,11 @@ use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, short};
 use crate::policy::AccountSpec;
+use crate::purchase::payers::Payers;
 use crate::purchase::process;
 use crate::purchase::reading::request_name;
 use crate::purchase::turn::{Turn, turn_path};
+use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order};
 use crate::rows::RowsError;
 
 /// A watch that sets aside more than this part of what is left is asked about first.
@@ -68,16 +69,177 @@ pub(super) struct Session<'a> {
 /// A step that may be shown, or a sentence that says whose budget does not allow it.
 pub(super) type Step = Result<StoredStep, String>;
 
-/// What comes of charging a step.
-enum Attempt<T> {
-    Charged(T),
-    /// Somebody else has drawn it.
-    Stored(StoredStep),
-    Refused(Refusal),
+/// A step of a watch, and the number under which it is paid for.
+#[derive(Clone, Copy)]
+struct At {
+    index: u64,
+    attempt: u32,
 }
 
-/// What comes of charging a step for wants of the unit's account and of the others.
-type Bought<W, V> = Attempt<Box<Charged<<W as Want>::Bought, <V as Want>::Bought>>>;
+/// What comes of buying a step.
+enum Made {
+    Drawn(StoredStep),
+    /// Somebody else has drawn it.
+    Stored(StoredStep),
+}
+
+impl At {
+    /// What to charge for the step, under the first number that nobody has paid for.
+    fn offer<W, V: Clone>(
+        &mut self,
+        session: &Session<'_>,
+        again: Again,
+        (own, other): (W, V),
+    ) -> Result<Offer<W, V, Made>, EngineError> {
+        if again == Again::Taken {
+            match session.name.find(session.ledger(), self.index)? {
+                Found::Stored(stored) => return Ok(Offer::Made(Made::Stored(stored))),
+                Found::Open(next) => self.attempt = next,
+            }
+        }
+        let key = session.name.attempt(self.index, self.attempt);
+        let request = Request::new(&key, session.stamp(), &session.question.sql)?;
+        let others = session.payers().others.iter();
+        let others = others.map(|account| (account.name.clone(), other.clone())).collect();
+        Ok(Offer::Charge { request, own, others, path: None })
+    }
+}
+
+/// A step for which is set aside what it may cost.
+struct SetAside {
+    at: At,
+    aside: Reserve,
+}
+
+impl<'a> Order<'a, Session<'a>> for SetAside {
+    type Own = Reserve;
+    type Others = Reserve;
+    type Made = Made;
+
+    fn offer(
+        &mut self,
+        session: &mut Session<'a>,
+        again: Again,
+    ) -> Result<Offer<Self::Own, Self::Others, Made>, EngineError> {
+        self.at.offer(session, again, (self.aside, self.aside))
+    }
+
+    fn draw(
+        &mut self,
+        session: &mut Session<'a>,
+        own: Receipt<Round>,
+        others: Vec<Receipt<Round>>,
+    ) -> Result<Drawn<Made>, EngineError> {
+        if let Some(run) = &mut session.run {
+            run.pay(own, others)?;
+        } else {
+            let others = session.payers().names().into_iter().skip(1).zip(others).collect();
+            let law = &session.prospect.law;
+            let run = Run::begin(self.at.index, law, own, others, &mut session.entropy);
+            session.run = Some(run);
+        }
+        session.next(self.at)
+    }
+}
+
+/// The first step of a run that is bought before it starts.
+struct WholeRun {
+    at: At,
+    run: Whole<Law>,
+    steps: u64,
+}
+
+impl<'a> Order<'a, Session<'a>> for WholeRun {
+    type Own = Spend<Whole<Law>>;
+    type Others = Spend<Charge>;
+    type Made = Made;
+
+    fn offer(
+        &mut self,
+        session: &mut Session<'a>,
+        again: Again,
+    ) -> Result<Offer<Self::Own, Self::Others, Made>, EngineError> {
+        let charge = self.run.charge();
+        self.at.offer(session, again, (Spend(self.run.clone()), Spend(charge)))
+    }
+
+    fn draw(
+        &mut self,
+        session: &mut Session<'a>,
+        own: Receipt<Whole<Law>>,
+        others: Vec<Receipt<Charge>>,
+    ) -> Result<Drawn<Made>, EngineError> {
+        for receipt in others {
+            receipt.redeem();
+        }
+        let run = Run::bought(self.at.index, self.steps, own, &mut session.entropy)?;
+        session.run = Some(run);
+        let paid = rho(self.run.charge());
+        session.spent_rho = session.spent_rho.plus(paid).unwrap_or(Amount::MAX);
+        session.next(self.at)
+    }
+}
+
+/// A later step of a run that was bought before it started: it costs nothing more.
+struct PaidBefore {
+    at: At,
+}
+
+impl<'a> Order<'a, Session<'a>> for PaidBefore {
+    type Own = Spend<Charge>;
+    type Others = Spend<Charge>;
+    type Made = Made;
+
+    fn offer(
+        &mut self,
+        session: &mut Session<'a>,
+        again: Again,
+    ) -> Result<Offer<Self::Own, Self::Others, Made>, EngineError> {
+        let nothing = Spend(Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO });
+        self.at.offer(session, again, (nothing.clone(), nothing))
+    }
+
+    fn draw(
+        &mut self,
+        session: &mut Session<'a>,
+        own: Receipt<Charge>,
+        others: Vec<Receipt<Charge>>,
+    ) -> Result<Drawn<Made>, EngineError> {
+        for receipt in std::iter::once(own).chain(others) {
+            receipt.redeem();
+        }
+        session.next(self.at)
+    }
+}
+
+impl<'a> Buyer<'a> for Session<'a> {
+    type Error = EngineError;
+
+    fn ledger(&self) -> &Ledger {
+        self.engine.ledger()
+    }
+
+    fn holder(&self) -> &str {
+        &self.unit().name
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::now(self.question.who.name())
+    }
+
+    fn patience(&self) -> Patience<'a> {
+        self.engine.patience()
+    }
+
+    /// Steps hold no path: whose turn it is decides who draws.
+    fn wait_for(&self, _: PathId, holder: &Key) -> Result<(), EngineError> {
+        Err(EngineError::UnderWay(holder.to_string()))
+    }
+
+    fn unavailable(&self) -> EngineError {
+        EngineError::Unavailable
+    }
+}
 
 impl Engine {
     /// Watches a question, step by step: each verdict is shown as soon as it is stored, until there are no more
@@ -101,7 +263,7 @@ impl Engine {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let viewings = prospect.prepared.accounts[1..].iter().map(|_| Viewing::new()).collect();
+        let viewings = prospect.prepared.payers.others.iter().map(|_| Viewing::new()).collect();
         let mut session = Session {
             engine: self,
             question,
@@ -127,7 +289,7 @@ impl Engine {
             Ok(Watched { steps, hits, cost, left, free: cost.get() == 0.0, ended })
         });
         // What was shown is stored: nothing here takes it back.
-        let _ = self.remember(session.accounts());
+        let _ = self.remember(session.payers());
         watched.map_err(|error| self.as_seen_by(&question.who, error))
     }
 }
@@ -140,7 +302,7 @@ impl Prospect {
         name.update(&self.prepared.query.plan.digest());
         name.update(&self.plans[0].digest());
         name.update(&self.prepared.snapshot.to_le_bytes());
-        name.update(self.prepared.accounts[0].name.as_bytes());
+        name.update(self.prepared.payers.unit.name.as_bytes());
         name.update(&self.prepared.types());
         name.update(self.law.describe().as_bytes());
         name.update(match question.charging {
@@ -214,21 +376,13 @@ impl<'a> Session<'a> {
         run.and(viewings).and(turn)
     }
 
-    pub(super) fn ledger(&self) -> &'a Ledger {
-        self.engine.ledger()
-    }
-
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp::now(self.question.who.name())
-    }
-
-    /// The unit's account, and then those of whoever watches.
-    pub(super) fn accounts(&self) -> &'a [AccountSpec] {
-        &self.prospect.prepared.accounts
+    /// The accounts that pay.
+    pub(super) fn payers(&self) -> &'a Payers {
+        &self.prospect.prepared.payers
     }
 
     fn unit(&self) -> &'a AccountSpec {
-        &self.accounts()[0]
+        &self.payers().unit
     }
 
     /// What whoever watches has paid so far, if it stops now.
@@ -247,8 +401,7 @@ impl<'a> Session<'a> {
 
     /// What the accounts of whoever watches have left: the least of them.
     fn left(&self) -> Result<Paid, EngineError> {
-        let seen = if self.accounts().len() > 1 { &self.accounts()[1..] } else { self.accounts() };
-        self.engine.left_for_watch(seen, self.question.charging)
+        self.engine.left_for_watch(self.payers().shown(), self.question.charging)
     }
 
     /// What there is of a step. A step that is not stored is open to the one program that may draw.
@@ -306,136 +459,62 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Draws a step, once it is charged.
+    /// Buys a step, and ends the run if it was a hit.
     fn draw(&mut self, index: u64, attempt: u32) -> Result<Step, EngineError> {
         let left_steps = self.prospect.plans.len() as u64 - index;
         self.confirm(left_steps)?;
         self.end_viewings(|_| true)?;
-        let claim = match self.question.charging {
-            Charging::ExPost => self.charge_step(index, attempt)?,
-            Charging::ExAnte => self.charge_run(index, attempt, left_steps)?,
-        };
-        let claim = match claim {
-            Attempt::Charged(claim) => claim,
-            Attempt::Stored(stored) => {
-                self.end_run()?;
-                return self.view(stored);
+        let at = At { index, attempt };
+        let bought = match (self.question.charging, &self.run) {
+            (Charging::ExPost, run) => {
+                let law = &self.prospect.law;
+                let worst = run.as_ref().map_or_else(|| law.worst(1), Run::next_worst);
+                let aside = Reserve { worst, delta: Amount::ZERO };
+                purchase::buy(self, &mut SetAside { at, aside })?
             }
-            Attempt::Refused(refusal) => return Ok(Err(self.refused(&refusal))),
+            (Charging::ExAnte, Some(_)) => purchase::buy(self, &mut PaidBefore { at })?,
+            (Charging::ExAnte, None) => {
+                let run = whole(&self.prospect.law, left_steps)?;
+                purchase::buy(self, &mut WholeRun { at, run, steps: left_steps })?
+            }
         };
-        let (truth, plan) = (self.truth(index)?, self.digest(index));
-        let payers = self.accounts().iter().map(|account| account.name.clone()).collect();
+        match bought {
+            Bought::Made(Made::Stored(stored)) => {
+                // Somebody else has drawn it.
+                self.end_run()?;
+                self.view(stored)
+            }
+            Bought::Made(Made::Drawn(stored)) => {
+                if stored.hit {
+                    self.end_run()?;
+                }
+                Ok(Ok(stored))
+            }
+            Bought::Refused(refusal) => Ok(Err(self.refused(&refusal))),
+        }
+    }
+
+    /// Draws a step of the run that was paid for.
+    fn next(&mut self, at: At) -> Result<Drawn<Made>, EngineError> {
+        let (truth, plan) = (self.truth(at.index)?, self.digest(at.index));
+        let payers = self.payers().names();
         let Some(run) = &mut self.run else {
             return Err(EngineError::Damaged("a step was charged without a run".into()));
         };
         let hit = run.next(&truth, &mut self.entropy)?;
         let stored = StoredStep {
-            step: index,
+            step: at.index,
             run: run.first,
             hit,
             plan,
             payers,
             bought: run.bought,
-            attempt,
+            attempt: at.attempt,
         };
         self.check_turn()?;
         let body =
             serde_json::to_vec(&stored).map_err(|error| EngineError::Damaged(error.to_string()))?;
-        self.ledger().answer(claim, Body::new(body), self.stamp()).wait()?;
-        if hit {
-            self.end_run()?;
-        }
-        Ok(Ok(stored))
-    }
-
-    /// Sets aside what the next step of a run may cost.
-    fn charge_step(&mut self, index: u64, attempt: u32) -> Result<Attempt<Claim>, EngineError> {
-        let law = &self.prospect.law;
-        let worst = self.run.as_ref().map_or_else(|| law.worst(1), Run::next_worst);
-        let want = Reserve { worst, delta: Amount::ZERO };
-        let charged = match self.charge(index, attempt, &want, &want)? {
-            Attempt::Charged(charged) => charged,
-            Attempt::Stored(stored) => return Ok(Attempt::Stored(stored)),
-            Attempt::Refused(refusal) => return Ok(Attempt::Refused(refusal)),
-        };
-        let Charged { own, others, claim } = *charged;
-        if let Some(run) = &mut self.run {
-            run.pay(own, others)?;
-        } else {
-            let names = self.accounts()[1..].iter().map(|account| account.name.clone());
-            let others = names.zip(others).collect();
-            self.run = Some(Run::begin(index, law, own, others, &mut self.entropy));
-        }
-        Ok(Attempt::Charged(claim))
-    }
-
-    /// Buys a run before its first step; the others cost nothing more.
-    fn charge_run(
-        &mut self,
-        index: u64,
-        attempt: u32,
-        left_steps: u64,
-    ) -> Result<Attempt<Claim>, EngineError> {
-        let law = &self.prospect.law;
-        if self.run.is_some() {
-            let nothing = Spend(Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO });
-            return Ok(match self.charge(index, attempt, &nothing, &nothing)? {
-                Attempt::Charged(charged) => {
-                    let Charged { own, others, claim } = *charged;
-                    own.redeem();
-                    for receipt in others {
-                        receipt.redeem();
-                    }
-                    Attempt::Charged(claim)
-                }
-                Attempt::Stored(stored) => Attempt::Stored(stored),
-                Attempt::Refused(refusal) => Attempt::Refused(refusal),
-            });
-        }
-        let run = whole(law, left_steps)?;
-        let charge = run.charge();
-        let charged = match self.charge(index, attempt, &Spend(run), &Spend(charge))? {
-            Attempt::Charged(charged) => charged,
-            Attempt::Stored(stored) => return Ok(Attempt::Stored(stored)),
-            Attempt::Refused(refusal) => return Ok(Attempt::Refused(refusal)),
-        };
-        let Charged { own, others, claim } = *charged;
-        for receipt in others {
-            receipt.redeem();
-        }
-        self.run = Some(Run::bought(index, left_steps, own, &mut self.entropy)?);
-        self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
-        Ok(Attempt::Charged(claim))
-    }
-
-    /// Charges a step to all accounts, under the first attempt that nobody has paid for.
-    fn charge<W: Want + Clone, V: Want + Clone>(
-        &self,
-        index: u64,
-        mut attempt: u32,
-        own: &W,
-        other: &V,
-    ) -> Result<Bought<W, V>, EngineError> {
-        let mut patience = self.engine.patience();
-        loop {
-            let key = self.name.attempt(index, attempt);
-            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
-            let (unit, others) = (&self.unit().name, &self.accounts()[1..]);
-            let others = others.iter().map(|account| (&*account.name, other.clone())).collect();
-            match self.ledger().charge(request, unit, own.clone(), others).wait() {
-                Ok(Outcome::Charged(charged)) => return Ok(Attempt::Charged(charged)),
-                Err(LedgerError::Refused(refusal)) => return Ok(Attempt::Refused(refusal)),
-                Err(LedgerError::Moved(_)) if patience.again() => {}
-                Ok(Outcome::Answered(_))
-                | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
-                    match self.name.find(self.ledger(), index)? {
-                        Found::Stored(stored) => return Ok(Attempt::Stored(stored)),
-                        Found::Open(next) => attempt = next,
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Ok(Drawn { body, state: None, made: Made::Drawn(stored) })
     }
 
     /// What a step's answer truly is: rows are read when the step is paid for and not before.

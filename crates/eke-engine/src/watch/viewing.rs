@@ -15,6 +15,7 @@ use super::run::settle;
 use super::session::{Session, Step, rho, whole};
 use super::stored::StoredStep;
 use crate::error::EngineError;
+use crate::purchase::Buyer as _;
 
 /// What an account pays for a run.
 pub(super) struct Viewing {
@@ -114,7 +115,7 @@ impl Session<'_> {
         }
         self.end_viewings(|viewing| viewing.is_other_run(&stored))?;
         let mut owing = Vec::new();
-        for (index, account) in self.accounts()[1..].iter().enumerate() {
+        for (index, account) in self.payers().others.iter().enumerate() {
             let drew = stored.payers.contains(&account.name);
             if !drew && !self.name.has_paid(self.ledger(), &stored, &account.name)? {
                 owing.push(index);
@@ -148,7 +149,7 @@ impl Session<'_> {
             .collect();
         // All of them or none.
         for (&index, want) in owing.iter().zip(&wants) {
-            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
+            let account = self.ledger().account(&self.payers().others[index].name).wait()?;
             if let Some(mut account) = account
                 && let Err(refusal) = account.reserve(want.worst, want.delta)
             {
@@ -159,7 +160,7 @@ impl Session<'_> {
             self.confirm(self.prospect.plans.len() as u64 - stored.step)?;
         }
         for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
-            match self.pay(stored, &self.accounts()[index + 1].name, &want)? {
+            match self.pay(stored, &self.payers().others[index].name, &want)? {
                 Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
                 Ok(None) => self.viewings[index].paid_elsewhere(stored),
                 Err(refusal) => {
@@ -182,7 +183,7 @@ impl Session<'_> {
         let law = &self.prospect.law;
         let charge = whole(law, stored.bought.unwrap_or(1))?.charge();
         for &index in owing {
-            let account = self.ledger().account(&self.accounts()[index + 1].name).wait()?;
+            let account = self.ledger().account(&self.payers().others[index].name).wait()?;
             if let Some(mut account) = account
                 && let Err(refusal) = account.approve(charge)
             {
@@ -193,7 +194,7 @@ impl Session<'_> {
             self.confirm(stored.bought.unwrap_or(1))?;
         }
         for &index in owing {
-            match self.pay(stored, &self.accounts()[index + 1].name, &Spend(charge))? {
+            match self.pay(stored, &self.payers().others[index].name, &Spend(charge))? {
                 Ok(Some(_)) if index == 0 => {
                     self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
                 }
@@ -249,7 +250,7 @@ impl Session<'_> {
             if index == 0 {
                 self.spent = self.spent.plus(price).unwrap_or(Amount::MAX);
             }
-            all.push((self.accounts()[index + 1].name.clone(), settlements));
+            all.push((self.payers().others[index].name.clone(), settlements));
         }
         settle(all, self.ledger(), &self.stamp())
     }

@@ -87,7 +87,7 @@ fn a_budget_is_the_same_however_it_is_written() {
 #[test]
 fn circles_and_tiers_have_the_metric_of_the_unit() {
     let policy = parse(&CITY.replace("add-remove", "replace")).unwrap();
-    for account in policy.accounts("rider", Some("bob")).unwrap() {
+    for account in policy.payers("rider", Some("bob")).unwrap().iter() {
         assert_eq!(account.budget.metric(), Metric::Hamming(Adjacency::Replace));
     }
 }
@@ -168,7 +168,7 @@ proptest! {
                 }
                 for unit in policy.units.keys() {
                     for analyst in policy.analysts.keys() {
-                        prop_assert!(policy.accounts(unit, Some(analyst)).is_ok());
+                        prop_assert!(policy.payers(unit, Some(analyst)).is_ok());
                     }
                 }
             }
