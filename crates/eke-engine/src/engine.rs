@@ -76,8 +76,8 @@ const READING: u32 = 2;
 impl Prepared {
     /// What the columns and the unit are read as: another reading of the same file is another
     /// truth.
-    pub(crate) fn types(&self) -> Vec<u8> {
-        serde_json::to_vec(&(READING, &self.schema, self.ids)).unwrap_or_default()
+    pub(crate) fn read_as(&self) -> impl serde::Serialize {
+        (READING, &self.schema, self.ids)
     }
 }
 

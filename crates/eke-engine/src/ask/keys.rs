@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::error::EngineError;
+use crate::purchase::identity::{Identity, Kind};
 use crate::purchase::turn::{Turn, turn_path};
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
@@ -101,7 +102,7 @@ impl Asking<'_> {
         }
         let selection = selection(self.plan(), &self.unit().budget)?;
         check_tier(&selection, self.finest())?;
-        let name = self.selection_name(&selection);
+        let name = self.selection_name(&selection)?;
         let paid = match self.stored(&name)? {
             Some((_, selected)) => self.has_paid(&name, &selected, &self.own().name)?,
             None => false,
@@ -112,13 +113,13 @@ impl Asking<'_> {
     /// Whether somebody has paid for selecting the keys.
     pub(crate) fn has_selected(&self) -> Result<bool, EngineError> {
         let selection = selection(self.plan(), &self.unit().budget)?;
-        Ok(self.stored(&self.selection_name(&selection))?.is_some())
+        Ok(self.stored(&self.selection_name(&selection)?)?.is_some())
     }
 
     fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
         let selection = selection(self.plan(), &self.unit().budget)?;
         check_tier(&selection, self.finest())?;
-        let name = self.selection_name(&selection);
+        let name = self.selection_name(&selection)?;
         let engine = self.engine;
         let mut patience = engine.patience();
         let selected = loop {
@@ -174,17 +175,12 @@ impl Asking<'_> {
     }
 
     /// What a selection is found by: what its counts depend on, and its price.
-    fn selection_name(&self, selection: &KeySelection) -> String {
+    fn selection_name(&self, selection: &KeySelection) -> Result<String, EngineError> {
         let units = vec![Sum { of: Summand::Units, exponent: 0 }];
         let plan = Plan { sums: units, max_rows: 1, ..self.plan().clone() };
-        let mut name = blake3::Hasher::new_derive_key("eke selection of keys 1");
-        name.update(&plan.digest());
-        name.update(&self.snapshot().to_le_bytes());
-        name.update(self.unit().name.as_bytes());
-        name.update(&self.types());
         let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
-        name.update(price.as_bytes());
-        format!("keys/{}", name.finalize().to_hex())
+        let counts = Identity::new(Kind::Keys).plan(&plan).rows(self.prepared);
+        Ok(format!("keys/{}", counts.bytes(price.as_bytes()).named()?.to_hex()))
     }
 
     /// The selection that was made, and under which number.

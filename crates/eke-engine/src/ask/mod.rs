@@ -37,6 +37,7 @@ use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
 use crate::purchase::Buyer;
+use crate::purchase::identity::{Identity, Kind};
 use crate::purchase::payers::Payers;
 use crate::purchase::process;
 use crate::purchase::reading::request_name;
@@ -257,14 +258,6 @@ impl<'a> Asking<'a> {
 
     pub(crate) fn sql(&self) -> &'a str {
         &self.question.sql
-    }
-
-    pub(crate) fn types(&self) -> Vec<u8> {
-        self.prepared.types()
-    }
-
-    pub(crate) fn snapshot(&self) -> u32 {
-        self.prepared.snapshot
     }
 
     pub(crate) fn entropy(&mut self) -> &mut SystemEntropy {
@@ -796,14 +789,9 @@ impl<'a> Asking<'a> {
     }
 
     /// The digest of the question: what is computed from which rows, for which groups.
-    fn path(&self, groups: &[Vec<Value>]) -> PathId {
-        let mut name = blake3::Hasher::new_derive_key("eke question 1");
-        name.update(&self.plan().digest());
-        name.update(&self.snapshot().to_le_bytes());
-        name.update(self.unit().name.as_bytes());
-        name.update(&self.types());
-        name.update(&serde_json::to_vec(groups).unwrap_or_default());
-        PathId::new(*name.finalize().as_bytes())
+    fn path(&self, groups: &[Vec<Value>]) -> Result<PathId, EngineError> {
+        let identity = Identity::new(Kind::Question).plan(self.plan()).rows(self.prepared);
+        identity.json(&groups).path()
     }
 
     /// The columns of the question's paths.
@@ -816,7 +804,7 @@ impl<'a> Asking<'a> {
     }
 
     fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
-        State::new(self.path(groups), groups.to_vec(), self.columns())
+        State::new(self.path(groups)?, groups.to_vec(), self.columns())
             .map_err(|error| EngineError::Damaged(error.to_string()))
     }
 

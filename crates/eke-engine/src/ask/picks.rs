@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Asking;
 use crate::ask::top::Route;
 use crate::error::EngineError;
+use crate::purchase::identity::{Identity, Kind};
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What one pick costs of the unit's whole budget.
@@ -222,22 +223,16 @@ impl Asking<'_> {
             .times(factor)
             .map_err(|error| out_of_range(error.to_string()))?;
         let count = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        Ranking::open(self.ranking_path(by, groups), count, &sensitivity, moves, by.each)
+        Ranking::open(self.ranking_path(by, groups)?, count, &sensitivity, moves, by.each)
             .map_err(|error| out_of_range(error.to_string()))
     }
 
     /// What a ranking is found by: what its scores depend on, and the price of a pick.
-    fn ranking_path(&self, by: By, groups: &[Vec<Value>]) -> PathId {
+    fn ranking_path(&self, by: By, groups: &[Vec<Value>]) -> Result<PathId, EngineError> {
         let sums = vec![self.plan().sums[by.sum].clone()];
         let plan = Plan { sums, ..self.plan().clone() };
-        let mut name = blake3::Hasher::new_derive_key("eke ranking 1");
-        name.update(&plan.digest());
-        name.update(&self.snapshot().to_le_bytes());
-        name.update(self.unit().name.as_bytes());
-        name.update(&self.types());
-        name.update(&serde_json::to_vec(groups).unwrap_or_default());
-        name.update(by.each.to_string().as_bytes());
-        PathId::new(*name.finalize().as_bytes())
+        let scores = Identity::new(Kind::Ranking).plan(&plan).rows(self.prepared).json(&groups);
+        scores.bytes(by.each.to_string().as_bytes()).path()
     }
 
     fn load_picks(&self, by: By, groups: &[Vec<Value>]) -> Result<Stored, EngineError> {

@@ -184,7 +184,7 @@ impl People {
         let dataset = asking.snapshot.as_deref().unwrap_or(file.name());
         let question = text(asking)?;
         // Whatever is refused is refused before anybody gets an account, which is for good.
-        self.check_same(dataset, &file.identity(&fingerprint))?;
+        self.check_same(dataset, &file.identity(&fingerprint)?)?;
         let everyone = self.everyone(file, asking.budget, seen, |people| {
             if file.fingerprint_since(&fingerprint)?.digest != fingerprint.digest {
                 return Err(PlacesError::Damaged(file.name().to_owned()));
@@ -198,7 +198,7 @@ impl People {
         })?;
         let opened = self.reserve(
             &question,
-            (dataset, &file.identity(&fingerprint)),
+            (dataset, &file.identity(&fingerprint)?),
             (everyone.people, asking.allowance),
         )?;
         let reservation = match opened {

@@ -78,7 +78,7 @@ impl Person {
         let among = self.snapshot(file)?.places;
         plan.check(lattice, among, price).map_err(cannot)?;
         let charge = C::charge(price, Amount::ZERO);
-        let name = self.path("hull", file, &(lattice, plan, charge.to_string()));
+        let name = self.path("hull", file, &(lattice, plan, charge.to_string()))?;
         let text = format!("the hull of {among} places of `{}`, for {charge}", file.name());
         let (body, is_free) = self.spend(&text, name, &Allotment { price }, |receipt| {
             let places = self.places(file, lattice, among, seen)?;

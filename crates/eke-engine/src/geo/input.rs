@@ -19,6 +19,7 @@ use super::PlacesError;
 use super::geojson::{self, Fault};
 use crate::data::ids::Ids;
 use crate::data::source::{self, Fingerprint, Source};
+use crate::purchase::identity;
 use crate::rows::column::Column;
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Piece, Wanted};
@@ -181,11 +182,13 @@ impl PlaceFile {
     }
 
     /// What tells these places from others: the content, and the columns that are read of it.
-    pub(crate) fn identity(&self, fingerprint: &Fingerprint) -> String {
-        let mut hasher = blake3::Hasher::new_derive_key("eke places 1: a file and its columns");
+    pub(crate) fn identity(&self, fingerprint: &Fingerprint) -> Result<String, PlacesError> {
         let read = (&fingerprint.digest, self.columns());
-        hasher.update(&serde_json::to_vec(&read).unwrap_or_default());
-        hasher.finalize().to_string()
+        Ok(identity::Identity::new(identity::Kind::PlaceFile)
+            .json(&read)
+            .hash()
+            .map_err(super::release::damaged)?
+            .to_string())
     }
 
     /// For the steward, before accounts are opened: whether most of the numbers can be degrees.
@@ -420,7 +423,7 @@ mod tests {
             let [longitude, latitude, id, time] = columns.map(|name| name.map(str::to_owned));
             let columns = PlaceColumns { longitude, latitude, id, time };
             let places = PlaceFile::open(&places, &columns).unwrap();
-            places.identity(&places.fingerprint().unwrap())
+            places.identity(&places.fingerprint().unwrap()).unwrap()
         };
         let usual = identity([None, None, Some("id"), None]);
         assert_eq!(usual, identity([Some("lon"), Some("lat"), Some("id"), None]));

@@ -64,7 +64,7 @@ impl Person {
         let among = self.snapshot(file)?.places;
         question.check(lattice, among, price).map_err(cannot)?;
         let charge = C::charge(price, Amount::ZERO);
-        let name = self.path("nearest", file, &(lattice, question, charge.to_string()));
+        let name = self.path("nearest", file, &(lattice, question, charge.to_string()))?;
         let text = format!(
             "the {} nearest of {among} places of `{}`, for {charge}",
             question.count,

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError};
 use crate::data::source::Fingerprint;
+use crate::purchase::identity::{Identity, Kind};
 use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order, process};
 
 const VERSION: u32 = 1;
@@ -259,12 +260,17 @@ impl Person {
 
     /// What a path is found by: whose it is, which places it is about (the file, and the columns that are read of it), and
     /// everything that it depends on besides.
-    pub(super) fn path(&self, kind: &str, file: &PlaceFile, depends: &impl Serialize) -> PathId {
+    pub(super) fn path(
+        &self,
+        kind: &str,
+        file: &PlaceFile,
+        depends: &impl Serialize,
+    ) -> Result<PathId, PlacesError> {
         let snapshot = self.pinned.snapshotted(file.name());
         let name = (kind, &self.account, file.name(), snapshot.number, file.columns(), depends);
-        let mut hasher = blake3::Hasher::new_derive_key("eke places 1");
-        hasher.update(&serde_json::to_vec(&name).unwrap_or_default());
-        PathId::new(*hasher.finalize().as_bytes())
+        let identity =
+            Identity::new(Kind::Places).json(&name).hash().map_err(super::release::damaged)?;
+        Ok(PathId::new(*identity.as_bytes()))
     }
 
     /// What is stored of a path.

@@ -85,7 +85,7 @@ impl Person {
         to: Amount<Rho>,
         seen: &dyn Fn(u64),
     ) -> Result<Told, PlacesError> {
-        let id = self.path("identity", file, tuple);
+        let id = self.path("identity", file, tuple)?;
         let load = || -> Result<GaussianPath<Vec<i64>>, PlacesError> {
             let Some(state) = self.stored(id)? else {
                 return Ok(GaussianPath::open(id, tuple.length()));
@@ -141,7 +141,7 @@ impl Person {
         };
         let release = PointsRelease { epsilon, sensitivity: tuple.lengths() };
         release.can_release().map_err(|reason| cannot(&reason))?;
-        let name = self.path("identity", file, &(tuple, epsilon.to_string()));
+        let name = self.path("identity", file, &(tuple, epsilon.to_string()))?;
         let charge = Charge::Pure { epsilon, delta: Amount::ZERO };
         let question = asked("tell", file, tuple, &charge.to_string());
         let (body, is_free) = self.spend(&question, name, &release, |receipt| {

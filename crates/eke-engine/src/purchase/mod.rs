@@ -18,6 +18,7 @@
 //! attempt that was lost used again, an error that is shown to an analyst as it is.
 
 pub(crate) mod circles;
+pub(crate) mod identity;
 pub(crate) mod payers;
 pub(crate) mod process;
 pub(crate) mod reading;

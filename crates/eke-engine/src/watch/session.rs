@@ -22,6 +22,7 @@ use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, short};
 use crate::policy::AccountSpec;
+use crate::purchase::identity::{Identity, Kind};
 use crate::purchase::payers::Payers;
 use crate::purchase::process;
 use crate::purchase::reading::request_name;
@@ -270,7 +271,7 @@ impl Engine {
             prospect: &prospect,
             observer,
             entropy,
-            name: prospect.name(question),
+            name: prospect.name(question)?,
             program: request_name(&process::name(), &nonce, &question.who),
             turns: 0,
             turn: None,
@@ -297,19 +298,14 @@ impl Engine {
 impl Prospect {
     /// What a watch is found by: what is computed from which rows at the first step, what stays open in it, and
     /// the law that its answers are held against. Not who watches.
-    fn name(&self, question: &WatchQuestion) -> WatchName {
-        let mut name = blake3::Hasher::new_derive_key("eke watch 1");
-        name.update(&self.prepared.query.plan.digest());
-        name.update(&self.plans[0].digest());
-        name.update(&self.prepared.snapshot.to_le_bytes());
-        name.update(self.prepared.payers.unit.name.as_bytes());
-        name.update(&self.prepared.types());
-        name.update(self.law.describe().as_bytes());
-        name.update(match question.charging {
+    fn name(&self, question: &WatchQuestion) -> Result<WatchName, EngineError> {
+        let plans = Identity::new(Kind::Watch).plan(&self.prepared.query.plan).plan(&self.plans[0]);
+        let name = plans.rows(&self.prepared).bytes(self.law.describe().as_bytes());
+        let name = name.bytes(match question.charging {
             Charging::ExPost => b"ex post",
             Charging::ExAnte => b"ex ante",
         });
-        WatchName::new(&name.finalize(), &self.plans)
+        Ok(WatchName::new(&name.named()?, &self.plans))
     }
 
     /// Whether a run of so many steps tells no more than the tier of whoever watches may see of a path.

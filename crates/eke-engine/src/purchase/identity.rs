@@ -1,0 +1,138 @@
+//! What paths, selections and watches are found by: everything that they depend on, and nothing else.
+//!
+//! Two questions of one identity share what was drawn and paid for. So whatever changes the truth or
+//! its noise is part of it: what is computed, from which snapshot of which rows, read as what, for
+//! which unit. Who asks is not. Ledgers outlive code: what is hashed for a kind, and in which order,
+//! may never change, and golden digests hold it. What has to change is another version of the kind.
+
+use eke_budget::PathId;
+use eke_sql::Plan;
+use serde::Serialize;
+
+use crate::engine::Prepared;
+use crate::error::EngineError;
+
+/// What has an identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The paths of a question's groups.
+    Question,
+    /// A ranking of groups.
+    Ranking,
+    /// A selection of keys.
+    Keys,
+    /// A watch.
+    Watch,
+    /// What is told of a person's places.
+    Places,
+    /// A file of places, and the columns that are read of it.
+    PlaceFile,
+}
+
+impl Kind {
+    /// The context of its hash, with its version.
+    fn context(self) -> &'static str {
+        match self {
+            Self::Question => "eke question 1",
+            Self::Ranking => "eke ranking 1",
+            Self::Keys => "eke selection of keys 1",
+            Self::Watch => "eke watch 1",
+            Self::Places => "eke places 1",
+            Self::PlaceFile => "eke places 1: a file and its columns",
+        }
+    }
+}
+
+/// An identity that is being made.
+pub(crate) struct Identity {
+    hasher: blake3::Hasher,
+    /// What could not be written down: such a thing has no identity.
+    unwritten: Option<serde_json::Error>,
+}
+
+impl Identity {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { hasher: blake3::Hasher::new_derive_key(kind.context()), unwritten: None }
+    }
+
+    /// What is computed.
+    pub(crate) fn plan(self, plan: &Plan) -> Self {
+        self.bytes(&plan.digest())
+    }
+
+    /// From which rows, read as what, and whose they are.
+    pub(crate) fn rows(self, prepared: &Prepared) -> Self {
+        let rows = self.bytes(&prepared.snapshot.to_le_bytes());
+        rows.bytes(prepared.payers.unit.name.as_bytes()).json(&prepared.read_as())
+    }
+
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.hasher.update(bytes);
+        self
+    }
+
+    pub(crate) fn json(mut self, value: &impl Serialize) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(bytes) => self.bytes(&bytes),
+            Err(error) => {
+                self.unwritten.get_or_insert(error);
+                self
+            }
+        }
+    }
+
+    /// The identity, as 32 bytes.
+    ///
+    /// # Errors
+    /// Something that it depends on cannot be written down.
+    pub(crate) fn hash(self) -> Result<blake3::Hash, serde_json::Error> {
+        match self.unwritten {
+            None => Ok(self.hasher.finalize()),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// The same for a question.
+    pub(crate) fn named(self) -> Result<blake3::Hash, EngineError> {
+        self.hash().map_err(|error| EngineError::Damaged(error.to_string()))
+    }
+
+    /// The path of that identity.
+    pub(crate) fn path(self) -> Result<PathId, EngineError> {
+        Ok(PathId::new(*self.named()?.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// What ledgers know paths by.
+    #[test]
+    fn identities_are_what_they_were() {
+        let named = |kind: Kind| {
+            let identity = Identity::new(kind).bytes(b"a plan").json(&(1u8, "rows", [Some(0.5)]));
+            identity.hash().unwrap().to_hex()[..16].to_owned()
+        };
+        let golden = [
+            (Kind::Question, "GOLDEN0"),
+            (Kind::Ranking, "GOLDEN1"),
+            (Kind::Keys, "GOLDEN2"),
+            (Kind::Watch, "GOLDEN3"),
+            (Kind::Places, "GOLDEN4"),
+            (Kind::PlaceFile, "GOLDEN5"),
+        ];
+        for (kind, expected) in golden {
+            assert_eq!(named(kind), expected, "{kind:?}");
+        }
+    }
+
+    /// What cannot be written down is not left out: it would be the identity of something else.
+    #[test]
+    fn what_cannot_be_written_down_has_no_identity() {
+        let unwritten = BTreeMap::from([((1, 2), 3)]);
+        assert!(Identity::new(Kind::Question).json(&unwritten).bytes(b"more").hash().is_err());
+    }
+}
