@@ -10,11 +10,11 @@ use eke_geo::{
     Allowance, Crowd, Lattice, Place, Plan, Rings, Seen, Shape, Spending, Way, count, density,
     neighbours,
 };
-use eke_ledger::{Digest, Settled};
+use eke_ledger::{Digest, Reserved, Settled};
 use eke_local::Sheet;
 use serde::{Deserialize, Serialize};
 
-use super::people::{Opened, People, PeopleStanding};
+use super::people::{People, PeopleStanding};
 use super::release::{damaged, entropy};
 use super::{PlaceFile, PlacesError};
 
@@ -202,11 +202,11 @@ impl People {
             (everyone.people, asking.allowance),
         )?;
         let reservation = match opened {
-            Opened::Answered(body) => {
+            Reserved::Answered(body) => {
                 let answer = serde_json::from_slice(&body).map_err(damaged)?;
                 return Ok(CrowdAnswered { answer, free: true, left: self.standing()? });
             }
-            Opened::Granted(reservation) => reservation,
+            Reserved::Granted(reservation) => reservation,
         };
         let granted: Vec<Amount<Rho>> =
             reservation.granted().iter().map(|&(_, amount)| amount).collect();

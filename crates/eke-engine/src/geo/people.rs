@@ -17,14 +17,14 @@ use std::sync::Arc;
 use eke_budget::{Amount, Metres, Metric, Reach, Rho};
 use eke_geo::{Lattice, Place, Region};
 use eke_ledger::{
-    Address, Asking, Person as Account, Register, RegisterError, Reservation, Reserved, Settled,
-    Short, Stamp, Terms,
+    Asking, Person as Account, Register, RegisterError, Reservation, Reserved, Settled, Short,
+    Stamp, Terms,
 };
 use eke_sql::Value;
 
 use super::input::PlaceRow;
 use super::{PlaceFile, PlacesError};
-use crate::purchase::process;
+use crate::purchase::{process, reservation};
 
 /// The accounts of many people, open.
 pub struct People {
@@ -80,14 +80,6 @@ pub(super) struct Everyone {
     pub(super) people: u32,
     /// As on the lattice, two coordinates each.
     pub(super) points: Vec<i64>,
-}
-
-/// What is done for a question once amounts are reserved.
-pub(super) enum Opened {
-    /// It was answered before.
-    Answered(Vec<u8>),
-    /// This much is reserved.
-    Granted(Reservation),
 }
 
 impl People {
@@ -242,28 +234,14 @@ impl People {
         question: &str,
         (dataset, fingerprint): (&str, &str),
         (people, allowance): (u32, Amount<Rho>),
-    ) -> Result<Opened, PlacesError> {
+    ) -> Result<Reserved, PlacesError> {
         let wanted: Vec<(u32, Amount<Rho>)> =
             (0..people).map(|person| (person, allowance)).collect();
         let holder = format!("{}/places", process::name());
         let stamp = Stamp::now("steward");
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
-        loop {
-            match self.register.reserve(&asking, &wanted, Short::Fit) {
-                Ok(Reserved::Answered(answer)) => return Ok(Opened::Answered(answer)),
-                Ok(Reserved::Granted(reservation)) => return Ok(Opened::Granted(reservation)),
-                Err(RegisterError::UnderWay { number, holder })
-                    if process::has_ended(&holder, &Address::File(self.path.clone())) =>
-                {
-                    match self.register.give_up(number, &Stamp::now("steward")) {
-                        // Somebody else was faster.
-                        Ok(()) | Err(RegisterError::NotUnderWay(_)) => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let (register, file) = (&mut self.register, &self.path);
+        Ok(reservation::reserve(register, file, &asking, &wanted, Short::Fit)?)
     }
 
     /// Ends a question.

@@ -11,10 +11,7 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, L1, L2, MemoryJournal, Metric, PathId, Rho,
 };
 use eke_geo::{Line, Plan, ThresholdError, threshold};
-use eke_ledger::{
-    Address, Asking, Digest, Register, RegisterError, Reservation, Reserved, Settled, Short, Stamp,
-    Terms,
-};
+use eke_ledger::{Asking, Digest, Register, Reservation, Reserved, Settled, Short, Stamp, Terms};
 use eke_noise::{Exact, GaussianPath, Till};
 use eke_sql::Type;
 use serde::{Deserialize, Serialize};
@@ -22,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::PlacesError;
 use super::release::{damaged, entropy};
 use crate::data::source::{Fingerprint, Source};
-use crate::purchase::process;
+use crate::purchase::{process, reservation};
 use crate::rows::column::Column;
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Wanted};
@@ -263,20 +260,8 @@ impl ShareOf {
         let holder = format!("{}/rows", process::name());
         let stamp = Stamp::now("steward");
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
-        loop {
-            let register = self.register()?;
-            match register.reserve(&asking, &[wanted], Short::Nothing) {
-                Err(RegisterError::UnderWay { number, holder })
-                    if process::has_ended(&holder, &Address::File(self.ledger.clone())) =>
-                {
-                    match self.register()?.give_up(number, &Stamp::now("steward")) {
-                        Ok(()) | Err(RegisterError::NotUnderWay(_)) => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                other => return Ok(other?),
-            }
-        }
+        let file = self.ledger.clone();
+        Ok(reservation::reserve(self.register()?, &file, &asking, &[wanted], Short::Nothing)?)
     }
 
     /// How many rows have at most this, and how many rows there are, of the file as it was. What is no number is not at

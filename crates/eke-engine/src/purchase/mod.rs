@@ -22,6 +22,7 @@ pub(crate) mod identity;
 pub(crate) mod payers;
 pub(crate) mod process;
 pub(crate) mod reading;
+pub(crate) mod reservation;
 pub(crate) mod turn;
 
 use eke_budget::{PathError, PathId, Receipt, Refusal};
@@ -114,6 +115,15 @@ pub(crate) enum Offer<W, V, M> {
         /// The path.
         path: Option<PathId>,
     },
+    /// What one account alone is charged, for something that is stored.
+    ChargeOne {
+        /// The request, under a name of its own.
+        request: Request,
+        /// The account.
+        account: String,
+        /// What it pays for.
+        own: W,
+    },
 }
 
 /// What was drawn.
@@ -145,7 +155,7 @@ pub(crate) fn buy<'a, B: Buyer<'a>, O: Order<'a, B>>(
     let mut patience = buyer.patience();
     let mut again = Again::First;
     loop {
-        let (request, own, others, path) = match order.offer(buyer, again)? {
+        let (request, account, own, others, path) = match order.offer(buyer, again)? {
             Offer::Made(made) => return Ok(Bought::Made(made)),
             Offer::Held(path, holder) => {
                 buyer.wait_for(path, &holder)?;
@@ -157,11 +167,14 @@ pub(crate) fn buy<'a, B: Buyer<'a>, O: Order<'a, B>>(
                 continue;
             }
             Offer::Moved => return Err(buyer.unavailable()),
-            Offer::Charge { request, own, others, path } => (request, own, others, path),
+            Offer::Charge { request, own, others, path } => {
+                (request, buyer.holder().to_owned(), own, others, path)
+            }
+            Offer::ChargeOne { request, account, own } => (request, account, own, Vec::new(), None),
         };
         let (names, wants): (Vec<String>, Vec<O::Others>) = others.into_iter().unzip();
         let others = names.iter().map(String::as_str).zip(wants).collect();
-        let charged = buyer.ledger().charge(request, buyer.holder(), own, others).wait();
+        let charged = buyer.ledger().charge(request, &account, own, others).wait();
         let Charged { own, others, claim } = match charged {
             Ok(Outcome::Charged(charged)) => *charged,
             Ok(Outcome::Answered(_))

@@ -5,8 +5,8 @@
 //! one run to one account, each step paid by one of them: a step adds what the price of the run rose by, so all
 //! together pay for the run.
 
-use eke_budget::{Amount, Epsilon, Purchase, Refusal, Round, Rounds, Settlement};
-use eke_ledger::{Answer as Body, Charged, LedgerError, Outcome, Request, Reserve, Spend, Want};
+use eke_budget::{Amount, Epsilon, Purchase as _, Receipt, Refusal, Round, Rounds, Settlement};
+use eke_ledger::{Request, Reserve, Spend, Want};
 use eke_noise::LineLaw;
 
 use super::Charging;
@@ -15,7 +15,7 @@ use super::run::settle;
 use super::session::{Session, Step, rho, whole};
 use super::stored::StoredStep;
 use crate::error::EngineError;
-use crate::purchase::Buyer as _;
+use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What an account pays for a run.
 pub(super) struct Viewing {
@@ -160,7 +160,8 @@ impl Session<'_> {
             self.confirm(self.prospect.plans.len() as u64 - stored.step)?;
         }
         for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
-            match self.pay(stored, &self.payers().others[index].name, &want)? {
+            let account = &self.payers().others[index].name;
+            match self.pay(stored, account, &want)? {
                 Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
                 Ok(None) => self.viewings[index].paid_elsewhere(stored),
                 Err(refusal) => {
@@ -194,7 +195,8 @@ impl Session<'_> {
             self.confirm(stored.bought.unwrap_or(1))?;
         }
         for &index in owing {
-            match self.pay(stored, &self.payers().others[index].name, &Spend(charge))? {
+            let account = &self.payers().others[index].name;
+            match self.pay(stored, account, &Spend(charge))? {
                 Ok(Some(_)) if index == 0 => {
                     self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
                 }
@@ -207,33 +209,16 @@ impl Session<'_> {
 
     /// Charges one account for a step that is stored; nothing if another program of it just did.
     fn pay<W: Want + Clone>(
-        &self,
+        &mut self,
         stored: &StoredStep,
         account: &str,
         want: &W,
     ) -> Result<Result<Option<W::Bought>, Refusal>, EngineError> {
-        let key = self.name.payment(stored, account);
-        let mut patience = self.engine.patience();
-        loop {
-            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
-            let others: Vec<(&str, Reserve)> = Vec::new();
-            match self.ledger().charge(request, account, want.clone(), others).wait() {
-                Ok(Outcome::Charged(charged)) => {
-                    let Charged { own, claim, .. } = *charged;
-                    let bought = own.redeem();
-                    let shown = Body::new(format!("{{\"hit\":{}}}", stored.hit));
-                    self.ledger().answer(claim, shown, self.stamp()).wait()?;
-                    return Ok(Ok(Some(bought)));
-                }
-                Ok(Outcome::Answered(_))
-                | Err(LedgerError::Unanswered(_) | LedgerError::OtherRequest(_)) => {
-                    return Ok(Ok(None));
-                }
-                Err(LedgerError::Refused(refusal)) => return Ok(Err(refusal)),
-                Err(LedgerError::Moved(_)) if patience.again() => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let viewed = &mut Viewed { stored, account, want };
+        Ok(match purchase::buy(self, viewed)? {
+            Bought::Made(bought) => Ok(bought),
+            Bought::Refused(refusal) => Err(refusal),
+        })
     }
 
     /// Ends what accounts pay for runs of others, at what these came to.
@@ -269,4 +254,42 @@ fn risen(step: &StoredStep, law: &Law) -> Amount<Epsilon> {
     let place = step.place();
     let after = if step.hit { law.halted(place) } else { law.stopped(place) };
     after.minus(before(step, law)).unwrap_or(Amount::ZERO)
+}
+
+/// A stored step that one account pays for.
+struct Viewed<'v, W> {
+    stored: &'v StoredStep,
+    account: &'v str,
+    want: &'v W,
+}
+
+impl<'a, W: Want + Clone> Order<'a, Session<'a>> for Viewed<'_, W> {
+    type Own = W;
+    type Others = W;
+    type Made = Option<W::Bought>;
+
+    fn offer(
+        &mut self,
+        session: &mut Session<'a>,
+        again: Again,
+    ) -> Result<Offer<W, W, Option<W::Bought>>, EngineError> {
+        // Another program of the same account just paid.
+        if again == Again::Taken {
+            return Ok(Offer::Made(None));
+        }
+        let key = session.name.payment(self.stored, self.account);
+        let request = Request::new(&key, session.stamp(), &session.question.sql)?;
+        let (account, own) = (self.account.to_owned(), self.want.clone());
+        Ok(Offer::ChargeOne { request, account, own })
+    }
+
+    fn draw(
+        &mut self,
+        _: &mut Session<'a>,
+        own: Receipt<W::Bought>,
+        _: Vec<Receipt<W::Bought>>,
+    ) -> Result<Drawn<Option<W::Bought>>, EngineError> {
+        let body = format!("{{\"hit\":{}}}", self.stored.hit).into_bytes();
+        Ok(Drawn { body, state: None, made: Some(own.redeem()) })
+    }
 }
