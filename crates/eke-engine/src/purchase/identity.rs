@@ -117,12 +117,12 @@ mod tests {
             identity.hash().unwrap().to_hex()[..16].to_owned()
         };
         let golden = [
-            (Kind::Question, "GOLDEN0"),
-            (Kind::Ranking, "GOLDEN1"),
-            (Kind::Keys, "GOLDEN2"),
-            (Kind::Watch, "GOLDEN3"),
-            (Kind::Places, "GOLDEN4"),
-            (Kind::PlaceFile, "GOLDEN5"),
+            (Kind::Question, "b4fc895385409f8b"),
+            (Kind::Ranking, "794c1b46601fab82"),
+            (Kind::Keys, "f5cb48b30caafcec"),
+            (Kind::Watch, "3e93f5c5955cb2ce"),
+            (Kind::Places, "f00f3627245d2efa"),
+            (Kind::PlaceFile, "9112b184746a8c88"),
         ];
         for (kind, expected) in golden {
             assert_eq!(named(kind), expected, "{kind:?}");
