@@ -618,7 +618,8 @@ fn a_total_that_was_lowered_is_not_believed() {
     assert!(error.contains("its totals are not those of its history"), "{error}");
 }
 
-/// An index that has lost its entries finds nothing, and everything in it is as if it had never been.
+/// An index that has lost its entries finds nothing, and everything in it is as if it had never
+/// been.
 #[test]
 fn an_index_that_has_lost_its_entries_is_not_believed() {
     let folder = city();
