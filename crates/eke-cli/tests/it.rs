@@ -138,8 +138,8 @@ fn looking_begins_no_ledger_and_a_price_is_not_missed() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What is odd about the policy, about rows and about reading them is told to the steward alone, and
-/// how long rows took to nobody.
+/// What is odd about the policy, about rows and about reading them is told to the steward alone,
+/// and how long rows took to nobody.
 #[test]
 fn notes_are_for_the_steward_alone() {
     use std::io::Write as _;

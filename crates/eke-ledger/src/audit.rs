@@ -392,7 +392,8 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// What came of an increment has to be what is stored of it, with the values of a bundle's round.
+    /// What came of an increment has to be what is stored of it, with the values of a bundle's
+    /// round.
     fn ended(
         &mut self,
         (number, path): (u64, PathId),

@@ -189,7 +189,7 @@ impl Engine {
             EngineError::Refused(refused)
                 if refused.limit != Limit::AtMost && !self.policy().has_own_budget(analyst) =>
             {
-                Refused::plainly().into()
+                Refused { charged: refused.charged, ..Refused::plainly() }.into()
             }
             error => error,
         }
@@ -750,7 +750,11 @@ impl<'a> Asking<'a> {
     /// before its keys or its first looks are charged.
     fn check_unit(&self, state: Option<&State>, keys: Amount<Rho>) -> Result<(), EngineError> {
         // What others have paid for costs the unit less, or nothing: then its account says so.
-        let is_new = state.is_none() && (keys.is_zero() || !self.has_selected()?);
+        let is_new = if keys.is_zero() {
+            state.is_none() && matches!(self.route, Route::Everything)
+        } else {
+            !self.has_selected()?
+        };
         if self.payers().others.is_empty() || !is_new {
             return Ok(());
         }

@@ -568,8 +568,8 @@ mod tests {
     use eke_budget::Adjacency;
     use eke_sql::{Protection, Table, plan};
 
-    /// At looks that depended on what was seen, it is the confidence sequence that holds for a chosen
-    /// row, and not an ordinary interval.
+    /// At looks that depended on what was seen, it is the confidence sequence that holds for a
+    /// chosen row, and not an ordinary interval.
     #[test]
     fn intervals_of_chosen_rows_know_how_their_looks_were_planned() {
         let protection = Protection::Private {

@@ -58,6 +58,7 @@ impl Written {
         Self::of(rows).map_err(unreadable)
     }
 
+    /// All of it is looked through, whatever is found: how long that takes tells nothing.
     fn of(mut rows: CsvRows) -> io::Result<Self> {
         let mut number = 0;
         let (mut is_over_lines, mut odd) = (false, None);
@@ -70,9 +71,6 @@ impl Written {
             number += 1;
             if is_odd || state == State::Quoted {
                 odd.get_or_insert(number);
-            }
-            if is_over_lines && odd.is_some() {
-                break;
             }
         }
         Ok(match odd {

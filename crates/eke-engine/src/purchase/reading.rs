@@ -105,7 +105,8 @@ impl Reading {
         std::mem::take(&mut self.unseen).div_ceil(LATE)
     }
 
-    /// What the steward should know about reading, where each dataset has the first slot that it has now.
+    /// What the steward should know about reading, where each dataset has the first slot that it
+    /// has now.
     fn notices(&self, slot_of: impl Fn(&str) -> Duration) -> impl Iterator<Item = String> {
         let nobodys =
             self.nobodys.iter().filter(|(_, (_, rows))| *rows > 0).map(|(name, (_, rows))| {

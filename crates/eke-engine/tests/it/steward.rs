@@ -383,9 +383,29 @@ fn nothing_is_charged_for_a_question_that_the_unit_cannot_pay_for() {
         assert!(told(&error).contains("nothing was charged"), "{sql}: {error}");
         assert_eq!((spent(&Of::Everyone), spent(&ana)), before, "{sql}");
     }
+    // Keys that the steward had selected are charged to the analyst before the unit says no, and
+    // the refusal says so.
+    ask(&engine, "steward", keys, &format!("{}", 0.001 * whole)).unwrap();
+    let much = price(&format!("{}", 0.3 * whole));
+    let error = engine.ask(&question("ana", keys, much), &()).unwrap_err();
+    assert!(told(&error).contains("was charged before that, and stays paid"), "{error}");
+    assert!(spent(&ana) > before.1);
     // What fits is answered, also where others have paid for it.
     ask(&engine, "ana", FARES, &format!("{}", 0.5 * whole)).unwrap();
     ask(&engine, "ana", keys, &format!("{}", 0.005 * whole)).unwrap();
+}
+
+/// Picks that others have paid for cost the unit nothing, however little it has left.
+#[test]
+fn picks_that_others_paid_for_are_shown_when_the_unit_has_little_left() {
+    let folder = city();
+    let engine = folder.engine();
+    let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
+    let largest = "SELECT zone FROM trips GROUP BY zone ORDER BY COUNT(*) DESC LIMIT 1";
+    let price_of = |part: f64| format!("{}", part * whole);
+    ask(&engine, "steward", largest, &price_of(0.05)).unwrap();
+    ask(&engine, "steward", FARES, &price_of(0.949)).unwrap();
+    assert!(ask(&engine, "ana", largest, &price_of(0.05)).unwrap() > 0.0);
 }
 
 #[test]
@@ -598,7 +618,8 @@ fn a_total_that_was_lowered_is_not_believed() {
     assert!(error.contains("its totals are not those of its history"), "{error}");
 }
 
-/// An index that has lost its entries finds nothing, and everything in it is as if it had never been.
+/// An index that has lost its entries finds nothing, and everything in it is as if it had never
+/// been.
 #[test]
 fn an_index_that_has_lost_its_entries_is_not_believed() {
     let folder = city();

@@ -195,7 +195,8 @@ fn the_same_watch_has_the_same_verdicts_for_nothing() {
         ..watch(who, days)
     };
     let (first, watched) = run(&engine, &near("ana", 0..20));
-    // About once in a hundred runs the line's own noise makes all verdicts the same; nothing here needs more.
+    // About once in a hundred runs the line's own noise makes all verdicts the same; nothing here
+    // needs more.
     assert!(!watched.free);
     let before = pure(&engine, &Of::Everyone);
     let turned = "select count(1) from rides r where $1 = r.day";

@@ -528,8 +528,8 @@ mod tests {
         assert!(control >= 6, "the control: {control}");
     }
 
-    /// Of five people well inside three cannot pay: they may be inside, and are not left out of what
-    /// is said.
+    /// Of five people well inside three cannot pay: they may be inside, and are not left out of
+    /// what is said.
     #[test]
     fn whoever_is_not_heard_may_be_inside() {
         let (lattice, shape) = (lattice(), square());

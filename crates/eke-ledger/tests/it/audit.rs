@@ -210,7 +210,8 @@ fn whatever_is_changed_in_whatever_table_is_found() {
             assert!(refuses(&place), "row {row} of `{table}` was removed");
             for column in &of {
                 for changed in [
-                    // A blob with its last bit turned over, a text with a letter more, a number more.
+                    // A blob with its last bit turned over, a text with a letter more, a number
+                    // more.
                     format!(
                         "CASE typeof({column}) WHEN 'integer' THEN {column} + 1 \
                          WHEN 'text' THEN {column} || 'x' \
