@@ -103,7 +103,8 @@ pub(crate) struct Ask {
     /// Beside a relative error: an absolute error that is good enough in any case.
     #[arg(long = "or", value_name = "ERROR", requires = "within")]
     floor: Option<f64>,
-    /// The highest price, such as rho=0.01; a tenth of what is left unless said, for a relative error.
+    /// The highest price, such as rho=0.01; a tenth of what is left unless said, for a relative
+    /// error.
     #[arg(long, value_name = "PRICE", value_parser = price)]
     at_most: Option<Amount<Rho>>,
     /// How sure the interval must be.
@@ -247,8 +248,8 @@ impl Ask {
     }
 }
 
-/// A spinner on a terminal. It turns with rounds of looks; rows are counted for the steward alone, who is the
-/// only one that is told.
+/// A spinner on a terminal. It turns with rounds of looks; rows are counted for the steward alone,
+/// who is the only one that is told.
 pub(crate) struct Progress {
     pub(crate) bar: ProgressBar,
     yes: bool,
@@ -313,7 +314,8 @@ impl Watch for Progress {
         self.bar.set_message(format!("look {number}"));
     }
 
-    /// Unlike a price, this is not taken as a yes where nobody is at the terminal: it is almost surely a mistake.
+    /// Unlike a price, this is not taken as a yes where nobody is at the terminal: it is almost
+    /// surely a mistake.
     fn confirm_error(&self, error: f64) -> bool {
         let is_meant = self.yes
             || is_at_a_terminal()
@@ -454,7 +456,8 @@ fn shown(cell: &Cell) -> [String; 2] {
     }
 }
 
-/// Why a value is not as good as was asked for; nothing where it is, or where a price was asked for.
+/// Why a value is not as good as was asked for; nothing where it is, or where a price was asked
+/// for.
 pub(crate) fn why(cell: &Cell) -> &'static str {
     if cell.met.is_none() && matches!(cell.ending, Stopped::HighestPrice | Stopped::Tier) {
         return "";

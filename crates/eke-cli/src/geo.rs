@@ -36,7 +36,8 @@ Examples:
 The same places again at the same price are the same, and free; at a higher rho they cost the difference.
 Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
     Release(release::Release),
-    /// Tell which of one person's places are nearest to a public one: which rows, and not where they are.
+    /// Tell which of one person's places are nearest to a public one: which rows, and not where
+    /// they are.
     #[command(after_help = "\
 Example:
   eke geo nearest walk.csv --region -122.43,37.77,10000 --to -122.42,37.77 --k 3 --rho 1e-5
@@ -110,8 +111,8 @@ pub(crate) struct Places {
     /// A file of places: CSV, Parquet, or points in GeoJSON.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where places are, which is public: longitude,latitude,metres around them, or west,south,east,north. Places outside
-    /// are told as if they were on its rim.
+    /// Where places are, which is public: longitude,latitude,metres around them, or
+    /// west,south,east,north. Places outside are told as if they were on its rim.
     #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
     pub(crate) region: Region,
     /// The column of longitudes, in degrees [default: longitude, lon or lng]
@@ -162,11 +163,12 @@ pub(crate) struct Payer {
     /// The account: whose places these are.
     #[arg(long, value_name = "NAME", default_value = "me")]
     account: String,
-    /// What may be spent for good, to open the account: rho=1e-4 (per square metre), epsilon=0.01 (per metre), or both
-    /// with a comma.
+    /// What may be spent for good, to open the account: rho=1e-4 (per square metre), epsilon=0.01
+    /// (per metre), or both with a comma.
     #[arg(long, value_name = "PRICE", value_parser = budget)]
     budget: Option<BudgetSpec>,
-    /// With --budget: how far apart places may be and still be promised to look alike, in metres [default: any distance]
+    /// With --budget: how far apart places may be and still be promised to look alike, in metres
+    /// [default: any distance]
     #[arg(long, value_name = "METRES", requires = "budget")]
     reach: Option<Metres>,
     /// How far apart two people's places are, for good [default: farthest]
@@ -297,7 +299,8 @@ pub(crate) struct Price {
     /// With --level: how far apart places are that must be hard to tell apart, in metres.
     #[arg(long, value_name = "METRES", requires = "level")]
     radius: Option<Metres>,
-    /// What they are told apart by at most, in epsilon. With --delta for Gaussian noise, without for planar Laplace noise.
+    /// What they are told apart by at most, in epsilon. With --delta for Gaussian noise, without
+    /// for planar Laplace noise.
     #[arg(long, value_name = "L", requires = "radius")]
     level: Option<Epsilon>,
     /// The probability that the level fails.

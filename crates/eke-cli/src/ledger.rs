@@ -21,7 +21,8 @@ Exit codes: 0 nothing is wrong, 1 something is.")]
     Export(At),
     /// Print where every journal ends now: keep it where nobody who writes the ledger can.
     Anchor(At),
-    /// List the requests that hold a path, or give one up whose program has ended. What it paid stays paid.
+    /// List the requests that hold a path, or give one up whose program has ended. What it paid
+    /// stays paid.
     GiveUp(GiveUp),
 }
 

@@ -4,8 +4,8 @@ use eke_budget::{Amount, Epsilon};
 
 use crate::{Certified, SelectError};
 
-/// The least noise, to twelve digits, whose price is at most epsilon, starting to look at `start`. The price of what is
-/// returned was seen to be that.
+/// The least noise, to twelve digits, whose price is at most epsilon, starting to look at `start`.
+/// The price of what is returned was seen to be that.
 ///
 /// # Errors
 /// It is so much more or less than the start that there is none.

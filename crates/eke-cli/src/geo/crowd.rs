@@ -1,5 +1,5 @@
-//! What questions to many people have in common: where places and accounts lie, what it may cost, how people are asked,
-//! and how what came of it is shown.
+//! What questions to many people have in common: where places and accounts lie, what it may cost,
+//! how people are asked, and how what came of it is shown.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -30,23 +30,26 @@ const EXAMPLE: f64 = 100.0;
 /// Who is asked, what it may cost them, and how.
 #[derive(Args)]
 pub(crate) struct Crowd {
-    /// A file of people's places: CSV, Parquet, or points in GeoJSON. Of several places of somebody the last one counts.
+    /// A file of people's places: CSV, Parquet, or points in GeoJSON. Of several places of somebody
+    /// the last one counts.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The accounts of all people.
     #[arg(long, value_name = "FILE", default_value = "people.ledger")]
     ledger: PathBuf,
-    /// Where people are, which is public and for good: longitude,latitude,metres around them, or west,south,east,north.
-    /// Needed to make the accounts.
+    /// Where people are, which is public and for good: longitude,latitude,metres around them, or
+    /// west,south,east,north. Needed to make the accounts.
     #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
     region: Option<Region>,
-    /// What each person may spend for good, rho per square metre. Needed for people who have no account yet.
+    /// What each person may spend for good, rho per square metre. Needed for people who have no
+    /// account yet.
     #[arg(long, value_name = "RHO", value_parser = rho)]
     budget: Option<Rho>,
     /// With --region: the distance from which on prices per metre hold, in metres [default: 1]
     #[arg(long, value_name = "METRES", requires = "region")]
     least: Option<Metres>,
-    /// With --region: how far apart two places may be and still be promised to look alike [default: all of the region]
+    /// With --region: how far apart two places may be and still be promised to look alike [default:
+    /// all of the region]
     #[arg(long, value_name = "METRES", requires = "region")]
     reach: Option<Metres>,
     /// What the question may cost each person, rho per square metre.
@@ -66,7 +69,8 @@ pub(crate) struct Crowd {
     way: WayName,
     #[command(flatten)]
     walking: Walking,
-    /// What the places are called: places that have changed have another name [default: that of the file]
+    /// What the places are called: places that have changed have another name [default: that of the
+    /// file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
     /// The column of people's ids.

@@ -37,7 +37,8 @@ pub(crate) struct Threshold {
     rho: Rho,
     #[command(flatten)]
     walking: Walking,
-    /// What the rows are called: rows that have changed have another name [default: that of the file]
+    /// What the rows are called: rows that have changed have another name [default: that of the
+    /// file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
     /// Print one JSON object.

@@ -1,14 +1,14 @@
 //! Pins: which unit pays for which rows, for everything in a ledger and for good.
 //!
-//! A unit's registry knows the unit's own datasets. Were it alone, another name for the unit would be
-//! another registry, another account and a full budget again for the same rows. So a ledger has one
-//! list of pins for all units. Rows are known by the name of their dataset, by the files that hold
-//! them (symbolic links followed) and by the content of those files, packed and unpacked, each
+//! A unit's registry knows the unit's own datasets. Were it alone, another name for the unit would
+//! be another registry, another account and a full budget again for the same rows. So a ledger has
+//! one list of pins for all units. Rows are known by the name of their dataset, by the files that
+//! hold them (symbolic links followed) and by the content of those files, packed and unpacked, each
 //! together with the column that says whose a row is.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.
-//! What is spent on them adds up for somebody who is both, and the steward is told. By the same column
-//! they may have them only if the policy said so when the rows were first asked about.
+//! What is spent on them adds up for somebody who is both, and the steward is told. By the same
+//! column they may have them only if the policy said so when the rows were first asked about.
 //!
 //! It is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
 
@@ -274,8 +274,8 @@ impl Engine {
         Ok(Some((version, Pins::read(&bytes)?)))
     }
 
-    /// Checks that a dataset's rows are whose the ledger knows them to be, and takes in what is new about
-    /// them. What files hold is looked at when a dataset is new or has a new snapshot.
+    /// Checks that a dataset's rows are whose the ledger knows them to be, and takes in what is new
+    /// about them. What files hold is looked at when a dataset is new or has a new snapshot.
     pub(crate) fn pin_rows(
         &self,
         dataset: &Dataset,
