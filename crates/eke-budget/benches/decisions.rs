@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 
 use divan::{Bencher, black_box};
 use eke_budget::convert::{Curve, Method};
+use eke_budget::purchase::GroupPrices;
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Charge, GroupPrices, L2, Metric, NoHistory, PathId, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Charge, L2, Metric, NoHistory, PathId, Rho,
 };
 
 fn main() {

@@ -9,10 +9,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::Limits;
 use crate::convert::{ConvertError, Curve, Method};
-use crate::enclosure::Enclosure;
-use crate::parameter::ParameterError;
-use crate::{Amount, Currency, Delta, Epsilon, Limits, Metres, Metric, Rho};
+use crate::number::Currency;
+use crate::number::enclosure::Enclosure;
+use crate::number::parameter::ParameterError;
+use crate::{Amount, Delta, Epsilon, Metres, Metric, Rho};
 
 /// What is promised to every unit whatever is asked: (epsilon, delta), per unit of distance and
 /// within a reach where places are protected.

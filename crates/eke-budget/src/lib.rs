@@ -26,8 +26,8 @@
 //!
 //! | to state privacy | |
 //! |---|---|
-//! | [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`], [`Variance`], [`Metres`], [`BoundedRange`] | parameters, each a type, checked when made |
-//! | [`Metric`], [`Adjacency`], [`Reach`] | what "close" means |
+//! | [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`](number::LInf), [`Variance`], [`Metres`], [`BoundedRange`](number::BoundedRange) | parameters, each a type, checked when made |
+//! | [`Metric`], [`Adjacency`], [`Reach`](metric::Reach) | what "close" means |
 //! | [`convert`] | from one statement to another, never understating the loss |
 //! | [`normal`] | the normal distribution in its tails, for prices |
 //!
@@ -36,60 +36,36 @@
 //! | [`Amount`] | exact money |
 //! | [`Charge`], [`Purchase`] | a price, and what is bought for it |
 //! | [`BudgetSpec`], [`Budget`], [`Promise`] | what may be spent and what that promises |
-//! | [`Account`], [`Purse`], [`Refusal`] | the filter that says yes or no |
-//! | [`Raise`], [`Coarsen`], [`Level`], [`PathId`] | noise paths, paid up to their finest point |
-//! | [`Round`], [`Settlement`] | ex-post prices: reserved at worst, settled at what they came to |
-//! | [`GroupPrices`], [`GroupRaise`] | many groups, of which a unit touches few |
+//! | [`Account`], [`Purse`](account::Purse), [`Refusal`] | the filter that says yes or no |
+//! | [`Raise`], [`Coarsen`](purchase::Coarsen), [`Level`](purchase::Level), [`PathId`] | noise paths, paid up to their finest point |
+//! | [`Round`](purchase::Round), [`Settlement`](purchase::Settlement) | ex-post prices: reserved at worst, settled at what they came to |
+//! | [`GroupPrices`](purchase::GroupPrices), [`GroupRaise`](purchase::GroupRaise) | many groups, of which a unit touches few |
 //!
 //! | to show it | |
 //! |---|---|
 //! | [`Approved`], [`Receipt`], [`Journal`] | proof that a release was charged and recorded first |
-//! | [`Batch`], [`Entered`], [`Recorded`] | approvals of many requests, recorded together |
-//! | [`Standing`], [`Totals`] | an account without its history, to be kept and restored |
-//! | [`Odometer`], [`TimeUniform`] | what has been spent |
+//! | [`Batch`](account::Batch), [`Entered`](account::Entered), [`Recorded`](account::Recorded) | approvals of many requests, recorded together |
+//! | [`Standing`](account::Standing), [`Totals`](account::Totals) | an account without its history, to be kept and restored |
+//! | [`Odometer`], [`TimeUniform`](account::TimeUniform) | what has been spent |
 //!
 //! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.
 
-mod account;
-mod amount;
-mod batch;
-mod book;
-mod budget;
-mod charge;
+pub mod account;
+pub mod budget;
 pub mod convert;
-mod enclosure;
-mod evidence;
-mod group;
-mod metric;
-pub mod normal;
-mod odometer;
-mod parameter;
-mod path;
-mod purse;
+pub mod evidence;
+pub mod metric;
+pub mod number;
+pub mod purchase;
 mod refusal;
-mod round;
-mod standing;
 
-pub use account::{Account, ReplayError};
-pub use amount::{Amount, Currency, Price};
-pub use batch::{Batch, Entered, Recorded};
-pub use budget::{Budget, BudgetError, BudgetSpec, Promise};
-pub use charge::{Charge, ChargeError, Purchase};
-pub use evidence::{
-    Approved, CommitError, Entry, Event, Journal, MemoryJournal, NoHistory, OtherAccount,
-    OutOfSequence, Receipt, Receipts,
-};
-pub use group::{GroupError, GroupOffer, GroupPrices, GroupRaise, GroupRound, GroupStep};
-pub use metric::{Adjacency, Metric, Reach};
-pub use odometer::{Odometer, RunningBound, TimeUniform};
-pub use parameter::{
-    BoundedRange, Delta, Epsilon, L1, L2, LInf, Metres, ParameterError, Rho, Variance,
-};
-pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise, Reveal, RevealReceipt};
-pub use purse::{Limits, Purse};
+pub use account::Account;
+pub use account::odometer::Odometer;
+pub use budget::{Budget, BudgetSpec, Promise};
+pub use evidence::{Approved, Entry, Event, Journal, MemoryJournal, NoHistory, Receipt};
+pub use metric::{Adjacency, Metric};
+pub use number::amount::{Amount, Price};
+pub use number::parameter::{Delta, Epsilon, L1, L2, Metres, Rho, Variance};
+pub use purchase::charge::{Charge, Purchase};
+pub use purchase::path::{PathId, Raise, Reveal};
 pub use refusal::Refusal;
-pub use round::{
-    AboveWorstCase, ExtendError, Extension, OtherRound, Round, Rounds, Settlement, Unsettled,
-    UnsettledReason,
-};
-pub use standing::{Standing, StandingError, Totals};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{Charge, Currency, Epsilon, Rho};
+use crate::number::Currency;
+use crate::{Charge, Epsilon, Rho};
 
 /// A charge that did not fit. The account is as it was before it was asked, and goes on working.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

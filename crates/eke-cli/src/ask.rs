@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use clap::Args;
 use eke_budget::{Amount, Charge, Rho};
+use eke_engine::ask::Kind;
+use eke_engine::watch::Paid;
 use eke_engine::{
-    Access, Accuracy, Answer, Cell, Engine, EngineError, Goal, Kind, Paid, Question, Stopped,
-    Watch, Who,
+    Access, Accuracy, Answer, Cell, Engine, EngineError, Goal, Observer, Question, Stopped, Who,
 };
-use eke_ledger::{Silently, Waiting};
+use eke_ledger::patience::{Silently, Waiting};
 use eke_noise::{Confidence, Tolerance};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -291,7 +292,7 @@ fn is_at_a_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-impl Watch for Progress {
+impl Observer for Progress {
     fn rows(&self, seen: u64, of: Option<u64>) {
         if self.bar.length().is_none()
             && let Some(all) = of

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use eke_engine::{Asked, Failed, Of, Outcome, Promised, Standing, Who};
+use eke_engine::Who;
+use eke_engine::purchase::Failed;
+use eke_engine::report::{Asked, Of, Outcome, Promised, Standing};
 
 use crate::Failure;
 use crate::ask::{Asker, table};

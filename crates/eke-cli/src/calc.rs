@@ -9,9 +9,9 @@ use std::io::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
 use eke_budget::convert::{Curve, GaussianCurve, Method, bounded_range_to_zcdp, pure_to_zcdp};
-use eke_budget::{
-    Adjacency, Amount, BoundedRange, Charge, Delta, Epsilon, Metres, Metric, Reach, Rho,
-};
+use eke_budget::metric::Reach;
+use eke_budget::number::BoundedRange;
+use eke_budget::{Adjacency, Amount, Charge, Delta, Epsilon, Metres, Metric, Rho};
 use serde::Serialize;
 
 use crate::Failure;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use eke_engine::{
-    Accuracy, Answer, City, Engine, EngineError, Goal, Kind, Question, Truth, Who, write_city,
-};
+use eke_engine::ask::Kind;
+use eke_engine::data::{City, Truth, write_city};
+use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;

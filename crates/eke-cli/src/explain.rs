@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use eke_engine::ask::Keys;
 use eke_engine::policy::Policy;
-use eke_engine::{Cost, Explanation, Keys, explain};
+use eke_engine::{Cost, Explanation, explain};
 
 use crate::Failure;
 use crate::ask::Asker;

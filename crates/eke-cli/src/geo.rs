@@ -14,8 +14,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, Reach, Rho};
-use eke_engine::{
+use eke_budget::metric::Reach;
+use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, Rho};
+use eke_engine::geo::{
     Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice, PlacesError,
 };
 use eke_geo::{Level, Place, Region, TupleMetric};

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use eke_ledger::{Address, Anchor, Report, export, verify};
+use eke_ledger::journal::Report;
+use eke_ledger::{Address, Anchor, export, verify};
 
 use crate::Failure;
 

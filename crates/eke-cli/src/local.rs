@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::{Args, Subcommand, ValueEnum};
 use eke_budget::{Amount, Epsilon};
 use eke_local::Plan as TierPlan;
-use eke_noise::ReportLaw;
+use eke_noise::local::ReportLaw;
 use serde::Serialize;
 
 use crate::Failure;

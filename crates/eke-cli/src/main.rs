@@ -25,7 +25,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use eke_engine::{EngineError, ErrorKind, Limit, Refused};
+use eke_engine::error::Limit;
+use eke_engine::{EngineError, ErrorKind, Refused};
 
 /// Questions about people's data, answered under a privacy budget that lasts.
 #[derive(Parser)]

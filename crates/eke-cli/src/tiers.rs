@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use eke_budget::{Delta, Epsilon, L1};
-use eke_noise::{
-    Colluders, Confidence, Loss, SystemEntropy, Tier, TierError, TierLaw, TierPlan, Tiers as Told,
-};
+use eke_noise::release::{Colluders, Loss, Tier, TierError, TierLaw, Tiers as Told};
+use eke_noise::{Confidence, SystemEntropy, TierPlan};
 
 use crate::Failure;
 use crate::ask::confidence;

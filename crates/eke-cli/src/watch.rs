@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use eke_engine::{
-    Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd, WatchPlan, WatchQuestion,
-    Watched,
+use eke_engine::watch::{
+    Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd, WatchPlan,
 };
+use eke_engine::{WatchQuestion, Watched};
 use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use eke_budget::{Amount, Rho};
-use eke_ledger::{Address, Ledger, LedgerError, Patience, Silently, Stamp, Waiting};
+use eke_ledger::patience::{Patience, Silently, Waiting};
+use eke_ledger::{Address, Ledger, LedgerError, Stamp};
 use eke_sql::{Plan, Query, Table, Type};
 
 use crate::ask::question::Who;
@@ -244,7 +245,7 @@ impl Engine {
         let ledger = if is_there || begins {
             let ledger = Ledger::open_waiting(address, Arc::clone(&waiting))?;
             if is_there {
-                eke_ledger::check(address)?;
+                eke_ledger::journal::check(address)?;
             }
             ledger
         } else {

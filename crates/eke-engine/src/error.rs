@@ -1,8 +1,9 @@
 //! What can go wrong with a question, each in one sentence that says what to do.
 
-use eke_budget::{Amount, Currency, Delta, Rho};
+use eke_budget::number::Currency;
+use eke_budget::{Amount, Delta, Rho};
 use eke_ledger::LedgerError;
-use eke_noise::MismatchReason;
+use eke_noise::path::MismatchReason;
 use eke_sql::SqlError;
 
 use crate::ask::question::Who;

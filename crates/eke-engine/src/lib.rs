@@ -1,7 +1,8 @@
 //! Policies, datasets, analysts: questions to answers.
 //!
 //! ```
-//! use eke_engine::{Accuracy, Engine, Goal, Question, Who, write_city};
+//! use eke_engine::{Accuracy, Engine, Goal, Question, Who};
+//! use eke_engine::data::write_city;
 //! use eke_noise::{Confidence, Tolerance};
 //!
 //! # let folder = std::env::temp_dir().join(format!("eke-engine-doc-{}", std::process::id()));
@@ -33,69 +34,50 @@
 //! | to ask | |
 //! |---|---|
 //! | [`Engine`], [`Access`] | a policy with its ledger, open, and how it is opened |
-//! | [`Question`], [`Goal`], [`Accuracy`], [`Who`], [`Watch`] | what is asked, how good it must be, who asks and who watches |
+//! | [`Question`], [`Goal`], [`Accuracy`], [`Who`], [`Observer`] | what is asked, how good it must be, who asks and who watches |
 //! | [`Answer`], [`Row`], [`Cell`], [`Stopped`], [`Cost`] | values with their intervals, and what they cost |
 //! | [`EngineError`], [`Refused`] | a no, in one sentence |
 //! | [`explain()`], [`Explanation`] | what a question would do and cost, without reading a row |
 //!
 //! | to watch | |
 //! |---|---|
-//! | [`WatchQuestion`], [`Steps`], [`Side`], [`Closeness`], [`NoiseLaw`], [`Charging`] | a question asked step after step, and the line that its answers are held against |
-//! | [`Verdict`], [`Watched`], [`WatchEnd`], [`Paid`] | what came of a step and of a watch, and what it cost |
-//! | [`WatchPlan`], [`PriceAt`] | what a watch would do and cost |
+//! | [`WatchQuestion`], [`Steps`](watch::Steps), [`Side`](watch::Side), [`Closeness`](watch::Closeness), [`NoiseLaw`](watch::NoiseLaw), [`Charging`](watch::Charging) | a question asked step after step, and the line that its answers are held against |
+//! | [`Verdict`](watch::Verdict), [`Watched`], [`WatchEnd`](watch::WatchEnd), [`Paid`](watch::Paid) | what came of a step and of a watch, and what it cost |
+//! | [`WatchPlan`](watch::WatchPlan), [`PriceAt`](watch::PriceAt) | what a watch would do and cost |
 //!
 //! | about places | |
 //! |---|---|
-//! | [`PlaceFile`], [`PlaceColumns`] | a file of places, and which of its columns hold what |
-//! | [`Person`], [`Opening`], [`PersonStanding`] | the account of one person, and how it stands |
-//! | [`PlacePrice`], [`ReleasedPlaces`], [`NearestPlaces`], [`HullOfPlaces`], [`ToldHull`] | what may be spent, and what was told for it |
-//! | [`Features`], [`read_points`], [`read_shapes`], [`GeoJsonError`] | GeoJSON |
-//! | [`PlacesError`] | a no, in one sentence |
+//! | [`PlaceFile`](geo::PlaceFile), [`PlaceColumns`](geo::PlaceColumns) | a file of places, and which of its columns hold what |
+//! | [`Person`](geo::Person), [`Opening`](geo::Opening), [`PersonStanding`](geo::PersonStanding) | the account of one person, and how it stands |
+//! | [`PlacePrice`](geo::PlacePrice), [`ReleasedPlaces`](geo::ReleasedPlaces), [`NearestPlaces`](geo::NearestPlaces), [`HullOfPlaces`](geo::HullOfPlaces), [`ToldHull`](geo::ToldHull) | what may be spent, and what was told for it |
+//! | [`Features`](geo::Features), [`read_points`](geo::read_points), [`read_shapes`](geo::read_shapes), [`GeoJsonError`](geo::GeoJsonError) | GeoJSON |
+//! | [`PlacesError`](geo::PlacesError) | a no, in one sentence |
 //!
 //! | for the steward | |
 //! |---|---|
 //! | [`policy`], [`registry`], [`Source`] | the policy file, what is pinned in the ledger, and the files |
-//! | [`Standing`], [`Asked`], [`Declared`] | budgets, history, snapshots |
-//! | [`write_city`] | made-up data, to try things on |
+//! | [`Standing`](report::Standing), [`Asked`](report::Asked), [`Declared`] | budgets, history, snapshots |
+//! | [`write_city`](data::write_city) | made-up data, to try things on |
 
-mod ask;
-mod data;
+pub mod ask;
+pub mod data;
 mod engine;
-mod error;
-mod geo;
+pub mod error;
+pub mod geo;
 pub mod policy;
-mod purchase;
-mod report;
-mod rows;
+pub mod purchase;
+pub mod report;
+pub mod rows;
 #[doc(hidden)]
 pub mod testing;
-mod watch;
+pub mod watch;
 
-pub use ask::Watch;
-pub use ask::answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
-pub use ask::explain::{ErrorAt, Explanation, Keys, SizeAt, TierLimit, explain};
+pub use ask::Observer;
+pub use ask::answer::{Answer, Cell, Cost, Row, Stopped};
+pub use ask::explain::{Explanation, explain};
 pub use ask::question::{Accuracy, Goal, Question, Who};
-pub use ask::slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
-pub use ask::top::Sorting;
-pub use data::city::{City, Truth, write_city};
 pub use data::registry;
-pub use data::source::{Source, SourceError};
+pub use data::source::Source;
 pub use engine::{Access, Declared, Engine};
-pub use error::{EngineError, ErrorKind, Limit, Refused};
-pub use geo::{
-    Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
-    People, PeopleOpening, PeopleStanding, Savings, ShareAnswer, ShareAnswered, ShareAsking,
-    ShareOf,
-};
-pub use geo::{
-    Fault, Features, GeoJsonError, HullOfPlaces, NearestPlaces, Opening, Person, PersonStanding,
-    PlaceColumns, PlaceFile, PlacePrice, PlacesError, PointFeature, ReleasedPlaces, ShapeFeature,
-    ToldHull, read_points, read_shapes, write_whole,
-};
-pub use purchase::reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
-pub use report::{Asked, Brought, Of, Outcome, PolicySays, Promised, Standing};
-pub use rows::RowsError;
-pub use watch::{
-    Charging, Closeness, NoiseLaw, Paid, PriceAt, Side, Steps, Verdict, WatchEnd, WatchPlan,
-    WatchQuestion, Watched,
-};
+pub use error::{EngineError, ErrorKind, Refused};
+pub use watch::{WatchQuestion, Watched};

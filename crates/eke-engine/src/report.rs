@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{Account, Amount, Budget, Charge, Delta, Epsilon, Event, Rho, TimeUniform};
-use eke_ledger::{Key, Line, What};
+use eke_budget::account::TimeUniform;
+use eke_budget::{Account, Amount, Budget, Charge, Delta, Epsilon, Event, Rho};
+use eke_ledger::Key;
+use eke_ledger::journal::{Line, What};
 use serde::Serialize;
 
 use crate::ask::answer::{Answer, Cost};

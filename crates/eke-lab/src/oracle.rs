@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{Cell, Entropy};
+use eke_noise::Entropy;
+use eke_noise::sampler::Cell;
 
 /// Which word of a cell to hand out. The law must not depend on it: that it does not is the check
 /// that the cells a sampler declares are those it really tells apart.
@@ -216,7 +217,7 @@ impl<K: Ord> Law<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_noise::{bernoulli, uniform_below};
+    use eke_noise::sampler::{bernoulli, uniform_below};
 
     #[test]
     fn coins_and_dice_have_their_laws_whichever_word_is_taken() {

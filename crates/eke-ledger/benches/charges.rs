@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use eke_budget::{
-    Adjacency, Amount, BudgetSpec, Charge, GroupPrices, L2, Metric, PathId, Reach, Rho,
-};
+use eke_budget::metric::Reach;
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Adjacency, Amount, BudgetSpec, Charge, L2, Metric, PathId, Rho};
+use eke_ledger::register::{Asking, Reserved, Settled, Short};
+use eke_ledger::store::Store;
 use eke_ledger::{
-    Address, Answer, Asking, Digest, Ledger, Moment, RaiseGroups, Register, Request, Reserved,
-    Settled, Short, Show, Spend, Stamp, Store, Terms,
+    Address, Answer, Digest, Ledger, Moment, RaiseGroups, Register, Request, Show, Spend, Stamp,
+    Terms,
 };
 use postgres::{Client, NoTls};
 
@@ -304,9 +306,9 @@ fn big(address: &Address) {
     let mut steps = 0_u32;
     while begun.elapsed() < TIME {
         let path = point(many + steps);
-        let want = Show::<Rho> { path, to: Amount::GRAIN, sensitivity: one };
+        let item = Show::<Rho> { path, to: Amount::GRAIN, sensitivity: one };
         let none: Vec<(&str, Spend<Charge>)> = Vec::new();
-        let charged = ledger.charge(request(), "riders", want, none).wait().unwrap();
+        let charged = ledger.charge(request(), "riders", item, none).wait().unwrap();
         let claim = charged.charged().unwrap().claim;
         ledger.answer(claim, Answer::new("1").with_state("1"), stamp()).wait().unwrap();
         steps += 1;
@@ -319,10 +321,10 @@ fn big(address: &Address) {
     for group in 0..many {
         round.raise(group, Amount::from_grains(u128::from(group) + 1)).unwrap();
     }
-    let want = RaiseGroups::new(round.offer(PathId::new([9; 32])));
+    let item = RaiseGroups::new(round.offer(PathId::new([9; 32])));
     let begun = Instant::now();
     let none: Vec<(&str, Spend<Charge>)> = Vec::new();
-    let charged = ledger.charge(request(), "riders", want, none).wait().unwrap().charged().unwrap();
+    let charged = ledger.charge(request(), "riders", item, none).wait().unwrap().charged().unwrap();
     let paid = begun.elapsed().as_secs_f64();
     let values = vec![7_u8; 8 * many as usize];
     let begun = Instant::now();

@@ -5,10 +5,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::postgres::Postgres;
-use crate::private;
-use crate::sqlite::Sqlite;
-use crate::{LedgerError, Store, Waiting};
+use crate::LedgerError;
+use crate::patience::Waiting;
+use crate::store::Store;
+use crate::store::postgres::Postgres;
+use crate::store::private;
+use crate::store::sqlite::Sqlite;
 
 /// Where a ledger lies: a file, or a PostgreSQL database.
 ///

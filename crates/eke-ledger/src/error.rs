@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use eke_budget::{PathError, PathId, Refusal};
+use eke_budget::purchase::PathError;
+use eke_budget::{PathId, Refusal};
 
 use crate::Key;
 

@@ -6,22 +6,26 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use eke_budget::{Account, Amount, Budget, Epsilon, PathId, Round, Settlement};
+use eke_budget::purchase::{Round, Settlement};
+use eke_budget::{Account, Amount, Budget, Epsilon, PathId};
 
 use crate::address::Address;
-use crate::anchor::{Anchor, Anchored};
-use crate::desk::Cache;
-use crate::job::{Answering, Charging, Extending, Filing, GivingUp, Job, Open, Settling};
-use crate::page::Position;
+use crate::error::StoreError;
+use crate::item::Item;
+use crate::journal::LineRow;
+use crate::journal::anchor::{Anchor, Anchored};
+use crate::patience::{Patience, Silently, Waiting};
 use crate::request::{
     Answer, Answered, Claim, LONGEST_NAME, Outcome, Request, Stamp, check_length,
 };
+use crate::store::page::Position;
+use crate::store::unbegun::Unbegun;
 use crate::store::{Currencies, Held, Seen, Store, StoredLevel, StoredPath, StoredPoint};
 use crate::ticket::{Ticket, ticket};
-use crate::unbegun::Unbegun;
-use crate::want::Want;
+use crate::writer::composer::Cache;
+use crate::writer::task::{Answering, Charging, Extending, Filing, GivingUp, Open, Settling, Task};
 use crate::writer::{Stop, Writer};
-use crate::{Digest, Key, LedgerError, LineRow, Patience, Silently, StoreError, Waiting};
+use crate::{Digest, Key, LedgerError};
 
 /// What the reading thread is asked to do.
 type Reading = Box<dyn FnOnce(&mut dyn Store) + Send>;
@@ -37,7 +41,7 @@ pub struct Ledger {
 }
 
 struct Threads {
-    jobs: Option<Sender<Box<dyn Job>>>,
+    tasks: Option<Sender<Box<dyn Task>>>,
     reads: Option<Sender<Reading>>,
     writer: Option<JoinHandle<()>>,
     reader: Option<JoinHandle<()>>,
@@ -94,7 +98,7 @@ impl Ledger {
         waiting: Arc<dyn Waiting>,
     ) -> Result<Self, LedgerError> {
         let stop: Stop = Arc::new(OnceLock::new());
-        let (jobs, asked) = channel::<Box<dyn Job>>();
+        let (tasks, asked) = channel::<Box<dyn Task>>();
         let (reads, wanted) = channel::<Reading>();
         let no_thread = |error: std::io::Error| {
             LedgerError::Open(
@@ -120,9 +124,9 @@ impl Ledger {
                 }
             })
             .map_err(no_thread)?;
-        let (jobs, reads) = (Some(jobs), Some(reads));
+        let (tasks, reads) = (Some(tasks), Some(reads));
         let (writer, reader) = (Some(writer), Some(reader));
-        let threads = Threads { jobs, reads, writer, reader, stop, waiting };
+        let threads = Threads { tasks, reads, writer, reader, stop, waiting };
         Ok(Self { threads: Arc::new(threads) })
     }
 
@@ -142,23 +146,23 @@ impl Ledger {
     ///
     /// The receipts come when the charge is on disk. A request whose key was charged before is not
     /// charged again: it gets the answer that was stored.
-    pub fn charge<W: Want, V: Want>(
+    pub fn charge<W: Item, V: Item>(
         &self,
         request: Request,
         account: &str,
-        want: W,
+        item: W,
         others: Vec<(&str, V)>,
     ) -> Ticket<Outcome<W::Bought, V::Bought>> {
         let (reply, ticket) = ticket();
         let others: Vec<(Arc<str>, V)> =
-            others.into_iter().map(|(name, want)| (name.into(), want)).collect();
+            others.into_iter().map(|(name, item)| (name.into(), item)).collect();
         let names: Vec<&str> =
             std::iter::once(account).chain(others.iter().map(|(name, _)| &**name)).collect();
         let twice = (1..names.len()).find(|&at| names[..at].contains(&names[at]));
         if let Some(at) = twice {
             reply.send(Err(LedgerError::Twice(names[at].into())));
         } else {
-            self.submit(Charging::new(request, (account.into(), want), others, reply));
+            self.submit(Charging::new(request, (account.into(), item), others, reply));
         }
         ticket
     }
@@ -234,7 +238,8 @@ impl Ledger {
         let name = name.to_owned();
         self.read(move |store| {
             let Some(stored) = store.account(&name)? else { return Ok(None) };
-            let broken = |error: eke_budget::StandingError| StoreError::Broken(error.to_string());
+            let broken =
+                |error: eke_budget::account::StandingError| StoreError::Broken(error.to_string());
             Ok(Some(Account::restore(&stored.standing).map_err(broken)?))
         })
     }
@@ -343,10 +348,10 @@ impl Ledger {
         self.threads.stop.get().map(|why| LedgerError::Stopped(Arc::clone(why)))
     }
 
-    fn submit(&self, job: impl Job + 'static) {
-        // A job that cannot be sent is dropped, and its ticket says that the ledger has stopped.
-        if let Some(jobs) = &self.threads.jobs {
-            let _ = jobs.send(Box::new(job));
+    fn submit(&self, task: impl Task + 'static) {
+        // A task that cannot be sent is dropped, and its ticket says that the ledger has stopped.
+        if let Some(tasks) = &self.threads.tasks {
+            let _ = tasks.send(Box::new(task));
         }
     }
 
@@ -398,7 +403,7 @@ impl Drop for Threads {
         // A thread that panicked has told whoever waited by dropping their replies.
         self.reads = None;
         let _ = self.reader.take().map(JoinHandle::join);
-        self.jobs = None;
+        self.tasks = None;
         let _ = self.writer.take().map(JoinHandle::join);
     }
 }

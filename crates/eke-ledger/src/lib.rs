@@ -36,77 +36,49 @@
 //! |---|---|
 //! | [`Ledger`], [`Address`], [`Ticket`] | an open ledger, where it lies, and what is waited for or awaited |
 //! | [`Request`], [`Key`], [`Stamp`], [`Moment`] | who asks what and when; asked again under its key it is charged once |
-//! | [`Want`]: [`Spend`], [`Show`], [`RaiseGroups`], [`Reserve`] | what is bought: a release, a point of a path, groups of a bundle, a round |
+//! | [`Item`]: [`Spend`], [`Show`], [`RaiseGroups`], [`Reserve`] | what is bought: a release, a point of a path, groups of a bundle, a round |
 //! | [`Outcome`], [`Charged`], [`Claim`], [`Answer`], [`Answered`] | receipts, the right to one answer, and an answer that may be sent |
 //! | [`LedgerError`] | a no, in one sentence |
-//! | [`Waiting`], [`Silently`], [`Patience`], [`LONGEST`] | how long another program's lock is waited for |
+//! | [`Waiting`](patience::Waiting), [`Silently`](patience::Silently), [`Patience`](patience::Patience), [`LONGEST`](patience::LONGEST) | how long another program's lock is waited for |
 //!
 //! | to check | |
 //! |---|---|
-//! | [`verify`], [`check`], [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
-//! | [`Line`], [`What`], [`Digest`] | what a line of the journal says |
+//! | [`verify`], [`check`](journal::check), [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
+//! | [`Line`](journal::Line), [`What`](journal::What), [`Digest`] | what a line of the journal says |
 //!
 //! | many people | |
 //! |---|---|
 //! | [`Register`], [`Terms`], [`Person`] | an account for everybody in one file, and what it was made for |
-//! | [`Asking`], [`Short`], [`Reserved`], [`Reservation`], [`Settled`], [`UnderWay`] | reserved before anything is drawn, settled afterwards |
-//! | [`RegisterLine`], [`Happened`], [`RegisterAnchor`], [`RegisterError`] | its journal, and a no |
+//! | [`Asking`](register::Asking), [`Short`](register::Short), [`Reserved`](register::Reserved), [`Reservation`](register::Reservation), [`Settled`](register::Settled), [`UnderWay`](register::UnderWay) | reserved before anything is drawn, settled afterwards |
+//! | [`RegisterLine`](register::RegisterLine), [`Happened`](register::Happened), [`RegisterAnchor`](register::RegisterAnchor), [`RegisterError`](register::RegisterError) | its journal, and a no |
 //!
 //! | underneath | |
 //! |---|---|
-//! | [`Store`], [`Page`] | what is written together, and where; tests put failing stores here |
-//! | [`Sqlite`], [`Postgres`], [`write_private`] | the two stores, and files that only their owner may read |
+//! | [`Store`](store::Store), [`Page`](store::Page) | what is written together, and where; tests put failing stores here |
+//! | [`Sqlite`](store::Sqlite), [`Postgres`](store::Postgres), [`write_private`](store::write_private) | the two stores, and files that only their owner may read |
 
 mod address;
-mod anchor;
-mod audit;
-mod desk;
-mod digest;
-mod error;
-mod export;
-mod grains;
-mod job;
-mod ledger;
-mod line;
+pub mod error;
+pub mod item;
+pub mod journal;
+pub mod ledger;
 mod moment;
-mod page;
-mod patience;
-mod postgres;
-mod private;
-mod register;
+pub mod patience;
+pub mod register;
 mod request;
-mod sqlite;
-mod store;
+pub mod store;
 mod ticket;
-mod unbegun;
-mod want;
 mod writer;
 
 pub use address::Address;
-pub use anchor::{Anchor, Anchored, NotAnAnchor};
-pub use audit::{Finding, Report, check, verify};
-pub use digest::{Digest, NotADigest};
-pub use error::{LedgerError, StoreError};
-pub use export::export;
-pub use ledger::{Extended, Ledger};
-pub use line::{Line, LineRow, What};
+pub use error::LedgerError;
+pub use item::{Item, RaiseGroups, Reserve, Show, Spend};
+pub use journal::anchor::Anchor;
+pub use journal::audit::verify;
+pub use journal::digest::Digest;
+pub use journal::export::export;
+pub use ledger::Ledger;
 pub use moment::Moment;
-pub use page::{
-    AccountRow, AnswerRow, DrawRow, HoldRow, LevelRow, Page, PointRow, Position, ReleaseRow,
-    RequestRow, RoundRow, SeenRow, SheetRow,
-};
-pub use patience::{LONGEST, Patience, Silently, Waiting};
-pub use postgres::Postgres;
-pub use private::write_private;
-pub use register::{
-    Asking, Happened, Person, Register, RegisterAnchor, RegisterError, RegisterLine, Reservation,
-    Reserved, Settled, Short, Terms, UnderWay,
-};
+pub use register::{Person, Register, Terms};
 pub use request::{Answer, Answered, Charged, Claim, Key, Outcome, Request, Stamp};
-pub use sqlite::Sqlite;
-pub use store::{
-    Appended, Census, Currencies, Draw, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest,
-};
 pub use ticket::Ticket;
-pub use want::{RaiseGroups, Reserve, Show, Spend, Want, read_plan};

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use eke_local::{Law, Tally, Wire};
-use eke_noise::{ReportLaw, Template};
+use eke_noise::local::{ReportLaw, Template};
 
 #[global_allocator]
 static COUNTING: dhat::Alloc = dhat::Alloc;

@@ -18,107 +18,70 @@
 //! |---|---|
 //! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
 //! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`], [`Skellam`] | noise on the integers, one draw or many |
-//! | [`Msdlap`] | noise on the integers for whole sensitivities above one |
-//! | [`PlanarLaplace`], [`Radius`] | noise on lattices of up to three dimensions, the same in all directions, and how far it reaches |
+//! | [`Msdlap`](law::Msdlap) | noise on the integers for whole sensitivities above one |
+//! | [`PlanarLaplace`](law::PlanarLaplace), [`Radius`](law::Radius) | noise on lattices of up to three dimensions, the same in all directions, and how far it reaches |
 //! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
-//! | [`choose`], [`compare`], [`release_point`], [`release_points`] | the verbs that open an [`Exact`] for one answer |
-//! | [`Allotment`], [`Fund`] | several draws that are bought as one, each taking its part |
-//! | [`NoisePath`], [`Path`], [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
-//! | [`MsdlapPath`] | the same for whole sensitivities above one, from fine to coarse |
-//! | [`Category`], [`CategoryPath`], [`Report`] | one category's reports, fine to coarse, drawn once on a device |
+//! | [`choose`], [`compare`], [`release_point`], [`release_points`](release::release_points) | the verbs that open an [`Exact`] for one answer |
+//! | [`Allotment`](select::Allotment), [`Prepaid`](select::Prepaid) | several draws that are bought as one, each taking its part |
+//! | [`NoisePath`], [`Path`](path::Path), [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
+//! | [`MsdlapPath`](path::MsdlapPath) | the same for whole sensitivities above one, from fine to coarse |
+//! | [`Category`], [`CategoryPath`], [`Report`](local::Report) | one category's reports, fine to coarse, drawn once on a device |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
-//! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`] | following a path until its answer is good enough |
+//! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`](stopping::ConfidenceSequence) | following a path until its answer is good enough |
 //! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
-//! | [`Chain`]: [`SubsetChain`], [`HashChain`], [`BitChain`] | one category's reports, fine to coarse, in the local model |
-//! | [`GeometricLevel`] | how geometric noise of several levels hangs together: coarser, finer, in between |
-//! | [`SkellamLevel`], [`SkellamPath`] | the same for Skellam noise, and its path, opened at its finest point |
-//! | [`bernoulli`], [`bernoulli_exp_neg`], [`uniform_below`], [`uniform_subset`] | coins and fair draws |
-//! | [`choose_exponentially`], [`permute_and_flip`], [`noisy_max`] | choosing by score |
-//! | [`Noise`], [`NoisyScore`] | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
-//! | [`Line`], [`LineLaw`] | above threshold: answers held against one noisy line |
-//! | [`residual()`], [`NoiseLaw`], [`Verdict`] | whether one law of noise can be made of another by adding noise |
+//! | [`Chain`](local::Chain): [`SubsetChain`](local::SubsetChain), [`HashChain`](local::HashChain), [`BitChain`](local::BitChain) | one category's reports, fine to coarse, in the local model |
+//! | [`GeometricLevel`](law::GeometricLevel) | how geometric noise of several levels hangs together: coarser, finer, in between |
+//! | [`SkellamLevel`](law::SkellamLevel), [`SkellamPath`] | the same for Skellam noise, and its path, opened at its finest point |
+//! | [`bernoulli`](sampler::bernoulli), [`bernoulli_exp_neg`](sampler::bernoulli_exp_neg), [`uniform_below`](sampler::uniform_below), [`uniform_subset`](select::uniform_subset) | coins and fair draws |
+//! | [`choose_exponentially`](select::choose_exponentially), [`permute_and_flip`](select::permute_and_flip), [`noisy_max`](select::noisy_max) | choosing by score |
+//! | [`Noise`](law::Noise), [`NoisyScore`](select::NoisyScore) | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
+//! | [`NoisyLine`](select::NoisyLine), [`LineLaw`](select::LineLaw) | above threshold: answers held against one noisy line |
+//! | [`residual`](residual::residual), [`NoiseLaw`](residual::NoiseLaw), [`Verdict`](residual::Verdict) | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
-mod entropy;
-mod evidence;
-mod law;
-mod local;
-mod number;
-mod path;
-mod release;
-mod residual;
-mod sampler;
-mod select;
-mod stopping;
-
-pub use entropy::{Entropy, NoEntropy, SystemEntropy};
-pub use evidence::bound::{Bound, Norms};
-pub use evidence::exact::{Exact, Released, Scores, Truth};
-pub use evidence::grid::{Grid, GridError};
-pub use law::gaussian::{Centre, DiscreteGaussian};
-pub use law::gaussian_step::variance_for;
-pub use law::geometric_level::{GeometricLevel, LevelError};
-pub use law::laplace::DiscreteLaplace;
-pub use law::lazy::Noise;
-pub use law::msdlap::{Msdlap, NotWhole, Shifts};
-pub use law::planar::PlanarLaplace;
-pub use law::radius::Radius;
-pub use law::rounded_laplace::Laplace;
-pub use law::skellam::Skellam;
-pub use law::skellam_level::SkellamLevel;
-pub use local::bits::{BitChain, BitTemplate};
-pub use local::category::{Categories, Category};
-pub use local::category_path::{CategoryPath, ChainPrice, Report};
-pub use local::chain::{Chain, ChainError, ChainOf, MOST_CATEGORIES, ReportLaw};
-pub use local::hash::{Hash, HashChain, HashTemplate, MOST_BITS};
-pub use local::share::{Share, Weight};
-pub use local::subset::{SubsetChain, Template};
-pub use number::ratio::Ratio;
-pub use number::scale::ScaleError;
-pub use path::bundle::{Bundle, BundleError, Column, Columns, step_prices};
-pub use path::bundle_law::BundleLaw;
-pub use path::gaussian::GaussianPath;
-pub use path::geometric::GeometricPath;
-pub use path::laplace::LaplacePath;
-pub use path::msdlap::MsdlapPath;
-pub use path::points::{DamagedPath, Path};
-pub use path::skellam::SkellamPath;
-pub use path::{Integers, Mismatch, MismatchReason, NoisePath};
-pub use release::point::{PointRelease, release_point};
-pub use release::points::{Lengths, Points, PointsRelease, release_points};
-pub use release::tiers::{
-    Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, release_tiers,
-};
-pub use residual::{
-    BochnerMatrix, Doubt, NoResidual, NoiseLaw, NoiseLawError, Probabilities, Residual,
-    ResidualPart, Verdict, residual,
-};
-pub use sampler::audit_cells::Cell;
-pub use sampler::coin::{bernoulli, bernoulli_exp_neg, uniform_below};
-pub use select::choose::{ChoiceLaw, ChoiceRule, choose};
-pub use select::compare::{Comparison, compare};
-pub use select::noisy::{NoisyScore, noisy_max};
-pub use select::partition::{KeyCounts, KeySelection, Touched, select_keys};
-pub use select::prepaid::{Allotment, DrawPrice, Fund, FundError};
-pub use select::ranking::{Moves, PickPrice, Ranking, RankingError};
-pub use select::sampler::{choose_exponentially, permute_and_flip, uniform_subset};
-pub use select::threshold::{Ended, Line, LineError, LineLaw, Run};
-pub use stopping::average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
-pub use stopping::follow::{
-    Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Till, Unpaid, refine_until, reveal,
-};
-pub use stopping::gaussian_rule::GaussianRule;
-pub use stopping::goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
-pub use stopping::pure_rule::{GeometricRule, LaplaceRule, PureRule};
-pub use stopping::schedule::Schedule;
-pub use stopping::sequence::{ConfidenceSequence, deviations};
+pub mod entropy;
+pub mod evidence;
+pub mod law;
+pub mod local;
+pub mod number;
+pub mod path;
+pub mod release;
+pub mod residual;
+pub mod sampler;
+pub mod select;
+pub mod stopping;
 
 #[cfg(test)]
 #[path = "../../eke-lab/src/fit.rs"]
 #[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
 mod fit;
+
+pub use entropy::{Entropy, SystemEntropy};
+pub use evidence::exact::{Exact, Released};
+pub use evidence::grid::Grid;
+pub use law::gaussian::DiscreteGaussian;
+pub use law::laplace::DiscreteLaplace;
+pub use law::rounded_laplace::Laplace;
+pub use law::skellam::Skellam;
+pub use local::category::Category;
+pub use local::category_path::CategoryPath;
+pub use number::ratio::Ratio;
+pub use path::NoisePath;
+pub use path::bundle::Bundle;
+pub use path::gaussian::GaussianPath;
+pub use path::geometric::GeometricPath;
+pub use path::laplace::LaplacePath;
+pub use path::skellam::SkellamPath;
+pub use release::point::release_point;
+pub use release::tiers::{TierPlan, release_tiers};
+pub use select::choose::choose;
+pub use select::compare::compare;
+pub use select::ranking::Ranking;
+pub use stopping::follow::{AccountPayer, refine_until, reveal};
+pub use stopping::goal::{Confidence, Goal, Tolerance, Within};
+pub use stopping::schedule::Schedule;
 
 /// Runs the examples in the README.
 #[cfg(doctest)]

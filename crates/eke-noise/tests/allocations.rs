@@ -3,8 +3,10 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{Account, Adjacency, BudgetSpec, GroupPrices, L1, Metric, NoHistory, PathId, Rho};
-use eke_noise::{Bundle, Column, Columns, Exact, SystemEntropy};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Account, Adjacency, BudgetSpec, L1, Metric, NoHistory, PathId, Rho};
+use eke_noise::path::{Column, Columns};
+use eke_noise::{Bundle, Exact, SystemEntropy};
 
 #[global_allocator]
 static COUNTING: dhat::Alloc = dhat::Alloc;

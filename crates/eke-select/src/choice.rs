@@ -2,7 +2,8 @@
 //!
 //! ```
 //! use eke_budget::*;
-//! use eke_noise::{Exact, Scores, SystemEntropy, choose};
+//! use eke_noise::{Exact, SystemEntropy, choose};
+//! use eke_noise::evidence::Scores;
 //! use eke_select::{Change, Choice};
 //!
 //! let budget = BudgetSpec::promising(Epsilon::new(1.0)?).resolve(Metric::Hamming(Adjacency::AddRemove))?;
@@ -19,7 +20,9 @@
 //! ```
 
 use eke_budget::{Amount, Charge, Epsilon, L1, Purchase, Rho};
-use eke_noise::{ChoiceLaw, ChoiceRule, Noise, Ratio};
+use eke_noise::Ratio;
+use eke_noise::law::Noise;
+use eke_noise::select::{ChoiceLaw, ChoiceRule};
 
 use crate::line::whole;
 use crate::{Change, Exponential, MaxNoise, NoisyMax, PermuteAndFlip, SelectError};

@@ -1,7 +1,8 @@
 //! Choices whose probabilities are exponential in scores.
 
 use eke_budget::convert::bounded_range_to_zcdp;
-use eke_budget::{BoundedRange, L1, Rho};
+use eke_budget::number::BoundedRange;
+use eke_budget::{L1, Rho};
 
 use crate::error::positive;
 use crate::{Certified, Change, SelectError};

@@ -11,7 +11,7 @@
 //! - All of its parts are known to a few units in the last place, so the error of its logarithm at
 //!   a node is bounded there ([`Node::error`]).
 
-use eke_budget::normal::{Cdf, ULPS};
+use eke_budget::number::normal::{Cdf, ULPS};
 
 /// Half a unit in the last place of one: what a rounding may lose, relatively.
 pub(crate) const ROUNDING: f64 = f64::EPSILON / 2.0;

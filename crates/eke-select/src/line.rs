@@ -2,7 +2,9 @@
 //! that.
 
 use eke_budget::{Amount, Delta, Epsilon, L1};
-use eke_noise::{LineLaw, Noise, Ratio};
+use eke_noise::Ratio;
+use eke_noise::law::Noise;
+use eke_noise::select::LineLaw;
 
 use crate::{AboveThreshold, Direction, LineNoise, RenyiLine, SelectError};
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use eke_budget::normal::{Cdf, ULPS};
+use eke_budget::number::normal::{Cdf, ULPS};
 
 use crate::Certified;
 use crate::integrand::{Factor, Integrand, MISSED, Node, ROUNDING};

@@ -6,7 +6,8 @@
 //! of the range. The moment here is the integral itself.
 
 use eke_budget::convert::Row;
-use eke_budget::{Delta, L1, ParameterError, Rho};
+use eke_budget::number::ParameterError;
+use eke_budget::{Delta, L1, Rho};
 
 use crate::error::positive;
 use crate::integrand::{Factor, Integrand, ROUNDING};

@@ -10,11 +10,13 @@
 //! a run is spent when it starts and stays spent; a run that was charged before it started gives
 //! nothing back.
 
-use eke_budget::{
-    AboveWorstCase, Account, Amount, CommitError, Delta, Epsilon, Journal, OtherRound,
-    ParameterError, Purse, Refusal, Settlement, UnsettledReason,
-};
-use eke_noise::{Entropy, Exact, Line, LineError, LineLaw, Released, Run};
+use eke_budget::account::Purse;
+use eke_budget::evidence::CommitError;
+use eke_budget::number::ParameterError;
+use eke_budget::purchase::{AboveWorstCase, OtherRound, Settlement, UnsettledReason};
+use eke_budget::{Account, Amount, Delta, Epsilon, Journal, Refusal};
+use eke_noise::select::{LineError, LineLaw, NoisyLine, Run};
+use eke_noise::{Entropy, Exact, Released};
 
 use crate::{GridLine, SelectError};
 
@@ -70,7 +72,7 @@ pub enum Filter {
 pub struct SparseVector {
     law: GridLine,
     filter: Filter,
-    run: Option<Line<GridLine>>,
+    run: Option<NoisyLine<GridLine>>,
     /// How many steps the present run is paid for, and what was set aside for it.
     paid: u64,
     reserved: Amount<Epsilon>,
@@ -147,14 +149,14 @@ impl SparseVector {
         entropy: &mut E,
     ) -> Result<Released<bool>, SparseError<J::Error>> {
         if *truth.sensitivity() != self.law.sensitivity() {
-            return Err(SparseError::Line(LineError::OtherSensitivity));
+            return Err(SparseError::NoisyLine(LineError::OtherSensitivity));
         }
         self.settle(account, journal)?;
         if self.run.as_ref().is_none_or(|run| run.steps() >= self.paid) {
             self.pay(account, journal, entropy)?;
         }
-        let run = self.run.as_mut().ok_or(SparseError::Line(LineError::Over))?;
-        let hit = run.next(truth, entropy).map_err(SparseError::Line)?;
+        let run = self.run.as_mut().ok_or(SparseError::NoisyLine(LineError::Over))?;
+        let hit = run.next(truth, entropy).map_err(SparseError::NoisyLine)?;
         self.steps += 1;
         if *hit.peek() {
             self.hits += 1;
@@ -214,7 +216,8 @@ impl SparseVector {
             let run = Run::new(self.law.clone(), steps).map_err(SparseError::Price)?;
             let approved = account.approve(run)?;
             let receipt = account.commit(approved, journal).map_err(not_recorded)?;
-            let bought = Line::bought(receipt, entropy).map_err(|_| SparseError::OtherAccount)?;
+            let bought =
+                NoisyLine::bought(receipt, entropy).map_err(|_| SparseError::OtherAccount)?;
             self.run = Some(bought);
             self.paid = steps;
             return Ok(());
@@ -225,7 +228,7 @@ impl SparseVector {
         let approved = account.reserve(more, delta)?;
         let round = account.commit(approved, journal).map_err(not_recorded)?.redeem();
         match &mut self.run {
-            None => self.run = Some(Line::draw(self.law.clone(), round, entropy)),
+            None => self.run = Some(NoisyLine::draw(self.law.clone(), round, entropy)),
             Some(run) => {
                 if let Err(OtherRound { round }) = run.pay(round) {
                     // Nothing was drawn for it.
@@ -296,7 +299,7 @@ pub enum SparseError<E> {
     OtherAccount,
     /// The truth is not for this line.
     #[error(transparent)]
-    Line(LineError),
+    NoisyLine(LineError),
     /// The prices of the line contradict each other.
     #[error(transparent)]
     Worst(AboveWorstCase),

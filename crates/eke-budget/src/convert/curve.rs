@@ -1,7 +1,7 @@
 //! What zCDP means in (epsilon, delta), whatever the method, also in a metric.
 
-use crate::enclosure::{Enclosure, largest};
-use crate::parameter::ParameterError;
+use crate::number::enclosure::{Enclosure, largest};
+use crate::number::parameter::ParameterError;
 use crate::{Delta, Epsilon, Metres, Rho};
 
 /// Why a conversion has no answer.

@@ -9,8 +9,8 @@
 
 use super::Curve;
 use crate::Epsilon;
-use crate::enclosure::largest;
-use crate::normal::{ASYMPTOTIC, LN_SQRT_TWO_PI, mills, mills_slope};
+use crate::number::enclosure::largest;
+use crate::number::normal::{ASYMPTOTIC, LN_SQRT_TWO_PI, mills, mills_slope};
 
 /// The exact (epsilon, delta) curve of continuous Gaussian noise with this rho.
 ///

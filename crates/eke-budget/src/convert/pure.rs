@@ -1,8 +1,9 @@
 //! What pure, approximate and bounded-range guarantees cost in zCDP, and one Gaussian release.
 
-use crate::enclosure::Enclosure;
-use crate::parameter::ParameterError;
-use crate::{Amount, BoundedRange, Charge, Delta, Epsilon, L2, Metric, Rho, Variance};
+use crate::number::BoundedRange;
+use crate::number::enclosure::Enclosure;
+use crate::number::parameter::ParameterError;
+use crate::{Amount, Charge, Delta, Epsilon, L2, Metric, Rho, Variance};
 
 /// The zCDP price of an epsilon-private mechanism, fixed before it runs.
 ///

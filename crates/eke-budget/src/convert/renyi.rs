@@ -2,8 +2,8 @@
 
 use super::zcdp::tight_ln_delta;
 use crate::Epsilon;
-use crate::enclosure::Enclosure;
-use crate::parameter::ParameterError;
+use crate::number::enclosure::Enclosure;
+use crate::number::parameter::ParameterError;
 use crate::{Delta, Rho};
 
 /// A Rényi order, above 1.

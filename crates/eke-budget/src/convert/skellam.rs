@@ -11,8 +11,8 @@
 use super::bessel::{double, whole};
 use super::skellam_losses::{EXCESS, Losses, MARGIN, MOST};
 use super::{ConvertError, Curve, Method, Order};
-use crate::enclosure::{Enclosure, largest};
-use crate::parameter::ParameterError;
+use crate::number::enclosure::{Enclosure, largest};
+use crate::number::parameter::ParameterError;
 use crate::{Amount, Delta, Epsilon, L1, Rho, Variance};
 
 /// Why Skellam noise has no price, or a price no Skellam noise.

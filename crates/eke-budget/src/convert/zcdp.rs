@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::Curve;
-use crate::enclosure::{Enclosure, largest};
+use crate::number::enclosure::{Enclosure, largest};
 
 /// How zCDP is converted. All are valid; `Tight` promises the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

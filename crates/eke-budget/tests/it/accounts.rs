@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use eke_budget::account::{Purse, ReplayError};
+use eke_budget::evidence::{CommitError, OtherAccount, OutOfSequence};
+use eke_budget::purchase::{Coarsen, Round};
 use eke_budget::{
-    Account, Amount, Approved, Charge, Coarsen, CommitError, Delta, Entry, Epsilon, Event, Journal,
-    L1, L2, MemoryJournal, NoHistory, OtherAccount, OutOfSequence, Purse, Raise, ReplayError, Rho,
-    Round,
+    Account, Amount, Approved, Charge, Delta, Entry, Epsilon, Event, Journal, L1, L2,
+    MemoryJournal, NoHistory, Raise, Rho,
 };
 use proptest::prelude::*;
 

@@ -2,10 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{
-    Account, Batch, Charge, Entered, Entry, Epsilon, GroupOffer, GroupPrices, Journal, L2, Level,
-    PathError, RevealReceipt, Rho, StandingError, UnsettledReason,
+use eke_budget::account::{Batch, Entered, StandingError};
+use eke_budget::purchase::{
+    GroupOffer, GroupPrices, Level, PathError, RevealReceipt, UnsettledReason,
 };
+use eke_budget::{Account, Charge, Entry, Epsilon, Journal, L2, Rho};
 
 use crate::{CENTRAL, account, amount, budget, buy, path};
 

@@ -1,7 +1,8 @@
 //! What a budget promises, and what it refuses to promise.
 
 use eke_budget::convert::{Curve, Method};
-use eke_budget::{Amount, BudgetSpec, Delta, Epsilon, Metres, Metric, Reach};
+use eke_budget::metric::Reach;
+use eke_budget::{Amount, BudgetSpec, Delta, Epsilon, Metres, Metric};
 use proptest::prelude::*;
 
 use crate::wide::{exact, tight, wide, written};

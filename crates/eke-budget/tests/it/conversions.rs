@@ -1,9 +1,8 @@
 //! Conversions against arithmetic with 200 bits, and against each other.
 
 use eke_budget::convert::{Curve, GaussianCurve, Method, Row, gaussian_release, pure_to_zcdp};
-use eke_budget::{
-    Amount, Charge, Delta, Epsilon, L2, Metres, Metric, Reach, Rho, Variance, convert,
-};
+use eke_budget::metric::Reach;
+use eke_budget::{Amount, Charge, Delta, Epsilon, L2, Metres, Metric, Rho, Variance, convert};
 use proptest::prelude::*;
 
 use crate::CENTRAL;

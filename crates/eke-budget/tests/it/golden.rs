@@ -6,7 +6,9 @@ use eke_budget::convert::{
     Curve, GaussianCurve, Method, Order, Row, bounded_range_to_zcdp, fixed_order_budget,
     pure_to_zcdp,
 };
-use eke_budget::{BoundedRange, Epsilon, Metres, Metric, Reach};
+use eke_budget::metric::Reach;
+use eke_budget::number::BoundedRange;
+use eke_budget::{Epsilon, Metres, Metric};
 use serde::Deserialize;
 
 use crate::CENTRAL;
@@ -144,7 +146,8 @@ fn rows_and_fixed_orders_match_the_golden_values() {
 
 #[test]
 fn the_time_uniform_bound_matches_the_golden_values() {
-    use eke_budget::{Account, BudgetSpec, Charge, NoHistory, TimeUniform};
+    use eke_budget::account::TimeUniform;
+    use eke_budget::{Account, BudgetSpec, Charge, NoHistory};
     let mut checked = 0;
     for g in golden() {
         // `psi` is the same bound without V/2, which the loss needs.

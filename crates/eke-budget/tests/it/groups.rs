@@ -2,10 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, GroupError, GroupPrices, Metric, NoHistory,
-    PathError, Price, Reach, Rho,
-};
+use eke_budget::metric::Reach;
+use eke_budget::purchase::{GroupError, GroupPrices, PathError};
+use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Epsilon, Metric, NoHistory, Price, Rho};
 use proptest::prelude::*;
 
 use crate::{CENTRAL, account, amount, path};

@@ -16,9 +16,10 @@ mod rounds;
 mod skellam;
 mod wide;
 
+use eke_budget::number::Currency;
 use eke_budget::{
-    Account, Adjacency, Amount, Approved, Budget, BudgetSpec, Currency, Journal, MemoryJournal,
-    Metric, PathId,
+    Account, Adjacency, Amount, Approved, Budget, BudgetSpec, Journal, MemoryJournal, Metric,
+    PathId,
 };
 
 const CENTRAL: Metric = Metric::Hamming(Adjacency::AddRemove);

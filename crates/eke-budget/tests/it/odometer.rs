@@ -1,8 +1,8 @@
 //! What an odometer shows while the account runs.
 
-use eke_budget::{
-    Account, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, NoHistory, Reach, Rho, TimeUniform,
-};
+use eke_budget::account::TimeUniform;
+use eke_budget::metric::Reach;
+use eke_budget::{Account, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, NoHistory, Rho};
 
 use crate::{CENTRAL, account, amount, buy};
 

@@ -1,6 +1,7 @@
 //! Bad numbers are refused, each with a sentence.
 
-use eke_budget::{BoundedRange, Delta, Epsilon, L1, L2, LInf, Metres, Rho, Variance};
+use eke_budget::number::{BoundedRange, LInf};
+use eke_budget::{Delta, Epsilon, L1, L2, Metres, Rho, Variance};
 
 fn says<T: std::fmt::Debug, E: std::fmt::Display>(result: Result<T, E>) -> String {
     result.map(|value| panic!("{value:?} was taken")).unwrap_or_else(|error| error.to_string())

@@ -1,6 +1,7 @@
 //! Paths are paid up to their finest point, and each step once.
 
-use eke_budget::{Account, Amount, Epsilon, L1, L2, PathError, PathId, Rho};
+use eke_budget::purchase::PathError;
+use eke_budget::{Account, Amount, Epsilon, L1, L2, PathId, Rho};
 use proptest::prelude::*;
 
 use crate::{account, amount, buy, path};

@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 
-use eke_budget::{
-    Account, Amount, Delta, Entry, Epsilon, ExtendError, Journal, NoHistory, Round, Rounds,
-    Unsettled, UnsettledReason,
-};
+use eke_budget::purchase::{ExtendError, Round, Rounds, Unsettled, UnsettledReason};
+use eke_budget::{Account, Amount, Delta, Entry, Epsilon, Journal, NoHistory};
 
 use crate::{account, amount, buy};
 

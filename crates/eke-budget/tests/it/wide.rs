@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use dashu_float::round::mode::HalfEven;
 use dashu_float::{DBig, FBig};
-use eke_budget::{Amount, Currency};
+use eke_budget::Amount;
+use eke_budget::number::Currency;
 
 pub(crate) type Wide = FBig<HalfEven, 2>;
 

@@ -4,9 +4,11 @@ use std::io::Write;
 
 use clap::Args;
 use eke_budget::convert::pure_to_zcdp;
-use eke_budget::{Delta, Epsilon, Metres, Metric, Reach, Rho};
-use eke_geo::{Level, epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
-use eke_noise::Radius;
+use eke_budget::metric::Reach;
+use eke_budget::{Delta, Epsilon, Metres, Metric, Rho};
+use eke_geo::Level;
+use eke_geo::earth::{epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_error};
+use eke_noise::law::Radius;
 use serde::Serialize;
 
 use super::{print_json, usage};

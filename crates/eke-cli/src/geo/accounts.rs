@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use eke_budget::{Amount, Rho};
-use eke_ledger::{Happened, Register, RegisterAnchor, RegisterError, RegisterLine};
+use eke_ledger::Register;
+use eke_ledger::register::{Happened, RegisterAnchor, RegisterError, RegisterLine};
 use serde::Serialize;
 
 use crate::Failure;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use eke_budget::Metres;
-use eke_engine::{Area, CrowdQuestion, read_shapes};
+use eke_engine::geo::{Area, CrowdQuestion, read_shapes};
 use eke_geo::Place;
 
 use super::crowd::{Crowd, print_estimate};

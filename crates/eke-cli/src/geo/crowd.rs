@@ -6,11 +6,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use eke_budget::{Amount, Delta, Epsilon, Metres, Rho};
-use eke_engine::{
+use eke_engine::geo::{
     CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdQuestion, People, PeopleOpening, PlaceColumns,
     PlaceFile, write_whole,
 };
-use eke_geo::{Level, Miss, Plan, Region, Rule, Split, Way};
+use eke_geo::crowd::{Rule, Split, Way};
+use eke_geo::width::Miss;
+use eke_geo::{Level, Plan, Region};
 use eke_plot::histogram::Histogram;
 use eke_plot::map::{Layer, Map, Things};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -403,5 +405,5 @@ fn map(people: &mut People, name: &str, question: &CrowdQuestion) -> Result<Map,
 /// A rho, with its name or without.
 pub(super) fn rho(text: &str) -> Result<Rho, String> {
     let number = text.strip_prefix("rho=").unwrap_or(text);
-    number.parse().map_err(|error: eke_budget::ParameterError| error.to_string())
+    number.parse().map_err(|error: eke_budget::number::ParameterError| error.to_string())
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use eke_budget::Metres;
-use eke_engine::CrowdQuestion;
+use eke_engine::geo::CrowdQuestion;
 use eke_geo::Place;
 
 use super::crowd::{Crowd, print_estimate};

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use eke_engine::{Features, HullOfPlaces, write_whole};
-use eke_geo::{Directions, HullPlan, Place, Region};
+use eke_engine::geo::{Features, HullOfPlaces, write_whole};
+use eke_geo::person::{Directions, HullPlan};
+use eke_geo::{Place, Region};
 use eke_plot::map::{Layer, Map, Things};
 use serde_json::{Map as Properties, json};
 

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use eke_geo::{NearestMethod, Place};
+use eke_geo::Place;
+use eke_geo::person::NearestMethod;
 
 use super::{Payer, Places, Price, print_cost, reading};
 use crate::Failure;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use eke_engine::CrowdQuestion;
+use eke_engine::geo::CrowdQuestion;
 use eke_geo::Place;
 
 use super::crowd::Crowd;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use eke_engine::{Features, ReleasedPlaces, write_whole};
+use eke_engine::geo::{Features, ReleasedPlaces, write_whole};
 use eke_geo::Region;
 use eke_plot::map::{Layer, Map, Things};
 use serde_json::{Map as Properties, json};

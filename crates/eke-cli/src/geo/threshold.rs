@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use eke_budget::{Amount, Rho};
-use eke_engine::{ShareAsking, ShareOf};
+use eke_engine::geo::{ShareAsking, ShareOf};
 
 use super::crowd::{Walking, rho};
 use crate::Failure;

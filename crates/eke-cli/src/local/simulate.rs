@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use eke_budget::{Amount, Epsilon};
-use eke_local::{Over, Simulated, Simulation};
+use eke_local::Simulation;
+use eke_local::estimate::Over;
+use eke_local::fleet::Simulated;
 use eke_noise::{Confidence, SystemEntropy};
 use eke_plot::plot::{Lines, Plot, Scale};
 use serde::Serialize;

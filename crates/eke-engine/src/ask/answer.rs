@@ -1,7 +1,7 @@
 //! Answers: what may be shown, with its interval, its price and what is left.
 
 use eke_budget::{Amount, Budget, Delta, Rho};
-use eke_noise::{Ending, Estimate};
+use eke_noise::stopping::{Ending, Estimate};
 use eke_sql::{Value, scalar};
 use serde::{Deserialize, Serialize};
 

@@ -4,13 +4,14 @@ use std::num::NonZeroU32;
 
 use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase as _, Receipt, Rho};
 use eke_ledger::{Claim, Key, Request, Spend};
-use eke_noise::{Exact, KeyCounts, KeySelection, Touched, select_keys};
+use eke_noise::Exact;
+use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
 use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::error::EngineError;
-use crate::purchase::identity::{Identity, Kind};
+use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::turn::{Turn, turn_path};
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
@@ -179,7 +180,7 @@ impl Asking<'_> {
         let units = vec![Sum { of: Summand::Units, exponent: 0 }];
         let plan = Plan { sums: units, max_rows: 1, ..self.plan().clone() };
         let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
-        let counts = Identity::new(Kind::Keys).plan(&plan).rows(self.prepared);
+        let counts = Identity::new(Purpose::Keys).plan(&plan).rows(self.prepared);
         Ok(format!("keys/{}", counts.bytes(price.as_bytes()).named()?.to_hex()))
     }
 

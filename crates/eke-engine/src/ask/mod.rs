@@ -17,20 +17,27 @@ pub(crate) mod state;
 pub(crate) mod top;
 pub(crate) mod walk;
 
+pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
+pub use explain::{ErrorAt, Explanation, Keys, SizeAt, TierLimit, explain};
+pub use question::{Accuracy, Goal, Question, Who};
+pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
+pub use top::Sorting;
+
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use eke_budget::{Amount, Charge, Delta, GroupPrices, Metric, PathId, Refusal, Rho};
-use eke_ledger::{Key, Ledger, Patience, Stamp};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Amount, Charge, Delta, Metric, PathId, Refusal, Rho};
+use eke_ledger::patience::Patience;
+use eke_ledger::{Key, Ledger, Stamp};
 use eke_noise::SystemEntropy;
 use eke_sql::{Measure, Plan, Summand, Value};
 
-use crate::ask::answer::{Answer, Cost, Found, Stopped};
+use crate::ask::answer::Found;
 use crate::ask::post::Shown;
-use crate::ask::question::{Accuracy, Goal, Question, Who};
 use crate::ask::round::Round;
-use crate::ask::slot::{Clock, Leaving, StoppedClock, SystemClock};
+use crate::ask::slot::Leaving;
 use crate::ask::state::{State, level};
 use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
@@ -38,7 +45,7 @@ use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::policy::AccountSpec;
 use crate::purchase::Buyer;
-use crate::purchase::identity::{Identity, Kind};
+use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::payers::Payers;
 use crate::purchase::process;
 use crate::purchase::reading::request_name;
@@ -47,7 +54,7 @@ use crate::watch::Paid;
 
 /// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the
 /// number of rows that were read: that is for the steward alone.
-pub trait Watch: Sync {
+pub trait Observer: Sync {
     /// So many rows have been read, of so many if that is known.
     fn rows(&self, _seen: u64, _of: Option<u64>) {}
 
@@ -84,14 +91,14 @@ pub trait Watch: Sync {
 
 /// Nobody watches, and nothing waits for a slot: for tests, and programs that see to that
 /// themselves.
-impl Watch for () {
+impl Observer for () {
     fn clock(&self) -> &dyn Clock {
         &StoppedClock
     }
 }
 
 /// What a question that may cost more than this part of what is left is asked about first.
-const MUCH: u128 = 33;
+const CONFIRM_ABOVE_ONE_IN: u128 = 33;
 
 /// What a goal lacks.
 struct TooDear {
@@ -119,7 +126,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) question: &'a Question,
     pub(crate) prepared: &'a Prepared,
-    watch: &'a dyn Watch,
+    observer: &'a dyn Observer,
     pub(crate) entropy: SystemEntropy,
     /// The groups, where they are known before anything is charged.
     pub(crate) known: Option<Vec<Vec<Value>>>,
@@ -143,7 +150,7 @@ impl Engine {
     /// # Errors
     /// It is not one that can be answered privately, the budget does not allow it, or something
     /// does not work; the error says what.
-    pub fn ask(&self, question: &Question, watch: &dyn Watch) -> Result<Answer, EngineError> {
+    pub fn ask(&self, question: &Question, observer: &dyn Observer) -> Result<Answer, EngineError> {
         let prepared = self.prepare(&question.sql, &question.who)?;
         let entropy =
             SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
@@ -155,7 +162,7 @@ impl Engine {
             engine: self,
             question,
             prepared: &prepared,
-            watch,
+            observer,
             entropy,
             known: None,
             bounded: None,
@@ -171,7 +178,7 @@ impl Engine {
         let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {
             Some(came) => {
-                let leaving = Leaving::since(watch.clock(), came, prepared.answer_time);
+                let leaving = Leaving::since(observer.clock(), came, prepared.answer_time);
                 self.on_slot(answer, &leaving, &prepared, &question.who)
             }
             None => answer,
@@ -336,17 +343,19 @@ impl<'a> Asking<'a> {
         if let Accuracy::Absolute(error) = self.question.goal.accuracy
             && error < 1.0
             && self.shows_a_count()
-            && !self.watch.confirm_error(error)
+            && !self.observer.confirm_error(error)
         {
             return Err(EngineError::Declined);
         }
         let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
         self.check_unit(stored.as_ref(), keys)?;
         let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
-        if may_cost.grains() > left.grains() / MUCH && !self.watch.confirm(may_cost, left) {
+        if may_cost.grains() > left.grains() / CONFIRM_ABOVE_ONE_IN
+            && !self.observer.confirm(may_cost, left)
+        {
             return Err(EngineError::Declined);
         }
-        self.reads = Some(self.watch.clock().now());
+        self.reads = Some(self.observer.clock().now());
         let groups = match self.known.take() {
             Some(groups) => groups,
             None => self.groups()?,
@@ -383,7 +392,7 @@ impl<'a> Asking<'a> {
     /// An error if whoever watches wants to stop: what was drawn is stored, and nothing is under
     /// way.
     pub(crate) fn check_over(&self) -> Result<(), EngineError> {
-        if self.watch.is_over() { Err(EngineError::Stopped) } else { Ok(()) }
+        if self.observer.is_over() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
     /// Whether a number of rows or units is among what is asked for.
@@ -431,7 +440,7 @@ impl<'a> Asking<'a> {
                     }
                 }
             }
-            self.watch.look(walk.looks());
+            self.observer.look(walk.looks());
             if walk.has_ended() {
                 return Ok(state);
             }
@@ -645,7 +654,7 @@ impl<'a> Asking<'a> {
             }
         }
         // A group of which nothing was seen begins with a step that can be drawn.
-        let (first, _) = eke_noise::step_prices(&self.columns());
+        let (first, _) = eke_noise::path::step_prices(&self.columns());
         let group = most.times(columns).unwrap_or(Amount::MAX);
         let unseen = paid.is_empty() || paid.iter().any(|price| price.is_zero());
         if unseen && group < first {
@@ -798,15 +807,15 @@ impl<'a> Asking<'a> {
 
     /// The digest of the question: what is computed from which rows, for which groups.
     fn path(&self, groups: &[Vec<Value>]) -> Result<PathId, EngineError> {
-        let identity = Identity::new(Kind::Question).plan(self.plan()).rows(self.prepared);
+        let identity = Identity::new(Purpose::Question).plan(self.plan()).rows(self.prepared);
         identity.json(&groups).path()
     }
 
     /// The columns of the question's paths.
-    fn columns(&self) -> Vec<eke_noise::Column> {
+    fn columns(&self) -> Vec<eke_noise::path::Column> {
         let column = |sum: &eke_sql::Sum| {
             let sensitivity = crate::rows::sensitivity(sum, self.plan().max_rows);
-            eke_noise::Column { sensitivity, share: 1 }
+            eke_noise::path::Column { sensitivity, share: 1 }
         };
         self.plan().sums.iter().map(column).collect()
     }
@@ -835,9 +844,10 @@ impl<'a> Asking<'a> {
     /// What is computed from the rows, which are read when something is paid for and not before.
     pub(crate) fn read_rows(&mut self, paid: Amount<Rho>) -> Result<&Bounded, EngineError> {
         if self.bounded.is_none() {
-            let watch = self.watch;
-            let read =
-                self.engine.bounded(self.prepared, self.plan(), &|seen, of| watch.rows(seen, of));
+            let observer = self.observer;
+            let read = self
+                .engine
+                .bounded(self.prepared, self.plan(), &|seen, of| observer.rows(seen, of));
             let bounded = read.map_err(|error| self.unread(error, paid))?;
             self.engine.note_nobodys(self.prepared, bounded.nobodys(), &self.stamp())?;
             self.bounded = Some(bounded);

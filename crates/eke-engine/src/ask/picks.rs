@@ -6,16 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{Adjacency, Amount, Budget, PathId, Receipt, Refusal, Reveal, RevealReceipt, Rho};
+use eke_budget::purchase::RevealReceipt;
+use eke_budget::{Adjacency, Amount, Budget, PathId, Receipt, Refusal, Reveal, Rho};
 use eke_ledger::Show;
-use eke_noise::{Bound as _, Moves, Ranking};
+use eke_noise::select::Moves;
+use eke_noise::{Ranking, evidence::Bound as _};
 use eke_sql::{Plan, Sum, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::ask::top::Route;
 use crate::error::EngineError;
-use crate::purchase::identity::{Identity, Kind};
+use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What one pick costs of the unit's whole budget.
@@ -233,7 +235,7 @@ impl Asking<'_> {
     fn ranking_path(&self, by: By, groups: &[Vec<Value>]) -> Result<PathId, EngineError> {
         let sums = vec![self.plan().sums[by.sum].clone()];
         let plan = Plan { sums, ..self.plan().clone() };
-        let scores = Identity::new(Kind::Ranking).plan(&plan).rows(self.prepared).json(&groups);
+        let scores = Identity::new(Purpose::Ranking).plan(&plan).rows(self.prepared).json(&groups);
         scores.bytes(by.each.to_string().as_bytes()).path()
     }
 

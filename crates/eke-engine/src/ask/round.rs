@@ -3,15 +3,16 @@
 //! A round takes some groups of a question further. Whoever draws holds the paths, so that two do
 //! not draw from the same points; what was charged and not stored is lost, and stays paid.
 
-use eke_budget::{
-    Amount, Charge, GroupError, GroupPrices, GroupRaise, GroupRound, PathId, Receipt, Refusal, Rho,
-};
-use eke_ledger::{Currencies, RaiseGroups, Request};
-use eke_noise::{Columns, Exact};
+use eke_budget::purchase::{GroupError, GroupPrices, GroupRaise, GroupRound};
+use eke_budget::{Amount, Charge, PathId, Receipt, Refusal, Rho};
+use eke_ledger::store::Currencies;
+use eke_ledger::{RaiseGroups, Request};
+use eke_noise::Exact;
+use eke_noise::path::Columns;
 
 use crate::ask::Asking;
 use crate::ask::state::State;
-use crate::ask::walk::{CRUMB, Walk};
+use crate::ask::walk::{LEAST_STEP_ONE_IN, Walk};
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
@@ -242,7 +243,7 @@ fn take_further(
     let Some(more) = price.grains().checked_sub(now).filter(|&more| more > 0) else {
         return Ok(());
     };
-    let is_crumb = more < now / CRUMB;
+    let is_crumb = more < now / LEAST_STEP_ONE_IN;
     let more = if is_crumb { now / 20 + 1 } else { more }.max(least.grains());
     let most = most.grains().max(1);
     let count = more.div_ceil(most).min(STEPS);
@@ -259,7 +260,8 @@ fn take_further(
 mod tests {
     use super::*;
     use eke_budget::{Adjacency, L1, Metric};
-    use eke_noise::{Bundle, Column, step_prices};
+    use eke_noise::Bundle;
+    use eke_noise::path::{Column, step_prices};
     use proptest::prelude::*;
     use std::num::NonZeroU32;
 

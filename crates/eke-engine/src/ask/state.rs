@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use eke_budget::{Amount, GroupError, GroupPrices, Metric, PathId, Rho};
-use eke_noise::{Bundle, BundleError, Column};
+use eke_budget::purchase::{GroupError, GroupPrices};
+use eke_budget::{Amount, Metric, PathId, Rho};
+use eke_noise::Bundle;
+use eke_noise::path::{BundleError, Column};
 use eke_sql::Value;
 use serde::{Deserialize, Serialize};
 

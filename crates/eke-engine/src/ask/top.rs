@@ -3,7 +3,8 @@
 //! Sorting what was released costs nothing, but everything has to be released first. Where only the
 //! largest are wanted, picking them costs a little each, and what is not picked costs nothing.
 
-use eke_budget::{Amount, Budget, GroupPrices, Metric, Rho};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Amount, Budget, Metric, Rho};
 use eke_sql::{Query, Shows, Value};
 use serde::Serialize;
 

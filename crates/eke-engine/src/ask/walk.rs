@@ -6,10 +6,11 @@
 //! measure is followed as if it were alone, and a group ends when all of them have.
 
 use eke_budget::{Amount, L2, Rho};
-use eke_noise::{
-    AverageGoal, AverageLook, AverageOf, AverageRule, Bundle, Confidence, Ending, Estimate,
-    GaussianRule, Look, Next, Part, Rule, Schedule, Steps, Within, deviations,
+use eke_noise::stopping::{
+    AverageGoal, AverageLook, AverageOf, AverageRule, Ending, Estimate, GaussianRule, Look, Next,
+    Part, Rule, Steps, deviations,
 };
+use eke_noise::{Bundle, Confidence, Schedule, Within};
 use eke_sql::{Measure, Plan, Summand};
 
 use crate::ask::answer::{Evidence, Found, Stopped};
@@ -22,7 +23,7 @@ const LADDER: &str = "1e-12";
 const RATIO: f64 = 1.05;
 
 /// A step of less than one so manieth of what was paid before is not taken.
-pub(crate) const CRUMB: u128 = 1000;
+pub(crate) const LEAST_STEP_ONE_IN: u128 = 1000;
 
 /// The rule of a measure, in prices of one column.
 #[derive(Debug)]
@@ -524,7 +525,7 @@ impl MeasureRule {
 /// its own, of less than a crumb, or with noise too wide to draw.
 fn reaches(at: Amount<Rho>, price: Amount<Rho>, least: Amount<Rho>) -> bool {
     let missing = price.grains().saturating_sub(at.grains());
-    let crumb = at.grains() / CRUMB;
+    let crumb = at.grains() / LEAST_STEP_ONE_IN;
     missing <= crumb || (!at.is_zero() && missing < least.grains())
 }
 

@@ -73,7 +73,7 @@ impl Anchored {
             None => now,
         };
         if before.as_ref() != Some(&now) {
-            let _ = eke_ledger::write_private(&self.path, format!("{now}\n").as_bytes());
+            let _ = eke_ledger::store::write_private(&self.path, format!("{now}\n").as_bytes());
         }
         Ok(())
     }

@@ -8,3 +8,6 @@ pub(crate) mod lines;
 pub(crate) mod pins;
 pub mod registry;
 pub(crate) mod source;
+
+pub use city::{City, Truth, write_city};
+pub use source::{Source, SourceError};

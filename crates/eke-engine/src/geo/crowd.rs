@@ -7,12 +7,14 @@
 //! shown, an error or a price depends on anybody's place but through what was released.
 
 use eke_budget::{Amount, Metres, Rho};
+use eke_geo::crowd::{Seen, Way};
+use eke_geo::shape::Rings;
 use eke_geo::{
-    Allowance, Crowd, Lattice, Place, Plan, Rings, Seen, Shape, Spending, Way, count, density,
-    neighbours,
+    Allowance, Crowd, Lattice, Place, Plan, Shape, Spending, count, density, neighbours,
 };
-use eke_ledger::{Digest, Reserved, Settled};
-use eke_local::Sheet;
+use eke_ledger::Digest;
+use eke_ledger::register::{Reserved, Settled};
+use eke_local::fleet::Sheet;
 use serde::{Deserialize, Serialize};
 
 use super::people::{People, PeopleStanding};

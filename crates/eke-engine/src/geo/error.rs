@@ -2,9 +2,13 @@
 
 use std::io;
 
-use eke_budget::{BudgetError, ParameterError, Refusal};
-use eke_geo::{LatticeError, RegionError, TupleError};
-use eke_ledger::{LedgerError, RegisterError};
+use eke_budget::Refusal;
+use eke_budget::budget::BudgetError;
+use eke_budget::number::ParameterError;
+use eke_geo::earth::{LatticeError, RegionError};
+use eke_geo::person::TupleError;
+use eke_ledger::LedgerError;
+use eke_ledger::register::RegisterError;
 
 use super::GeoJsonError;
 use crate::data::source::SourceError;

@@ -5,7 +5,8 @@
 //! people are read row by row like others: a feature that is no point is somebody without a place,
 //! and it is for the caller to say what that counts as.
 
-use eke_geo::{Place, Rings};
+use eke_geo::Place;
+use eke_geo::shape::Rings;
 use serde_json::{Map, Value, json};
 
 /// Why a text is not GeoJSON that can be used.

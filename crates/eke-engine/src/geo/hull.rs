@@ -2,8 +2,9 @@
 //! near it.
 
 use eke_budget::{Amount, Price};
-use eke_geo::{Hull, HullError, HullPlan, Lattice, Place, Region, hull};
-use eke_noise::{Allotment, Fund};
+use eke_geo::person::{HullError, HullPlan};
+use eke_geo::{Hull, Lattice, Place, Region, hull};
+use eke_noise::select::{Allotment, Prepaid};
 use serde::{Deserialize, Serialize};
 
 use super::nearest::cannot;
@@ -84,7 +85,7 @@ impl Person {
         let text = format!("the hull of {among} places of `{}`, for {charge}", file.name());
         let (body, is_free) = self.spend(&text, name, &Allotment { price }, |receipt| {
             let places = self.places(file, lattice, among, seen)?;
-            let found = hull(&places, plan, Fund::open(receipt), &mut entropy()?);
+            let found = hull(&places, plan, Prepaid::open(receipt), &mut entropy()?);
             let told = ToldHull::new(lattice, &found.map_err(cannot)?)?;
             serde_json::to_vec(&told).map_err(damaged)
         })?;

@@ -187,7 +187,7 @@ impl PlaceFile {
     /// What tells these places from others: the content, and the columns that are read of it.
     pub(crate) fn identity(&self, fingerprint: &Fingerprint) -> Result<String, PlacesError> {
         let read = (&fingerprint.digest, self.columns());
-        Ok(identity::Identity::new(identity::Kind::PlaceFile)
+        Ok(identity::Identity::new(identity::Purpose::PlaceFile)
             .json(&read)
             .hash()
             .map_err(super::release::damaged)?

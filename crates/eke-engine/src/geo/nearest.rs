@@ -2,8 +2,10 @@
 //! they are.
 
 use eke_budget::{Amount, Price};
-use eke_geo::{Lattice, Nearest, NearestMethod, Place, Places, Region, nearest};
-use eke_noise::{Allotment, Confidence, Fund};
+use eke_geo::person::NearestMethod;
+use eke_geo::{Lattice, Nearest, Place, Places, Region, nearest};
+use eke_noise::Confidence;
+use eke_noise::select::{Allotment, Prepaid};
 use serde::Serialize;
 
 use super::person::{Person, PersonStanding, PlacePrice};
@@ -75,7 +77,7 @@ impl Person {
         );
         let (body, is_free) = self.spend(&text, name, &Allotment { price }, |receipt| {
             let places = self.places(file, lattice, among, seen)?;
-            let fund = Fund::open(receipt);
+            let fund = Prepaid::open(receipt);
             let found = nearest(&places, question, fund, &mut entropy()?).map_err(cannot)?;
             serde_json::to_vec(&found).map_err(damaged)
         })?;
@@ -107,6 +109,6 @@ impl Person {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
-pub(super) fn cannot(error: eke_geo::PlacesError) -> PlacesError {
+pub(super) fn cannot(error: eke_geo::person::PlacesError) -> PlacesError {
     PlacesError::Asked(error.to_string())
 }

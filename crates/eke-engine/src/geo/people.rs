@@ -16,12 +16,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eke_budget::{Amount, Metres, Metric, Reach, Rho};
+use eke_budget::metric::Reach;
+use eke_budget::{Amount, Metres, Metric, Rho};
 use eke_geo::{Lattice, Place, Region};
-use eke_ledger::{
-    Asking, Person as Account, Register, RegisterError, Reservation, Reserved, Settled, Short,
-    Stamp, Terms,
-};
+use eke_ledger::register::{Asking, RegisterError, Reservation, Reserved, Settled, Short};
+use eke_ledger::{Person as Account, Register, Stamp, Terms};
 use eke_sql::Value;
 
 use super::input::PlaceRow;

@@ -12,19 +12,20 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use eke_budget::metric::Reach;
 use eke_budget::{
-    Amount, Budget, BudgetSpec, Charge, Epsilon, Metres, Metric, PathId, Purchase, Reach, Receipt,
-    Reveal, Rho,
+    Amount, Budget, BudgetSpec, Charge, Epsilon, Metres, Metric, PathId, Purchase, Receipt, Reveal,
+    Rho,
 };
 use eke_geo::TupleMetric;
-use eke_ledger::{
-    Address, Currencies, Key, Ledger, LedgerError, Patience, Request, Show, Silently, Spend, Stamp,
-};
+use eke_ledger::patience::{Patience, Silently};
+use eke_ledger::store::Currencies;
+use eke_ledger::{Address, Key, Ledger, LedgerError, Request, Show, Spend, Stamp};
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError};
 use crate::data::source::Fingerprint;
-use crate::purchase::identity::{Identity, Kind};
+use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order, process};
 
 const VERSION: u32 = 1;
@@ -135,7 +136,7 @@ impl Person {
         let is_there = address.is_begun();
         let ledger = Ledger::open(address)?;
         if is_there {
-            eke_ledger::check(address)?;
+            eke_ledger::journal::check(address)?;
         }
         let stamp = Stamp::now(account);
         if let Some(budget) = &budget {
@@ -272,7 +273,7 @@ impl Person {
         let snapshot = self.pinned.snapshotted(file.name());
         let name = (kind, &self.account, file.name(), snapshot.number, file.columns(), depends);
         let identity =
-            Identity::new(Kind::Places).json(&name).hash().map_err(super::release::damaged)?;
+            Identity::new(Purpose::Places).json(&name).hash().map_err(super::release::damaged)?;
         Ok(PathId::new(*identity.as_bytes()))
     }
 

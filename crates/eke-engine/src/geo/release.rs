@@ -4,12 +4,13 @@
 //! costs the difference, and less precisely nothing. Planar Laplace noise has no path here: each
 //! price is a release of its own, and the same one again is the same and free.
 
-use eke_budget::{Amount, Charge, Metres, RevealReceipt, Rho};
+use eke_budget::purchase::RevealReceipt;
+use eke_budget::{Amount, Charge, Metres, Rho};
 use eke_geo::{Blur, Place, Region, Tuple, TupleMetric};
 use eke_ledger::Show;
-use eke_noise::{
-    GaussianPath, Mismatch, MismatchReason, NoisePath, PointsRelease, SystemEntropy, release_points,
-};
+use eke_noise::path::{Mismatch, MismatchReason};
+use eke_noise::release::{PointsRelease, release_points};
+use eke_noise::{GaussianPath, NoisePath, SystemEntropy};
 use serde::Serialize;
 
 use super::person::{Person, PersonStanding, PlacePrice};

@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, L1, L2, MemoryJournal, Metric, PathId, Rho,
 };
-use eke_geo::{Line, Plan, ThresholdError, threshold};
-use eke_ledger::{Asking, Digest, Register, Reservation, Reserved, Settled, Short, Stamp, Terms};
-use eke_noise::{Exact, GaussianPath, Till};
+use eke_geo::Plan;
+use eke_geo::crowd::{Line, ThresholdError, threshold};
+use eke_ledger::register::{Asking, Reservation, Reserved, Settled, Short};
+use eke_ledger::{Digest, Register, Stamp, Terms};
+use eke_noise::{AccountPayer, Exact, GaussianPath};
 use eke_sql::Type;
 use serde::{Deserialize, Serialize};
 
@@ -193,7 +195,7 @@ impl ShareOf {
         let line = rows as f64 * asking.share;
         let at = Line { sensitivity: one, at: line, price: asking.price };
         let mut entropy = entropy().map_err(free)?;
-        let till = &mut Till { account: &mut account, journal: &mut journal };
+        let till = &mut AccountPayer { account: &mut account, journal: &mut journal };
         let told = threshold(&mut path, &truth, &at, &asking.plan, till, &mut entropy);
         let spent = account.odometer().zcdp().map_or(Amount::ZERO, |purse| purse.spent());
         match told {

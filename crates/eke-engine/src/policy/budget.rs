@@ -5,10 +5,10 @@
 
 use std::str::FromStr;
 
+use eke_budget::budget::BudgetError;
 use eke_budget::convert::Method;
-use eke_budget::{
-    Adjacency, Amount, BudgetError, BudgetSpec, Delta, Epsilon, Metric, ParameterError, Rho,
-};
+use eke_budget::number::ParameterError;
+use eke_budget::{Adjacency, Amount, BudgetSpec, Delta, Epsilon, Metric, Rho};
 
 use super::PolicyError;
 use super::error::quoted;

@@ -14,7 +14,8 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{Account, Amount, Charge, Delta, Epsilon, Rho, Totals};
+use eke_budget::account::Totals;
+use eke_budget::{Account, Amount, Charge, Delta, Epsilon, Rho};
 use eke_ledger::{Answer as Body, LedgerError, Outcome, Request, Spend, Stamp};
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +62,8 @@ impl Spent {
     fn of(account: Option<&Account>) -> Self {
         let Some(account) = account else { return Self::default() };
         let odometer = account.odometer();
-        let zcdp = odometer.zcdp().map_or(Totals::ZERO, eke_budget::Purse::totals);
-        let pure = odometer.pure().map_or(Totals::ZERO, eke_budget::Purse::totals);
+        let zcdp = odometer.zcdp().map_or(Totals::ZERO, eke_budget::account::Purse::totals);
+        let pure = odometer.pure().map_or(Totals::ZERO, eke_budget::account::Purse::totals);
         Self {
             rho: zcdp.taken().unwrap_or(Amount::MAX),
             rho_delta: zcdp.delta_spent,

@@ -16,7 +16,7 @@ use crate::error::EngineError;
 
 /// What has an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Purpose {
     /// The paths of a question's groups.
     Question,
     /// A ranking of groups.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     PlaceFile,
 }
 
-impl Kind {
+impl Purpose {
     /// The context of its hash, with its version.
     fn context(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: Purpose) -> Self {
         Self { hasher: blake3::Hasher::new_derive_key(kind.context()), unwritten: None }
     }
 
@@ -114,17 +114,17 @@ mod tests {
     /// What ledgers know paths by.
     #[test]
     fn identities_are_what_they_were() {
-        let named = |kind: Kind| {
+        let named = |kind: Purpose| {
             let identity = Identity::new(kind).bytes(b"a plan").json(&(1u8, "rows", [Some(0.5)]));
             identity.hash().unwrap().to_hex()[..16].to_owned()
         };
         let golden = [
-            (Kind::Question, "b4fc895385409f8b"),
-            (Kind::Ranking, "794c1b46601fab82"),
-            (Kind::Keys, "f5cb48b30caafcec"),
-            (Kind::Watch, "3e93f5c5955cb2ce"),
-            (Kind::Places, "f00f3627245d2efa"),
-            (Kind::PlaceFile, "9112b184746a8c88"),
+            (Purpose::Question, "b4fc895385409f8b"),
+            (Purpose::Ranking, "794c1b46601fab82"),
+            (Purpose::Keys, "f5cb48b30caafcec"),
+            (Purpose::Watch, "3e93f5c5955cb2ce"),
+            (Purpose::Places, "f00f3627245d2efa"),
+            (Purpose::PlaceFile, "9112b184746a8c88"),
         ];
         for (kind, expected) in golden {
             assert_eq!(named(kind), expected, "{kind:?}");
@@ -135,6 +135,6 @@ mod tests {
     #[test]
     fn what_cannot_be_written_down_has_no_identity() {
         let unwritten = BTreeMap::from([((1, 2), 3)]);
-        assert!(Identity::new(Kind::Question).json(&unwritten).bytes(b"more").hash().is_err());
+        assert!(Identity::new(Purpose::Question).json(&unwritten).bytes(b"more").hash().is_err());
     }
 }

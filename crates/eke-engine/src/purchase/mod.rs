@@ -25,9 +25,13 @@ pub(crate) mod reading;
 pub(crate) mod reservation;
 pub(crate) mod turn;
 
-use eke_budget::{PathError, PathId, Receipt, Refusal};
+pub use reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
+
+use eke_budget::purchase::PathError;
+use eke_budget::{PathId, Receipt, Refusal};
+use eke_ledger::patience::Patience;
 use eke_ledger::{
-    Answer as Body, Charged, Key, Ledger, LedgerError, Outcome, Patience, Request, Stamp, Want,
+    Answer as Body, Charged, Item, Key, Ledger, LedgerError, Outcome, Request, Stamp,
 };
 
 /// Whoever buys: a question, a watch, or a person whose places are told.
@@ -57,9 +61,9 @@ pub(crate) trait Buyer<'a> {
 /// Something that is bought.
 pub(crate) trait Order<'a, B: Buyer<'a>> {
     /// What the unit's account pays for.
-    type Own: Want;
+    type Own: Item;
     /// What the accounts of whoever asks pay for.
-    type Others: Want;
+    type Others: Item;
     /// What comes of it.
     type Made;
 
@@ -80,8 +84,8 @@ pub(crate) trait Order<'a, B: Buyer<'a>> {
     fn draw(
         &mut self,
         buyer: &mut B,
-        own: Receipt<<Self::Own as Want>::Bought>,
-        others: Vec<Receipt<<Self::Others as Want>::Bought>>,
+        own: Receipt<<Self::Own as Item>::Bought>,
+        others: Vec<Receipt<<Self::Others as Item>::Bought>>,
     ) -> Result<Drawn<Self::Made>, B::Error>;
 }
 

@@ -13,7 +13,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use eke_ledger::{Line, Stamp, What};
+use eke_ledger::Stamp;
+use eke_ledger::journal::{Line, What};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::question::Who;

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use eke_budget::{Amount, Rho};
-use eke_ledger::{Address, Asking, Register, RegisterError, Reserved, Short, Stamp};
+use eke_ledger::register::{Asking, RegisterError, Reserved, Short};
+use eke_ledger::{Address, Register, Stamp};
 
 use super::process;
 

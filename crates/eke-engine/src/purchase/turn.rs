@@ -6,7 +6,8 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use eke_budget::{Epsilon, GroupPrices, PathId, Price, Rho};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Epsilon, PathId, Price, Rho};
 use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, Request, Stamp};
 
 use crate::engine::Engine;

@@ -19,10 +19,10 @@ use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 use crate::data::ids::Ids;
 use crate::rows::bounding::key_name;
 use crate::rows::column::{Column, canonical};
+use crate::rows::column_expr::{ColumnExpr, Members};
+use crate::rows::grid_rounding::GridRounding;
 use crate::rows::lower::{self, LowerError};
 use crate::rows::scan::Wanted;
-use crate::rows::step::Step;
-use crate::rows::total::{Members, Total};
 
 /// The name of the unit in what rows bring.
 pub(crate) const UNIT: &str = "unit";
@@ -40,7 +40,7 @@ pub(crate) struct Contributions {
     /// What it is computed from: the columns of expressions, and then the unit.
     wanted: Wanted,
     /// Which rows take part, if they are somebody's and their keys do.
-    filter: Option<Total>,
+    filter: Option<ColumnExpr>,
     unit: Type,
     keys: Vec<KeyOf>,
     steps: Vec<Steps>,
@@ -49,15 +49,15 @@ pub(crate) struct Contributions {
 
 /// A key of a row.
 struct KeyOf {
-    value: Total,
+    value: ColumnExpr,
     /// Those that take part, if only some do, and whether NULL does.
     listed: Option<(Members, bool)>,
 }
 
 /// What a row adds to a sum that depends on its values.
 enum Steps {
-    Present(Total, i64),
-    Value(Total, Step),
+    Present(ColumnExpr, i64),
+    Value(ColumnExpr, GridRounding),
 }
 
 impl Contributions {
@@ -125,7 +125,7 @@ impl Contributions {
         let steps = self.steps.iter().map(|steps| match steps {
             Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
         });
-        let filter = self.filter.as_ref().map_or(0, Total::texts);
+        let filter = self.filter.as_ref().map_or(0, ColumnExpr::texts);
         let texts = columns + filter + keys.chain(steps).sum::<usize>();
         most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
     }
@@ -220,7 +220,12 @@ fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, Lower
                 if !matches!(of, None | Some(Type::Int | Type::Float)) {
                     return Err(LowerError::Types("a sum of what is no number".to_owned()));
                 }
-                let step = Step { exponent: sum.exponent, low: *low, high: *high, centre: *centre };
+                let step = GridRounding {
+                    exponent: sum.exponent,
+                    low: *low,
+                    high: *high,
+                    centre: *centre,
+                };
                 Ok(Steps::Value(total, step))
             }))
         }
@@ -306,10 +311,10 @@ mod tests {
         let matched = |stops: i64, text: &str| {
             let columns: Vec<_> =
                 [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
-            let before = crate::rows::total::MATCHED.get();
+            let before = crate::rows::column_expr::MATCHED.get();
             let kept = contributions.of(&columns, ROWS).unwrap().num_rows();
             assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
-            crate::rows::total::MATCHED.get() - before
+            crate::rows::column_expr::MATCHED.get() - before
         };
         for (stops, text) in [(1, "abc"), (1, "xyz"), (0, "abc"), (0, "")] {
             assert_eq!(matched(stops, text), 2 * ROWS, "{stops} {text}");

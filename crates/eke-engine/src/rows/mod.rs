@@ -6,17 +6,17 @@
 
 pub(crate) mod bounding;
 pub(crate) mod column;
+pub(crate) mod column_expr;
 pub(crate) mod contribution;
 pub(crate) mod encoding;
+pub(crate) mod grid_rounding;
 pub(crate) mod groups;
 pub(crate) mod lower;
 pub(crate) mod pool;
 pub(crate) mod quiet;
 pub(crate) mod scan;
 pub(crate) mod spill;
-pub(crate) mod step;
 pub(crate) mod threads;
-pub(crate) mod total;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -41,7 +41,8 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext, ident};
 use eke_budget::{Adjacency, L1};
-use eke_noise::{Columns, Exact};
+use eke_noise::Exact;
+use eke_noise::path::Columns;
 use eke_sql::{Plan, Sum, Summand, Type, Value};
 use futures::StreamExt;
 

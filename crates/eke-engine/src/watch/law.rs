@@ -5,7 +5,8 @@
 //! steps of the answer's grid.
 
 use eke_budget::{Adjacency, Amount, Epsilon, L1};
-use eke_noise::{LineLaw, Noise};
+use eke_noise::law::Noise;
+use eke_noise::select::LineLaw;
 use eke_select::{AboveThreshold, Change, Direction, GridLine, LineNoise, LineSpec};
 use eke_sql::{Plan, Sum};
 

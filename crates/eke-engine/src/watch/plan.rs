@@ -2,7 +2,7 @@
 
 use eke_budget::convert::pure_to_zcdp;
 use eke_budget::{Amount, Metric, Purchase, Rho};
-use eke_noise::{LineLaw, Run as Whole};
+use eke_noise::select::{LineLaw, Run as Whole};
 use eke_select::LineNoise;
 use eke_sql::{Measure, Plan, Query};
 use serde::Serialize;
@@ -235,7 +235,7 @@ fn price(law: &Law, steps: u64, charging: Charging) -> Result<PriceAt, EngineErr
 
 /// How many steps without a hit are certain to fit what is left.
 fn fits(law: &Law, left: Paid) -> Result<Option<u64>, EngineError> {
-    let wrong = |error: eke_budget::ParameterError| EngineError::Goal(error.to_string());
+    let wrong = |error: eke_budget::number::ParameterError| EngineError::Goal(error.to_string());
     let steps = match left {
         Paid::Epsilon(left) => law.horizon(Amount::floor(left).map_err(wrong)?),
         Paid::Rho(left) => {

@@ -1,8 +1,10 @@
 //! A run that is being drawn: its line, and what the accounts that see it have set aside.
 
-use eke_budget::{Amount, Epsilon, Receipt, Round, Rounds, Settlement};
+use eke_budget::purchase::{Round, Rounds, Settlement};
+use eke_budget::{Amount, Epsilon, Receipt};
 use eke_ledger::{Ledger, Stamp};
-use eke_noise::{Exact, Line, LineLaw, Run as Whole, SystemEntropy};
+use eke_noise::select::{LineLaw, NoisyLine, Run as Whole};
+use eke_noise::{Exact, SystemEntropy};
 
 use super::law::Law;
 use crate::error::EngineError;
@@ -13,7 +15,7 @@ pub(super) struct Run {
     pub(super) first: u64,
     /// How many steps it was bought for, if it was paid for before it started.
     pub(super) bought: Option<u64>,
-    line: Line<Law>,
+    line: NoisyLine<Law>,
     /// What the accounts of whoever watches have set aside, beside the unit's.
     others: Vec<(String, Rounds)>,
 }
@@ -27,7 +29,7 @@ impl Run {
         others: Vec<(String, Receipt<Round>)>,
         entropy: &mut SystemEntropy,
     ) -> Self {
-        let line = Line::draw(law.clone(), own.redeem(), entropy);
+        let line = NoisyLine::draw(law.clone(), own.redeem(), entropy);
         let others =
             others.into_iter().map(|(name, receipt)| (name, Rounds::new(receipt.redeem())));
         Self { first, bought: None, line, others: others.collect() }
@@ -40,7 +42,7 @@ impl Run {
         receipt: Receipt<Whole<Law>>,
         entropy: &mut SystemEntropy,
     ) -> Result<Self, EngineError> {
-        let line = Line::bought(receipt, entropy).map_err(|error| damaged(&error))?;
+        let line = NoisyLine::bought(receipt, entropy).map_err(|error| damaged(&error))?;
         Ok(Self { first, bought: Some(steps), line, others: Vec::new() })
     }
 

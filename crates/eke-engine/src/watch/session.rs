@@ -4,11 +4,12 @@
 //! One program at a time draws for a watch; the others show what it has stored. A program that ends
 //! in the middle leaves what it set aside where it is: budget is lost, and never privacy.
 
-use eke_budget::{
-    Amount, Charge, Epsilon, Metric, PathId, Purchase as _, Receipt, Refusal, Rho, Round,
-};
-use eke_ledger::{Claim, Key, Ledger, Patience, Request, Reserve, Spend, Stamp};
-use eke_noise::{Exact, LineLaw, Run as Whole, SystemEntropy};
+use eke_budget::purchase::Round;
+use eke_budget::{Amount, Charge, Epsilon, Metric, PathId, Purchase as _, Receipt, Refusal, Rho};
+use eke_ledger::patience::Patience;
+use eke_ledger::{Claim, Key, Ledger, Request, Reserve, Spend, Stamp};
+use eke_noise::select::{LineLaw, Run as Whole};
+use eke_noise::{Exact, SystemEntropy};
 use eke_sql::Plan;
 
 use super::law::Law;
@@ -17,13 +18,13 @@ use super::run::Run;
 use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
 use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
-use crate::ask::Watch;
+use crate::ask::Observer;
 use crate::ask::question::Who;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, short};
 use crate::policy::AccountSpec;
-use crate::purchase::identity::{Identity, Kind};
+use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::payers::Payers;
 use crate::purchase::process;
 use crate::purchase::reading::request_name;
@@ -32,7 +33,7 @@ use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order};
 use crate::rows::RowsError;
 
 /// A watch that sets aside more than this part of what is left is asked about first.
-const MUCH: u128 = 33;
+const CONFIRM_ABOVE_ONE_IN: u128 = 33;
 
 /// A watch that is understood.
 pub(super) struct Prospect {
@@ -47,7 +48,7 @@ pub(super) struct Session<'a> {
     pub(super) engine: &'a Engine,
     pub(super) question: &'a WatchQuestion,
     pub(super) prospect: &'a Prospect,
-    observer: &'a dyn Watch,
+    observer: &'a dyn Observer,
     entropy: SystemEntropy,
     /// What the keys of this watch begin with.
     pub(super) name: WatchName,
@@ -256,7 +257,7 @@ impl Engine {
     pub fn watch(
         &self,
         question: &WatchQuestion,
-        observer: &dyn Watch,
+        observer: &dyn Observer,
         show: &mut dyn FnMut(&Verdict) -> bool,
     ) -> Result<Watched, EngineError> {
         let prospect = self.prospect(question)?;
@@ -300,7 +301,8 @@ impl Prospect {
     /// What a watch is found by: what is computed from which rows at the first step, what stays
     /// open in it, and the law that its answers are held against. Not who watches.
     fn name(&self, question: &WatchQuestion) -> Result<WatchName, EngineError> {
-        let plans = Identity::new(Kind::Watch).plan(&self.prepared.query.plan).plan(&self.plans[0]);
+        let plans =
+            Identity::new(Purpose::Watch).plan(&self.prepared.query.plan).plan(&self.plans[0]);
         let name = plans.rows(&self.prepared).bytes(self.law.describe().as_bytes());
         let name = name.bytes(match question.charging {
             Charging::ExPost => b"ex post",
@@ -451,7 +453,7 @@ impl<'a> Session<'a> {
         };
         let left = self.left()?;
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
-        let much = aside.get() > left.get() / MUCH as f64;
+        let much = aside.get() > left.get() / CONFIRM_ABOVE_ONE_IN as f64;
         if much && !self.observer.confirm_watch(aside, left) {
             return Err(EngineError::Declined);
         }

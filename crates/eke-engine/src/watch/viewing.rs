@@ -5,9 +5,10 @@
 //! programs may show steps of one run to one account, each step paid by one of them: a step adds
 //! what the price of the run rose by, so all together pay for the run.
 
-use eke_budget::{Amount, Epsilon, Purchase as _, Receipt, Refusal, Round, Rounds, Settlement};
-use eke_ledger::{Request, Reserve, Spend, Want};
-use eke_noise::LineLaw;
+use eke_budget::purchase::{Round, Rounds, Settlement};
+use eke_budget::{Amount, Epsilon, Purchase as _, Receipt, Refusal};
+use eke_ledger::{Item, Request, Reserve, Spend};
+use eke_noise::select::LineLaw;
 
 use super::Charging;
 use super::law::Law;
@@ -209,7 +210,7 @@ impl Session<'_> {
     }
 
     /// Charges one account for a step that is stored; nothing if another program of it just did.
-    fn pay<W: Want + Clone>(
+    fn pay<W: Item + Clone>(
         &mut self,
         stored: &StoredStep,
         account: &str,
@@ -264,7 +265,7 @@ struct Viewed<'v, W> {
     want: &'v W,
 }
 
-impl<'a, W: Want + Clone> Order<'a, Session<'a>> for Viewed<'_, W> {
+impl<'a, W: Item + Clone> Order<'a, Session<'a>> for Viewed<'_, W> {
     type Own = W;
     type Others = W;
     type Made = Option<W::Bought>;

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Of, Question, Source, Stopped, Who};
+use eke_engine::report::Of;
+use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Question, Source, Stopped, Who};
 use eke_noise::{Confidence, Tolerance};
 
 /// A folder of its own for each test, gone when it ends.
@@ -502,7 +503,7 @@ fn a_changed_file_is_the_stewards_to_declare() {
 #[test]
 fn rows_that_cannot_be_read_show_to_the_steward_alone() {
     let folder = Folder::new();
-    let city = eke_engine::write_city(&folder.0, 1000).unwrap();
+    let city = eke_engine::data::write_city(&folder.0, 1000).unwrap();
     let path = folder.0.join("trips.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
     // The footer stays, the pages do not.
@@ -633,7 +634,7 @@ fn explaining_says_what_averages_tiers_and_earlier_answers_cost() {
     let tier = explained.tier.unwrap();
     assert_eq!((tier.finest.rho, tier.cost.rho), (1e-3, 1e-3));
     assert!(explained.errors.iter().all(|line| line.cost.rho <= 1e-3 * 1.001));
-    let is_beyond = |line: &eke_engine::SizeAt| line.cost.is_none();
+    let is_beyond = |line: &eke_engine::ask::SizeAt| line.cost.is_none();
     assert!(explained.sizes.iter().any(is_beyond) && !explained.sizes.iter().all(is_beyond));
     let engine = folder.engine();
     for goal in [price("0.01"), relative(0.001), relative(0.001)] {
@@ -661,7 +662,9 @@ fn an_answer_without_rows_says_how_many_units_a_group_takes() {
     assert!(answer.rows.is_empty());
     let policy = eke_engine::policy::Policy::read(&folder.0.join("eke.toml")).unwrap();
     let explained = eke_engine::explain(&policy, ZONES, &Who::Steward).unwrap();
-    let eke_engine::Keys::Selected { units, .. } = explained.keys else { panic!("{explained:?}") };
+    let eke_engine::ask::Keys::Selected { units, .. } = explained.keys else {
+        panic!("{explained:?}")
+    };
     assert_eq!(answer.units, Some(units));
     assert_eq!(ask(&folder.engine(), "ana", COUNT, price("0.001")).units, None);
 }

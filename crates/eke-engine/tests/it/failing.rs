@@ -5,6 +5,9 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::Arc;
 
+use eke_engine::ask::Clock;
+use eke_engine::geo::{PlaceColumns, PlaceFile};
+use eke_engine::purchase::FAILURES_OF_ONE;
 use eke_engine::testing::arrow::array::{
     ArrayRef, Decimal128Array, DictionaryArray, Float64Array, Int8Array, Int64Array, RecordBatch,
     StringArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
@@ -19,10 +22,8 @@ use eke_engine::testing::parquet::file::properties::WriterProperties;
 use eke_engine::testing::parquet::file::writer::SerializedFileWriter;
 use eke_engine::testing::parquet::schema::parser::parse_message_type;
 use eke_engine::testing::{RowsOptions, Source, bounded, bounded_in_memory};
-use eke_engine::{
-    Charging, Clock, Closeness, Engine, EngineError, FAILURES_OF_ONE, NoiseLaw, PlaceColumns,
-    PlaceFile, Side, Steps, Watch, WatchQuestion, Who,
-};
+use eke_engine::watch::{Charging, Closeness, NoiseLaw, Side, Steps};
+use eke_engine::{Engine, EngineError, Observer, WatchQuestion, Who};
 use eke_noise::Confidence;
 use eke_sql::{Key, Plan, Type, Value};
 
@@ -183,7 +184,7 @@ impl Clock for Slow {
     }
 }
 
-impl Watch for Slow {
+impl Observer for Slow {
     fn clock(&self) -> &dyn Clock {
         self
     }

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::{Amount, Metres, Rho};
-use eke_engine::{
+use eke_engine::geo::{
     Area, CrowdAnswered, CrowdAsking, CrowdQuestion, People, PeopleOpening, PlaceColumns,
     PlaceFile, PlacesError,
 };
-use eke_geo::{Place, Plan, Region, Rule, Split, Way};
-use eke_ledger::{Asking, Register, Reserved, Short, Stamp};
+use eke_geo::crowd::{Rule, Split, Way};
+use eke_geo::{Place, Plan, Region};
+use eke_ledger::register::{Asking, Reserved, Short};
+use eke_ledger::{Register, Stamp};
 use proptest::prelude::*;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -322,7 +324,7 @@ fn a_question_that_fails_before_anything_is_drawn_costs_nothing() {
     let Ok(Reserved::Granted(reservation)) = register.reserve(&spoils, &nothing, Short::Fit) else {
         panic!("nothing was reserved")
     };
-    let settled = eke_ledger::Settled {
+    let settled = eke_ledger::register::Settled {
         spent: vec![Amount::ZERO],
         seen: vec![(0, vec![1, 2, 3])],
         answer: None,
@@ -442,8 +444,10 @@ fn what_a_program_that_died_has_reserved_stays_paid() {
         assert!(spent >= rho("0.25") && reserved.is_zero(), "{spent} {reserved}");
     }
     // It cannot be settled any more, should the program not be dead after all.
-    let settled =
-        eke_ledger::Settled { spent: vec![Amount::ZERO; 10], ..eke_ledger::Settled::default() };
+    let settled = eke_ledger::register::Settled {
+        spent: vec![Amount::ZERO; 10],
+        ..eke_ledger::register::Settled::default()
+    };
     assert!(register.settle(&reservation, &settled, &Stamp::now("steward")).is_err());
 }
 
@@ -565,5 +569,5 @@ fn answers_about_places_say_how_far_off_they_may_be() {
     }
     // An answer from before distances had bounds is read as it is.
     let old = r#"{"id":"p0","distance":3.5}"#;
-    assert!(serde_json::from_str::<eke_engine::Near>(old).unwrap().within.is_none());
+    assert!(serde_json::from_str::<eke_engine::geo::Near>(old).unwrap().within.is_none());
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use eke_budget::{BudgetSpec, Charge, Epsilon, Metres, Reach, Rho};
-use eke_engine::{Opening, Person, PlaceColumns, PlaceFile, PlacePrice, PlacesError};
-use eke_geo::{HullPlan, NearestMethod, Place, Region, TupleMetric};
+use eke_budget::metric::Reach;
+use eke_budget::{BudgetSpec, Charge, Epsilon, Metres, Rho};
+use eke_engine::geo::{Opening, Person, PlaceColumns, PlaceFile, PlacePrice, PlacesError};
+use eke_geo::person::{HullPlan, NearestMethod};
+use eke_geo::{Place, Region, TupleMetric};
 use eke_ledger::{Address, Ledger};
 
 const BUDGET: f64 = 1e-4;

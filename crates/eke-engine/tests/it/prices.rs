@@ -3,9 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_engine::{
-    Accuracy, Answer, Engine, EngineError, ErrorKind, Goal, Limit, Refused, Watch, Who,
-};
+use eke_engine::error::Limit;
+use eke_engine::{Accuracy, Answer, Engine, EngineError, ErrorKind, Goal, Observer, Refused, Who};
 use eke_noise::Tolerance;
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
@@ -337,7 +336,7 @@ struct Stopping {
     seen: AtomicU32,
 }
 
-impl Watch for Stopping {
+impl Observer for Stopping {
     fn look(&self, _: u32) {
         self.seen.fetch_add(1, Ordering::Relaxed);
     }
@@ -368,7 +367,7 @@ fn a_question_that_is_stopped_loses_nothing() {
 /// Whether somebody means it.
 struct Doubting(bool);
 
-impl Watch for Doubting {
+impl Observer for Doubting {
     fn confirm_error(&self, error: f64) -> bool {
         assert!(error < 1.0);
         self.0

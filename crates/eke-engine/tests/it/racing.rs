@@ -3,14 +3,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::{Amount, Rho};
-use eke_engine::{Accuracy, Clock, Engine, EngineError, Goal, Of, StoppedClock, Watch, Who};
+use eke_engine::ask::{Clock, StoppedClock};
+use eke_engine::report::Of;
+use eke_engine::{Accuracy, Engine, EngineError, Goal, Observer, Who};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
 
 /// Does something after a look.
 struct After<'a>(u32, AtomicU32, &'a (dyn Fn() + Sync));
 
-impl Watch for After<'_> {
+impl Observer for After<'_> {
     fn clock(&self) -> &dyn Clock {
         &StoppedClock
     }
@@ -25,7 +27,7 @@ impl Watch for After<'_> {
 /// Does something before anything is paid.
 struct Before<'a>(&'a (dyn Fn() + Sync));
 
-impl Watch for Before<'_> {
+impl Observer for Before<'_> {
     fn clock(&self) -> &dyn Clock {
         &StoppedClock
     }

@@ -406,12 +406,12 @@ fn columns_of_whole_numbers_are_no_degrees() {
     let folder = Folder::new("degrees");
     write_parquet(&folder, "places.parquet", &trips(&ROWS), 100);
     let open = |longitude: &str| {
-        let columns = eke_engine::PlaceColumns {
+        let columns = eke_engine::geo::PlaceColumns {
             longitude: Some(longitude.to_owned()),
             latitude: Some("fare".to_owned()),
-            ..eke_engine::PlaceColumns::default()
+            ..eke_engine::geo::PlaceColumns::default()
         };
-        eke_engine::PlaceFile::open(&folder.0.join("places.parquet"), &columns)
+        eke_engine::geo::PlaceFile::open(&folder.0.join("places.parquet"), &columns)
     };
     let error = open("who").unwrap_err().to_string();
     assert!(error.contains("`who`") && error.contains("degrees with their decimals"), "{error}");

@@ -8,7 +8,8 @@ use std::path::Path;
 use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Charge, Delta, Rho};
 use eke_engine::registry::{Identity, Registry};
-use eke_engine::{Access, Accuracy, Engine, EngineError, ErrorKind, Of, Outcome, Standing, Who};
+use eke_engine::report::{Of, Outcome, Standing};
+use eke_engine::{Access, Accuracy, Engine, EngineError, ErrorKind, Who};
 use eke_ledger::{Address, Ledger, Request, Reserve, Spend, Stamp};
 
 use crate::asking::{Folder, goal, policy, price, question, trips};

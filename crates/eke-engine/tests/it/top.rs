@@ -6,10 +6,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_engine::{
-    Accuracy, Answer, Clock, Engine, EngineError, Goal, Of, Stopped, StoppedClock, Watch, Who,
-    explain,
-};
+use eke_engine::ask::{Clock, StoppedClock};
+use eke_engine::report::Of;
+use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Observer, Stopped, Who, explain};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
 
@@ -273,7 +272,7 @@ fn whether_groups_are_picked_is_said() {
 /// Does something after a look.
 struct After<'a>(u32, AtomicU32, &'a (dyn Fn() + Sync));
 
-impl Watch for After<'_> {
+impl Observer for After<'_> {
     fn clock(&self) -> &dyn Clock {
         &StoppedClock
     }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use eke_budget::{Amount, Epsilon, L1};
-use eke_engine::{
-    Charging, Clock, Closeness, Engine, EngineError, NoiseLaw, Of, Paid, Side, Steps, StoppedClock,
-    Verdict, Watch, WatchEnd, WatchQuestion, Watched, Who,
-};
+use eke_engine::ask::{Clock, StoppedClock};
+use eke_engine::report::Of;
+use eke_engine::watch::{Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd};
+use eke_engine::{Engine, EngineError, Observer, WatchQuestion, Watched, Who};
 use eke_noise::{Confidence, Tolerance};
 use eke_select::{AboveThreshold, Change, Direction, LineNoise, LineSpec};
 
@@ -461,7 +461,7 @@ fn what_a_watch_is_told_to_do_instead_works() {
 /// Does something while rows are read: a step is charged, and not drawn yet.
 struct WhileReading<'a>(AtomicU32, u32, &'a (dyn Fn() + Sync));
 
-impl Watch for WhileReading<'_> {
+impl Observer for WhileReading<'_> {
     fn clock(&self) -> &dyn Clock {
         &StoppedClock
     }
@@ -486,7 +486,7 @@ fn a_step_is_set_aside_for_before_its_rows_are_read() {
     let seen = Mutex::new(Vec::new());
     let look = || seen.lock().unwrap().push(pure(&folder.engine(), &Of::Everyone));
     struct Each<'a>(&'a (dyn Fn() + Sync));
-    impl Watch for Each<'_> {
+    impl Observer for Each<'_> {
         fn clock(&self) -> &dyn Clock {
             &StoppedClock
         }

@@ -11,11 +11,13 @@ use std::collections::HashMap;
 
 use eke_noise::{Entropy, Grid};
 
+use crate::Shape;
+use crate::crowd::Seen;
 use crate::crowd::plan::{Allowance, Plan, Rule, Way};
 use crate::crowd::reports::{Reach, Reports};
 use crate::crowd::walk::{Look, Spending, Walk};
 use crate::crowd::{Crowd, CrowdError};
-use crate::{Miss, Seen, Shape, chi_width, normal_width, two_sided_width};
+use crate::width::{Miss, chi_width, normal_width, two_sided_width};
 
 /// How many people are inside a shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -354,11 +356,12 @@ impl<'a> Judge<'a> {
 #[cfg(test)]
 mod tests {
     use eke_budget::{Amount, Metres, Rho};
-    use eke_local::Sheet;
+    use eke_local::fleet::Sheet;
 
     use super::*;
+    use crate::Lattice;
+    use crate::crowd::Split;
     use crate::seeded::Seeded;
-    use crate::{Lattice, Split};
 
     fn amount(text: &str) -> Amount<Rho> {
         text.parse().unwrap()

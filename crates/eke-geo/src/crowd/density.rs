@@ -8,13 +8,14 @@
 use eke_budget::Metres;
 use eke_noise::Entropy;
 
+use crate::crowd::Seen;
 use crate::crowd::bell::{Bell, Hump};
 use crate::crowd::plan::{Allowance, Plan, Rule, Way};
 use crate::crowd::reports::{Reach, Reports};
 use crate::crowd::schedule::Stand;
 use crate::crowd::walk::{Look, Spending, Walk};
 use crate::crowd::{Crowd, CrowdError};
-use crate::{Miss, Seen, chi_width, two_sided_width};
+use crate::width::{Miss, chi_width, two_sided_width};
 
 /// How dense people are around a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -386,11 +387,12 @@ impl Terms {
 #[cfg(test)]
 mod tests {
     use eke_budget::{Amount, Rho};
-    use eke_local::Sheet;
+    use eke_local::fleet::Sheet;
 
     use super::*;
+    use crate::Lattice;
+    use crate::crowd::Split;
     use crate::seeded::Seeded;
-    use crate::{Lattice, Split};
 
     const TOWNS: u64 = 2;
 
@@ -410,7 +412,7 @@ mod tests {
             let points: Vec<i64> = (0..2000).flat_map(|_| point()).collect();
             let centre = lattice.put(&[300.0, 0.0]);
             let kernel = |point: &[i64]| {
-                let away = lattice.grid().length(crate::distance(point, &centre));
+                let away = lattice.grid().length(crate::earth::distance(point, &centre));
                 (-away * away / (2.0 * bandwidth * bandwidth)).exp()
             };
             let truth = points.chunks_exact(2).map(kernel).sum::<f64>() / 2000.0;

@@ -16,13 +16,21 @@ pub(crate) mod series;
 pub(crate) mod threshold;
 pub(crate) mod walk;
 
+pub use count::{Count, count};
+pub use density::{Density, density};
+pub use neighbours::{Neighbours, neighbours};
+pub use plan::{Allowance, Plan, PlanError, Rule, Split, Way};
+pub use series::{Carry, Series};
+pub use threshold::{Line, Threshold, ThresholdError, threshold};
+pub use walk::{Round, Spending};
+
 use std::fmt;
 
-use eke_budget::{Amount, ParameterError, Rho};
-use eke_local::{Sheet, SheetError};
+use eke_budget::number::ParameterError;
+use eke_budget::{Amount, Rho};
+use eke_local::fleet::{Sheet, SheetError};
 use serde::{Deserialize, Serialize};
 
-use crate::crowd::plan::PlanError;
 use crate::crowd::walk::{Laws, Look};
 use crate::{Lattice, Shape};
 
@@ -242,7 +250,7 @@ impl Crowd {
             })
             .collect()
         } else {
-            rows.map(|point| crate::distance(point, to)).collect()
+            rows.map(|point| crate::earth::distance(point, to)).collect()
         }
     }
 }

@@ -7,11 +7,12 @@
 
 use eke_noise::Entropy;
 
+use crate::crowd::Seen;
 use crate::crowd::plan::{Allowance, Plan, Rule, Way};
 use crate::crowd::reports::{Reach, Reports};
 use crate::crowd::walk::{Look, Spending, Walk};
 use crate::crowd::{Crowd, CrowdError};
-use crate::{Miss, Seen, chi_width, normal_width, two_sided_width};
+use crate::width::{Miss, chi_width, normal_width, two_sided_width};
 
 /// The people who are nearest to a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -326,7 +327,7 @@ fn most_misses(people: usize, spare: usize, miss: Miss) -> Miss {
 #[cfg(test)]
 mod tests {
     use eke_budget::{Amount, Metres};
-    use eke_local::Sheet;
+    use eke_local::fleet::Sheet;
 
     use super::*;
     use crate::Lattice;

@@ -6,7 +6,7 @@
 
 use eke_budget::{Amount, Rho};
 
-use crate::Miss;
+use crate::width::Miss;
 
 /// What noise is added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

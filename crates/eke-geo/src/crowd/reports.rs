@@ -8,7 +8,7 @@ use eke_budget::{Amount, Rho};
 
 use crate::crowd::Seen;
 use crate::crowd::schedule::{Schedules, Stand, Step};
-use crate::{AnytimeBall, Miss, chi_width, two_sided_width};
+use crate::width::{AnytimeBall, Miss, chi_width, two_sided_width};
 
 /// Averages of what everybody has reported, each weighted by its price, and how far everybody may
 /// go.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use eke_budget::{Amount, L2, Rho};
 
-use crate::CrowdError;
+use crate::crowd::CrowdError;
 use crate::crowd::plan::{Allowance, Plan, PlanError};
 use crate::crowd::reports::rho;
 

@@ -4,11 +4,13 @@
 //! the price is spent.
 
 use eke_budget::{Amount, L2, Rho};
-use eke_noise::{Entropy, Exact, GaussianPath, MismatchReason, NoAnswer, NoisePath, Payer, reveal};
+use eke_noise::path::MismatchReason;
+use eke_noise::stopping::{NoAnswer, Payer};
+use eke_noise::{Entropy, Exact, GaussianPath, NoisePath, reveal};
 
 use crate::crowd::plan::{Plan, PlanError, Rule};
 use crate::crowd::reports::rho;
-use crate::{normal_width, two_sided_width};
+use crate::width::{normal_width, two_sided_width};
 
 /// Whether a count is below a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,11 +145,12 @@ mod tests {
     use eke_budget::{
         Account, Adjacency, BudgetSpec, L1, Metric, NoHistory, PathId, Rho as Parameter,
     };
-    use eke_noise::Till;
+    use eke_noise::AccountPayer;
 
     use super::*;
+    use crate::crowd::Split;
     use crate::seeded::Seeded;
-    use crate::{Miss, Split};
+    use crate::width::Miss;
 
     fn account(rho: f64) -> Account {
         let budget = BudgetSpec::zcdp(Parameter::new(rho).unwrap())
@@ -173,7 +176,7 @@ mod tests {
         for seed in 0..1000 {
             let (mut account, mut entropy) = (account(1.0), Seeded(seed));
             let mut path = GaussianPath::open(PathId::new([1; 32]), sensitivity);
-            let mut till = Till { account: &mut account, journal: &mut NoHistory };
+            let mut till = AccountPayer { account: &mut account, journal: &mut NoHistory };
             let said = threshold(&mut path, &truth, &line, plan, &mut till, &mut entropy).unwrap();
             sum += said.price.to_f64() / 1000.0;
             let once = Plan { rule: Rule::Once, ..*plan };
@@ -211,7 +214,7 @@ mod tests {
         for seed in 0..1000 {
             let (mut account, mut entropy) = (account(1.0), Seeded(seed));
             let mut path = GaussianPath::open(PathId::new([1; 32]), sensitivity);
-            let mut till = Till { account: &mut account, journal: &mut NoHistory };
+            let mut till = AccountPayer { account: &mut account, journal: &mut NoHistory };
             let said = threshold(&mut path, &truth, &line, plan, &mut till, &mut entropy).unwrap();
             wrong += u32::from(said.clear && (off == 0 || !said.below));
             right += u32::from(said.clear && off > 0 && said.below);
@@ -242,7 +245,7 @@ mod tests {
         let ours = plan(Rule::Paper, 1e-9);
         let mut path = GaussianPath::open(PathId::new([1; 32]), sensitivity);
         let mut account = account(0.1);
-        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let mut till = AccountPayer { account: &mut account, journal: &mut NoHistory };
         let said = threshold(&mut path, &truth, &line, &ours, &mut till, &mut Seeded(1)).unwrap();
         assert!(!said.clear && said.price.to_f64() <= 0.1 && said.looks == 12, "{said:?}");
         // Then there is nothing left for another path.

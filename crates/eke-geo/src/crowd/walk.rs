@@ -8,13 +8,14 @@
 use std::collections::HashMap;
 
 use eke_budget::{Amount, L2, Rho};
-use eke_local::{Prices, Sheet, Who};
-use eke_noise::{DiscreteGaussian, Entropy, Ratio, variance_for};
+use eke_local::fleet::{Prices, Sheet, Who};
+use eke_noise::law::variance_for;
+use eke_noise::{DiscreteGaussian, Entropy, Ratio};
 
 use crate::crowd::plan::{Allowance, Plan};
 use crate::crowd::reports::{Reports, Run, rho};
 use crate::crowd::schedule::Schedules;
-use crate::{CrowdError, Seen};
+use crate::crowd::{CrowdError, Seen};
 
 /// What a question came to, person by person and round by round.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,10 @@
 //! lattice, the projection and what doubles round are part of how many steps a metre is, which is
 //! the sensitivity that all noise is priced for.
 
-use eke_budget::{L2, Metres, ParameterError};
-use eke_noise::{Exact, Grid, Norms};
+use eke_budget::number::ParameterError;
+use eke_budget::{L2, Metres};
+use eke_noise::evidence::Norms;
+use eke_noise::{Exact, Grid};
 use serde::{Deserialize, Serialize};
 
 use crate::earth::region::SLACK;

@@ -7,7 +7,8 @@
 //! one place on a plane.
 
 use eke_budget::convert::{ConvertError, Curve, Method};
-use eke_budget::{Delta, Epsilon, Metres, ParameterError, Rho};
+use eke_budget::number::ParameterError;
+use eke_budget::{Delta, Epsilon, Metres, Rho};
 use serde::{Deserialize, Serialize};
 
 /// How well places that are within a radius of each other are told apart, at most.

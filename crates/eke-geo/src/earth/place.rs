@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(pier, Place::new(-122.41, 37.808)?);
 /// let error = Place::new(37.808, -122.41).unwrap_err().to_string();
 /// assert_eq!(error, "latitude -122.41 is not between -90 and 90 degrees: write longitude first");
-/// # Ok::<(), eke_geo::PlaceError>(())
+/// # Ok::<(), eke_geo::earth::PlaceError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "[f64; 2]", into = "[f64; 2]")]

@@ -13,7 +13,8 @@ use eke_budget::Metres;
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 use serde::{Deserialize, Serialize};
 
-use crate::{Place, PlaceError};
+use crate::Place;
+use crate::earth::PlaceError;
 
 /// Half the axis of the earth, the smallest radius of curvature being larger everywhere but on the
 /// equator.

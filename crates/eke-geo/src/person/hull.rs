@@ -7,13 +7,16 @@
 
 use std::collections::BTreeSet;
 
-use eke_noise::{Entropy, Fund};
+use eke_noise::Entropy;
+use eke_noise::select::Prepaid;
 use serde::Serialize;
 
+use crate::person::PlacesError;
 use crate::person::hull_plan::{HullError, HullPlan};
 use crate::person::nearest::{find, part, unit};
+use crate::shape::Convex;
 use crate::shape::direction::directions;
-use crate::{Convex, Lattice, PlacePrice, Places, PlacesError};
+use crate::{Lattice, PlacePrice, Places};
 
 /// A hull that was released, with everything that was on the way to it. Coordinates are steps of
 /// the lattice.
@@ -46,7 +49,7 @@ pub struct Support {
     pub reach: f64,
 }
 
-/// The hull of places, for the whole of a fund.
+/// The hull of places, for the whole of a prepaid.
 ///
 /// - Theorem: hull-parts (docs/theorems.md)
 /// - Proves: centre, radius, anchors and points cost their parts of the price, per square metre or
@@ -62,16 +65,16 @@ pub struct Support {
 pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     places: &Places,
     plan: &HullPlan,
-    mut fund: Fund<C>,
+    mut prepaid: Prepaid<C>,
     entropy: &mut E,
 ) -> Result<Hull, PlacesError> {
-    let (lattice, price) = (*places.lattice(), fund.left());
+    let (lattice, price) = (*places.lattice(), prepaid.left());
     plan.check(&lattice, places.count(), price)?;
     let prices = plan.prices(price);
 
-    let twice = fund.release(&places.extremes()?, prices.centre, entropy)?.get();
+    let twice = prepaid.release(&places.extremes()?, prices.centre, entropy)?.get();
     let centre: Vec<i64> = twice.into_iter().map(|sum| sum.div_euclid(2)).collect();
-    let farthest = fund.release(&places.farthest(&centre)?, prices.radius, entropy)?;
+    let farthest = prepaid.release(&places.farthest(&centre)?, prices.radius, entropy)?;
     // Noise makes it smaller by more than this in a quarter of the cases that may go wrong.
     let short = C::reach(prices.radius, 1, (1.0 - plan.confidence.get()) / 2.0) * unit(&lattice);
     let farthest = farthest.get().first().copied().unwrap_or(0);
@@ -84,7 +87,7 @@ pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     let mut found = BTreeSet::new();
     for direction in &towards {
         let to = on_sphere(&lattice, &centre, metres, direction);
-        let near = find(places, &to, plan.method, 1, each, &mut fund, entropy)?;
+        let near = find(places, &to, plan.method, 1, each, &mut prepaid, entropy)?;
         found.extend(near.get());
     }
 
@@ -93,7 +96,7 @@ pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     let each = part(prices.points, among);
     let mut points = Vec::with_capacity(anchors.len());
     for &anchor in &anchors {
-        points.push(fund.release(&places.point(anchor)?, each, entropy)?.get());
+        points.push(prepaid.release(&places.point(anchor)?, each, entropy)?.get());
     }
     let error = plan.error(&lattice, places.count(), price, metres, [count, among]);
     let plane = |point: &Vec<i64>| point.as_slice().try_into().ok();

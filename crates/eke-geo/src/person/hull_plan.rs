@@ -8,9 +8,10 @@ use eke_noise::Confidence;
 use serde::{Deserialize, Serialize};
 
 use crate::person::nearest::{part, slack, unit};
+use crate::person::{NearestMethod, PlacesError};
 use crate::shape::direction::chord;
 use crate::width::search_error::{number, published};
-use crate::{Lattice, NearestMethod, PlacePrice, PlacesError};
+use crate::{Lattice, PlacePrice};
 
 /// How a hull is looked for. All of it is public.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,10 @@
 //! default, and by searching along a noisy line as in the paper (LY23, algorithms 1 to 3), to
 //! compare with.
 
-use eke_budget::{Amount, Epsilon, Metres, ParameterError, Rho};
-use eke_noise::{Confidence, DrawPrice, Entropy, Fund, FundError, Moves, Released};
+use eke_budget::number::ParameterError;
+use eke_budget::{Amount, Epsilon, Metres, Rho};
+use eke_noise::select::{DrawPrice, Moves, Prepaid, PrepaidError};
+use eke_noise::{Confidence, Entropy, Released};
 use serde::{Deserialize, Serialize};
 
 use crate::width::search_error;
@@ -69,11 +71,11 @@ pub enum PlacesError {
     )]
     Pure,
     /// No directions, or too many.
-    #[error("a hull is looked for in 1 to {} directions", crate::HullPlan::MOST_DIRECTIONS)]
+    #[error("a hull is looked for in 1 to {} directions", crate::person::HullPlan::MOST_DIRECTIONS)]
     Directions,
     /// A draw did not fit.
     #[error(transparent)]
-    Fund(#[from] FundError),
+    Prepaid(#[from] PrepaidError),
     /// A sensitivity is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -164,7 +166,7 @@ impl Nearest {
     }
 }
 
-/// The nearest places, by where they are in the tuple, for the whole of a fund.
+/// The nearest places, by where they are in the tuple, for the whole of a prepaid.
 ///
 /// - Theorem: choosing-by-distance (docs/theorems.md)
 /// - Proves: picks at `rho/count` or `epsilon/count` each cost the price, per square metre or per
@@ -179,13 +181,13 @@ impl Nearest {
 pub fn nearest<C: PlacePrice, E: Entropy + ?Sized>(
     places: &Places,
     question: &Nearest,
-    mut fund: Fund<C>,
+    mut prepaid: Prepaid<C>,
     entropy: &mut E,
 ) -> Result<Released<Vec<u32>>, PlacesError> {
-    let price = fund.left();
+    let price = prepaid.left();
     question.check(places.lattice(), places.count(), price)?;
     let each = part(price, question.count);
-    find(places, &question.to, question.method, question.count, each, &mut fund, entropy)
+    find(places, &question.to, question.method, question.count, each, &mut prepaid, entropy)
 }
 
 /// So many places near to a point, at a price each.
@@ -195,15 +197,15 @@ pub(crate) fn find<C: PlacePrice, E: Entropy + ?Sized>(
     method: NearestMethod,
     count: u32,
     each: Amount<C>,
-    fund: &mut Fund<C>,
+    prepaid: &mut Prepaid<C>,
     entropy: &mut E,
 ) -> Result<Released<Vec<u32>>, PlacesError> {
     let scores = places.nearness(to)?;
     let found = match method {
-        NearestMethod::Ranked => fund.pick(&scores, Moves::EitherWay, count, each, entropy),
+        NearestMethod::Ranked => prepaid.pick(&scores, Moves::EitherWay, count, each, entropy),
         NearestMethod::Paper { margin } => {
             let steps = margin.map_or(0, |margin| places.lattice().grid().steps(margin.get()));
-            fund.search(&scores, steps.unsigned_abs(), count, each, entropy)
+            prepaid.search(&scores, steps.unsigned_abs(), count, each, entropy)
         }
     };
     Ok(found?)
@@ -276,7 +278,7 @@ impl PlacePrice for Epsilon {
     }
 
     fn reach(price: Amount<Self>, dimensions: usize, beta: f64) -> f64 {
-        let radius = eke_noise::Radius::new(price.to_f64(), dimensions);
+        let radius = eke_noise::law::Radius::new(price.to_f64(), dimensions);
         radius.and_then(|radius| radius.quantile(beta)).unwrap_or(f64::INFINITY)
     }
 }

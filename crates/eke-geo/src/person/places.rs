@@ -9,11 +9,14 @@
 
 use std::fmt;
 
-use eke_budget::{L1, L2, ParameterError};
-use eke_noise::{Exact, Norms, Scores};
+use eke_budget::number::ParameterError;
+use eke_budget::{L1, L2};
+use eke_noise::Exact;
+use eke_noise::evidence::{Norms, Scores};
 
+use crate::earth::distance;
 use crate::earth::lattice::on_plane;
-use crate::{Lattice, Place, distance};
+use crate::{Lattice, Place};
 
 /// One person's places.
 ///

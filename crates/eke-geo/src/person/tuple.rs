@@ -12,11 +12,15 @@
 
 use std::fmt;
 
-use eke_budget::{L2, Metres, ParameterError};
-use eke_noise::{Exact, Lengths, Norms, Points};
+use eke_budget::number::ParameterError;
+use eke_budget::{L2, Metres};
+use eke_noise::Exact;
+use eke_noise::evidence::Norms;
+use eke_noise::release::{Lengths, Points};
 use serde::{Deserialize, Serialize};
 
-use crate::{Lattice, LatticeError, Place, Region};
+use crate::earth::LatticeError;
+use crate::{Lattice, Place, Region};
 
 /// How far apart two tuples of places are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -501,3 +501,5 @@ fn flat(lattice: &Lattice, place: Place) -> Result<Option<[f64; 2]>, ShapeError>
 
 #[cfg(test)]
 mod tests;
+
+pub use convex::Convex;

@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 use proptest::prelude::*;
 
 use super::*;
-use crate::distance;
+use crate::earth::distance;
 
 fn metres(value: f64) -> Metres {
     Metres::new(value).unwrap()

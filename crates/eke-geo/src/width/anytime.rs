@@ -5,7 +5,7 @@
 //! off by moves like Brownian motion in u. Everything here bounds that motion for all u together.
 //! What is looked at more rarely, or has noise with lighter tails, is within the same bounds.
 
-use eke_budget::normal::Cdf;
+use eke_budget::number::normal::Cdf;
 
 use crate::width::quantiles::{Miss, quantile};
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn balls_of_one_dimension_are_the_confidence_sequence() {
         let confidence = eke_noise::Confidence::new(0.95).unwrap();
-        let line = eke_noise::ConfidenceSequence::tightest_at(10.0, confidence);
+        let line = eke_noise::stopping::ConfidenceSequence::tightest_at(10.0, confidence);
         let ball = AnytimeBall::tightest_at(10.0, 1, miss(0.05));
         for precision in [1.0, 5.0, 10.0, 100.0] {
             let (known, found) = (line.half_width(precision) - 0.5, ball.radius(precision));
@@ -242,7 +242,7 @@ mod tests {
         assert!(ball.radius(10.0) <= line.half_width(10.0) - 0.5, "it is the smallest there");
         // And close to a ball for one look where it is tightest, in many dimensions.
         let many = AnytimeBall::tightest_at(1.0, 784, miss(1e-3));
-        let once = crate::chi_width(784, miss(1e-3));
+        let once = crate::width::chi_width(784, miss(1e-3));
         assert!(many.radius(1.0) < 1.2 * once && many.radius(1.0) > once, "{}", many.radius(1.0));
     }
 
@@ -253,7 +253,7 @@ mod tests {
         for (dimensions, seed) in [(1, 31), (2, 32), (5, 33)] {
             let mut seeded = Seeded::new(seed);
             let ball = AnytimeBall::tightest_at(3.0, dimensions, miss(0.05));
-            let once = crate::chi_width(dimensions, miss(0.05));
+            let once = crate::width::chi_width(dimensions, miss(0.05));
             let (mut missed, mut control) = (0u32, 0u32);
             let looks = looks(0.05, 1.05, 100.0);
             for _ in 0..RUNS {
@@ -333,7 +333,9 @@ mod tests {
             for look in looks(1.0 / 400.0, 1.1, 1.0) {
                 motion += (look - before).sqrt() * seeded.normal();
                 before = look;
-                if stopped.is_none() && motion.abs() >= crate::normal_width(said) * look.sqrt() {
+                if stopped.is_none()
+                    && motion.abs() >= crate::width::normal_width(said) * look.sqrt()
+                {
                     stopped = Some(motion > 0.0);
                 }
             }

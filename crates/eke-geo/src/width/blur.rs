@@ -8,10 +8,12 @@
 use std::f64::consts::LN_2;
 
 use eke_budget::{Amount, Epsilon, Rho};
-use eke_noise::{PointsRelease, Radius};
+use eke_noise::law::Radius;
+use eke_noise::release::PointsRelease;
 
+use crate::Tuple;
 use crate::earth::region::SLACK;
-use crate::{Miss, Tuple, chi_width};
+use crate::width::{Miss, chi_width};
 
 /// How far the points of a released tuple are off, in metres. Floats, which no outcome depends on.
 ///

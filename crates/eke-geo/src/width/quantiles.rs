@@ -3,7 +3,7 @@
 //! Everything here is about what has been released, in units of the noise's deviation; privacy does
 //! not depend on it.
 
-use eke_budget::normal::Cdf;
+use eke_budget::number::normal::Cdf;
 
 use crate::width::gamma::Tails;
 
@@ -57,9 +57,9 @@ impl From<Miss> for f64 {
 
 /// What normal noise is above with this probability: for questions with one side.
 /// ```
-/// use eke_geo::{Miss, normal_width};
+/// use eke_geo::width::{Miss, normal_width};
 /// assert!((normal_width(Miss::new(0.05)?) - 1.644_853_626_951_472_7).abs() < 1e-14);
-/// # Ok::<(), eke_geo::MissError>(())
+/// # Ok::<(), eke_geo::width::MissError>(())
 /// ```
 #[must_use]
 pub fn normal_width(miss: Miss) -> f64 {

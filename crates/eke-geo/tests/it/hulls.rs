@@ -1,7 +1,9 @@
 //! Hulls of one person's places.
 
 use eke_budget::Amount;
-use eke_geo::{Convex, Directions, Hull, HullPlan, Lattice, PlacePrice, Places, PlacesError, hull};
+use eke_geo::person::{Directions, HullPlan, PlacesError};
+use eke_geo::shape::Convex;
+use eke_geo::{Hull, Lattice, PlacePrice, Places, hull};
 use eke_noise::Confidence;
 
 use crate::{Nothing, Seeded, disc, epsilon, fund, metres, plane, rho};

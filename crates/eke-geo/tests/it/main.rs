@@ -6,9 +6,11 @@ mod nearest;
 
 use std::fmt::Debug;
 
-use eke_budget::{Account, Amount, BudgetSpec, Epsilon, Metres, Metric, NoHistory, Reach, Rho};
+use eke_budget::metric::Reach;
+use eke_budget::{Account, Amount, BudgetSpec, Epsilon, Metres, Metric, NoHistory, Rho};
 use eke_geo::{Lattice, PlacePrice};
-use eke_noise::{Allotment, Entropy, Fund};
+use eke_noise::Entropy;
+use eke_noise::select::{Allotment, Prepaid};
 
 /// Bits that a seed decides (splitmix64), so that a test that passes passes again.
 struct Seeded(u64);
@@ -48,12 +50,12 @@ fn plane() -> Lattice {
 }
 
 /// What a price buys from an account that measures in metres.
-fn fund<C: PlacePrice + Debug>(price: Amount<C>) -> Fund<C> {
+fn fund<C: PlacePrice + Debug>(price: Amount<C>) -> Prepaid<C> {
     let budget = BudgetSpec::zcdp(Rho::new(1e8).unwrap()).with_pure(Epsilon::new(1e8).unwrap());
     let budget = budget.resolve(Metric::Euclidean(Reach::Within(metres(1000.0)))).unwrap();
     let mut account = Account::open("ana", budget, &mut NoHistory).unwrap();
     let approved = account.approve(Allotment { price }).unwrap();
-    Fund::open(account.commit(approved, &mut NoHistory).unwrap())
+    Prepaid::open(account.commit(approved, &mut NoHistory).unwrap())
 }
 
 fn rho(text: &str) -> Amount<Rho> {

@@ -1,8 +1,10 @@
 //! The nearest of one person's places.
 
 use eke_budget::{Amount, Epsilon, Rho};
-use eke_geo::{Lattice, Nearest, NearestMethod, PlacePrice, Places, PlacesError, nearest};
-use eke_noise::{Confidence, Exact, Scores};
+use eke_geo::person::{NearestMethod, PlacesError};
+use eke_geo::{Lattice, Nearest, PlacePrice, Places, nearest};
+use eke_noise::evidence::Scores;
+use eke_noise::{Confidence, Exact};
 use proptest::prelude::*;
 
 use crate::{Nothing, Seeded, disc, epsilon, fund, metres, plane, rho};

@@ -8,11 +8,13 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::num::NonZeroU32;
 
+use eke_budget::evidence::OutOfSequence;
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Charge, Delta, Entry, Epsilon, Journal, L1,
-    MemoryJournal, Metric, NoHistory, OutOfSequence, PathId, Rho,
+    MemoryJournal, Metric, NoHistory, PathId, Rho,
 };
-use eke_noise::{Exact, KeyCounts, KeySelection, Touched, select_keys};
+use eke_noise::Exact;
+use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
 
 use super::bounds::{ALPHA, Count};
 use super::{Audit, Finding, Findings, Method, Run};

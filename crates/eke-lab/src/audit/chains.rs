@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{
+use eke_noise::local::{
     BitChain, BitTemplate, Hash, HashChain, HashTemplate, Share, SubsetChain, Template, Weight,
 };
 

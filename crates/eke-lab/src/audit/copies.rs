@@ -3,13 +3,12 @@
 use std::error::Error;
 use std::num::NonZeroU32;
 
+use eke_budget::purchase::{GroupPrices, GroupRaise};
 use eke_budget::{
-    Account, Adjacency, Amount, Epsilon, GroupPrices, GroupRaise, L1, Metric, NoHistory, PathId,
-    Raise, Receipt,
+    Account, Adjacency, Amount, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt,
 };
-use eke_noise::{
-    Bundle, Column, Columns, Exact, GeometricPath, LaplacePath, MsdlapPath, NoisePath,
-};
+use eke_noise::path::{Column, Columns, MsdlapPath};
+use eke_noise::{Bundle, Exact, GeometricPath, LaplacePath, NoisePath};
 
 use super::{Audit, Finding, Method, Run};
 use crate::account;

@@ -3,9 +3,10 @@
 use std::error::Error;
 
 use eke_budget::{Amount, L1, L2, NoHistory, PathId, Rho};
+use eke_noise::stopping::{ConfidenceSequence, Ending, GaussianRule};
 use eke_noise::{
-    Confidence, ConfidenceSequence, Ending, Exact, GaussianPath, GaussianRule, Goal, NoisePath,
-    Schedule, Till, Tolerance, Within, refine_until,
+    AccountPayer, Confidence, Exact, GaussianPath, Goal, NoisePath, Schedule, Tolerance, Within,
+    refine_until,
 };
 
 use super::{Audit, Finding, Method, Run};
@@ -54,12 +55,13 @@ fn coverage() -> Findings {
         let (mut misses, mut price) = (0.0, 0.0);
         for _ in 0..RUNS {
             let (mut account, mut path) = (account(), GaussianPath::open(id, sensitivity));
-            let mut till = Till { account: &mut account, journal: &mut NoHistory };
+            let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
             let answer =
-                refine_until(&mut path, &exact, sensitivity, &rule, &mut till, &mut entropy)?;
+                refine_until(&mut path, &exact, sensitivity, &rule, &mut payer, &mut entropy)?;
             let off = (answer.estimate.value / GRID / size - 1.0).abs();
             misses += if off > 0.05 || answer.estimate.ending != Ending::Met { 1.0 } else { 0.0 };
-            let spent = account.odometer().zcdp().map_or(Amount::ZERO, eke_budget::Purse::spent);
+            let spent =
+                account.odometer().zcdp().map_or(Amount::ZERO, eke_budget::account::Purse::spent);
             price += spent.to_f64() / f64::from(RUNS);
         }
         let oracle = (1.96 / (0.05 * size)).powi(2) / 2.0;

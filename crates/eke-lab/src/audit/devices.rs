@@ -4,10 +4,9 @@
 use std::error::Error;
 
 use eke_budget::{Amount, BudgetSpec, Charge, Epsilon, Metric};
-use eke_local::{
-    Component, Currency, Device, Mechanism, MemoryStorage, Method, Plan, Reply, Request,
-};
-use eke_noise::Categories;
+use eke_local::device::Currency;
+use eke_local::{Component, Device, Mechanism, MemoryStorage, Method, Plan, Reply, Request};
+use eke_noise::local::Categories;
 
 use super::{Audit, Finding, Method as How, Run, loss_finding};
 use crate::oracle::{End, Oracle, enumerate};

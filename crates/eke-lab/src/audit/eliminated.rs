@@ -7,8 +7,10 @@
 use std::error::Error;
 
 use eke_budget::{Amount, Metres, Rho};
-use eke_geo::{Allowance, Crowd, Lattice, Miss, Plan, Rule, Shape, Split, Way, count, density};
-use eke_local::Sheet;
+use eke_geo::crowd::{Rule, Split, Way};
+use eke_geo::width::Miss;
+use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
+use eke_local::fleet::Sheet;
 
 use super::bounds::{self, Count};
 use super::{Audit, Finding, Method, Run};

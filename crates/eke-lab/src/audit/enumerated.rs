@@ -3,9 +3,10 @@
 use std::error::Error;
 
 use eke_budget::{Account, Amount, Charge, Epsilon, L1, NoHistory, PathId, Purchase};
+use eke_noise::evidence::Scores;
+use eke_noise::select::{choose_exponentially, permute_and_flip, uniform_subset};
 use eke_noise::{
-    DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, Scores, choose,
-    choose_exponentially, permute_and_flip, uniform_subset,
+    DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, choose,
 };
 use eke_select::{Change, Choice};
 

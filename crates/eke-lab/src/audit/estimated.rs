@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use eke_local::{Law, Tally};
-use eke_noise::{BitTemplate, Chain, ReportLaw, Template};
+use eke_noise::local::{BitTemplate, Chain, ReportLaw, Template};
 
 use super::{Audit, Finding, Method, Run};
 use crate::oracle::{End, enumerate};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use eke_budget::{Amount, L1, L2, NoHistory, PathId, Rho};
-use eke_noise::{
-    DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, Noise, NoisePath, NoisyScore, Ratio,
-};
+use eke_noise::law::Noise;
+use eke_noise::select::NoisyScore;
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, NoisePath, Ratio};
 use statrs::function::erf::erfc;
 
 use super::{Audit, Finding, Method, Run};

@@ -6,7 +6,7 @@ use std::error::Error;
 
 use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Charge, Delta, Epsilon, L1, Metric};
 use eke_budget::{NoHistory, Purchase, Rho};
-use eke_noise::LineLaw;
+use eke_noise::select::LineLaw;
 use eke_select::{
     AboveThreshold, Change, Choice, Direction, GridLine, LineNoise, LineSpec, MaxNoise, NoisyMax,
     NoisyMaxSpec,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use eke_budget::{Account, Epsilon, L1, NoHistory, PathId};
-use eke_noise::{Entropy, Exact, Msdlap, MsdlapPath, NoisePath, Ratio, Shifts};
+use eke_noise::law::{Msdlap, Shifts};
+use eke_noise::path::MsdlapPath;
+use eke_noise::{Entropy, Exact, NoisePath, Ratio};
 
 use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;

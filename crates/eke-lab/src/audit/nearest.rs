@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use eke_budget::{Amount, Epsilon, Metres, NoHistory, Rho};
-use eke_geo::{
-    Directions, HullPlan, HullPrices, Lattice, Nearest, NearestMethod, PlacePrice, Places,
-    distance, hull, nearest,
-};
-use eke_noise::{Allotment, Entropy, Fund};
+use eke_geo::earth::distance;
+use eke_geo::person::{Directions, HullPlan, HullPrices, NearestMethod};
+use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
+use eke_noise::Entropy;
+use eke_noise::select::{Allotment, Prepaid};
 
 use super::ranked::divergence;
 use super::{Audit, Finding, Method, Run, fit_findings};
@@ -47,10 +47,10 @@ fn lattice() -> Result<Lattice, Box<dyn Error>> {
     Ok(Lattice::boxed(2, Metres::new(1000.0)?, Metres::ONE)?)
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Option<Fund<C>> {
+fn bought<C: PlacePrice>(price: Amount<C>) -> Option<Prepaid<C>> {
     let mut account = account();
     let approved = account.approve(Allotment { price }).ok()?;
-    account.commit(approved, &mut NoHistory).ok().map(Fund::open)
+    account.commit(approved, &mut NoHistory).ok().map(Prepaid::open)
 }
 
 /// The nearest to the origin; none if they could not be bought.

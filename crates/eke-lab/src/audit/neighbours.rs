@@ -7,10 +7,12 @@
 use std::error::Error;
 use std::num::NonZeroU32;
 
-use eke_budget::{Account, Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_noise::path::{Column, Columns};
+use eke_noise::select::Comparison;
 use eke_noise::{
-    Bundle, Column, Columns, Comparison, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath,
-    Ratio, Released, compare,
+    Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath, Ratio, Released, compare,
 };
 
 use super::bounds::{self, Count};
@@ -73,11 +75,11 @@ const RUNS: u32 = 200_000;
 /// What one unit changes a truth by, in steps.
 const STEPS: i64 = 1024;
 
-fn l1() -> Result<L1, eke_budget::ParameterError> {
+fn l1() -> Result<L1, eke_budget::number::ParameterError> {
     L1::new(1024.0)
 }
 
-fn l2() -> Result<L2, eke_budget::ParameterError> {
+fn l2() -> Result<L2, eke_budget::number::ParameterError> {
     L2::new(1024.0)
 }
 

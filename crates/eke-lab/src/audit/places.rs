@@ -10,7 +10,8 @@ use std::error::Error;
 
 use eke_budget::{Amount, Epsilon, Metres, NoHistory, PathId, Rho};
 use eke_geo::{Lattice, Place, Region, Tuple, TupleMetric};
-use eke_noise::{GaussianPath, NoisePath, PointsRelease, release_points};
+use eke_noise::release::{PointsRelease, release_points};
+use eke_noise::{GaussianPath, NoisePath};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
 use super::{Audit, Finding, Method, Run, fit_findings, law_finding};

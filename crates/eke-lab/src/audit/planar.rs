@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use eke_budget::{L2, NoHistory};
-use eke_noise::{Exact, Norms, PlanarLaplace, PointRelease, Ratio, release_point};
+use eke_noise::evidence::Norms;
+use eke_noise::law::PlanarLaplace;
+use eke_noise::release::PointRelease;
+use eke_noise::{Exact, Ratio, release_point};
 
 use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use eke_budget::{L1, NoHistory, PathId, Rho};
-use eke_noise::{Exact, Moves, Ranking, Scores};
+use eke_noise::evidence::Scores;
+use eke_noise::select::Moves;
+use eke_noise::{Exact, Ranking};
 
 use super::{Audit, Finding, Method, Run};
 use crate::account;

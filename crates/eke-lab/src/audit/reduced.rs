@@ -9,8 +9,8 @@ use eke_budget::{
     Price, Rho,
 };
 use eke_noise::{
-    Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath, Ratio, Till,
-    reveal,
+    AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath,
+    Ratio, reveal,
 };
 
 use super::bounds::{self, Count};
@@ -86,7 +86,7 @@ const STEPS: i64 = 1 << 20;
 /// A truth that a double does not hold.
 const TRUTH: i64 = (1 << 60) + 12_345;
 
-fn sensitivity() -> Result<L1, eke_budget::ParameterError> {
+fn sensitivity() -> Result<L1, eke_budget::number::ParameterError> {
     L1::new(1_048_576.0)
 }
 
@@ -103,8 +103,8 @@ where
     P: NoisePath,
     E: Entropy,
 {
-    let mut till = Till { account, journal: &mut NoHistory };
-    let released = reveal(path, truth, sensitivity, to.parse()?, &mut till, entropy)?;
+    let mut payer = AccountPayer { account, journal: &mut NoHistory };
+    let released = reveal(path, truth, sensitivity, to.parse()?, &mut payer, entropy)?;
     Ok(released.get())
 }
 

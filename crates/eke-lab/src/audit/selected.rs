@@ -7,7 +7,9 @@
 use std::error::Error;
 
 use eke_budget::{Account, Amount, L1, NoHistory};
-use eke_noise::{Exact, Line, LineLaw, Scores, choose};
+use eke_noise::evidence::Scores;
+use eke_noise::select::{LineLaw, NoisyLine};
+use eke_noise::{Exact, choose};
 use eke_select::{
     AboveThreshold, Change, Choice, Direction, Filter, GridLine, LineNoise, LineSpec, MaxNoise,
     NoisyMax, NoisyMaxSpec, SparseVector,
@@ -49,7 +51,7 @@ const RUNS: u32 = 200_000;
 /// The width of the range, and what one unit changes an answer by.
 const WIDTH: i64 = 1024;
 
-fn one() -> Result<L1, eke_budget::ParameterError> {
+fn one() -> Result<L1, eke_budget::number::ParameterError> {
     L1::new(1024.0)
 }
 
@@ -106,7 +108,7 @@ fn charged(
     let steps = answers.len() as u64;
     let approved = account.reserve(law.worst(steps), Amount::ZERO)?;
     let round = account.commit(approved, &mut NoHistory)?.redeem();
-    let mut line = Line::draw(law.clone(), round, entropy);
+    let mut line = NoisyLine::draw(law.clone(), round, entropy);
     for &answer in answers {
         if line.is_over() {
             break;

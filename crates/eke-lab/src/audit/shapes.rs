@@ -8,7 +8,8 @@
 use std::error::Error;
 
 use eke_budget::Metres;
-use eke_geo::{Lattice, Rings, Shape};
+use eke_geo::shape::Rings;
+use eke_geo::{Lattice, Shape};
 use eke_noise::Entropy;
 
 use super::{Audit, Finding, Method, Run};

@@ -5,9 +5,8 @@ use std::error::Error;
 
 use eke_budget::convert::SkellamCurve;
 use eke_budget::{Account, Amount, L1, L2, NoHistory, PathId, Rho};
-use eke_noise::{
-    Exact, NoisePath, Ratio, Released, Skellam, SkellamLevel, SkellamPath, Till, reveal,
-};
+use eke_noise::law::SkellamLevel;
+use eke_noise::{AccountPayer, Exact, NoisePath, Ratio, Released, Skellam, SkellamPath, reveal};
 
 use super::{Audit, Finding, Method, Run, law_finding};
 use crate::account;
@@ -175,8 +174,8 @@ fn show<E: eke_noise::Entropy>(
     entropy: &mut E,
 ) -> Option<i64> {
     let sensitivity = L2::new(truth.sensitivity().get()).ok()?;
-    let mut till = Till { account, journal: &mut NoHistory };
-    reveal(path, truth, sensitivity, to, &mut till, entropy).ok().map(Released::get)
+    let mut payer = AccountPayer { account, journal: &mut NoHistory };
+    reveal(path, truth, sensitivity, to, &mut payer, entropy).ok().map(Released::get)
 }
 
 const ORDERS: [f64; 8] = [1.02, 1.1, 1.3, 1.6, 2.0, 3.0, 4.0, 6.0];

@@ -7,7 +7,7 @@
 //! categories, or values. Every step is a matrix over all of them, so laws are sums and products of
 //! doubles.
 
-use eke_noise::{Hash, ReportLaw};
+use eke_noise::local::{Hash, ReportLaw};
 
 type Matrix = Vec<Vec<f64>>;
 

@@ -6,9 +6,9 @@ use std::error::Error;
 
 use eke_budget::{Amount, Epsilon};
 use eke_local::{Method as Planning, Plan};
-use eke_noise::{
-    BitTemplate, Chain, Entropy, Hash, HashTemplate, ReportLaw, Template, uniform_below,
-};
+use eke_noise::Entropy;
+use eke_noise::local::{BitTemplate, Chain, Hash, HashTemplate, ReportLaw, Template};
+use eke_noise::sampler::uniform_below;
 
 use super::steps::{Rescale, Steps, alone, loss};
 use super::{Audit, Finding, Method, Run};

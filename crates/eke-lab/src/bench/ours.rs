@@ -6,14 +6,15 @@ use std::hint::black_box;
 use std::num::NonZeroU32;
 
 use eke_budget::convert::{Curve, Method};
-use eke_budget::{
-    Adjacency, Amount, Charge, Delta, Epsilon, GroupPrices, L1, Metric, NoHistory, PathId, Rho,
-};
-use eke_local::{Law, Tally, subset};
-use eke_noise::{
-    Bundle, Chain, Column, Columns, DiscreteGaussian, DiscreteLaplace, Exact, PlanarLaplace, Ratio,
-    ReportLaw, Scores, SystemEntropy, Template, choose,
-};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Adjacency, Amount, Charge, Delta, Epsilon, L1, Metric, NoHistory, PathId, Rho};
+use eke_local::worth::subset;
+use eke_local::{Law, Tally};
+use eke_noise::evidence::Scores;
+use eke_noise::law::PlanarLaplace;
+use eke_noise::local::{Chain, ReportLaw, Template};
+use eke_noise::path::{Column, Columns};
+use eke_noise::{Bundle, DiscreteGaussian, DiscreteLaplace, Exact, Ratio, SystemEntropy, choose};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 
 use super::clock::{Whose, timed};

@@ -299,7 +299,7 @@ impl Task {
                 (0.5..2.0).contains(&(result / deviation))
             }
             Work::Local => {
-                let size = eke_local::subset::best_size(CATEGORIES, EPSILON);
+                let size = eke_local::worth::subset::best_size(CATEGORIES, EPSILON);
                 let (d, k) = (f64::from(CATEGORIES), f64::from(size));
                 let hit = k * EPSILON.exp() / (k * EPSILON.exp() + d - k);
                 let miss = (k - hit) / (d - 1.0);

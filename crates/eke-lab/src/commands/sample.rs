@@ -4,9 +4,8 @@ use std::fmt::Display;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use eke_noise::{
-    DiscreteGaussian, DiscreteLaplace, Entropy, Msdlap, PlanarLaplace, Ratio, Shifts, SystemEntropy,
-};
+use eke_noise::law::{Msdlap, PlanarLaplace, Shifts};
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, SystemEntropy};
 
 use crate::Failure;
 use eke_lab::seeded::Seeded;
@@ -75,7 +74,7 @@ impl Sample {
             system = SystemEntropy::new().map_err(|error| Failure::Usage(error.to_string()))?;
             &mut system
         };
-        let too_wide = |error: eke_noise::ScaleError| Failure::Usage(error.to_string());
+        let too_wide = |error: eke_noise::number::ScaleError| Failure::Usage(error.to_string());
         match self.law {
             Law::DiscreteGaussian => {
                 let law = DiscreteGaussian::new(&ratio).map_err(too_wide)?;

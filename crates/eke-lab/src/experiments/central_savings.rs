@@ -16,11 +16,13 @@ mod reported;
 use std::error::Error;
 use std::num::NonZeroU32;
 
-use eke_budget::{Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
-use eke_noise::{
-    Bundle, Column, Columns, Confidence, ConfidenceSequence, Ending, Entropy, Estimate, Exact,
-    GaussianRule, Goal, Look, Next, Rule, Schedule, Steps, Tolerance, Within,
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_noise::path::{Column, Columns};
+use eke_noise::stopping::{
+    ConfidenceSequence, Ending, Estimate, GaussianRule, Look, Next, Rule, Steps,
 };
+use eke_noise::{Bundle, Confidence, Entropy, Exact, Goal, Schedule, Tolerance, Within};
 
 use crate::account;
 

@@ -10,7 +10,8 @@ use std::error::Error;
 
 use eke_budget::{Amount, Epsilon, Metres, NoHistory, PathId, Rho};
 use eke_geo::{Blur, Place, Region, Tuple, TupleMetric};
-use eke_noise::{GaussianPath, NoisePath, PointsRelease, release_points};
+use eke_noise::release::{PointsRelease, release_points};
+use eke_noise::{GaussianPath, NoisePath};
 use eke_plot::plot::{Lines, Plot, Scale};
 
 use crate::account;

@@ -6,7 +6,8 @@ use std::error::Error;
 
 use eke_budget::convert::{Curve, GaussianCurve, Method};
 use eke_budget::{Delta, Epsilon, Metres, Rho};
-use eke_geo::{Level, error_of_epsilon, error_of_rho};
+use eke_geo::Level;
+use eke_geo::earth::{error_of_epsilon, error_of_rho};
 use eke_plot::plot::{Lines, Plot, Scale};
 
 use crate::experiments::geo_identity::advantaged;

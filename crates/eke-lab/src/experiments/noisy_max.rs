@@ -11,7 +11,8 @@ use std::error::Error;
 
 use eke_budget::convert::{Curve, GaussianCurve};
 use eke_budget::{Delta, Epsilon, L1, NoHistory};
-use eke_noise::{Exact, Scores, choose};
+use eke_noise::evidence::Scores;
+use eke_noise::{Exact, choose};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 

@@ -12,7 +12,8 @@ use std::error::Error;
 use std::fmt;
 
 use eke_budget::{Amount, Epsilon};
-use eke_local::{Method, Plan, subset};
+use eke_local::worth::subset;
+use eke_local::{Method, Plan};
 use rand_distr::{Distribution, Normal, Uniform};
 
 use crate::frame::context::Context;

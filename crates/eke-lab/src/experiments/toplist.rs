@@ -14,10 +14,14 @@ mod reported;
 
 use std::error::Error;
 
-use eke_budget::{Account, Amount, Budget, L1, L2, NoHistory, PathId, Purse, Rho};
+use eke_budget::account::Purse;
+use eke_budget::{Account, Amount, Budget, L1, L2, NoHistory, PathId, Rho};
+use eke_noise::evidence::Scores;
+use eke_noise::select::Moves;
+use eke_noise::stopping::{Answer, Ending, GaussianRule, NoAnswer};
 use eke_noise::{
-    Answer, Confidence, Ending, Entropy, Exact, GaussianPath, GaussianRule, Goal, Moves, NoAnswer,
-    Ranking, Schedule, Scores, Till, Tolerance, Within, refine_until, reveal,
+    AccountPayer, Confidence, Entropy, Exact, GaussianPath, Goal, Ranking, Schedule, Tolerance,
+    Within, refine_until, reveal,
 };
 
 pub use reported::{REDDIT, ZIPF};
@@ -132,17 +136,19 @@ impl Way {
             Self::Calibrated => Within::Relative(tolerance),
         };
         let goal = Goal { within, confidence: Confidence::new(0.95)?, floor: None, most: left };
-        let mut till = Till { account, journal: &mut NoHistory };
+        let mut payer = AccountPayer { account, journal: &mut NoHistory };
         let looks = match self {
             Self::Brownian => Schedule::paper(task.first),
-            Self::Doubling => return doubling(task, turn, &truth, sensitivity, &mut till, entropy),
+            Self::Doubling => {
+                return doubling(task, turn, &truth, sensitivity, &mut payer, entropy);
+            }
             Self::Calibrated => Some(Schedule::up_to(left)),
         };
         let rule =
             GaussianRule::new(goal, looks.ok_or("the first look costs nothing")?, sensitivity);
         let rule = if self == Self::Calibrated { rule.thrifty() } else { rule };
         let mut path = GaussianPath::open(path_id(turn), sensitivity);
-        match refine_until(&mut path, &truth, sensitivity, &rule, &mut till, entropy) {
+        match refine_until(&mut path, &truth, sensitivity, &rule, &mut payer, entropy) {
             Ok(Answer { estimate, .. }) if estimate.ending == Ending::Met => {
                 Ok(Some(estimate.value / f64::from(GRID)))
             }
@@ -158,14 +164,14 @@ fn doubling<E: Entropy>(
     turn: u32,
     truth: &Exact<i64>,
     sensitivity: L2,
-    till: &mut Till<'_, NoHistory>,
+    payer: &mut AccountPayer<'_, NoHistory>,
     entropy: &mut E,
 ) -> Result<Option<f64>, Box<dyn Error>> {
     let needed = (2.0 + task.tolerance) / task.tolerance;
     let mut price = task.first;
     for attempt in 0..64u32 {
         let mut path = GaussianPath::open(path_id(turn + (attempt << 20)), sensitivity);
-        let value = match reveal(&mut path, truth, sensitivity, price, till, entropy) {
+        let value = match reveal(&mut path, truth, sensitivity, price, payer, entropy) {
             Ok(value) => value.get(),
             Err(NoAnswer::Refused(_)) => return Ok(None),
             Err(error) => return Err(error.into()),

@@ -6,7 +6,8 @@ mod experiments;
 
 use eke_budget::{L2, Rho};
 use eke_lab::calibrate::{Boundary, Looks};
-use eke_noise::{Confidence, GaussianRule, Goal, Schedule, Tolerance, Within};
+use eke_noise::stopping::GaussianRule;
+use eke_noise::{Confidence, Goal, Schedule, Tolerance, Within};
 
 #[test]
 fn sessions_with_the_lab_are_as_written() {

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::{RegisterError, Terms};
-use crate::grains::{signed, unsigned};
+use crate::store::grains::{signed, unsigned};
 use crate::{Digest, Stamp};
 
 /// A line of a register's journal.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::ErrorCode;
 
-use crate::sqlite::sentence;
+use crate::store::sqlite::sentence;
 
 /// Why a register did not do what was asked. Nothing was reserved or settled by it, and nothing may
 /// be drawn or shown.

@@ -8,7 +8,7 @@ use super::people::People;
 use super::{Happened, Register, RegisterError, Terms, entry};
 use crate::Stamp;
 use crate::patience::LONGEST;
-use crate::sqlite::{check_version, pragma, sentence, settings};
+use crate::store::sqlite::{check_version, pragma, sentence, settings};
 
 /// `eker`: what the file says it is.
 const APPLICATION: i64 = 0x656b_6572;
@@ -84,7 +84,7 @@ fn prepare(path: &Path, flags: OpenFlags) -> Result<Connection, RegisterError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
         // What cannot be made cannot be opened, which SQLite says.
-        let _ = crate::private::make(path);
+        let _ = crate::store::private::make(path);
     }
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| said(sentence(&error)))?;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 
 use super::RegisterError;
 use crate::Digest;
-use crate::grains::{self, amount};
+use crate::store::grains::{self, amount};
 
 /// Somebody's account.
 #[derive(Clone, Debug, PartialEq, Eq)]

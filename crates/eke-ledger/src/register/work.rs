@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::entry::{self, Last};
 use super::people::People;
 use super::{Asking, Happened, RegisterError};
-use crate::grains::{self, signed, unsigned};
+use crate::store::grains::{self, signed, unsigned};
 use crate::{Digest, Stamp};
 
 /// What a transaction works on.

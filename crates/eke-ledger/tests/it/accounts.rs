@@ -1,7 +1,9 @@
 //! Accounts: opened once, charged together, reserved from and settled, and found again.
 
-use eke_budget::{Account, Amount, Charge, Epsilon, GroupPrices, Rho};
-use eke_ledger::{LedgerError, RaiseGroups, Reserve, Spend, read_plan};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Account, Amount, Charge, Epsilon, Rho};
+use eke_ledger::item::read_plan;
+use eke_ledger::{LedgerError, RaiseGroups, Reserve, Spend};
 
 use crate::{
     ALONE, Place, amount, answer, budget, buy, charge, on_every_store, path, request, riders,
@@ -199,11 +201,11 @@ fn the_store_refuses_an_overspent_account_by_itself() {
         drop(ledger);
         let mut store = place.store();
         let stored = store.account("riders").unwrap().unwrap();
-        let mut page = eke_ledger::Page::default();
+        let mut page = eke_ledger::store::Page::default();
         let mut standing = stored.standing.clone();
         standing.zcdp.as_mut().unwrap().spent = amount("1.1");
-        let after = eke_ledger::Position { lines: 3, ..stored.position };
-        page.accounts.push(eke_ledger::AccountRow {
+        let after = eke_ledger::store::Position { lines: 3, ..stored.position };
+        page.accounts.push(eke_ledger::store::AccountRow {
             before: Some(stored.position),
             after,
             standing: standing.clone(),
@@ -215,9 +217,9 @@ fn the_store_refuses_an_overspent_account_by_itself() {
         let mut store = place.store();
         assert!(store.append(&page).is_err());
         page.accounts[0].standing = stored.standing.clone();
-        page.accounts[0].before = Some(eke_ledger::Position { lines: 1, ..stored.position });
+        page.accounts[0].before = Some(eke_ledger::store::Position { lines: 1, ..stored.position });
         let mut store = place.store();
-        assert!(matches!(store.append(&page), Ok(eke_ledger::Appended::Conflict(_))));
+        assert!(matches!(store.append(&page), Ok(eke_ledger::store::Appended::Conflict(_))));
         assert_eq!(store.account("riders").unwrap().unwrap(), stored);
         assert!(Account::restore(&standing).is_err());
         place.is_sound();

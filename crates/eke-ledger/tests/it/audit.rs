@@ -1,7 +1,8 @@
 //! The audit: what was edited, cut, reordered, rolled back or restored is found.
 
 use eke_budget::Amount;
-use eke_ledger::{Anchor, Answer, Report, Reserve, verify};
+use eke_ledger::journal::Report;
+use eke_ledger::{Anchor, Answer, Reserve, verify};
 
 use crate::{
     ALONE, Place, amount, answer, budget, buy, charge, draw, key, on_every_store, path, request,
@@ -120,7 +121,7 @@ fn refuses(place: &Place) -> bool {
     address.read_only().is_err()
         || verify(&mut *address.read_only().unwrap(), None)
             .map_or(true, |report| !report.findings.is_empty())
-        || eke_ledger::check(&address).is_err()
+        || eke_ledger::journal::check(&address).is_err()
 }
 
 /// Everything that a ledger has rows of, also a bundle, a round that runs, a path that is held, one

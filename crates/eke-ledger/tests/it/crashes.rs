@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
 use eke_budget::PathId;
-use eke_ledger::{Address, Digest, Ledger, LedgerError, What};
+use eke_ledger::journal::What;
+use eke_ledger::{Address, Digest, Ledger, LedgerError};
 
 use crate::history::{Dice, journals};
 use crate::{ALONE, Place, amount, answer, budget, key, request, show, spend, stamp};
@@ -36,8 +37,8 @@ fn ask_for_ever(ledger: &Ledger, name: &str) {
         let path = PathId::new(*Digest::of(name.as_bytes()).bytes());
         let charged = if number % 3 == 0 {
             // Further and further along a path of its own.
-            let want = show(path, &format!("{}", 0.0001 * f64::from(number + 1)));
-            let outcome = ledger.charge(request(&key), "riders", want, vec![("ana", want)]).wait();
+            let item = show(path, &format!("{}", 0.0001 * f64::from(number + 1)));
+            let outcome = ledger.charge(request(&key), "riders", item, vec![("ana", item)]).wait();
             outcome.map(|outcome| answer(ledger, outcome.charged().unwrap(), &body(&key)))
         } else {
             let circles = vec![("ana", spend("0.001"))];

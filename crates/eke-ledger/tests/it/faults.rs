@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::PathId;
-use eke_ledger::{
-    Appended, Census, Currencies, Digest, Held, Key, Ledger, LedgerError, LineRow, Page, Seen,
-    Store, StoreError, StoredAccount, StoredLevel, StoredPath, StoredPoint, StoredRequest,
+use eke_ledger::error::StoreError;
+use eke_ledger::journal::LineRow;
+use eke_ledger::store::{
+    Appended, Census, Currencies, Held, Page, Seen, Store, StoredAccount, StoredLevel, StoredPath,
+    StoredPoint, StoredRequest,
 };
+use eke_ledger::{Digest, Key, Ledger, LedgerError};
 
 use crate::script::{check, check_retries, play};
 use crate::{Place, riders, spend};

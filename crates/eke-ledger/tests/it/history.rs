@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use eke_budget::{Account, Amount, Charge, Entry, Event, PathId};
-use eke_ledger::{Ledger, LedgerError, Line, Reserve, Show, Spend, Store, What};
+use eke_ledger::journal::{Line, What};
+use eke_ledger::store::Store;
+use eke_ledger::{Ledger, LedgerError, Reserve, Show, Spend};
 
 use crate::{Place, answer, budget, on_every_store, path, request, show, spend, stamp};
 
@@ -160,9 +162,9 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
         let key = format!("{name}-{number}");
         match dice.roll(8) {
             0..3 => {
-                let want = spend(&format!("0.00{}", dice.roll(9) + 1));
-                let circles = vec![("ana", want.clone()), ("partners", want.clone())];
-                match ledger.charge(request(&key), "riders", want.clone(), circles).wait() {
+                let item = spend(&format!("0.00{}", dice.roll(9) + 1));
+                let circles = vec![("ana", item.clone()), ("partners", item.clone())];
+                match ledger.charge(request(&key), "riders", item.clone(), circles).wait() {
                     Ok(outcome) => {
                         let charged = outcome.charged().unwrap();
                         let entries: Vec<_> = std::iter::once(charged.own.entry())
@@ -181,9 +183,9 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
             }
             3..6 => {
                 let to = format!("0.00{}", dice.roll(90) + 1);
-                let want = show(path(u8::try_from(dice.roll(3)).unwrap()), &to);
-                let circles: Vec<(&str, Show<_>)> = vec![("partners", want)];
-                match ledger.charge(request(&key), "riders", want, circles).wait() {
+                let item = show(path(u8::try_from(dice.roll(3)).unwrap()), &to);
+                let circles: Vec<(&str, Show<_>)> = vec![("partners", item)];
+                match ledger.charge(request(&key), "riders", item, circles).wait() {
                     Ok(outcome) => {
                         let body = answer(ledger, outcome.charged().unwrap(), &key).body().to_vec();
                         tell(&key, Told::Sent(body));
@@ -209,10 +211,10 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
                 }
             }
             _ => {
-                let want = spend("0.001");
+                let item = spend("0.001");
                 let key = format!("{name}-again-{}", dice.roll(3));
                 let alone: Vec<(&str, Spend<Charge>)> = Vec::new();
-                match ledger.charge(request(&key), "riders", want.clone(), alone).wait() {
+                match ledger.charge(request(&key), "riders", item.clone(), alone).wait() {
                     Ok(outcome) => {
                         let before = sent.iter().find(|(sent, ..)| *sent == key);
                         let body = match (outcome, before) {
@@ -226,7 +228,7 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
                             other => panic!("{other:?}"),
                         };
                         tell(&key, Told::Sent(body.body().to_vec()));
-                        sent.push((key, want, body.body().to_vec()));
+                        sent.push((key, item, body.body().to_vec()));
                     }
                     Err(LedgerError::Refused(_)) => {}
                     Err(error) => panic!("{error}"),

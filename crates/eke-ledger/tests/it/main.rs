@@ -17,12 +17,11 @@ mod requests;
 mod script;
 mod syscalls;
 
-use eke_budget::{
-    Adjacency, Amount, Budget, BudgetSpec, Charge, Currency, L2, Metric, PathId, Receipt, Rho,
-};
+use eke_budget::number::Currency;
+use eke_budget::{Adjacency, Amount, Budget, BudgetSpec, Charge, L2, Metric, PathId, Receipt, Rho};
 use eke_ledger::{
-    Answer, Answered, Charged, Key, Ledger, LedgerError, Moment, Outcome, Request, Show, Spend,
-    Stamp, Want,
+    Answer, Answered, Charged, Item, Key, Ledger, LedgerError, Moment, Outcome, Request, Show,
+    Spend, Stamp,
 };
 
 use place::{Place, on_every_store};
@@ -80,16 +79,16 @@ fn riders(place: &Place, size: &str) -> Ledger {
 }
 
 /// Charges one account.
-fn charge<W: Want>(ledger: &Ledger, key: &str, want: W) -> Result<Paid<W>, LedgerError> {
-    ledger.charge(request(key), "riders", want, ALONE).wait()
+fn charge<W: Item>(ledger: &Ledger, key: &str, item: W) -> Result<Paid<W>, LedgerError> {
+    ledger.charge(request(key), "riders", item, ALONE).wait()
 }
 
 /// What comes of charging one account.
-type Paid<W> = Outcome<<W as Want>::Bought, Charge>;
+type Paid<W> = Outcome<<W as Item>::Bought, Charge>;
 
 /// Charges one account, under a key that was not used before.
-fn buy<W: Want>(ledger: &Ledger, key: &str, want: W) -> Charged<W::Bought, Charge> {
-    charge(ledger, key, want).unwrap().charged().unwrap()
+fn buy<W: Item>(ledger: &Ledger, key: &str, item: W) -> Charged<W::Bought, Charge> {
+    charge(ledger, key, item).unwrap().charged().unwrap()
 }
 
 /// Stores an answer.

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use eke_ledger::{Address, LONGEST, Ledger, LedgerError, Sqlite, Stamp, Waiting};
+use eke_ledger::patience::{LONGEST, Waiting};
+use eke_ledger::store::Sqlite;
+use eke_ledger::{Address, Ledger, LedgerError, Stamp};
 use rusqlite::Connection;
 
 use crate::{Place, buy, charge, on_every_store, riders, spend, spent};
@@ -16,7 +18,7 @@ fn sentence(place: &Place) -> String {
 fn a_ledger_of_an_older_format_is_upgraded() {
     let place = Place::file();
     let old = Connection::open(place.path()).unwrap();
-    old.execute_batch(include_str!("../../src/sqlite/1.sql")).unwrap();
+    old.execute_batch(include_str!("../../src/store/sqlite/1.sql")).unwrap();
     old.execute_batch(
         "INSERT INTO meta VALUES ('ledger', 'old'); \
          PRAGMA application_id = 0x656b656c; PRAGMA user_version = 1;",
@@ -38,7 +40,7 @@ fn a_ledger_of_an_older_format_in_postgres_is_upgraded() {
     let Some(place) = Place::postgres() else { return };
     let Address::Postgres(url) = place.address() else { panic!("not PostgreSQL") };
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
-    client.batch_execute(include_str!("../../src/postgres/1.sql")).unwrap();
+    client.batch_execute(include_str!("../../src/store/postgres/1.sql")).unwrap();
     let old = "INSERT INTO eke_meta VALUES ('ledger', 'old'), ('format', '1')";
     client.batch_execute(old).unwrap();
     let told = place.address().read_only().err().unwrap().to_string();

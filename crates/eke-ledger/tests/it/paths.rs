@@ -1,8 +1,10 @@
 //! Paths: one increment is drawn once, one request draws at a time, and circles pay for what they
 //! see.
 
-use eke_budget::{Amount, L2, PathError, Reveal, Rho};
-use eke_ledger::{Answer, Draw, LedgerError, Show};
+use eke_budget::purchase::PathError;
+use eke_budget::{Amount, L2, Reveal, Rho};
+use eke_ledger::store::Draw;
+use eke_ledger::{Answer, LedgerError, Show};
 
 use crate::{
     amount, answer, budget, buy, charge, key, on_every_store, path, request, riders, show, spent,

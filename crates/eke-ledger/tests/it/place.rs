@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use eke_ledger::{Address, Ledger, Report, Sqlite, Store, verify};
+use eke_ledger::journal::Report;
+use eke_ledger::store::{Sqlite, Store};
+use eke_ledger::{Address, Ledger, verify};
 use postgres::{Client, NoTls};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -70,7 +72,7 @@ impl Place {
     pub(crate) fn store(&self) -> Box<dyn Store> {
         match self.address() {
             Address::File(path) => Box::new(Sqlite::open(&path).unwrap()),
-            Address::Postgres(url) => Box::new(eke_ledger::Postgres::open(&url).unwrap()),
+            Address::Postgres(url) => Box::new(eke_ledger::store::Postgres::open(&url).unwrap()),
         }
     }
 

@@ -5,10 +5,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use eke_budget::{Amount, Metres, Metric, Reach, Rho};
-use eke_ledger::{
-    Asking, Happened, Register, RegisterError, Reservation, Reserved, Settled, Short, Terms,
+use eke_budget::metric::Reach;
+use eke_budget::{Amount, Metres, Metric, Rho};
+use eke_ledger::register::{
+    Asking, Happened, RegisterError, Reservation, Reserved, Settled, Short,
 };
+use eke_ledger::{Register, Terms};
 
 use crate::history::Dice;
 use crate::{Place, amount, stamp};

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use eke_budget::{Amount, Epsilon};
-use eke_ledger::{Answer, Ledger, LedgerError, Reserve, What};
+use eke_ledger::journal::What;
+use eke_ledger::{Answer, Ledger, LedgerError, Reserve};
 
 use crate::history::journals;
 use crate::{ALONE, Place, amount, budget, key, path, request, show, spend, stamp};
@@ -32,8 +33,8 @@ fn scenes(ledger: &Ledger, told: &mut Told, tell: &mut dyn FnMut(&str)) -> Resul
     }
     for (number, to) in ["0.01", "0.02", "0.005", "0.03"].iter().enumerate() {
         let name = format!("path-{number}");
-        let want = show(path(1), to);
-        let outcome = ledger.charge(request(&name), "riders", want, vec![("ana", want)]).wait()?;
+        let item = show(path(1), to);
+        let outcome = ledger.charge(request(&name), "riders", item, vec![("ana", item)]).wait()?;
         let charged = outcome.charged().unwrap();
         told.charged.push(name.clone());
         tell(&format!("charged {name}"));

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eke_budget::{Amount, Budget, Charge, Epsilon, Rho};
-use eke_noise::Chain;
+use eke_noise::local::Chain;
 
 use crate::device::mechanism::{Currency, Mechanism};
 use crate::device::request::{Reply, Request, RequestError};

@@ -1,3 +1,5 @@
 //! The collector's side.
 
 pub(crate) mod coordinator;
+
+pub use coordinator::{Coordinator, Left, Question, ReplyError};

@@ -5,7 +5,7 @@
 //! work out and to keep, whoever asks.
 
 use eke_budget::{Amount, Charge, Epsilon, Rho};
-use eke_noise::{Chain, ChainError, ChainPrice, HashChain, ReportLaw, Weight};
+use eke_noise::local::{Chain, ChainError, ChainPrice, HashChain, ReportLaw, Weight};
 use serde::{Deserialize, Serialize};
 
 use crate::Plan;

@@ -11,18 +11,21 @@ pub(crate) mod state;
 pub(crate) mod storage;
 pub(crate) mod wire;
 
+pub use mechanism::{Currency, MOST_REPORTS, MOST_WORDS, Mechanism, MechanismError};
+pub use request::{LONGEST_REQUEST, Reply, Request, RequestError};
+pub use state::DamagedDevice;
+pub use storage::{FileStorage, MemoryStorage, Storage, StorageError};
+pub use wire::{VERSION, Wire, WireError};
+
 use std::fmt;
 
-use eke_budget::{Account, Budget, Metric, NoHistory, Odometer, PathError, RevealReceipt};
+use eke_budget::purchase::{PathError, RevealReceipt};
+use eke_budget::{Account, Budget, Metric, NoHistory, Odometer};
 use eke_budget::{Amount, Charge, Epsilon, Rho};
-use eke_noise::{
-    Categories, Category, CategoryPath, ChainError, ChainPrice, Entropy, Released, Report,
-};
+use eke_noise::local::{Categories, ChainError, ChainPrice, Report};
+use eke_noise::{Category, CategoryPath, Entropy, Released};
 
-use crate::device::mechanism::Currency;
-use crate::device::request::{Reply, Request, RequestError};
-use crate::device::state::{DamagedDevice, Forgotten, Held, Kept, State, one, path_id};
-use crate::device::storage::{Storage, StorageError};
+use crate::device::state::{Forgotten, Held, Kept, State, one, path_id};
 
 /// The most chains that a device keeps.
 pub const MOST_CHAINS: usize = 256;

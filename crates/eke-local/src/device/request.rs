@@ -4,7 +4,8 @@
 //! at. On the way it is a version byte and JSON; the version never means anything else.
 
 use eke_budget::Charge;
-use eke_noise::{Released, Report};
+use eke_noise::Released;
+use eke_noise::local::Report;
 use serde::{Deserialize, Serialize};
 
 use crate::device::mechanism::{Currency, Mechanism, MechanismError};

@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use eke_budget::{
-    Account, Amount, Budget, Epsilon, Level, Metric, PathId, Price, Rho, Standing, Totals,
-};
-use eke_noise::{Categories, CategoryPath, ChainPrice};
+use eke_budget::account::{Standing, Totals};
+use eke_budget::purchase::Level;
+use eke_budget::{Account, Amount, Budget, Epsilon, Metric, PathId, Price, Rho};
+use eke_noise::CategoryPath;
+use eke_noise::local::{Categories, ChainPrice};
 use serde::{Deserialize, Serialize};
 
 use crate::device::mechanism::Currency;

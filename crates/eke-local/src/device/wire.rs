@@ -15,7 +15,7 @@
 //! report has one form and no other. Nothing is allocated by what bytes claim: room for one report
 //! is made by the law alone. Versions and forms keep their meaning for good.
 
-use eke_noise::ReportLaw;
+use eke_noise::local::ReportLaw;
 
 use crate::worth::law::{Law, ReportError};
 

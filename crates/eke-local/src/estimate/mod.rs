@@ -13,6 +13,8 @@ pub(crate) mod simplex;
 pub(crate) mod tails;
 pub(crate) mod tally;
 
+pub use tally::{Tally, TallyError};
+
 use eke_noise::Confidence;
 
 use crate::estimate::tails::{Count, first};
@@ -213,7 +215,7 @@ fn nearest(users: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_noise::{ReportLaw, Template};
+    use eke_noise::local::{ReportLaw, Template};
 
     fn law(categories: u32, size: u32, epsilon: &str) -> Law {
         let template = Template::new(size, epsilon.parse().unwrap());

@@ -6,7 +6,7 @@
 //! template, and estimates are made from the finest one that somebody has. Tallies of other users'
 //! reports of the same law can be merged.
 
-use eke_noise::{Hash, ReportLaw};
+use eke_noise::local::{Hash, ReportLaw};
 
 use crate::device::wire::{Wire, WireError};
 use crate::estimate::Estimates;
@@ -71,7 +71,7 @@ impl Tally {
     }
 
     /// Counts reports of as many users as there are rows, one after the other as
-    /// [`eke_noise::Chain::fill`] writes them for a chain of one law. Whoever sends rows says how
+    /// [`eke_noise::local::Chain::fill`] writes them for a chain of one law. Whoever sends rows says how
     /// many users they are of: what one user sends is for [`Tally::add_one`].
     ///
     /// # Errors

@@ -5,22 +5,25 @@
 //! halt, each has spent as much, and reports have the same laws. (A question at a step is the same
 //! for all of them, and they are all at the same step.) But it holds everybody's values in the
 //! clear, in memory, and stores nothing: it is for research and for load tests, and protects nobody
-//! from whoever runs it. (One device keeps at most [`MOST_CHAINS`](crate::MOST_CHAINS) chains; a
+//! from whoever runs it. (One device keeps at most [`MOST_CHAINS`](crate::device::MOST_CHAINS) chains; a
 //! fleet keeps as many as there is memory for.)
 
 pub(crate) mod sheet;
 pub(crate) mod simulation;
 
+pub use sheet::{Prices, Sheet, SheetError, Who};
+pub use simulation::{MOST_USERS, Simulated, SimulatedTier, Simulation, SimulationError};
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use eke_budget::{Amount, Charge};
-use eke_noise::{Chain, ChainError, ChainPrice, Entropy};
+use eke_noise::Entropy;
+use eke_noise::local::{Chain, ChainError, ChainPrice};
 
 use crate::device::Component;
 use crate::device::mechanism::Currency;
 use crate::device::request::{Request, RequestError};
-use crate::fleet::sheet::{Prices, Sheet, SheetError, Who};
 
 /// The devices of a fleet.
 pub struct Fleet<C: ChainPrice> {

@@ -4,7 +4,8 @@
 //! that of a purse. There is no history and no receipt: a sheet is for fleets in one process, for
 //! research and for load tests.
 
-use eke_budget::{Amount, Currency};
+use eke_budget::Amount;
+use eke_budget::number::Currency;
 
 /// Which accounts.
 #[derive(Clone, Copy, Debug)]

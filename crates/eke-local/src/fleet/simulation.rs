@@ -5,12 +5,14 @@
 //! public, so nobody is protected here; the reports are drawn as devices draw them.
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{Categories, Confidence, Entropy};
+use eke_noise::local::Categories;
+use eke_noise::{Confidence, Entropy};
 
-use crate::{
-    Component, Currency, Estimates, Fleet, FleetError, Law, Mechanism, Method, Over, Plan,
-    PlanError, Request, RequestError, Sheet, SheetError, Tally, TallyError, Who,
-};
+use crate::device::{Currency, RequestError};
+use crate::estimate::{Over, TallyError};
+use crate::fleet::{FleetError, Sheet, SheetError, Who};
+use crate::plan::PlanError;
+use crate::{Component, Estimates, Fleet, Law, Mechanism, Method, Plan, Request, Tally};
 
 /// What to simulate.
 #[derive(Clone, Debug, PartialEq)]

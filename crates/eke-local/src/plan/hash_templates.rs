@@ -1,7 +1,7 @@
 //! The templates of hashed values for tiers: ours, planned, and the paper's list.
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{HashTemplate, MOST_BITS, Share, Weight};
+use eke_noise::local::{HashTemplate, MOST_BITS, Share, Weight};
 
 use crate::plan::choices::{self, Choices};
 use crate::worth::hash;

@@ -11,7 +11,7 @@ pub(crate) mod hash_templates;
 pub(crate) mod subset_templates;
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{BitTemplate, Chain, ChainError, ReportLaw, Template};
+use eke_noise::local::{BitTemplate, Chain, ChainError, ReportLaw, Template};
 use serde::{Deserialize, Serialize};
 
 use crate::worth::bits;
@@ -90,7 +90,7 @@ fn falling(categories: u32, tiers: &[Amount<Epsilon>]) -> Result<Vec<Amount<Epsi
     if tiers.iter().any(|tier| tier.is_zero() || *tier > most) {
         return Err(PlanError::Epsilon);
     }
-    if !(2..=eke_noise::MOST_CATEGORIES).contains(&categories) {
+    if !(2..=eke_noise::local::MOST_CATEGORIES).contains(&categories) {
         return Err(ChainError::Categories(categories).into());
     }
     let mut falling = tiers.to_vec();

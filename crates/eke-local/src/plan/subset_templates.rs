@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{Share, Template, Weight};
+use eke_noise::local::{Share, Template, Weight};
 
 use crate::plan::choices::{self, Choices};
 use crate::worth::subset;

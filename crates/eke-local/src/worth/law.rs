@@ -6,7 +6,7 @@
 //! row of bits the categories whose bits are set, a hashed value those that have it. Estimates need
 //! to know no more.
 
-use eke_noise::{Chain, ChainError, Hash, ReportLaw};
+use eke_noise::local::{Chain, ChainError, Hash, ReportLaw};
 use serde::{Deserialize, Serialize};
 
 use crate::worth::bits;
@@ -76,7 +76,7 @@ impl Law {
     pub fn words(&self) -> usize {
         match self.report {
             ReportLaw::Subset(_) | ReportLaw::Bits(_) => words(self.categories),
-            ReportLaw::Hash(_) => eke_noise::HashChain::WORDS,
+            ReportLaw::Hash(_) => eke_noise::local::HashChain::WORDS,
         }
     }
 
@@ -195,7 +195,7 @@ impl From<Law> for Plain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_noise::HashTemplate;
+    use eke_noise::local::HashTemplate;
 
     /// Against the hash itself, over one word and several, with a last one that is not full.
     #[test]

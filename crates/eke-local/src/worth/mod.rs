@@ -4,3 +4,5 @@ pub mod bits;
 pub mod hash;
 pub(crate) mod law;
 pub mod subset;
+
+pub use law::{Law, ReportError};

@@ -2,8 +2,9 @@
 //! with the probabilities of their steps, corrected, and which of them each tier gets.
 
 use eke_budget::{Amount, Epsilon};
-use eke_local::{Method, Plan, hash};
-use eke_noise::{Chain, HashTemplate, ReportLaw, Share, Template, Weight};
+use eke_local::worth::hash;
+use eke_local::{Method, Plan};
+use eke_noise::local::{Chain, HashTemplate, ReportLaw, Share, Template, Weight};
 use serde::Deserialize;
 use serde_json::Value;
 

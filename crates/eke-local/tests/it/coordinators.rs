@@ -1,10 +1,10 @@
 //! A coordinator and its devices, with a network in between that loses and delays what it likes.
 
 use eke_budget::{Amount, Budget};
-use eke_local::{
-    Coordinator, Currency, Device, Left, MemoryStorage, Question, Reply, ReplyError, ReportError,
-    Request, RequestError,
-};
+use eke_local::collector::{Left, ReplyError};
+use eke_local::device::{Currency, RequestError};
+use eke_local::worth::ReportError;
+use eke_local::{Coordinator, Device, MemoryStorage, Question, Reply, Request};
 use proptest::prelude::*;
 
 use crate::devices::{ask, both, components, mechanism, pure};

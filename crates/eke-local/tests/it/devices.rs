@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use eke_budget::{Adjacency, Amount, Budget, BudgetSpec, Charge, Delta, Epsilon, Metric, Rho};
-use eke_local::{
-    Component, Currency, DamagedDevice, Device, DeviceError, MOST_CHAINS, MOST_KEPT_REPORTS,
-    Mechanism, MechanismError, MemoryStorage, Method, Plan, Reply, Request, RequestError, Storage,
+use eke_local::device::{
+    Currency, DamagedDevice, MOST_CHAINS, MOST_KEPT_REPORTS, MechanismError, RequestError,
     StorageError,
 };
-use eke_noise::{
+use eke_local::{
+    Component, Device, DeviceError, Mechanism, MemoryStorage, Method, Plan, Reply, Request, Storage,
+};
+use eke_noise::local::{
     BitTemplate, Categories, Chain, ChainError, HashTemplate, ReportLaw, SubsetChain, Template,
     Weight,
 };

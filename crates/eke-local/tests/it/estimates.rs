@@ -6,8 +6,10 @@
 //! | variances | 11 | 4000 | 6 deviations, 7 laws | 2e-8 |
 //! | heavy | 12 | 3000 | 6 deviations above the level | 1e-9 |
 
-use eke_local::{Law, Over, Tally};
-use eke_noise::{Confidence, ReportLaw};
+use eke_local::estimate::Over;
+use eke_local::{Law, Tally};
+use eke_noise::Confidence;
+use eke_noise::local::ReportLaw;
 
 use crate::{Seeded, bits, hashes, reports, sets};
 

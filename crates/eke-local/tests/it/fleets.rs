@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use eke_budget::{Account, Amount, Charge, Epsilon, NoHistory, Rho};
-use eke_local::{
-    Currency, Device, DeviceError, Fleet, FleetError, Mechanism, MemoryStorage, Prices, Reply,
-    Request, RequestError, Sheet, SheetError, Who,
-};
-use eke_noise::{ChainPrice, ReportLaw, Template};
+use eke_local::device::{Currency, RequestError};
+use eke_local::fleet::{FleetError, Prices, Sheet, SheetError, Who};
+use eke_local::{Device, DeviceError, Fleet, Mechanism, MemoryStorage, Reply, Request};
+use eke_noise::local::{ChainPrice, ReportLaw, Template};
 use proptest::prelude::*;
 
 use crate::devices::{ask, both, components, mechanism, of, pure, requests, spent};

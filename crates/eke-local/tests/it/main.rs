@@ -15,7 +15,8 @@ mod wire;
 
 use eke_budget::{Amount, Epsilon};
 use eke_local::Law;
-use eke_noise::{BitTemplate, Chain, Entropy, HashTemplate, ReportLaw, Template};
+use eke_noise::Entropy;
+use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
 
 /// A generator with a seed, so that a test that passes passes again.
 struct Seeded(u64);

@@ -1,8 +1,10 @@
 //! Plans: what they cost, and how good they are.
 
 use eke_budget::{Amount, Epsilon};
-use eke_local::{Method, Plan, PlanError, hash, subset};
-use eke_noise::MOST_BITS;
+use eke_local::plan::PlanError;
+use eke_local::worth::{hash, subset};
+use eke_local::{Method, Plan};
+use eke_noise::local::MOST_BITS;
 use proptest::prelude::*;
 
 fn epsilon(text: &str) -> Amount<Epsilon> {

@@ -1,10 +1,9 @@
 //! Requests as nobody in his right mind would send them: an error, never a panic, never a charge.
 
 use eke_budget::{Amount, Charge, Delta, Epsilon, Rho};
-use eke_local::{
-    Device, DeviceError, LONGEST_REQUEST, Mechanism, MemoryStorage, Reply, Request, RequestError,
-};
-use eke_noise::{BitTemplate, HashTemplate, ReportLaw, Share, Template, Weight};
+use eke_local::device::{LONGEST_REQUEST, RequestError};
+use eke_local::{Device, DeviceError, Mechanism, MemoryStorage, Reply, Request};
+use eke_noise::local::{BitTemplate, HashTemplate, ReportLaw, Share, Template, Weight};
 use proptest::prelude::*;
 
 use crate::Seeded;
@@ -109,7 +108,7 @@ fn request() -> impl Strategy<Value = Request> {
     (name, component, step, categories, laws, report, charge(), any::<bool>()).prop_map(
         |(question, component, step, categories, laws, report, claimed, is_honest)| {
             let mechanism = Mechanism { categories, laws };
-            let own = eke_local::Currency::of(claimed);
+            let own = eke_local::device::Currency::of(claimed);
             let honest = mechanism.chain().ok().and_then(|chain| own.price(&chain, report).ok());
             let price = honest.filter(|_| is_honest).unwrap_or(claimed);
             Request { question, component, step, mechanism, report, price }

@@ -9,9 +9,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use eke_local::{
-    Currency, Device, DeviceError, FileStorage, Reply, Request, Storage, StorageError,
-};
+use eke_local::device::{Currency, StorageError};
+use eke_local::{Device, DeviceError, FileStorage, Reply, Request, Storage};
 
 use crate::devices::{ask, components, mechanism, of, pure, spent, words};
 use crate::{Seeded, epsilon};

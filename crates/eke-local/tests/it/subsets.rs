@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eke_local::subset;
+use eke_local::worth::subset;
 use serde::Deserialize;
 
 use crate::sets;

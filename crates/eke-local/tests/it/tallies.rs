@@ -1,7 +1,10 @@
 //! Counting reports.
 
-use eke_local::{ReportError, Tally, TallyError, Wire};
-use eke_noise::{Entropy, Hash};
+use eke_local::estimate::TallyError;
+use eke_local::worth::ReportError;
+use eke_local::{Tally, Wire};
+use eke_noise::Entropy;
+use eke_noise::local::Hash;
 use proptest::prelude::*;
 
 use crate::{Seeded, bits, hashes, reports, sets};

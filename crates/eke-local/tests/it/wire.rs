@@ -1,6 +1,7 @@
 //! Reports as bytes, good ones and others.
 
-use eke_local::{Law, VERSION, Wire, WireError};
+use eke_local::device::{VERSION, WireError};
+use eke_local::{Law, Wire};
 use proptest::prelude::*;
 
 use crate::{Seeded, bits, hashes, sets};

@@ -1,6 +1,7 @@
 //! What one unit can change a truth by.
 
-use eke_budget::{L1, L2, ParameterError};
+use eke_budget::number::ParameterError;
+use eke_budget::{L1, L2};
 
 /// A bound on how far one unit can change a truth.
 pub trait Bound: Clone + PartialEq + std::fmt::Debug {

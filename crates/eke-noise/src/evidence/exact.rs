@@ -38,7 +38,8 @@
 
 use std::fmt;
 
-use eke_budget::{L1, ParameterError};
+use eke_budget::L1;
+use eke_budget::number::ParameterError;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::bound::{Bound, Norms};
@@ -86,9 +87,9 @@ mod sealed {
     impl Sealed for Vec<f64> {}
     impl Sealed for super::Scores {}
     impl Sealed for crate::Category {}
-    impl Sealed for crate::Columns {}
-    impl Sealed for crate::Points {}
-    impl<K> Sealed for crate::KeyCounts<K> {}
+    impl Sealed for crate::path::Columns {}
+    impl Sealed for crate::release::Points {}
+    impl<K> Sealed for crate::select::KeyCounts<K> {}
 }
 
 /// A value computed from private rows, with what one unit can change it by.

@@ -5,7 +5,8 @@
 //! rounded up: the sensitivity is adjusted, and is the one the noise is priced for. Steps are
 //! powers of two, so that dividing by one is exact.
 
-use eke_budget::{Amount, L1, L2, ParameterError, Rho};
+use eke_budget::number::ParameterError;
+use eke_budget::{Amount, L1, L2, Rho};
 
 use crate::evidence::bound::Norms;
 use crate::evidence::exact::clamped;

@@ -3,3 +3,7 @@
 pub(crate) mod bound;
 pub(crate) mod exact;
 pub(crate) mod grid;
+
+pub use bound::{Bound, Norms};
+pub use exact::{Exact, Released, Scores, Truth};
+pub use grid::{Grid, GridError};

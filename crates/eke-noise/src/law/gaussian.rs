@@ -3,11 +3,12 @@
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, Sign, UBig};
 
+use crate::number::ScaleError;
 use crate::number::scale::{power_below, root, shift};
 use crate::sampler::binned::Binned;
 use crate::sampler::coin::Coin;
 use crate::sampler::table::Shape;
-use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
+use crate::{DiscreteLaplace, Entropy, Ratio};
 
 /// Discrete Gaussian noise of one variance, prepared for many draws.
 ///

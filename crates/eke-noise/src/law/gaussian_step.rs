@@ -4,8 +4,10 @@
 use dashu_int::IBig;
 use eke_budget::{Amount, L2, Rho};
 
+use crate::law::Centre;
+use crate::number::ScaleError;
 use crate::path::MismatchReason;
-use crate::{Centre, DiscreteGaussian, Entropy, Ratio, ScaleError};
+use crate::{DiscreteGaussian, Entropy, Ratio};
 
 /// The narrowest noise on the grid, as a variance in steps squared. Above it, sums of discrete
 /// Gaussians are discrete Gaussians up to a factor within 1e-270 of one.

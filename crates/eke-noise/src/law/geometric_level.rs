@@ -11,11 +11,12 @@
 use eke_budget::{Amount, Epsilon, L1};
 
 use crate::law::laplace::geometric;
+use crate::number::ScaleError;
 use crate::number::fixed::Fixed;
 use crate::number::scale::{power_below, shift};
 use crate::path::MismatchReason;
 use crate::sampler::coin::{bernoulli_exp_neg, choose, uniform_below};
-use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
+use crate::{DiscreteLaplace, Entropy, Ratio};
 
 /// A level of geometric noise, by its rate: epsilon over the sensitivity.
 #[derive(Clone, Debug, PartialEq, Eq)]

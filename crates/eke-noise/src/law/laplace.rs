@@ -2,12 +2,13 @@
 
 use dashu_int::UBig;
 
+use crate::number::ScaleError;
 use crate::number::scale::{power_below, shift, signed};
 use crate::sampler::audit_cells;
 use crate::sampler::binned::Binned;
 use crate::sampler::coin::bernoulli_exp_neg;
 use crate::sampler::table::Shape;
-use crate::{Entropy, Ratio, ScaleError};
+use crate::{Entropy, Ratio};
 
 /// Discrete Laplace noise of one scale, prepared for many draws.
 ///

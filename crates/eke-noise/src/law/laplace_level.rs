@@ -13,13 +13,14 @@ use dashu_int::UBig;
 use eke_budget::{Amount, Epsilon, L1};
 
 use crate::law::geometric_level::LevelError;
+use crate::number::ScaleError;
 use crate::number::fixed::Fixed;
 use crate::number::real::{Exponential, Origin, Real, Way};
 use crate::number::scale::shift;
 use crate::path::MismatchReason;
 use crate::sampler::audit_cells;
 use crate::sampler::coin::choose;
-use crate::{Entropy, Ratio, ScaleError};
+use crate::{Entropy, Ratio};
 
 /// A level of Laplace noise, by its rate: epsilon over the sensitivity.
 #[derive(Clone, Debug)]

@@ -25,10 +25,11 @@
 use eke_budget::L1;
 
 use crate::law::convolution::Convolution;
+use crate::number::ScaleError;
 use crate::number::scale::signed;
 use crate::sampler::audit_cells;
 use crate::sampler::table::Table;
-use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
+use crate::{DiscreteLaplace, Entropy, Ratio};
 
 /// A sensitivity that `MSDLap` noise is for: every shift from 1 to it has noise of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,9 +8,10 @@
 use dashu_int::UBig;
 use dashu_int::ops::SquareRoot;
 
+use crate::number::ScaleError;
 use crate::number::fixed::Fixed;
 use crate::sampler::coin::Coin;
-use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
+use crate::{DiscreteLaplace, Entropy, Ratio};
 
 /// Planar Laplace noise of one rate in so many dimensions, one to three, prepared for many draws.
 ///
@@ -27,7 +28,8 @@ use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 /// Proposals are geometric in every coordinate. All of them are kept in one dimension, seven in ten
 /// or more in two, and half or more in three. There are no others:
 /// ```compile_fail,E0080
-/// # use eke_noise::{PlanarLaplace, Ratio};
+/// # use eke_noise::Ratio;
+/// # use eke_noise::law::PlanarLaplace;
 /// let noise = PlanarLaplace::<4>::new(&Ratio::new(1, 2).unwrap());
 /// ```
 #[derive(Clone, Debug)]

@@ -2,9 +2,10 @@
 
 use dashu_int::UBig;
 
+use crate::number::ScaleError;
 use crate::number::scale::signed;
 use crate::sampler::binned::Binned;
-use crate::{Entropy, Ratio, ScaleError};
+use crate::{Entropy, Ratio};
 
 /// Laplace noise of one scale, to the nearest whole number, prepared for many draws: what an
 /// integer with Laplace noise is rounded to, less the integer.

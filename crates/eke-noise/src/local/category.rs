@@ -5,12 +5,13 @@
 
 use std::fmt;
 
-use eke_budget::ParameterError;
+use eke_budget::number::ParameterError;
 use serde::{Deserialize, Serialize};
 
+use crate::Exact;
+use crate::evidence::Bound;
 use crate::evidence::exact::Truth;
 use crate::local::chain::{ChainError, MOST_CATEGORIES};
-use crate::{Bound, Exact};
 
 /// One of a number of categories. It shows itself to nobody.
 #[derive(Clone, Copy)]

@@ -9,13 +9,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use eke_budget::convert::pure_to_zcdp;
-use eke_budget::{Amount, Coarsen, Currency, Epsilon, Metric, PathId, Price, Raise, Receipt, Rho};
+use eke_budget::number::Currency;
+use eke_budget::purchase::Coarsen;
+use eke_budget::{Amount, Epsilon, Metric, PathId, Price, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
 use crate::local::sets;
+use crate::local::{Chain, HashChain, ReportLaw};
 use crate::path::points::{DamagedPath, is_next};
 use crate::path::{Mismatch, MismatchReason};
-use crate::{Category, Chain, Entropy, Exact, HashChain, Released, ReportLaw};
+use crate::{Category, Entropy, Exact, Released};
 
 /// One report of a chain, as the words of its kind ([`Chain`]): what they mean follows from its
 /// law.
@@ -378,7 +381,7 @@ mod tests {
 
     use super::*;
     use crate::local::share::PRICED;
-    use crate::{Categories, HashTemplate};
+    use crate::local::{Categories, HashTemplate};
 
     struct Words(u64);
 

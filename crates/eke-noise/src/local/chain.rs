@@ -12,7 +12,8 @@ use std::fmt;
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};
 
-use crate::{BitChain, BitTemplate, Entropy, HashChain, HashTemplate, SubsetChain, Template};
+use crate::Entropy;
+use crate::local::{BitChain, BitTemplate, HashChain, HashTemplate, SubsetChain, Template};
 
 /// The most categories there are.
 pub const MOST_CATEGORIES: u32 = 1 << 20;

@@ -4,3 +4,6 @@ pub(crate) mod fixed;
 pub(crate) mod ratio;
 pub(crate) mod real;
 pub(crate) mod scale;
+
+pub use ratio::Ratio;
+pub use scale::ScaleError;

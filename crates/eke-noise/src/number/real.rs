@@ -17,10 +17,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use crate::law::laplace::geometric;
+use crate::number::ScaleError;
 use crate::number::fixed::Fixed;
 use crate::number::scale::power_below;
 use crate::sampler::coin::Uniform;
-use crate::{Entropy, Ratio, ScaleError};
+use crate::{Entropy, Ratio};
 
 /// A point on the real line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use eke_budget::{Amount, GroupRaise, GroupStep, L1, L2, ParameterError, PathId, Receipt, Rho};
+use eke_budget::number::ParameterError;
+use eke_budget::purchase::{GroupRaise, GroupStep};
+use eke_budget::{Amount, L1, L2, PathId, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::bound::Bound;

@@ -3,10 +3,11 @@
 use eke_budget::{Amount, Epsilon, L1, L2, Price, Rho};
 
 use crate::evidence::exact::clamped;
+use crate::law::GeometricLevel;
 use crate::law::gaussian_step::{GaussianLaw, Version, average, too_wide};
 use crate::number::scale::{root, shift};
 use crate::path::MismatchReason;
-use crate::{DiscreteGaussian, DiscreteLaplace, Entropy, GeometricLevel, Ratio};
+use crate::{DiscreteGaussian, DiscreteLaplace, Entropy, Ratio};
 
 /// A currency in which bundles are priced, and the noise that it pays for.
 pub trait BundleLaw: Price + sealed::Sealed {

@@ -14,9 +14,20 @@ pub(crate) mod msdlap;
 pub(crate) mod points;
 pub(crate) mod skellam;
 
+pub use bundle::{Bundle, BundleError, Column, Columns, step_prices};
+pub use bundle_law::BundleLaw;
+pub use gaussian::GaussianPath;
+pub use geometric::GeometricPath;
+pub use laplace::LaplacePath;
+pub use msdlap::MsdlapPath;
+pub use points::{DamagedPath, Path};
+pub use skellam::SkellamPath;
+
 use std::fmt;
 
-use eke_budget::{Amount, Coarsen, L1, L2, ParameterError, PathId, Price, Raise, Receipt};
+use eke_budget::number::ParameterError;
+use eke_budget::purchase::Coarsen;
+use eke_budget::{Amount, L1, L2, PathId, Price, Raise, Receipt};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

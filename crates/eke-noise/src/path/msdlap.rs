@@ -24,7 +24,7 @@ use crate::{Entropy, Ratio, Released};
 /// A path of `MSDLap` noise, priced in pure epsilon: a point at epsilon has the noise of [`Msdlap`]
 /// at epsilon and the path's sensitivity, on an integer truth.
 ///
-/// [`Msdlap`]: crate::Msdlap
+/// [`Msdlap`]: crate::law::Msdlap
 ///
 /// - Theorem: msdlap-path (docs/theorems.md)
 /// - Proves: everything revealed of the path costs the epsilon of its first point, which is its

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use eke_budget::{Amount, Coarsen, PathId, Price, Raise, Receipt};
+use eke_budget::purchase::Coarsen;
+use eke_budget::{Amount, PathId, Price, Raise, Receipt};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

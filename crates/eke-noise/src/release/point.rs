@@ -3,9 +3,11 @@
 use eke_budget::{Amount, Charge, Epsilon, L2, Purchase, Receipt};
 
 use crate::evidence::exact::clamped;
+use crate::law::PlanarLaplace;
 use crate::law::radius::Radius;
+use crate::number::ScaleError;
 use crate::path::{Integers, Mismatch, MismatchReason};
-use crate::{Entropy, Exact, PlanarLaplace, Ratio, Released, ScaleError};
+use crate::{Entropy, Exact, Ratio, Released};
 
 /// A point of one, two or three coordinates with planar Laplace noise, to be bought.
 ///

@@ -3,14 +3,16 @@
 //! Every point gets planar Laplace noise of its own, of one rate. What that costs is the rate times
 //! the sum of the lengths that the points move by, so the bound of several points is on that sum.
 
-use eke_budget::{Amount, Charge, Epsilon, L2, ParameterError, Purchase, Receipt};
+use eke_budget::number::ParameterError;
+use eke_budget::{Amount, Charge, Epsilon, L2, Purchase, Receipt};
 
 use crate::evidence::bound::Bound;
 use crate::evidence::exact::{Truth, clamped};
+use crate::law::PlanarLaplace;
 use crate::law::radius::Radius;
 use crate::path::{Mismatch, MismatchReason};
 use crate::release::point::{PointRelease, too_wide};
-use crate::{Entropy, Exact, PlanarLaplace, Ratio, Released};
+use crate::{Entropy, Exact, Ratio, Released};
 
 /// From so many points on it pays to prepare the law. (Which way is taken is public, and changes no
 /// probability.)

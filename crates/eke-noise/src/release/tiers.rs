@@ -10,20 +10,21 @@
 mod loss;
 mod spread;
 
+use eke_budget::budget::BudgetError;
 use eke_budget::convert::{ConvertError, SkellamCurve, SkellamError};
-use eke_budget::{
-    Account, Amount, BudgetError, Delta, Epsilon, L1, L2, NoHistory, ParameterError, PathId, Price,
-    Rho,
-};
+use eke_budget::number::ParameterError;
+use eke_budget::{Account, Amount, Delta, Epsilon, L1, L2, NoHistory, PathId, Price, Rho};
 use serde::Serialize;
 
 pub use self::loss::Loss;
 use self::loss::Purse;
 use self::spread::Spread;
-use crate::stopping::follow::{NoAnswer, Payer, Till, reveal};
+use crate::law::{NotWhole, Shifts};
+use crate::path::{MismatchReason, MsdlapPath};
+use crate::stopping::follow::{AccountPayer, NoAnswer, Payer, reveal};
 use crate::{
-    Confidence, Entropy, Exact, GaussianPath, GeometricPath, Grid, LaplacePath, MismatchReason,
-    MsdlapPath, NoisePath, NotWhole, Released, Shifts, SkellamPath,
+    Confidence, Entropy, Exact, GaussianPath, GeometricPath, Grid, LaplacePath, NoisePath,
+    Released, SkellamPath,
 };
 
 /// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given.
@@ -285,7 +286,7 @@ impl TierPlan {
         let (sensitivity, confidence) = (self.sensitivity, self.confidence);
         match self.law {
             TierLaw::Geometric => {
-                let line = Line { truth: self.whole(value)?, grid: Grid::WHOLE, sensitivity };
+                let line = NoisyLine { truth: self.whole(value)?, grid: Grid::WHOLE, sensitivity };
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
                 let spread = |_: &_, price| Spread::geometric(rate(price), confidence);
                 self.draw(GeometricPath::open(ID, sensitivity), &line, &spread, entropy)
@@ -294,14 +295,14 @@ impl TierPlan {
                 let grid = fine(sensitivity)?;
                 let truth = on(value, sensitivity, grid)?;
                 let sensitivity = *truth.sensitivity();
-                let line = Line { truth, grid, sensitivity };
+                let line = NoisyLine { truth, grid, sensitivity };
                 let rate = move |price: Amount<Epsilon>| price.to_f64() / sensitivity.get();
                 let spread = |_: &_, price| Spread::laplace(rate(price), confidence);
                 self.draw(LaplacePath::open(ID, sensitivity), &line, &spread, entropy)
             }
             TierLaw::Msdlap => {
                 let (truth, shifts) = (self.whole(value)?, Shifts::of(sensitivity)?);
-                let line = Line { truth, grid: Grid::WHOLE, sensitivity };
+                let line = NoisyLine { truth, grid: Grid::WHOLE, sensitivity };
                 let spread = |_: &_, price: Amount<Epsilon>| {
                     Spread::msdlap(price.to_f64(), shifts.most(), confidence)
                 };
@@ -311,7 +312,7 @@ impl TierPlan {
                 let truth = self.whole(value)?;
                 let length = L2::new(sensitivity.get())?;
                 let path = SkellamPath::open(ID, length)?;
-                let line = Line { truth, grid: Grid::WHOLE, sensitivity: length };
+                let line = NoisyLine { truth, grid: Grid::WHOLE, sensitivity: length };
                 let mut widest = None;
                 for price in self.prices()? {
                     widest = widest.max(Some(SkellamCurve::variance(price, sensitivity)?));
@@ -327,7 +328,7 @@ impl TierPlan {
                 let grid = self.gaussian_grid(&self.prices()?)?;
                 let truth = on(value, self.sensitivity, grid)?;
                 let sensitivity = L2::new(truth.sensitivity().get())?;
-                let line = Line { truth, grid, sensitivity };
+                let line = NoisyLine { truth, grid, sensitivity };
                 let deviation =
                     move |price: Amount<Rho>| sensitivity.get() / (2.0 * price.to_f64()).sqrt();
                 let spread = |_: &_, price| Spread::gaussian(deviation(price), confidence);
@@ -349,7 +350,7 @@ impl TierPlan {
     fn draw<P, E>(
         &self,
         mut path: P,
-        line: &Line<P::Currency>,
+        line: &NoisyLine<P::Currency>,
         spread: &dyn Fn(&P, Amount<P::Currency>) -> Spread,
         entropy: &mut E,
     ) -> Result<Tiers, TierError>
@@ -375,9 +376,9 @@ impl TierPlan {
         }
         let budget = P::Currency::budget(finest)?;
         let Ok(mut account) = Account::open("tiers", budget, &mut NoHistory);
-        let mut till = Till { account: &mut account, journal: &mut NoHistory };
-        let Line { truth, grid, sensitivity } = line;
-        let values = release_tiers(&mut path, truth, *sensitivity, &prices, &mut till, entropy)
+        let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
+        let NoisyLine { truth, grid, sensitivity } = line;
+        let values = release_tiers(&mut path, truth, *sensitivity, &prices, &mut payer, entropy)
             .map_err(|error| match error {
                 NoAnswer::Mismatch(MismatchReason::TooFine) if is_alone => TierError::TooNarrow,
                 NoAnswer::Mismatch(MismatchReason::TooFine) => TierError::NoGrid,
@@ -482,7 +483,7 @@ impl TierLaw {
 const ID: PathId = PathId::new([0; 32]);
 
 /// A number as noise is drawn on it.
-struct Line<C: Price> {
+struct NoisyLine<C: Price> {
     truth: Exact<i64>,
     grid: Grid,
     sensitivity: C::Sensitivity,

@@ -2,12 +2,13 @@
 
 use dashu_int::UBig;
 
+use crate::number::ScaleError;
 use crate::number::fixed::Fixed;
 use crate::number::scale::{apart, shift, signed};
 use crate::sampler::audit_cells::{self, Cell};
 use crate::sampler::coin::Coin;
 use crate::sampler::table::{Shape, Table, Weights};
-use crate::{Entropy, Ratio, ScaleError};
+use crate::{Entropy, Ratio};
 
 /// A law prepared for many draws: `P(k)` proportional to `exp(-rate |k|)` or `exp(-rate k²)`.
 ///

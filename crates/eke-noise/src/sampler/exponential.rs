@@ -1,4 +1,4 @@
-//! An urn: candidates of which one after another is drawn, by weights that are exponential in their
+//! An table: candidates of which one after another is drawn, by weights that are exponential in their
 //! scores.
 //!
 //! A candidate weighs `exp(-rate (best - score))`. Weights are kept in units of 2⁻⁶², rounded, and
@@ -20,7 +20,7 @@ use crate::sampler::coin::{Uniform, is_below, uniform_below};
 use crate::{Entropy, Ratio};
 
 /// Candidates by score, and what of them is left.
-pub(crate) struct Urn<'a> {
+pub(crate) struct WeightTable<'a> {
     scores: &'a [i64],
     rate: &'a Ratio,
     /// What the weights are for: no less than any score that is left.
@@ -44,15 +44,16 @@ const ONE: u64 = 1 << 62;
 /// From this exponent on a weight is less than a tenth of a unit, and counts as nothing.
 const NOTHING: f64 = 46.0;
 
-impl<'a> Urn<'a> {
+impl<'a> WeightTable<'a> {
     pub(crate) fn new(scores: &'a [i64], rate: &'a Ratio) -> Self {
         let (weights, taken) = (vec![0; scores.len()], vec![false; scores.len()]);
         let blocks = vec![0; scores.len().div_ceil(BLOCK)];
         let left = scores.len();
         let (best, total, seen, flips) = (0, 0, Vec::new(), 0);
-        let mut urn = Self { scores, rate, best, weights, blocks, total, taken, left, seen, flips };
-        urn.weigh();
-        urn
+        let mut table =
+            Self { scores, rate, best, weights, blocks, total, taken, left, seen, flips };
+        table.weigh();
+        table
     }
 
     /// Takes a candidate out.
@@ -311,8 +312,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// The true weight of an item in units of 2⁻⁶², to 64 bits beyond them.
-    fn exact(urn: &Urn<'_>, item: usize) -> UBig {
-        urn.weight(item, 126).lo
+    fn exact(table: &WeightTable<'_>, item: usize) -> UBig {
+        table.weight(item, 126).lo
     }
 
     proptest! {
@@ -328,14 +329,14 @@ mod tests {
             let farthest = if farthest < 0.0 { farthest.exp2() } else { farthest + 1e-9 };
             let even = Ratio::from_f64(farthest / libm::exp2(f64::from(62 - shift))).unwrap();
             let rate = if any.2 { Ratio::new(any.0, any.1).unwrap() } else { even };
-            let urn = Urn::new(&scores, &rate);
+            let table = WeightTable::new(&scores, &rate);
             for item in 0..scores.len() {
-                let (weight, truth) = (UBig::from(urn.weights[item]) << 64, exact(&urn, item));
+                let (weight, truth) = (UBig::from(table.weights[item]) << 64, exact(&table, item));
                 let error = (&truth >> 44usize) + (UBig::ONE << 64);
                 prop_assert!(weight <= &truth + &error && truth <= weight + error);
             }
-            let sum: u128 = urn.weights.iter().map(|&weight| u128::from(weight)).sum();
-            prop_assert!(urn.total == sum && urn.blocks.iter().sum::<u128>() == sum);
+            let sum: u128 = table.weights.iter().map(|&weight| u128::from(weight)).sum();
+            prop_assert!(table.total == sum && table.blocks.iter().sum::<u128>() == sum);
         }
 
         /// Words on the edges, around them, and as far off as the error is: the table decides as
@@ -349,22 +350,22 @@ mod tests {
             follow in any::<u64>(),
         ) {
             let rate = Ratio::new(rate.0, rate.1).unwrap();
-            let mut urn = Urn::new(&scores, &rate);
+            let mut table = WeightTable::new(&scores, &rate);
             for item in taken {
-                if urn.left > 1 {
-                    urn.take(item.index(scores.len()));
+                if table.left > 1 {
+                    table.take(item.index(scores.len()));
                 }
             }
-            let sums = urn.sums(192);
+            let sums = table.sums(192);
             let total = &sums.last().unwrap().1;
             for (_, sum) in &sums {
                 let edge = u64::try_from((sum / total).lo >> 128usize).unwrap_or(u64::MAX);
                 let little = 1u64 << off.0;
                 let word = if off.1 { edge.saturating_sub(little) } else { edge.saturating_add(little) };
                 for word in [edge, word] {
-                    let slow = urn.decide(word, &mut Tape::new(&[follow, 1, 2, 3]));
-                    prop_assert!(!urn.taken[slow]);
-                    if let Some(quick) = urn.near(word) {
+                    let slow = table.decide(word, &mut Tape::new(&[follow, 1, 2, 3]));
+                    prop_assert!(!table.taken[slow]);
+                    if let Some(quick) = table.near(word) {
                         prop_assert_eq!(quick, slow);
                     }
                 }
@@ -380,15 +381,15 @@ mod tests {
             follow in any::<u64>(),
         ) {
             let (scores, rate) = ([lead, 0, -gap], Ratio::new(1, 37).unwrap());
-            let mut urn = Urn::new(&scores, &rate);
-            urn.take(0);
-            let power = Fixed::exp_neg(&urn.exponent(gap.cast_unsigned()), 64);
+            let mut table = WeightTable::new(&scores, &rate);
+            table.take(0);
+            let power = Fixed::exp_neg(&table.exponent(gap.cast_unsigned()), 64);
             let edge = u64::try_from(power.lo).unwrap_or(u64::MAX);
             let little = 1u64 << off.0;
             let word = if off.1 { edge.saturating_sub(little) } else { edge.saturating_add(little) };
             for word in [edge, word] {
-                let heads = urn.shows_heads(2, 1, &mut Tape::new(&[word, follow, 1, 2, 3]));
-                let exactly = |bits| Fixed::exp_neg(&urn.exponent(gap.cast_unsigned()), bits);
+                let heads = table.shows_heads(2, 1, &mut Tape::new(&[word, follow, 1, 2, 3]));
+                let exactly = |bits| Fixed::exp_neg(&table.exponent(gap.cast_unsigned()), bits);
                 prop_assert_eq!(heads, is_below(word, exactly, &mut Tape::new(&[follow, 1, 2, 3])));
             }
         }
@@ -399,9 +400,9 @@ mod tests {
     #[test]
     fn what_is_too_light_to_be_weighed_is_drawn_as_well() {
         let rate = Ratio::new(1, 1).unwrap();
-        let urn = Urn::new(&[-50, 0], &rate);
-        assert_eq!(urn.weights, [0, ONE]);
-        let draw = |words: &[u64]| urn.draw(&mut Tape::new(words)).unwrap();
+        let table = WeightTable::new(&[-50, 0], &rate);
+        assert_eq!(table.weights, [0, ONE]);
+        let draw = |words: &[u64]| table.draw(&mut Tape::new(words)).unwrap();
         // exp(-50) = 2⁻⁷² · 0.91, nearly.
         assert_eq!(draw(&[0, 1 << 55]), 0);
         assert_eq!(draw(&[0, 1 << 56]), 1);
@@ -414,19 +415,19 @@ mod tests {
     fn words_are_decided_at_once_after_the_heaviest_are_gone() {
         let scores: Vec<i64> = (0..2000).map(|item| -item * item).collect();
         let rate = Ratio::new(1, 100).unwrap();
-        let mut urn = Urn::new(&scores, &rate);
+        let mut table = WeightTable::new(&scores, &rate);
         for item in 0..300 {
-            assert_eq!(urn.left, 2000 - item);
+            assert_eq!(table.left, 2000 - item);
             let words = (0..64u64).map(|word| (word << 58) + (1 << 57));
-            let drawn: Vec<usize> = words.map(|word| urn.near(word).unwrap()).collect();
+            let drawn: Vec<usize> = words.map(|word| table.near(word).unwrap()).collect();
             assert!(drawn.is_sorted() && drawn[0] >= item, "{item} {drawn:?}");
-            urn.take(item);
-            urn.take(item);
+            table.take(item);
+            table.take(item);
         }
         for item in 0..2000 {
-            urn.take(item);
+            table.take(item);
         }
-        assert_eq!(urn.draw(&mut Tape::new(&[])), None);
-        assert_eq!(urn.flip(&mut Tape::new(&[])), None);
+        assert_eq!(table.draw(&mut Tape::new(&[])), None);
+        assert_eq!(table.flip(&mut Tape::new(&[])), None);
     }
 }

@@ -7,3 +7,6 @@ pub(crate) mod exponential;
 pub(crate) mod ladder;
 pub(crate) mod parts;
 pub(crate) mod table;
+
+pub use audit_cells::Cell;
+pub use coin::{bernoulli, bernoulli_exp_neg, uniform_below};

@@ -5,10 +5,13 @@
 
 use eke_budget::{L1, Purchase, Receipt};
 
+use crate::evidence::Scores;
 use crate::evidence::exact::clamped;
+use crate::law::Noise;
 use crate::path::{Mismatch, MismatchReason};
+use crate::select::noisy_max;
 use crate::select::sampler::{choose_exponentially, permute_and_flip};
-use crate::{Entropy, Exact, Noise, Ratio, Released, Scores, noisy_max};
+use crate::{Entropy, Exact, Ratio, Released};
 
 /// A purchase that a candidate can be chosen for. Whoever implements it vouches that its charge
 /// covers the rule, for scores that one unit changes by at most the sensitivity.

@@ -3,8 +3,10 @@
 use eke_budget::{Amount, Charge, L2, Purchase, Receipt, Rho};
 
 use crate::evidence::exact::clamped;
+use crate::law::Noise;
 use crate::path::{Mismatch, MismatchReason};
-use crate::{Entropy, Exact, Noise, NoisyScore, Ratio, Released};
+use crate::select::NoisyScore;
+use crate::{Entropy, Exact, Ratio, Released};
 
 /// A comparison with a public threshold, to be bought.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,14 +11,15 @@ use std::fmt;
 
 use dashu_int::{IBig, UBig};
 
+use crate::law::Noise;
 use crate::law::lazy::Lazy;
-use crate::{Entropy, Noise, Ratio};
+use crate::{Entropy, Ratio};
 
 /// A score on the integers with noise of its own on top, never rounded.
 ///
 /// It is not `Clone`: two copies would draw different bits further on, and not be one number.
 /// ```compile_fail,E0308
-/// fn copy<'a>(noisy: &eke_noise::NoisyScore<'a>) -> eke_noise::NoisyScore<'a> {
+/// fn copy<'a>(noisy: &eke_noise::select::NoisyScore<'a>) -> eke_noise::select::NoisyScore<'a> {
 ///     noisy.clone()
 /// }
 /// ```

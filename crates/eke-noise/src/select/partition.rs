@@ -5,9 +5,8 @@
 
 use std::num::NonZeroU32;
 
-use eke_budget::{
-    Adjacency, Amount, Charge, Delta, Metric, ParameterError, Purchase, Receipt, Rho,
-};
+use eke_budget::number::ParameterError;
+use eke_budget::{Adjacency, Amount, Charge, Delta, Metric, Purchase, Receipt, Rho};
 
 use crate::evidence::bound::Bound;
 use crate::evidence::exact::{Truth, clamped};

@@ -12,14 +12,14 @@ use dashu_int::UBig;
 use eke_budget::{Amount, Charge, Epsilon, L1, Price, Purchase, Receipt, Rho};
 
 use crate::evidence::exact::clamped;
+use crate::evidence::{Norms, Scores};
+use crate::law::Noise;
+use crate::number::ScaleError;
 use crate::path::MismatchReason;
 use crate::release::point::{PointRelease, noisy_point};
 use crate::select::noisy::Placed;
 use crate::select::ranking::{Moves, PickPrice, picks};
-use crate::{
-    DiscreteGaussian, DiscreteLaplace, Entropy, Exact, Noise, Norms, Ratio, Released, ScaleError,
-    Scores,
-};
+use crate::{DiscreteGaussian, DiscreteLaplace, Entropy, Exact, Ratio, Released};
 
 /// An amount to be spent on several draws, to be bought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,39 +38,41 @@ impl<C: Price> Purchase for Allotment<C> {
 ///
 /// ```
 /// use eke_budget::*;
-/// use eke_noise::{Allotment, Fund, Exact, Moves, Scores, SystemEntropy};
+/// use eke_noise::{Exact, SystemEntropy};
+/// use eke_noise::evidence::Scores;
+/// use eke_noise::select::{Allotment, Prepaid, Moves};
 ///
 /// let budget = BudgetSpec::promising(Epsilon::new(8.0)?)
 ///     .with_delta(Delta::new(1e-6)?)
 ///     .resolve(Metric::Hamming(Adjacency::AddRemove))?;
 /// let mut account = Account::open("riders", budget, &mut NoHistory)?;
 /// let approved = account.approve(Allotment::<Rho> { price: "0.2".parse()? })?;
-/// let mut fund = Fund::open(account.commit(approved, &mut NoHistory)?);
+/// let mut prepaid = Prepaid::open(account.commit(approved, &mut NoHistory)?);
 ///
 /// let votes = Exact::new(Scores(vec![120, 80, 9640]), L1::new(1.0)?);
 /// let mut entropy = SystemEntropy::new()?;
-/// let winner = fund.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy)?;
+/// let winner = prepaid.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy)?;
 /// assert_eq!(winner.peek(), &[2]);
-/// assert_eq!(fund.left().to_string(), "0.05");
-/// assert!(fund.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy).is_err());
+/// assert_eq!(prepaid.left().to_string(), "0.05");
+/// assert!(prepaid.pick(&votes, Moves::OneWay, 1, "0.15".parse()?, &mut entropy).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 /// It is not `Clone`: two copies would be spent twice.
 /// ```compile_fail,E0599
-/// fn copy(fund: eke_noise::Fund<eke_budget::Rho>) -> eke_noise::Fund<eke_budget::Rho> {
-///     fund.clone()
+/// fn copy(prepaid: eke_noise::select::Prepaid<eke_budget::Rho>) -> eke_noise::select::Prepaid<eke_budget::Rho> {
+///     prepaid.clone()
 /// }
 /// ```
 #[derive(Debug)]
-#[must_use = "a fund is paid for: draw with it"]
-pub struct Fund<C: Price> {
+#[must_use = "a prepaid is paid for: draw with it"]
+pub struct Prepaid<C: Price> {
     left: Amount<C>,
 }
 
 /// Why nothing was drawn. Nothing was taken either.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FundError {
+pub enum PrepaidError {
     /// It costs more than is left.
     #[error(
         "the draw costs {wanted}, and of what was bought {left} is left: buy more at the start"
@@ -89,7 +91,7 @@ pub enum FundError {
     Reason(#[from] MismatchReason),
 }
 
-/// What draws of a fund can be priced in. (Sealed: zCDP and pure epsilon.)
+/// What draws of a prepaid can be priced in. (Sealed: zCDP and pure epsilon.)
 pub trait DrawPrice: PickPrice {
     /// A point with noise at a price.
     #[doc(hidden)]
@@ -105,7 +107,7 @@ pub trait DrawPrice: PickPrice {
     fn searching(price: Amount<Self>) -> Option<Ratio>;
 }
 
-impl<C: DrawPrice> Fund<C> {
+impl<C: DrawPrice> Prepaid<C> {
     /// Begins to spend what was bought.
     pub fn open(receipt: Receipt<Allotment<C>>) -> Self {
         Self { left: receipt.redeem().price }
@@ -120,7 +122,7 @@ impl<C: DrawPrice> Fund<C> {
     /// A point, or any vector of whole numbers, with noise: Gaussian at a price in zCDP, planar
     /// Laplace at a pure price (and then of one, two or three coordinates).
     ///
-    /// - Theorem: fund (docs/theorems.md)
+    /// - Theorem: prepaid (docs/theorems.md)
     /// - Proves: draws whose prices add up to at most what was bought cost at most that, however
     ///   each depends on what was released before it; noise costs its price by *gaussian-release*
     ///   and *planar-lattice*
@@ -138,7 +140,7 @@ impl<C: DrawPrice> Fund<C> {
         truth: &Exact<Vec<i64>>,
         price: Amount<C>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<i64>>, FundError> {
+    ) -> Result<Released<Vec<i64>>, PrepaidError> {
         let left = self.after(price, 1)?;
         let point = C::noisy(truth, price, entropy)?;
         self.left = left;
@@ -165,10 +167,10 @@ impl<C: DrawPrice> Fund<C> {
         count: u32,
         each: Amount<C>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<u32>>, FundError> {
+    ) -> Result<Released<Vec<u32>>, PrepaidError> {
         let left = self.after(each, count)?;
-        let spread = moves.apart::<C>(scores.sensitivity()).ok_or(FundError::Price)?;
-        let rate = C::rate(each, spread).ok_or(FundError::Price)?;
+        let spread = moves.apart::<C>(scores.sensitivity()).ok_or(PrepaidError::Price)?;
+        let rate = C::rate(each, spread).ok_or(PrepaidError::Price)?;
         self.left = left;
         let values: Vec<i64> = scores.open().0.iter().map(|&score| clamped(score)).collect();
         Ok(Released::new(picks::<C, E>(&values, &[], &rate, count, entropy)))
@@ -198,7 +200,7 @@ impl<C: DrawPrice> Fund<C> {
         count: u32,
         each: Amount<C>,
         entropy: &mut E,
-    ) -> Result<Released<Vec<u32>>, FundError> {
+    ) -> Result<Released<Vec<u32>>, PrepaidError> {
         let left = self.after(each, count)?;
         let search = Search::new::<C>(each, *scores.sensitivity(), margin)?;
         self.left = left;
@@ -213,12 +215,12 @@ impl<C: DrawPrice> Fund<C> {
     }
 
     /// What is left after so many draws at a price.
-    fn after(&self, each: Amount<C>, count: u32) -> Result<Amount<C>, FundError> {
+    fn after(&self, each: Amount<C>, count: u32) -> Result<Amount<C>, PrepaidError> {
         if each.is_zero() {
-            return Err(FundError::Price);
+            return Err(PrepaidError::Price);
         }
         let wanted = each.times(count);
-        wanted.and_then(|wanted| self.left.minus(wanted)).ok_or_else(|| FundError::Overdrawn {
+        wanted.and_then(|wanted| self.left.minus(wanted)).ok_or_else(|| PrepaidError::Overdrawn {
             wanted: wanted.unwrap_or(Amount::MAX).to_string(),
             left: self.left.to_string(),
         })
@@ -286,9 +288,13 @@ struct Search {
 }
 
 impl Search {
-    fn new<C: DrawPrice>(each: Amount<C>, sensitivity: L1, margin: u64) -> Result<Self, FundError> {
-        let sensitivity = Ratio::from_f64(sensitivity.get()).ok_or(FundError::Price)?;
-        let epsilon = C::searching(each).ok_or(FundError::Price)?;
+    fn new<C: DrawPrice>(
+        each: Amount<C>,
+        sensitivity: L1,
+        margin: u64,
+    ) -> Result<Self, PrepaidError> {
+        let sensitivity = Ratio::from_f64(sensitivity.get()).ok_or(PrepaidError::Price)?;
+        let epsilon = C::searching(each).ok_or(PrepaidError::Price)?;
         let scale = sensitivity.times(&UBig::from(3u8)).over(&epsilon);
         crate::number::scale::shift(scale.approximate()).map_err(too_wide)?;
         let line = Noise::laplace(scale.clone());

@@ -11,11 +11,13 @@ use std::sync::Arc;
 use eke_budget::{Amount, Epsilon, L1, L2, PathId, Price, Raise, Receipt, Rho};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Scores;
 use crate::evidence::exact::clamped;
+use crate::path::Columns;
 use crate::path::points::is_own;
 use crate::path::{Mismatch, MismatchReason};
-use crate::sampler::exponential::Urn;
-use crate::{Columns, Entropy, Exact, Ratio, Released, Scores};
+use crate::sampler::exponential::WeightTable;
+use crate::{Entropy, Exact, Ratio, Released};
 
 /// How one unit moves the scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,12 +56,12 @@ pub trait PickPrice: Price + sealed::Sealed {
 
     /// One of those that are left.
     #[doc(hidden)]
-    fn draw<E: Entropy + ?Sized>(urn: &mut Picking<'_>, entropy: &mut E) -> Option<usize>;
+    fn draw<E: Entropy + ?Sized>(table: &mut Picking<'_>, entropy: &mut E) -> Option<usize>;
 }
 
 /// Candidates that picks are drawn from.
 #[doc(hidden)]
-pub struct Picking<'a>(Urn<'a>);
+pub struct Picking<'a>(WeightTable<'a>);
 
 /// By the exponential mechanism.
 impl PickPrice for Rho {
@@ -69,8 +71,8 @@ impl PickPrice for Rho {
         paid.over(&Ratio::from_f64(spread.get())?.squared()).root_below()
     }
 
-    fn draw<E: Entropy + ?Sized>(urn: &mut Picking<'_>, entropy: &mut E) -> Option<usize> {
-        urn.0.draw(entropy)
+    fn draw<E: Entropy + ?Sized>(table: &mut Picking<'_>, entropy: &mut E) -> Option<usize> {
+        table.0.draw(entropy)
     }
 }
 
@@ -82,8 +84,8 @@ impl PickPrice for Epsilon {
         Some(paid.over(&Ratio::from_f64(spread.get())?))
     }
 
-    fn draw<E: Entropy + ?Sized>(urn: &mut Picking<'_>, entropy: &mut E) -> Option<usize> {
-        urn.0.flip(entropy)
+    fn draw<E: Entropy + ?Sized>(table: &mut Picking<'_>, entropy: &mut E) -> Option<usize> {
+        table.0.flip(entropy)
     }
 }
 
@@ -102,14 +104,14 @@ pub(crate) fn picks<C: PickPrice, E: Entropy + ?Sized>(
     count: u32,
     entropy: &mut E,
 ) -> Vec<u32> {
-    let mut urn = Picking(Urn::new(scores, rate));
+    let mut table = Picking(WeightTable::new(scores, rate));
     for &item in gone {
-        urn.0.take(item as usize);
+        table.0.take(item as usize);
     }
     let mut picked = Vec::new();
     for _ in 0..count {
-        let Some(item) = C::draw(&mut urn, entropy) else { break };
-        urn.0.take(item);
+        let Some(item) = C::draw(&mut table, entropy) else { break };
+        table.0.take(item);
         picked.push(u32::try_from(item).expect("no more candidates than that"));
     }
     picked
@@ -119,7 +121,9 @@ pub(crate) fn picks<C: PickPrice, E: Entropy + ?Sized>(
 ///
 /// ```
 /// use eke_budget::*;
-/// use eke_noise::{Exact, Moves, Ranking, Scores, SystemEntropy};
+/// use eke_noise::{Exact, Ranking, SystemEntropy};
+/// use eke_noise::evidence::Scores;
+/// use eke_noise::select::Moves;
 ///
 /// let budget = BudgetSpec::promising(Epsilon::new(8.0)?)
 ///     .with_delta(Delta::new(1e-6)?)
@@ -302,7 +306,7 @@ impl Exact<Columns> {
         &self,
         column: usize,
         factor: u32,
-    ) -> Result<Exact<Scores>, eke_budget::ParameterError> {
+    ) -> Result<Exact<Scores>, eke_budget::number::ParameterError> {
         use crate::evidence::bound::Bound as _;
         let none = || eke_budget::L1::new(0.0).expect_err("zero is no sensitivity");
         let sensitivity = self.sensitivity().get(column).ok_or_else(none)?.times(factor)?;

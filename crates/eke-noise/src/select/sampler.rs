@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::sampler::exponential::{Urn, below};
+use crate::sampler::exponential::{WeightTable, below};
 use crate::{Entropy, Ratio};
 
 /// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`,
@@ -18,7 +18,7 @@ pub fn choose_exponentially<E: Entropy + ?Sized>(
     rate: &Ratio,
     entropy: &mut E,
 ) -> Option<usize> {
-    Urn::new(scores, rate).draw(entropy)
+    WeightTable::new(scores, rate).draw(entropy)
 }
 
 /// Permute and flip: items are looked at in a random order, without replacement, and the first one
@@ -36,7 +36,7 @@ pub fn permute_and_flip<E: Entropy + ?Sized>(
     rate: &Ratio,
     entropy: &mut E,
 ) -> Option<usize> {
-    Urn::new(scores, rate).flip(entropy)
+    WeightTable::new(scores, rate).flip(entropy)
 }
 
 /// `size` different numbers below `bound`, every set equally likely, in no order of meaning; all of

@@ -13,14 +13,14 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use eke_budget::convert::pure_to_zcdp;
-use eke_budget::{
-    AboveWorstCase, Amount, Charge, Delta, Epsilon, L1, Metric, OtherRound, ParameterError,
-    Purchase, Receipt, Round, Rounds, Settlement,
-};
+use eke_budget::number::ParameterError;
+use eke_budget::purchase::{AboveWorstCase, OtherRound, Round, Rounds, Settlement};
+use eke_budget::{Amount, Charge, Delta, Epsilon, L1, Metric, Purchase, Receipt};
 
+use crate::law::Noise;
 use crate::path::{Mismatch, MismatchReason};
 use crate::select::noisy::Placed;
-use crate::{Entropy, Exact, Noise, Released};
+use crate::{Entropy, Exact, Released};
 
 /// The law of a run and its prices. Whoever implements it vouches that the prices are those of the
 /// law: no outcome of a run may have a larger privacy loss than the price it names, for answers
@@ -63,12 +63,12 @@ pub trait LineLaw {
 /// It is not `Clone`, since a copy would answer twice from one line, and shows nothing of its
 /// noise:
 /// ```compile_fail,E0599
-/// fn copy<L: eke_noise::LineLaw>(line: eke_noise::Line<L>) -> eke_noise::Line<L> {
+/// fn copy<L: eke_noise::select::LineLaw>(line: eke_noise::select::NoisyLine<L>) -> eke_noise::select::NoisyLine<L> {
 ///     line.clone()
 /// }
 /// ```
 #[must_use = "what was set aside for a run stays so until the run is ended"]
-pub struct Line<L> {
+pub struct NoisyLine<L> {
     law: L,
     noise: [Noise; 2],
     /// The line with its noise, until it has been hit.
@@ -123,7 +123,7 @@ impl Known {
     }
 }
 
-impl<L: LineLaw> Line<L> {
+impl<L: LineLaw> NoisyLine<L> {
     /// Draws the noise of a line, for a run that pays with what was set aside.
     pub fn draw<E: Entropy + ?Sized>(law: L, round: Round, entropy: &mut E) -> Self {
         let paid = Paid::Rounds { rounds: Rounds::new(round), known: Known::NOTHING };
@@ -265,9 +265,9 @@ impl<L: LineLaw> Line<L> {
     }
 }
 
-impl<L> fmt::Debug for Line<L> {
+impl<L> fmt::Debug for NoisyLine<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Line(..)")
+        f.write_str("NoisyLine(..)")
     }
 }
 

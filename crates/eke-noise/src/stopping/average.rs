@@ -135,7 +135,7 @@ pub struct AverageRule {
 }
 
 /// How many times as dear as the one before a look is at most.
-const LEAP: f64 = 4.0;
+const MOST_GROWTH: f64 = 4.0;
 
 impl AverageRule {
     /// The rule of a goal.
@@ -210,7 +210,7 @@ impl AverageRule {
             return Next::Stop(self.end(look, Ending::OutOfReach));
         }
         let next = self.schedule.after(look.asked, self.goal.most);
-        let leap = reachable.min(times(look.asked, LEAP));
+        let leap = reachable.min(times(look.asked, MOST_GROWTH));
         Next::Look(next.max(leap).min(self.goal.most))
     }
 

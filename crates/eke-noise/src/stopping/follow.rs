@@ -1,14 +1,13 @@
 //! Following a path until its answer is good enough.
 //!
 //! A rule sees what has been released and says where to look next, or that this is it:
-//! [`GaussianRule`](crate::GaussianRule), [`GeometricRule`](crate::GeometricRule) and
-//! [`LaplaceRule`](crate::LaplaceRule) for the kinds of paths. It draws nothing and pays nothing,
+//! [`GaussianRule`](crate::stopping::GaussianRule), [`GeometricRule`](crate::stopping::GeometricRule) and
+//! [`LaplaceRule`](crate::stopping::LaplaceRule) for the kinds of paths. It draws nothing and pays nothing,
 //! so that whoever follows many paths at once can ask it for each; [`refine_until`] follows one.
 
-use eke_budget::{
-    Account, Amount, Coarsen, CommitError, Journal, PathError, PathId, Price, Raise, Receipt,
-    Refusal,
-};
+use eke_budget::evidence::CommitError;
+use eke_budget::purchase::{Coarsen, PathError};
+use eke_budget::{Account, Amount, Journal, PathId, Price, Raise, Receipt, Refusal};
 
 use crate::path::{Mismatch, NoisePath};
 use crate::{Entropy, Exact, Released};
@@ -149,7 +148,7 @@ pub enum Unpaid<E> {
 
 /// An account that pays, and the journal that records it.
 #[derive(Debug)]
-pub struct Till<'a, J> {
+pub struct AccountPayer<'a, J> {
     /// The account.
     pub account: &'a mut Account,
     /// Its journal.
@@ -171,7 +170,7 @@ pub enum TillError<E> {
     OtherAccount,
 }
 
-impl<C: Price, J: Journal> Payer<C> for Till<'_, J> {
+impl<C: Price, J: Journal> Payer<C> for AccountPayer<'_, J> {
     type Error = TillError<J::Error>;
 
     fn raise(
@@ -231,7 +230,7 @@ pub enum NoAnswer<E> {
     Unpaid(E),
     /// A receipt was not for the path.
     #[error("{0}")]
-    Mismatch(crate::MismatchReason),
+    Mismatch(crate::path::MismatchReason),
 }
 
 /// Reveals one point of a path, finer or coarser than what there is.

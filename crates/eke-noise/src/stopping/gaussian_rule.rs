@@ -32,7 +32,7 @@ pub struct GaussianRule {
 pub(crate) const BY_HAND: f64 = 1e-5;
 
 /// How many times as dear as the one before a look of a thrifty rule is at most.
-const LEAP: f64 = 4.0;
+const MOST_GROWTH: f64 = 4.0;
 
 /// How far an answer moves from a look on, in its own deviations: more has probability 4e-9.
 const MOVES: f64 = 6.0;
@@ -237,7 +237,7 @@ impl Rule for GaussianRule {
             let mut reachable = self.reachable(look).min(self.last.0);
             if self.is_thrifty {
                 // In leaps that leave room for giving up.
-                reachable = reachable.min(times(look.asked, LEAP));
+                reachable = reachable.min(times(look.asked, MOST_GROWTH));
             }
             let steps = (reachable.to_f64() / next.to_f64()).ln() / ratio.ln();
             if steps >= 1.0 {

@@ -8,3 +8,14 @@ pub(crate) mod goal;
 pub(crate) mod pure_rule;
 pub(crate) mod schedule;
 pub(crate) mod sequence;
+
+pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
+pub use follow::{
+    AccountPayer, Answer, Ending, Estimate, Look, Next, NoAnswer, Payer, Rule, Unpaid,
+    refine_until, reveal,
+};
+pub use gaussian_rule::GaussianRule;
+pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
+pub use pure_rule::{GeometricRule, LaplaceRule, PureRule};
+pub use schedule::Schedule;
+pub use sequence::{ConfidenceSequence, deviations};

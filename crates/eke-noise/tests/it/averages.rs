@@ -5,10 +5,10 @@
 //! | `averages_hold_for_every_truth` | 400 a truth, 8 truths, 4 goals | 2e-7 each | 43 misses of 5 % | a sum taken for a tenth as noisy |
 
 use eke_budget::{Amount, Rho};
-use eke_noise::{
-    AverageGoal, AverageLook, AverageOf, AverageRule, Confidence, DiscreteGaussian, Ending,
-    Estimate, Next, Part, Ratio, Schedule, Tolerance,
+use eke_noise::stopping::{
+    AverageGoal, AverageLook, AverageOf, AverageRule, Ending, Estimate, Next, Part,
 };
+use eke_noise::{Confidence, DiscreteGaussian, Ratio, Schedule, Tolerance};
 
 use crate::Seeded;
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use eke_budget::purchase::{GroupPrices, GroupRaise};
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Epsilon, GroupPrices, GroupRaise, L1, Metric,
-    NoHistory, PathId, Price, Receipt, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Price, Receipt,
+    Rho,
 };
-use eke_noise::{Bundle, BundleLaw, Column, Columns, Exact, MismatchReason};
+use eke_noise::path::{BundleLaw, Column, Columns, MismatchReason};
+use eke_noise::{Bundle, Exact};
 
 use crate::Seeded;
 use crate::fit::Fit;

@@ -1,13 +1,13 @@
 //! Paths of reports about a category, from account to report.
 
+use eke_budget::purchase::Coarsen;
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Coarsen, Delta, Epsilon, L1, L2, Metric, NoHistory,
-    PathId, Raise, Receipt, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Delta, Epsilon, L1, L2, Metric, NoHistory, PathId,
+    Raise, Receipt, Rho,
 };
-use eke_noise::{
-    Categories, Category, CategoryPath, Chain, ChainError, ChainPrice, Exact, MismatchReason,
-    SubsetChain, Template, Weight,
-};
+use eke_noise::local::{Categories, Chain, ChainError, ChainPrice, SubsetChain, Template, Weight};
+use eke_noise::path::MismatchReason;
+use eke_noise::{Category, CategoryPath, Exact};
 
 use crate::Seeded;
 
@@ -63,7 +63,7 @@ fn a_category_that_there_is_not_does_not_construct() {
     let eight = Categories::new(8).unwrap();
     assert!(Category::exact(7, eight).is_ok());
     assert_eq!(Category::exact(8, eight).unwrap_err(), ChainError::Outside(8));
-    for none in [0, 1, eke_noise::MOST_CATEGORIES + 1] {
+    for none in [0, 1, eke_noise::local::MOST_CATEGORIES + 1] {
         assert_eq!(Categories::new(none).unwrap_err(), ChainError::Categories(none));
     }
     assert_eq!(format!("{:?}", value(5)), "Exact(..)");

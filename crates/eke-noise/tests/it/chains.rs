@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use eke_budget::{Amount, Epsilon};
-use eke_noise::{
+use eke_noise::local::{
     BitTemplate, Chain, Hash, HashChain, HashTemplate, ReportLaw, Share, Template, Weight,
 };
 use proptest::prelude::*;

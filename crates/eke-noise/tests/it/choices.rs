@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{
-    Noise, NoisyScore, Ratio, choose_exponentially, noisy_max, permute_and_flip, uniform_subset,
+use eke_noise::Ratio;
+use eke_noise::law::Noise;
+use eke_noise::select::{
+    NoisyScore, choose_exponentially, noisy_max, permute_and_flip, uniform_subset,
 };
 
 use crate::Seeded;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{Entropy, Ratio, bernoulli, bernoulli_exp_neg, uniform_below};
+use eke_noise::sampler::{bernoulli, bernoulli_exp_neg, uniform_below};
+use eke_noise::{Entropy, Ratio};
 
 use crate::Seeded;
 use crate::fit::Fit;

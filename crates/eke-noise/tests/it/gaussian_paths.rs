@@ -1,7 +1,8 @@
 //! Gaussian paths, from account to answer.
 
 use eke_budget::L2;
-use eke_noise::{GaussianPath, MismatchReason, NoisePath};
+use eke_noise::path::MismatchReason;
+use eke_noise::{GaussianPath, NoisePath};
 
 use crate::Seeded;
 use crate::walk::{self, at, id, number};

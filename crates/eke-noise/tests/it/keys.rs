@@ -10,7 +10,9 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Charge, Delta, Metric, NoHistory, Purchase, Receipt,
     Rho,
 };
-use eke_noise::{Exact, KeyCounts, KeySelection, MismatchReason, Touched, select_keys};
+use eke_noise::Exact;
+use eke_noise::path::MismatchReason;
+use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
 
 use crate::Seeded;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use eke_budget::L1;
-use eke_noise::{Exact, Laplace, LaplacePath, MismatchReason, NoisePath, Norms, Ratio};
+use eke_noise::evidence::Norms;
+use eke_noise::path::MismatchReason;
+use eke_noise::{Exact, Laplace, LaplacePath, NoisePath, Ratio};
 use serde_json::Value;
 
 use crate::Seeded;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{Centre, DiscreteGaussian, DiscreteLaplace, Entropy, Laplace, Ratio, ScaleError};
+use eke_noise::law::Centre;
+use eke_noise::number::ScaleError;
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Laplace, Ratio};
 
 use crate::Seeded;
 use crate::fit::Fit;

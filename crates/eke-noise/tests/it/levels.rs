@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eke_noise::{GeometricLevel, Ratio};
+use eke_noise::Ratio;
+use eke_noise::law::GeometricLevel;
 
 use crate::Seeded;
 use crate::fit::Fit;

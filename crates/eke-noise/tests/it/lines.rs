@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use eke_budget::purchase::Round;
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Charge, Delta, Epsilon, L1, Metric, NoHistory, Rho,
-    Round,
 };
-use eke_noise::{Ended, Entropy, Exact, Line, LineError, LineLaw, Noise, Ratio, Run};
+use eke_noise::law::Noise;
+use eke_noise::select::{Ended, LineError, LineLaw, NoisyLine, Run};
+use eke_noise::{Entropy, Exact, Ratio};
 
 use crate::Seeded;
 use crate::fit::Fit;
@@ -118,7 +120,7 @@ fn a_step_that_is_not_paid_for_draws_nothing() {
     let mut entropy = Counted(Seeded::new(51), Cell::new(0));
     let mut account = account();
     let round = reserve(&mut account, hundredths(6), Amount::ZERO);
-    let mut line = Line::draw(rising(), round, &mut entropy);
+    let mut line = NoisyLine::draw(rising(), round, &mut entropy);
     for _ in 0..2 {
         assert!(!line.next(&one(FAR_BELOW), &mut entropy).unwrap().get());
     }
@@ -149,7 +151,7 @@ fn a_line_is_not_used_again_after_a_hit() {
     let mut entropy = Counted(Seeded::new(52), Cell::new(0));
     let mut account = account();
     let round = reserve(&mut account, hundredths(30), Amount::ZERO);
-    let mut line = Line::draw(rising(), round, &mut entropy);
+    let mut line = NoisyLine::draw(rising(), round, &mut entropy);
     assert!(!line.next(&one(FAR_BELOW), &mut entropy).unwrap().get());
     assert!(line.next(&one(FAR_ABOVE), &mut entropy).unwrap().get());
     assert!(line.is_over());
@@ -171,8 +173,8 @@ fn a_line_is_not_used_again_after_a_hit() {
 fn a_run_of_no_steps_costs_nothing() {
     let mut account = account();
     let round = reserve(&mut account, hundredths(30), Amount::ZERO);
-    let line = Line::draw(rising(), round, &mut Seeded::new(53));
-    assert_eq!(format!("{line:?}"), "Line(..)");
+    let line = NoisyLine::draw(rising(), round, &mut Seeded::new(53));
+    assert_eq!(format!("{line:?}"), "NoisyLine(..)");
     let ended = line.end().unwrap();
     assert_eq!((ended.realised, ended.steps, ended.hit), (Amount::ZERO, 0, false));
     settle(&mut account, ended);
@@ -186,11 +188,11 @@ fn the_delta_of_a_law_is_set_aside_with_its_rounds() {
     let mut account = account();
     let law = || Rising { delta: "1e-7".parse().unwrap(), ..rising() };
     let round = reserve(&mut account, hundredths(30), Amount::ZERO);
-    let mut line = Line::draw(law(), round, &mut entropy);
+    let mut line = NoisyLine::draw(law(), round, &mut entropy);
     let error = line.next(&one(FAR_BELOW), &mut entropy).unwrap_err();
     assert!(matches!(error, LineError::Unpaid { step: 1, .. }), "{error}");
     let round = reserve(&mut account, hundredths(30), "1e-7".parse().unwrap());
-    let mut line = Line::draw(law(), round, &mut entropy);
+    let mut line = NoisyLine::draw(law(), round, &mut entropy);
     assert!(line.next(&one(FAR_BELOW), &mut entropy).is_ok());
 }
 
@@ -230,7 +232,7 @@ fn steps_are_drawn_as_far_as_what_was_set_aside_reaches() {
         let (mut account, asked) = (account(), Cell::new(0));
         let mut entropy = Seeded::new(55);
         let round = reserve(&mut account, hundredths(3 * block), Amount::ZERO);
-        let mut line = Line::draw(Asked(rising(), &asked), round, &mut entropy);
+        let mut line = NoisyLine::draw(Asked(rising(), &asked), round, &mut entropy);
         for blocks in 1..=3 {
             for _ in 0..block {
                 line.next(&one(FAR_BELOW), &mut entropy).unwrap();
@@ -257,7 +259,7 @@ fn a_run_bought_whole_costs_its_worst_case_and_gives_nothing_back() {
     };
     let known = 0.06 * 0.03f64.tanh();
     assert!(rho.to_f64() >= known && rho.to_f64() < known * (1.0 + 1e-12));
-    let mut line = Line::bought(receipt, &mut entropy).unwrap();
+    let mut line = NoisyLine::bought(receipt, &mut entropy).unwrap();
     assert!(line.pay(reserve(&mut account, hundredths(3), Amount::ZERO)).is_err());
     for _ in 0..2 {
         assert!(!line.next(&one(FAR_BELOW), &mut entropy).unwrap().get());
@@ -300,7 +302,7 @@ fn hits_come_as_often_as_the_law_says() {
                 .map(|_| {
                     let mut account = account();
                     let round = reserve(&mut account, hundredths(9), Amount::ZERO);
-                    let mut line = Line::draw(rising.clone(), round, &mut entropy);
+                    let mut line = NoisyLine::draw(rising.clone(), round, &mut entropy);
                     truths
                         .iter()
                         .position(|&truth| line.next(&one(truth), &mut entropy).unwrap().get())

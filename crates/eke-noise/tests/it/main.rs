@@ -10,7 +10,6 @@ mod coins;
 #[path = "../../../eke-lab/src/fit.rs"]
 #[allow(unreachable_pub, reason = "the lab exports it")]
 mod fit;
-mod funds;
 mod gaussian_paths;
 mod keys;
 mod laplace_paths;
@@ -21,6 +20,7 @@ mod msdlap;
 mod path_laws;
 mod paths;
 mod planar;
+mod prepaid;
 mod rankings;
 mod residuals;
 mod skellam;

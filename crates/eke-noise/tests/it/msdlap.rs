@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use eke_budget::{Amount, L1, NoHistory};
-use eke_noise::{
-    MismatchReason, Msdlap, MsdlapPath, NoisePath, Ratio, Shifts, Till, release_tiers,
-};
+use eke_noise::law::{Msdlap, Shifts};
+use eke_noise::path::{MismatchReason, MsdlapPath};
+use eke_noise::{AccountPayer, NoisePath, Ratio, release_tiers};
 
 use crate::Seeded;
 use crate::fit::Fit;
@@ -140,7 +140,7 @@ fn msdlap_tiers_are_one_path_for_the_price_of_the_finest() {
     let mut path = MsdlapPath::open(id(1), sensitivity(3.0)).unwrap();
     let truth = number(TRUTH, 3.0);
     let tiers = ["0.5", "4", "0.1", "2"].map(at);
-    let payer = &mut Till { account: &mut account, journal: &mut NoHistory };
+    let payer = &mut AccountPayer { account: &mut account, journal: &mut NoHistory };
     let values =
         release_tiers(&mut path, &truth, sensitivity(3.0), &tiers, payer, &mut entropy).unwrap();
     for (&tier, value) in tiers.iter().zip(&values) {

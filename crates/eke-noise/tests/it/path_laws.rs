@@ -4,13 +4,12 @@
 
 use std::fmt::Write;
 
-use eke_budget::{
-    Adjacency, Coarsen, L1, L2, Metres, Metric, PathId, Price, Raise, Reach, Receipt,
-};
-use eke_noise::{
-    Entropy, Exact, GaussianPath, GeometricPath, Integers, LaplacePath, MismatchReason, MsdlapPath,
-    NoisePath, Norms, SkellamPath,
-};
+use eke_budget::metric::Reach;
+use eke_budget::purchase::Coarsen;
+use eke_budget::{Adjacency, L1, L2, Metres, Metric, PathId, Price, Raise, Receipt};
+use eke_noise::evidence::Norms;
+use eke_noise::path::{Integers, MismatchReason, MsdlapPath};
+use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, LaplacePath, NoisePath, SkellamPath};
 
 use crate::Seeded;
 use crate::walk::{Kept, Walk, account, ask, at, id, number, pay, riders};

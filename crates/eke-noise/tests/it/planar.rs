@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use eke_budget::metric::Reach;
 use eke_budget::{
-    Account, Adjacency, BudgetSpec, Epsilon, L1, L2, Metres, Metric, NoHistory, Reach, Receipt,
+    Account, Adjacency, BudgetSpec, Epsilon, L1, L2, Metres, Metric, NoHistory, Receipt,
 };
-use eke_noise::{
-    Bound, Exact, Lengths, MismatchReason, Norms, PlanarLaplace, PointRelease, Points,
-    PointsRelease, Ratio, ScaleError, release_point, release_points,
-};
+use eke_noise::evidence::{Bound, Norms};
+use eke_noise::law::PlanarLaplace;
+use eke_noise::number::ScaleError;
+use eke_noise::path::MismatchReason;
+use eke_noise::release::{Lengths, PointRelease, Points, PointsRelease, release_points};
+use eke_noise::{Exact, Ratio, release_point};
 
 use crate::Seeded;
 use crate::fit::Fit;

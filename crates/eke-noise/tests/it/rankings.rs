@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use eke_budget::{
     Account, Adjacency, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt, Rho,
 };
-use eke_noise::{Entropy, Exact, MismatchReason, Moves, Ranking, Scores};
+use eke_noise::evidence::Scores;
+use eke_noise::path::MismatchReason;
+use eke_noise::select::Moves;
+use eke_noise::{Entropy, Exact, Ranking};
 
 use crate::Seeded;
 use crate::fit::Fit;

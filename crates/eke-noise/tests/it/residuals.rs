@@ -2,7 +2,9 @@
 
 use std::f64::consts::PI;
 
-use eke_noise::{BochnerMatrix, Doubt, NoResidual, NoiseLaw, ResidualPart, Verdict, residual};
+use eke_noise::residual::{
+    BochnerMatrix, Doubt, NoResidual, NoiseLaw, ResidualPart, Verdict, residual,
+};
 use proptest::prelude::*;
 
 fn law(text: &str) -> NoiseLaw {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use eke_budget::convert::{SkellamCurve, SkellamError};
 use eke_budget::{L1, L2, NoHistory};
-use eke_noise::{
-    LevelError, MismatchReason, NoAnswer, NoisePath, Ratio, Skellam, SkellamLevel, SkellamPath,
-    Till, release_tiers, reveal,
-};
+use eke_noise::law::{LevelError, SkellamLevel};
+use eke_noise::path::MismatchReason;
+use eke_noise::stopping::NoAnswer;
+use eke_noise::{AccountPayer, NoisePath, Ratio, Skellam, SkellamPath, release_tiers, reveal};
 
 use crate::Seeded;
 use crate::fit::Fit;
@@ -231,8 +231,8 @@ fn a_skellam_path_is_opened_once_at_its_finest_point() {
     let before = walk.path.clone();
     assert_eq!(walk.path.can_refine(at("1")), Err(MismatchReason::AtItsFinest));
     assert_eq!(walk.path.can_refine(at("0.5")), Err(MismatchReason::OtherStep));
-    let mut till = Till { account: &mut walk.account, journal: &mut NoHistory };
-    let again = reveal(&mut walk.path, &truth, two().1, at("1"), &mut till, e);
+    let mut payer = AccountPayer { account: &mut walk.account, journal: &mut NoHistory };
+    let again = reveal(&mut walk.path, &truth, two().1, at("1"), &mut payer, e);
     assert!(matches!(again, Err(NoAnswer::Mismatch(MismatchReason::AtItsFinest))));
     assert_eq!(walk.account.odometer().zcdp().unwrap().spent(), at("0.5"));
     let receipt = walk.pay("1");
@@ -265,8 +265,8 @@ fn skellam_tiers_cost_the_finest() {
     let (mut account, mut path) = (riders(), opened(1));
     let truth = number(TRUTH, 2.0);
     let tiers = ["0.1", "0.4", "0.02", "0.4"].map(at);
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
-    let answers = release_tiers(&mut path, &truth, two().1, &tiers, &mut till, &mut entropy);
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
+    let answers = release_tiers(&mut path, &truth, two().1, &tiers, &mut payer, &mut entropy);
     let answers = answers.unwrap();
     assert_eq!((answers.len(), answers[1]), (4, answers[3]));
     assert_eq!(account.odometer().zcdp().unwrap().spent(), at("0.4"));

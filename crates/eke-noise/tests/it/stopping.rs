@@ -3,10 +3,13 @@
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
 };
+use eke_noise::stopping::{
+    Answer, ConfidenceSequence, Ending, GaussianRule, GeometricRule, LaplaceRule, Look, Next,
+    NoAnswer, Rule, Steps,
+};
 use eke_noise::{
-    Answer, Confidence, ConfidenceSequence, Ending, Exact, GaussianPath, GaussianRule,
-    GeometricPath, GeometricRule, Goal, LaplacePath, LaplaceRule, Look, Next, NoAnswer, NoisePath,
-    Rule, Schedule, Steps, Till, Tolerance, Within, refine_until, release_tiers,
+    AccountPayer, Confidence, Exact, GaussianPath, GeometricPath, Goal, LaplacePath, NoisePath,
+    Schedule, Tolerance, Within, refine_until, release_tiers,
 };
 
 use crate::Seeded;
@@ -53,8 +56,8 @@ fn exact(truth: f64) -> Exact<i64> {
 fn ask(truth: f64, rule: &GaussianRule, entropy: &mut Seeded) -> Answer<Rho> {
     let mut account = account("1000000");
     let mut path = GaussianPath::open(id(), steps());
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
-    refine_until(&mut path, &exact(truth), steps(), rule, &mut till, entropy).unwrap()
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
+    refine_until(&mut path, &exact(truth), steps(), rule, &mut payer, entropy).unwrap()
 }
 
 /// Misses of a tolerance, which are those of the interval where the goal is met at the boundary,
@@ -254,9 +257,9 @@ fn ask_pure<P: NoisePath<Currency = Epsilon, Value = i64>>(
 ) -> Answer<Epsilon> {
     let one = L1::new(1.0).unwrap();
     let mut account = account("1");
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
     let exact = Exact::new(truth, one);
-    let answer = refine_until(&mut path, &exact, one, rule, &mut till, entropy).unwrap();
+    let answer = refine_until(&mut path, &exact, one, rule, &mut payer, entropy).unwrap();
     // What was paid is the point that was stopped at, and no more.
     assert_eq!(account.odometer().pure().unwrap().spent(), answer.price);
     answer
@@ -326,9 +329,9 @@ fn a_goal_asked_again_is_free_and_a_finer_one_goes_on() {
     for tolerance in [0.1, 0.1, 0.2, 0.05, 0.1] {
         let goal = goal(relative(tolerance));
         let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
-        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
         let answer =
-            refine_until(&mut path, &exact(4000.0), steps(), &rule, &mut till, &mut entropy)
+            refine_until(&mut path, &exact(4000.0), steps(), &rule, &mut payer, &mut entropy)
                 .unwrap();
         values.push(answer.estimate.value);
         spent.push(account.odometer().zcdp().unwrap().spent());
@@ -348,9 +351,9 @@ fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
     let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
     let mut path = GaussianPath::open(id(), steps());
     let mut poor = account("1e-5");
-    let mut till = Till { account: &mut poor, journal: &mut NoHistory };
+    let mut payer = AccountPayer { account: &mut poor, journal: &mut NoHistory };
     let answer =
-        refine_until(&mut path, &exact(40.0), steps(), &rule, &mut till, &mut entropy).unwrap();
+        refine_until(&mut path, &exact(40.0), steps(), &rule, &mut payer, &mut entropy).unwrap();
     assert_eq!((answer.estimate.ending, answer.price), (Ending::Refused, path.finest()));
     assert!(answer.estimate.low < answer.estimate.value && answer.looks >= 1);
     let mut path = GaussianPath::open(PathId::new([7; 32]), steps());
@@ -359,8 +362,9 @@ fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
         Schedule::up_to(goal.most),
         steps(),
     );
-    let mut till = Till { account: &mut poor, journal: &mut NoHistory };
-    let refused = refine_until(&mut path, &exact(40.0), steps(), &planned, &mut till, &mut entropy);
+    let mut payer = AccountPayer { account: &mut poor, journal: &mut NoHistory };
+    let refused =
+        refine_until(&mut path, &exact(40.0), steps(), &planned, &mut payer, &mut entropy);
     assert!(matches!(refused, Err(NoAnswer::Refused(_))), "{refused:?}");
     assert!(path.finest().is_zero());
 }
@@ -376,9 +380,9 @@ fn tiers_cost_the_finest_and_each_has_the_law_of_its_own_price() {
     for _ in 0..runs {
         let mut account = account("1000");
         let mut path = GaussianPath::open(id(), steps());
-        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
         let answers =
-            release_tiers(&mut path, &exact(0.0), steps(), &tiers, &mut till, &mut entropy)
+            release_tiers(&mut path, &exact(0.0), steps(), &tiers, &mut payer, &mut entropy)
                 .unwrap();
         let values: Vec<f64> = answers.into_iter().map(|answer| answer.get() as f64).collect();
         for (i, row) in sums.iter_mut().enumerate() {
@@ -409,11 +413,17 @@ fn the_first_look_is_one_that_can_be_drawn() {
     let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), L2::new(wide).unwrap());
     let mut account = account("1000");
     let mut path = GaussianPath::open(id(), L2::new(wide).unwrap());
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
     let truth = Exact::new(5000 << 38, L1::new(wide).unwrap());
     for _ in 0..2 {
-        let answer =
-            refine_until(&mut path, &truth, L2::new(wide).unwrap(), &rule, &mut till, &mut entropy);
+        let answer = refine_until(
+            &mut path,
+            &truth,
+            L2::new(wide).unwrap(),
+            &rule,
+            &mut payer,
+            &mut entropy,
+        );
         assert_eq!(answer.unwrap().estimate.ending, Ending::Met);
     }
     let one = L1::new(wide).unwrap();
@@ -421,7 +431,7 @@ fn the_first_look_is_one_that_can_be_drawn() {
     let goal = Goal { within: relative(0.05), confidence: goal.confidence, floor: None, most };
     let rule = GeometricRule::new(goal, Schedule::up_to(most), one);
     let mut path = GeometricPath::open(PathId::new([8; 32]), one);
-    let answer = refine_until(&mut path, &truth, one, &rule, &mut till, &mut entropy).unwrap();
+    let answer = refine_until(&mut path, &truth, one, &rule, &mut payer, &mut entropy).unwrap();
     assert_eq!(answer.estimate.ending, Ending::Met);
 }
 
@@ -460,9 +470,10 @@ fn a_goal_that_cannot_be_met_is_not_called_met() {
         let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), wide);
         let mut account = account("1000");
         let mut path = GaussianPath::open(id(), wide);
-        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+        let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
         let truth = Exact::new(5, L1::new(1e5).unwrap());
-        let answer = refine_until(&mut path, &truth, wide, &rule, &mut till, &mut entropy).unwrap();
+        let answer =
+            refine_until(&mut path, &truth, wide, &rule, &mut payer, &mut entropy).unwrap();
         assert_eq!(answer.estimate.ending, Ending::HighestPrice);
     }
 }
@@ -480,34 +491,35 @@ fn what_cannot_be_drawn_is_not_paid_for() {
         let goal = Goal { most: most.parse().unwrap(), ..goal(Within::Price) };
         GaussianRule::new(goal, Schedule::up_to(goal.most), narrow)
     };
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
-    let too_fine = refine_until(&mut path, &truth, narrow, &price("33"), &mut till, &mut entropy);
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
+    let too_fine = refine_until(&mut path, &truth, narrow, &price("33"), &mut payer, &mut entropy);
     assert!(matches!(too_fine, Err(NoAnswer::Mismatch(_))), "{too_fine:?}");
-    assert!(till.account.odometer().zcdp().unwrap().spent().is_zero());
-    refine_until(&mut path, &truth, narrow, &price("30"), &mut till, &mut entropy).unwrap();
+    assert!(payer.account.odometer().zcdp().unwrap().spent().is_zero());
+    refine_until(&mut path, &truth, narrow, &price("30"), &mut payer, &mut entropy).unwrap();
     // A variance of 71 beside one of 68: moved to 132.
     let absolute = goal(Within::Absolute(Steps::new(17.0).unwrap()));
     let absolute = Goal { most: "40".parse().unwrap(), ..absolute };
     let rule = GaussianRule::new(absolute, Schedule::up_to(absolute.most), narrow);
-    let answer = refine_until(&mut path, &truth, narrow, &rule, &mut till, &mut entropy).unwrap();
+    let answer = refine_until(&mut path, &truth, narrow, &rule, &mut payer, &mut entropy).unwrap();
     assert_eq!(answer.estimate.ending, Ending::Grid);
     let half = (answer.estimate.high - answer.estimate.low) / 2.0;
     assert!((half - (1.96 * 132f64.sqrt() + 0.5)).abs() < 0.2, "{half}");
     // A crumb beyond what has been revealed is not a step of its own.
     let crumb = price("30.000000000000000000000000001");
-    let answer = refine_until(&mut path, &truth, narrow, &crumb, &mut till, &mut entropy).unwrap();
+    let answer = refine_until(&mut path, &truth, narrow, &crumb, &mut payer, &mut entropy).unwrap();
     assert_eq!(answer.price, "30".parse().unwrap());
     // Tiers are looked at before the first is paid for.
     let tiers = ["31", "0"].map(|tier| tier.parse().unwrap());
-    assert!(release_tiers(&mut path, &truth, narrow, &tiers, &mut till, &mut entropy).is_err());
-    assert_eq!(till.account.odometer().zcdp().unwrap().spent(), "30".parse().unwrap());
+    assert!(release_tiers(&mut path, &truth, narrow, &tiers, &mut payer, &mut entropy).is_err());
+    assert_eq!(payer.account.odometer().zcdp().unwrap().spent(), "30".parse().unwrap());
 }
 
 /// What is released of a geometric goal is the value in the middle of what the truth may be,
 /// relatively; the interval narrows with the square of the number of looks, and no faster.
 #[test]
 fn a_geometric_goal_spends_its_error_over_its_looks() {
-    use eke_noise::{Look, Next, Released, Rule};
+    use eke_noise::Released;
+    use eke_noise::stopping::{Look, Next, Rule};
     let (one, confidence) = (L1::new(1.0).unwrap(), Confidence::new(0.95).unwrap());
     let most: Amount<Epsilon> = "8".parse().unwrap();
     let goal = Goal { within: relative(0.2), confidence, floor: None, most };
@@ -537,9 +549,9 @@ fn a_lost_step_widens_the_interval() {
     drop(account.commit(approved, &mut NoHistory).unwrap());
     let goal = goal(Within::Price);
     let rule = GaussianRule::new(goal, Schedule::up_to(goal.most), steps());
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
     let answer =
-        refine_until(&mut path, &exact(500.0), steps(), &rule, &mut till, &mut entropy).unwrap();
+        refine_until(&mut path, &exact(500.0), steps(), &rule, &mut payer, &mut entropy).unwrap();
     // Paid for up to 4, of which 1 was drawn.
     assert_eq!((path.finest(), answer.price), ("4".parse().unwrap(), "1".parse().unwrap()));
     let half = (answer.estimate.high - answer.estimate.low) / 2.0;

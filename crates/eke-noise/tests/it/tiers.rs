@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use eke_budget::convert::{Curve, Method};
 use eke_budget::{Delta, Epsilon, L1};
-use eke_noise::{Confidence, TierError, TierLaw, TierPlan, Tiers};
+use eke_noise::release::{TierError, TierLaw, Tiers};
+use eke_noise::{Confidence, TierPlan};
 use proptest::prelude::*;
 
 use crate::Seeded;

@@ -4,9 +4,8 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Delta, Epsilon, L1, L2, Metric, NoHistory, PathId,
     Price, Rho,
 };
-use eke_noise::{
-    Exact, GaussianPath, GeometricPath, LaplacePath, NoAnswer, NoisePath, Till, reveal,
-};
+use eke_noise::stopping::NoAnswer;
+use eke_noise::{AccountPayer, Exact, GaussianPath, GeometricPath, LaplacePath, NoisePath, reveal};
 
 use crate::Seeded;
 
@@ -48,8 +47,8 @@ fn look<P: NoisePath<Value = i64>>(
     entropy: &mut Seeded,
 ) -> Option<i64> {
     let truth = Exact::new(5000, l1());
-    let mut till = Till { account, journal: &mut NoHistory };
-    match reveal(path, &truth, sensitivity, to, &mut till, entropy) {
+    let mut payer = AccountPayer { account, journal: &mut NoHistory };
+    match reveal(path, &truth, sensitivity, to, &mut payer, entropy) {
         Ok(released) => Some(released.get()),
         Err(NoAnswer::Refused(_)) => None,
         Err(other) => panic!("{other}"),

@@ -1,7 +1,9 @@
 //! Vectors on a path: all coordinates together, for one price.
 
 use eke_budget::{L1, L2};
-use eke_noise::{Exact, GaussianPath, GeometricPath, MismatchReason, NoisePath, Norms};
+use eke_noise::evidence::Norms;
+use eke_noise::path::MismatchReason;
+use eke_noise::{Exact, GaussianPath, GeometricPath, NoisePath};
 
 use crate::Seeded;
 use crate::walk::{Walk, id};

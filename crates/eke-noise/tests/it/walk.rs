@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
+use eke_budget::purchase::Coarsen;
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Coarsen, Epsilon, L1, Metric, NoHistory, PathId, Price,
-    Raise, Receipt, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, Metric, NoHistory, PathId, Price, Raise,
+    Receipt, Rho,
 };
 use eke_noise::{Entropy, Exact, NoisePath};
 use serde::Serialize;

@@ -4,7 +4,9 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Charge, Epsilon, L1, Metric, NoHistory, Purchase,
     Receipt, Rho,
 };
-use eke_noise::{ChoiceLaw, ChoiceRule, Exact, Scores, choose};
+use eke_noise::evidence::Scores;
+use eke_noise::select::{ChoiceLaw, ChoiceRule};
+use eke_noise::{Exact, choose};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec, SelectError};
 
 use crate::Seeded;

@@ -4,7 +4,7 @@ use eke_budget::{Amount, Epsilon, L1};
 use eke_select::{AboveThreshold, Change, Direction, LineNoise, LineSpec};
 use proptest::prelude::*;
 
-use crate::naive::{Law, Line};
+use crate::naive::{Law, NoisyLine};
 
 fn spec() -> LineSpec {
     LineSpec {
@@ -22,13 +22,13 @@ fn line(spec: LineSpec) -> AboveThreshold {
 }
 
 /// The same line, for the plain way.
-fn naive(spec: &LineSpec) -> Line {
+fn naive(spec: &LineSpec) -> NoisyLine {
     let (law, line, query) = match spec.noise {
         LineNoise::Gaussian { line, query } => (Law::Normal, line, query),
         LineNoise::Laplace { line, query } => (Law::Laplace, line, query),
     };
     let above = spec.direction == Direction::Above;
-    Line { law, threshold: spec.threshold, line, query, above }
+    NoisyLine { law, threshold: spec.threshold, line, query, above }
 }
 
 /// Answers, and those of a neighbour: moves are from -1 to 1, of the sensitivity.

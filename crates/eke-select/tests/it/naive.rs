@@ -39,7 +39,7 @@ impl Law {
 
 /// Noise on a line and on answers, and where the line is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct NoisyLine {
     pub(crate) law: Law,
     pub(crate) threshold: f64,
     pub(crate) line: f64,
@@ -47,7 +47,7 @@ pub(crate) struct Line {
     pub(crate) above: bool,
 }
 
-impl Line {
+impl NoisyLine {
     /// The probability that no answer is a hit, but the last if `halts`.
     pub(crate) fn probability(&self, answers: &[f64], halts: bool) -> f64 {
         self.law.mean(|noise| {

@@ -6,7 +6,8 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Delta, Entry, Epsilon, Journal, L1, Metric, NoHistory,
     Rho,
 };
-use eke_noise::{Entropy, Exact, Line, LineError, LineLaw};
+use eke_noise::select::{LineError, LineLaw, NoisyLine};
+use eke_noise::{Entropy, Exact};
 use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SelectError,
     SparseError, SparseVector,
@@ -149,7 +150,7 @@ fn lines_may_change_after_a_hit_and_not_before() {
     assert_eq!(purse(&account), (halted, Amount::ZERO, Amount::ZERO));
     let other = Exact::new(0, L1::new(2.0).unwrap());
     let error = search.next(&other, &mut account, &mut NoHistory, &mut entropy).unwrap_err();
-    assert!(matches!(error, SparseError::Line(LineError::OtherSensitivity)));
+    assert!(matches!(error, SparseError::NoisyLine(LineError::OtherSensitivity)));
 }
 
 /// A run so long that the cap is the smaller price: it is charged the cap, and spends its delta
@@ -189,7 +190,7 @@ fn a_capped_run_is_charged_the_cap_and_its_delta() {
     assert!((2..1_000_000).contains(&enough), "{enough}");
     let round = account.reserve(cap, law.delta()).unwrap();
     let round = account.commit(round, &mut NoHistory).unwrap().redeem();
-    let mut line = Line::draw(law.clone(), round, &mut entropy);
+    let mut line = NoisyLine::draw(law.clone(), round, &mut entropy);
     assert!(law.stopped(enough).max(law.halted(enough)) == cap && plain.worst(enough) > cap);
     while line.steps() < enough && !line.is_over() {
         line.next(&truth(90), &mut entropy).unwrap();

@@ -6,7 +6,7 @@ use sqlparser::ast;
 
 use crate::error::{line, quote};
 use crate::expr::canonical::{canonical, run, sort_key};
-use crate::frontend::bind::{Binder, Bound, Given, Parameters, Spent, constant_count};
+use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
 use crate::frontend::clauses::{Clauses, clauses, no_set, parts};
 use crate::frontend::limits;
 use crate::frontend::names;
@@ -57,8 +57,8 @@ fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlEr
         let planned =
             std::thread::Builder::new().stack_size(limits::STACK).spawn_scoped(scope, || {
                 let query = parse::parse(sql)?;
-                let (spent, parameters) = (Spent::default(), Parameters::new(given));
-                let source = Source { tables, spent: &spent, parameters: &parameters };
+                let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
+                let source = Source { tables, usage: &usage, parameters: &parameters };
                 let planned = question(&query, &source, Vec::new())?;
                 parameters.check()?;
                 Ok(planned)
@@ -82,7 +82,7 @@ fn question<'a>(
     match body {
         ast::SetExpr::Select(select) => answer(select, order_by, limit, source, &scope),
         ast::SetExpr::Query(inner) if order_by.is_none() && limit.is_none() => {
-            source.spent.deeper(|| question(inner, source, scope))
+            source.usage.deeper(|| question(inner, source, scope))
         }
         ast::SetExpr::Query(_) => Err(SqlError::unsupported(
             "ORDER BY and LIMIT after a query in parentheses are not supported: take the parentheses away",
@@ -115,8 +115,8 @@ fn answer<'a>(
     }
 
     let aggregates = RefCell::new(Aggregates::default());
-    let (spent, parameters) = (source.spent, source.parameters);
-    let within = Within { rows: &rows, aggregates: &aggregates, spent, parameters };
+    let (usage, parameters) = (source.usage, source.parameters);
+    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
     let filter = within.filter(selection)?;
     let items = within.items(projection)?;
     let aliases: Vec<(ast::Ident, Bound)> = items
@@ -212,7 +212,7 @@ struct Item {
 struct Within<'a> {
     rows: &'a Relation<'a>,
     aggregates: &'a RefCell<Aggregates>,
-    spent: &'a Spent,
+    usage: &'a LimitUsage,
     parameters: &'a Parameters<'a>,
 }
 
@@ -228,7 +228,7 @@ impl Within<'_> {
             aggregates: aggregates.then_some(self.aggregates),
             aliases,
             clause,
-            spent: self.spent,
+            usage: self.usage,
             parameters: self.parameters,
         }
     }

@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 use crate::error::quote;
 use crate::expr::canonical::canonical;
-use crate::frontend::bind::{Binder, Bound, Parameters, Spent};
+use crate::frontend::bind::{Binder, Bound, LimitUsage, Parameters};
 use crate::frontend::clauses::{Clauses, clauses, no_set, parts, plain_wildcard};
 use crate::frontend::limits;
 use crate::frontend::names;
@@ -141,7 +141,7 @@ pub(crate) type Scope<'a> = Vec<(ast::Ident, Rc<Relation<'a>>)>;
 /// Where rows come from.
 pub(crate) struct Source<'a> {
     pub(crate) tables: &'a [Table],
-    pub(crate) spent: &'a Spent,
+    pub(crate) usage: &'a LimitUsage,
     pub(crate) parameters: &'a Parameters<'a>,
 }
 
@@ -258,7 +258,7 @@ impl<'a> Source<'a> {
                 self.subquery(subquery, scope)?.renamed(alias.as_ref())
             }
             F::NestedJoin { table_with_joins, alias } => self
-                .spent
+                .usage
                 .deeper(|| self.from(std::slice::from_ref(table_with_joins), scope))?
                 .renamed(alias.as_ref()),
             other => Err(SqlError::unsupported(format!(
@@ -288,7 +288,7 @@ impl<'a> Source<'a> {
 
     /// The rows of a subquery that projects and filters.
     fn subquery(&self, query: &ast::Query, scope: &Scope<'a>) -> Result<Relation<'a>, SqlError> {
-        self.spent.deeper(|| {
+        self.usage.deeper(|| {
             let (with, body, order_by, limit_clause) = parts(query)?;
             if order_by.is_some() || limit_clause.is_some() {
                 return Err(SqlError::unsupported(
@@ -323,7 +323,7 @@ impl<'a> Source<'a> {
             aggregates: None,
             aliases: &[],
             clause: "a subquery",
-            spent: self.spent,
+            usage: self.usage,
             parameters: self.parameters,
         };
         let widest = self.tables.iter().map(|table| table.columns.len()).max().unwrap_or(0);

@@ -7,8 +7,10 @@ use super::*;
 use crate::crowd::count::count;
 use crate::crowd::density::density;
 use crate::crowd::neighbours::neighbours;
+use crate::crowd::{PlanError, Rule, Split, Way};
 use crate::seeded::Seeded;
-use crate::{Crowd, Lattice, Miss, PlanError, Rule, Shape, Split, Way};
+use crate::width::Miss;
+use crate::{Crowd, Lattice, Shape};
 
 fn amount(text: &str) -> Amount<Rho> {
     text.parse().unwrap()

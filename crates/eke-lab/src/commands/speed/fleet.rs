@@ -8,8 +8,10 @@ use std::time::Instant;
 
 use clap::Args;
 use eke_budget::{Amount, Epsilon};
-use eke_local::{Component, Currency, Fleet, Mechanism, Prices, Request, Sheet, Who};
-use eke_noise::{Categories, ReportLaw, Template};
+use eke_local::device::Currency;
+use eke_local::fleet::{Prices, Sheet, Who};
+use eke_local::{Component, Fleet, Mechanism, Request};
+use eke_noise::local::{Categories, ReportLaw, Template};
 use serde::Serialize;
 
 use crate::Failure;

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use clap::Args;
 use eke_budget::{Amount, Epsilon, Metres, NoHistory, Rho};
-use eke_geo::{HullPlan, Lattice, Nearest, NearestMethod, PlacePrice, Places, hull, nearest};
+use eke_geo::person::{HullPlan, NearestMethod};
+use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
 use eke_lab::account;
 use eke_lab::seeded::Seeded;
-use eke_noise::{Allotment, Fund};
+use eke_noise::select::{Allotment, Prepaid};
 use serde::Serialize;
 
 use crate::Failure;
@@ -106,11 +107,11 @@ impl Geo {
     }
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Fund<C>, Box<dyn Error>> {
+fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Prepaid<C>, Box<dyn Error>> {
     let mut account = account();
     let approved = account.approve(Allotment { price })?;
     let receipt = account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?;
-    Ok(Fund::open(receipt))
+    Ok(Prepaid::open(receipt))
 }
 
 /// The times of a question.

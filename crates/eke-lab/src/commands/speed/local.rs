@@ -11,8 +11,10 @@ use std::time::Instant;
 
 use clap::Args;
 use eke_budget::{Amount, Epsilon};
-use eke_local::{Law, Method, Plan, Tally, subset};
-use eke_noise::{BitTemplate, Chain, Entropy, HashTemplate, ReportLaw, Template};
+use eke_local::worth::subset;
+use eke_local::{Law, Method, Plan, Tally};
+use eke_noise::Entropy;
+use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
 use serde::Serialize;
 
 use crate::Failure;

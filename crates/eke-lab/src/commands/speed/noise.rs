@@ -7,10 +7,13 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use clap::Args;
-use eke_budget::{Adjacency, Amount, GroupPrices, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_budget::purchase::GroupPrices;
+use eke_budget::{Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_noise::law::{Msdlap, PlanarLaplace, Shifts};
+use eke_noise::path::{Column, Columns};
 use eke_noise::{
-    Bundle, Column, Columns, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath,
-    Laplace, LaplacePath, Msdlap, NoisePath, PlanarLaplace, Ratio, Shifts, Skellam, SkellamPath,
+    Bundle, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath, Laplace,
+    LaplacePath, NoisePath, Ratio, Skellam, SkellamPath,
 };
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;

@@ -3,8 +3,9 @@
 use std::error::Error;
 
 use eke_budget::Amount;
-use eke_geo::{Allowance, Carry, Crowd, Place, Plan, Rule, Series, Way, count};
-use eke_local::Sheet;
+use eke_geo::crowd::{Carry, Rule, Series, Way};
+use eke_geo::{Allowance, Crowd, Place, Plan, count};
+use eke_local::fleet::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
 
 use super::range::{centre, square};

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use eke_budget::Metres;
-use eke_geo::{Lattice, Way, distance, neighbours};
+use eke_geo::crowd::Way;
+use eke_geo::earth::distance;
+use eke_geo::{Lattice, neighbours};
 
 use super::{Ask, People, asks, figures, panel, tried};
 use crate::frame::context::Context;

@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use eke_budget::Metres;
-use eke_geo::{Place, Shape, Way, count};
+use eke_geo::crowd::Way;
+use eke_geo::{Place, Shape, count};
 
 use super::{People, asks, figures, panel, tried};
 use crate::frame::context::Context;

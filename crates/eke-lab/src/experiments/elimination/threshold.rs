@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use eke_budget::{L1, L2, NoHistory, PathId};
-use eke_geo::{Line, Way, threshold};
-use eke_noise::{Exact, GaussianPath, Till};
+use eke_geo::crowd::{Line, Way, threshold};
+use eke_noise::{AccountPayer, Exact, GaussianPath};
 use eke_plot::plot::{Lines, Plot, Scale};
 
 use super::{asks, price};
@@ -63,7 +63,8 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                         let sensitivity = L2::new(GRID)?;
                         let mut path = GaussianPath::open(PathId::new([9; 32]), sensitivity);
                         let mut account = account();
-                        let mut till = Till { account: &mut account, journal: &mut NoHistory };
+                        let mut payer =
+                            AccountPayer { account: &mut account, journal: &mut NoHistory };
                         let asked = Line { sensitivity, at: line * GRID, price: most };
                         let mut entropy =
                             context.entropy(&format!("{share} {rho} {}", ask.label), trial);
@@ -72,7 +73,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                             &truth,
                             &asked,
                             &ask.plan,
-                            &mut till,
+                            &mut payer,
                             &mut entropy,
                         )?;
                         let wrong = found.below != (f64::from(hit) < line);

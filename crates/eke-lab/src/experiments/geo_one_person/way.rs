@@ -3,10 +3,12 @@
 use std::error::Error;
 
 use eke_budget::{Amount, Epsilon, NoHistory, Rho};
-use eke_geo::{
-    Convex, HullPlan, Lattice, Nearest, NearestMethod, PlacePrice, Places, hull, nearest,
-};
-use eke_noise::{Allotment, DiscreteGaussian, Fund, PlanarLaplace, Ratio};
+use eke_geo::person::{HullPlan, NearestMethod};
+use eke_geo::shape::Convex;
+use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
+use eke_noise::law::PlanarLaplace;
+use eke_noise::select::{Allotment, Prepaid};
+use eke_noise::{DiscreteGaussian, Ratio};
 
 use super::trace::apart;
 use crate::account;
@@ -176,9 +178,9 @@ fn epsilon(rho: f64) -> f64 {
     rho.sqrt() * (log.sqrt() + (log + 10.0).sqrt())
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Fund<C>, Box<dyn Error>> {
+fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Prepaid<C>, Box<dyn Error>> {
     let mut account = account();
     let approved = account.approve(Allotment { price })?;
     let receipt = account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?;
-    Ok(Fund::open(receipt))
+    Ok(Prepaid::open(receipt))
 }

@@ -6,8 +6,9 @@
 use std::error::Error;
 
 use eke_budget::convert::{Curve, Method, Row, gaussian_release, pure_to_zcdp};
-use eke_budget::{Adjacency, Amount, Delta, Epsilon, L2, Metric, ParameterError, Rho, Variance};
-use eke_noise::LineLaw;
+use eke_budget::number::ParameterError;
+use eke_budget::{Adjacency, Amount, Delta, Epsilon, L2, Metric, Rho, Variance};
+use eke_noise::select::LineLaw;
 use eke_select::{Change, GridLine, LineNoise, RenyiLine};
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 //! Daily answers about many people, as steps of a grid.
 
-use eke_budget::{Delta, L1, ParameterError};
+use eke_budget::number::ParameterError;
+use eke_budget::{Delta, L1};
 
 use crate::frame::data::{Data, DataError};
 

@@ -4,9 +4,10 @@ use std::error::Error;
 
 use eke_budget::convert::{Curve, Method, SkellamCurve};
 use eke_budget::{Amount, Delta, Epsilon, L1, L2, NoHistory, PathId, Price, Rho};
+use eke_noise::law::{GeometricLevel, SkellamLevel};
 use eke_noise::{
-    Entropy, Exact, GaussianPath, GeometricLevel, GeometricPath, LaplacePath, NoisePath, Ratio,
-    SkellamLevel, Till, release_tiers,
+    AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, LaplacePath, NoisePath, Ratio,
+    release_tiers,
 };
 use serde::Serialize;
 
@@ -207,8 +208,8 @@ where
     let truth = i64::from(grid) * 1000;
     let exact = Exact::new(truth, L1::new(f64::from(grid))?);
     let mut account = account();
-    let mut till = Till { account: &mut account, journal: &mut NoHistory };
-    let answers = release_tiers(&mut path, &exact, sensitivity, prices, &mut till, entropy)?;
+    let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
+    let answers = release_tiers(&mut path, &exact, sensitivity, prices, &mut payer, entropy)?;
     #[expect(clippy::cast_precision_loss, reason = "noise of a count")]
     let off = |answer: i64| (answer - truth) as f64 / f64::from(grid);
     Ok(answers.into_iter().map(|answer| off(answer.get())).collect())

@@ -1,7 +1,7 @@
 //! The paper's bounds on how far a tier can be from what it would have alone (its theorems 5.3 and
 //! 5.4), whatever the other tiers are, and what its templates really do.
 
-use eke_local::subset;
+use eke_local::worth::subset;
 
 /// Which of the paper's two lists of templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

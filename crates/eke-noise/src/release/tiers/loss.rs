@@ -1,8 +1,9 @@
 //! What tiers cost, whatever they are priced in.
 
+use eke_budget::budget::BudgetError;
 use eke_budget::convert::{Curve, Method};
 use eke_budget::{
-    Account, Adjacency, Amount, Budget, BudgetError, BudgetSpec, Delta, Epsilon, Metric, Price, Rho,
+    Account, Adjacency, Amount, Budget, BudgetSpec, Delta, Epsilon, Metric, Price, Rho,
 };
 use serde::Serialize;
 
@@ -57,7 +58,7 @@ impl Purse for Epsilon {
     }
 
     fn spent(account: &Account) -> Amount<Self> {
-        account.odometer().pure().map_or(Amount::ZERO, eke_budget::Purse::spent)
+        account.odometer().pure().map_or(Amount::ZERO, eke_budget::account::Purse::spent)
     }
 }
 
@@ -81,7 +82,7 @@ impl Purse for Rho {
     }
 
     fn spent(account: &Account) -> Amount<Self> {
-        account.odometer().zcdp().map_or(Amount::ZERO, eke_budget::Purse::spent)
+        account.odometer().zcdp().map_or(Amount::ZERO, eke_budget::account::Purse::spent)
     }
 }
 

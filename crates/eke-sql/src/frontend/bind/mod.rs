@@ -28,13 +28,13 @@ use crate::{Expr, SqlError, Type, Unary, Value};
 
 /// What a question has used up of the limits.
 #[derive(Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct LimitUsage {
     nodes: Cell<usize>,
     inlined: Cell<usize>,
     depth: Cell<usize>,
 }
 
-impl Spent {
+impl LimitUsage {
     fn node(&self) -> Result<(), SqlError> {
         self.nodes.set(self.nodes.get() + 1);
         if self.nodes.get() > limits::NODES { Err(limits::too_large()) } else { Ok(()) }
@@ -71,7 +71,7 @@ pub(crate) struct Binder<'a> {
     /// The clause, to name it in refusals.
     pub(crate) clause: &'static str,
     /// The limits.
-    pub(crate) spent: &'a Spent,
+    pub(crate) usage: &'a LimitUsage,
     /// What stands for parameters.
     pub(crate) parameters: &'a Parameters<'a>,
 }
@@ -79,8 +79,8 @@ pub(crate) struct Binder<'a> {
 impl Binder<'_> {
     /// A typed expression.
     pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
-        self.spent.node()?;
-        let bound = self.spent.deeper(|| self.form(expr))?;
+        self.usage.node()?;
+        let bound = self.usage.deeper(|| self.form(expr))?;
         Ok(Bound { expr: limits::checked(bound.expr)?, of: bound.of })
     }
 
@@ -186,7 +186,7 @@ impl Binder<'_> {
 
     /// A copy of what a column of a subquery stands for; it counts.
     fn put_in(&self, bound: &Bound) -> Result<Bound, SqlError> {
-        self.spent.inlined(bound.expr.size())?;
+        self.usage.inlined(bound.expr.size())?;
         Ok(bound.clone())
     }
 }

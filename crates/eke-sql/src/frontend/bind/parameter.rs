@@ -143,7 +143,7 @@ impl Binder<'_> {
     pub(super) fn beside(&self, expr: &ast::Expr, of: Option<Type>) -> Result<Bound, SqlError> {
         match name(expr) {
             Some(name) => {
-                self.spent.node()?;
+                self.usage.node()?;
                 self.parameters.bound(name, of, self.clause)
             }
             None => self.bind(expr),

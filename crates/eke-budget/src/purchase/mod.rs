@@ -1,0 +1,14 @@
+//! What is bought from an account: a release, a point of a path, groups of a bundle, a round.
+
+pub(crate) mod charge;
+pub(crate) mod group;
+pub(crate) mod path;
+pub(crate) mod round;
+
+pub use charge::{Charge, ChargeError, Purchase};
+pub use group::{GroupError, GroupOffer, GroupPrices, GroupRaise, GroupRound, GroupStep};
+pub use path::{Coarsen, Level, NotAPathId, PathError, PathId, Raise, Reveal, RevealReceipt};
+pub use round::{
+    AboveWorstCase, ExtendError, Extension, OtherRound, Round, Rounds, Settlement, Unsettled,
+    UnsettledReason,
+};

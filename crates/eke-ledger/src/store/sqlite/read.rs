@@ -1,0 +1,253 @@
+//! Reading rows.
+
+use std::sync::Arc;
+
+use eke_budget::PathId;
+use rusqlite::types::Type;
+use rusqlite::{Error, OptionalExtension, Result, Row, params};
+
+use super::Sqlite;
+use crate::journal::LineRow;
+use crate::store::grains::{self, AccountColumns};
+use crate::store::{
+    Census, Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
+    StoredRequest,
+};
+use crate::{Digest, Key};
+
+/// A column that does not hold what it should.
+fn wrong(column: usize) -> Error {
+    let why = "not what a ledger holds";
+    Error::FromSqlConversionFailure(column, Type::Blob, why.into())
+}
+
+fn digest(row: &Row<'_>, column: usize) -> Result<Digest> {
+    Digest::from_slice(row.get_ref(column)?.as_blob()?).ok_or_else(|| wrong(column))
+}
+
+fn path(row: &Row<'_>, column: usize) -> Result<PathId> {
+    let bytes = row.get_ref(column)?.as_blob()?.try_into().map_err(|_| wrong(column))?;
+    Ok(PathId::new(bytes))
+}
+
+fn key(row: &Row<'_>, column: usize) -> Result<Key> {
+    Key::new(row.get_ref(column)?.as_str()?).map_err(|_| wrong(column))
+}
+
+fn level(row: &Row<'_>, first: usize) -> Result<StoredLevel> {
+    let sensitivity: Option<String> = row.get(first + 3)?;
+    let price = row.get_ref(first + 2)?.as_blob()?;
+    Ok(StoredLevel {
+        increments: row.get(first + 1)?,
+        at: grains::charge(row.get(first)?, price).ok_or_else(|| wrong(first))?,
+        sensitivity: sensitivity
+            .map(|text| text.parse().map_err(|_| wrong(first + 3)))
+            .transpose()?,
+    })
+}
+
+impl Sqlite {
+    pub(super) fn account_lines(&self, names: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT lines FROM account WHERE name = ?1")?;
+        let mut lines = Vec::with_capacity(names.len());
+        for name in names {
+            let found: Option<i64> = statement.query_row([&**name], |row| row.get(0)).optional()?;
+            lines.push(found.map(grains::unsigned));
+        }
+        Ok(lines)
+    }
+
+    pub(super) fn read_account(&self, name: &str) -> Result<Option<StoredAccount>> {
+        let sql = "SELECT name, budget, lines, head, next_sequence, next_round, rho_spent, \
+                   rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent, \
+                   rho_budget, rho_delta_budget, epsilon_budget, epsilon_delta_budget \
+                   FROM account WHERE name = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let columns = statement
+            .query_row([name], |row| {
+                Ok(AccountColumns {
+                    name: row.get(0)?,
+                    budget: row.get(1)?,
+                    lines: row.get(2)?,
+                    head: row.get(3)?,
+                    next_sequence: row.get(4)?,
+                    next_round: row.get(5)?,
+                    rho_spent: row.get(6)?,
+                    rho_delta_spent: row.get(7)?,
+                    epsilon_taken: row.get(8)?,
+                    epsilon_spent: row.get(9)?,
+                    epsilon_delta_spent: row.get(10)?,
+                    budgets: [row.get(11)?, row.get(12)?, row.get(13)?, row.get(14)?],
+                })
+            })
+            .optional()?;
+        let Some(columns) = columns else { return Ok(None) };
+        let sql = "SELECT round, worst FROM round WHERE account = ?1 ORDER BY round";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rounds = statement
+            .query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<Vec<_>>>()?;
+        columns.read(&rounds).map(Some).ok_or_else(|| wrong(1))
+    }
+
+    pub(super) fn read_names(&self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>> {
+        let sql = "SELECT name FROM account WHERE name > ?1 ORDER BY name LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let names = statement.query_map(params![after.unwrap_or(""), most], |row| row.get(0))?;
+        names.collect()
+    }
+
+    pub(super) fn read_lines(&self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>> {
+        let sql = "SELECT line, body, digest FROM journal WHERE account = ?1 AND line >= ?2 \
+                   ORDER BY line LIMIT ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let name: Arc<str> = account.into();
+        let rows = statement.query_map(params![account, grains::signed(from), most], |row| {
+            Ok(LineRow {
+                account: Arc::clone(&name),
+                line: grains::unsigned(row.get(0)?),
+                body: row.get(1)?,
+                digest: digest(row, 2)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    pub(super) fn read_level(
+        &self,
+        account: &str,
+        path: PathId,
+        currency: Currencies,
+    ) -> Result<Option<StoredLevel>> {
+        let sql = "SELECT currency, increments, price, sensitivity FROM level \
+                   WHERE account = ?1 AND path = ?2 AND currency = ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let currency = grains::currency(currency);
+        statement
+            .query_row(params![account, path.digest(), currency], |row| level(row, 0))
+            .optional()
+    }
+
+    pub(super) fn read_levels(
+        &self,
+        account: &str,
+        after: Option<(PathId, Currencies)>,
+        most: u32,
+    ) -> Result<Vec<(PathId, StoredLevel)>> {
+        let sql = "SELECT path, currency, increments, price, sensitivity FROM level \
+                   WHERE account = ?1 AND (path, currency) > (?2, ?3) \
+                   ORDER BY path, currency LIMIT ?4";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let after_currency = after.map_or(-1, |(_, currency)| grains::currency(currency));
+        let after = after.map_or([0; 32], |(path, _)| *path.digest());
+        let rows = statement.query_map(params![account, after, after_currency, most], |row| {
+            Ok((path(row, 0)?, level(row, 1)?))
+        })?;
+        rows.collect()
+    }
+
+    pub(super) fn read_request(&self, key: &Key) -> Result<Option<StoredRequest>> {
+        let sql = "SELECT digest, account, (SELECT body FROM answer WHERE answer.key = request.key) \
+                   FROM request WHERE key = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let read = |row: &Row<'_>| {
+            let (account, answer) = (row.get(1)?, row.get(2)?);
+            Ok(StoredRequest { digest: digest(row, 0)?, account, answer })
+        };
+        statement.query_row([key.as_str()], read).optional()
+    }
+
+    pub(super) fn read_path(&self, path: PathId) -> Result<Option<StoredPath>> {
+        let sql = "SELECT account, holder, state FROM path WHERE path = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let read = |row: &Row<'_>| {
+            let holder: Option<String> = row.get(1)?;
+            let holder = holder.map(|key| Key::new(&key).map_err(|_| wrong(1))).transpose()?;
+            Ok(StoredPath { account: row.get(0)?, holder, state: row.get(2)? })
+        };
+        statement.query_row([path.digest()], read).optional()
+    }
+
+    pub(super) fn read_point(&self, path: PathId, increment: u32) -> Result<Option<StoredPoint>> {
+        let sql = "SELECT key, draw, plan, round FROM point WHERE path = ?1 AND increment = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let read = |row: &Row<'_>| {
+            let draw = match row.get::<_, i64>(1)? {
+                0 => Draw::Claimed,
+                1 => Draw::Drawn,
+                _ => Draw::Lost,
+            };
+            Ok(StoredPoint { key: key(row, 0)?, draw, plan: row.get(2)?, round: row.get(3)? })
+        };
+        statement.query_row(params![path.digest(), increment], read).optional()
+    }
+
+    pub(super) fn read_seen(&self, account: &str, path: PathId) -> Result<Vec<Seen>> {
+        let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, answer.body \
+                   FROM seen JOIN answer ON answer.key = seen.key \
+                   WHERE seen.account = ?1 AND seen.path = ?2 ORDER BY seen.line";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![account, path.digest()], |row| {
+            let price = row.get_ref(2)?.as_blob()?;
+            Ok(Seen {
+                line: grains::unsigned(row.get(0)?),
+                at: grains::charge(row.get(1)?, price).ok_or_else(|| wrong(1))?,
+                key: key(row, 3)?,
+                answer: row.get(4)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    pub(super) fn read_held(&self, most: u32) -> Result<Vec<Held>> {
+        let sql = "SELECT path, account, holder FROM path WHERE holder IS NOT NULL \
+                   ORDER BY path LIMIT ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([most], |row| {
+            Ok(Held { path: path(row, 0)?, account: row.get(1)?, key: key(row, 2)? })
+        })?;
+        rows.collect()
+    }
+
+    pub(super) fn read_question(&self, digest: Digest) -> Result<Option<String>> {
+        let sql = "SELECT text FROM question WHERE digest = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_row([digest.bytes()], |row| row.get(0)).optional()
+    }
+
+    pub(super) fn read_sheet_version(&self, account: &str) -> Result<u64> {
+        let sql = "SELECT version FROM sheet WHERE account = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let version: Option<i64> = statement.query_row([account], |row| row.get(0)).optional()?;
+        Ok(version.map_or(0, grains::unsigned))
+    }
+
+    pub(super) fn read_sheet(&self, account: &str) -> Result<Option<(u64, Vec<u8>)>> {
+        let sql = "SELECT version, bytes FROM sheet WHERE account = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let read = |row: &Row<'_>| Ok((grains::unsigned(row.get(0)?), row.get(1)?));
+        statement.query_row([account], read).optional()
+    }
+
+    pub(super) fn read_census(&self) -> Result<Census> {
+        let read = |row: &Row<'_>| {
+            let mut counts = [0; 10];
+            for (column, count) in counts.iter_mut().enumerate() {
+                *count = grains::unsigned(row.get(column)?);
+            }
+            Ok(Census::of(counts))
+        };
+        let sql = "SELECT (SELECT count(*) FROM journal), \
+                   (SELECT count(*) FROM question), \
+                   (SELECT count(*) FROM request), \
+                   (SELECT count(*) FROM answer), \
+                   (SELECT count(*) FROM level), \
+                   (SELECT count(*) FROM round), \
+                   (SELECT count(*) FROM path), \
+                   (SELECT count(*) FROM point), \
+                   (SELECT count(*) FROM seen), \
+                   (SELECT count(*) FROM sheet)";
+        self.connection.query_row(sql, [], read)
+    }
+}
