@@ -13,6 +13,7 @@ use crate::ask::question::Who;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{AccountKind, AccountSpec};
+use crate::purchase::request_key::RequestKey;
 
 /// How an account stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -370,8 +371,10 @@ impl Engine {
 
     fn shown(&self, unit: &str, entry: Gathered) -> Result<Asked, EngineError> {
         let question = self.ledger().question(entry.question).wait()?.unwrap_or_default();
-        let keys = entry.last.as_str().starts_with("keys/");
-        let watched = entry.last.as_str().starts_with("watch/");
+        let request = entry.last.as_str().parse();
+        let keys =
+            matches!(request, Ok(RequestKey::Selection { .. } | RequestKey::SelectionSeen { .. }));
+        let watched = matches!(request, Ok(RequestKey::Step { .. } | RequestKey::StepSeen { .. }));
         let stored = self.ledger().stored_answer(entry.last).wait()?;
         let answer = stored.and_then(|answered| serde_json::from_slice(answered.body()).ok());
         Ok(Asked {
@@ -421,20 +424,19 @@ struct Gathered {
 /// last part. None for lines that are nobody's question.
 fn question_of(key: &Key, who: &str) -> Option<String> {
     let text = key.as_str();
-    // Selections of keys, and payments for them, are one request each.
-    if text.starts_with("keys/") {
-        return Some(text.to_owned());
+    match text.parse() {
+        // Selections of keys, and payments for them, are one request each.
+        Ok(RequestKey::Selection { .. } | RequestKey::SelectionSeen { .. }) => {
+            Some(text.to_owned())
+        }
+        // The steps of a watch are one question of everybody who watches.
+        Ok(RequestKey::Step { watch, .. } | RequestKey::StepSeen { watch, .. }) => {
+            Some(format!("{watch} {who}"))
+        }
+        Ok(RequestKey::Turn { .. }) => None,
+        Ok(RequestKey::Round { .. } | RequestKey::Places { .. } | RequestKey::Brought { .. })
+        | Err(_) => Some(text.rsplit_once('/').map_or(text, |(question, _)| question).to_owned()),
     }
-    // The steps of a watch are one question of everybody who watches.
-    if let Some(rest) = text.strip_prefix("watch/") {
-        let watch = rest.split('/').next().unwrap_or_default();
-        return Some(format!("watch/{watch} {who}"));
-    }
-    // A turn at drawing for a watch.
-    if text.contains("/watch/") {
-        return None;
-    }
-    Some(text.rsplit_once('/').map_or(text, |(question, _)| question).to_owned())
 }
 
 fn price(event: &Event) -> Option<Charge> {

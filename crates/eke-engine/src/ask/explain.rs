@@ -107,9 +107,9 @@ const MISS: f64 = 0.05;
 pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, EngineError> {
     let Understood { query, payers, finest, .. } = understand(policy, sql, who)?;
     let (plan, own) = (&query.plan, payers.own());
-    let keys = match keys::public_groups(plan) {
+    let keys = match keys::public_group_count(plan) {
         _ if plan.keys.is_empty() => Keys::None,
-        Some(groups) => Keys::Public(groups.len()),
+        Some(groups) => Keys::Public(groups),
         None => {
             let selection = keys::selection(plan, &payers.unit.budget)?;
             keys::check_tier(&selection, finest)?;
@@ -287,7 +287,7 @@ struct Sample {
 
 /// How many times the price of one column a question costs that takes all groups equally far.
 fn price_times(plan: &Plan) -> f64 {
-    let groups = keys::public_groups(plan).map_or(usize::MAX, |groups| groups.len());
+    let groups = keys::public_group_count(plan).unwrap_or(usize::MAX);
     let groups = u32::try_from(groups).unwrap_or(u32::MAX).min(plan.max_groups);
     let factor = Metric::Hamming(plan.adjacency).group_factor::<Rho>();
     let columns = u32::try_from(plan.sums.len()).unwrap_or(u32::MAX);

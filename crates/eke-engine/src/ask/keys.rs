@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase as _, Receipt, Rho};
-use eke_ledger::{Claim, Key, Request, Spend};
+use eke_ledger::{Claim, Spend};
 use eke_noise::Exact;
 use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
 use eke_sql::{Plan, Sum, Summand, Value};
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Asking;
 use crate::error::EngineError;
 use crate::purchase::identity::{Identity, Purpose};
+use crate::purchase::request_key::{AccountDigest, RequestKey, SelectionName};
 use crate::purchase::turn::{Turn, turn_path};
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
@@ -27,8 +28,14 @@ struct Selected {
     payers: Vec<String>,
 }
 
+/// How many combinations of public keys there are; none if a key is not public.
+pub(crate) fn public_group_count(plan: &Plan) -> Option<usize> {
+    let mut counts = plan.keys.iter().map(|key| key.public.as_ref().map(Vec::len));
+    counts.try_fold(1, |groups: usize, key| Some(groups.saturating_mul(key?)))
+}
+
 /// All combinations of public keys in their order; none if a key is not public.
-pub(crate) fn public_groups(plan: &Plan) -> Option<Vec<Vec<Value>>> {
+fn public_groups(plan: &Plan) -> Option<Vec<Vec<Value>>> {
     let mut groups = vec![Vec::new()];
     for key in &plan.keys {
         let values = key.public.as_ref()?;
@@ -98,14 +105,14 @@ impl Asking<'_> {
 
     /// What the keys would cost whoever asks, if they have to be selected and were not yet.
     pub(crate) fn keys_cost(&self) -> Result<Amount<Rho>, EngineError> {
-        if public_groups(self.plan()).is_some() {
+        if public_group_count(self.plan()).is_some() {
             return Ok(Amount::ZERO);
         }
-        let selection = selection(self.plan(), &self.unit().budget)?;
+        let selection = selection(self.plan(), &self.context.unit().budget)?;
         check_tier(&selection, self.finest())?;
         let name = self.selection_name(&selection)?;
         let paid = match self.stored(&name)? {
-            Some((_, selected)) => self.has_paid(&name, &selected, &self.own().name)?,
+            Some((_, selected)) => self.has_paid(&name, &selected, &self.context.own().name)?,
             None => false,
         };
         Ok(if paid { Amount::ZERO } else { charge_rho(selection.charge()) })
@@ -113,15 +120,15 @@ impl Asking<'_> {
 
     /// Whether somebody has paid for selecting the keys.
     pub(crate) fn has_selected(&self) -> Result<bool, EngineError> {
-        let selection = selection(self.plan(), &self.unit().budget)?;
+        let selection = selection(self.plan(), &self.context.unit().budget)?;
         Ok(self.stored(&self.selection_name(&selection)?)?.is_some())
     }
 
     fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
-        let selection = selection(self.plan(), &self.unit().budget)?;
+        let selection = selection(self.plan(), &self.context.unit().budget)?;
         check_tier(&selection, self.finest())?;
         let name = self.selection_name(&selection)?;
-        let engine = self.engine;
+        let engine = self.context.engine;
         let mut patience = engine.patience();
         let selected = loop {
             if let Some((_, selected)) = self.stored(&name)? {
@@ -138,18 +145,18 @@ impl Asking<'_> {
                 Some((_, selected)) => Ok(selected),
                 None => self.select(&name, selection),
             };
-            self.engine().end_turn(turn, self.stamp())?;
+            self.context.engine.end_turn(turn, self.context.stamp())?;
             break selected?;
         };
         let mut owing = Vec::new();
-        for account in &self.payers().others {
+        for account in &self.context.payers().others {
             if !self.has_paid(&name, &selected, &account.name)? {
                 owing.push(&account.name);
             }
         }
         // All of them or none.
         for account in &owing {
-            if let Some(mut account) = self.ledger().account(account).wait()?
+            if let Some(mut account) = self.context.ledger().account(account).wait()?
                 && let Err(refusal) = account.approve(selection.charge())
             {
                 return Err(self.refused(&refusal));
@@ -163,12 +170,12 @@ impl Asking<'_> {
 
     /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for
     /// somebody who had it. It is held as a path is, and costs nothing.
-    fn turn(&mut self, name: &str) -> Result<Option<Claim>, EngineError> {
-        let request = self.request()?;
-        match self.engine().take_turn(name, self.unit(), request)? {
+    fn turn(&mut self, name: &SelectionName) -> Result<Option<Claim>, EngineError> {
+        let (request, name) = (self.context.next_request()?, name.to_string());
+        match self.context.engine.take_turn(&name, self.context.unit(), request)? {
             Turn::Own(claim) => Ok(Some(claim)),
             Turn::Others(holder) => {
-                self.wait_for(turn_path(name), &holder)?;
+                self.wait_for(turn_path(&name), &holder)?;
                 Ok(None)
             }
             Turn::Unclear => Ok(None),
@@ -176,19 +183,19 @@ impl Asking<'_> {
     }
 
     /// What a selection is found by: what its counts depend on, and its price.
-    fn selection_name(&self, selection: &KeySelection) -> Result<String, EngineError> {
+    fn selection_name(&self, selection: &KeySelection) -> Result<SelectionName, EngineError> {
         let units = vec![Sum { of: Summand::Units, exponent: 0 }];
         let plan = Plan { sums: units, max_rows: 1, ..self.plan().clone() };
         let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
-        let counts = Identity::new(Purpose::Keys).plan(&plan).rows(self.prepared);
-        Ok(format!("keys/{}", counts.bytes(price.as_bytes()).named()?.to_hex()))
+        let counts = Identity::new(Purpose::Keys).plan(&plan).rows(self.context.prepared);
+        Ok(SelectionName::new(&counts.bytes(price.as_bytes()).named()?))
     }
 
     /// The selection that was made, and under which number.
-    fn stored(&self, name: &str) -> Result<Option<(u32, Selected)>, EngineError> {
+    fn stored(&self, name: &SelectionName) -> Result<Option<(u32, Selected)>, EngineError> {
         for number in 0.. {
-            let key = Key::new(&format!("{name}/{number}"))?;
-            match self.ledger().stored_request(key).wait()? {
+            let key = RequestKey::Selection { name: name.clone(), number }.key()?;
+            match self.context.ledger().stored_request(key).wait()? {
                 None => return Ok(None),
                 // Paid for and lost, or being drawn by somebody else.
                 Some(None) => {}
@@ -204,21 +211,21 @@ impl Asking<'_> {
 
     fn has_paid(
         &self,
-        name: &str,
+        name: &SelectionName,
         selected: &Selected,
         account: &str,
     ) -> Result<bool, EngineError> {
         if selected.payers.iter().any(|payer| payer == account) {
             return Ok(true);
         }
-        let key = Key::new(&payment(name, account))?;
-        Ok(matches!(self.ledger().stored_request(key).wait()?, Some(Some(_))))
+        let key = payment(name, account).key()?;
+        Ok(matches!(self.context.ledger().stored_request(key).wait()?, Some(Some(_))))
     }
 
     /// Charges an account for keys that were selected before.
     fn pay_for_keys(
         &mut self,
-        name: &str,
+        name: &SelectionName,
         account: &str,
         charge: Charge,
     ) -> Result<(), EngineError> {
@@ -229,7 +236,11 @@ impl Asking<'_> {
     }
 
     /// Selects keys, for the unit and for everybody whom the analyst is with.
-    fn select(&mut self, name: &str, selection: KeySelection) -> Result<Selected, EngineError> {
+    fn select(
+        &mut self,
+        name: &SelectionName,
+        selection: KeySelection,
+    ) -> Result<Selected, EngineError> {
         match purchase::buy(self, &mut Selecting { name, selection, number: 0 })? {
             Bought::Made(selected) => Ok(selected),
             Bought::Refused(refusal) => Err(self.refused(&refusal)),
@@ -239,7 +250,7 @@ impl Asking<'_> {
 
 /// A selection of keys that is bought.
 struct Selecting<'n> {
-    name: &'n str,
+    name: &'n SelectionName,
     selection: KeySelection,
     /// How often it was paid for and lost.
     number: u32,
@@ -266,10 +277,10 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
             let many = || EngineError::Damaged("too many selections of the same keys".into());
             self.number = next.ok_or_else(many)?;
         }
-        let key = format!("{}/{}", self.name, self.number);
-        let request = Request::new(&key, asking.stamp(), asking.sql())?;
+        let key = RequestKey::Selection { name: self.name.clone(), number: self.number };
+        let request = asking.context.request(&key)?;
         let own = Spend(self.selection);
-        let others = asking.payers().others.iter();
+        let others = asking.context.payers().others.iter();
         let others = others.map(|account| (account.name.clone(), own.clone())).collect();
         Ok(Offer::Charge { request, own, others, path: None })
     }
@@ -286,17 +297,21 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
         // Groups by their numbers: their names are looked up once it is known which may be shown.
         let paid = charge_rho(self.selection.charge());
         let counts = asking.read_rows(paid)?.numbered_counts();
-        let counts = counts.map_err(|error| asking.unread(error, paid))?;
+        let counts = counts.map_err(|error| {
+            asking.context.unread(error, |error| EngineError::Rows(error, paid))
+        })?;
         let counts = Exact::new(KeyCounts(counts), Touched(self.selection.most));
-        let numbers = select_keys(&counts, own, asking.entropy())
+        let numbers = select_keys(&counts, own, &mut asking.context.entropy)
             .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
         let keys = asking.read_rows(paid)?.keys(&numbers.get());
-        let mut keys = keys.map_err(|error| asking.unread(error, paid))?;
+        let mut keys = keys.map_err(|error| {
+            asking.context.unread(error, |error| EngineError::Rows(error, paid))
+        })?;
         keys.sort();
-        let selected = Selected { keys, payers: asking.payers().names() };
+        let selected = Selected { keys, payers: asking.context.payers().names() };
         let body = serde_json::to_vec(&selected)
             .map_err(|error| EngineError::Damaged(error.to_string()))?;
-        let own = asking.own().name.clone();
+        let own = asking.context.own().name.clone();
         asking.count_keys(&own, self.selection.charge());
         Ok(Drawn { body, state: None, made: selected })
     }
@@ -304,7 +319,7 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
 
 /// What an account pays for keys that were selected before.
 struct Payment<'n> {
-    name: &'n str,
+    name: &'n SelectionName,
     account: &'n str,
     charge: Charge,
 }
@@ -324,8 +339,7 @@ impl<'a> Order<'a, Asking<'a>> for Payment<'_> {
         if again == Again::Taken {
             return Ok(Offer::Made(()));
         }
-        let key = payment(self.name, self.account);
-        let request = Request::new(&key, asking.stamp(), asking.sql())?;
+        let request = asking.context.request(&payment(self.name, self.account))?;
         let nothing = Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO };
         let others = vec![(self.account.to_owned(), Spend(self.charge))];
         Ok(Offer::Charge { request, own: Spend(nothing), others, path: None })
@@ -353,7 +367,6 @@ fn charge_rho(charge: Charge) -> Amount<Rho> {
 }
 
 /// The key under which an account pays for a selection.
-fn payment(name: &str, account: &str) -> String {
-    let account = blake3::hash(account.as_bytes()).to_hex();
-    format!("{name}/for/{}", &account[..32])
+fn payment(name: &SelectionName, account: &str) -> RequestKey {
+    RequestKey::SelectionSeen { name: name.clone(), by: AccountDigest::new(account) }
 }

@@ -18,7 +18,7 @@ use crate::ask::Asking;
 use crate::ask::top::Route;
 use crate::error::EngineError;
 use crate::purchase::identity::{Identity, Purpose};
-use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
+use crate::purchase::{self, Again, Bought, Drawn, Offer, Order};
 
 /// What one pick costs of the unit's whole budget.
 const OF_BUDGET: u128 = 1000;
@@ -103,16 +103,16 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         let &mut Self { by, count, path, .. } = self;
         // Levels first, and then the picks: if nobody draws now, these are the levels of those.
         let levels = asking.levels(path)?;
-        let holder = asking.ledger().path(path).wait()?.and_then(|path| path.holder);
+        let holder = asking.context.ledger().path(path).wait()?.and_then(|path| path.holder);
         if let Some(holder) = holder {
             return Ok(Offer::Held(path, holder));
         }
         let stored = asking.load_picks(by, self.groups)?;
-        if asking.payers().iter().all(|account| stored.seen(&account.name) >= count) {
+        if asking.context.payers().iter().all(|account| stored.seen(&account.name) >= count) {
             return Ok(Offer::Made(stored.first(count)));
         }
         let sensitivity = stored.ranking.spread();
-        let wants = asking.payers().iter().zip(levels).map(|(account, level)| {
+        let wants = asking.context.payers().iter().zip(levels).map(|(account, level)| {
             // What was paid for and lost stays paid, and is nobody's pick.
             let more = by.each.times(count.saturating_sub(stored.seen(&account.name)));
             let to = more.and_then(|more| level.plus(more)).unwrap_or(Amount::MAX);
@@ -121,7 +121,7 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         let mut wants: Vec<(String, Show<Rho>)> = wants.collect();
         let (_, own) = wants.remove(0);
         self.stored = Some(stored);
-        let request = asking.request()?;
+        let request = asking.context.next_request()?;
         Ok(Offer::Charge { request, own, others: wants, path: Some(path) })
     }
 
@@ -143,10 +143,10 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         for receipt in others {
             let _ = receipt.redeem();
         }
-        let more = self.count.saturating_sub(stored.seen(&asking.own().name));
+        let more = self.count.saturating_sub(stored.seen(&asking.context.own().name));
         let paid = self.by.each.times(more).unwrap_or(Amount::MAX);
         asking.spent = asking.spent.plus(paid).unwrap_or(Amount::MAX);
-        for account in asking.payers().iter() {
+        for account in asking.context.payers().iter() {
             let seen = stored.seen(&account.name).max(self.count);
             stored.seen.insert(account.name.clone(), seen);
         }
@@ -170,7 +170,7 @@ impl Asking<'_> {
         count: u32,
     ) -> Result<Amount<Rho>, EngineError> {
         let stored = self.load_picks(by, groups)?;
-        let more = count.saturating_sub(stored.seen(&self.own().name));
+        let more = count.saturating_sub(stored.seen(&self.context.own().name));
         Ok(by.each.times(more).unwrap_or(Amount::MAX))
     }
 
@@ -208,11 +208,12 @@ impl Asking<'_> {
         let (_, factor) = moves(self.plan(), &self.plan().sums[by.sum]);
         let price = receipt.purchase().price();
         let columns = self.read_rows(price)?.columns(groups);
-        let columns = columns.map_err(|error| self.unread(error, price))?;
+        let columns = columns
+            .map_err(|error| self.context.unread(error, |error| EngineError::Rows(error, price)))?;
         let scores = columns.scores(by.sum, factor).map_err(|error| damaged(error.to_string()))?;
         stored
             .ranking
-            .pick(&scores, receipt, &mut self.entropy)
+            .pick(&scores, receipt, &mut self.context.entropy)
             .map_err(|mismatch| damaged(mismatch.to_string()))?;
         Ok(())
     }
@@ -235,13 +236,14 @@ impl Asking<'_> {
     fn ranking_path(&self, by: By, groups: &[Vec<Value>]) -> Result<PathId, EngineError> {
         let sums = vec![self.plan().sums[by.sum].clone()];
         let plan = Plan { sums, ..self.plan().clone() };
-        let scores = Identity::new(Purpose::Ranking).plan(&plan).rows(self.prepared).json(&groups);
+        let scores =
+            Identity::new(Purpose::Ranking).plan(&plan).rows(self.context.prepared).json(&groups);
         scores.bytes(by.each.to_string().as_bytes()).path()
     }
 
     fn load_picks(&self, by: By, groups: &[Vec<Value>]) -> Result<Stored, EngineError> {
         let empty = self.new_ranking(by, groups)?;
-        let stored = self.ledger().path(empty.id()).wait()?.and_then(|path| path.state);
+        let stored = self.context.ledger().path(empty.id()).wait()?.and_then(|path| path.state);
         let Some(bytes) = stored else {
             return Ok(Stored { ranking: empty, seen: BTreeMap::new() });
         };

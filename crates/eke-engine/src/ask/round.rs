@@ -5,22 +5,23 @@
 
 use eke_budget::purchase::{GroupError, GroupPrices, GroupRaise, GroupRound};
 use eke_budget::{Amount, Charge, PathId, Receipt, Refusal, Rho};
+use eke_ledger::RaiseGroups;
 use eke_ledger::store::Currencies;
-use eke_ledger::{RaiseGroups, Request};
 use eke_noise::Exact;
 use eke_noise::path::Columns;
 
-use crate::ask::Asking;
+use crate::ask::answer::Answer;
 use crate::ask::state::State;
 use crate::ask::walk::{LEAST_STEP_ONE_IN, Walk};
+use crate::ask::{Asking, Followed};
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
-use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
+use crate::purchase::{self, Again, Bought, Drawn, Offer, Order};
 
 /// What came of a round.
 pub(crate) enum Round {
     /// It was taken, and stored.
-    Taken(State),
+    Taken(Box<Followed>),
     /// The budget does not allow it; nothing was charged.
     Refused(State, Refusal),
 }
@@ -42,35 +43,38 @@ struct Further<'r> {
 impl<'a> Order<'a, Asking<'a>> for Further<'_> {
     type Own = RaiseGroups<Rho>;
     type Others = RaiseGroups<Rho>;
-    type Made = ();
+    type Made = Option<Answer>;
 
     fn offer(
         &mut self,
         asking: &mut Asking<'a>,
         _: Again,
-    ) -> Result<Offer<RaiseGroups<Rho>, RaiseGroups<Rho>, ()>, EngineError> {
+    ) -> Result<Offer<RaiseGroups<Rho>, RaiseGroups<Rho>, Option<Answer>>, EngineError> {
         let path = self.state.bundle.id();
         // Levels first, and then the points: if nobody draws now, these are the prices of those
         // points, or of older ones, which the ledger refuses.
         let levels = asking.levels(path)?;
-        let stored = asking.ledger().path(path).wait()?;
-        if let Some(holder) = stored.and_then(|path| path.holder) {
-            return Ok(Offer::Held(path, holder));
-        }
-        if let Some(state) = asking.load(&self.state.groups)? {
-            self.state = state;
+        if let Some(stored) = asking.context.ledger().path(path).wait()? {
+            if let Some(holder) = stored.holder {
+                return Ok(Offer::Held(path, holder));
+            }
+            if let Some(state) = self.state.read_again(stored.state.as_deref())? {
+                self.state = state;
+            }
         }
         let Some(mut others) = self.offers(asking, &levels)? else { return Ok(Offer::Moved) };
         let (_, own) = others.remove(0);
-        let request = asking.request()?;
+        let request = asking.context.next_request()?;
         Ok(Offer::Charge { request, own, others, path: Some(path) })
     }
 
     /// Were it changed since it was read, these would not be the prices of the points that there
     /// are, and what was charged would be lost.
     fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
-        let Some(now) = asking.load(&self.state.groups)? else { return Ok(true) };
-        let mut names = asking.payers().iter().map(|account| &account.name);
+        let stored = asking.context.ledger().path(self.state.bundle.id()).wait()?;
+        let stored = stored.and_then(|path| path.state);
+        let Some(now) = self.state.read_again(stored.as_deref())? else { return Ok(true) };
+        let mut names = asking.context.payers().iter().map(|account| &account.name);
         let is_same = names.all(|name| now.paid(name) == self.state.paid(name));
         if is_same {
             self.state = now;
@@ -83,29 +87,30 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         asking: &mut Asking<'a>,
         own: Receipt<GroupRaise<Rho>>,
         others: Vec<Receipt<GroupRaise<Rho>>>,
-    ) -> Result<Drawn<()>, EngineError> {
+    ) -> Result<Drawn<Option<Answer>>, EngineError> {
         let Self { state, needed, walk, prices } = self;
         asking.draw(state, own, others, prices)?;
-        for (account, prices) in asking.payers().iter().zip(&*prices) {
+        for (account, prices) in asking.context.payers().iter().zip(&*prices) {
             let groups = 0..u32::try_from(prices.len()).unwrap_or(u32::MAX);
             let paid = groups.map(|group| prices.group(group).unwrap_or(Amount::ZERO)).collect();
             state.paid.insert(account.name.clone(), paid);
         }
-        let paid = state.paid(&asking.own().name);
+        let paid = state.paid(&asking.context.own().name);
         for &(group, _) in *needed {
             walk.look(group, &state.bundle, paid[group as usize]);
         }
         let damaged = |error: serde_json::Error| EngineError::Damaged(error.to_string());
-        let body = match walk.answer() {
-            None => Vec::new(),
+        let (answer, body) = match walk.answer() {
+            None => (None, Vec::new()),
             Some(found) => {
                 state.answers.insert(asking.answer_name(), found.clone());
                 let answer = asking.finish(Some(state), &found, walk.looks())?;
-                serde_json::to_vec(&answer).map_err(damaged)?
+                let body = serde_json::to_vec(&answer).map_err(damaged)?;
+                (Some(answer), body)
             }
         };
         let stored = serde_json::to_vec(state).map_err(damaged)?;
-        Ok(Drawn { body, state: Some(stored), made: () })
+        Ok(Drawn { body, state: Some(stored), made: answer })
     }
 }
 
@@ -125,7 +130,8 @@ impl Further<'_> {
         let mut all_prices = Vec::new();
         // How far the unit's account takes each group.
         let mut reached: Vec<Amount<Rho>> = Vec::with_capacity(needed.len());
-        for (index, (account, &recorded)) in asking.payers().iter().zip(levels).enumerate() {
+        for (index, (account, &recorded)) in asking.context.payers().iter().zip(levels).enumerate()
+        {
             let mut prices = state
                 .prices(&account.name, recorded, most, metric)
                 .map_err(|error| EngineError::Damaged(error.to_string()))?;
@@ -171,7 +177,9 @@ impl Asking<'_> {
     ) -> Result<Round, EngineError> {
         let mut further = Further { state, needed, walk, prices: Vec::new() };
         Ok(match purchase::buy(self, &mut further)? {
-            Bought::Made(()) => Round::Taken(further.state),
+            Bought::Made(answer) => {
+                Round::Taken(Box::new(Followed { state: further.state, answer }))
+            }
             Bought::Refused(refusal) => Round::Refused(further.state, refusal),
         })
     }
@@ -195,17 +203,19 @@ impl Asking<'_> {
         if own.purchase().steps().iter().any(|step| step.to() > step.from()) {
             let groups = state.groups.clone();
             let truth = self.read_rows(paid)?.columns(&groups);
-            let truth: Exact<Columns> = truth.map_err(|error| self.unread(error, paid))?;
+            let truth: Exact<Columns> = truth.map_err(|error| {
+                self.context.unread(error, |error| EngineError::Rows(error, paid))
+            })?;
             state
                 .bundle
-                .refine(&truth, own, &mut self.entropy)
+                .refine(&truth, own, &mut self.context.entropy)
                 .map_err(|mismatch| damaged(mismatch.to_string()))?;
         }
         // The analyst's own points; what its circles paid for is the same or coarser.
         if let Some(receipt) = others.into_iter().next() {
             state
                 .bundle
-                .coarsen(receipt, &mut self.entropy)
+                .coarsen(receipt, &mut self.context.entropy)
                 .map_err(|mismatch| damaged(mismatch.to_string()))?;
         }
         Ok(())
@@ -214,20 +224,14 @@ impl Asking<'_> {
     /// What each account has paid for the paths.
     pub(crate) fn levels(&self, bundle: PathId) -> Result<Vec<Amount<Rho>>, EngineError> {
         let level = |account: &AccountSpec| {
-            let level = self.ledger().level(&account.name, bundle, Currencies::Rho).wait()?;
+            let level =
+                self.context.ledger().level(&account.name, bundle, Currencies::Rho).wait()?;
             Ok(match level.map(|level| level.at) {
                 Some(Charge::Zcdp { rho, .. }) => rho,
                 _ => Amount::ZERO,
             })
         };
-        self.payers().iter().map(level).collect()
-    }
-
-    /// The next request of this question.
-    pub(crate) fn request(&mut self) -> Result<Request, EngineError> {
-        self.rounds += 1;
-        let key = format!("{}/{}", self.name, self.rounds);
-        Ok(Request::new(&key, self.stamp(), self.sql())?)
+        self.context.payers().iter().map(level).collect()
     }
 }
 

@@ -14,6 +14,7 @@ use eke_sql::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::ask::answer::Found;
+use crate::error::EngineError;
 
 /// What is stored of a question's paths.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +40,20 @@ impl State {
         let count = u32::try_from(groups.len()).map_err(|_| BundleError::Damaged)?;
         let bundle = Bundle::open(question, columns, count)?;
         Ok(Self { groups, bundle, paid: BTreeMap::new(), answers: BTreeMap::new() })
+    }
+
+    /// What is stored of the same question now; none if nothing is.
+    ///
+    /// # Errors
+    /// It cannot be read, or is another question's.
+    pub(crate) fn read_again(&self, stored: Option<&[u8]>) -> Result<Option<Self>, EngineError> {
+        let Some(bytes) = stored else { return Ok(None) };
+        let state: Self = serde_json::from_slice(bytes)
+            .map_err(|error| EngineError::Damaged(error.to_string()))?;
+        if state.bundle.id() != self.bundle.id() || state.groups != self.groups {
+            return Err(EngineError::Damaged("it is another question's".into()));
+        }
+        Ok(Some(state))
     }
 
     /// What an account has paid for each group.

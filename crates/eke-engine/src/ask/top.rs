@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::ask::Asking;
 use crate::ask::answer::{Answer, Column, Cost, Found, Kind, Row, json};
-use crate::ask::keys::public_groups;
+use crate::ask::keys::public_group_count;
 use crate::ask::picks::{By, Picked, pick_price};
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::round::Round;
@@ -96,7 +96,7 @@ impl Route {
 
 /// Whether not all groups are wanted, and the largest come first.
 fn wants_the_largest(query: &Query) -> bool {
-    let groups = public_groups(&query.plan).map(|groups| groups.len());
+    let groups = public_group_count(&query.plan);
     let all = match (query.limit, groups) {
         (Some(limit), Some(groups)) => limit >= groups as u64,
         (None, Some(groups)) => groups <= FEW,
@@ -114,7 +114,7 @@ fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> 
     };
     let factor = Metric::Hamming(query.plan.adjacency).group_factor::<Rho>();
     let group = group.to_f64() * f64::from(factor);
-    let all = public_groups(&query.plan).map_or(usize::MAX, |groups| groups.len());
+    let all = public_group_count(&query.plan).unwrap_or(usize::MAX);
     let most = f64::from(query.plan.max_groups);
     #[expect(clippy::cast_precision_loss, reason = "a comparison of prices")]
     let (all, count) = ((all as f64).min(most), count as f64);
@@ -188,7 +188,7 @@ impl Asking<'_> {
             };
             let batch = &picked[done as usize..];
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
-            let paid = state.paid(&self.own().name);
+            let paid = state.paid(&self.context.own().name);
             let (most, is_capped) = self.batch_most(&paid, batch, left);
             let columns = u32::try_from(self.plan().sums.len()).unwrap_or(u32::MAX);
             // What is left may be too little for noise that can be drawn.
@@ -206,7 +206,7 @@ impl Asking<'_> {
                 walk = walk.capped();
             }
             state = match self.follow(state, &mut walk) {
-                Ok(state) => state,
+                Ok(followed) => followed.state,
                 // What was measured before is an answer.
                 Err(EngineError::Refused(_)) if done > 0 => {
                     state = match self.load(&groups)? {
@@ -230,7 +230,7 @@ impl Asking<'_> {
         }
         let mut walk = Walk::ended(found, looks);
         match self.round(state, &[], &mut walk)? {
-            Round::Taken(state) => self.finish(Some(&state), &walk.found(), looks),
+            Round::Taken(taken) => self.answered(*taken, &walk),
             Round::Refused(_, refusal) => Err(self.refused(&refusal)),
         }
     }
@@ -266,7 +266,7 @@ impl Asking<'_> {
                 let count = (count as usize).min(all).max(1) as u128;
                 Amount::from_grains(price.grains() / count)
             }
-            _ => pick_price(&self.unit().budget),
+            _ => pick_price(&self.context.unit().budget),
         };
         By { sum, each }
     }
@@ -277,7 +277,7 @@ impl Asking<'_> {
         groups: &[Vec<Value>],
         picked: &[u32],
     ) -> Result<Answer, EngineError> {
-        let outputs = &self.prepared.query.outputs;
+        let outputs = &self.context.prepared.query.outputs;
         let columns =
             outputs.iter().map(|output| Column { name: output.name.clone(), kind: Kind::Key });
         let row = |&group: &u32| {

@@ -25,7 +25,8 @@ use eke_sql::Value;
 
 use super::input::PlaceRow;
 use super::{PlaceFile, PlacesError};
-use crate::purchase::{process, reservation};
+use crate::purchase::process::Program;
+use crate::purchase::reservation;
 
 /// The accounts of many people, open.
 pub struct People {
@@ -240,7 +241,7 @@ impl People {
     ) -> Result<Reserved, PlacesError> {
         let wanted: Vec<(u32, Amount<Rho>)> =
             (0..people).map(|person| (person, allowance)).collect();
-        let holder = format!("{}/places", process::name());
+        let holder = format!("{}/places", Program::current());
         let stamp = Stamp::now("steward");
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
         let (register, file) = (&mut self.register, &self.path);

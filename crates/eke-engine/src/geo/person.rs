@@ -24,9 +24,11 @@ use eke_ledger::{Address, Key, Ledger, LedgerError, Request, Show, Spend, Stamp}
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError};
+use crate::ask::question::Who;
 use crate::data::source::Fingerprint;
 use crate::purchase::identity::{Identity, Purpose};
-use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order, process};
+use crate::purchase::request_key::{AskingName, RequestKey};
+use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order};
 
 const VERSION: u32 = 1;
 
@@ -38,9 +40,9 @@ pub struct Person {
     budget: Budget,
     pinned: Pinned,
     /// What requests of this program begin with.
-    program: String,
+    name: AskingName,
     /// How many there were.
-    requests: Cell<u64>,
+    requests: Cell<u32>,
     waiting: Silently,
 }
 
@@ -162,14 +164,12 @@ impl Person {
         }
         let there = ledger.account(account).wait()?.ok_or_else(missing)?;
         let budget = there.budget().clone();
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce).map_err(|error| PlacesError::Entropy(error.to_string()))?;
-        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let program = format!("{}/{nonce}", process::name());
+        let name = AskingName::new(&Who::Steward)
+            .map_err(|error| PlacesError::Entropy(error.to_string()))?;
         let (address, account) = (address.clone(), account.to_owned());
         let requests = Cell::new(0);
         let waiting = Silently::default();
-        Ok(Self { ledger, address, account, budget, pinned, program, requests, waiting })
+        Ok(Self { ledger, address, account, budget, pinned, name, requests, waiting })
     }
 
     /// How far apart two tuples of places are, for this account.
@@ -344,7 +344,9 @@ impl<'a> Buyer<'a> for &'a Person {
 
     /// A request whose program has ended is given up; another one is not waited for.
     fn wait_for(&self, path: PathId, holder: &Key) -> Result<(), PlacesError> {
-        if !process::has_ended(holder.as_str(), &self.address) {
+        let request = holder.as_str().parse::<RequestKey>().ok();
+        let asking = request.as_ref().and_then(RequestKey::asking);
+        if !asking.is_some_and(|asking| asking.program.has_ended(&self.address)) {
             return Err(LedgerError::UnderWay { path, holder: holder.clone() }.into());
         }
         match self.ledger.give_up(&self.account, path, holder.clone(), self.stamp()).wait() {
@@ -379,7 +381,8 @@ where
         _: Again,
     ) -> Result<Offer<Show<Rho>, Show<Rho>, ()>, PlacesError> {
         person.requests.set(person.requests.get() + 1);
-        let key = format!("{}/{}", person.program, person.requests.get());
+        let (asking, number) = (person.name.clone(), person.requests.get());
+        let key = RequestKey::Round { asking, number }.to_string();
         let request = Request::new(&key, person.stamp(), self.question)?;
         let path = Some(self.show.path);
         Ok(Offer::Charge { request, own: self.show, others: Vec::new(), path })
@@ -420,15 +423,15 @@ where
         person: &mut &'a Person,
         again: Again,
     ) -> Result<Offer<Spend<P>, Spend<Charge>, (Vec<u8>, bool)>, PlacesError> {
-        let key = |number: u32| format!("places/{}/{number}", self.name);
+        let key = |number: u32| RequestKey::places(self.name, number);
         if again == Again::Taken {
-            let stored = person.ledger.stored_request(Key::new(&key(self.number))?).wait()?;
+            let stored = person.ledger.stored_request(key(self.number).key()?).wait()?;
             if let Some(Some(answered)) = stored {
                 return Ok(Offer::Made((answered.body().to_vec(), true)));
             }
             self.number += 1;
         }
-        let request = Request::new(&key(self.number), person.stamp(), self.question)?;
+        let request = Request::new(&key(self.number).to_string(), person.stamp(), self.question)?;
         let own = Spend(self.purchase.clone());
         Ok(Offer::Charge { request, own, others: Vec::new(), path: None })
     }

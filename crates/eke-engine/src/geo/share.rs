@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 use super::PlacesError;
 use super::release::{damaged, entropy};
 use crate::data::source::{Fingerprint, Source};
-use crate::purchase::{process, reservation};
+use crate::purchase::process::Program;
+use crate::purchase::reservation;
 use crate::rows::column::Column;
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Wanted};
@@ -262,7 +263,7 @@ impl ShareOf {
         (dataset, fingerprint): (&str, &str),
         wanted: (u32, Amount<Rho>),
     ) -> Result<Reserved, PlacesError> {
-        let holder = format!("{}/rows", process::name());
+        let holder = format!("{}/rows", Program::current());
         let stamp = Stamp::now("steward");
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
         let file = self.ledger.clone();

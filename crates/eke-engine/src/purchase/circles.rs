@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::error::{EngineError, Refused};
+use crate::purchase::request_key::RequestKey;
 
 const VERSION: u32 = 1;
 /// How many names of accounts are read at a time.
@@ -270,8 +271,9 @@ impl Engine {
                 }
                 continue;
             };
-            let key = format!("circle/{account}/{analyst}/{}", member.brought);
-            let charged = self.charge_brought(account, analyst, &key, brings, stamp);
+            let number = member.brought;
+            let key = |currency: &str| RequestKey::brought(account, analyst, number, currency);
+            let charged = self.charge_brought((account, analyst), key, brings, stamp);
             member.pending = None;
             if charged.is_ok() {
                 member.counted = member.counted.plus(brings);
@@ -285,22 +287,21 @@ impl Engine {
 
     fn charge_brought(
         &self,
-        account: &str,
-        analyst: &str,
-        key: &str,
+        (account, analyst): (&str, &str),
+        key: impl Fn(&str) -> RequestKey,
         brings: Spent,
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
         let text = format!("what {analyst} had spent before it was in this circle");
         // All of it fits or none is charged.
         if let Some(mut there) = self.ledger().account(account).wait()?
-            && !self.is_brought(key)?
+            && !self.is_brought(&key)?
             && brings.charges().any(|(_, charge)| there.approve(charge).is_err())
         {
             return Err(Refused::plainly().into());
         }
         for (currency, charge) in brings.charges() {
-            let request = Request::new(&format!("{key}/{currency}"), stamp.clone(), &text)?;
+            let request = Request::new(&key(currency).to_string(), stamp.clone(), &text)?;
             let others: Vec<(&str, Spend<Charge>)> = Vec::new();
             match self.ledger().charge(request, account, Spend(charge), others).wait() {
                 Ok(Outcome::Charged(charged)) => {
@@ -316,10 +317,9 @@ impl Engine {
     }
 
     /// Whether something was charged under a key, in either currency.
-    fn is_brought(&self, key: &str) -> Result<bool, EngineError> {
+    fn is_brought(&self, key: impl Fn(&str) -> RequestKey) -> Result<bool, EngineError> {
         for currency in ["rho", "epsilon"] {
-            let key = eke_ledger::Key::new(&format!("{key}/{currency}"))?;
-            if self.ledger().stored_request(key).wait()?.is_some() {
+            if self.ledger().stored_request(key(currency).key()?).wait()?.is_some() {
                 return Ok(true);
             }
         }

@@ -18,10 +18,12 @@
 //! an attempt that was lost used again, an error that is shown to an analyst as it is.
 
 pub(crate) mod circles;
+pub(crate) mod context;
 pub(crate) mod identity;
 pub(crate) mod payers;
 pub(crate) mod process;
 pub(crate) mod reading;
+pub(crate) mod request_key;
 pub(crate) mod reservation;
 pub(crate) mod turn;
 

@@ -1,31 +1,51 @@
 //! Which program a request belongs to, so that one that has died can be told from one that is slow.
 
+use std::fmt;
+
 use eke_ledger::Address;
 
-/// The name of this program for as long as it runs: the machine since it was started, the process,
-/// and when that was started.
-pub(crate) fn name() -> String {
-    let id = std::process::id();
-    format!("{}.{id}.{}", boot(), started(id).unwrap_or_default())
+/// A program for as long as it runs: the machine since it was started, the process, and when that
+/// was started. Requests are named after it, and such names are kept: how it is written may never
+/// change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program(String);
+
+impl Program {
+    /// The program that this is.
+    pub(crate) fn current() -> Self {
+        let id = std::process::id();
+        Self(format!("{}.{id}.{}", boot(), started(id).unwrap_or_default()))
+    }
+
+    /// The program that holds a reservation, which is named after it.
+    pub(crate) fn of_holder(holder: &str) -> Self {
+        Self(holder.split_once('/').map_or(holder, |(program, _)| program).to_owned())
+    }
+
+    /// Whether it has surely ended. A name that is no program's says nothing.
+    pub(crate) fn has_ended(&self, ledger: &Address) -> bool {
+        let mut parts = self.0.split('.');
+        let (Some(machine), Some(id), Some(start), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return false;
+        };
+        let (Ok(id), false) = (id.parse::<u32>(), machine.is_empty() || start.is_empty()) else {
+            return false;
+        };
+        if machine == boot() {
+            return started(id).as_deref() != Some(start);
+        }
+        // A file is one machine's, which has been started anew since. A database may be many
+        // machines'.
+        matches!(ledger, Address::File(_)) && !boot().is_empty()
+    }
 }
 
-/// Whether the program that made a key of ours has surely ended.
-pub(crate) fn has_ended(key: &str, ledger: &Address) -> bool {
-    let Some((program, _)) = key.split_once('/') else { return false };
-    let mut parts = program.split('.');
-    let (Some(machine), Some(id), Some(start), None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return false;
-    };
-    let (Ok(id), false) = (id.parse::<u32>(), machine.is_empty() || start.is_empty()) else {
-        return false;
-    };
-    if machine == boot() {
-        return started(id).as_deref() != Some(start);
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
-    // A file is one machine's, which has been started anew since. A database may be many machines'.
-    matches!(ledger, Address::File(_)) && !boot().is_empty()
 }
 
 /// The machine since it was started; empty where that is not known.
@@ -49,14 +69,16 @@ mod tests {
     #[test]
     fn a_program_that_runs_has_not_ended() {
         let file = Address::File("eke.ledger".into());
-        let key = format!("{}/0123/7", name());
-        assert!(!has_ended(&key, &file));
-        let gone = format!("{}.{}.1/0123/7", boot(), u32::MAX - 3);
-        assert!(has_ended(&gone, &file));
+        assert!(!Program::current().has_ended(&file));
+        let gone = Program(format!("{}.{}.1", boot(), u32::MAX - 3));
+        assert!(gone.has_ended(&file));
         // Another machine, or the same one before it was started anew.
-        let other = "abcdefabcdef.7.99/0123/7";
-        assert!(has_ended(other, &file) && !has_ended(other, &Address::Postgres(String::new())));
-        // A key that is not ours says nothing.
-        assert!(!has_ended("keys/12/0", &file) && !has_ended("x", &file));
+        let other = Program("abcdefabcdef.7.99".to_owned());
+        assert!(other.has_ended(&file) && !other.has_ended(&Address::Postgres(String::new())));
+        // A name that is no program's says nothing.
+        assert!(!Program("keys".to_owned()).has_ended(&file));
+        assert!(!Program("a..b".to_owned()).has_ended(&file));
+        let holder = format!("{}/rows", Program::current());
+        assert_eq!(Program::of_holder(&holder), Program::current());
     }
 }

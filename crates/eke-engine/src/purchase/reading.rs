@@ -21,6 +21,7 @@ use crate::ask::question::Who;
 use crate::ask::slot::slot;
 use crate::engine::{Engine, Prepared};
 use crate::error::EngineError;
+use crate::purchase::request_key::RequestKey;
 use crate::rows::RowsError;
 
 /// So many questions of one analyst may fail before the steward must look.
@@ -197,10 +198,13 @@ impl Engine {
     pub(crate) fn abandoned(
         &self,
         unit: &str,
-        key: &str,
+        key: &RequestKey,
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
-        let Some(analyst) = asker(key) else { return Ok(()) };
+        let asking = key.asking();
+        let Some(analyst) = asking.and_then(|asking| asking.analyst.clone()) else {
+            return Ok(());
+        };
         let what = format!("a question of `{analyst}` was lost with the program that asked it");
         let at = stamp.at.to_string();
         self.change(unit, stamp, |registry| {
@@ -344,23 +348,6 @@ impl Engine {
     }
 }
 
-/// What requests of this program are called: the program, a number that nobody else has, and for
-/// whom it asks.
-pub(crate) fn request_name(program: &str, nonce: &str, who: &Who) -> String {
-    match who.analyst() {
-        // A name may be long, and a key may not.
-        Some(analyst) if analyst.len() <= 64 => format!("{program}/{nonce}~{analyst}"),
-        _ => format!("{program}/{nonce}"),
-    }
-}
-
-/// The analyst for whom a program asked, by the name of its requests.
-fn asker(key: &str) -> Option<String> {
-    let (_, rest) = key.split_once('/')?;
-    let (name, _) = rest.split_once('/')?;
-    name.split_once('~').map(|(_, analyst)| analyst.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,14 +404,5 @@ mod tests {
         reading.slow.insert("trips".to_owned(), 4_000);
         let told = |seconds| reading.notices(move |_| Duration::from_secs(seconds)).count();
         assert_eq!([told(1), told(3), told(4), told(8)], [1, 1, 0, 0]);
-    }
-
-    #[test]
-    fn a_request_says_for_whom_it_is() {
-        let named = request_name("b.1.2", "0123", &Who::Analyst("ana".into()));
-        assert_eq!(asker(&format!("{named}/7")).as_deref(), Some("ana"));
-        assert_eq!(asker(&format!("{named}/7/watch/99")).as_deref(), Some("ana"));
-        assert_eq!(asker(&format!("{}/7", request_name("b.1.2", "0123", &Who::Steward))), None);
-        assert_eq!(asker("keys/12/0"), None);
     }
 }

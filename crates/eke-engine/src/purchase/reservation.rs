@@ -7,7 +7,7 @@ use eke_budget::{Amount, Rho};
 use eke_ledger::register::{Asking, RegisterError, Reserved, Short};
 use eke_ledger::{Address, Register, Stamp};
 
-use super::process;
+use super::process::Program;
 
 /// Reserves amounts by person. What a program that has ended had reserved is given up.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn reserve(
             Err(RegisterError::UnderWay { number, holder }) => (number, holder),
             decided => return decided,
         };
-        if !process::has_ended(&holder, &Address::File(file.to_owned())) {
+        if !Program::of_holder(&holder).has_ended(&Address::File(file.to_owned())) {
             return Err(RegisterError::UnderWay { number, holder });
         }
         match register.give_up(number, &Stamp::now("steward")) {

@@ -13,7 +13,7 @@ use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
-use crate::purchase::process;
+use crate::purchase::request_key::RequestKey;
 
 /// How long is waited before looking again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -78,11 +78,15 @@ impl Engine {
         stamp: &Stamp,
         enough: &dyn Fn() -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
-        if process::has_ended(holder.as_str(), self.address()) {
+        let request = holder.as_str().parse::<RequestKey>().ok();
+        let asking = request.as_ref().and_then(RequestKey::asking);
+        if let (Some(request), Some(asking)) = (&request, asking)
+            && asking.program.has_ended(self.address())
+        {
             let given = self.ledger().give_up(unit, path, holder.clone(), stamp.clone());
             return match given.wait() {
                 // Whoever asked it saw that it failed.
-                Ok(()) => self.abandoned(unit, holder.as_str(), stamp),
+                Ok(()) => self.abandoned(unit, request, stamp),
                 Err(LedgerError::NotHeld(_)) => Ok(()),
                 Err(error) => Err(error.into()),
             };

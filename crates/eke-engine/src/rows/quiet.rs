@@ -80,7 +80,8 @@ mod tests {
             }
             Err(_) => {
                 for (part, printed) in [("quietly", false), ("thread", false), ("aloud", true)] {
-                    let name = "quiet::tests::what_breaks_down_prints_nothing";
+                    let name = concat!(module_path!(), "::what_breaks_down_prints_nothing");
+                    let (_, name) = name.split_once("::").unwrap();
                     let mut program = std::process::Command::new(std::env::current_exe().unwrap());
                     let program = program.args([name, "--exact", "--nocapture"]).env(PART, part);
                     let output = program.output().unwrap();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use eke_ledger::Address;
 
-use crate::purchase::process;
+use crate::purchase::process::Program;
 
 /// The folder for what does not fit into memory.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Spill {
             let name = entry.file_name();
             let program = name.to_string_lossy();
             let program = program.split_once('-').map_or(&*program, |(program, _)| program);
-            if process::has_ended(&format!("{program}/"), &here) {
+            if Program::of_holder(program).has_ended(&here) {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -75,7 +75,7 @@ impl Spill {
     pub(crate) fn open(&self) -> io::Result<SpillRun> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = self.folder.join(format!("{}-{number}", process::name()));
+        let path = self.folder.join(format!("{}-{number}", Program::current()));
         // Whoever has just ended may take the outer folder away.
         for _ in 0..16 {
             own_folder(&self.folder)?;
@@ -144,7 +144,7 @@ mod tests {
         }
         let run = spill.open().unwrap();
         fs::write(run.path().join("rows"), "alice").unwrap();
-        let gone = process::name();
+        let gone = Program::current().to_string();
         let gone = gone.rsplit_once('.').map(|(program, _)| format!("{program}.1-7")).unwrap();
         let gone = folder.join("eke.ledger-rows").join(gone);
         fs::create_dir_all(&gone).unwrap();

@@ -7,9 +7,9 @@
 use eke_budget::purchase::Round;
 use eke_budget::{Amount, Charge, Epsilon, Metric, PathId, Purchase as _, Receipt, Refusal, Rho};
 use eke_ledger::patience::Patience;
-use eke_ledger::{Claim, Key, Ledger, Request, Reserve, Spend, Stamp};
+use eke_ledger::{Claim, Key, Ledger, Reserve, Spend, Stamp};
+use eke_noise::Exact;
 use eke_noise::select::{LineLaw, Run as Whole};
-use eke_noise::{Exact, SystemEntropy};
 use eke_sql::Plan;
 
 use super::law::Law;
@@ -18,21 +18,16 @@ use super::run::Run;
 use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
 use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
-use crate::ask::Observer;
-use crate::ask::question::Who;
+use crate::ask::observer::Observer;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, short};
-use crate::policy::AccountSpec;
+use crate::purchase::context::{Context, RefusedBy};
 use crate::purchase::identity::{Identity, Purpose};
-use crate::purchase::payers::Payers;
-use crate::purchase::process;
-use crate::purchase::reading::request_name;
 use crate::purchase::turn::{Turn, turn_path};
 use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order};
-use crate::rows::RowsError;
 
-/// A watch that sets aside more than this part of what is left is asked about first.
+/// A watch that sets aside more than one part in this many of what is left is confirmed first.
 const CONFIRM_ABOVE_ONE_IN: u128 = 33;
 
 /// A watch that is understood.
@@ -45,16 +40,11 @@ pub(super) struct Prospect {
 
 /// A watch on its way through its steps.
 pub(super) struct Session<'a> {
-    pub(super) engine: &'a Engine,
+    pub(super) context: Context<'a>,
     pub(super) question: &'a WatchQuestion,
     pub(super) prospect: &'a Prospect,
-    observer: &'a dyn Observer,
-    entropy: SystemEntropy,
     /// What the keys of this watch begin with.
     pub(super) name: WatchName,
-    /// What requests of this program begin with.
-    program: String,
-    turns: u32,
     /// The right to draw, once it is needed.
     turn: Option<Claim>,
     /// What is being drawn here.
@@ -101,8 +91,8 @@ impl At {
             }
         }
         let key = session.name.attempt(self.index, self.attempt);
-        let request = Request::new(&key, session.stamp(), &session.question.sql)?;
-        let others = session.payers().others.iter();
+        let request = session.context.request(&key)?;
+        let others = session.context.payers().others.iter();
         let others = others.map(|account| (account.name.clone(), other.clone())).collect();
         Ok(Offer::Charge { request, own, others, path: None })
     }
@@ -136,9 +126,9 @@ impl<'a> Order<'a, Session<'a>> for SetAside {
         if let Some(run) = &mut session.run {
             run.pay(own, others)?;
         } else {
-            let others = session.payers().names().into_iter().skip(1).zip(others).collect();
+            let others = session.context.payers().names().into_iter().skip(1).zip(others).collect();
             let law = &session.prospect.law;
-            let run = Run::begin(self.at.index, law, own, others, &mut session.entropy);
+            let run = Run::begin(self.at.index, law, own, others, &mut session.context.entropy);
             session.run = Some(run);
         }
         session.next(self.at)
@@ -175,7 +165,7 @@ impl<'a> Order<'a, Session<'a>> for WholeRun {
         for receipt in others {
             receipt.redeem();
         }
-        let run = Run::bought(self.at.index, self.steps, own, &mut session.entropy)?;
+        let run = Run::bought(self.at.index, self.steps, own, &mut session.context.entropy)?;
         session.run = Some(run);
         let paid = rho(self.run.charge());
         session.spent_rho = session.spent_rho.plus(paid).unwrap_or(Amount::MAX);
@@ -219,19 +209,19 @@ impl<'a> Buyer<'a> for Session<'a> {
     type Error = EngineError;
 
     fn ledger(&self) -> &Ledger {
-        self.engine.ledger()
+        self.context.ledger()
     }
 
     fn holder(&self) -> &str {
-        &self.unit().name
+        &self.context.unit().name
     }
 
     fn stamp(&self) -> Stamp {
-        Stamp::now(self.question.who.name())
+        self.context.stamp()
     }
 
     fn patience(&self) -> Patience<'a> {
-        self.engine.patience()
+        self.context.engine.patience()
     }
 
     /// Steps hold no path: whose turn it is decides who draws.
@@ -261,21 +251,14 @@ impl Engine {
         show: &mut dyn FnMut(&Verdict) -> bool,
     ) -> Result<Watched, EngineError> {
         let prospect = self.prospect(question)?;
-        let entropy =
-            SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
-        let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (prepared, asked) = (&prospect.prepared, (&question.who, question.sql.as_str()));
+        let context = Context::new(self, prepared, asked, observer)?;
         let viewings = prospect.prepared.payers.others.iter().map(|_| Viewing::new()).collect();
         let mut session = Session {
-            engine: self,
+            context,
             question,
             prospect: &prospect,
-            observer,
-            entropy,
             name: prospect.name(question)?,
-            program: request_name(&process::name(), &nonce, &question.who),
-            turns: 0,
             turn: None,
             run: None,
             viewings,
@@ -292,7 +275,7 @@ impl Engine {
             Ok(Watched { steps, hits, cost, left, free: cost.get() == 0.0, ended })
         });
         // What was shown is stored: nothing here takes it back.
-        let _ = self.remember(session.payers());
+        let _ = self.remember(session.context.payers());
         watched.map_err(|error| self.as_seen_by(&question.who, error))
     }
 }
@@ -326,7 +309,7 @@ impl<'a> Session<'a> {
     ) -> Result<(u64, u64, WatchEnd), EngineError> {
         let (mut steps, mut hits) = (0, 0);
         for index in 0..self.prospect.plans.len() as u64 {
-            if self.observer.is_over() {
+            if self.context.observer.is_over() {
                 return Ok((steps, hits, WatchEnd::Enough));
             }
             let step = match self.find(index) {
@@ -336,8 +319,8 @@ impl<'a> Session<'a> {
             let step = match step {
                 Found::Stored(stored) => self.view(stored)?,
                 Found::Open(attempt) => {
-                    let (engine, who) = (self.engine, &self.question.who);
-                    let (clock, prepared) = (self.observer.clock(), &self.prospect.prepared);
+                    let Context { engine, prepared, who, observer, .. } = self.context;
+                    let clock = observer.clock();
                     engine.may_read(prepared, who)?;
                     let leaving = Leaving::since(clock, clock.now(), prepared.answer_time);
                     let drawn = self.draw(index, attempt);
@@ -371,19 +354,10 @@ impl<'a> Session<'a> {
         let run = self.end_run();
         let viewings = self.end_viewings(|_| true);
         let turn = match self.turn.take() {
-            Some(turn) => self.engine.end_turn(turn, self.stamp()),
+            Some(turn) => self.context.engine.end_turn(turn, self.stamp()),
             None => Ok(()),
         };
         run.and(viewings).and(turn)
-    }
-
-    /// The accounts that pay.
-    pub(super) fn payers(&self) -> &'a Payers {
-        &self.prospect.prepared.payers
-    }
-
-    fn unit(&self) -> &'a AccountSpec {
-        &self.payers().unit
     }
 
     /// What whoever watches has paid so far, if it stops now.
@@ -402,12 +376,12 @@ impl<'a> Session<'a> {
 
     /// What the accounts of whoever watches have left: the least of them.
     fn left(&self) -> Result<Paid, EngineError> {
-        self.engine.left_for_watch(self.payers().shown(), self.question.charging)
+        self.context.engine.left_for_watch(self.context.payers().shown(), self.question.charging)
     }
 
     /// What there is of a step. A step that is not stored is open to the one program that may draw.
     fn find(&mut self, index: u64) -> Result<Found, EngineError> {
-        let engine = self.engine;
+        let engine = self.context.engine;
         let mut patience = engine.patience();
         loop {
             let found = self.name.find(self.ledger(), index)?;
@@ -416,23 +390,17 @@ impl<'a> Session<'a> {
             }
             // Nobody waits for somebody who has not decided yet.
             self.confirm(self.prospect.plans.len() as u64 - index)?;
-            self.turns += 1;
-            let key = format!("{}/{}/{}", self.program, self.turns, self.name.as_str());
-            let request = Request::new(&key, self.stamp(), &self.question.sql)?;
-            let (name, unit) = (self.name.as_str(), &self.unit().name);
-            match self.engine.take_turn(name, self.unit(), request)? {
+            let name = self.name.to_string();
+            let request = self.context.turn_request(&name)?;
+            match engine.take_turn(&name, self.context.unit(), request)? {
                 // Whoever had it may have drawn in the meantime: look again.
                 Turn::Own(turn) => self.turn = Some(turn),
                 Turn::Others(holder) => {
                     let drawn = || {
-                        if self.observer.is_over() {
-                            return Err(EngineError::Stopped);
-                        }
                         let found = self.name.find(self.ledger(), index)?;
                         Ok(matches!(found, Found::Stored(_)))
                     };
-                    let path = turn_path(name);
-                    self.engine.wait_for_holder(unit, path, &holder, &self.stamp(), &drawn)?;
+                    self.context.wait_for(turn_path(&name), &holder, &drawn)?;
                 }
                 Turn::Unclear if patience.again() => {}
                 Turn::Unclear => return Err(EngineError::Unavailable),
@@ -454,7 +422,7 @@ impl<'a> Session<'a> {
         let left = self.left()?;
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
         let much = aside.get() > left.get() / CONFIRM_ABOVE_ONE_IN as f64;
-        if much && !self.observer.confirm_watch(aside, left) {
+        if much && !self.context.observer.confirm_watch(aside, left) {
             return Err(EngineError::Declined);
         }
         Ok(())
@@ -498,11 +466,11 @@ impl<'a> Session<'a> {
     /// Draws a step of the run that was paid for.
     fn next(&mut self, at: At) -> Result<Drawn<Made>, EngineError> {
         let (truth, plan) = (self.truth(at.index)?, self.digest(at.index));
-        let payers = self.payers().names();
+        let payers = self.context.payers().names();
         let Some(run) = &mut self.run else {
             return Err(EngineError::Damaged("a step was charged without a run".into()));
         };
-        let hit = run.next(&truth, &mut self.entropy)?;
+        let hit = run.next(&truth, &mut self.context.entropy)?;
         let stored = StoredStep {
             step: at.index,
             run: run.first,
@@ -520,24 +488,10 @@ impl<'a> Session<'a> {
 
     /// What a step's answer truly is: rows are read when the step is paid for and not before.
     fn truth(&self, index: u64) -> Result<Exact<i64>, EngineError> {
-        let Prospect { prepared, plans, .. } = self.prospect;
-        let plan = &plans[place(index)];
-        let watch = self.observer;
-        let read = self.engine.bounded(prepared, plan, &|seen, of| watch.rows(seen, of));
-        let bounded = read.map_err(|error| self.unread(error))?;
-        self.engine.note_nobodys(prepared, bounded.nobodys(), &self.stamp())?;
-        bounded.total(plan.adjacency).map_err(|error| self.unread(error))
-    }
-
-    /// Rows could not be read: the steward is told why, and an analyst that this is not available.
-    fn unread(&self, error: RowsError) -> EngineError {
-        match &self.question.who {
-            Who::Steward => EngineError::WatchRows(error),
-            who => match self.engine.failed(&self.prospect.prepared, who, &error, &self.stamp()) {
-                Ok(()) => EngineError::Unavailable,
-                Err(error) => error,
-            },
-        }
+        let plan = &self.prospect.plans[place(index)];
+        let bounded = self.context.read(plan, EngineError::WatchRows)?;
+        let total = bounded.total(plan.adjacency);
+        total.map_err(|error| self.context.unread(error, EngineError::WatchRows))
     }
 
     /// The digest of what is computed at a step.
@@ -549,7 +503,7 @@ impl<'a> Session<'a> {
     /// Whether this program may still draw. Somebody may have given it up in the belief that it had
     /// ended.
     fn check_turn(&self) -> Result<(), EngineError> {
-        let path = turn_path(self.name.as_str());
+        let path = turn_path(&self.name.to_string());
         let holder = self.ledger().path(path).wait()?.and_then(|path| path.holder);
         match (&self.turn, holder) {
             (Some(turn), Some(holder)) if *turn.key() == holder => Ok(()),
@@ -566,26 +520,24 @@ impl<'a> Session<'a> {
         if self.question.charging == Charging::ExPost {
             self.spent = self.spent.plus(run.price()).unwrap_or(Amount::MAX);
         }
-        run.end(&self.unit().name, self.ledger(), &self.stamp())
+        run.end(&self.context.unit().name, self.ledger(), &self.stamp())
     }
 
-    /// A refusal as whoever watches may see it: another account's numbers are not shown.
+    /// A refusal as the asker may see it: another account's numbers are not shown.
     pub(super) fn refused(&self, refusal: &Refusal) -> String {
-        let unit = &self.unit().name;
-        let is_units = *refusal.account == **unit;
-        let policy = self.engine.policy();
-        if self.question.who.analyst().is_some_and(|analyst| !policy.has_own_budget(analyst)) {
-            return "the budget does not allow the next step any more: ask the steward".to_owned();
-        }
-        if is_units && self.question.who.analyst().is_some() {
-            return format!(
-                "the budget of `{unit}` does not allow the next step any more: ask the steward"
-            );
-        }
-        let whose = match &self.question.who {
-            Who::Steward => format!("the budget of `{unit}`"),
-            Who::Analyst(_) => "your budget".to_owned(),
+        let policy = self.context.engine.policy();
+        let whose = if self.context.who.analyst().is_some_and(|own| !policy.has_own_budget(own)) {
+            Some("the budget".to_owned())
+        } else {
+            match self.context.refused_by(refusal) {
+                RefusedBy::Unit => Some(self.context.unit_budget_name()),
+                RefusedBy::Own => None,
+            }
         };
+        if let Some(whose) = whose {
+            return format!("{whose} does not allow the next step any more: ask the steward");
+        }
+        let whose = self.context.budget_name();
         let text = |charge: Charge| match charge {
             Charge::Zcdp { rho, .. } => format!("rho={}", short(rho)),
             Charge::Pure { epsilon, .. } => format!("epsilon={}", short(epsilon)),

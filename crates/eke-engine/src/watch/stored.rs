@@ -8,11 +8,14 @@
 //! neither shows what the other was given. It is read back by later versions: fields are added,
 //! never changed.
 
-use eke_ledger::{Key, Ledger};
+use std::fmt;
+
+use eke_ledger::Ledger;
 use eke_sql::Plan;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
+use crate::purchase::request_key::{AccountDigest, RequestKey, StepName, WatchId};
 
 /// A step as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,11 +60,17 @@ pub(super) enum Found {
     Open(u32),
 }
 
+/// Turns at drawing are held under this.
+impl fmt::Display for WatchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.watch.fmt(f)
+    }
+}
+
 /// What the keys of a watch are made of.
 #[derive(Clone, Debug)]
 pub(super) struct WatchName {
-    /// What all of them begin with.
-    watch: String,
+    watch: WatchId,
     /// For every step a digest of all that is computed up to it.
     steps: Vec<String>,
 }
@@ -80,30 +89,30 @@ impl WatchName {
             blake3::Hash::from_bytes(so_far).to_hex()[..32].to_owned()
         };
         let steps = plans.into_iter().map(step).collect();
-        Self { watch: format!("watch/{}", identity.to_hex()), steps }
+        Self { watch: WatchId::new(identity), steps }
     }
 
-    pub(super) fn as_str(&self) -> &str {
-        &self.watch
+    fn step(&self, step: u64) -> StepName {
+        let place = usize::try_from(step).unwrap_or(usize::MAX);
+        StepName::new(step, self.steps.get(place).map_or("", String::as_str))
     }
 
     /// The key of a step's attempt.
-    pub(super) fn attempt(&self, step: u64, attempt: u32) -> String {
-        let place = usize::try_from(step).unwrap_or(usize::MAX);
-        let digest = self.steps.get(place).map_or("", String::as_str);
-        format!("{}/{step}-{digest}/{attempt}", self.watch)
+    pub(super) fn attempt(&self, step: u64, attempt: u32) -> RequestKey {
+        RequestKey::Step { watch: self.watch.clone(), step: self.step(step), attempt }
     }
 
     /// The key under which an account pays for a step that is stored.
-    pub(super) fn payment(&self, stored: &StoredStep, account: &str) -> String {
-        let account = blake3::hash(account.as_bytes()).to_hex();
-        format!("{}/for/{}", self.attempt(stored.step, stored.attempt), &account[..32])
+    pub(super) fn payment(&self, stored: &StoredStep, account: &str) -> RequestKey {
+        let (watch, step) = (self.watch.clone(), self.step(stored.step));
+        let by = AccountDigest::new(account);
+        RequestKey::StepSeen { watch, step, attempt: stored.attempt, by }
     }
 
     /// What there is of a step.
     pub(super) fn find(&self, ledger: &Ledger, step: u64) -> Result<Found, EngineError> {
         for attempt in 0.. {
-            let key = Key::new(&self.attempt(step, attempt))?;
+            let key = self.attempt(step, attempt).key()?;
             match ledger.stored_request(key).wait()? {
                 None => return Ok(Found::Open(attempt)),
                 // Paid for and lost, or being drawn by somebody else.
@@ -129,7 +138,7 @@ impl WatchName {
         stored: &StoredStep,
         account: &str,
     ) -> Result<bool, EngineError> {
-        let key = Key::new(&self.payment(stored, account))?;
+        let key = self.payment(stored, account).key()?;
         Ok(ledger.stored_request(key).wait()?.is_some())
     }
 }

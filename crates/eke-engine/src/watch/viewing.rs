@@ -7,7 +7,7 @@
 
 use eke_budget::purchase::{Round, Rounds, Settlement};
 use eke_budget::{Amount, Epsilon, Purchase as _, Receipt, Refusal};
-use eke_ledger::{Item, Request, Reserve, Spend};
+use eke_ledger::{Item, Reserve, Spend};
 use eke_noise::select::LineLaw;
 
 use super::Charging;
@@ -116,7 +116,7 @@ impl Session<'_> {
         }
         self.end_viewings(|viewing| viewing.is_other_run(&stored))?;
         let mut owing = Vec::new();
-        for (index, account) in self.payers().others.iter().enumerate() {
+        for (index, account) in self.context.payers().others.iter().enumerate() {
             let drew = stored.payers.contains(&account.name);
             if !drew && !self.name.has_paid(self.ledger(), &stored, &account.name)? {
                 owing.push(index);
@@ -150,7 +150,8 @@ impl Session<'_> {
             .collect();
         // All of them or none.
         for (&index, want) in owing.iter().zip(&wants) {
-            let account = self.ledger().account(&self.payers().others[index].name).wait()?;
+            let account =
+                self.ledger().account(&self.context.payers().others[index].name).wait()?;
             if let Some(mut account) = account
                 && let Err(refusal) = account.reserve(want.worst, want.delta)
             {
@@ -161,7 +162,7 @@ impl Session<'_> {
             self.confirm(self.prospect.plans.len() as u64 - stored.step)?;
         }
         for (done, (&index, want)) in owing.iter().zip(wants).enumerate() {
-            let account = &self.payers().others[index].name;
+            let account = &self.context.payers().others[index].name;
             match self.pay(stored, account, &want)? {
                 Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
                 Ok(None) => self.viewings[index].paid_elsewhere(stored),
@@ -186,7 +187,8 @@ impl Session<'_> {
         let law = &self.prospect.law;
         let charge = whole(law, stored.bought.unwrap_or(1))?.charge();
         for &index in owing {
-            let account = self.ledger().account(&self.payers().others[index].name).wait()?;
+            let account =
+                self.ledger().account(&self.context.payers().others[index].name).wait()?;
             if let Some(mut account) = account
                 && let Err(refusal) = account.approve(charge)
             {
@@ -197,7 +199,7 @@ impl Session<'_> {
             self.confirm(stored.bought.unwrap_or(1))?;
         }
         for &index in owing {
-            let account = &self.payers().others[index].name;
+            let account = &self.context.payers().others[index].name;
             match self.pay(stored, account, &Spend(charge))? {
                 Ok(Some(_)) if index == 0 => {
                     self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
@@ -237,7 +239,7 @@ impl Session<'_> {
             if index == 0 {
                 self.spent = self.spent.plus(price).unwrap_or(Amount::MAX);
             }
-            all.push((self.payers().others[index].name.clone(), settlements));
+            all.push((self.context.payers().others[index].name.clone(), settlements));
         }
         settle(all, self.ledger(), &self.stamp())
     }
@@ -279,8 +281,7 @@ impl<'a, W: Item + Clone> Order<'a, Session<'a>> for Viewed<'_, W> {
         if again == Again::Taken {
             return Ok(Offer::Made(None));
         }
-        let key = session.name.payment(self.stored, self.account);
-        let request = Request::new(&key, session.stamp(), &session.question.sql)?;
+        let request = session.context.request(&session.name.payment(self.stored, self.account))?;
         let (account, own) = (self.account.to_owned(), self.want.clone());
         Ok(Offer::ChargeOne { request, account, own })
     }

@@ -1,0 +1,51 @@
+//! Somebody who follows a question while it is answered.
+
+use eke_budget::{Amount, Rho};
+
+use crate::ask::slot::{Clock, StoppedClock, SystemClock};
+use crate::watch::Paid;
+
+/// Follows a question while it is answered, and may stop it. Nothing that it hears depends on rows,
+/// but for the number of rows that were read: that is for the steward alone.
+pub trait Observer: Sync {
+    /// Some rows have been read, of `all` if that is known.
+    fn rows(&self, _seen: u64, _all: Option<u64>) {}
+
+    /// What time it is. Answers to analysts leave on slots of it.
+    fn clock(&self) -> &dyn Clock {
+        &SystemClock
+    }
+
+    /// A round of looks has been taken.
+    fn look(&self, _number: u32) {}
+
+    /// Whether a count within this error is really what is meant, and not a part of it: 0.05 of a
+    /// row, and not 5 %.
+    fn confirm_error(&self, _error: f64) -> bool {
+        true
+    }
+
+    /// Whether to go on with a question that may cost this much of what is left.
+    fn confirm(&self, _may_cost: Amount<Rho>, _left: Amount<Rho>) -> bool {
+        true
+    }
+
+    /// Whether to stop at the next place where nothing that is paid for is lost.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Whether to go on with a watch that sets aside this much of what is left, and perhaps more at
+    /// later steps.
+    fn confirm_watch(&self, _sets_aside: Paid, _left: Paid) -> bool {
+        true
+    }
+}
+
+/// Nobody follows, and nothing waits for a slot: for tests, and programs that see to that
+/// themselves.
+impl Observer for () {
+    fn clock(&self) -> &dyn Clock {
+        &StoppedClock
+    }
+}
