@@ -139,11 +139,11 @@ impl Ground {
         if let Some(analyst) = who.analyst() {
             policy.analyst(analyst)?;
         }
-        let text = sql.to_lowercase();
+        let named = eke_sql::relations(sql, policy.datasets.keys().map(String::as_str))?;
         let mut read = BTreeMap::new();
         let mut tables = Vec::new();
         for (name, dataset) in &policy.datasets {
-            if text.contains(&name.to_lowercase()) {
+            if named.contains(name.as_str()) {
                 let (table, found) = schema(policy, dataset)?;
                 tables.push(table);
                 read.insert(name.clone(), found);

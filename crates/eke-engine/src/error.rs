@@ -10,7 +10,8 @@ use crate::ask::question::Who;
 use crate::data::registry::RegistryError;
 use crate::data::source::SourceError;
 use crate::policy::PolicyError;
-use crate::rows::RowsError;
+
+pub use crate::rows::RowsError;
 
 /// Why there is no answer. Nothing in it depends on rows, but for what only the steward is told.
 #[derive(Debug, thiserror::Error)]

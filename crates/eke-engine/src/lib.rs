@@ -67,7 +67,8 @@ pub mod geo;
 pub mod policy;
 pub mod purchase;
 pub mod report;
-pub mod rows;
+mod rows;
+#[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
 pub mod watch;

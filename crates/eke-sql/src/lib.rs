@@ -51,5 +51,6 @@ pub use expr::text::MAX_TEXT;
 pub use expr::value::{Type, Value};
 pub use expr::{Binary, Expr, Function, Unary};
 pub use frontend::question::{plan, plan_open, plan_with};
+pub use frontend::relations::relations;
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
 pub use table::{Column, Protection, Table};

@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 
 use eke_budget::{Adjacency, Amount, Budget, Charge, Purchase as _, Receipt, Rho};
 use eke_ledger::{Claim, Spend};
-use eke_noise::Exact;
-use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
+use eke_noise::select::{KeySelection, select_keys};
 use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
@@ -296,14 +295,13 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
         }
         // Groups by their numbers: their names are looked up once it is known which may be shown.
         let paid = charge_rho(self.selection.charge());
-        let counts = asking.read_rows(paid)?.numbered_counts();
+        let counts = asking.read_rows(paid)?.key_counts(self.selection.most);
         let counts = counts.map_err(|error| {
             asking.context.unread(error, |error| EngineError::Rows(error, paid))
         })?;
-        let counts = Exact::new(KeyCounts(counts), Touched(self.selection.most));
         let numbers = select_keys(&counts, own, &mut asking.context.entropy)
             .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
-        let keys = asking.read_rows(paid)?.keys(&numbers.get());
+        let keys = asking.read_rows(paid)?.keys(&numbers);
         let mut keys = keys.map_err(|error| {
             asking.context.unread(error, |error| EngineError::Rows(error, paid))
         })?;

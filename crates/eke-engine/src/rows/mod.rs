@@ -20,7 +20,7 @@ pub(crate) mod threads;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::num::NonZero;
+use std::num::{NonZero, NonZeroU32};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,8 +41,9 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext, ident};
 use eke_budget::{Adjacency, L1};
-use eke_noise::Exact;
 use eke_noise::path::Columns;
+use eke_noise::select::{KeyCounts, Touched};
+use eke_noise::{Exact, Released};
 use eke_sql::{Plan, Sum, Summand, Type, Value};
 use futures::StreamExt;
 
@@ -243,9 +244,13 @@ impl Bounded {
         Ok(Exact::new(total.unwrap_or(0), changes.unwrap_or_else(nothing)))
     }
 
-    /// How many units are in each group that occurs, by its number. Private. For key selection
-    /// alone, which must wrap them up at once.
-    pub(crate) fn numbered_counts(&self) -> Result<Vec<(u64, i64)>, RowsError> {
+    /// How many units are in each group that occurs, by its number, where one unit touches at most
+    /// this many: for key selection (partition selection).
+    pub(crate) fn key_counts(&self, most: NonZeroU32) -> Result<Exact<KeyCounts<u64>>, RowsError> {
+        Ok(Exact::new(KeyCounts(self.numbered_counts()?), Touched(most)))
+    }
+
+    fn numbered_counts(&self) -> Result<Vec<(u64, i64)>, RowsError> {
         let (mut counts, mut number) = (Vec::new(), 0);
         self.groups.each(|batch| {
             for row in 0..batch.rows() {
@@ -259,9 +264,13 @@ impl Bounded {
         Ok(counts)
     }
 
-    /// The keys of groups by their numbers, which must be in order. Private, unless they were
-    /// selected.
-    pub(crate) fn keys(&self, numbers: &[u64]) -> Result<Vec<Vec<Value>>, RowsError> {
+    /// The keys of groups that were selected, by their numbers.
+    pub(crate) fn keys(&self, numbers: &Released<Vec<u64>>) -> Result<Vec<Vec<Value>>, RowsError> {
+        self.names(numbers.peek())
+    }
+
+    /// The keys of groups by their numbers, which must be in order. Private.
+    fn names(&self, numbers: &[u64]) -> Result<Vec<Vec<Value>>, RowsError> {
         let (mut keys, mut number) = (Vec::with_capacity(numbers.len()), 0);
         let mut wanted = numbers.iter().copied().peekable();
         self.groups.each(|batch| {
@@ -280,16 +289,16 @@ impl Bounded {
         self.nobodys
     }
 
-    /// How many units are in each group that occurs, for tests of this crate.
+    /// How many units are in each group that occurs: truths, for tests of this crate alone.
     ///
     /// # Panics
     /// What was put on disk cannot be read back.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn unit_counts(&self) -> Vec<(Vec<Value>, i64)> {
         let counts = self.numbered_counts().expect("groups that can be read");
         let numbers: Vec<u64> = counts.iter().map(|(number, _)| *number).collect();
-        let keys = self.keys(&numbers).expect("groups that can be read");
+        let keys = self.names(&numbers).expect("groups that can be read");
         let mut counts: Vec<_> =
             keys.into_iter().zip(counts).map(|(keys, (_, count))| (keys, count)).collect();
         counts.sort();
@@ -297,24 +306,24 @@ impl Bounded {
     }
 
     /// How often memory was spilled to disk on the way, for tests of this crate.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn spills(&self) -> usize {
         self.spills
     }
 
     /// Whether groups were put on disk, for tests of this crate.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn is_on_disk(&self) -> bool {
         self.groups.is_on_disk()
     }
 
-    /// The numbers themselves, for tests of this crate.
+    /// The numbers themselves: truths, for tests of this crate alone.
     ///
     /// # Panics
     /// What was put on disk cannot be read back.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     #[must_use]
     pub fn values(&self, groups: &[Vec<Value>]) -> Vec<Vec<i64>> {
         self.find(groups).expect("groups that can be read")

@@ -7,4 +7,5 @@ pub(crate) mod limits;
 pub(crate) mod names;
 pub(crate) mod parse;
 pub(crate) mod question;
+pub(crate) mod relations;
 pub(crate) mod rows;

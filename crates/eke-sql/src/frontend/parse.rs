@@ -15,6 +15,21 @@ use crate::error::quote;
 use crate::frontend::dialect::Sql;
 use crate::frontend::limits;
 
+/// Runs something on a stack of its own: how deep the parser goes is bounded, how much is left of
+/// the caller's stack is not known.
+pub(crate) fn on_own_stack<T: Send>(
+    work: impl FnOnce() -> Result<T, SqlError> + Send,
+) -> Result<T, SqlError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(limits::STACK);
+        match thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => Err(SqlError::NoThread),
+        }
+    })
+}
+
 /// The one query of a text.
 pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
     let dialect = Sql::new();

@@ -51,23 +51,13 @@ pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Quer
 }
 
 fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlError> {
-    // On a stack of its own: how deep the parser goes is bounded, how much is left of the caller's
-    // is not known.
-    std::thread::scope(|scope| {
-        let planned =
-            std::thread::Builder::new().stack_size(limits::STACK).spawn_scoped(scope, || {
-                let query = parse::parse(sql)?;
-                let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
-                let source = Source { tables, usage: &usage, parameters: &parameters };
-                let planned = question(&query, &source, Vec::new())?;
-                parameters.check()?;
-                Ok(planned)
-            });
-        match planned.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(query)) => query,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_) => Err(SqlError::NoThread),
-        }
+    parse::on_own_stack(|| {
+        let query = parse::parse(sql)?;
+        let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
+        let source = Source { tables, usage: &usage, parameters: &parameters };
+        let planned = question(&query, &source, Vec::new())?;
+        parameters.check()?;
+        Ok(planned)
     })
 }
 
