@@ -236,3 +236,6 @@ fn give_up<'a, B: Buyer<'a>>(buyer: &B, path: Option<PathId>, key: Key) -> Resul
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;
