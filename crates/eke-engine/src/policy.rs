@@ -17,9 +17,8 @@
 //!     [analyst.ana]
 //! "#;
 //! let policy = Policy::parse(text, Path::new("eke.toml"))?;
-//! let accounts = policy.accounts("rider", Some("ana"))?;
-//! let names: Vec<_> = accounts.iter().map(|account| account.name.as_str()).collect();
-//! assert_eq!(names, ["rider", "rider/analyst/ana"]);
+//! let payers = policy.payers("rider", Some("ana"))?;
+//! assert_eq!(payers.names(), ["rider", "rider/analyst/ana"]);
 //!
 //! let error = Policy::parse(&text.replace("max_rows", "max_row"), Path::new("eke.toml")).unwrap_err();
 //! assert_eq!(error.to_string(), "eke.toml:10: unknown key `max_row`: did you mean `max_rows`?");

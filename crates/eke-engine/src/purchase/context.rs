@@ -91,8 +91,7 @@ impl<'a> Context<'a> {
 
     /// Whose refusal the asker is shown.
     pub(crate) fn refused_by(&self, refusal: &Refusal) -> RefusedBy {
-        let is_units = *refusal.account == *self.unit().name;
-        if is_units && self.who.analyst().is_some() { RefusedBy::Unit } else { RefusedBy::Own }
+        RefusedBy::of(refusal, &self.unit().name, self.who)
     }
 
     /// A request under a name of its own.
@@ -160,23 +159,91 @@ impl<'a> Context<'a> {
     }
 }
 
+impl RefusedBy {
+    fn of(refusal: &Refusal, unit: &str, who: &Who) -> Self {
+        let is_units = *refusal.account == *unit;
+        if is_units && who.analyst().is_some() { Self::Unit } else { Self::Own }
+    }
+}
+
 impl Engine {
-    /// An error as the asker may see it: what the ledger says is about others too. An analyst
-    /// without a budget of its own is refused in one sentence, whichever account it was that said
-    /// no. A highest price that was asked for is the analyst's own: that it is too low is said.
+    /// An error as the asker may see it.
     pub(crate) fn as_seen_by(&self, who: &Who, error: EngineError) -> EngineError {
-        let Some(analyst) = who.analyst() else { return error };
-        match error {
-            EngineError::Ledger(_)
-            | EngineError::UnderWay(_)
-            | EngineError::Damaged(_)
-            | EngineError::Registry(_) => EngineError::Unavailable,
-            EngineError::Refused(refused)
-                if refused.limit != Limit::AtMost && !self.policy().has_own_budget(analyst) =>
-            {
-                Refused { charged: refused.charged, ..Refused::plainly() }.into()
-            }
-            error => error,
+        match who.analyst() {
+            None => error,
+            Some(analyst) => masked(error, self.policy().has_own_budget(analyst)),
         }
+    }
+}
+
+/// An error as an analyst may see it: what the ledger says is about others too. An analyst without
+/// a budget of its own is refused in one sentence, whichever account it was that said no. A highest
+/// price that was asked for is the analyst's own: that it is too low is said.
+fn masked(error: EngineError, has_own_budget: bool) -> EngineError {
+    match error {
+        EngineError::Ledger(_)
+        | EngineError::UnderWay(_)
+        | EngineError::Damaged(_)
+        | EngineError::Registry(_) => EngineError::Unavailable,
+        EngineError::Refused(refused) if refused.limit != Limit::AtMost && !has_own_budget => {
+            Refused { charged: refused.charged, ..Refused::plainly() }.into()
+        }
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eke_budget::{Amount, Charge};
+    use eke_ledger::LedgerError;
+
+    use super::*;
+
+    #[test]
+    fn what_the_ledger_says_is_one_sentence_for_analysts() {
+        let key = Key::new("program/0123~bob/7").unwrap();
+        let errors = [
+            EngineError::Ledger(LedgerError::Unanswered(key)),
+            EngineError::UnderWay("program/0123~bob/7".to_owned()),
+            EngineError::Damaged("alice".to_owned()),
+        ];
+        for error in errors {
+            let own = error.to_string();
+            for has_own_budget in [false, true] {
+                let error = EngineError::Damaged(own.clone());
+                let seen = masked(error, has_own_budget);
+                assert!(matches!(seen, EngineError::Unavailable), "{seen}");
+            }
+            assert!(matches!(masked(error, true), EngineError::Unavailable), "{own}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_for_those_whose_budget_it_is() {
+        let asked = Some(Amount::from_grains(7));
+        let refused = |limit| Refused { asked, limit, ..Refused::plainly() };
+        let seen = |limit, own| match masked(refused(limit).into(), own) {
+            EngineError::Refused(refused) => refused.asked,
+            other => panic!("{other}"),
+        };
+        assert_eq!((seen(Limit::Budget, true), seen(Limit::Budget, false)), (asked, None));
+        assert_eq!(seen(Limit::AtMost, false), asked);
+    }
+
+    #[test]
+    fn an_analyst_sees_no_numbers_of_the_units_account() {
+        let charge = Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO };
+        let refusal = |account: &str| Refusal {
+            account: account.into(),
+            asked: charge,
+            budget: None,
+            fits: None,
+        };
+        let ana = Who::Analyst("ana".into());
+        let by = |account, who| {
+            matches!(RefusedBy::of(&refusal(account), "riders", who), RefusedBy::Unit)
+        };
+        assert!(by("riders", &ana) && !by("riders/analyst/ana", &ana));
+        assert!(!by("riders", &Who::Steward));
     }
 }

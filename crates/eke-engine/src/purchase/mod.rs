@@ -27,6 +27,7 @@ pub(crate) mod request_key;
 pub(crate) mod reservation;
 pub(crate) mod turn;
 
+pub use payers::Payers;
 pub use reading::{FAILURES_OF_ALL, FAILURES_OF_ONE, Failed, failure_bits};
 
 use eke_budget::purchase::PathError;

@@ -64,6 +64,7 @@ impl<'a> Shopper<'a> {
 
 #[derive(Debug)]
 enum Failed {
+    #[expect(dead_code, reason = "shown where a test fails")]
     Ledger(LedgerError),
     Drawing,
     Unavailable,
