@@ -27,8 +27,8 @@ pub enum Filter {
         /// The delta of one run.
         delta: Delta,
     },
-    /// Before it starts, as zCDP at the worst case of a run of so many steps; a run that has had them without a hit is
-    /// followed by another.
+    /// Before it starts, as zCDP at the worst case of a run of at most this number of steps. After
+    /// as many steps without a hit a new run begins.
     ExAnte {
         /// The most steps of one run.
         steps: u64,

@@ -87,7 +87,7 @@ impl Watch for () {
     }
 }
 
-/// What a question that may cost more than this part of what is left is asked about first.
+/// The asker must confirm a question that may cost more than one part in this many of what is left.
 const MUCH: u128 = 33;
 
 /// What a goal lacks.

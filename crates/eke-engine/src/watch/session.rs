@@ -30,7 +30,7 @@ use crate::purchase::turn::{Turn, turn_path};
 use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order};
 use crate::rows::RowsError;
 
-/// A watch that sets aside more than this part of what is left is asked about first.
+/// The asker must confirm a watch that sets aside more than one part in this many of what is left.
 const MUCH: u128 = 33;
 
 /// A watch that is understood.
