@@ -51,7 +51,7 @@ enum Command {
     History(budget::History),
     /// Declare that a dataset has changed: later questions are about its new state.
     Snapshot(init::Snapshot),
-    /// Ask questions about a synthetic city, and show what they cost; takes about a minute.
+    /// Ask questions about a synthetic city, and show what they cost.
     Demo(demo::Demo),
     /// Release one number to several audiences, each with its own accuracy.
     Tiers(tiers::Tiers),

@@ -120,7 +120,7 @@ pub use stopping::sequence::{ConfidenceSequence, deviations};
 #[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
 mod fit;
 
-/// Runs the examples in the README.
+/// Runs the examples of `docs/library.md`.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/library.md")]
+struct Library;
