@@ -51,6 +51,8 @@ const NONE: u32 = u32::MAX;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[doc(alias = "contribution bounding")]
+#[doc(alias = "parallel composition")]
 pub struct GroupPrices<C: Price> {
     factor: u32,
     most: NonZeroU32,

@@ -11,6 +11,7 @@ use crate::{Amount, Currency, Delta, Epsilon, Metres, Metric, Purse, Rho};
 
 /// A reading of an account.
 #[derive(Clone, Copy, Debug)]
+#[doc(alias = "privacy odometer")]
 pub struct Odometer<'a> {
     pub(crate) zcdp: Option<&'a Purse<Rho>>,
     pub(crate) pure: Option<&'a Purse<Epsilon>>,

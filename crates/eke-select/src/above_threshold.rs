@@ -70,6 +70,7 @@ pub struct LineSpec {
 ///
 /// Prices are cached when they are computed; clones share the cache.
 #[derive(Clone, Debug)]
+#[doc(alias = "sparse vector")]
 pub struct AboveThreshold {
     spec: LineSpec,
     known: Arc<Mutex<HashMap<(u64, Outcome), Certified>>>,

@@ -18,6 +18,7 @@ use crate::{Certified, Change, SelectError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(alias = "exponential mechanism")]
 pub struct Exponential {
     range: BoundedRange,
 }
@@ -57,6 +58,7 @@ impl Exponential {
 /// Permute and flip: never worse in expectation than the exponential mechanism of the same rate, and of the same pure
 /// price. It has no concentrated price of its own: its losses are not bounded in range.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(alias = "permute and flip")]
 pub struct PermuteAndFlip {
     range: BoundedRange,
 }

@@ -65,6 +65,8 @@ pub enum Filter {
 /// ```
 #[derive(Debug)]
 #[must_use = "a run that is not stopped stays at its worst case"]
+#[doc(alias = "sparse vector technique")]
+#[doc(alias = "SVT")]
 pub struct SparseVector {
     law: GridLine,
     filter: Filter,
