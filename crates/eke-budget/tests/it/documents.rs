@@ -274,6 +274,52 @@ fn what_the_architecture_names_exists() {
     assert!(looked > 100, "{looked}");
 }
 
+#[test]
+fn the_front_page_is_short_and_within_a_hundred_columns() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 160);
+    for line in readme.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+/// A heading as links name it.
+fn slug(heading: &str) -> String {
+    let plain = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = plain.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut pages = Vec::new();
+    for folder in [root(), root().join("docs")] {
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(files.filter(|file| file.extension().is_some_and(|end| end == "md")));
+    }
+    let mut looked = 0;
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        // Code is not looked at: what is in backquotes is no link.
+        let prose: String = text.split('`').step_by(2).collect();
+        for target in prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") {
+                continue;
+            }
+            looked += 1;
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            assert!(file.exists(), "{}: {target}", page.display());
+            if !heading.is_empty() {
+                let there = fs::read_to_string(&file).unwrap();
+                let mut headings = there.lines().filter(|line| line.starts_with('#'));
+                assert!(headings.any(|line| slug(line) == heading), "{}: {target}", page.display());
+            }
+        }
+    }
+    assert!(looked > 60, "{looked}");
+}
+
 /// The tests that stand beside invariants exist.
 #[test]
 fn the_architecture_names_tests_that_exist() {
