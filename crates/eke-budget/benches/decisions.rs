@@ -87,7 +87,8 @@ fn raise_a_million_groups(bencher: Bencher, k: u32) {
         .bench_local_values(|(mut prices, mut account)| {
             let mut round = prices.round();
             for step in 0..GROUPS {
-                // The factors scatter groups and prices, so that neighbours in time are not in rank.
+                // The factors scatter groups and prices, so that neighbours in time are not in
+                // rank.
                 let group = (step.wrapping_mul(0x9e37_79b1)) % GROUPS;
                 let price = u128::from(step.wrapping_mul(0x85eb_ca6b));
                 let raised = round.group(group).unwrap().grains() + price;

@@ -290,8 +290,8 @@ impl Account {
         Ok(self.commit_with::<P, P, J>(approved, Vec::new(), journal)?.own)
     }
 
-    /// Records an approval together with those of other accounts, such as the circles of the analyst
-    /// who asks: all of them or none.
+    /// Records an approval together with those of other accounts, such as the circles of the
+    /// analyst who asks: all of them or none.
     ///
     /// # Errors
     /// The journal failed, or an approval of `others` is not that account's; or the approval is

@@ -309,8 +309,8 @@ impl<C: Currency> Amount<C> {
         if whole.is_empty() && fraction.is_empty() {
             return Err(wrong());
         }
-        // The number is `digits` (read as an integer) times 10^(exponent - fraction.len()); in grains,
-        // its first `keep` digits stand before the point.
+        // The number is `digits` (read as an integer) times 10^(exponent - fraction.len()); in
+        // grains, its first `keep` digits stand before the point.
         let digits = whole.bytes().chain(fraction.bytes());
         let length = |part: &str| i64::try_from(part.len()).unwrap_or(i64::MAX);
         let keep = length(whole).saturating_add(exponent).saturating_add(DECIMALS);
@@ -394,7 +394,8 @@ impl<C: Currency> FromStr for Amount<C> {
 }
 
 impl<C> fmt::Display for Amount<C> {
-    /// The exact decimal; scientific below a ten-thousandth, like doubles. It reads back as the same amount.
+    /// The exact decimal; scientific below a ten-thousandth, like doubles. It reads back as the
+    /// same amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = if self.grains != 0 && self.grains < GRAINS_PER_ONE / 10_000 {
             let digits = self.grains.to_string();

@@ -1,9 +1,9 @@
 //! Approvals of many requests, recorded together.
 //!
-//! A journal on disk is quickest when many requests share one write. So an approval can be *entered*
-//! into a [`Batch`]: its account goes on at once, as if it were recorded, and the receipt follows
-//! when the whole batch is. If recording fails there is no receipt for anything in it, and its
-//! accounts have run ahead of their journal: they are dropped, or put back with
+//! A journal on disk is quickest when many requests share one write. So an approval can be
+//! *entered* into a [`Batch`]: its account goes on at once, as if it were recorded, and the receipt
+//! follows when the whole batch is. If recording fails there is no receipt for anything in it, and
+//! its accounts have run ahead of their journal: they are dropped, or put back with
 //! [`Account::restore_to`](crate::Account::restore_to). A journal refuses what they would write
 //! otherwise, because it would not follow the last entry.
 //!

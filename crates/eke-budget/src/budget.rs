@@ -283,7 +283,8 @@ impl Deltas {
     fn divide(delta: Delta, spec: BudgetSpec) -> Result<Self, BudgetError> {
         let zcdp = match spec.zcdp_delta {
             Some(kept) => Amount::at_most(kept),
-            // At delta 1e-6 a tenth costs the zCDP purse less than one per cent; it lets keys be chosen.
+            // At delta 1e-6 a tenth costs the zCDP purse less than one per cent; it lets keys be
+            // chosen.
             None => Amount::from_grains(Amount::at_most(delta).grains() / 10),
         };
         let pure = spec.pure_delta.map_or(Amount::ZERO, Amount::at_most);

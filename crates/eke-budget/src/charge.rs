@@ -30,8 +30,8 @@ pub enum Charge {
         /// The weight of what rho does not cover.
         delta: Amount<Delta>,
     },
-    /// (epsilon, delta)-DP, or an ex-post bound that fails with probability delta; paid from the pure
-    /// purse.
+    /// (epsilon, delta)-DP, or an ex-post bound that fails with probability delta; paid from the
+    /// pure purse.
     Pure {
         /// The pure price.
         epsilon: Amount<Epsilon>,

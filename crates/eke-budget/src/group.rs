@@ -165,7 +165,8 @@ impl<C: Price> GroupPrices<C> {
         Ok(set)
     }
 
-    /// The same groups, in an account that has also paid for something that was lost before anybody saw it.
+    /// The same groups, in an account that has also paid for something that was lost before anybody
+    /// saw it.
     ///
     /// It is no group's: no group goes on from there, and none is cheaper for it.
     ///

@@ -1,10 +1,10 @@
 //! The standard normal distribution, also far out in its tails.
 //!
-//! Prices of selection with Gaussian noise are logarithms of probabilities that no double holds, raised
-//! to powers of a million, and differences of them that cancel. So everything here is a logarithm or a
-//! ratio, and a difference is computed as what it is: the integral of a slope. Values are within a few
-//! units in the last place ([`ULPS`]) of the function at the double that was given
-//! (`the_normal_distribution_is_within_its_ulps` holds them against wide arithmetic).
+//! Prices of selection with Gaussian noise are logarithms of probabilities that no double holds,
+//! raised to powers of a million, and differences of them that cancel. So everything here is a
+//! logarithm or a ratio, and a difference is computed as what it is: the integral of a slope.
+//! Values are within a few units in the last place ([`ULPS`]) of the function at the double that
+//! was given (`the_normal_distribution_is_within_its_ulps` holds them against wide arithmetic).
 
 /// How far any value here may be from the truth, in units of 2⁻⁵³ of it.
 pub const ULPS: f64 = 16.0;
@@ -76,8 +76,8 @@ pub fn mills(x: f64) -> f64 {
     SQRT_HALF_PI * libm::exp(square) * (1.0 + lost) * libm::erfc(z)
 }
 
-/// `1 - x M(x) = 1/x² - 3/x⁴ + 15/x⁶ - …`, M being the Mills ratio, from [`ASYMPTOTIC`] on, where the
-/// terms fall below rounding before they grow.
+/// `1 - x M(x) = 1/x² - 3/x⁴ + 15/x⁶ - …`, M being the Mills ratio, from [`ASYMPTOTIC`] on, where
+/// the terms fall below rounding before they grow.
 pub(crate) fn mills_slope(x: f64) -> f64 {
     let step = 1.0 / (x * x);
     let (mut sum, mut term, mut odd) = (0.0, step, 3.0);
@@ -116,8 +116,8 @@ fn upper_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// The integral of `exp(-x s - s²/2)` for s from 0 to a step of at most 1 and `1/|x|`, by its Taylor
-/// series: the derivative of the integrand is itself times `-(x + s)`.
+/// The integral of `exp(-x s - s²/2)` for s from 0 to a step of at most 1 and `1/|x|`, by its
+/// Taylor series: the derivative of the integrand is itself times `-(x + s)`.
 fn fall_integral(x: f64, step: f64) -> f64 {
     let (mut before, mut term, mut sum, mut count) = (0.0, step, step, 1.0);
     // The term of s^k/k!, times the step: each needs the two before it.

@@ -3,7 +3,8 @@
 //! Running totals are kept as charges are made, so reading is as cheap as charging. The (epsilon,
 //! delta) promise is the budget's ([`Budget::promise`](crate::Budget::promise)); a running total
 //! converted at the end is *not* one, because when to look may depend on what was seen. What may be
-//! shown meanwhile is the totals themselves, or [`Odometer::bound`], which holds at all times at once.
+//! shown meanwhile is the totals themselves, or [`Odometer::bound`], which holds at all times at
+//! once.
 
 use crate::enclosure::Enclosure;
 use crate::parameter::ParameterError;
@@ -42,8 +43,8 @@ impl<'a> Odometer<'a> {
     ///   `V/2 + sqrt((V + gamma) ln((V + gamma)/(delta² gamma)))` at all times
     /// - Assumes: charges are fixed before their release (receipts); gamma and delta before all
     ///   (caller)
-    /// - Deviates: in a metric gamma scales with the distance squared; reserved worst cases count as
-    ///   spent; pure prices and used deltas are added; rounded up
+    /// - Deviates: in a metric gamma scales with the distance squared; reserved worst cases count
+    ///   as spent; pure prices and used deltas are added; rounded up
     /// - Checked by: `the_time_uniform_bound_matches_the_golden_values`,
     ///   `the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment`
     ///
@@ -81,8 +82,8 @@ fn enclose<C: Currency>(amount: Amount<C>) -> Enclosure {
 pub struct RunningBound {
     /// The bound on the loss.
     pub epsilon: Epsilon,
-    /// What had to be given up for it: but for the deltas of the charges and an event of probability
-    /// that of the shape, the loss was below the bound at this and all earlier times.
+    /// What had to be given up for it: but for the deltas of the charges and an event of
+    /// probability that of the shape, the loss was below the bound at this and all earlier times.
     pub delta: Delta,
     /// How far apart places may be; none outside a metric.
     #[serde(skip_serializing_if = "Option::is_none")]

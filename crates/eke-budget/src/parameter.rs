@@ -1,8 +1,8 @@
 //! The numbers privacy is stated in, each a type of its own.
 //!
 //! A parameter is a double that was checked when it was made: finite, normal (neither zero nor
-//! subnormal), not negative and within its range. Constructors, `FromStr` and serde all go through the same
-//! check, so a parameter that exists is in range, and two parameters cannot be swapped.
+//! subnormal), not negative and within its range. Constructors, `FromStr` and serde all go through
+//! the same check, so a parameter that exists is in range, and two parameters cannot be swapped.
 //!
 //! There is no magic zero: where a zero would mean "none", the parameter is left out instead.
 //! Parameters are what formulas take; what accounts add up is [`Amount`](crate::Amount).
@@ -234,8 +234,8 @@ macro_rules! parameter {
 }
 
 parameter! {
-    /// A bound on the privacy loss: pure differential privacy, or the first half of (epsilon, delta).
-    /// In a metric it is the loss per unit of distance.
+    /// A bound on the privacy loss: pure differential privacy, or the first half of (epsilon,
+    /// delta). In a metric it is the loss per unit of distance.
     ///
     /// ```
     /// use eke_budget::Epsilon;
@@ -300,7 +300,8 @@ parameter! {
 
 impl Epsilon {
     /// The smallest epsilon a conversion reports. A conversion whose true answer is zero (delta
-    /// alone covers the loss) says this instead, which is safe, and keeps zero from meaning anything.
+    /// alone covers the loss) says this instead, which is safe, and keeps zero from meaning
+    /// anything.
     pub const FLOOR: Self = Self(1e-30);
 }
 

@@ -162,7 +162,8 @@ impl<C: Price> Raise<C> {
     }
 }
 
-/// A coarser point of a path already revealed further, bought for nothing. Only an account makes one.
+/// A coarser point of a path already revealed further, bought for nothing. Only an account makes
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(bound = "")]
 pub struct Coarsen<C: Price> {

@@ -17,7 +17,8 @@ pub struct Refusal {
     pub asked: Charge,
     /// What the purse in question held when it was opened; none if the account has no such purse.
     pub budget: Option<Charge>,
-    /// The largest charge that would still fit: all that is left of the purse, in its currency and in delta.
+    /// The largest charge that would still fit: all that is left of the purse, in its currency and
+    /// in delta.
     pub fits: Option<Charge>,
 }
 

@@ -89,8 +89,8 @@ impl Rounds {
     /// Adds what was set aside for going on.
     ///
     /// # Errors
-    /// The round is another account's, or all of them together are more than an amount holds. It comes
-    /// back, and the others are as they were.
+    /// The round is another account's, or all of them together are more than an amount holds. It
+    /// comes back, and the others are as they were.
     pub fn add(&mut self, round: Round) -> Result<(), OtherRound> {
         let same = self.rounds.iter().all(|ours| ours.account == round.account);
         let sums = self.worst.plus(round.worst).zip(self.delta.plus(round.delta));
@@ -112,12 +112,12 @@ impl Rounds {
         self.delta
     }
 
-    /// Ends the run at the price that its output came to. The first rounds keep as much of it as they
-    /// reserved; what is left over goes back from the last one on.
+    /// Ends the run at the price that its output came to. The first rounds keep as much of it as
+    /// they reserved; what is left over goes back from the last one on.
     ///
     /// # Errors
-    /// The price is above what was reserved: the mechanism was wrong about itself. The run is over, and
-    /// all its rounds stay reserved at their worst cases for good.
+    /// The price is above what was reserved: the mechanism was wrong about itself. The run is over,
+    /// and all its rounds stay reserved at their worst cases for good.
     pub fn settle_at(self, realised: Amount<Epsilon>) -> Result<Vec<Settlement>, AboveWorstCase> {
         if realised > self.worst {
             let round = self.rounds.first().map_or(0, Round::id);

@@ -1,5 +1,5 @@
-//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs; what prices of places
-//! mean; which noise can be made of which.
+//! `eke calc`: privacy parameters from one form to another, and added up; what choosing costs; what
+//! prices of places mean; which noise can be made of which.
 
 mod geo;
 mod residual;

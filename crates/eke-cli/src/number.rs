@@ -2,8 +2,8 @@
 
 use eke_engine::Cost;
 
-/// A value and its interval, in as many digits as the interval's width is worth. The interval is rounded
-/// outwards.
+/// A value and its interval, in as many digits as the interval's width is worth. The interval is
+/// rounded outwards.
 pub(crate) fn estimate(value: f64, low: f64, high: f64) -> (String, String) {
     let decimals = decimals((high - low) / 2.0);
     let scale = 10f64.powi(decimals);

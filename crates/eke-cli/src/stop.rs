@@ -12,8 +12,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens from now on. The first signal asks; the second ends the program at once, and loses what was paid for
-    /// and not stored.
+    /// Listens from now on. The first signal asks; the second ends the program at once, and loses
+    /// what was paid for and not stored.
     #[cfg(unix)]
     pub(crate) fn listen() -> Self {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-/// Rows of text; the first row is the head. Columns are as wide as their widest cell and two spaces apart;
-/// they are aligned left, but for those that are said to be numbers.
+/// Rows of text; the first row is the head. Columns are as wide as their widest cell and two spaces
+/// apart; they are aligned left, but for those that are said to be numbers.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,

@@ -61,7 +61,8 @@ fn sessions(page: &str) -> Vec<(String, String)> {
     steps.map(apart).collect()
 }
 
-/// The commands that a page names: those of sessions, of blocks for a shell, and between backquotes in its text.
+/// The commands that a page names: those of sessions, of blocks for a shell, and between backquotes
+/// in its text.
 fn commands(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (place, part) in page.split("```").enumerate() {
@@ -77,8 +78,8 @@ fn commands(page: &str) -> Vec<String> {
     found
 }
 
-/// What a shell makes of a command is what was written: nothing in double quotes is replaced, and nothing outside of
-/// quotes stands for files.
+/// What a shell makes of a command is what was written: nothing in double quotes is replaced, and
+/// nothing outside of quotes stands for files.
 #[test]
 fn commands_reach_eke_as_they_are_written() {
     let folder = std::env::temp_dir().join(format!("eke-typed-{}", std::process::id()));
@@ -382,8 +383,8 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// The lines that are the same whatever noise is: who is asked, prices and budgets, and where nobody stops early also what
-/// it cost and who saved what.
+/// The lines that are the same whatever noise is: who is asked, prices and budgets, and where
+/// nobody stops early also what it cost and who saved what.
 fn without_noise(text: &str, once: bool) -> Vec<&str> {
     let starts = |line: &str, all: &[&str]| all.iter().any(|start| line.starts_with(start));
     let is_sure = |line: &&str| {
@@ -555,8 +556,9 @@ fn a_ledger_is_verified_exported_and_anchored() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What `eke ask --json` prints has the law of its price: 25 ledgers of 80 groups each, on a tiny table. The variance
-/// of 2,000 normal numbers is off by 0.17 with probability below 1e-7; noise 20 % wider or narrower is rejected.
+/// What `eke ask --json` prints has the law of its price: 25 ledgers of 80 groups each, on a tiny
+/// table. The variance of 2,000 normal numbers is off by 0.17 with probability below 1e-7; noise 20
+/// % wider or narrower is rejected.
 #[test]
 fn what_is_printed_has_the_law_of_its_price() {
     const GROUPS: usize = 80;

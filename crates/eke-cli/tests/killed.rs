@@ -163,13 +163,15 @@ fn a_ledger_outlives_programs_that_are_killed() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What a watch prints as JSON, line by line; the summary is not among it, and neither is a line that was cut off.
+/// What a watch prints as JSON, line by line; the summary is not among it, and neither is a line
+/// that was cut off.
 fn verdicts(printed: &str) -> Vec<(u64, bool)> {
     let lines = printed.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter_map(|line| Some((line["step"].as_u64()?, line["hit"].as_bool()?))).collect()
 }
 
-/// Watches that are killed at any moment: what was shown is shown again, it is paid for, and the watch goes on.
+/// Watches that are killed at any moment: what was shown is shown again, it is paid for, and the
+/// watch goes on.
 #[test]
 fn a_watch_outlives_programs_that_are_killed() {
     const KILLS: u32 = 30;
@@ -419,8 +421,8 @@ fn one_draw_for_each_charge(folder: &Path) {
     assert!(ended.iter().all(|(key, count)| charged.contains(key) && *count == 1), "{ended:?}");
 }
 
-/// A count of many people, killed when everybody's allowance is reserved and before it is settled: it stays paid in
-/// full, nothing was shown, and the next one goes on.
+/// A count of many people, killed when everybody's allowance is reserved and before it is settled:
+/// it stays paid in full, nothing was shown, and the next one goes on.
 #[test]
 fn a_count_that_is_killed_stays_paid() {
     const PEOPLE: u32 = 20_000;

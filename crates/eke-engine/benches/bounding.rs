@@ -1,5 +1,6 @@
-//! What bounding costs: `cargo bench -p eke-engine`. Two million trips of a hundred thousand people, in
-//! memory, all cores: our one pass, beside the same question unbounded, at once and by unit first.
+//! What bounding costs: `cargo bench -p eke-engine`. Two million trips of a hundred thousand
+//! people, in memory, all cores: our one pass, beside the same question unbounded, at once and by
+//! unit first.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on should stop")]
 
 use std::sync::{Arc, LazyLock};

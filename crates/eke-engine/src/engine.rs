@@ -104,8 +104,8 @@ pub struct Declared {
     pub remarks: Vec<String>,
 }
 
-/// Understands a question: what would be computed, and which accounts would pay. Reads the schemas of files,
-/// and no row and no ledger.
+/// Understands a question: what would be computed, and which accounts would pay. Reads the schemas
+/// of files, and no row and no ledger.
 pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Understood, EngineError> {
     let ground = Ground::new(policy, sql, who)?;
     let query = eke_sql::plan(sql, &ground.tables)?;
@@ -232,8 +232,8 @@ impl Engine {
     /// Opens the ledger of a policy.
     ///
     /// # Errors
-    /// The policy cannot be as it is, the ledger cannot be opened or is damaged, or it is not the one that the
-    /// policy was used with.
+    /// The policy cannot be as it is, the ledger cannot be opened or is damaged, or it is not the
+    /// one that the policy was used with.
     pub fn open_with(policy: &Path, access: Access) -> Result<Self, EngineError> {
         let Access { waiting, begins } = access;
         let anchored = Anchored::of(policy);
@@ -271,8 +271,8 @@ impl Engine {
         self.begun
     }
 
-    /// What the steward should know about the policy and the files of the ledger. Nothing of it depends
-    /// on rows.
+    /// What the steward should know about the policy and the files of the ledger. Nothing of it
+    /// depends on rows.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
@@ -316,7 +316,8 @@ impl Engine {
         &self.policy.ledger
     }
 
-    /// Understands a question, opens the accounts that pay, and pins the dataset down in the ledger.
+    /// Understands a question, opens the accounts that pay, and pins the dataset down in the
+    /// ledger.
     pub(crate) fn prepare(&self, sql: &str, who: &Who) -> Result<Prepared, EngineError> {
         self.pinned(understand(&self.policy, sql, who)?, who)
     }
@@ -425,7 +426,8 @@ impl Engine {
         }
     }
 
-    /// The registry with the dataset in it: its first snapshot is declared when it is first asked about.
+    /// The registry with the dataset in it: its first snapshot is declared when it is first asked
+    /// about.
     fn pin(
         &self,
         unit: &str,
@@ -451,8 +453,8 @@ impl Engine {
         Ok(self.change(unit, stamp, pin)?.0)
     }
 
-    /// Declares a new snapshot of a dataset: the steward's act. What was asked of the one before stays paid
-    /// for, and the next question is about the rows as they are now.
+    /// Declares a new snapshot of a dataset: the steward's act. What was asked of the one before
+    /// stays paid for, and the next question is about the rows as they are now.
     ///
     /// # Errors
     /// There is no such dataset, it is public, or its files cannot be read.
@@ -494,7 +496,8 @@ impl Engine {
         Ok(Declared { dataset: dataset.name.clone(), number, unchanged, remarks })
     }
 
-    /// What the steward should know: files that have changed under their snapshots, and runs that failed.
+    /// What the steward should know: files that have changed under their snapshots, and runs that
+    /// failed.
     ///
     /// # Errors
     /// The ledger cannot be read.

@@ -358,7 +358,8 @@ pub(crate) fn three_digits_up(value: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Which variant an error is: one that is added is given a number here, and a line in the table below.
+    /// Which variant an error is: one that is added is given a number here, and a line in the table
+    /// below.
     fn number(error: &EngineError) -> usize {
         match error {
             EngineError::Policy(_) => 0,

@@ -223,8 +223,8 @@ impl Policy {
         (Ok(policy), Vec::new())
     }
 
-    /// What the steward should think about, though nothing is wrong with it. It depends on the policy
-    /// alone.
+    /// What the steward should think about, though nothing is wrong with it. It depends on the
+    /// policy alone.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -266,8 +266,8 @@ impl Policy {
         self.analysts.get(name).ok_or_else(unknown)
     }
 
-    /// The furthest point that an analyst sees of any one path; none if that is wherever the path is,
-    /// as it is for the steward.
+    /// The furthest point that an analyst sees of any one path; none if that is wherever the path
+    /// is, as it is for the steward.
     ///
     /// # Errors
     /// There is no such analyst.

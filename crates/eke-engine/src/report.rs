@@ -23,15 +23,16 @@ pub struct Standing {
     pub of: Of,
     /// What it promises in all, as the ledger has it; none if the budget is a rho without a delta.
     pub promise: Option<Promised>,
-    /// What the policy says instead, if that is something else. The ledger's promise is the one that is kept.
+    /// What the policy says instead, if that is something else. The ledger's promise is the one
+    /// that is kept.
     pub policy: Option<PolicySays>,
     /// The whole budget.
     pub budget: Cost,
     /// What has been spent.
     pub spent: Cost,
-    /// A bound on the loss so far; none where the budget states no delta, where nothing was spent, and where
-    /// the bound is no better than the promise. Unlike a total that is converted it holds at all times at once:
-    /// looking at it, and stopping because of it, breaks nothing.
+    /// A bound on the loss so far; none where the budget states no delta, where nothing was spent,
+    /// and where the bound is no better than the promise. Unlike a total that is converted it holds
+    /// at all times at once: looking at it, and stopping because of it, breaks nothing.
     pub bound: Option<Promised>,
     /// What is set aside for rounds that are running.
     pub reserved: Cost,
@@ -41,7 +42,8 @@ pub struct Standing {
     pub part: f64,
     /// The pure purse, if there is one: budget, spent, reserved and left, in epsilon.
     pub pure: Option<[f64; 4]>,
-    /// What members of a circle have spent outside of it, which it is charged with their next question.
+    /// What members of a circle have spent outside of it, which it is charged with their next
+    /// question.
     pub to_bring: Option<Brought>,
 }
 
@@ -109,7 +111,8 @@ pub struct Asked {
     pub rho: f64,
     /// What it cost of the delta for mechanisms.
     pub delta: f64,
-    /// What it cost of the pure purse: what rounds came to, or what is set aside for those that have not ended.
+    /// What it cost of the pure purse: what rounds came to, or what is set aside for those that
+    /// have not ended.
     pub epsilon: f64,
     /// How many steps were shown, if it was a watch.
     pub steps: Option<u64>,
@@ -255,7 +258,8 @@ impl Engine {
         Ok(Some(Brought { rho, epsilon, fits }))
     }
 
-    /// Accounts of the ledger that the policy does not name: what was promised to them still counts.
+    /// Accounts of the ledger that the policy does not name: what was promised to them still
+    /// counts.
     pub(crate) fn unnamed(&self) -> Result<Vec<String>, EngineError> {
         const PAGE: u32 = 1000;
         let mut named: Vec<String> = vec![crate::data::pins::ACCOUNT.to_owned()];
@@ -273,8 +277,8 @@ impl Engine {
         }
     }
 
-    /// The questions that were asked, the oldest first: all of them for the steward, and an analyst's own with
-    /// what they cost its own account.
+    /// The questions that were asked, the oldest first: all of them for the steward, and an
+    /// analyst's own with what they cost its own account.
     ///
     /// # Errors
     /// There is no such analyst, or the ledger cannot be read.
@@ -286,8 +290,8 @@ impl Engine {
                 all.extend(self.questions(unit, &account.name)?);
             }
         }
-        // Its own account's refusals would tell an analyst without a budget of its own that others were not
-        // its own account's.
+        // Its own account's refusals would tell an analyst without a budget of its own that others
+        // were not its own account's.
         if who.analyst().is_some_and(|analyst| !self.policy().has_own_budget(analyst)) {
             all.retain(|asked| asked.outcome != Outcome::Refused);
         }
@@ -384,7 +388,8 @@ impl Engine {
     }
 }
 
-/// A bound on what an account has lost so far, of a shape that its budget fixed before the first charge.
+/// A bound on what an account has lost so far, of a shape that its budget fixed before the first
+/// charge.
 fn bound(account: &Account) -> Option<Promised> {
     let budget = account.budget();
     let odometer = account.odometer();
@@ -410,8 +415,8 @@ struct Gathered {
     last: Key,
 }
 
-/// What the lines of one question have in common: the rounds of one have keys that differ in their last part.
-/// None for lines that are nobody's question.
+/// What the lines of one question have in common: the rounds of one have keys that differ in their
+/// last part. None for lines that are nobody's question.
 fn question_of(key: &Key, who: &str) -> Option<String> {
     let text = key.as_str();
     // Selections of keys, and payments for them, are one request each.

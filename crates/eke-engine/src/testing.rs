@@ -77,9 +77,9 @@ fn column<'a>(of: Type, values: impl IntoIterator<Item = &'a Value>) -> Column {
     }
 }
 
-/// As [`bounded_in_memory`], but without an engine: the aggregate function itself, driven by hand. Each piece
-/// is a partition that gives up what it holds in parts, which are merged. `choose` rolls the dice: a
-/// number below its argument.
+/// As [`bounded_in_memory`], but without an engine: the aggregate function itself, driven by hand.
+/// Each piece is a partition that gives up what it holds in parts, which are merged. `choose` rolls
+/// the dice: a number below its argument.
 ///
 /// # Panics
 /// The plan does not fit, or something is broken.

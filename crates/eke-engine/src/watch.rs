@@ -1,12 +1,13 @@
 //! Watching: the same question step after step, and whether its answer is beyond a line.
 //!
-//! A watch is above threshold, run by run. A run draws one noisy line, holds the answer of step after step
-//! against it with fresh noise, and ends at a hit; the next step begins another run with a fresh line. What a
-//! run costs is known afterwards, so the worst that the next step can come to is set aside in every account
-//! that will see it before it is drawn.
+//! A watch is above threshold, run by run. A run draws one noisy line, holds the answer of step
+//! after step against it with fresh noise, and ends at a hit; the next step begins another run with
+//! a fresh line. What a run costs is known afterwards, so the worst that the next step can come to
+//! is set aside in every account that will see it before it is drawn.
 //!
-//! The same watch has the same verdicts, whoever asks and however often: they are stored, step by step, before
-//! they are shown. What is stored is read back by later versions: fields are added, never changed.
+//! The same watch has the same verdicts, whoever asks and however often: they are stored, step by
+//! step, before they are shown. What is stored is read back by later versions: fields are added,
+//! never changed.
 
 mod law;
 mod plan;
@@ -27,11 +28,13 @@ pub use steps::Steps;
 /// A question to be watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchQuestion {
-    /// What is asked at every step, in SQL: one COUNT or SUM, with parameters `$1`, `$2`, … in WHERE.
+    /// What is asked at every step, in SQL: one COUNT or SUM, with parameters `$1`, `$2`, … in
+    /// WHERE.
     pub sql: String,
     /// What is given for the parameters.
     pub steps: Steps,
-    /// Where the line is, in the unit of the answer. It is taken at the nearest step of the answer's grid.
+    /// Where the line is, in the unit of the answer. It is taken at the nearest step of the
+    /// answer's grid.
     pub line: f64,
     /// Which side of the line is a hit.
     pub side: Side,
@@ -41,8 +44,8 @@ pub struct WatchQuestion {
     pub confidence: Confidence,
     /// The law of the noise.
     pub noise: NoiseLaw,
-    /// What answers are clamped to, in their unit. Without it they are clamped to where the line can still be told
-    /// from them.
+    /// What answers are clamped to, in their unit. Without it they are clamped to where the line
+    /// can still be told from them.
     pub range: Option<(f64, f64)>,
     /// How it is paid for.
     pub charging: Charging,
@@ -75,7 +78,8 @@ pub enum Closeness {
 pub enum NoiseLaw {
     /// Laplace noise: the price does not grow with the steps, whatever the range.
     Laplace,
-    /// Normal noise: rarely far off, at a price that grows with the range and slowly with the steps.
+    /// Normal noise: rarely far off, at a price that grows with the range and slowly with the
+    /// steps.
     Gaussian,
 }
 

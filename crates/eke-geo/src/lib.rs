@@ -1,7 +1,8 @@
 //! Places: privacy that is measured by distance.
 //!
-//! Close places look alike, and the further apart two places are the better they may be told apart: by `epsilon`
-//! per metre, or by `rho` per square metre. The same accounts serve as elsewhere, with metres as their metric.
+//! Close places look alike, and the further apart two places are the better they may be told apart:
+//! by `epsilon` per metre, or by `rho` per square metre. The same accounts serve as elsewhere, with
+//! metres as their metric.
 //!
 //! | | |
 //! |---|---|

@@ -1,11 +1,13 @@
 //! Audits: what a mechanism claims, next to what was found when it was tried.
 //!
-//! Five methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring inputs,
-//! exactly. *Integration* works out the probabilities of continuous noise, and the largest loss between all neighbours
-//! of a small range. *Fit* compares draws with a law, beside a control that must be rejected. *Neighbours* runs a
-//! mechanism on neighbouring inputs and bounds its privacy loss from below, with confidence 1 - 1e-6: a
-//! bound above the claim refutes it, and one far below it where the mechanism is tight means that the
-//! audit is blind. *Coverage* counts how often an answer is not within its goal. An audit that passes has not refuted the claim; it proves nothing.
+//! Five methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring
+//! inputs, exactly. *Integration* works out the probabilities of continuous noise, and the largest
+//! loss between all neighbours of a small range. *Fit* compares draws with a law, beside a control
+//! that must be rejected. *Neighbours* runs a mechanism on neighbouring inputs and bounds its
+//! privacy loss from below, with confidence 1 - 1e-6: a bound above the claim refutes it, and one
+//! far below it where the mechanism is tight means that the audit is blind. *Coverage* counts how
+//! often an answer is not within its goal. An audit that passes has not refuted the claim; it
+//! proves nothing.
 
 mod accounts;
 mod bounds;
@@ -100,8 +102,8 @@ pub struct Finding {
     pub measure: &'static str,
     /// What is claimed: the most that may be found.
     pub claim: f64,
-    /// The least that must be found, where the mechanism is tight; finding less means that the audit is
-    /// blind.
+    /// The least that must be found, where the mechanism is tight; finding less means that the
+    /// audit is blind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// What was found.
@@ -148,7 +150,8 @@ pub fn all() -> Vec<Audit> {
 }
 
 impl Audit {
-    /// Runs it, with so many runs on either of two neighbouring inputs if it samples them: with more it sees more.
+    /// Runs it, with so many runs on either of two neighbouring inputs if it samples them: with
+    /// more it sees more.
     ///
     /// # Errors
     /// It could not be run.

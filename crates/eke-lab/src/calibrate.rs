@@ -1,14 +1,13 @@
 //! The constants of the boundary at which a relative goal stops, worked out.
 //!
-//! A truth of one is looked at with precision s (one over the variance), at geometrically spaced s. Then
-//! `m = y sqrt(s)` is `sqrt(s)` plus a standard normal number, and from one look to the next it is a Gaussian
-//! step. Stop at the first look with `m >= K` and release `y (1 - b)`, b being
-//! the square of the tolerance. The density of m among runs that
-//! have not stopped is carried from look to look on Gauss-Legendre nodes; what stops at a look within the
-//! tolerance is known in closed form. Where the looks lie relative to the truth is unknown, so the worst of
-//! at least 64 phases counts, no two of them further apart than a thirtieth of the noise: eight
-//! phases once missed the worst, and 95 % was 94.83 % within 1 %. Any other truth is this one in
-//! other units.
+//! A truth of one is looked at with precision s (one over the variance), at geometrically spaced s.
+//! Then `m = y sqrt(s)` is `sqrt(s)` plus a standard normal number, and from one look to the next
+//! it is a Gaussian step. Stop at the first look with `m >= K` and release `y (1 - b)`, b being the
+//! square of the tolerance. The density of m among runs that have not stopped is carried from look
+//! to look on Gauss-Legendre nodes; what stops at a look within the tolerance is known in closed
+//! form. Where the looks lie relative to the truth is unknown, so the worst of at least 64 phases
+//! counts, no two of them further apart than a thirtieth of the noise: eight phases once missed the
+//! worst, and 95 % was 94.83 % within 1 %. Any other truth is this one in other units.
 
 use std::io::{self, Write};
 
@@ -27,8 +26,8 @@ const APART: f64 = 0.03;
 const FAR: f64 = 8.0;
 /// The half-width, in z deviations, of the interval of an answer that ends without having stopped.
 pub const END: f64 = 1.1;
-/// What coverage must exceed the confidence by: for quadrature, for phases not tried, and for looks that
-/// are skipped.
+/// What coverage must exceed the confidence by: for quadrature, for phases not tried, and for looks
+/// that are skipped.
 const MARGIN: f64 = 2e-4;
 
 /// A goal, and how the looks are spaced.
@@ -148,8 +147,8 @@ impl Looks {
         worst
     }
 
-    /// The least boundary whose coverage is enough, also where it ends early; none below one planned
-    /// look's.
+    /// The least boundary whose coverage is enough, also where it ends early; none below one
+    /// planned look's.
     #[must_use]
     pub fn calibrate(&self) -> Boundary {
         let kappa = least(1.0, 1.25, |kappa| {
@@ -161,8 +160,8 @@ impl Looks {
     }
 }
 
-/// A small number for which something is so, in thousandths. (Where the looks lie makes it a little uneven,
-/// so it may not be the least.)
+/// A small number for which something is so, in thousandths. (Where the looks lie makes it a little
+/// uneven, so it may not be the least.)
 fn least(from: f64, to: f64, is_enough: impl Fn(f64) -> bool) -> f64 {
     if is_enough(from) {
         return from;

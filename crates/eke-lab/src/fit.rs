@@ -2,8 +2,8 @@
 //! probability 1e-9, and a control that must be rejected.
 //!
 //! With some two hundred fits the false alarms of one run of everything have a probability of about
-//! 2e-7; and since seeds are fixed, what has passed passes again. (The samplers' own tests include this
-//! file, so that there is one of it.)
+//! 2e-7; and since seeds are fixed, what has passed passes again. (The samplers' own tests include
+//! this file, so that there is one of it.)
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Counts draws in cells of known probability. Cells are those that expect ten draws or more; all
-    /// other outcomes are one cell together.
+    /// Counts draws in cells of known probability. Cells are those that expect ten draws or more;
+    /// all other outcomes are one cell together.
     ///
     /// # Panics
     /// The law has a single cell, which says nothing.

@@ -6,7 +6,8 @@ pub fn geometric(rate: f64) -> impl Fn(i64) -> f64 {
     move |k| zero * (-rate * double(k).abs()).exp()
 }
 
-/// What is between noise of two rates: nothing with some probability, and noise of the coarser rate else.
+/// What is between noise of two rates: nothing with some probability, and noise of the coarser rate
+/// else.
 pub fn residual(fine: f64, coarse: f64) -> impl Fn(i64) -> f64 {
     let part = (1.0 - (-coarse).exp()) / (1.0 - (-fine).exp());
     let weight = (coarse - fine).exp() * part * part;
@@ -21,7 +22,8 @@ pub fn path_of_three([fine, middle, coarse]: [f64; 3]) -> impl Fn([i64; 3]) -> f
     move |[f, m, c]| first(f) * second(m - f) * third(c - m)
 }
 
-/// Planar Laplace noise on a lattice: `P(z)` proportional to `exp(-rate |z|)`, summed as far as it matters.
+/// Planar Laplace noise on a lattice: `P(z)` proportional to `exp(-rate |z|)`, summed as far as it
+/// matters.
 pub fn planar<const N: usize>(rate: f64) -> impl Fn([i64; N]) -> f64 {
     let weight = move |point: [i64; N]| {
         let square: f64 = point.iter().map(|&z| double(z).powi(2)).sum();
@@ -52,8 +54,8 @@ pub fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
     move |k| weight(k) / total
 }
 
-/// Skellam noise: the difference of two Poisson numbers of mean lambda, by the ratios of neighbouring
-/// probabilities from far out inwards.
+/// Skellam noise: the difference of two Poisson numbers of mean lambda, by the ratios of
+/// neighbouring probabilities from far out inwards.
 pub fn skellam(lambda: f64) -> impl Fn(i64) -> f64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let end = ((2.0 * lambda).sqrt() * 12.0) as usize + 60;

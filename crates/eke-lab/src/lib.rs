@@ -1,7 +1,7 @@
 //! Eke's claims, for anyone to check: experiments, audits and measurements. Nothing depends on it.
 //!
-//! Experiments, and what only they need, are behind a feature that is on: mutants, which are built again and again to be audited, do
-//! without them.
+//! Experiments, and what only they need, are behind a feature that is on: mutants, which are built
+//! again and again to be audited, do without them.
 
 pub mod audit;
 pub mod bench;

@@ -26,7 +26,8 @@ enum Command {
     Path(path::Path),
     /// Try what the mechanisms claim: laws, losses on neighbouring inputs.
     Audit(audit::Audits),
-    /// Measure our speed beside that of other libraries, those that scripts/bench-peers has installed.
+    /// Measure our speed beside that of other libraries, those that scripts/bench-peers has
+    /// installed.
     Bench(bench::Bench),
     /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
@@ -53,7 +54,8 @@ enum Speed {
     Geo(speed::geo::Geo),
     /// Users a second in the local model: reports drawn and counted, next to the textbook's.
     Local(speed::local::Local),
-    /// Whether how long rows take tells what they hold: Welch's t, beside a control that must be caught.
+    /// Whether how long rows take tells what they hold: Welch's t, beside a control that must be
+    /// caught.
     #[cfg(feature = "experiments")]
     Rows(speed::rows::Rows),
     /// Comparisons a second, and a long search along lines with its accounting.

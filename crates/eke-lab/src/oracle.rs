@@ -1,16 +1,17 @@
 //! The law of a mechanism, worked out by trying everything it can draw.
 //!
-//! The oracle stands where randomness stands. Whenever a mechanism asks for bits it says which cells of
-//! them it tells apart; the oracle takes the first cell, and runs the mechanism again with the next one
-//! until all have been taken, depth first. A run's probability is the product of its cells' shares of the
-//! 2⁶⁴ words. Branches below a smallest probability are left out, and their mass is counted.
+//! The oracle stands where randomness stands. Whenever a mechanism asks for bits it says which
+//! cells of them it tells apart; the oracle takes the first cell, and runs the mechanism again with
+//! the next one until all have been taken, depth first. A run's probability is the product of its
+//! cells' shares of the 2⁶⁴ words. Branches below a smallest probability are left out, and their
+//! mass is counted.
 
 use std::collections::BTreeMap;
 
 use eke_noise::{Cell, Entropy};
 
-/// Which word of a cell to hand out. The law must not depend on it: that it does not is the check that
-/// the cells a sampler declares are those it really tells apart.
+/// Which word of a cell to hand out. The law must not depend on it: that it does not is the check
+/// that the cells a sampler declares are those it really tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The smallest.
@@ -197,8 +198,8 @@ impl<K: Ord> Law<K> {
             .fold(0.0, f64::max)
     }
 
-    /// A lower bound on the largest privacy loss between this law and another, close where what was left
-    /// out is little.
+    /// A lower bound on the largest privacy loss between this law and another, close where what was
+    /// left out is little.
     #[must_use]
     pub fn loss(&self, other: &Self) -> f64 {
         let one_way = |from: &Self, to: &Self| {

@@ -1,16 +1,18 @@
-//! Planar Laplace noise as a path, off the lattice. For the lab only: it is drawn in floating point, whose last bits
-//! would tell more than was paid for. (What is released is `PlanarLaplace` of `eke-noise`, on a lattice, at one rate.)
+//! Planar Laplace noise as a path, off the lattice. For the lab only: it is drawn in floating
+//! point, whose last bits would tell more than was paid for. (What is released is `PlanarLaplace`
+//! of `eke-noise`, on a lattice, at one rate.)
 //!
-//! Noise with density proportional to `exp(-rate |z|)` in N dimensions is normal noise of a random variance 2G, where G has
-//! a gamma law of shape `(N+1)/2` and rate `rate²`. Gamma laws of one shape and different rates are one process: a coarser
-//! G is a finer one and an independent rest. So levels hang together as they do for geometric noise: a coarser
-//! level is a finer one and an independent residual, and whoever sees several knows no more than the finest tells.
+//! Noise with density proportional to `exp(-rate |z|)` in N dimensions is normal noise of a random
+//! variance 2G, where G has a gamma law of shape `(N+1)/2` and rate `rate²`. Gamma laws of one
+//! shape and different rates are one process: a coarser G is a finer one and an independent rest.
+//! So levels hang together as they do for geometric noise: a coarser level is a finer one and an
+//! independent residual, and whoever sees several knows no more than the finest tells.
 
 use rand_chacha::ChaCha12Rng;
 use rand_distr::{Beta, Distribution, Gamma, Poisson, StandardNormal};
 
-/// Noise at one level, with the half variance it was drawn with. (That is stored with the path, and shown to nobody: with
-/// it the noise is normal, and tells more.)
+/// Noise at one level, with the half variance it was drawn with. (That is stored with the path, and
+/// shown to nobody: with it the noise is normal, and tells more.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level<const N: usize> {
     rate: f64,
@@ -39,8 +41,8 @@ impl<const N: usize> Level<N> {
         Ok(Self { rate, half, noise: normal(2.0 * half, generator) })
     }
 
-    /// Noise at a coarser level, given this one: K from a negative binomial law, a gamma number of shape K
-    /// for the rest of G, and normal noise of that variance. Nothing is added if K is zero.
+    /// Noise at a coarser level, given this one: K from a negative binomial law, a gamma number of
+    /// shape K for the rest of G, and normal noise of that variance. Nothing is added if K is zero.
     ///
     /// # Errors
     /// The other level is not coarser.
@@ -60,8 +62,8 @@ impl<const N: usize> Level<N> {
         Ok(Self { rate, half: self.half + rest, noise })
     }
 
-    /// Noise at a finer level, given this one: K from a Poisson law, a share of G from a beta law, and normal noise
-    /// around that share of the noise. The same if K is zero.
+    /// Noise at a finer level, given this one: K from a Poisson law, a share of G from a beta law,
+    /// and normal noise around that share of the noise. The same if K is zero.
     ///
     /// # Errors
     /// The other level is not finer.
@@ -94,8 +96,8 @@ impl<const N: usize> Level<N> {
     }
 }
 
-/// The probability that the rest of G between two rates is made of so many jumps: negative binomial of shape
-/// `(N+1)/2` and `p = (coarse/fine)²`. None of them is no residual.
+/// The probability that the rest of G between two rates is made of so many jumps: negative binomial
+/// of shape `(N+1)/2` and `p = (coarse/fine)²`. None of them is no residual.
 #[must_use]
 pub fn jumps(dimensions: usize, fine: f64, coarse: f64, count: u32) -> f64 {
     let (shape, p) = (shape(dimensions), (coarse / fine).powi(2));
@@ -197,7 +199,8 @@ mod tests {
         cell.min(CELLS - 1)
     }
 
-    /// How far two samples of one size are apart, and what two of one law exceed with probability 1e-9.
+    /// How far two samples of one size are apart, and what two of one law exceed with probability
+    /// 1e-9.
     fn two_samples<K: Ord + Copy>(one: &[K], two: &[K]) -> (f64, f64) {
         let mut counts: BTreeMap<K, [f64; 2]> = BTreeMap::new();
         for (side, sample) in [one, two].into_iter().enumerate() {
@@ -241,7 +244,8 @@ mod tests {
                 };
                 fit(rate).assert(&fit(rate * 1.05), &format!("{order}, rate {rate}, {N}"));
             }
-            // Levels are equal as often as the residual has no jumps; the control is one dimension more.
+            // Levels are equal as often as the residual has no jumps; the control is one dimension
+            // more.
             let fit = |dimensions| {
                 let share = jumps(dimensions, fine, coarse, 0);
                 let law = BTreeMap::from([(false, 1.0 - share), (true, share)]);

@@ -1,15 +1,16 @@
 //! Somebody who looks at a path of pure noise, finer and finer, and stops when it is best for them.
 //!
-//! Between two truths, the privacy loss of everything revealed up to a level is that of the finest point, so
-//! what is to be decided at a level depends on the point there alone. The best rule is found by going
-//! backwards: at the last level one stops; before it, one stops where stopping is worth more than what the
-//! next level is worth on average, given the point. On a geometric path these averages are sums, and since all
-//! parts of the law of a finer point are geometric, each is made from its neighbour's.
+//! Between two truths, the privacy loss of everything revealed up to a level is that of the finest
+//! point, so what is to be decided at a level depends on the point there alone. The best rule is
+//! found by going backwards: at the last level one stops; before it, one stops where stopping is
+//! worth more than what the next level is worth on average, given the point. On a geometric path
+//! these averages are sums, and since all parts of the law of a finer point are geometric, each is
+//! made from its neighbour's.
 
 use crate::laws::geometric;
 
-/// Noise at these levels, from coarse to fine, on truths that are so many steps apart: the more steps, the
-/// nearer to Laplace noise.
+/// Noise at these levels, from coarse to fine, on truths that are so many steps apart: the more
+/// steps, the nearer to Laplace noise.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     /// Epsilon at each look, rising.
@@ -22,8 +23,9 @@ pub struct Stopper {
 const REACH: f64 = 30.0;
 
 impl Stopper {
-    /// The largest mean, over all rules for stopping, of `exp((order - 1) L - order (order - 1) rho)`, where
-    /// L is the loss of what was seen and rho the price at the level where it ended.
+    /// The largest mean, over all rules for stopping, of
+    /// `exp((order - 1) L - order (order - 1) rho)`, where L is the loss of what was seen and rho
+    /// the price at the level where it ended.
     ///
     /// - Theorem: ex-post-not-zcdp (docs/theorems.md)
     /// - Proves: above one, that price is not one of zCDP
@@ -56,8 +58,8 @@ impl Stopper {
     }
 }
 
-/// The mean of a function of a finer point, given each coarser one; both from the least point to the largest,
-/// around a truth of zero.
+/// The mean of a function of a finer point, given each coarser one; both from the least point to
+/// the largest, around a truth of zero.
 fn before(worth: &[f64], fine: f64, coarse: f64) -> Vec<f64> {
     let middle = worth.len() / 2;
     let above = right(&worth[middle..], worth[..middle].iter().rev(), fine, coarse);
@@ -66,8 +68,8 @@ fn before(worth: &[f64], fine: f64, coarse: f64) -> Vec<f64> {
     below.into_iter().skip(1).rev().chain(above).collect()
 }
 
-/// The same for coarser points that are not below zero: by *geometric-finer*, with the function at points from
-/// zero on and, going down, at those below it.
+/// The same for coarser points that are not below zero: by *geometric-finer*, with the function at
+/// points from zero on and, going down, at those below it.
 fn right<'a>(
     from_zero: &[f64],
     below_zero: impl Iterator<Item = &'a f64>,
@@ -132,9 +134,9 @@ mod tests {
         }
     }
 
-    /// With truths 64 steps apart the noise is nearly Laplace's, and charging epsilon squared over two at
-    /// the level where one stopped is refuted at order 3: by 1.054 over twenty levels, and by 1.013 over
-    /// five. Charged at the finest level beforehand it is not.
+    /// With truths 64 steps apart the noise is nearly Laplace's, and charging epsilon squared over
+    /// two at the level where one stopped is refuted at order 3: by 1.054 over twenty levels, and
+    /// by 1.013 over five. Charged at the finest level beforehand it is not.
     #[test]
     fn charging_the_level_where_one_stopped_as_zcdp_is_false() {
         for (count, known) in [(20, 1.0540), (5, 1.0128)] {

@@ -109,9 +109,9 @@ pub fn verify(store: &mut dyn Store, anchor: Option<&Anchor>) -> Result<Report, 
     Ok(report)
 }
 
-/// Looks through a ledger in a file before anything in it is relied on, unless it is too large for that: a byte
-/// that the disk turned over must not make an answer cheaper or another one. (A database checks its own
-/// pages.)
+/// Looks through a ledger in a file before anything in it is relied on, unless it is too large for
+/// that: a byte that the disk turned over must not make an answer cheaper or another one. (A
+/// database checks its own pages.)
 ///
 /// # Errors
 /// Something is wrong, or the file could not be read.

@@ -48,8 +48,8 @@ pub enum LedgerError {
         "request `{0}` does not hold its claim any more: its answer is not stored, so do not send it"
     )]
     NotHeld(Key),
-    /// An increment was drawn, and what it makes of its path did not come with the answer. The answer
-    /// is not stored.
+    /// An increment was drawn, and what it makes of its path did not come with the answer. The
+    /// answer is not stored.
     #[error(
         "the answer from path {0} came without the path's new state or round: store both together, or what was drawn is lost"
     )]

@@ -67,7 +67,8 @@ impl Ledger {
         Self::over_waiting(write, read, waiting)
     }
 
-    /// What is looked at where no ledger was begun: nothing is in it, and nothing can be written to it.
+    /// What is looked at where no ledger was begun: nothing is in it, and nothing can be written to
+    /// it.
     ///
     /// # Errors
     /// The system has no threads left.
@@ -125,7 +126,8 @@ impl Ledger {
         Ok(Self { threads: Arc::new(threads) })
     }
 
-    /// Opens an account with a full budget. One that is there with the same budget is left as it is.
+    /// Opens an account with a full budget. One that is there with the same budget is left as it
+    /// is.
     pub fn open_account(&self, name: &str, budget: Budget, stamp: Stamp) -> Ticket<()> {
         let (reply, ticket) = ticket();
         match name_of_account(name) {
@@ -161,8 +163,8 @@ impl Ledger {
         ticket
     }
 
-    /// Stores the answer of a charged request, and with it what an increment makes of its path. When
-    /// the ticket says so, and not before, it may be sent.
+    /// Stores the answer of a charged request, and with it what an increment makes of its path.
+    /// When the ticket says so, and not before, it may be sent.
     pub fn answer(&self, claim: Claim, answer: Answer, stamp: Stamp) -> Ticket<Answered> {
         let (reply, ticket) = ticket();
         let forgotten = claim.increment && answer.state.is_none() && answer.round.is_none();
@@ -247,8 +249,8 @@ impl Ledger {
         })
     }
 
-    /// Whether a request was charged under a key, and the answer that is stored for it: none if it was not
-    /// charged, and one without an answer if that is lost or still being drawn.
+    /// Whether a request was charged under a key, and the answer that is stored for it: none if it
+    /// was not charged, and one without an answer if that is lost or still being drawn.
     pub fn stored_request(&self, key: Key) -> Ticket<Option<Option<Answered>>> {
         self.read(move |store| {
             let request = store.request(&key)?;
@@ -328,8 +330,9 @@ impl Ledger {
         })
     }
 
-    /// Holds the ledger against an anchor without reading all of it: each journal must be at least as
-    /// long, and have the anchor's line where the anchor has it. Says what is wrong; none if nothing.
+    /// Holds the ledger against an anchor without reading all of it: each journal must be at least
+    /// as long, and have the anchor's line where the anchor has it. Says what is wrong; none if
+    /// nothing.
     pub fn differs_from(&self, anchor: Anchor) -> Ticket<Option<String>> {
         self.read(move |store| Ok(anchor.differs(store)?))
     }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Makes a file that only its owner may read, unless it is there. SQLite gives the files that it keeps
-/// beside a ledger the same mode.
+/// Makes a file that only its owner may read, unless it is there. SQLite gives the files that it
+/// keeps beside a ledger the same mode.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -18,7 +18,8 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file that only its owner may read, all of it or nothing, in place of the one that is there.
+/// Writes a file that only its owner may read, all of it or nothing, in place of the one that is
+/// there.
 ///
 /// # Errors
 /// It cannot be written.

@@ -1,13 +1,14 @@
 //! A register: durable accounts of many people in one SQLite file, a row each.
 //!
-//! What a question may cost each person is reserved on disk before anything is drawn, for all of them in one transaction, and settled at
-//! what was spent, together with the answer and what has been released of each person's place. What was
-//! reserved and never settled stays taken: a crash can lose budget, never privacy. What a register is for is pinned when it
-//! is made, budgets never change, nobody is ever removed, and what somebody has spent never falls.
+//! What a question may cost each person is reserved on disk before anything is drawn, for all of
+//! them in one transaction, and settled at what was spent, together with the answer and what has
+//! been released of each person's place. What was reserved and never settled stays taken: a crash
+//! can lose budget, never privacy. What a register is for is pinned when it is made, budgets never
+//! change, nobody is ever removed, and what somebody has spent never falls.
 //!
-//! Who is enrolled, with which budget, and what everybody has spent follow from what is public or was released. A
-//! dataset has the name that the steward gives it and not a digest of its rows: whether two questions are about the same
-//! places would otherwise show whether somebody has moved.
+//! Who is enrolled, with which budget, and what everybody has spent follow from what is public or
+//! was released. A dataset has the name that the steward gives it and not a digest of its rows:
+//! whether two questions are about the same places would otherwise show whether somebody has moved.
 
 mod entry;
 mod error;
@@ -150,12 +151,13 @@ pub struct RegisterAnchor {
 /// Accounts of many people in one file.
 ///
 /// - Theorem: register (docs/theorems.md)
-/// - Proves: no account ever has more spent and reserved than its budget, whatever is asked in whatever order, by however many programs,
-///   and however they end
-/// - Assumes: nothing is drawn beyond what was reserved and the prices of draws are fixed before them (caller); the disk
-///   keeps what it says it has synced
+/// - Proves: no account ever has more spent and reserved than its budget, whatever is asked in
+///   whatever order, by however many programs, and however they end
+/// - Assumes: nothing is drawn beyond what was reserved and the prices of draws are fixed before
+///   them (caller); the disk keeps what it says it has synced
 /// - Deviates: nothing; amounts are exact
-/// - Checked by: `no_order_of_questions_ever_exceeds_an_account`, `killed_at_random_moments_a_register_gives_nothing_back`
+/// - Checked by: `no_order_of_questions_ever_exceeds_an_account`,
+///   `killed_at_random_moments_a_register_gives_nothing_back`
 #[derive(Debug)]
 pub struct Register {
     connection: Connection,
@@ -182,8 +184,8 @@ impl Register {
         self.read(|work| Ok(std::mem::take(&mut work.people.rows)))
     }
 
-    /// Enrols those who are not enrolled yet, each with this budget, and says how many they were. Whoever is enrolled keeps
-    /// the account they have.
+    /// Enrols those who are not enrolled yet, each with this budget, and says how many they were.
+    /// Whoever is enrolled keeps the account they have.
     ///
     /// # Errors
     /// An id is empty or too long, or the file failed.
@@ -213,11 +215,12 @@ impl Register {
         })
     }
 
-    /// Reserves amounts for a question, on disk and in one transaction; or gives the answer that it has had. People are
-    /// named by their numbers, rising.
+    /// Reserves amounts for a question, on disk and in one transaction; or gives the answer that it
+    /// has had. People are named by their numbers, rising.
     ///
     /// # Errors
-    /// Another question about the same places is being answered, people are not named in order, or the file failed.
+    /// Another question about the same places is being answered, people are not named in order, or
+    /// the file failed.
     pub fn reserve(
         &mut self,
         asking: &Asking<'_>,
@@ -283,12 +286,12 @@ impl Register {
         })
     }
 
-    /// Ends a question: what each has spent is spent, the rest goes back, and the answer and what was released of places
-    /// are stored, in one transaction. Only then may the answer be shown.
+    /// Ends a question: what each has spent is spent, the rest goes back, and the answer and what
+    /// was released of places are stored, in one transaction. Only then may the answer be shown.
     ///
     /// # Errors
-    /// Somebody is said to have spent more than was reserved, the question was given up, or the file failed. All of it stays
-    /// reserved.
+    /// Somebody is said to have spent more than was reserved, the question was given up, or the
+    /// file failed. All of it stays reserved.
     pub fn settle(
         &mut self,
         reservation: &Reservation,
@@ -332,7 +335,8 @@ impl Register {
         })
     }
 
-    /// Gives a question up that will never be answered: what was reserved for it is spent, for good.
+    /// Gives a question up that will never be answered: what was reserved for it is spent, for
+    /// good.
     ///
     /// # Errors
     /// It is not being answered, or the file failed.
@@ -442,8 +446,8 @@ impl Register {
         })
     }
 
-    /// Looks through all of it: every line follows from the one before, accounts come to what the last line says, and
-    /// what is reserved is what open questions hold.
+    /// Looks through all of it: every line follows from the one before, accounts come to what the
+    /// last line says, and what is reserved is what open questions hold.
     ///
     /// # Errors
     /// Something does not agree, or the file cannot be read.
@@ -514,7 +518,8 @@ impl Register {
         result
     }
 
-    /// Works in a transaction that is on disk when this returns; an error leaves everything as it was.
+    /// Works in a transaction that is on disk when this returns; an error leaves everything as it
+    /// was.
     fn write<T>(
         &mut self,
         work: impl FnOnce(&mut Work<'_>) -> Result<T, RegisterError>,
@@ -560,8 +565,8 @@ fn check_length(what: &'static str, text: &str, most: usize) -> Result<(), Regis
     Ok(())
 }
 
-/// Makes sure that the log is found again: it may be new, and SQLite does not tell when the folder that names it could
-/// not be synced.
+/// Makes sure that the log is found again: it may be new, and SQLite does not tell when the folder
+/// that names it could not be synced.
 fn sync(folder: &mut Option<PathBuf>) -> Result<(), String> {
     let Some(folder) = folder.take() else { return Ok(()) };
     // Folders cannot be opened or synced everywhere; where they can, it must succeed.

@@ -1,5 +1,5 @@
-//! The local model: nobody trusts the collector, so every device randomizes its own answer and keeps its own
-//! budget.
+//! The local model: nobody trusts the collector, so every device randomizes its own answer and
+//! keeps its own budget.
 //!
 //! | | |
 //! |---|---|

@@ -16,15 +16,15 @@ pub trait Entropy {
     /// The next 64 bits.
     fn word(&mut self) -> u64;
 
-    /// Whether it is an auditor's, and wants to know what a draw tells apart. A source of randomness leaves
-    /// this and the next as they are.
+    /// Whether it is an auditor's, and wants to know what a draw tells apart. A source of
+    /// randomness leaves this and the next as they are.
     #[inline]
     fn audits(&self) -> bool {
         false
     }
 
-    /// The next 64 bits, for a draw that tells apart these cells of them and no more; asked of auditors
-    /// alone.
+    /// The next 64 bits, for a draw that tells apart these cells of them and no more; asked of
+    /// auditors alone.
     fn word_among(&mut self, cells: &dyn Fn() -> Vec<Cell>) -> u64 {
         let _ = cells;
         self.word()

@@ -1,11 +1,12 @@
 //! When is there a residual?
 //!
-//! Noise of a fine law plus an independent residual may have a coarser law; then one draw of the fine noise serves
-//! readers of both, and what they know together is the fine one. This is a calculator that says of two laws whether
-//! there is such a residual: yes, and what it is; no, and why, with a matrix that shows it; or that it cannot tell.
+//! Noise of a fine law plus an independent residual may have a coarser law; then one draw of the
+//! fine noise serves readers of both, and what they know together is the fine one. This is a
+//! calculator that says of two laws whether there is such a residual: yes, and what it is; no, and
+//! why, with a matrix that shows it; or that it cannot tell.
 //!
-//! It works in floating point and draws nothing: no release depends on it. What paths add is in closed form and
-//! drawn exactly, each where its law is.
+//! It works in floating point and draws nothing: no release depends on it. What paths add is in
+//! closed form and drawn exactly, each where its law is.
 
 mod closed;
 mod eigen;
@@ -36,8 +37,8 @@ pub enum Verdict {
     No {
         /// Why.
         reason: NoResidual,
-        /// A matrix with a negative eigenvalue, the smallest that was found. Doubles may not be able to show one
-        /// where a reason is certain.
+        /// A matrix with a negative eigenvalue, the smallest that was found. Doubles may not be
+        /// able to show one where a reason is certain.
         witness: Option<BochnerMatrix>,
     },
     /// It was not possible to tell.
@@ -47,8 +48,8 @@ pub enum Verdict {
 /// A residual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residual {
-    /// The independent parts it is the sum of, where they are known in closed form. None at all if the residual
-    /// is zero.
+    /// The independent parts it is the sum of, where they are known in closed form. None at all if
+    /// the residual is zero.
     pub parts: Option<Vec<ResidualPart>>,
     /// Its probabilities, where it is a whole number.
     pub probabilities: Option<Probabilities>,
@@ -81,8 +82,8 @@ pub enum NoResidual {
         /// The z.
         z: f64,
     },
-    /// The characteristic function of the finer law has a zero in the complex plane where that of the coarser law
-    /// has none.
+    /// The characteristic function of the finer law has a zero in the complex plane where that of
+    /// the coarser law has none.
     Zero {
         /// Its real part.
         real: f64,
@@ -212,10 +213,11 @@ fn digits(value: f64) -> String {
 /// - Theorem: residual-exists (docs/theorems.md)
 /// - Proves: a no, by a necessary condition that fails; a yes in closed form
 /// - Assumes: nothing
-/// - Deviates: conditions are evaluated in doubles, beyond their error. A yes without a closed form rests on probabilities
-///   none of which is below minus its error
+/// - Deviates: conditions are evaluated in doubles, beyond their error. A yes without a closed form
+///   rests on probabilities none of which is below minus its error
 /// - Checked by: `closed_families_have_residuals_in_one_order_and_witnesses_in_the_other`,
-///   `fine_noise_and_the_residual_make_the_coarse_law`, `discrete_gaussians_have_residuals_for_odd_ratios_alone`,
+///   `fine_noise_and_the_residual_make_the_coarse_law`,
+///   `discrete_gaussians_have_residuals_for_odd_ratios_alone`,
 ///   `witnesses_have_a_negative_form_when_it_is_worked_out_again`
 #[must_use]
 pub fn residual(from: NoiseLaw, to: NoiseLaw) -> Verdict {
@@ -271,8 +273,8 @@ fn through_geometric(from: NoiseLaw, to: NoiseLaw) -> Option<Vec<ResidualPart>> 
     Some(parts)
 }
 
-/// The probabilities of a residual between laws on the integers, and the least of them with where it is. None if
-/// they are too many.
+/// The probabilities of a residual between laws on the integers, and the least of them with where
+/// it is. None if they are too many.
 fn coefficients(from: &NoiseLaw, to: &NoiseLaw) -> Option<(Probabilities, (usize, f64))> {
     let found = fourier::coefficients(|t| ratio(from, to, t))?;
     let (mut values, error) = (found.values, found.error);
@@ -294,7 +296,8 @@ fn impossible(from: &NoiseLaw, to: &NoiseLaw) -> Option<NoResidual> {
     zero(from, to).or_else(|| moment(from, to))
 }
 
-/// Whether a law is one of the other's family with less noise, also where doubles would not tell by the variance.
+/// Whether a law is one of the other's family with less noise, also where doubles would not tell by
+/// the variance.
 fn is_narrower(law: &NoiseLaw, other: &NoiseLaw) -> bool {
     match (law.0, other.0) {
         (Kind::Gaussian { sigma: a }, Kind::Gaussian { sigma: b })
@@ -308,7 +311,8 @@ fn is_narrower(law: &NoiseLaw, other: &NoiseLaw) -> bool {
     }
 }
 
-/// An exponential moment that would fall. The residual has a mean of zero, so that its own are at least one.
+/// An exponential moment that would fall. The residual has a mean of zero, so that its own are at
+/// least one.
 fn moment(from: &NoiseLaw, to: &NoiseLaw) -> Option<NoResidual> {
     let (fine, coarse) = (from.reach_of_moments(), to.reach_of_moments());
     if coarse > fine * (1.0 + 1e-12) {
@@ -326,8 +330,9 @@ fn moment(from: &NoiseLaw, to: &NoiseLaw) -> Option<NoResidual> {
 /// A zero of the finer law's characteristic function that the coarser law's would have to have.
 fn zero(from: &NoiseLaw, to: &NoiseLaw) -> Option<NoResidual> {
     match (from.0, to.0) {
-        // Those of a discrete Gaussian are at pi + i m/(2 sigma²), m odd. All are zeros of another one if the ratio of
-        // the variances is odd; then there is a closed form, which was asked for before.
+        // Those of a discrete Gaussian are at pi + i m/(2 sigma²), m odd. All are zeros of another
+        // one if the ratio of the variances is odd; then there is a closed form, which was asked
+        // for before.
         (
             Kind::DiscreteGaussian { sigma },
             Kind::DiscreteGaussian { .. }

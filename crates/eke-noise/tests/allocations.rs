@@ -11,8 +11,8 @@ static COUNTING: dhat::Alloc = dhat::Alloc;
 
 const GROUPS: u32 = 1_000_000;
 
-/// A million groups, two columns, two rounds: one receipt each, and a few thousand allocations for laws and
-/// columns, not one per group.
+/// A million groups, two columns, two rounds: one receipt each, and a few thousand allocations for
+/// laws and columns, not one per group.
 #[test]
 fn a_million_groups_refine_in_one_round_without_an_allocation_each() {
     let metric = Metric::Hamming(Adjacency::AddRemove);

@@ -1,5 +1,5 @@
-//! Figures as SVG, in one style, for the command line and the lab. It depends on nothing and knows nothing of
-//! privacy: what is drawn has been released before.
+//! Figures as SVG, in one style, for the command line and the lab. It depends on nothing and knows
+//! nothing of privacy: what is drawn has been released before.
 //!
 //! | | |
 //! |---|---|

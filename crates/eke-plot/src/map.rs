@@ -1,6 +1,7 @@
 //! Maps: what was asked and answered, on a plane in metres, without anything under it.
 //!
-//! North is up and a metre is as long across as upwards. Everything drawn is public or has been released.
+//! North is up and a metre is as long across as upwards. Everything drawn is public or has been
+//! released.
 
 use crate::svg::{Anchor, Mark, Stroke, Svg};
 
@@ -37,8 +38,8 @@ pub enum Things {
     Dots(Vec<(f64, f64)>),
     /// Where something was asked about.
     Query(Vec<(f64, f64)>),
-    /// A field of values in equal cells: the lower left corner, the size of a cell, cells in a row, and values from 0
-    /// to 1, row after row from the south.
+    /// A field of values in equal cells: the lower left corner, the size of a cell, cells in a row,
+    /// and values from 0 to 1, row after row from the south.
     Density {
         /// The lower left corner.
         corner: (f64, f64),

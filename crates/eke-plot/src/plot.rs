@@ -1,7 +1,7 @@
 //! Figures of lines: panels side by side, in one style, with one legend for all of them.
 //!
-//! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines also differ by
-//! dashes and marks.
+//! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines
+//! also differ by dashes and marks.
 
 use crate::svg::{Anchor, Mark, Stroke, Svg};
 

@@ -81,7 +81,8 @@ impl Svg {
         ));
     }
 
-    /// An area in a light shade of a colour, between closed rings: what is in an even number of them is left out.
+    /// An area in a light shade of a colour, between closed rings: what is in an even number of
+    /// them is left out.
     pub fn rings(&mut self, rings: &[Vec<(f64, f64)>], colour: &str) {
         let rings: Vec<String> = rings
             .iter()
@@ -242,7 +243,8 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Whether text is one XML element with others inside, tags closed in order, attributes quoted and nothing unescaped.
+/// Whether text is one XML element with others inside, tags closed in order, attributes quoted and
+/// nothing unescaped.
 ///
 /// # Errors
 /// What is wrong with it, for tests of figures.

@@ -1,9 +1,10 @@
 //! The first answer above a line: what it tells, priced by what came of it.
 //!
-//! A line is drawn once with noise, and answers with fresh noise are held against it one after the other
-//! until one is above. The price of a run is known when it has ended: it depends on the step of the hit, or
-//! on the number of steps where somebody walked away without one. Before a step the larger of the two must
-//! be set aside ([`AboveThreshold::worst`]); nothing else is needed, and no delta.
+//! A line is drawn once with noise, and answers with fresh noise are held against it one after the
+//! other until one is above. The price of a run is known when it has ended: it depends on the step
+//! of the hit, or on the number of steps where somebody walked away without one. Before a step the
+//! larger of the two must be set aside ([`AboveThreshold::worst`]); nothing else is needed, and no
+//! delta.
 //!
 //! Prices are for answers clamped to the range, and noise on the real line.
 
@@ -83,7 +84,8 @@ enum Outcome {
     Stopped,
 }
 
-/// Prices per unit of distance, where answers change by at most the distance: they hold for all distances.
+/// Prices per unit of distance, where answers change by at most the distance: they hold for all
+/// distances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
     /// For halting.
@@ -101,7 +103,8 @@ impl AboveThreshold {
     /// The prices of a line.
     ///
     /// # Errors
-    /// A number is not finite, the range is empty, or the noise is not positive or out of proportion.
+    /// A number is not finite, the range is empty, or the noise is not positive or out of
+    /// proportion.
     pub fn new(spec: LineSpec) -> Result<Self, SelectError> {
         range(spec.range)?;
         if !spec.threshold.is_finite() {
@@ -123,12 +126,12 @@ impl AboveThreshold {
         Ok(Self { spec, known: Arc::default() })
     }
 
-    /// The line with the least Gaussian noise at which halting at step `steps` (or, with `no_halt`, having stopped after
-    /// that many) costs at most epsilon; the answers have `ratio` times the noise of the line. `spec`'s own noise does
-    /// not matter.
+    /// The line with the least Gaussian noise at which halting at step `steps` (or, with `no_halt`,
+    /// having stopped after that many) costs at most epsilon; the answers have `ratio` times the
+    /// noise of the line. `spec`'s own noise does not matter.
     ///
-    /// Where the threshold lies in the range, prices fall as noise grows and it is the least; elsewhere it is
-    /// one that keeps the price.
+    /// Where the threshold lies in the range, prices fall as noise grows and it is the least;
+    /// elsewhere it is one that keeps the price.
     ///
     /// # Errors
     /// As [`AboveThreshold::new`], or no noise has that price.
@@ -166,8 +169,9 @@ impl AboveThreshold {
     /// The price of a run that halted at step t.
     ///
     /// - Theorem: gaussian-line (docs/theorems.md)
-    /// - Proves: among all answers in the range the loss is largest where all before the hit are at the upper end and
-    ///   the hit is at the lower end, and there it is the logarithm of a ratio of two expectations
+    /// - Proves: among all answers in the range the loss is largest where all before the hit are at
+    ///   the upper end and the hit is at the lower end, and there it is the logarithm of a ratio of
+    ///   two expectations
     /// - Assumes: answers are clamped to the range; noise is continuous (caller, `eke-noise`)
     /// - Deviates: rounded up by its error bound; Laplace noise by *laplace-line*
     /// - Checked by: `prices_match_the_golden_values`, `no_answers_cost_more_than_a_line_says`
@@ -179,7 +183,8 @@ impl AboveThreshold {
     /// The price of a run that ended after t steps without a halt.
     ///
     /// - Theorem: gaussian-line-stopped (docs/theorems.md)
-    /// - Proves: the loss of t answers not above the line is largest where all are at the upper end of the range
+    /// - Proves: the loss of t answers not above the line is largest where all are at the upper end
+    ///   of the range
     /// - Assumes: as for halting
     /// - Deviates: rounded up by its error bound; Laplace noise by *laplace-line*
     /// - Checked by: `prices_match_the_golden_values`, `no_answers_cost_more_than_a_line_says`
@@ -188,8 +193,8 @@ impl AboveThreshold {
         self.remembered(t, Outcome::Stopped)
     }
 
-    /// What must be set aside before step t: the price of whatever may come of it. It falls nowhere, but for
-    /// the error bounds of prices.
+    /// What must be set aside before step t: the price of whatever may come of it. It falls
+    /// nowhere, but for the error bounds of prices.
     #[must_use]
     pub fn worst(&self, t: u64) -> Certified {
         self.halting_at(t).max(self.without_halt(t))
@@ -220,12 +225,13 @@ impl AboveThreshold {
         low
     }
 
-    /// Prices per unit of distance after t steps, for answers that change by at most the distance. The spec's
-    /// sensitivity does not matter. None for Laplace noise, whose prices are linear as they are.
+    /// Prices per unit of distance after t steps, for answers that change by at most the distance.
+    /// The spec's sensitivity does not matter. None for Laplace noise, whose prices are linear as
+    /// they are.
     ///
     /// - Theorem: line-slope (docs/theorems.md)
-    /// - Proves: prices are concave in the sensitivity, so the slope at zero bounds them per unit of distance; it is at
-    ///   most the slope of a chord that ends at zero
+    /// - Proves: prices are concave in the sensitivity, so the slope at zero bounds them per unit
+    ///   of distance; it is at most the slope of a chord that ends at zero
     /// - Assumes: as for halting
     /// - Deviates: the chord begins a ten-thousand-millionth of a deviation before zero
     /// - Checked by: `prices_match_the_golden_values`, `slopes_bound_prices_per_distance`

@@ -4,8 +4,8 @@ use eke_budget::{Amount, Epsilon};
 
 use crate::{Certified, SelectError};
 
-/// The least noise, to twelve digits, whose price is at most epsilon, starting to look at `start`. The price of what is
-/// returned was seen to be that.
+/// The least noise, to twelve digits, whose price is at most epsilon, starting to look at `start`.
+/// The price of what is returned was seen to be that.
 ///
 /// # Errors
 /// The least noise is too far above or below the start to be found.

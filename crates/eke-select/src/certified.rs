@@ -5,7 +5,8 @@ use serde::Serialize;
 
 /// A pure price that is never below the truth, and at most its bound above it.
 ///
-/// Where rounding leaves nothing to say (noise of a hundred-millionth of the range), both are infinite.
+/// Where rounding leaves nothing to say (noise of a hundred-millionth of the range), both are
+/// infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Certified {
     /// The price: never below the truth.
@@ -19,8 +20,8 @@ impl Certified {
     pub const NOTHING: Self = Self { epsilon: 0.0, error_bound: 0.0 };
     pub(crate) const UNKNOWN: Self = Self { epsilon: f64::INFINITY, error_bound: f64::INFINITY };
 
-    /// The price as exact money, rounded up. What is more than an amount holds is the largest amount, which
-    /// no budget covers.
+    /// The price as exact money, rounded up. What is more than an amount holds is the largest
+    /// amount, which no budget covers.
     #[must_use]
     pub fn amount(self) -> Amount<Epsilon> {
         Amount::ceil(self.epsilon).unwrap_or(Amount::MAX)

@@ -35,8 +35,9 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The exponential mechanism: a candidate with probability proportional to `exp(rate · score)`, at its pure
-    /// price: the rate times the sensitivity, twice that if scores may move in opposite directions.
+    /// The exponential mechanism: a candidate with probability proportional to `exp(rate · score)`,
+    /// at its pure price: the rate times the sensitivity, twice that if scores may move in opposite
+    /// directions.
     ///
     /// # Errors
     /// The rate is not positive, or so large that there is no price.
@@ -48,8 +49,8 @@ impl Choice {
         Ok(Self { rule, sensitivity, epsilon, rho, concentrated: false })
     }
 
-    /// Permute and flip at the same rate, for the same pure price: never worse in expectation. It has no
-    /// concentrated price.
+    /// Permute and flip at the same rate, for the same pure price: never worse in expectation. It
+    /// has no concentrated price.
     ///
     /// # Errors
     /// The rate is not positive, or so large that there is no price.

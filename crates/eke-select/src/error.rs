@@ -107,8 +107,8 @@ pub(crate) fn range((low, high): (f64, f64)) -> Result<(f64, f64), SelectError> 
     if low < high { Ok((low, high)) } else { Err(SelectError::EmptyRange { low, high }) }
 }
 
-/// How far an answer can move: by the sensitivity, and no further than its range is wide. Two doubles that the truth is
-/// between, since the width of a range is not always one.
+/// How far an answer can move: by the sensitivity, and no further than its range is wide. Two
+/// doubles that the truth is between, since the width of a range is not always one.
 pub(crate) fn furthest(sensitivity: L1, (low, high): (f64, f64)) -> [f64; 2] {
     let (width, rounded) = (high - low, f64::EPSILON * (low.abs() + high.abs()));
     let least = (width - rounded).next_down();
@@ -118,7 +118,8 @@ pub(crate) fn furthest(sensitivity: L1, (low, high): (f64, f64)) -> [f64; 2] {
     [least.max(0.0), sensitivity.get().min((width + rounded).next_up())]
 }
 
-/// The price of moving so far, between two doubles: what it is at the second, off by no less than what lies between.
+/// The price of moving so far, between two doubles: what it is at the second, off by no less than
+/// what lies between.
 pub(crate) fn priced([least, most]: [f64; 2], price: impl Fn(f64) -> Certified) -> Certified {
     let above = price(most);
     // The same doubles, or the same price.

@@ -36,9 +36,10 @@ impl Exponential {
     /// The pure price.
     ///
     /// - Theorem: bounded-range-to-zcdp (docs/theorems.md)
-    /// - Proves: the largest loss less the smallest is at most the rate times the sensitivity for monotone scores, and
-    ///   twice that in general
-    /// - Assumes: candidates are public; one unit changes each score by at most the sensitivity (caller)
+    /// - Proves: the largest loss less the smallest is at most the rate times the sensitivity for
+    ///   monotone scores, and twice that in general
+    /// - Assumes: candidates are public; one unit changes each score by at most the sensitivity
+    ///   (caller)
     /// - Deviates: rounded up
     /// - Checked by: `exponential_choices_cost_their_range_of_losses`
     #[must_use]
@@ -55,8 +56,9 @@ impl Exponential {
     }
 }
 
-/// Permute and flip: never worse in expectation than the exponential mechanism of the same rate, and of the same pure
-/// price. It has no concentrated price of its own: its losses are not bounded in range.
+/// Permute and flip: never worse in expectation than the exponential mechanism of the same rate,
+/// and of the same pure price. It has no concentrated price of its own: its losses are not bounded
+/// in range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[doc(alias = "permute and flip")]
 pub struct PermuteAndFlip {
@@ -77,7 +79,8 @@ impl PermuteAndFlip {
     ///
     /// - Theorem: permute-and-flip (docs/theorems.md)
     /// - Proves: it is as private as the exponential mechanism of the same rate
-    /// - Assumes: candidates are public; one unit changes each score by at most the sensitivity (caller)
+    /// - Assumes: candidates are public; one unit changes each score by at most the sensitivity
+    ///   (caller)
     /// - Deviates: rounded up
     /// - Checked by: `exponential_choices_cost_their_range_of_losses`
     #[must_use]

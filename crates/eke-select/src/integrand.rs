@@ -3,12 +3,13 @@
 //!
 //! Three facts about it carry everything else, and a change must keep them:
 //!
-//! - Its logarithm is strictly concave. So it has one mode, it falls ever faster from there, and a tail is at
-//!   most a geometric series that starts with the last step.
-//! - It is analytic: everywhere, or with a negative power as far as [`Integrand::step`] looks. On the line `x + iy` its integral grows by a factor that is bounded ([`Cells::growth`]), so the
+//! - Its logarithm is strictly concave. So it has one mode, it falls ever faster from there, and a
+//!   tail is at most a geometric series that starts with the last step.
+//! - It is analytic: everywhere, or with a negative power as far as [`Integrand::step`] looks. On
+//!   the line `x + iy` its integral grows by a factor that is bounded ([`Cells::growth`]), so the
 //!   trapezoid rule with a step h misses no more than `2 growth/(exp(2 pi y/h) - 1)` of it.
-//! - All of its parts are known to a few units in the last place, so the error of its logarithm at a node is
-//!   bounded there ([`Node::error`]).
+//! - All of its parts are known to a few units in the last place, so the error of its logarithm at
+//!   a node is bounded there ([`Node::error`]).
 
 use eke_budget::normal::{Cdf, ULPS};
 
@@ -24,13 +25,14 @@ pub(crate) struct Factor {
     pub(crate) offset: f64,
     /// How far the offset may be from the one that is meant.
     pub(crate) blur: f64,
-    /// A whole number. Where it is negative, `-power · slope²` summed over such factors is below one.
+    /// A whole number. Where it is negative, `-power · slope²` summed over such factors is below
+    /// one.
     pub(crate) power: f64,
 }
 
 impl Factor {
-    /// With the offset `(one - other)/unit`. Slope and offset are those of numbers as they were written, so
-    /// each of them may be off by a rounding beside those of computing.
+    /// With the offset `(one - other)/unit`. Slope and offset are those of numbers as they were
+    /// written, so each of them may be off by a rounding beside those of computing.
     pub(crate) fn new(slope: f64, [one, other]: [f64; 2], unit: f64, power: f64) -> Self {
         let offset = (one - other) / unit;
         let blur = ROUNDING * ((one.abs() + other.abs()) / unit * 1.01 + 4.0 * offset.abs());
@@ -130,8 +132,8 @@ impl Integrand {
         node
     }
 
-    /// Where it is largest, by Newton's method kept between two ends of a bracket. Not a number where that is so
-    /// far out that doubles do not tell.
+    /// Where it is largest, by Newton's method kept between two ends of a bracket. Not a number
+    /// where that is so far out that doubles do not tell.
     pub(crate) fn mode(&self) -> f64 {
         // The curvature is at most `-flat`, so the mode is within the slope at zero over it.
         let convex = |f: &Factor| (-f.power).max(0.0) * f.slope * f.slope;
@@ -161,8 +163,9 @@ impl Integrand {
     /// A step for the trapezoid rule that misses at most [`MISSED`] of the integral.
     ///
     /// - Theorem: trapezoid-line (docs/theorems.md)
-    /// - Proves: a function that is analytic between the lines `x ± iy`, with an integral of at most M on them, is integrated by
-    ///   the trapezoid rule of step h to within `2M/(exp(2 pi y/h) - 1)`
+    /// - Proves: a function that is analytic between the lines `x ± iy`, with an integral of at
+    ///   most M on them, is integrated by the trapezoid rule of step h to within
+    ///   `2M/(exp(2 pi y/h) - 1)`
     /// - Assumes: nothing
     /// - Deviates: M is twice its bound, for rounding
     /// - Checked by: `the_step_misses_nothing_that_a_finer_one_finds`,
@@ -193,8 +196,8 @@ impl Integrand {
         f64::from_bits(best.to_bits() & !0xffff_ffff)
     }
 
-    /// Where a cell that starts here ends: at most a width further, and not across the places where a factor
-    /// begins to fall, which growth depends on.
+    /// Where a cell that starts here ends: at most a width further, and not across the places where
+    /// a factor begins to fall, which growth depends on.
     fn next_edge(&self, start: f64, width: f64) -> f64 {
         let mut width = width;
         for factor in &self.factors {
@@ -208,7 +211,8 @@ impl Integrand {
         start + width
     }
 
-    /// A bound on the factor by which anything on the line `x + iy` exceeds what is on the real line.
+    /// A bound on the factor by which anything on the line `x + iy` exceeds what is on the real
+    /// line.
     fn growth_anywhere(&self, height: f64) -> f64 {
         let square = height * height / 2.0;
         let grown = |f: &Factor| {
@@ -233,7 +237,8 @@ struct Cell {
     /// The logarithm at the end nearer to the mode, and at the other, less that at the mode.
     near: f64,
     far: f64,
-    /// For every factor a bound on its hazard, and on its place; infinite where the place may be negative.
+    /// For every factor a bound on its hazard, and on its place; infinite where the place may be
+    /// negative.
     factors: [(f64, f64); MOST],
 }
 
@@ -279,11 +284,12 @@ impl Cells {
     /// A bound on the integral of `|f(x + iy)|` over that of `f(x)`.
     ///
     /// - Theorem: normal-line (docs/theorems.md)
-    /// - Proves: `|phi(x+iy)| = exp(y²/2) phi(x)`; `|Phi(u+iv)/Phi(u)|` is at most `exp(v²/2)` and, for
-    ///   positive u with hazard h, `exp(h u w + (h v)² exp(v²)/2)`, `w = exp(v²/2) - 1`; it is at least
-    ///   `exp(-0.2)` for v up to one
+    /// - Proves: `|phi(x+iy)| = exp(y²/2) phi(x)`; `|Phi(u+iv)/Phi(u)|` is at most `exp(v²/2)` and,
+    ///   for positive u with hazard h, `exp(h u w + (h v)² exp(v²)/2)`, `w = exp(v²/2) - 1`; it is
+    ///   at least `exp(-0.2)` for v up to one
     /// - Assumes: the logarithm is concave, falling from the mode on both sides
-    /// - Deviates: the largest value in a cell stands for all of it, in the denominator the smallest
+    /// - Deviates: the largest value in a cell stands for all of it, in the denominator the
+    ///   smallest
     /// - Checked by: `growth_bounds_the_integral_on_a_line`, `a_line_grows_no_more_than_is_said`
     fn growth(&self, integrand: &Integrand, height: f64) -> f64 {
         let density = height * height / 2.0;

@@ -14,8 +14,8 @@ impl LaplaceLine {
     /// For halting at step t.
     ///
     /// - Theorem: laplace-line (docs/theorems.md)
-    /// - Proves: the line compared with one moved by the sensitivity up, down or not at all bounds the loss
-    ///   of every transcript; the least of these bounds holds
+    /// - Proves: the line compared with one moved by the sensitivity up, down or not at all bounds
+    ///   the loss of every transcript; the least of these bounds holds
     /// - Assumes: one unit changes every answer by at most the sensitivity (caller)
     /// - Deviates: nothing
     /// - Checked by: `laplace_lines_never_cost_more_than_is_said`
@@ -29,7 +29,8 @@ impl LaplaceLine {
                 still.min(line + 2.0 * query).min(line + 2.0 * before * query)
             }
             Change::Monotone => {
-                // All answers up, so that the last one halts sooner, or all down, so that the others do not.
+                // All answers up, so that the last one halts sooner, or all down, so that the
+                // others do not.
                 let raised = query.min(line + before * query);
                 let lowered = (before * query).min(line + query);
                 raised.max(lowered)

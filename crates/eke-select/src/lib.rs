@@ -1,7 +1,7 @@
 //! What choosing costs: noisy maxima, exponential choices, and the first above a line.
 //!
-//! What is bought at these prices is drawn by `eke-noise`, exactly, on the real line: they are the prices of
-//! continuous noise.
+//! What is bought at these prices is drawn by `eke-noise`, exactly, on the real line: they are the
+//! prices of continuous noise.
 //!
 //! ```
 //! use eke_budget::L1;
@@ -69,7 +69,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// All of them up, or all of them down, each by at most the sensitivity: counts, under add-remove.
+    /// All of them up, or all of them down, each by at most the sensitivity: counts, under
+    /// add-remove.
     Monotone,
     /// Each by at most the sensitivity, either way.
     General,

@@ -1,4 +1,5 @@
-//! A line on the grid that answers are on: what `eke-noise` draws, with the prices for exactly that.
+//! A line on the grid that answers are on: what `eke-noise` draws, with the prices for exactly
+//! that.
 
 use eke_budget::{Amount, Delta, Epsilon, L1};
 use eke_noise::{LineLaw, Noise, Ratio};
@@ -7,8 +8,9 @@ use crate::{AboveThreshold, Direction, LineNoise, RenyiLine, SelectError};
 
 /// A line whose threshold and range are whole steps, so that what is drawn is what was priced.
 ///
-/// It may have a cap: a price that a run of any length stays below but for a probability of delta. Then no
-/// more than the cap is ever set aside for a run or charged for it, and every run spends the delta.
+/// It may have a cap: a price that a run of any length stays below but for a probability of delta.
+/// Then no more than the cap is ever set aside for a run or charged for it, and every run spends
+/// the delta.
 #[derive(Clone, Debug)]
 pub struct GridLine {
     prices: AboveThreshold,
@@ -40,18 +42,19 @@ impl GridLine {
         Ok(Self { prices, threshold, range, noise, cap: None })
     }
 
-    /// The same line, of which a run is never charged more than the price that it stays below but for a
-    /// probability of delta.
+    /// The same line, of which a run is never charged more than the price that it stays below but
+    /// for a probability of delta.
     ///
     /// - Theorem: renyi-line-tail (docs/theorems.md)
-    /// - Proves: outside an event of probability delta the loss of a run is at most the cap; it is at most the
-    ///   price of its outcome surely; so the smaller of the two bounds it but for delta
+    /// - Proves: outside an event of probability delta the loss of a run is at most the cap; it is
+    ///   at most the price of its outcome surely; so the smaller of the two bounds it but for delta
     /// - Assumes: the deltas of all started runs add up (the account)
     /// - Deviates: nothing
     /// - Checked by: `a_capped_run_is_charged_the_cap_and_its_delta`
     ///
     /// # Errors
-    /// The noise is not Gaussian or out of proportion, or the threshold is on the wrong side of all answers.
+    /// The noise is not Gaussian or out of proportion, or the threshold is on the wrong side of all
+    /// answers.
     pub fn capped(mut self, delta: Delta) -> Result<Self, SelectError> {
         let spec = *self.prices.spec();
         let LineNoise::Gaussian { line, query } = spec.noise else {

@@ -1,8 +1,8 @@
 //! The largest of several scores, with noise on each: the price of telling which one it is.
 //!
-//! With Gaussian noise there are two prices, and either may be charged: a pure one, which needs scores clamped to a
-//! range, and a concentrated one, which grows with the number of candidates and needs no range. Which is cheaper
-//! depends on both ([`NoisyMax::pure_is_cheaper`]).
+//! With Gaussian noise there are two prices, and either may be charged: a pure one, which needs
+//! scores clamped to a range, and a concentrated one, which grows with the number of candidates and
+//! needs no range. Which is cheaper depends on both ([`NoisyMax::pure_is_cheaper`]).
 
 use eke_budget::convert::pure_to_zcdp;
 use eke_budget::{Adjacency, Epsilon, L1, Metric, Rho};
@@ -61,7 +61,8 @@ impl NoisyMax {
         Ok(Self { spec })
     }
 
-    /// The choice with the least Gaussian noise whose pure price is at most epsilon; `spec`'s own noise does not matter.
+    /// The choice with the least Gaussian noise whose pure price is at most epsilon; `spec`'s own
+    /// noise does not matter.
     ///
     /// # Errors
     /// As [`NoisyMax::new`], or no noise has that price.
@@ -83,11 +84,13 @@ impl NoisyMax {
     /// The pure price.
     ///
     /// - Theorem: gaussian-noisy-max (docs/theorems.md)
-    /// - Proves: the loss is largest where the winner is at the lower end of the range and all others at the upper,
-    ///   and there it is the logarithm of a ratio of two expectations
-    /// - Assumes: scores are clamped to the range; noise is continuous; candidates are public (caller, `eke-noise`)
+    /// - Proves: the loss is largest where the winner is at the lower end of the range and all
+    ///   others at the upper, and there it is the logarithm of a ratio of two expectations
+    /// - Assumes: scores are clamped to the range; noise is continuous; candidates are public
+    ///   (caller, `eke-noise`)
     /// - Deviates: rounded up by its error bound; Laplace noise by *laplace-noisy-max*
-    /// - Checked by: `prices_match_the_golden_values`, `no_scores_cost_more_than_a_noisy_maximum_says`
+    /// - Checked by: `prices_match_the_golden_values`,
+    ///   `no_scores_cost_more_than_a_noisy_maximum_says`
     #[must_use]
     pub fn epsilon(&self) -> Certified {
         if self.spec.candidates == 1 {
@@ -116,12 +119,12 @@ impl NoisyMax {
         }
     }
 
-    /// The concentrated price: the cheaper of the two there are. None where there is nothing to tell (one candidate), or
-    /// the price is more than a rho can be.
+    /// The concentrated price: the cheaper of the two there are. None where there is nothing to
+    /// tell (one candidate), or the price is more than a rho can be.
     ///
     /// - Theorem: gaussian-noisy-max-zcdp (docs/theorems.md)
-    /// - Proves: d noisy scores are a Gaussian release of length `sqrt(d)` times the sensitivity, and half of that
-    ///   for monotone scores, since moving all of them alike changes no maximum
+    /// - Proves: d noisy scores are a Gaussian release of length `sqrt(d)` times the sensitivity,
+    ///   and half of that for monotone scores, since moving all of them alike changes no maximum
     /// - Assumes: candidates are public (caller)
     /// - Deviates: rounded up; the smaller of this and `e tanh(e/2)`, e being the pure price
     /// - Checked by: `the_concentrated_price_of_a_noisy_maximum_bounds_its_divergence`
@@ -130,8 +133,8 @@ impl NoisyMax {
         self.rho_of_release().into_iter().chain(self.rho_of_epsilon()).min()
     }
 
-    /// The concentrated price of a Gaussian release of all scores. None where it is more than a rho can be, nothing
-    /// at all, or noise is not Gaussian.
+    /// The concentrated price of a Gaussian release of all scores. None where it is more than a rho
+    /// can be, nothing at all, or noise is not Gaussian.
     #[must_use]
     pub fn rho_of_release(&self) -> Option<Rho> {
         let MaxNoise::Gaussian(deviation) = self.spec.noise else { return None };
@@ -153,7 +156,8 @@ impl NoisyMax {
         pure_to_zcdp(epsilon, Metric::Hamming(Adjacency::AddRemove)).ok()
     }
 
-    /// Whether charging the pure price as concentrated costs no more than the Gaussian release of all scores.
+    /// Whether charging the pure price as concentrated costs no more than the Gaussian release of
+    /// all scores.
     #[must_use]
     pub fn pure_is_cheaper(&self) -> bool {
         match (self.rho_of_epsilon(), self.rho_of_release()) {
@@ -162,7 +166,8 @@ impl NoisyMax {
         }
     }
 
-    /// How far the gap between two scores can move: as far as one of them where all move alike, else twice as far.
+    /// How far the gap between two scores can move: as far as one of them where all move alike,
+    /// else twice as far.
     fn swing(&self, moved: f64) -> f64 {
         match self.spec.change {
             Change::Monotone => moved,

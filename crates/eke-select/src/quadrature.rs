@@ -1,5 +1,5 @@
-//! Integrals of [`Integrand`]s and ratios of them, in logarithms, with a bound on everything that can be
-//! wrong with them: what the trapezoid rule misses, what is cut off, and what is rounded.
+//! Integrals of [`Integrand`]s and ratios of them, in logarithms, with a bound on everything that
+//! can be wrong with them: what the trapezoid rule misses, what is cut off, and what is rounded.
 
 use std::ops::Range;
 
@@ -27,11 +27,13 @@ pub(crate) fn ln_integral(integrand: &Integrand) -> Option<Logarithm> {
     (relative < 0.1).then_some(Logarithm { value, error })
 }
 
-/// `ln` of the integral with offsets raised by the shifts over the integral without: never below the truth.
+/// `ln` of the integral with offsets raised by the shifts over the integral without: never below
+/// the truth.
 ///
 /// - Theorem: ratio-of-sums (docs/theorems.md)
-/// - Proves: with weights from the denominator the ratio less one is the mean of `exp(rise) - 1`, all of
-///   it positive, so nothing cancels; the errors of both sums bound the ratio from both sides
+/// - Proves: with weights from the denominator the ratio less one is the mean of `exp(rise) - 1`,
+///   all of it positive, so nothing cancels; the errors of both sums bound the ratio from both
+///   sides
 /// - Assumes: errors of single nodes are as [`Node`] says
 /// - Deviates: where the two integrands hardly overlap, the logarithms are taken apart
 /// - Checked by: `prices_match_the_golden_values`, `a_ratio_is_the_same_with_a_finer_step`
@@ -55,8 +57,8 @@ pub(crate) fn ln_ratio(integrand: &Integrand, shifts: &[f64]) -> Certified {
     Certified::around(one.value - other.value, one.error + other.error)
 }
 
-/// A single factor has a closed form: the mean of `Phi(slope · x + offset)` is `Phi` of the offset over the deviation
-/// of both noises together.
+/// A single factor has a closed form: the mean of `Phi(slope · x + offset)` is `Phi` of the offset
+/// over the deviation of both noises together.
 pub(crate) fn ln_ratio_of_one(factor: &Factor, shift: f64) -> Certified {
     let both = libm::hypot(factor.slope, 1.0);
     let (place, shift) = (factor.offset / both, shift / both);
@@ -140,8 +142,8 @@ impl Sums {
         }
     }
 
-    /// Adds nodes outwards until what is left is nothing. By concavity each of them is less than the one
-    /// before it by at least the factor of the last two.
+    /// Adds nodes outwards until what is left is nothing. By concavity each of them is less than
+    /// the one before it by at least the factor of the last two.
     fn walk(
         &mut self,
         first: Node,
@@ -276,7 +278,8 @@ mod tests {
         }
     }
 
-    /// Where the raised integral hardly overlaps the other, or is cut off too early, the price would be too low.
+    /// Where the raised integral hardly overlaps the other, or is cut off too early, the price
+    /// would be too low.
     #[test]
     fn what_is_cut_off_is_counted() {
         let factor = Factor::new(1.0, [0.0, 1.0], 0.1, 9.0);

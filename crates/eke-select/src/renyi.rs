@@ -1,9 +1,9 @@
-//! The price of a line without a horizon, with a delta: an alternative to setting aside the worst case step by
-//! step.
+//! The price of a line without a horizon, with a delta: an alternative to setting aside the worst
+//! case step by step.
 //!
-//! Zhu and Wang bound the Rényi divergence of a Gaussian line by a moment of the number of steps it takes; what is
-//! printed of that moment elsewhere is too small for thresholds near the lower end of the range. The moment here
-//! is the integral itself.
+//! Zhu and Wang bound the Rényi divergence of a Gaussian line by a moment of the number of steps it
+//! takes; what is printed of that moment elsewhere is too small for thresholds near the lower end
+//! of the range. The moment here is the integral itself.
 
 use eke_budget::convert::Row;
 use eke_budget::{Delta, L1, ParameterError, Rho};
@@ -25,19 +25,20 @@ pub struct RenyiLine {
 }
 
 impl RenyiLine {
-    /// For answers that are at least `lowest` below (or, reflected, at most that much above) the threshold: `distance` is the
-    /// threshold less the lower end of the range.
+    /// For answers that are at least `lowest` below (or, reflected, at most that much above) the
+    /// threshold: `distance` is the threshold less the lower end of the range.
     ///
     /// - Theorem: renyi-line (docs/theorems.md)
-    /// - Proves: order a costs at most `(a - 1/2) D²/sX² + 2a D²/sZ² + ln m/(2 (a - 1))`, m the mean of
-    ///   `Phi(-(distance + sX x)/sZ)^-2`
+    /// - Proves: order a costs at most `(a - 1/2) D²/sX² + 2a D²/sZ² + ln m/(2 (a - 1))`, m the
+    ///   mean of `Phi(-(distance + sX x)/sZ)^-2`
     /// - Assumes: answers are clamped to the range; `sZ² >= 3 sX²`; the distance is not negative
     /// - Deviates: the moment is rounded up
-    /// - Checked by: `moments_match_the_golden_values`, `the_printed_moment_is_below_the_truth_near_zero`
+    /// - Checked by: `moments_match_the_golden_values`,
+    ///   `the_printed_moment_is_below_the_truth_near_zero`
     ///
     /// # Errors
-    /// The deviations are not positive, the answers' is less than sqrt(3) times the line's, or the distance is
-    /// negative.
+    /// The deviations are not positive, the answers' is less than sqrt(3) times the line's, or the
+    /// distance is negative.
     pub fn new(distance: f64, sensitivity: L1, line: f64, query: f64) -> Result<Self, SelectError> {
         positive("deviation of the line", line, "10")?;
         positive("deviation of the answers", query, "17.33")?;
@@ -88,7 +89,8 @@ impl RenyiLine {
         bound * (1.0 + 16.0 * ROUNDING)
     }
 
-    /// What must be set aside for a run of any length: its loss is above that with probability at most delta.
+    /// What must be set aside for a run of any length: its loss is above that with probability at
+    /// most delta.
     ///
     /// - Theorem: renyi-line-tail (docs/theorems.md)
     /// - Proves: by Markov's inequality at the best order, `A - D²/(2 sX²) + 2 sqrt(A B)`,

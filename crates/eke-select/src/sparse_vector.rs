@@ -1,12 +1,14 @@
 //! The sparse vector technique: hit after hit, for as long as an account pays.
 //!
-//! Questions come one after another, and nobody says beforehand how many there will be or how many of them will be
-//! hits. A run ends with its hit, and the next question starts another with a line of its own, which may be a line of
-//! another kind. The account decides: money for a block of steps is set aside before they are drawn, in blocks that
-//! double, and a run is settled at what came of it.
+//! Questions come one after another, and nobody says beforehand how many there will be or how many
+//! of them will be hits. A run ends with its hit, and the next question starts another with a line
+//! of its own, which may be a line of another kind. The account decides: money for a block of steps
+//! is set aside before they are drawn, in blocks that double, and a run is settled at what came of
+//! it.
 //!
-//! Invariants: no step is drawn that the account has not set aside the worst case for; the delta of a run is spent
-//! when it starts and stays spent; a run that was charged before it started gives nothing back.
+//! Invariants: no step is drawn that the account has not set aside the worst case for; the delta of
+//! a run is spent when it starts and stays spent; a run that was charged before it started gives
+//! nothing back.
 
 use eke_budget::{
     AboveWorstCase, Account, Amount, CommitError, Delta, Epsilon, Journal, OtherRound,
@@ -21,8 +23,8 @@ use crate::{GridLine, SelectError};
 pub enum Filter {
     /// After the fact, at the pure price of what came of a run. No delta is needed.
     ExPost,
-    /// After the fact as well, but never more than the price that a run of any length stays below but for this delta.
-    /// Every run that is started spends the delta.
+    /// After the fact as well, but never more than the price that a run of any length stays below
+    /// but for this delta. Every run that is started spends the delta.
     Renyi {
         /// The delta of one run.
         delta: Delta,
@@ -112,8 +114,8 @@ impl SparseVector {
         self.run.is_some()
     }
 
-    /// Goes on along another line: after a hit, or after the run has been stopped. The line that there was comes
-    /// back.
+    /// Goes on along another line: after a hit, or after the run has been stopped. The line that
+    /// there was comes back.
     ///
     /// # Errors
     /// A run is under way, or the filter has no price for this line. Everything is as it was.
@@ -128,16 +130,17 @@ impl SparseVector {
     /// Whether the next answer is on the far side of the line.
     ///
     /// - Theorem: sparse-vector (docs/theorems.md)
-    /// - Proves: everything that was released is within the account's budget, however questions, lines and noise were
-    ///   chosen after hits
+    /// - Proves: everything that was released is within the account's budget, however questions,
+    ///   lines and noise were chosen after hits
     /// - Assumes: one unit changes every truth by at most the sensitivity (caller)
     /// - Deviates: nothing
     /// - Checked by: `what_a_search_cost_is_the_sum_of_its_runs`, `a_search_ends_with_the_purse`,
     ///   `the_published_filter_breaks_its_promise_and_ours_does_not`
     ///
     /// # Errors
-    /// The account does not have enough left for the step, its journal failed, or the truth has another sensitivity. No
-    /// answer is drawn, and a run that is under way can be stopped or tried again.
+    /// The account does not have enough left for the step, its journal failed, or the truth has
+    /// another sensitivity. No answer is drawn, and a run that is under way can be stopped or tried
+    /// again.
     pub fn next<J: Journal, E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<i64>,
@@ -164,7 +167,8 @@ impl SparseVector {
         Ok(hit)
     }
 
-    /// Stops the run under way, if there is one, and settles it at the price of its steps without a hit.
+    /// Stops the run under way, if there is one, and settles it at the price of its steps without a
+    /// hit.
     ///
     /// # Errors
     /// The journal failed: the run is over, and stays reserved until stopping succeeds.
@@ -239,8 +243,9 @@ impl SparseVector {
         Ok(())
     }
 
-    /// How far the next block goes, and the worst case up to there: twice as far as the last one, or as far as what is
-    /// left of the account reaches, or one step, so that a refusal is about a step.
+    /// How far the next block goes, and the worst case up to there: twice as far as the last one,
+    /// or as far as what is left of the account reaches, or one step, so that a refusal is about a
+    /// step.
     fn block(&self, account: &Account) -> (u64, Amount<Epsilon>) {
         let left = account.odometer().pure().map_or(Amount::ZERO, Purse::left);
         let within = self.reserved.plus(left).unwrap_or(left);
@@ -285,7 +290,8 @@ pub enum SparseError<E> {
     /// A whole run has no price.
     #[error(transparent)]
     Price(ParameterError),
-    /// The account that paid for the run so far is another one, or protects something else than whole units.
+    /// The account that paid for the run so far is another one, or protects something else than
+    /// whole units.
     #[error(
         "another account pays for this run, or this one cannot: stop the run where it was started"
     )]

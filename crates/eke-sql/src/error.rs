@@ -1,6 +1,7 @@
 //! Why a question is not taken: one sentence that says what is wrong and what to write instead.
 //!
-//! Nothing here can depend on rows. Sentences quote the question and the policy, on one line and shortened.
+//! Nothing here can depend on rows. Sentences quote the question and the policy, on one line and
+//! shortened.
 
 use std::fmt::Display;
 

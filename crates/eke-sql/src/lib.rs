@@ -1,8 +1,9 @@
 //! SQL to a private plan. Nothing here can read a row.
 //!
-//! [`plan()`] takes a question's text and what the policy says about the tables, and gives what is to be added
-//! up, what each unit can change it by, and what is done with it once it is released; or it refuses, with a
-//! sentence that says what to write instead. `docs/sql.md` says what SQL there is.
+//! [`plan()`] takes a question's text and what the policy says about the tables, and gives what is
+//! to be added up, what each unit can change it by, and what is done with it once it is released;
+//! or it refuses, with a sentence that says what to write instead. `docs/sql.md` says what SQL
+//! there is.
 //!
 //! ```
 //! use eke_budget::Adjacency;

@@ -15,10 +15,12 @@ use crate::normal::{ASYMPTOTIC, LN_SQRT_TWO_PI, mills, mills_slope};
 /// The exact (epsilon, delta) curve of continuous Gaussian noise with this rho.
 ///
 /// - Theorem: gaussian-curve (docs/theorems.md)
-/// - Proves: `delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)`, `mu = sqrt(2 rho)`
+/// - Proves: `delta = Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)`,
+///   `mu = sqrt(2 rho)`
 /// - Assumes: continuous Gaussian noise, every release Gaussian (caller)
 /// - Deviates: evaluated in floating point and widened by ten times its error
-/// - Checked by: `conversions_match_the_golden_values`, `the_gaussian_curve_is_never_below_its_reference`
+/// - Checked by: `conversions_match_the_golden_values`,
+///   `the_gaussian_curve_is_never_below_its_reference`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GaussianCurve;
 

@@ -7,7 +7,8 @@ use crate::{Amount, BoundedRange, Charge, Delta, Epsilon, L2, Metric, Rho, Varia
 /// The zCDP price of an epsilon-private mechanism, fixed before it runs.
 ///
 /// - Theorem: pure-to-zcdp (docs/theorems.md)
-/// - Proves: epsilon-DP is `epsilon tanh(epsilon/2)`-zCDP; where distances below 1 exist, `epsilon²/2`
+/// - Proves: epsilon-DP is `epsilon tanh(epsilon/2)`-zCDP; where distances below 1 exist,
+///   `epsilon²/2`
 /// - Assumes: epsilon is the worst case over outputs, known before the mechanism runs (caller). A
 ///   realised ex-post price may not be charged this way (docs/theorems.md, ex-post-not-zcdp)
 /// - Deviates: rounded up
@@ -51,8 +52,8 @@ pub fn approximate_to_zcdp(
 ///
 /// - Theorem: bounded-range-to-zcdp (docs/theorems.md)
 /// - Proves: a loss with range eta is `eta²/8`-zCDP (and eta-DP)
-/// - Assumes: the range covers every pair of neighbours; the exponential mechanism with Gumbel scale
-///   `1/e` has range e for monotone scores only, 2e in general (caller)
+/// - Assumes: the range covers every pair of neighbours; the exponential mechanism with Gumbel
+///   scale `1/e` has range e for monotone scores only, 2e in general (caller)
 /// - Deviates: rounded up
 /// - Checked by: `conversions_match_the_golden_values`
 ///

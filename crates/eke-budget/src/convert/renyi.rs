@@ -24,7 +24,8 @@ impl Order {
     }
 }
 
-/// A bound on every moment of the privacy loss L: `ln E exp((a-1) L) <= (a-1) shift + a (a-1) rho + constant`.
+/// A bound on every moment of the privacy loss L:
+/// `ln E exp((a-1) L) <= (a-1) shift + a (a-1) rho + constant`.
 ///
 /// Rows of mechanisms that run one after another add up, field by field. Plain zCDP is the row
 /// with no shift and no constant.

@@ -1,10 +1,12 @@
 //! What Skellam noise on one integer costs: the difference of two Poisson numbers.
 //!
-//! It has no pure price at all: the ratio of its neighbouring probabilities grows without bound. (A scale of
-//! `D/(exp(epsilon)-1)`, which is in print as a pure price, has a delta of 0.09 at epsilon 1.) Its price is
-//! a rho that covers its Rényi divergence at every order, or a delta at an epsilon.
+//! It has no pure price at all: the ratio of its neighbouring probabilities grows without bound. (A
+//! scale of `D/(exp(epsilon)-1)`, which is in print as a pure price, has a delta of 0.09 at epsilon
+//! 1.) Its price is a rho that covers its Rényi divergence at every order, or a delta at an
+//! epsilon.
 //!
-//! Everything is by the variance m, twice the mean of either Poisson number, and by a whole shift D.
+//! Everything is by the variance m, twice the mean of either Poisson number, and by a whole shift
+//! D.
 
 use super::bessel::{double, whole};
 use super::skellam_losses::{EXCESS, Losses, MARGIN, MOST};
@@ -126,8 +128,8 @@ impl SkellamCurve {
         Ok(Variance::new(enough)?)
     }
 
-    /// The least variance, of those with twenty bits and within a millionth, at which the release keeps a
-    /// promise on its own.
+    /// The least variance, of those with twenty bits and within a millionth, at which the release
+    /// keeps a promise on its own.
     ///
     /// # Errors
     /// As for [`SkellamCurve::variance`], or no rho keeps the promise.
@@ -218,8 +220,8 @@ impl SkellamCurve {
         summed.map_or(published, |rho| published.min(rho * (1.0 + MARGIN)))
     }
 
-    /// The natural logarithm of the delta of the release at an epsilon: exact up to variances of some
-    /// millions, and by its rho beyond.
+    /// The natural logarithm of the delta of the release at an epsilon: exact up to variances of
+    /// some millions, and by its rho beyond.
     #[must_use]
     pub fn ln_delta(&self, epsilon: Epsilon) -> f64 {
         let by_rho = |curve: &Self| match Rho::new(curve.rho_bound()) {

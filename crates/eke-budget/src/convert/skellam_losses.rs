@@ -1,10 +1,11 @@
 //! Moments of the privacy loss of Skellam noise, and the certificate that a rho covers all of them.
 //!
-//! With p the law and D the shift, the loss is `L(k) = ln p(k-D)/p(k)`, odd around D/2, and the moment
-//! `f(a) = ln E exp((a-1) L) = (a-1) D_a` is `ln sum_k sqrt(p(k-D) p(k)) cosh((a-1/2) L(k))`.
+//! With p the law and D the shift, the loss is `L(k) = ln p(k-D)/p(k)`, odd around D/2, and the
+//! moment `f(a) = ln E exp((a-1) L) = (a-1) D_a` is
+//! `ln sum_k sqrt(p(k-D) p(k)) cosh((a-1/2) L(k))`.
 //!
-//! Invariant: everything here is evaluated in floating point whose relative error is below 1e-10, and is
-//! widened by [`MARGIN`].
+//! Invariant: everything here is evaluated in floating point whose relative error is below 1e-10,
+//! and is widened by [`MARGIN`].
 
 use super::bessel::{Probabilities, double, whole};
 
@@ -117,9 +118,9 @@ impl Losses {
 
     /// Whether `f(a) <= a (a-1) rho` for every real order a above 1.
     ///
-    /// f is convex, and zero at 1. So up to the first order it is below the chord from 1, and between
-    /// two orders below their chord: a straight line, held against a parabola in closed form. From some
-    /// order on the published bound of whole orders does, with its chords.
+    /// f is convex, and zero at 1. So up to the first order it is below the chord from 1, and
+    /// between two orders below their chord: a straight line, held against a parabola in closed
+    /// form. From some order on the published bound of whole orders does, with its chords.
     pub(super) fn are_within(&self, rho: f64) -> bool {
         let rho = rho * (1.0 - MARGIN);
         let mut order = 1.0 + EXCESS / 4.0;
@@ -154,8 +155,8 @@ impl Losses {
         false
     }
 
-    /// Whether the published bound of whole orders, with its chords in between, keeps all orders from
-    /// this one on within a rho: `b (a-1) + c/4 <= a (a-1) (rho - c)` for a moment of
+    /// Whether the published bound of whole orders, with its chords in between, keeps all orders
+    /// from this one on within a rho: `b (a-1) + c/4 <= a (a-1) (rho - c)` for a moment of
     /// `c a (a-1) + b (a-1)`, which holds for all larger orders as well.
     fn published_is_within(&self, order: f64, rho: f64) -> bool {
         let (gaussian, variance, shift) = (self.per_square(), self.variance, double(self.shift));
@@ -220,7 +221,8 @@ fn peak(variance: f64, pull: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A chord of the parabola itself is above it by a quarter of its length squared, in the middle.
+    /// A chord of the parabola itself is above it by a quarter of its length squared, in the
+    /// middle.
     #[test]
     fn chords_are_held_against_the_parabola_where_they_are_furthest_above_it() {
         let parabola = |order: f64| order * (order - 1.0);
@@ -252,7 +254,8 @@ mod tests {
         }
     }
 
-    /// The published bound, where it takes over, is above the moments and below what it is taken for.
+    /// The published bound, where it takes over, is above the moments and below what it is taken
+    /// for.
     #[test]
     fn the_published_bound_takes_over_only_where_it_holds() {
         let losses = Losses::new(40.0, 1, 500.0).unwrap();

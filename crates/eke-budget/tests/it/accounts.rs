@@ -389,8 +389,8 @@ proptest! {
 
     /// Random acts against an account and a count kept beside it: approvals are committed,
     /// cancelled and forgotten in any order, and journals fail. Checked after every act: the totals
-    /// are the count's, a filter says yes exactly when the charge fits, and no budget is exceeded. At the
-    /// end the history replays to what was recorded, levels included.
+    /// are the count's, a filter says yes exactly when the charge fits, and no budget is exceeded.
+    /// At the end the history replays to what was recorded, levels included.
     #[test]
     fn no_interleaving_ever_exceeds_a_purse(acts in prop::collection::vec(act(), 1..80)) {
         let (mut account, mut journal) = account();

@@ -280,8 +280,8 @@ fn a_conversion_without_an_answer_says_so() {
     assert!(error.to_string().starts_with("no rho keeps epsilon 2.2250738585072014e-308"));
 }
 
-/// What all coarser points of Gaussian paths together may differ by, 1e-240, fits below every delta that a
-/// budget is likely to have: converting leaves the unit in its last place free.
+/// What all coarser points of Gaussian paths together may differ by, 1e-240, fits below every delta
+/// that a budget is likely to have: converting leaves the unit in its last place free.
 #[test]
 fn conversions_leave_the_last_place_of_delta_free() {
     for delta in [1e-3, 1e-6, 1e-12, 1e-100] {

@@ -59,7 +59,8 @@ fn law(lambda: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The divergence at an order, summed directly over outcomes whose probabilities are normal doubles.
+/// The divergence at an order, summed directly over outcomes whose probabilities are normal
+/// doubles.
 fn divergence(law: &[f64], shift: i64, order: f64) -> f64 {
     let p = |k: i64| law.get(usize::try_from(k.abs()).unwrap()).copied().unwrap_or(0.0);
     let outcomes = (-500..500i64).filter(|&k| p(k) > 1e-300 && p(k - shift) > 1e-300);

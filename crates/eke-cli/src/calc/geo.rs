@@ -114,7 +114,8 @@ impl GeoArgs {
         )?)
     }
 
-    /// Both prices: as private as each other within the radius, or as exact as each other if an error is given.
+    /// Both prices: as private as each other within the radius, or as exact as each other if an
+    /// error is given.
     fn prices(&self) -> Result<(Epsilon, Rho), Failure> {
         let (radius, delta) = (self.radius, self.delta);
         let keeping = |level: Level| -> Result<(Epsilon, Rho), Failure> {

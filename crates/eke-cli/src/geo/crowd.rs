@@ -1,5 +1,5 @@
-//! What questions to many people have in common: where places and accounts lie, what it may cost, how people are asked,
-//! and how what came of it is shown.
+//! What questions to many people have in common: where places and accounts lie, what it may cost,
+//! how people are asked, and how what came of it is shown.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

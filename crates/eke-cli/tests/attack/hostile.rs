@@ -1,5 +1,6 @@
-//! Hostile statements: files, settings, other statements, functions that wait or fail, bombs, odd characters. Each is
-//! refused or answered as any other question, the same with and without alice, within bounded memory.
+//! Hostile statements: files, settings, other statements, functions that wait or fail, bombs, odd
+//! characters. Each is refused or answered as any other question, the same with and without alice,
+//! within bounded memory.
 
 use std::fmt::Write as _;
 

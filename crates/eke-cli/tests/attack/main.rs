@@ -1,9 +1,10 @@
 //! The attack: random and hostile questions to the program itself, on neighbouring tables.
 //!
-//! An analyst sees a released number, and whatever else there is: the exit code, every word of an error,
-//! how many rows there are, keys, prices. All of that must be the same with and without one person,
-//! whatever her rows hold; and at a price at which noise is small, the numbers themselves may be no
-//! further apart than the plan says. EKE_TEST_QUESTIONS sets how many questions are tried (nightly 4,000).
+//! An analyst sees a released number, and whatever else there is: the exit code, every word of an
+//! error, how many rows there are, keys, prices. All of that must be the same with and without one
+//! person, whatever her rows hold; and at a price at which noise is small, the numbers themselves
+//! may be no further apart than the plan says. EKE_TEST_QUESTIONS sets how many questions are tried
+//! (nightly 4,000).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod dice;
@@ -20,7 +21,8 @@ use serde_json::Value;
 use crate::questions::Question;
 use crate::tables::{CANARY, Neighbours};
 
-/// How many questions are put to one pair of tables: some select keys, and delta is for twenty of them.
+/// How many questions are put to one pair of tables: some select keys, and delta is for twenty of
+/// them.
 const EACH: u64 = 20;
 
 /// What a run of the program shows.
@@ -159,7 +161,8 @@ fn compare(neighbours: &Neighbours, question: &Question, case: &str, tally: &mut
     }
 }
 
-/// The values of an answer by their keys, taken out of it: value and half the width of its interval.
+/// The values of an answer by their keys, taken out of it: value and half the width of its
+/// interval.
 fn values(rows: &mut Value) -> BTreeMap<String, Vec<(f64, f64)>> {
     let Some(all) = rows.as_array_mut() else { return BTreeMap::new() };
     let mut found = BTreeMap::new();
@@ -200,8 +203,9 @@ fn sensitivities(plan: &Value) -> Vec<Option<f64>> {
     shown.filter(|(_, of)| of.starts_with("measure")).map(|(_, of)| measure(of)).collect()
 }
 
-/// No value is further apart than one unit can change it by, and no more groups differ than she can be in.
-/// Noise is within four times the halves of the intervals: a false alarm has probability 1e-14.
+/// No value is further apart than one unit can change it by, and no more groups differ than she can
+/// be in. Noise is within four times the halves of the intervals: a false alarm has probability
+/// 1e-14.
 fn distances(
     sensitivities: &[Option<f64>],
     rows: &BTreeMap<String, Vec<(f64, f64)>>,

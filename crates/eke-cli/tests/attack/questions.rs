@@ -1,5 +1,5 @@
-//! Random questions: everything that SQL in eke has, in any combination, with texts that grow, numbers
-//! at their ends, and predicates about one person.
+//! Random questions: everything that SQL in eke has, in any combination, with texts that grow,
+//! numbers at their ends, and predicates about one person.
 
 use crate::dice::Dice;
 

@@ -1,6 +1,6 @@
-//! Neighbouring tables: the same people with and without alice, who has 600 rows of the worst that a
-//! file can hold. Both lie in folders of their own, with ledgers that share a hash key, so that what is
-//! kept of everybody else is the same.
+//! Neighbouring tables: the same people with and without alice, who has 600 rows of the worst that
+//! a file can hold. Both lie in folders of their own, with ledgers that share a hash key, so that
+//! what is kept of everybody else is the same.
 
 use std::borrow::Cow;
 use std::fs;
@@ -335,8 +335,8 @@ fn parquet(rows: &[Cells], dictionary: bool) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// A number for a text: an ordinary one for ordinary texts, and one at the ends of time for alice's. It follows from the
-/// text alone, so that nobody's rows depend on who else is there.
+/// A number for a text: an ordinary one for ordinary texts, and one at the ends of time for
+/// alice's. It follows from the text alone, so that nobody's rows depend on who else is there.
 fn far(text: &str) -> i64 {
     if text.starts_with("2026-0") && !text.contains("30") {
         return text.bytes().map(i64::from).sum::<i64>() * 20;

@@ -21,10 +21,11 @@ pub struct Answer {
     pub budget: Cost,
     /// Whether it cost nothing.
     pub free: bool,
-    /// What noise fixed in advance would have to cost to promise the same for any data; none where no price
-    /// promises it.
+    /// What noise fixed in advance would have to cost to promise the same for any data; none where
+    /// no price promises it.
     pub fixed: Option<Cost>,
-    /// What the points that are shown would cost if they were bought on their own, with fresh noise.
+    /// What the points that are shown would cost if they were bought on their own, with fresh
+    /// noise.
     pub alone: Cost,
     /// How many looks were taken, of those groups that took most.
     pub looks: u32,
@@ -214,9 +215,9 @@ impl Found {
     }
 }
 
-/// A price. What was spent up to some moment is no (epsilon, delta): when to look may depend on what was
-/// seen, and a total that was stopped somewhere and then converted promises less than it says. The
-/// promise is the whole budget's.
+/// A price. What was spent up to some moment is no (epsilon, delta): when to look may depend on
+/// what was seen, and a total that was stopped somewhere and then converted promises less than it
+/// says. The promise is the whole budget's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The concentrated price.

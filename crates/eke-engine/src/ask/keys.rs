@@ -45,8 +45,8 @@ pub(crate) fn public_groups(plan: &Plan) -> Option<Vec<Vec<Value>>> {
     Some(groups)
 }
 
-/// What selecting the keys of a plan costs, out of this budget. The same for whoever asks, so that a selection
-/// is made once.
+/// What selecting the keys of a plan costs, out of this budget. The same for whoever asks, so that
+/// a selection is made once.
 pub(crate) fn selection(plan: &Plan, budget: &Budget) -> Result<KeySelection, EngineError> {
     let most = NonZeroU32::new(plan.max_groups).unwrap_or(NonZeroU32::MIN);
     let limits = budget.zcdp();
@@ -160,8 +160,8 @@ impl Asking<'_> {
         Ok(selected.keys)
     }
 
-    /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for somebody
-    /// who had it. It is held as a path is, and costs nothing.
+    /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for
+    /// somebody who had it. It is held as a path is, and costs nothing.
     fn turn(&mut self, name: &str) -> Result<Option<Claim>, EngineError> {
         let request = self.request()?;
         match self.engine().take_turn(name, self.unit(), request)? {

@@ -1,8 +1,9 @@
 //! Asking: from a question to an answer, round by round.
 //!
-//! A round plans where each group is looked at next, charges for it on disk, reads the rows if nobody has yet,
-//! draws, and stores what was drawn before it is looked at. What a round has paid for and lost stays paid.
-//! Whoever asks sees its own points of the paths, and what its own accounts have spent and have left.
+//! A round plans where each group is looked at next, charges for it on disk, reads the rows if
+//! nobody has yet, draws, and stores what was drawn before it is looked at. What a round has paid
+//! for and lost stays paid. Whoever asks sees its own points of the paths, and what its own
+//! accounts have spent and have left.
 
 pub(crate) mod answer;
 pub(crate) mod explain;
@@ -44,8 +45,8 @@ use crate::purchase::reading::request_name;
 use crate::rows::{Bounded, RowsError};
 use crate::watch::Paid;
 
-/// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the number of
-/// rows that were read: that is for the steward alone.
+/// Whoever watches a question being answered. Nothing that it is told depends on rows, but for the
+/// number of rows that were read: that is for the steward alone.
 pub trait Watch: Sync {
     /// So many rows have been read, of so many if that is known.
     fn rows(&self, _seen: u64, _of: Option<u64>) {}
@@ -58,7 +59,8 @@ pub trait Watch: Sync {
     /// A round of looks has been taken.
     fn look(&self, _number: u32) {}
 
-    /// Whether a count within so little is really what is meant, and not a part of it: 0.05 of a row, and not 5 %.
+    /// Whether a count within so little is really what is meant, and not a part of it: 0.05 of a
+    /// row, and not 5 %.
     fn confirm_error(&self, _error: f64) -> bool {
         true
     }
@@ -73,7 +75,8 @@ pub trait Watch: Sync {
         false
     }
 
-    /// Whether to go on with a watch that sets aside so much of what is left, and perhaps more at later steps.
+    /// Whether to go on with a watch that sets aside so much of what is left, and perhaps more at
+    /// later steps.
     fn confirm_watch(&self, _sets_aside: Paid, _left: Paid) -> bool {
         true
     }
@@ -138,8 +141,8 @@ impl Engine {
     /// Answers a question.
     ///
     /// # Errors
-    /// It is not one that can be answered privately, the budget does not allow it, or something does not work;
-    /// the error says what.
+    /// It is not one that can be answered privately, the budget does not allow it, or something
+    /// does not work; the error says what.
     pub fn ask(&self, question: &Question, watch: &dyn Watch) -> Result<Answer, EngineError> {
         let prepared = self.prepare(&question.sql, &question.who)?;
         let entropy =
@@ -377,7 +380,8 @@ impl<'a> Asking<'a> {
         self.finish(Some(&state), &walk.found(), walk.looks())
     }
 
-    /// An error if whoever watches wants to stop: what was drawn is stored, and nothing is under way.
+    /// An error if whoever watches wants to stop: what was drawn is stored, and nothing is under
+    /// way.
     pub(crate) fn check_over(&self) -> Result<(), EngineError> {
         if self.watch.is_over() { Err(EngineError::Stopped) } else { Ok(()) }
     }
@@ -551,8 +555,8 @@ impl<'a> Asking<'a> {
         paid.map_or(Amount::MAX, |prices| prices.price())
     }
 
-    /// The price of one column of each group, at most; and how far the tier of whoever asks sees a path, where it is
-    /// that.
+    /// The price of one column of each group, at most; and how far the tier of whoever asks sees a
+    /// path, where it is that.
     fn column_most(
         &self,
         (goal, route): (&Goal, Route),
@@ -690,8 +694,8 @@ impl<'a> Asking<'a> {
         self.within(goal, state, Some(left), keys).is_ok_and(|fits| fits.is_ok())
     }
 
-    /// An absolute error and a price that would be taken instead of the goal, where there are such. Each is tried as
-    /// it is told.
+    /// An absolute error and a price that would be taken instead of the goal, where there are such.
+    /// Each is tried as it is told.
     fn what_fits(
         &self,
         short: &Short,

@@ -1,7 +1,8 @@
 //! Picks: the ranking of a question's groups as it is stored, and taking it further.
 //!
-//! A ranking is one path for everybody, as values are. It is charged on disk, then drawn, then stored, then shown, and
-//! whoever draws holds it. Each account pays for the picks that it has seen.
+//! A ranking is one path for everybody, as values are. It is charged on disk, then drawn, then
+//! stored, then shown, and whoever draws holds it. Each account pays for the picks that it has
+//! seen.
 
 use std::collections::BTreeMap;
 
@@ -63,11 +64,12 @@ impl Stored {
     }
 }
 
-/// How one unit moves the sums of groups under the plan's adjacency, and how many times what it can add to one it
-/// moves it by.
+/// How one unit moves the sums of groups under the plan's adjacency, and how many times what it can
+/// add to one it moves it by.
 ///
-/// Under add-remove a sum of one sign goes one way in all groups. Where a unit is replaced, sums of one sign
-/// change by no more than what one of the two adds, up or down; those of both signs by twice that.
+/// Under add-remove a sum of one sign goes one way in all groups. Where a unit is replaced, sums of
+/// one sign change by no more than what one of the two adds, up or down; those of both signs by
+/// twice that.
 fn moves(plan: &Plan, sum: &Sum) -> (Moves, u32) {
     match (plan.adjacency, sum.is_one_way()) {
         (Adjacency::AddRemove, true) => (Moves::OneWay, 1),

@@ -48,8 +48,8 @@ impl Who {
 pub struct Goal {
     /// What is good enough.
     pub accuracy: Accuracy,
-    /// An absolute error that is good enough whatever the relative one, in the unit of each value; without
-    /// it, what one unit can change a value by.
+    /// An absolute error that is good enough whatever the relative one, in the unit of each value;
+    /// without it, what one unit can change a value by.
     pub floor: Option<f64>,
     /// The highest price. Without it a relative goal spends at most a tenth of what is left.
     pub at_most: Option<Amount<Rho>>,
@@ -69,7 +69,8 @@ pub enum Accuracy {
 }
 
 impl Goal {
-    /// Whether it says how good an answer must be. A price alone does not, so nothing is met or missed.
+    /// Whether it says how good an answer must be. A price alone does not, so nothing is met or
+    /// missed.
     pub(crate) fn is_one(&self) -> bool {
         !matches!(self.accuracy, Accuracy::Price(_))
     }

@@ -1,7 +1,7 @@
 //! Rounds: what is charged, read, drawn and stored, in that order.
 //!
-//! A round takes some groups of a question further. Whoever draws holds the paths, so that two do not draw from the
-//! same points; what was charged and not stored is lost, and stays paid.
+//! A round takes some groups of a question further. Whoever draws holds the paths, so that two do
+//! not draw from the same points; what was charged and not stored is lost, and stays paid.
 
 use eke_budget::{
     Amount, Charge, GroupError, GroupPrices, GroupRaise, GroupRound, PathId, Receipt, Refusal, Rho,
@@ -24,11 +24,12 @@ pub(crate) enum Round {
     Refused(State, Refusal),
 }
 
-/// The most steps of one group that a round draws. A price that takes more is reached in further rounds.
+/// The most steps of one group that a round draws. A price that takes more is reached in further
+/// rounds.
 const STEPS: u128 = 64;
 
-/// A round that is bought: some groups are taken further and looked at, for one charge; or the answer
-/// is stored, for nothing.
+/// A round that is bought: some groups are taken further and looked at, for one charge; or the
+/// answer is stored, for nothing.
 struct Further<'r> {
     state: State,
     needed: &'r [(u32, Amount<Rho>)],
@@ -159,7 +160,8 @@ impl Further<'_> {
 }
 
 impl Asking<'_> {
-    /// Takes some groups further and looks at them, for one charge; or stores the answer, for nothing.
+    /// Takes some groups further and looks at them, for one charge; or stores the answer, for
+    /// nothing.
     pub(crate) fn round(
         &mut self,
         state: State,
@@ -228,8 +230,8 @@ impl Asking<'_> {
     }
 }
 
-/// Takes a group further for the unit's account: by no step that is too small to be drawn, and by several where one
-/// would be too fine.
+/// Takes a group further for the unit's account: by no step that is too small to be drawn, and by
+/// several where one would be too fine.
 fn take_further(
     round: &mut GroupRound<'_, Rho>,
     group: u32,
@@ -262,8 +264,8 @@ mod tests {
     use std::num::NonZeroU32;
 
     proptest! {
-        /// Whatever a group is taken from and to, every step of every column can be drawn, and the group gets as far as
-        /// was asked for, or as far as a round takes it.
+        /// Whatever a group is taken from and to, every step of every column can be drawn, and the
+        /// group gets as far as was asked for, or as far as a round takes it.
         #[test]
         fn a_group_is_taken_further_by_steps_that_can_be_drawn(
             sensitivities in prop::collection::vec(0u32..24, 1..4),

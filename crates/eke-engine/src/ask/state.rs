@@ -1,5 +1,5 @@
-//! What is stored of a question's paths, in the ledger: the groups, the bundle of their paths, how far each
-//! account has paid for each group, and the answers that were given.
+//! What is stored of a question's paths, in the ledger: the groups, the bundle of their paths, how
+//! far each account has paid for each group, and the answers that were given.
 //!
 //! It is read back by later versions: fields are added, never changed.
 
@@ -47,8 +47,9 @@ impl State {
 
     /// The prices of an account's groups, as its account has recorded them in all.
     ///
-    /// After a crash more may be recorded than is known here: it was paid for and lost. It stays paid for, and
-    /// is no group's: nothing that was lost is counted as seen, and no group goes on from there.
+    /// After a crash more may be recorded than is known here: it was paid for and lost. It stays
+    /// paid for, and is no group's: nothing that was lost is counted as seen, and no group goes on
+    /// from there.
     pub(crate) fn prices(
         &self,
         account: &str,
@@ -64,8 +65,8 @@ impl State {
     }
 }
 
-/// The price up to which every group may go, so that an account that has paid these prices pays at most so much
-/// more: what fills the `most` dearest up to one level.
+/// The price up to which every group may go, so that an account that has paid these prices pays at
+/// most so much more: what fills the `most` dearest up to one level.
 pub(crate) fn level(
     paid: &[Amount<Rho>],
     most: NonZeroU32,

@@ -1,7 +1,7 @@
 //! The largest groups: picked one after the other, and measured as far as the budget goes.
 //!
-//! Sorting what was released costs nothing, but everything has to be released first. Where only the largest are
-//! wanted, picking them costs a little each, and what is not picked costs nothing.
+//! Sorting what was released costs nothing, but everything has to be released first. Where only the
+//! largest are wanted, picking them costs a little each, and what is not picked costs nothing.
 
 use eke_budget::{Amount, Budget, GroupPrices, Metric, Rho};
 use eke_sql::{Query, Shows, Value};
@@ -104,7 +104,8 @@ fn wants_the_largest(query: &Query) -> bool {
     query.having.is_none() && query.offset == 0 && !all
 }
 
-/// Whether some groups and their picks cost less than all groups, where each group has its price in advance.
+/// Whether some groups and their picks cost less than all groups, where each group has its price in
+/// advance.
 fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> bool {
     let Some(count) = query.limit.filter(|_| error > 0.0) else { return false };
     let Some(group) = crate::ask::walk::fixed_price(&query.measures, &query.plan, goal) else {
@@ -293,8 +294,8 @@ impl Asking<'_> {
         Ok(Answer { columns: columns.collect(), rows, fixed: None, picked, tier, ..answer })
     }
 
-    /// How many picks may be had, from those that there are up to those that are wanted, with half of what is left to
-    /// measure them.
+    /// How many picks may be had, from those that there are up to those that are wanted, with half
+    /// of what is left to measure them.
     fn affordable(
         &self,
         by: By,

@@ -1,8 +1,9 @@
-//! The walk of a question along its paths: where each group is to be looked at next, and what was found.
+//! The walk of a question along its paths: where each group is to be looked at next, and what was
+//! found.
 //!
-//! A rule per measure sees released values alone, at the looks that it planned itself. A group goes to the
-//! nearest look that one of its measures wants; the others are not consulted there. So every measure is
-//! followed as if it were alone, and a group ends when all of them have.
+//! A rule per measure sees released values alone, at the looks that it planned itself. A group goes
+//! to the nearest look that one of its measures wants; the others are not consulted there. So every
+//! measure is followed as if it were alone, and a group ends when all of them have.
 
 use eke_budget::{Amount, L2, Rho};
 use eke_noise::{
@@ -14,7 +15,8 @@ use eke_sql::{Measure, Plan, Summand};
 use crate::ask::answer::{Evidence, Found, Stopped};
 use crate::ask::question::{Accuracy, Goal};
 
-/// The price that all ladders of looks start from, so that all questions about a path look at the same points.
+/// The price that all ladders of looks start from, so that all questions about a path look at the
+/// same points.
 const LADDER: &str = "1e-12";
 /// How many times as dear as the one before a look is.
 const RATIO: f64 = 1.05;
@@ -89,7 +91,8 @@ impl MeasureRule {
         }
     }
 
-    /// The price of the one look that an absolute goal of a sum or count plans; none for other goals.
+    /// The price of the one look that an absolute goal of a sum or count plans; none for other
+    /// goals.
     pub(crate) fn planned(&self) -> Option<Amount<Rho>> {
         match self {
             Self::Sum { rule, .. } => rule.planned(),
@@ -97,8 +100,8 @@ impl MeasureRule {
         }
     }
 
-    /// The first look of a goal that is walked to, at the widest noise of its own columns; nothing for one look that is
-    /// planned.
+    /// The first look of a goal that is walked to, at the widest noise of its own columns; nothing
+    /// for one look that is planned.
     fn start(&self) -> Amount<Rho> {
         match self {
             Self::Sum { rule, .. } if rule.planned().is_some() => Amount::ZERO,
@@ -252,10 +255,12 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// A walk that goes on from where whoever asks has got before: the price of each group. No column goes
-    /// further than to the highest price, and no step of a group is smaller than the least that can be drawn.
+    /// A walk that goes on from where whoever asks has got before: the price of each group. No
+    /// column goes further than to the highest price, and no step of a group is smaller than the
+    /// least that can be drawn.
     ///
-    /// A group is not looked at before the first look of its widest column: all columns of it are drawn together.
+    /// A group is not looked at before the first look of its widest column: all columns of it are
+    /// drawn together.
     pub(crate) fn new(
         rules: Vec<MeasureRule>,
         columns: u32,
@@ -403,8 +408,8 @@ impl Walk {
         reaches(at, price, self.least)
     }
 
-    /// Ends what has not ended, because the budget does not allow the next looks. None if a group has not been
-    /// looked at yet.
+    /// Ends what has not ended, because the budget does not allow the next looks. None if a group
+    /// has not been looked at yet.
     pub(crate) fn refuse(&mut self) -> Option<()> {
         let standings = || self.groups.iter().flatten();
         let unseen = |standing: &Standing| matches!(standing, Standing::Wants { last: None, .. });
@@ -437,7 +442,8 @@ impl Walk {
         (self.has_ended() && !self.is_part).then(|| self.found())
     }
 
-    /// What was found, group by group and measure by measure; nothing for what is not followed or has not ended.
+    /// What was found, group by group and measure by measure; nothing for what is not followed or
+    /// has not ended.
     pub(crate) fn found(&self) -> Vec<Vec<Found>> {
         let by_tier = |found: &Found| {
             let ending = match found.ending {
@@ -515,16 +521,16 @@ impl MeasureRule {
     }
 }
 
-/// Whether a point of one price is as good as one of another: what is missing would be a step of its own, of less than a
-/// crumb, or with noise too wide to draw.
+/// Whether a point of one price is as good as one of another: what is missing would be a step of
+/// its own, of less than a crumb, or with noise too wide to draw.
 fn reaches(at: Amount<Rho>, price: Amount<Rho>, least: Amount<Rho>) -> bool {
     let missing = price.grains().saturating_sub(at.grains());
     let crumb = at.grains() / CRUMB;
     missing <= crumb || (!at.is_zero() && missing < least.grains())
 }
 
-/// What noise fixed in advance costs in each group, for every value to be as good as asked whatever the data;
-/// none if no price promises it.
+/// What noise fixed in advance costs in each group, for every value to be as good as asked whatever
+/// the data; none if no price promises it.
 pub(crate) fn fixed_price(measures: &[Measure], plan: &Plan, goal: &Goal) -> Option<Amount<Rho>> {
     let mut group = Amount::ZERO;
     for measure in measures {

@@ -1,10 +1,10 @@
-//! What a policy remembers of its ledger, so that one that was deleted, emptied, exchanged or rolled back is
-//! not begun anew in silence.
+//! What a policy remembers of its ledger, so that one that was deleted, emptied, exchanged or
+//! rolled back is not begun anew in silence.
 //!
 //! Beside the policy lies a file of the same name and `.anchor`: which ledger it is, and where the
-//! journals ended that were last written to. It is what `eke ledger anchor` prints, for some accounts. It is
-//! written after the ledger, so it is never ahead of it. It does not stop a steward who wants to begin
-//! anew, who removes it; for that an anchor has to be kept elsewhere.
+//! journals ended that were last written to. It is what `eke ledger anchor` prints, for some
+//! accounts. It is written after the ledger, so it is never ahead of it. It does not stop a steward
+//! who wants to begin anew, who removes it; for that an anchor has to be kept elsewhere.
 
 use std::path::{Path, PathBuf};
 

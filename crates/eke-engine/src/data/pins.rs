@@ -7,8 +7,8 @@
 //! together with the column that says which unit a row belongs to.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.
-//! What is spent on them adds up for somebody who is both, and the steward is told. By the same column
-//! they may have them only if the policy said so when the rows were first asked about.
+//! What is spent on them adds up for somebody who is both, and the steward is told. By the same
+//! column they may have them only if the policy said so when the rows were first asked about.
 //!
 //! It is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
 
@@ -274,8 +274,8 @@ impl Engine {
         Ok(Some((version, Pins::read(&bytes)?)))
     }
 
-    /// Checks that a dataset's rows are whose the ledger knows them to be, and takes in what is new about
-    /// them. What files hold is looked at when a dataset is new or has a new snapshot.
+    /// Checks that a dataset's rows are whose the ledger knows them to be, and takes in what is new
+    /// about them. What files hold is looked at when a dataset is new or has a new snapshot.
     pub(crate) fn pin_rows(
         &self,
         dataset: &Dataset,

@@ -1,9 +1,10 @@
 //! What a ledger has been told about its datasets: where each lies, whose it is, and its snapshots.
 //!
-//! It keeps a ledger from being used with other data than it was opened for, and notices when a file
-//! changes under a snapshot. A dataset keeps its unit and unit column for good. Its snapshots are
-//! numbered from 1, by the steward's act or schedule alone: whether a file has changed never numbers
-//! one, and declaring one that has not changed is no error. All of them compose in the unit's account.
+//! It keeps a ledger from being used with other data than it was opened for, and notices when a
+//! file changes under a snapshot. A dataset keeps its unit and unit column for good. Its snapshots
+//! are numbered from 1, by the steward's act or schedule alone: whether a file has changed never
+//! numbers one, and declaring one that has not changed is no error. All of them compose in the
+//! unit's account.
 //!
 //! The hash key decides which of a unit's groups are kept. It is drawn once, lies here and nowhere
 //! else, and is not printed.
@@ -294,8 +295,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Declares the next snapshot of a dataset, which may lie elsewhere than the last one. Its number
-    /// is one more, also where nothing has changed.
+    /// Declares the next snapshot of a dataset, which may lie elsewhere than the last one. Its
+    /// number is one more, also where nothing has changed.
     ///
     /// # Errors
     /// The dataset is not there, or it has another unit.
@@ -343,8 +344,8 @@ impl Registry {
         Ok(pinned)
     }
 
-    /// The latest snapshot of a dataset, if its file is still the same. An analyst is not told if it
-    /// is not.
+    /// The latest snapshot of a dataset, if its file is still the same. An analyst is not told if
+    /// it is not.
     ///
     /// # Errors
     /// The ledger does not know the dataset, or the file has changed.

@@ -145,8 +145,8 @@ pub enum SourceError {
     },
 }
 
-/// What files were at some time: their content by one digest, and what tells cheaply that they have not
-/// been touched since.
+/// What files were at some time: their content by one digest, and what tells cheaply that they have
+/// not been touched since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprint {
@@ -197,8 +197,8 @@ impl Fingerprint {
 }
 
 impl Source {
-    /// The files that a policy's `source` names: a file, a folder, or a pattern with `*`, `?`, `[…]`, as seen
-    /// from the policy's folder.
+    /// The files that a policy's `source` names: a file, a folder, or a pattern with `*`, `?`,
+    /// `[…]`, as seen from the policy's folder.
     ///
     /// # Errors
     /// There are none, or they are of several formats, or of one that cannot be read.
@@ -238,7 +238,8 @@ impl Source {
         }
     }
 
-    /// One file of a format that is read elsewhere, for its fingerprint and its bytes. (Nothing scans it for rows.)
+    /// One file of a format that is read elsewhere, for its fingerprint and its bytes. (Nothing
+    /// scans it for rows.)
     ///
     /// # Errors
     /// There is none.
@@ -294,11 +295,13 @@ impl Source {
         self.format == Format::Csv
     }
 
-    /// The columns, in the order of the first file, and their types; none for types that eke has not. Those
-    /// of CSV files are text unless they are declared; those of Parquet files say what they are themselves.
+    /// The columns, in the order of the first file, and their types; none for types that eke has
+    /// not. Those of CSV files are text unless they are declared; those of Parquet files say what
+    /// they are themselves.
     ///
     /// # Errors
-    /// A file cannot be read, or the files do not agree, or a name occurs twice or is declared in vain.
+    /// A file cannot be read, or the files do not agree, or a name occurs twice or is declared in
+    /// vain.
     pub fn schema(&self, declared: &BTreeMap<String, Type>) -> Result<Columns, SourceError> {
         let mut first: Option<(&DataFile, Columns)> = None;
         for file in &self.files {
@@ -343,7 +346,8 @@ impl Source {
     /// What the ids in a column are read as, if they are exact.
     ///
     /// # Errors
-    /// A file cannot be read, has no such column or one that is not exact, or the files do not agree.
+    /// A file cannot be read, has no such column or one that is not exact, or the files do not
+    /// agree.
     pub(crate) fn ids(
         &self,
         column: &str,
@@ -380,8 +384,9 @@ impl Source {
         Ok(agreed.map_or(Ids::Value(Type::Text), |(_, ids)| ids))
     }
 
-    /// What types the columns of CSV files look like, by their first thousand rows: for the steward, who may
-    /// see them, when a policy is drafted. What they look like is a guess; no value is returned.
+    /// What types the columns of CSV files look like, by their first thousand rows: for the
+    /// steward, who may see them, when a policy is drafted. What they look like is a guess; no
+    /// value is returned.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -452,8 +457,8 @@ impl Source {
         Ok(Fingerprint { digest: all.finalize().to_hex().to_string(), files })
     }
 
-    /// As [`Source::fingerprint`], but without reading content if names, lengths and times are those of an
-    /// earlier one.
+    /// As [`Source::fingerprint`], but without reading content if names, lengths and times are
+    /// those of an earlier one.
     ///
     /// # Errors
     /// A file cannot be read, or changes meanwhile.
@@ -592,7 +597,8 @@ fn folder(path: &Path, source: &str) -> Result<Vec<PathBuf>, SourceError> {
 
 fn matching(base: &Path, source: &str) -> Result<Vec<PathBuf>, SourceError> {
     let wrong = |reason: String| SourceError::Pattern { pattern: source.to_owned(), reason };
-    // The folder of the policy is a name, whatever characters it has; an absolute pattern stands alone.
+    // The folder of the policy is a name, whatever characters it has; an absolute pattern stands
+    // alone.
     let base = glob::Pattern::escape(&base.to_string_lossy());
     let pattern = Path::new(&base).join(source);
     let paths =

@@ -1,9 +1,10 @@
-//! Questions to many people about where they are: how many are in an area, how dense they are somewhere, who is nearest.
+//! Questions to many people about where they are: how many are in an area, how dense they are
+//! somewhere, who is nearest.
 //!
-//! The order of one question: everybody's allowance is reserved on disk; people are asked in memory, out of exactly what was
-//! reserved; what they have spent, what was released of their places and the answer are stored together; and only
-//! then is the answer shown. Nothing that is shown, an error or a price depends on anybody's place but through what was
-//! released.
+//! The order of one question: everybody's allowance is reserved on disk; people are asked in
+//! memory, out of exactly what was reserved; what they have spent, what was released of their
+//! places and the answer are stored together; and only then is the answer shown. Nothing that is
+//! shown, an error or a price depends on anybody's place but through what was released.
 
 use eke_budget::{Amount, Metres, Rho};
 use eke_geo::{
@@ -18,7 +19,8 @@ use super::people::{People, PeopleStanding};
 use super::release::{damaged, entropy};
 use super::{PlaceFile, PlacesError};
 
-/// Those who have less of an allowance left than one part in so many are not asked: it would hardly be heard through the noise.
+/// Those who have less of an allowance left than one part in so many are not asked: it would hardly
+/// be heard through the noise.
 const LEAST_PART: u128 = 100;
 
 /// A longer area is named by its digest in the text of a question, in bytes.
@@ -67,7 +69,8 @@ pub struct CrowdAsking {
     pub allowance: Amount<Rho>,
     /// How people are asked.
     pub plan: Plan,
-    /// What the places are called; as the file is unless said. Places that have changed have another name.
+    /// What the places are called; as the file is unless said. Places that have changed have
+    /// another name.
     pub snapshot: Option<String>,
     /// What people who are new may spend, for good.
     pub budget: Option<Amount<Rho>>,
@@ -84,12 +87,14 @@ pub struct CrowdEstimate {
     /// inside as outside; none where noise also shifts the number by an amount that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// What the truth is between wherever people are, except with the plan's probability of a miss; none where nothing is known.
+    /// What the truth is between wherever people are, except with the plan's probability of a miss;
+    /// none where nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
 }
 
-/// What part of their allowance people kept, or of what they had left if that was less; nothing of nothing.
+/// What part of their allowance people kept, or of what they had left if that was less; nothing of
+/// nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Savings {
     /// The mean.
@@ -109,7 +114,8 @@ pub struct Savings {
 pub struct Near {
     /// Their id.
     pub id: String,
-    /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than they seem.
+    /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than
+    /// they seem.
     pub distance: f64,
     /// What their distance is between, in metres: for all who are named at once, but with the
     /// plan's probability of a miss; none in answers from before this was said.
@@ -134,7 +140,8 @@ pub struct CrowdAnswer {
     /// The number, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<CrowdEstimate>,
-    /// Who is nearest, if that was asked, the nearest first; fewer than were asked for if fewer were heard.
+    /// Who is nearest, if that was asked, the nearest first; fewer than were asked for if fewer
+    /// were heard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<Near>,
     /// How many others may be as near as the furthest of these, if that was asked.
@@ -167,11 +174,12 @@ pub struct CrowdAnswered {
 }
 
 impl People {
-    /// Asks everybody who is enrolled; whoever the file names and is not is enrolled first. The function is told how many
-    /// rows are read.
+    /// Asks everybody who is enrolled; whoever the file names and is not is enrolled first. The
+    /// function is told how many rows are read.
     ///
     /// # Errors
-    /// Nobody has anything left, or something does not work; the error says what. Nothing in it depends on anybody's place.
+    /// Nobody has anything left, or something does not work; the error says what. Nothing in it
+    /// depends on anybody's place.
     pub fn ask(
         &mut self,
         file: &PlaceFile,
@@ -219,8 +227,8 @@ impl People {
         Ok(CrowdAnswered { answer: answer?, free: false, left: self.standing()? })
     }
 
-    /// Asks people out of what is granted. What they have spent, and what was seen of them, is written down also where
-    /// it fails; the answer only where it does not.
+    /// Asks people out of what is granted. What they have spent, and what was seen of them, is
+    /// written down also where it fails; the answer only where it does not.
     fn draw(
         &mut self,
         asking: &CrowdAsking,
@@ -268,8 +276,8 @@ impl People {
         Ok(answer)
     }
 
-    /// What has been released of the places of a name, in metres to the east and to the north of the region's centre: of
-    /// so many people at most, spread over all of them.
+    /// What has been released of the places of a name, in metres to the east and to the north of
+    /// the region's centre: of so many people at most, spread over all of them.
     ///
     /// # Errors
     /// The register cannot be read.
@@ -386,7 +394,8 @@ impl Target {
             }
             Self::Neighbours(to, k) => {
                 let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;
-                // Whoever was not heard is not known to be near, and JSON holds no infinite distances.
+                // Whoever was not heard is not known to be near, and JSON holds no infinite
+                // distances.
                 let nearest = found.people.into_iter().zip(found.distances).zip(found.within);
                 let nearest = nearest
                     .map(|((person, distance), within)| (person, distance, within))
@@ -419,8 +428,8 @@ impl Area {
     }
 }
 
-/// How far each person's path may be followed: as far as the allowance goes, or what they have left and what has been
-/// seen before; none if nobody's can be.
+/// How far each person's path may be followed: as far as the allowance goes, or what they have left
+/// and what has been seen before; none if nobody's can be.
 fn allowance(allowed: Amount<Rho>, granted: &[Amount<Rho>], known: &Seen) -> Option<Allowance> {
     let known = known.prices.iter().copied().chain(std::iter::repeat(Amount::ZERO));
     let each: Vec<Amount<Rho>> = granted
@@ -438,7 +447,8 @@ fn allowance(allowed: Amount<Rho>, granted: &[Amount<Rho>], known: &Seen) -> Opt
     Some(if same { Allowance::Same(allowed) } else { Allowance::Each(each) })
 }
 
-/// What is stored of points that have been followed further: a price in 16 bytes, largest first, and coordinates in 8 each.
+/// What is stored of points that have been followed further: a price in 16 bytes, largest first,
+/// and coordinates in 8 each.
 fn written(before: &Seen, after: &Seen, width: usize) -> Vec<(u32, Vec<u8>)> {
     let further = |&(person, price): &(usize, &Amount<Rho>)| {
         before.prices.get(person).copied().unwrap_or(Amount::ZERO) < *price
@@ -460,8 +470,8 @@ fn read_point(bytes: &[u8], width: usize) -> Option<(Amount<Rho>, Vec<f64>)> {
     (point.len() == width).then(|| (Amount::from_grains(u128::from_be_bytes(*price)), point))
 }
 
-/// All that the answer depends on but the places: asked again, it is the same question. It is read by people and has a
-/// longest length, so long areas are named by their digests.
+/// All that the answer depends on but the places: asked again, it is the same question. It is read
+/// by people and has a longest length, so long areas are named by their digests.
 fn text(asking: &CrowdAsking) -> Result<String, PlacesError> {
     let mut question = serde_json::to_string(&asking.question).map_err(damaged)?;
     if let CrowdQuestion::Count(Area::Polygons(polygons)) = &asking.question

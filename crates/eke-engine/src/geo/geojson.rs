@@ -1,8 +1,9 @@
 //! GeoJSON (RFC 7946): points and polygons in, collections of features out.
 //!
-//! Files are strict JSON in longitude and latitude. What is wrong with a feature is said in one sentence with the
-//! feature's number, counted from one, and never with what it holds. Files about people are read row by row like
-//! others: a feature that is no point is somebody without a place, and it is for the caller to say what that counts as.
+//! Files are strict JSON in longitude and latitude. What is wrong with a feature is said in one
+//! sentence with the feature's number, counted from one, and never with what it holds. Files about
+//! people are read row by row like others: a feature that is no point is somebody without a place,
+//! and it is for the caller to say what that counts as.
 
 use eke_geo::{Place, Rings};
 use serde_json::{Map, Value, json};
@@ -81,12 +82,13 @@ pub struct PointFeature {
 pub struct ShapeFeature {
     /// What it is called: its `name`, or its `id`.
     pub name: Option<String>,
-    /// Each polygon: its outer ring, and then its holes, without the last corner, which is the first.
+    /// Each polygon: its outer ring, and then its holes, without the last corner, which is the
+    /// first.
     pub polygons: Vec<Rings<Place>>,
 }
 
-/// Reads points, and of each whose it is by a property if one is given (a feature's own `id` where that is
-/// called `id` and no property is). Every feature counts, whatever it holds.
+/// Reads points, and of each whose it is by a property if one is given (a feature's own `id` where
+/// that is called `id` and no property is). Every feature counts, whatever it holds.
 ///
 /// # Errors
 /// The text as a whole is not GeoJSON. Nothing in the error is from a feature.
@@ -138,7 +140,8 @@ impl Features {
         self.add(json!({"type": "LineString", "coordinates": line}), properties);
     }
 
-    /// A polygon: its outer ring, which is written against the clock, and then its holes, which are written with it.
+    /// A polygon: its outer ring, which is written against the clock, and then its holes, which are
+    /// written with it.
     pub fn polygon(&mut self, rings: &[Vec<Place>], properties: Map<String, Value>) {
         let ring = |(at, ring): (usize, &Vec<Place>)| {
             let mut places = ring.clone();

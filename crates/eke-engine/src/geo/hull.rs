@@ -1,4 +1,5 @@
-//! The convex hull of somebody's places, nearly: around a circle, through places that were found near it.
+//! The convex hull of somebody's places, nearly: around a circle, through places that were found
+//! near it.
 
 use eke_budget::{Amount, Price};
 use eke_geo::{Hull, HullError, HullPlan, Lattice, Place, Region, hull};
@@ -48,7 +49,8 @@ pub struct ToldHull {
 }
 
 impl Person {
-    /// Tells the convex hull of the places of a file, nearly. The function is told how many rows are read.
+    /// Tells the convex hull of the places of a file, nearly. The function is told how many rows
+    /// are read.
     ///
     /// # Errors
     /// The budget does not allow it, or something does not work; the error says what.

@@ -1,8 +1,10 @@
-//! Files of places: CSV and Parquet with a longitude and a latitude in each row, and points in GeoJSON.
+//! Files of places: CSV and Parquet with a longitude and a latitude in each row, and points in
+//! GeoJSON.
 //!
-//! Every row counts, whatever it holds: a cell that is no number, and a pair of numbers that is no place, is a row
-//! without a place, and whoever reads the rows says what that counts as. So how many rows there are is all that an
-//! error, a progress bar or a price can depend on. Which columns are meant is told by their names alone.
+//! Every row counts, whatever it holds: a cell that is no number, and a pair of numbers that is no
+//! place, is a row without a place, and whoever reads the rows says what that counts as. So how
+//! many rows there are is all that an error, a progress bar or a price can depend on. Which columns
+//! are meant is told by their names alone.
 //!
 //! One thing more is looked at, once: before accounts are opened, whose budgets are for good, the
 //! steward is told if most of the numbers cannot be degrees. That no row decides alone, and once
@@ -169,7 +171,8 @@ impl PlaceFile {
         Ok(self.source.fingerprint_since(earlier)?)
     }
 
-    /// Which columns are read: longitude, latitude, id and time. Of one content, other columns are other places.
+    /// Which columns are read: longitude, latitude, id and time. Of one content, other columns are
+    /// other places.
     pub(crate) fn columns(&self) -> [Option<&str>; 4] {
         match &self.kind {
             Kind::Table(columns) => {

@@ -1,4 +1,5 @@
-//! Which of somebody's places are nearest to a public place: which rows of the file, and not where they are.
+//! Which of somebody's places are nearest to a public place: which rows of the file, and not where
+//! they are.
 
 use eke_budget::{Amount, Price};
 use eke_geo::{Lattice, Nearest, NearestMethod, Place, Places, Region, nearest};
@@ -20,7 +21,8 @@ pub struct NearestPlaces {
     pub price: f64,
     /// What it cost now.
     pub cost: f64,
-    /// With 95 %, one that was found is at most so many metres further than the one that should have been.
+    /// With 95 %, one that was found is at most so many metres further than the one that should
+    /// have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
     /// What the account has spent and has left.
@@ -29,7 +31,8 @@ pub struct NearestPlaces {
 }
 
 impl Person {
-    /// Tells which places of a file are nearest to a public place. The function is told how many rows are read.
+    /// Tells which places of a file are nearest to a public place. The function is told how many
+    /// rows are read.
     ///
     /// # Errors
     /// The budget does not allow it, or something does not work; the error says what.

@@ -1,13 +1,15 @@
 //! Many people with one place each, and an account for everyone.
 //!
-//! The accounts lie in a register: a region, a least distance and a reach are pinned when it is made, and everybody's
-//! budget, rho per square metre, when they are enrolled. Whoever a file names is enrolled: who takes part is public. Everybody
-//! who is enrolled is asked and pays by the same rules, whatever the file says of them, so that nothing shows who has
-//! rows: somebody without a place counts as being at the centre of the region, and of several places the last one counts.
+//! The accounts lie in a register: a region, a least distance and a reach are pinned when it is
+//! made, and everybody's budget, rho per square metre, when they are enrolled. Whoever a file names
+//! is enrolled: who takes part is public. Everybody who is enrolled is asked and pays by the same
+//! rules, whatever the file says of them, so that nothing shows who has rows: somebody without a
+//! place counts as being at the centre of the region, and of several places the last one counts.
 //!
-//! What a question may cost is reserved on disk for everybody before anything is drawn, and settled at what was spent
-//! before anything is shown. A question whose program died stays paid in full. What has been released of people's
-//! places is kept, so that a later question about the same places goes on from there.
+//! What a question may cost is reserved on disk for everybody before anything is drawn, and settled
+//! at what was spent before anything is shown. A question whose program died stays paid in full.
+//! What has been released of people's places is kept, so that a later question about the same
+//! places goes on from there.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -51,7 +53,8 @@ pub struct PeopleOpening {
     pub region: Region,
     /// The distance from which on prices per metre hold; a metre unless said.
     pub least: Option<Metres>,
-    /// How far apart two places of somebody may be and still be promised to look alike; all of the region unless said.
+    /// How far apart two places of somebody may be and still be promised to look alike; all of the
+    /// region unless said.
     pub reach: Option<Metres>,
 }
 
@@ -83,7 +86,8 @@ pub(super) struct Everyone {
 }
 
 impl People {
-    /// Opens the accounts in a file. If there is none it is made, if it is said for what; what it was made for stays.
+    /// Opens the accounts in a file. If there is none it is made, if it is said for what; what it
+    /// was made for stays.
     ///
     /// # Errors
     /// There is no such file and nothing to make it for, or it was made for something else.
@@ -124,8 +128,8 @@ impl People {
         Ok(people)
     }
 
-    /// Calls this after every round of a question: how many rounds there were, how many there may be, and how many people go
-    /// on. All of it may be shown.
+    /// Calls this after every round of a question: how many rounds there were, how many there may
+    /// be, and how many people go on. All of it may be shown.
     pub fn watch_rounds(&mut self, told: impl Fn(usize, usize, usize) + Send + Sync + 'static) {
         self.rounds = Some(Arc::new(told));
     }
@@ -227,8 +231,8 @@ impl People {
         Ok(Everyone { people: u32::try_from(enrolled.len()).unwrap_or(u32::MAX), points })
     }
 
-    /// Reserves an allowance for so many people; whoever has less left gets that. What a program that died has reserved is
-    /// given up.
+    /// Reserves an allowance for so many people; whoever has less left gets that. What a program
+    /// that died has reserved is given up.
     pub(super) fn reserve(
         &mut self,
         question: &str,
@@ -281,8 +285,9 @@ impl People {
     }
 }
 
-/// Everybody whom rows name, in the order in which they are named first, and their last place: that of the latest time,
-/// if there are times, and of equal ones the last row's. A row without an id is nobody's.
+/// Everybody whom rows name, in the order in which they are named first, and their last place: that
+/// of the latest time, if there are times, and of equal ones the last row's. A row without an id is
+/// nobody's.
 fn last_places(rows: Vec<PlaceRow>) -> (Vec<String>, HashMap<String, Option<Place>>) {
     let mut ids = Vec::new();
     let mut last: HashMap<String, (Moment, Option<Place>)> = HashMap::new();

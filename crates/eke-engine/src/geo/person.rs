@@ -1,11 +1,13 @@
 //! The account of one person, whose places lie in files.
 //!
-//! The account lies in a ledger, and its budget is for good: rho per square metre, epsilon per metre, or both. Pinned
-//! beside it are what its prices mean (how far apart two tuples of places are, and from which distance on that is
-//! promised), and the files that were asked about: how many places each has, and a fingerprint. A file that has changed is
-//! not asked about until whoever runs this says so: whether it has changed never decides by itself what is charged.
+//! The account lies in a ledger, and its budget is for good: rho per square metre, epsilon per
+//! metre, or both. Pinned beside it are what its prices mean (how far apart two tuples of places
+//! are, and from which distance on that is promised), and the files that were asked about: how many
+//! places each has, and a fingerprint. A file that has changed is not asked about until whoever
+//! runs this says so: whether it has changed never decides by itself what is charged.
 //!
-//! What is pinned is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
+//! What is pinned is kept as JSON with a version. Ledgers outlive code: what version 1 says may
+//! never change.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -108,8 +110,8 @@ pub(super) struct Snapshotted {
 }
 
 impl Person {
-    /// Opens an account in a ledger. One that is not there is made, if it is said with what; one that is there keeps what
-    /// it was opened with.
+    /// Opens an account in a ledger. One that is not there is made, if it is said with what; one
+    /// that is there keeps what it was opened with.
     ///
     /// # Errors
     /// There is no such account and nothing to open it with, or it was opened with something else.
@@ -208,7 +210,8 @@ impl Person {
         Ok(standing)
     }
 
-    /// Declares that a file has changed: it is asked about as it is now, and what is told about it is charged anew.
+    /// Declares that a file has changed: it is asked about as it is now, and what is told about it
+    /// is charged anew.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -258,8 +261,8 @@ impl Person {
         }
     }
 
-    /// What a path is found by: whose it is, which places it is about (the file, and the columns that are read of it), and
-    /// everything that it depends on besides.
+    /// What a path is found by: whose it is, which places it is about (the file, and the columns
+    /// that are read of it), and everything that it depends on besides.
     pub(super) fn path(
         &self,
         kind: &str,

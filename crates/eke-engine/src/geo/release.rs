@@ -1,8 +1,8 @@
 //! Telling where somebody's places are, each with noise.
 //!
-//! Gaussian noise is a path over all coordinates: telling the same places more precisely later costs the difference, and
-//! less precisely nothing. Planar Laplace noise has no path here: each price is a release of its own, and the same one
-//! again is the same and free.
+//! Gaussian noise is a path over all coordinates: telling the same places more precisely later
+//! costs the difference, and less precisely nothing. Planar Laplace noise has no path here: each
+//! price is a release of its own, and the same one again is the same and free.
 
 use eke_budget::{Amount, Charge, Metres, RevealReceipt, Rho};
 use eke_geo::{Blur, Place, Region, Tuple, TupleMetric};
@@ -45,7 +45,8 @@ pub struct ReleasedPlaces {
 const BETA: f64 = 0.05;
 
 impl Person {
-    /// Tells where the places of a file are, at a price. The function is told how many rows are read.
+    /// Tells where the places of a file are, at a price. The function is told how many rows are
+    /// read.
     ///
     /// # Errors
     /// The budget does not allow it, or something does not work; the error says what.

@@ -1,8 +1,10 @@
-//! Whether few rows of a file are of a kind: is the share of households with a low income below a tenth?
+//! Whether few rows of a file are of a kind: is the share of households with a low income below a
+//! tenth?
 //!
-//! The central model: somebody holds all rows, and one account pays for all of them. A row is a unit, one is replaced by
-//! another, and how many there are is public. The account lies in a register of its own, with one person in it: the
-//! price is reserved on disk before anything is drawn, and what was not needed goes back.
+//! The central model: somebody holds all rows, and one account pays for all of them. A row is a
+//! unit, one is replaced by another, and how many there are is public. The account lies in a
+//! register of its own, with one person in it: the price is reserved on disk before anything is
+//! drawn, and what was not needed goes back.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -163,7 +165,8 @@ impl ShareOf {
         Ok(ShareAnswered { answer, free: false, left: self.left()? })
     }
 
-    /// Looks at the count out of what is reserved, and says what that came to, also where it failed.
+    /// Looks at the count out of what is reserved, and says what that came to, also where it
+    /// failed.
     fn look(
         &self,
         asking: &ShareAsking,
@@ -264,8 +267,8 @@ impl ShareOf {
         Ok(reservation::reserve(self.register()?, &file, &asking, &[wanted], Short::Nothing)?)
     }
 
-    /// How many rows have at most this, and how many rows there are, of the file as it was. What is no number is not at
-    /// most anything.
+    /// How many rows have at most this, and how many rows there are, of the file as it was. What is
+    /// no number is not at most anything.
     fn count(&self, at_most: f64, fingerprint: &Fingerprint) -> Result<(i64, u64), PlacesError> {
         let (mut below, mut rows) = (0i64, 0u64);
         let damaged = || PlacesError::Damaged(self.name.clone());

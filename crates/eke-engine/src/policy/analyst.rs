@@ -1,4 +1,5 @@
-//! Who may ask: analysts, the tiers that say how far they see, and the circles they might collude in.
+//! Who may ask: analysts, the tiers that say how far they see, and the circles they might collude
+//! in.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Budgets as a policy writes them: `budget = { epsilon = 2.0, delta = 1e-7 }`.
 //!
-//! Numbers are read as the decimals that were written, by the types that check them, so the same text
-//! always gives the same budget.
+//! Numbers are read as the decimals that were written, by the types that check them, so the same
+//! text always gives the same budget.
 
 use std::str::FromStr;
 
@@ -21,7 +21,8 @@ const INSIDE: [&str; 7] = ["epsilon", "rho", "delta", "pure", "zcdp_delta", "pur
 pub(super) const BESIDE: [&str; 3] = ["pure", "zcdp_delta", "pure_delta"];
 const EXAMPLE: &str = "budget = { epsilon = 2.0, delta = 1e-7 }";
 
-/// The budget of a section; none if it has none. The parts of it that stand beside it count as well.
+/// The budget of a section; none if it has none. The parts of it that stand beside it count as
+/// well.
 pub(super) fn read(section: Section<'_>) -> Result<Option<BudgetSpec>, PolicyError> {
     let Some(field) = section.get("budget") else {
         return match BESIDE.into_iter().find_map(|name| section.get(name)) {

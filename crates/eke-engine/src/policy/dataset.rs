@@ -186,8 +186,8 @@ impl Dataset {
         }
     }
 
-    /// The dataset as questions see it, if the columns of its file, in their order, are as the policy
-    /// says. A column without a type is of one that eke does not have.
+    /// The dataset as questions see it, if the columns of its file, in their order, are as the
+    /// policy says. A column without a type is of one that eke does not have.
     ///
     /// # Errors
     /// The file lacks columns that the policy names, or has them with types that do not fit: all

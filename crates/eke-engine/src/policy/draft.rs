@@ -1,9 +1,9 @@
 //! A first policy for some files: what `eke init` writes.
 //!
-//! It is made from the names and types of columns and from what the steward answered. No value of any
-//! row is in it, nor anything that depends on one. What only the steward can decide and did not is left
-//! out, as a comment to fill in; until that is done the policy is not read, so nothing is decided in
-//! silence.
+//! It is made from the names and types of columns and from what the steward answered. No value of
+//! any row is in it, nor anything that depends on one. What only the steward can decide and did not
+//! is left out, as a comment to fill in; until that is done the policy is not read, so nothing is
+//! decided in silence.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};

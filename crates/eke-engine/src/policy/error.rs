@@ -122,8 +122,8 @@ pub(super) fn shown(name: &str) -> String {
     shown
 }
 
-/// Whether a letter could steer a terminal or an editor: control characters, and the marks that break
-/// lines or change the direction of what follows.
+/// Whether a letter could steer a terminal or an editor: control characters, and the marks that
+/// break lines or change the direction of what follows.
 pub(super) fn is_hidden(letter: char) -> bool {
     let mark = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     mark || letter.is_control()

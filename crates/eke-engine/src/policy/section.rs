@@ -1,7 +1,7 @@
 //! The text of a policy, read by its tables and keys, each of which knows its line.
 //!
-//! A [`Section`] has no key that it does not know: making one checks that. What cannot be read is an
-//! error in words of the policy, never in those of a parser.
+//! A [`Section`] has no key that it does not know: making one checks that. What cannot be read is
+//! an error in words of the policy, never in those of a parser.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -1,16 +1,16 @@
 //! Circles that are opened late, and members who join late.
 //!
-//! A circle's promise is about everything that its members have seen together. So whoever comes into one
-//! brings what it has spent so far, and a circle whose budget does not hold that is refused. From then
-//! on whatever a member is charged its circle is charged too.
+//! A circle's promise is about everything that its members have seen together. So whoever comes
+//! into one brings what it has spent so far, and a circle whose budget does not hold that is
+//! refused. From then on whatever a member is charged its circle is charged too.
 //!
-//! The sheet of a circle's account says who is in it and how much of what each has spent it knows of.
-//! Somebody who has left brings on coming back only what was spent outside. That somebody left is
-//! noticed at the first question outside, before anything is charged for it.
+//! The sheet of a circle's account says who is in it and how much of what each has spent it knows
+//! of. Somebody who has left brings on coming back only what was spent outside. That somebody left
+//! is noticed at the first question outside, before anything is charged for it.
 //!
-//! What is brought is charged once: the sheet says first what is about to be charged and under which
-//! key, and the ledger charges a key once. It is kept as JSON with a version; what version 1 says may
-//! never change.
+//! What is brought is charged once: the sheet says first what is about to be charged and under
+//! which key, and the ledger charges a key once. It is kept as JSON with a version; what version 1
+//! says may never change.
 
 use std::collections::BTreeMap;
 
@@ -134,8 +134,8 @@ impl Engine {
     /// - Theorem: zcdp-filter (docs/theorems.md)
     /// - Proves: what members have seen together, in the circle and before, stays within its budget
     /// - Assumes: an analyst has seen nothing but what its own account was charged for (engine)
-    /// - Deviates: members' totals are added, so a path that two have seen counts twice; reserved worst
-    ///   cases count as spent
+    /// - Deviates: members' totals are added, so a path that two have seen counts twice; reserved
+    ///   worst cases count as spent
     /// - Checked by: `a_late_circle_and_a_late_member_bring_what_was_spent`,
     ///   `a_circle_is_refused_whose_members_have_spent_more_than_it_has`
     ///

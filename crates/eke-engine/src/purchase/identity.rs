@@ -1,9 +1,11 @@
-//! What paths, selections and watches are found by: everything that they depend on, and nothing else.
+//! What paths, selections and watches are found by: everything that they depend on, and nothing
+//! else.
 //!
-//! Two questions of one identity share what was drawn and paid for. So whatever changes the truth or
-//! its noise is part of it: what is computed, from which snapshot of which rows, read as what, for
-//! which unit. Who asks is not. Ledgers outlive code: what is hashed for a kind, and in which order,
-//! may never change, and golden digests hold it. What has to change is another version of the kind.
+//! Two questions of one identity share what was drawn and paid for. So whatever changes the truth
+//! or its noise is part of it: what is computed, from which snapshot of which rows, read as what,
+//! for which unit. Who asks is not. Ledgers outlive code: what is hashed for a kind, and in which
+//! order, may never change, and golden digests hold it. What has to change is another version of
+//! the kind.
 
 use eke_budget::PathId;
 use eke_sql::Plan;

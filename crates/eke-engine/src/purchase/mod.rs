@@ -14,8 +14,8 @@
 //! | it was answered under this name | the order finds the answer |
 //! | an account refuses | nothing was charged to any |
 //!
-//! Mutants that tests must catch: drawing before the charge is on disk, two draws for one charge, an
-//! attempt that was lost used again, an error that is shown to an analyst as it is.
+//! Mutants that tests must catch: drawing before the charge is on disk, two draws for one charge,
+//! an attempt that was lost used again, an error that is shown to an analyst as it is.
 
 pub(crate) mod circles;
 pub(crate) mod identity;

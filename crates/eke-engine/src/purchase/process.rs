@@ -2,8 +2,8 @@
 
 use eke_ledger::Address;
 
-/// The name of this program for as long as it runs: the machine since it was started, the process, and when
-/// that was started.
+/// The name of this program for as long as it runs: the machine since it was started, the process,
+/// and when that was started.
 pub(crate) fn name() -> String {
     let id = std::process::id();
     format!("{}.{id}.{}", boot(), started(id).unwrap_or_default())

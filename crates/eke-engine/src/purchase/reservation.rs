@@ -1,5 +1,5 @@
-//! Reservations in a register: what is set aside for a question to many people before their rows are
-//! read, and settled at what it came to.
+//! Reservations in a register: what is set aside for a question to many people before their rows
+//! are read, and settled at what it came to.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Turns: what one program at a time does, while the others wait or look on.
 //!
-//! A turn is held as a path is, by a request that costs nothing, until it is answered. One whose program has
-//! ended is given up by whoever wants it next.
+//! A turn is held as a path is, by a request that costs nothing, until it is answered. One whose
+//! program has ended is given up by whoever wants it next.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -67,8 +67,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits for a request that holds a path or a turn, and gives it up if its program has ended. Also ends as
-    /// soon as there is something else to do.
+    /// Waits for a request that holds a path or a turn, and gives it up if its program has ended.
+    /// Also ends as soon as there is something else to do.
     pub(crate) fn wait_for_holder(
         &self,
         unit: &str,

@@ -1,14 +1,15 @@
 //! Bounding: what each unit may add to a question, in one pass over the rows.
 //!
-//! An aggregate function of our own, grouped by unit. Of each unit's groups it keeps the `max_groups` with
-//! the smallest keyed hash of (unit, group), and adds up rows and steps in each. A group that is kept in the
-//! end was never let go on the way, since the largest hash that is kept only ever falls; so one pass is
-//! exact, and so is merging what several passes kept. What is kept follows from the unit's own rows and
-//! the key alone: not from their order, nor from batches, partitions or other units.
+//! An aggregate function of our own, grouped by unit. Of each unit's groups it keeps the
+//! `max_groups` with the smallest keyed hash of (unit, group), and adds up rows and steps in each.
+//! A group that is kept in the end was never let go on the way, since the largest hash that is kept
+//! only ever falls; so one pass is exact, and so is merging what several passes kept. What is kept
+//! follows from the unit's own rows and the key alone: not from their order, nor from batches,
+//! partitions or other units.
 //!
-//! The hash is keyed BLAKE3: whoever can choose the names of groups or units, but does not know the key,
-//! cannot choose which groups are kept. It is computed once for a group that a unit keeps, and again only
-//! for rows of groups that it does not.
+//! The hash is keyed BLAKE3: whoever can choose the names of groups or units, but does not know the
+//! key, cannot choose which groups are kept. It is computed once for a group that a unit keeps, and
+//! again only for rows of groups that it does not.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -41,8 +42,8 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// How much one unit may add, and to what. As an aggregate function its arguments are the unit, the keys of
-/// the group, and so many columns of steps; it returns a list of what is kept.
+/// How much one unit may add, and to what. As an aggregate function its arguments are the unit, the
+/// keys of the group, and so many columns of steps; it returns a list of what is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bounding {
     signature: Signature,
@@ -432,8 +433,8 @@ fn scaled(sum: i128, rows: u64, max_rows: u32) -> i128 {
     if rows <= u64::from(max_rows) {
         return sum;
     }
-    // A product of all of `sum` might not fit. Quotient and remainder have the sign of the sum, so cutting
-    // off the second part alone cuts off the whole.
+    // A product of all of `sum` might not fit. Quotient and remainder have the sign of the sum, so
+    // cutting off the second part alone cuts off the whole.
     let (rows, most) = (i128::from(rows), i128::from(max_rows));
     sum / rows * most + sum % rows * most / rows
 }
@@ -538,7 +539,8 @@ impl Names {
     }
 
     fn size(&self) -> usize {
-        // A shared name has two counters before its bytes, and an allocation a few bytes of its own.
+        // A shared name has two counters before its bytes, and an allocation a few bytes of its
+        // own.
         let entry = size_of::<(Arc<[u8]>, u32)>() + 1;
         self.numbers.capacity() * entry
             + self.names.capacity() * size_of::<(Arc<[u8]>, u32)>()

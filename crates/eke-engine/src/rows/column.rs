@@ -1,7 +1,7 @@
 //! Columns in canonical form: one Arrow type for each of eke's types, no NaN, no negative zero.
 //!
-//! Everything that is computed on rows is computed on these. What a file holds is brought into this form
-//! when it is read; what cannot be is NULL.
+//! Everything that is computed on rows is computed on these. What a file holds is brought into this
+//! form when it is read; what cannot be is NULL.
 
 use std::sync::Arc;
 
@@ -217,8 +217,9 @@ impl Column {
         }
     }
 
-    /// The same as what tells units apart: a text that is longer than texts are keeps its start, and is followed by a
-    /// digest of all of it. So it is longer than all that are not, and no two are the same but by a collision of BLAKE3.
+    /// The same as what tells units apart: a text that is longer than texts are keeps its start,
+    /// and is followed by a digest of all of it. So it is longer than all that are not, and no two
+    /// are the same but by a collision of BLAKE3.
     pub(crate) fn identity(&self) -> Self {
         match self {
             Self::Text(array) if longest(array) > MAX_TEXT => {

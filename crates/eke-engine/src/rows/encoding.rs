@@ -1,8 +1,8 @@
 //! The bytes of values: what groups are named by where they are hashed and stored.
 //!
-//! The encoding of a value says where it ends, so that one after another is never read as something else:
-//! lists of as many values are equal if and only if their bytes are. It may never change: which groups a
-//! unit keeps follows from it, and answers that were paid for depend on that.
+//! The encoding of a value says where it ends, so that one after another is never read as something
+//! else: lists of as many values are equal if and only if their bytes are. It may never change:
+//! which groups a unit keeps follows from it, and answers that were paid for depend on that.
 //!
 //! | value | bytes |
 //! |---|---|

@@ -1,11 +1,13 @@
-//! Lowering: an expression of a plan, checked against the columns that there are, ready to be computed.
+//! Lowering: an expression of a plan, checked against the columns that there are, ready to be
+//! computed.
 
 use eke_sql::scalar::Pattern;
 use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 
 use crate::rows::total::{Arithmetic, Comparison, Members, Number, Total, Word};
 
-/// Why an expression cannot be computed on these columns. Names the plan's fault, and nothing of a row.
+/// Why an expression cannot be computed on these columns. Names the plan's fault, and nothing of a
+/// row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {

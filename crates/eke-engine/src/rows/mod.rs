@@ -1,7 +1,8 @@
 //! Rows to bounded sums: a plan, run over a dataset's files.
 //!
-//! What comes out has touched private rows, and shows itself to nobody: it becomes an `Exact` with the
-//! sensitivities of the plan. What goes wrong says the same to an analyst whatever the rows hold.
+//! What comes out has touched private rows, and shows itself to nobody: it becomes an `Exact` with
+//! the sensitivities of the plan. What goes wrong says the same to an analyst whatever the rows
+//! hold.
 
 pub(crate) mod bounding;
 pub(crate) mod column;
@@ -86,8 +87,8 @@ impl RowsOptions<'_> {
 pub enum RowsError {
     /// The plan does not fit the dataset's columns. Depends on public information alone.
     Plan(LowerError),
-    /// Something went wrong on the way, which may depend on rows: what it says is the same each time, and
-    /// [`RowsError::detail`] is for the steward.
+    /// Something went wrong on the way, which may depend on rows: what it says is the same each
+    /// time, and [`RowsError::detail`] is for the steward.
     Failed(Detail),
 }
 
@@ -156,10 +157,10 @@ impl fmt::Debug for Bounded {
 /// Runs a plan over the rows of a source, whose columns have these types.
 ///
 /// - Theorem: contributions (docs/theorems.md)
-/// - Proves: adding or removing a unit changes at most `max_groups` groups, and each sum of a group by at
-///   most [`Sum::sensitivity`]
-/// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not depend on
-///   rows (the ledger)
+/// - Proves: adding or removing a unit changes at most `max_groups` groups, and each sum of a group
+///   by at most [`Sum::sensitivity`]
+/// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not
+///   depend on rows (the ledger)
 /// - Deviates: nothing; sums are integers of 128 bits
 /// - Checked by: `removing_a_unit_changes_no_more_than_the_plan_says`,
 ///   `the_engine_agrees_with_a_plain_reading_of_the_plan`
@@ -218,8 +219,9 @@ impl Bounded {
         bounded
     }
 
-    /// The sums of the given groups, one column for each sum of the plan, with what one unit can change them
-    /// by. A group that does not occur has zeros; sums are clamped to ±2⁶², which changes no sensitivity.
+    /// The sums of the given groups, one column for each sum of the plan, with what one unit can
+    /// change them by. A group that does not occur has zeros; sums are clamped to ±2⁶², which
+    /// changes no sensitivity.
     ///
     /// # Errors
     /// What was put on disk cannot be read back.
@@ -228,7 +230,8 @@ impl Bounded {
         Ok(Exact::new(Columns(self.find(groups)?), sensitivities))
     }
 
-    /// The one sum of a plan without keys, with what one unit can change it by under this adjacency.
+    /// The one sum of a plan without keys, with what one unit can change it by under this
+    /// adjacency.
     ///
     /// # Errors
     /// What was put on disk cannot be read back.
@@ -352,8 +355,8 @@ impl Bounded {
     }
 }
 
-/// What a unit can change a sum by, as a parameter of the noise: rounded up. A sum that nobody can change
-/// counts as one that a unit changes by a step, since noise has a scale.
+/// What a unit can change a sum by, as a parameter of the noise: rounded up. A sum that nobody can
+/// change counts as one that a unit changes by a step, since noise has a scale.
 pub(crate) fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
     rounded_up(sum.sensitivity(max_rows))
 }
@@ -361,8 +364,8 @@ pub(crate) fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
 /// What one unit can change a sum of one group by: by being there, or by being another one.
 ///
 /// - Theorem: contributions (docs/theorems.md)
-/// - Proves: a unit adds something between the least and the most that it can; one that is added or removed changes
-///   the sum by that, and one that is replaced by at most the difference of the two
+/// - Proves: a unit adds something between the least and the most that it can; one that is added or
+///   removed changes the sum by that, and one that is replaced by at most the difference of the two
 /// - Assumes: each unit is bounded as the plan says ([`bounded`])
 /// - Deviates: rounded up; a sum that nobody can change counts as one that a unit changes by a step
 /// - Checked by: `a_unit_swings_a_sum_by_no_more_than_is_said`

@@ -14,9 +14,9 @@ use datafusion::execution::memory_pool::{
 /// A pool that is shared out fairly among those who can spill, beyond what each needs to go on at
 /// all. Others are never refused: they hold a few batches each, and would fail.
 ///
-/// Nor is what lies between partitions on its way from one to another.
-/// DataFusion's exchange between partitions spills where it is refused memory, and in version 55.2 it may
-/// then wait for itself for ever (apache/datafusion issue 24883). It holds a few batches for every pair of
+/// Nor is what lies between partitions on its way from one to another. DataFusion's exchange
+/// between partitions spills where it is refused memory, and in version 55.2 it may then wait for
+/// itself for ever (apache/datafusion issue 24883). It holds a few batches for every pair of
 /// partitions, and more only if one of them is much slower than the others.
 #[derive(Debug)]
 pub(crate) struct Pool {

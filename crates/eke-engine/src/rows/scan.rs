@@ -1,10 +1,11 @@
 //! Scans: the rows of a dataset's files, batch by batch, as what they bring to a plan.
 //!
-//! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, whole files
-//! of CSV. Only the columns that a plan needs are read, and all their rows: nothing is skipped by what
-//! statistics say about it. A row of a CSV file may have too few cells (NULL), or too many (left out); an
-//! empty cell is NULL, and so is one that is not UTF-8 or not of its column's type. Whose a row is,
-//! is read exactly ([`Ids`]), beside what expressions see of the same column.
+//! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet,
+//! whole files of CSV. Only the columns that a plan needs are read, and all their rows: nothing is
+//! skipped by what statistics say about it. A row of a CSV file may have too few cells (NULL), or
+//! too many (left out); an empty cell is NULL, and so is one that is not UTF-8 or not of its
+//! column's type. Whose a row is, is read exactly ([`Ids`]), beside what expressions see of the
+//! same column.
 
 use std::fmt;
 use std::fs::File;
@@ -271,8 +272,8 @@ impl Iterator for CsvBatches {
                 let cell = self.record.get(*position);
                 let cell = cell.and_then(|cell| std::str::from_utf8(cell).ok());
                 let cell = cell.filter(|cell| !cell.is_empty());
-                // Long texts are cut here already, so that a batch has room for any. Others that are
-                // as long are no values.
+                // Long texts are cut here already, so that a batch has room for any. Others that
+                // are as long are no values.
                 match (read_as, cell.filter(|cell| cell.len() > MAX_TEXT)) {
                     (_, None) => builder.append_option(cell),
                     (Cell::Value(Type::Text), Some(long)) => {

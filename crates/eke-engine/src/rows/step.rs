@@ -16,7 +16,8 @@ impl Step {
         self.finish(scaled(i128::from(value), -i64::from(self.exponent)))
     }
 
-    /// The steps of a double. Infinite ones are clamped; NaN, of which there is none, counts as low.
+    /// The steps of a double. Infinite ones are clamped; NaN, of which there is none, counts as
+    /// low.
     pub(crate) fn of_float(self, value: f64) -> i64 {
         if value.is_infinite() || value.is_nan() {
             return self.finish(if value > 0.0 { i128::MAX } else { i128::MIN });
@@ -32,8 +33,8 @@ impl Step {
         self.finish(scaled(mantissa, power - i64::from(self.exponent)))
     }
 
-    /// Clamping comes last, so that whatever came before stays within the bounds. A difference too large for
-    /// 64 bits is cut off, towards zero.
+    /// Clamping comes last, so that whatever came before stays within the bounds. A difference too
+    /// large for 64 bits is cut off, towards zero.
     fn finish(self, steps: i128) -> i64 {
         let clamped = steps.max(self.low.into()).min(self.high.into());
         let clamped =
@@ -42,8 +43,8 @@ impl Step {
     }
 }
 
-/// A number below 2⁶⁴ times `2^power`, to the nearest integer, halves up; beyond 2⁶³ it is only as large as
-/// that.
+/// A number below 2⁶⁴ times `2^power`, to the nearest integer, halves up; beyond 2⁶³ it is only as
+/// large as that.
 fn scaled(number: i128, power: i64) -> i128 {
     if power >= 0 {
         // One, times 2⁶³, is already outside 64 bits.

@@ -1,9 +1,10 @@
 //! Expressions, ready to be computed on columns.
 //!
-//! Computing cannot fail: types were checked when the expression was lowered, and what cannot be done for
-//! a row is NULL there. The engine underneath sees none of this, so none of its rewriting (folding of
-//! constants, common parts, conditions that are not reached) can change what an expression means. Every
-//! part is computed for every row, which takes the same steps whatever the rows hold.
+//! Computing cannot fail: types were checked when the expression was lowered, and what cannot be
+//! done for a row is NULL there. The engine underneath sees none of this, so none of its rewriting
+//! (folding of constants, common parts, conditions that are not reached) can change what an
+//! expression means. Every part is computed for every row, which takes the same steps whatever the
+//! rows hold.
 
 use std::collections::HashSet;
 
@@ -410,8 +411,8 @@ fn number(function: Number, a: Column) -> Column {
 
 fn compare(operator: Comparison, a: &Column, b: &Column) -> BooleanArray {
     let (a, b) = (a.array(), b.array());
-    // They have one type, for which Arrow compares; doubles by their total order, which is the usual one
-    // as there is neither NaN nor -0.
+    // They have one type, for which Arrow compares; doubles by their total order, which is the
+    // usual one as there is neither NaN nor -0.
     let result = match operator {
         Comparison::Equal => cmp::eq(&a, &b),
         Comparison::NotEqual => cmp::neq(&a, &b),

@@ -1,7 +1,8 @@
-//! The law of a watch: where its line lies, what one unit changes an answer by, and how wide its noise is.
+//! The law of a watch: where its line lies, what one unit changes an answer by, and how wide its
+//! noise is.
 //!
-//! All of it follows from public information: the plan, and what was asked for. Lengths are in steps of the
-//! answer's grid.
+//! All of it follows from public information: the plan, and what was asked for. Lengths are in
+//! steps of the answer's grid.
 
 use eke_budget::{Adjacency, Amount, Epsilon, L1};
 use eke_noise::{LineLaw, Noise};
@@ -12,19 +13,21 @@ use super::{Closeness, NoiseLaw, Side, WatchQuestion};
 use crate::error::EngineError;
 use crate::rows::swing;
 
-/// How many deviations off the line answers are clamped, where noise is normal and nothing else was asked for; at
-/// least at the distance that must be told rightly.
+/// How many deviations off the line answers are clamped, where noise is normal and nothing else was
+/// asked for; at least at the distance that must be told rightly.
 ///
-/// A price grows with the range, and what is clamped is told wrongly once in so many steps, each of which ends
-/// a run for nothing. Where 10, 100 and 1,000 quiet steps lie between hits, a run costs in all, in units of
-/// sensitivity over deviation: 15.9, 29 and 72 at 3 deviations; 17.8, 29 and 42 at 3.5; 20, 32 and 38 at 4.
+/// A price grows with the range, and what is clamped is told wrongly once in so many steps, each of
+/// which ends a run for nothing. Where 10, 100 and 1,000 quiet steps lie between hits, a run costs
+/// in all, in units of sensitivity over deviation: 15.9, 29 and 72 at 3 deviations; 17.8, 29 and 42
+/// at 3.5; 20, 32 and 38 at 4.
 const CLAMP: f64 = 3.5;
 /// How wide the noise of an answer is, in that of the line's.
 ///
-/// A line that came out too far away stays until it is hit. With less noise on the answers that would be for long:
-/// Laplace scales that are equal are the cheapest, and miss without end. So, at 95 %, answers that stay at the
-/// distance are missed 0.058 times a hit with normal noise and 0.071 times with Laplace noise, where lines
-/// drawn afresh would miss 0.053, and Laplace noise costs a ninth more.
+/// A line that came out too far away stays until it is hit. With less noise on the answers that
+/// would be for long: Laplace scales that are equal are the cheapest, and miss without end. So, at
+/// 95 %, answers that stay at the distance are missed 0.058 times a hit with normal noise and 0.071
+/// times with Laplace noise, where lines drawn afresh would miss 0.053, and Laplace noise costs a
+/// ninth more.
 const RATIO: f64 = 1.732_050_807_568_877_2;
 /// As far as lines and ranges reach, in steps: doubles are exact there.
 pub(super) const FURTHEST: f64 = 9_007_199_254_740_992.0;
@@ -238,7 +241,8 @@ fn normal_quantile(miss: f64) -> f64 {
     largest(40.0, |x| libm::erfc(x / std::f64::consts::SQRT_2) / 2.0 > miss)
 }
 
-/// How many scales of the line its noise less an answer's is above with this probability, below a half.
+/// How many scales of the line its noise less an answer's is above with this probability, below a
+/// half.
 fn laplace_quantile(miss: f64) -> f64 {
     let square = RATIO * RATIO;
     let above = |x: f64| (square * (-x / RATIO).exp() - (-x).exp()) / (2.0 * (square - 1.0));

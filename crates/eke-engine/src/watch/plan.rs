@@ -31,7 +31,8 @@ pub struct WatchPlan {
     pub monotone: bool,
     /// The law of the noise.
     pub noise: NoiseLaw,
-    /// How wide the noise of the line and of each answer is: deviations, or scales for Laplace noise.
+    /// How wide the noise of the line and of each answer is: deviations, or scales for Laplace
+    /// noise.
     pub widths: [f64; 2],
     /// What answers are clamped to; none where that is no closer than what they can be.
     pub range: [Option<f64>; 2],
@@ -41,8 +42,8 @@ pub struct WatchPlan {
     pub prices: Vec<PriceAt>,
     /// What whoever watches has left.
     pub left: Paid,
-    /// How many steps without a hit are certain to fit that; none where it is all that there may be.
-    /// Where runs are paid for before they start, of how many steps one may be.
+    /// How many steps without a hit are certain to fit that; none where it is all that there may
+    /// be. Where runs are paid for before they start, of how many steps one may be.
     pub fits: Option<u64>,
     /// How many steps fit, whichever of them are hits; where runs are paid for before they start,
     /// how many runs of all steps.

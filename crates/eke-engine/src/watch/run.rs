@@ -98,8 +98,8 @@ impl Run {
     }
 }
 
-/// Hands rounds to their accounts. A ledger takes one of an account at a time, and writes those that wait
-/// together.
+/// Hands rounds to their accounts. A ledger takes one of an account at a time, and writes those
+/// that wait together.
 pub(super) fn settle(
     mut all: Vec<(String, Vec<Settlement>)>,
     ledger: &Ledger,

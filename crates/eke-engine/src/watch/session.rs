@@ -1,7 +1,8 @@
-//! Going through the steps of a watch: what is stored is shown, what is not is charged, drawn and stored first.
+//! Going through the steps of a watch: what is stored is shown, what is not is charged, drawn and
+//! stored first.
 //!
-//! One program at a time draws for a watch; the others show what it has stored. A program that ends in the
-//! middle leaves what it set aside where it is: budget is lost, and never privacy.
+//! One program at a time draws for a watch; the others show what it has stored. A program that ends
+//! in the middle leaves what it set aside where it is: budget is lost, and never privacy.
 
 use eke_budget::{
     Amount, Charge, Epsilon, Metric, PathId, Purchase as _, Receipt, Refusal, Rho, Round,
@@ -243,15 +244,15 @@ impl<'a> Buyer<'a> for Session<'a> {
 }
 
 impl Engine {
-    /// Watches a question, step by step: each verdict is shown as soon as it is stored, until there are no more
-    /// steps, a budget is gone, or `show` says that it is enough.
+    /// Watches a question, step by step: each verdict is shown as soon as it is stored, until there
+    /// are no more steps, a budget is gone, or `show` says that it is enough.
     ///
-    /// The same watch has the same verdicts. Asked for again it shows them again, for nothing to accounts that
-    /// paid; and it goes on where it was if there are more steps now.
+    /// The same watch has the same verdicts. Asked for again it shows them again, for nothing to
+    /// accounts that paid; and it goes on where it was if there are more steps now.
     ///
     /// # Errors
-    /// It is not a question that can be watched, or something does not work; the error says what. What was shown
-    /// is stored and paid for.
+    /// It is not a question that can be watched, or something does not work; the error says what.
+    /// What was shown is stored and paid for.
     pub fn watch(
         &self,
         question: &WatchQuestion,
@@ -296,8 +297,8 @@ impl Engine {
 }
 
 impl Prospect {
-    /// What a watch is found by: what is computed from which rows at the first step, what stays open in it, and
-    /// the law that its answers are held against. Not who watches.
+    /// What a watch is found by: what is computed from which rows at the first step, what stays
+    /// open in it, and the law that its answers are held against. Not who watches.
     fn name(&self, question: &WatchQuestion) -> Result<WatchName, EngineError> {
         let plans = Identity::new(Kind::Watch).plan(&self.prepared.query.plan).plan(&self.plans[0]);
         let name = plans.rows(&self.prepared).bytes(self.law.describe().as_bytes());
@@ -308,7 +309,8 @@ impl Prospect {
         Ok(WatchName::new(&name.named()?, &self.plans))
     }
 
-    /// Whether a run of so many steps tells no more than the tier of whoever watches may see of a path.
+    /// Whether a run of so many steps tells no more than the tier of whoever watches may see of a
+    /// path.
     pub(super) fn check_tier(&self, steps: u64) -> Result<(), EngineError> {
         let metric = Metric::Hamming(self.prepared.query.plan.adjacency);
         check_tier(&self.law, steps, self.prepared.finest, metric)
@@ -361,7 +363,8 @@ impl<'a> Session<'a> {
         Ok((steps, hits, WatchEnd::Over))
     }
 
-    /// Ends whatever is under way, also after an error: what was not drawn goes back, and others may draw.
+    /// Ends whatever is under way, also after an error: what was not drawn goes back, and others
+    /// may draw.
     fn end(&mut self) -> Result<(), EngineError> {
         let run = self.end_run();
         let viewings = self.end_viewings(|_| true);
@@ -541,7 +544,8 @@ impl<'a> Session<'a> {
         blake3::Hash::from_bytes(digest).to_hex().to_string()
     }
 
-    /// Whether this program may still draw. Somebody may have given it up in the belief that it had ended.
+    /// Whether this program may still draw. Somebody may have given it up in the belief that it had
+    /// ended.
     fn check_turn(&self) -> Result<(), EngineError> {
         let path = turn_path(self.name.as_str());
         let holder = self.ledger().path(path).wait()?.and_then(|path| path.holder);

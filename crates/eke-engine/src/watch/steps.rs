@@ -16,7 +16,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Reads a CSV file whose first line names its columns: the first is for `$1`, the second for `$2`.
+    /// Reads a CSV file whose first line names its columns: the first is for `$1`, the second for
+    /// `$2`.
     ///
     /// # Errors
     /// It cannot be read, has no lines, or a line has too few or too many cells, or an empty one.

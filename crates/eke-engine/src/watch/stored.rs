@@ -1,10 +1,12 @@
-//! What is stored of a watch: one request a step, under keys that follow from the watch and the step.
+//! What is stored of a watch: one request a step, under keys that follow from the watch and the
+//! step.
 //!
-//! `watch/ID/STEP/ATTEMPT` charges and answers a step; an attempt whose answer was lost stays paid, and the next
-//! one is another draw. `watch/ID/STEP/ATTEMPT/for/ACCOUNT` is what somebody else's account pays for a step that
-//! is stored. STEP is its number and a digest of everything up to it, so that two lists of steps which go apart are one
-//! watch up to there and two from there on, and neither shows what the other was given. It is read back by later
-//! versions: fields are added, never changed.
+//! `watch/ID/STEP/ATTEMPT` charges and answers a step; an attempt whose answer was lost stays paid,
+//! and the next one is another draw. `watch/ID/STEP/ATTEMPT/for/ACCOUNT` is what somebody else's
+//! account pays for a step that is stored. STEP is its number and a digest of everything up to it,
+//! so that two lists of steps which go apart are one watch up to there and two from there on, and
+//! neither shows what the other was given. It is read back by later versions: fields are added,
+//! never changed.
 
 use eke_ledger::{Key, Ledger};
 use eke_sql::Plan;
@@ -38,8 +40,9 @@ impl StoredStep {
         self.step.saturating_sub(self.run).saturating_add(1)
     }
 
-    /// Whether it can come after the step before it: it begins a run, or goes on with that step's. A step that goes
-    /// on is paid for by what its run rises, so what does not hang together must not be shown.
+    /// Whether it can come after the step before it: it begins a run, or goes on with that step's.
+    /// A step that goes on is paid for by what its run rises, so what does not hang together must
+    /// not be shown.
     pub(super) fn follows(&self, last: Option<&Self>) -> bool {
         let goes_on = |last: &Self| last.step + 1 == self.step && last.run == self.run && !last.hit;
         self.run == self.step || last.is_some_and(goes_on)

@@ -1,9 +1,9 @@
 //! What an account pays for steps that somebody else drew.
 //!
-//! It sees the same run, so it pays the same price: the worst case of a step is set aside before the step is
-//! looked at, whatever its verdict, and at the end what the run came to stays. Several programs may show steps of
-//! one run to one account, each step paid by one of them: a step adds what the price of the run rose by, so all
-//! together pay for the run.
+//! It sees the same run, so it pays the same price: the worst case of a step is set aside before
+//! the step is looked at, whatever its verdict, and at the end what the run came to stays. Several
+//! programs may show steps of one run to one account, each step paid by one of them: a step adds
+//! what the price of the run rose by, so all together pay for the run.
 
 use eke_budget::{Amount, Epsilon, Purchase as _, Receipt, Refusal, Round, Rounds, Settlement};
 use eke_ledger::{Request, Reserve, Spend, Want};
@@ -40,10 +40,10 @@ impl Viewing {
     /// What has to be set aside before a step is looked at, beyond what is.
     ///
     /// - Theorem: ex-post-filter (docs/theorems.md)
-    /// - Proves: what all programs have set aside or paid for the run is at least the worst that the step can
-    ///   come to, and in the end at least what the run came to
-    /// - Assumes: whoever paid for a step elsewhere paid what the run's price rose by (this file); prices are those of
-    ///   the law (`eke-select`)
+    /// - Proves: what all programs have set aside or paid for the run is at least the worst that
+    ///   the step can come to, and in the end at least what the run came to
+    /// - Assumes: whoever paid for a step elsewhere paid what the run's price rose by (this file);
+    ///   prices are those of the law (`eke-select`)
     /// - Deviates: a price that falls by a rounding counts as one that does not rise
     /// - Checked by: `whoever_looks_at_stored_steps_pays_what_they_came_to`,
     ///   `members_of_a_circle_pay_for_a_run_together`
@@ -134,8 +134,8 @@ impl Session<'_> {
         })
     }
 
-    /// Sets aside what a stored step may cost, in accounts that did not pay when it was drawn. Its verdict has no
-    /// part in it.
+    /// Sets aside what a stored step may cost, in accounts that did not pay when it was drawn. Its
+    /// verdict has no part in it.
     fn pay_step(
         &mut self,
         stored: &StoredStep,
@@ -165,7 +165,8 @@ impl Session<'_> {
                 Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
                 Ok(None) => self.viewings[index].paid_elsewhere(stored),
                 Err(refusal) => {
-                    // Somebody was faster. Whoever has paid for this step will not see it now, and stays paid.
+                    // Somebody was faster. Whoever has paid for this step will not see it now, and
+                    // stays paid.
                     owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
                     return Ok(Some(refusal));
                 }
@@ -174,8 +175,8 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// Charges a run that is stored to accounts that did not pay when it was drawn, before its first step is
-    /// looked at.
+    /// Charges a run that is stored to accounts that did not pay when it was drawn, before its
+    /// first step is looked at.
     fn pay_run(
         &mut self,
         stored: &StoredStep,

@@ -195,7 +195,8 @@ fn more_accuracy_goes_on_along_the_same_path() {
     assert!(less.free && less.is_met());
 }
 
-/// Whoever asks first, the riders pay for the finest point, and everybody's own accounts for their own.
+/// Whoever asks first, the riders pay for the finest point, and everybody's own accounts for their
+/// own.
 #[test]
 fn a_lower_tier_sees_a_coarser_point_of_the_same_path() {
     const GROUPS: u32 = 200;
@@ -385,7 +386,8 @@ fn an_average_is_paid_for_as_two_paths() {
     let answer = ask(&folder.engine(), "steward", "SELECT AVG(fare) FROM trips", price("0.0002"));
     let cell = &answer.rows[0].values[0];
     let half = (cell.high.unwrap() - cell.low.unwrap()) / 2.0;
-    // A unit changes the centred sum by 50 and the count by 1, which counts by how far the average of 29.5 is from 50.
+    // A unit changes the centred sum by 50 and the count by 1, which counts by how far the average
+    // of 29.5 is from 50.
     let unit = (50.0f64.powi(2) + 20.5f64.powi(2)).sqrt();
     let expected = 1.959_96 * unit / (2.0f64 * 0.0001).sqrt() / 40_000.0;
     assert!((half / expected - 1.0).abs() < 0.03, "{half} {expected}");
@@ -467,7 +469,8 @@ fn an_empty_answer_drains_nothing() {
     assert!(answer.cost.rho < whole / 100.0, "{}", answer.cost.rho);
 }
 
-/// The steward is told that a file has changed, and declares a new snapshot; an analyst notices nothing.
+/// The steward is told that a file has changed, and declares a new snapshot; an analyst notices
+/// nothing.
 #[test]
 fn a_changed_file_is_the_stewards_to_declare() {
     let folder = Folder::new();
@@ -663,8 +666,9 @@ fn an_answer_without_rows_says_how_many_units_a_group_takes() {
     assert_eq!(ask(&folder.engine(), "ana", COUNT, price("0.001")).units, None);
 }
 
-/// Whoever goes on by hand sees intervals that hold at every look at once: of 200 groups with 95 % each, more than
-/// 27 are outside at some look with probability below 1e-6. The control, intervals of one look, is not.
+/// Whoever goes on by hand sees intervals that hold at every look at once: of 200 groups with 95 %
+/// each, more than 27 are outside at some look with probability below 1e-6. The control, intervals
+/// of one look, is not.
 #[test]
 fn refining_by_hand_keeps_its_word() {
     const GROUPS: usize = 200;
@@ -702,7 +706,8 @@ fn one_row_of_a_csv_swallows_no_other() {
     assert!((values(&answer)[0] - 4999.0).abs() < 300.0, "{answer:?}");
 }
 
-/// Where the budget ends on the way there is an answer so far, which says so; only a first look is refused.
+/// Where the budget ends on the way there is an answer so far, which says so; only a first look is
+/// refused.
 #[test]
 fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
     let folder = Folder::new();

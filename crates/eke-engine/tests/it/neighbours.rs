@@ -1,8 +1,9 @@
 //! Neighbouring inputs: what one unit can change, on thousands of random tables and plans.
 //!
-//! Not falsified is not proven. That these tests would see what is wrong was tried with defects put in by
-//! hand, one after the other; R stands for `removing_a_unit_changes_no_more_than_the_plan_says` (and its twin
-//! through the engine), P for `the_aggregate_agrees_with_a_plain_reading_of_the_plan` (and its twin), O for
+//! Not falsified is not proven. That these tests would see what is wrong was tried with defects put
+//! in by hand, one after the other; R stands for
+//! `removing_a_unit_changes_no_more_than_the_plan_says` (and its twin through the engine), P for
+//! `the_aggregate_agrees_with_a_plain_reading_of_the_plan` (and its twin), O for
 //! `the_order_of_rows_batches_and_partitions_changes_nothing`.
 //!
 //! | defect | seen by |

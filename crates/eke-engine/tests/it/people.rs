@@ -189,7 +189,8 @@ fn the_same_question_again_is_the_same_and_free() {
     }
 }
 
-/// A point that was released is paid for: other questions about it cost what goes further than that.
+/// A point that was released is paid for: other questions about it cost what goes further than
+/// that.
 #[test]
 fn questions_about_points_that_were_released_cost_nothing() {
     let folder = Folder::new();
@@ -232,7 +233,8 @@ fn places_that_have_changed_need_another_name() {
     assert!((spent[3] - 2e-6).abs() < 1e-18 && (spent[20] - 1e-6).abs() < 1e-18, "{spent:?}");
 }
 
-/// Homes and places of work in one file: what was told of one is nothing that was told of the other.
+/// Homes and places of work in one file: what was told of one is nothing that was told of the
+/// other.
 #[test]
 fn other_columns_of_a_file_need_another_name() {
     let folder = Folder::new();
@@ -299,7 +301,8 @@ fn long_areas_are_told_apart_by_their_digests() {
     assert!(longest < 2_000, "people read this: {longest} characters");
 }
 
-/// What was stored cannot be read, which is found out when everybody's allowance is reserved: they get it back.
+/// What was stored cannot be read, which is found out when everybody's allowance is reserved: they
+/// get it back.
 #[test]
 fn a_question_that_fails_before_anything_is_drawn_costs_nothing() {
     let folder = Folder::new();
@@ -471,8 +474,8 @@ fn what_accounts_were_made_for_is_for_good() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any questions in any order, by programs that end and start again: nobody spends more than they have, nothing stays
-    /// reserved, and accounts have spent what answers say they cost.
+    /// Any questions in any order, by programs that end and start again: nobody spends more than
+    /// they have, nothing stays reserved, and accounts have spent what answers say they cost.
     #[test]
     fn no_account_is_exceeded_whatever_is_asked(
         steps in prop::collection::vec(

@@ -89,8 +89,9 @@ fn walk() -> String {
     std::iter::once("lon,lat\n".to_owned()).chain(rows).collect()
 }
 
-/// The first point is charged, a finer one costs the difference, a coarser one and the same one nothing; what does not fit
-/// is refused and changes nothing; and another program that opens the ledger finds all of it.
+/// The first point is charged, a finer one costs the difference, a coarser one and the same one
+/// nothing; what does not fit is refused and changes nothing; and another program that opens the
+/// ledger finds all of it.
 #[test]
 fn the_same_places_go_along_one_path() {
     let folder = Folder::new("path");
@@ -218,7 +219,8 @@ fn what_an_account_means_is_for_good() {
     assert!(error.contains("another budget"), "{error}");
 }
 
-/// A program that ended between charging and storing: what it paid stays paid and is a gap, and the next goes on.
+/// A program that ended between charging and storing: what it paid stays paid and is a gap, and the
+/// next goes on.
 #[test]
 fn what_was_charged_and_lost_stays_paid_and_is_drawn_anew() {
     let folder = Folder::new("lost");

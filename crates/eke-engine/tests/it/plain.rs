@@ -71,7 +71,8 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
     groups
 }
 
-/// The nearest step, halves up. Integers of the tests are exact as doubles, or so large that they are clamped.
+/// The nearest step, halves up. Integers of the tests are exact as doubles, or so large that they
+/// are clamped.
 fn nearest(value: f64, exponent: i32) -> i128 {
     (value * 2f64.powi(-exponent) + 0.5).floor() as i128
 }

@@ -1,4 +1,5 @@
-//! What prices buy: nothing is charged that cannot be drawn, and what a refusal says would fit does.
+//! What prices buy: nothing is charged that cannot be drawn, and what a refusal says would fit
+//! does.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,8 +26,8 @@ fn absolute(error: f64) -> Goal {
     goal(Accuracy::Absolute(error))
 }
 
-/// What a question is answered with; nothing if it is refused, and then nothing was charged. Any other error is a
-/// defect: it comes after a charge, or should have come before.
+/// What a question is answered with; nothing if it is refused, and then nothing was charged. Any
+/// other error is a defect: it comes after a charge, or should have come before.
 fn answered(engine: &Engine, who: &str, sql: &str, goal: Goal) -> Option<Answer> {
     let before = spent(engine);
     match engine.ask(&question(who, sql, goal), &()) {
@@ -42,9 +43,9 @@ fn answered(engine: &Engine, who: &str, sql: &str, goal: Goal) -> Option<Answer>
 const AGGREGATES: [&str; 5] =
     ["COUNT(*)", "COUNT(fare)", "COUNT(DISTINCT rider)", "SUM(fare)", "AVG(fare)"];
 
-/// Columns of a question have noise of very different widths for one price: what the narrowest is looked at with may
-/// be too wide to draw for another. From loose to close, by the steward and by a partner in turns, so that later goals
-/// go on from where others stopped.
+/// Columns of a question have noise of very different widths for one price: what the narrowest is
+/// looked at with may be too wide to draw for another. From loose to close, by the steward and by a
+/// partner in turns, so that later goals go on from where others stopped.
 #[test]
 fn every_pair_and_triple_of_aggregates_is_answered_or_refused_before_it_is_charged() {
     let folder = Folder::new();
@@ -138,8 +139,8 @@ fn units_are_counted_however_many_rows_they_may_have() {
     assert!((cell.value.unwrap() - 990.0).abs() < 20.0, "{cell:?}");
 }
 
-/// An average far from zero has few steps of a double between its bounds, so one step of its path cannot be as fine as
-/// a large price pays for: it takes several.
+/// An average far from zero has few steps of a double between its bounds, so one step of its path
+/// cannot be as fine as a large price pays for: it takes several.
 #[test]
 fn what_is_too_fine_for_one_step_is_drawn_in_several() {
     let folder = Folder::new();
@@ -165,8 +166,9 @@ fn refusal(engine: &Engine, who: &str, sql: &str, goal: Goal) -> Option<Refused>
     }
 }
 
-/// Whatever is refused, what the refusal says would fit is taken as it is printed: on paths that nobody has seen, on
-/// those that were seen and go by another price, and where the highest price was asked for.
+/// Whatever is refused, what the refusal says would fit is taken as it is printed: on paths that
+/// nobody has seen, on those that were seen and go by another price, and where the highest price
+/// was asked for.
 #[test]
 fn what_a_refusal_says_would_fit_is_taken() {
     let folder = Folder::new();
@@ -345,8 +347,8 @@ impl Watch for Stopping {
     }
 }
 
-/// Somebody who stops a question has what was paid for: asked again it goes on from there, and costs in all what it
-/// costs alone.
+/// Somebody who stops a question has what was paid for: asked again it goes on from there, and
+/// costs in all what it costs alone.
 #[test]
 fn a_question_that_is_stopped_loses_nothing() {
     let folder = Folder::new();
@@ -373,8 +375,8 @@ impl Watch for Doubting {
     }
 }
 
-/// A count within a part of a row is almost surely a part of the count, and is asked about before anything is
-/// charged; an average within 0.05 is nothing unusual.
+/// A count within a part of a row is almost surely a part of the count, and is asked about before
+/// anything is charged; an average within 0.05 is nothing unusual.
 #[test]
 fn a_count_within_less_than_one_is_asked_about() {
     let folder = Folder::new();

@@ -71,7 +71,8 @@ fn a_circle_pays_for_both_when_one_comes_between() {
     }
 }
 
-/// Somebody else takes all groups further between two looks: nothing is damaged, and nothing is lost.
+/// Somebody else takes all groups further between two looks: nothing is damaged, and nothing is
+/// lost.
 #[test]
 fn a_question_goes_on_when_another_comes_between() {
     let folder = Folder::new();
@@ -91,7 +92,8 @@ fn a_question_goes_on_when_another_comes_between() {
     }
 }
 
-/// What a round paid for and lost is the riders' loss: nobody who asks later pays more than it says.
+/// What a round paid for and lost is the riders' loss: nobody who asks later pays more than it
+/// says.
 #[test]
 fn what_was_lost_costs_nobody_else_anything() {
     let folder = Folder::new();
@@ -156,7 +158,8 @@ fn keys_that_a_circle_cannot_pay_for_cost_nothing() {
     assert!(bob == 0.0, "Bob has paid {bob} for a refusal");
 }
 
-/// Two members of a circle who need the same keys at the same time: one of them pays for the circle.
+/// Two members of a circle who need the same keys at the same time: one of them pays for the
+/// circle.
 #[test]
 fn two_of_a_circle_may_need_keys_at_once() {
     let folder = Folder::new();
@@ -201,8 +204,8 @@ fn one_group_is_not_counted_as_many() {
     }
 }
 
-/// Many programs at once on the paths of one question: all are answered, nobody is told of damage, and who asks
-/// again gets the same for nothing.
+/// Many programs at once on the paths of one question: all are answered, nobody is told of damage,
+/// and who asks again gets the same for nothing.
 #[test]
 fn many_programs_at_once_are_all_answered() {
     let folder = Folder::new();
@@ -234,14 +237,16 @@ fn many_programs_at_once_are_all_answered() {
         let first = engine.ask(&question(who, ZONES, *goal), &()).unwrap();
         let again = engine.ask(&question(who, ZONES, *goal), &()).unwrap();
         assert!(first.free && again.rows == first.rows, "{who}");
-        // A member's own account may have lost more to races; what its members see, the circle has paid for.
+        // A member's own account may have lost more to races; what its members see, the circle has
+        // paid for.
         let circle = spent_by(&engine, &Of::Circle("partners".into()));
         let is_member = ["bob", "eve"].contains(who);
         assert!(!is_member || circle >= first.alone.rho - 1e-12, "{circle} {}", first.alone.rho);
     }
 }
 
-/// Many at once need keys that nobody has selected yet: they are selected once, and all get the same answer.
+/// Many at once need keys that nobody has selected yet: they are selected once, and all get the
+/// same answer.
 #[test]
 fn keys_are_selected_once_for_all_who_ask_at_once() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! What a steward can rely on: whose rows are whose, what circles know, what budgets show, and which
-//! ledger it is.
+//! What a steward can rely on: whose rows are whose, what circles know, what budgets show, and
+//! which ledger it is.
 
 use std::fs;
 use std::io::Write as _;
@@ -217,7 +217,8 @@ fn a_ledger_of_before_has_its_registries_carried_over() {
     assert!(ask(&folder.engine(), "ana", ALL, "0.01").unwrap() > 0.0);
 }
 
-/// The city's policy with these members of the circle, and this epsilon for it; without the circle if there are none.
+/// The city's policy with these members of the circle, and this epsilon for it; without the circle
+/// if there are none.
 fn with_circle(members: &[&str], epsilon: f64) -> String {
     let all = policy("add-remove", 1, 1, Some(3));
     let (before, _) = all.split_once("[circle.partners]").unwrap();
@@ -551,8 +552,8 @@ fn the_files_of_a_ledger_are_for_their_owner_alone() {
     assert!(said.contains("may be read by others") && said.contains("chmod 600"), "{said}");
 }
 
-/// A bit is turned over at 300 places of a ledger that has been asked, one at a time. Whoever asks again gets the
-/// answers and prices of the whole ledger, or none.
+/// A bit is turned over at 300 places of a ledger that has been asked, one at a time. Whoever asks
+/// again gets the answers and prices of the whole ledger, or none.
 #[test]
 fn a_bit_that_was_turned_over_makes_no_answer_cheaper_or_another_one() {
     const PLACES: usize = 300;

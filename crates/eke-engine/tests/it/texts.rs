@@ -71,7 +71,8 @@ fn units_are_told_apart_by_all_of_their_names() {
     {
         let names =
             [start.clone(), format!("{start}é"), format!("{start}éx"), format!("{start}éy")];
-        // Each has more rows than count, so that two who are taken for one would show in both numbers.
+        // Each has more rows than count, so that two who are taken for one would show in both
+        // numbers.
         let rows: Vec<Row> = names
             .iter()
             .flat_map(|name| vec![row(name, "Delft", ""), row(name, "", "x"), row(name, "", "")])
@@ -152,7 +153,8 @@ fn keys_and_cells_end_where_texts_end_row_by_row() {
     assert_eq!(lengths, [15, MAX_TEXT, MAX_TEXT]);
 }
 
-/// The attack that emptied every answer: a text of hundreds of megabytes, for one person's rows alone.
+/// The attack that emptied every answer: a text of hundreds of megabytes, for one person's rows
+/// alone.
 #[test]
 fn a_text_that_one_unit_makes_long_changes_its_own_groups_alone() {
     let chain = vec!["p"; 25].join(" || ");

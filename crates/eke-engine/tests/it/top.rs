@@ -64,7 +64,8 @@ fn the_largest_are_picked_and_measured_for_less_than_all() {
     // Three picks, and three groups that a unit can be in.
     assert!((top.cost.rho - top.alone.rho - 3.0 * pick(&engine)).abs() < 1e-12, "{top:?}");
     assert!((spent(&engine) - top.cost.rho).abs() < 1e-12);
-    // Sorted by what all groups come to, the same costs many times as much: small groups are walked for nothing.
+    // Sorted by what all groups come to, the same costs many times as much: small groups are walked
+    // for nothing.
     let all =
         "SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone HAVING n > 0 ORDER BY n DESC LIMIT 3";
     let other = folder.fresh();
@@ -181,8 +182,8 @@ fn keys_that_are_not_public_are_selected_first() {
     assert_eq!(keys(&ask(&engine, "ana", without, relative(0.1))), [7, 3]);
 }
 
-/// The odds of the first pick are those of the exponential mechanism. Sums of both signs and replaced units move scores
-/// further apart, and have a lower rate for the same price.
+/// The odds of the first pick are those of the exponential mechanism. Sums of both signs and
+/// replaced units move scores further apart, and have a lower rate for the same price.
 #[test]
 fn picks_have_the_law_of_their_price() {
     const RUNS: u32 = 300;
@@ -200,7 +201,8 @@ fn picks_have_the_law_of_their_price() {
         let sql = KEYS.replace("LIMIT 2", "LIMIT 1").replace("COUNT(*)", by);
         let mut first = 0;
         for run in 0..RUNS {
-            // Another price a pick is another ranking: a new draw of nearly the same law, in one ledger.
+            // Another price a pick is another ranking: a new draw of nearly the same law, in one
+            // ledger.
             let rho = format!("{:e}", 1.5e-6 * spread * spread + f64::from(run) * 1e-13);
             let answer = ask(&engine, "steward", &sql, price(&rho));
             first += u32::from(keys(&answer) == [1]);

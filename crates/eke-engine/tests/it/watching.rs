@@ -70,7 +70,8 @@ fn steps(days: std::ops::Range<u32>) -> Steps {
     Steps { names: vec!["day".into()], lines: days.map(|day| vec![day.to_string()]).collect() }
 }
 
-/// Above 50, told rightly 40 off but for one in a million: answers of 0 and 100 are told wrongly once in 1e8.
+/// Above 50, told rightly 40 off but for one in a million: answers of 0 and 100 are told wrongly
+/// once in 1e8.
 fn watch(who: &str, days: std::ops::Range<u32>) -> WatchQuestion {
     let who = if who == "steward" { Who::Steward } else { Who::Analyst(who.to_owned()) };
     WatchQuestion {
@@ -211,7 +212,8 @@ fn the_same_watch_has_the_same_verdicts_for_nothing() {
     assert_eq!(hits(&more)[..20], hits(&first));
     assert!(!watched.free && pure(&engine, &Of::Everyone).0 > before.0);
     assert_eq!(more[20].place, 1, "a line does not outlive its program");
-    // From a day on that is another than it was it is another watch, which shows nothing of the one that there was.
+    // From a day on that is another than it was it is another watch, which shows nothing of the one
+    // that there was.
     let mut changed = near("ana", 0..30);
     changed.steps.lines[7][0] = "77".into();
     let (other, watched) = run(&engine, &changed);
@@ -316,7 +318,8 @@ fn a_watch_stops_when_the_purse_is_gone() {
     assert!(why.contains("the budget of `rider` has epsilon="), "{why}");
 }
 
-/// Whether a stored step fits is decided by its worst case: a hit and a quiet step are refused alike.
+/// Whether a stored step fits is decided by its worst case: a hit and a quiet step are refused
+/// alike.
 #[test]
 fn a_stored_verdict_does_not_decide_whether_it_may_be_seen() {
     let folder = Folder::new();
@@ -381,7 +384,8 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
     assert_eq!(rho(&engine, &Of::Everyone), unit);
     assert!(run(&engine, &question("bob")).1.free && run(&engine, &question("ana")).1.free);
     assert_eq!(rho(&engine, &circle()), rho(&engine, &analyst("bob")));
-    // A run that was bought for more steps than a tier may see is not shown to it, not even its first.
+    // A run that was bought for more steps than a tier may see is not shown to it, not even its
+    // first.
     let finest = format!("[tier.partner]\nfinest = {{ rho = {:e} }}\n", 1.1 * zcdp(1));
     folder.write("eke.toml", &without.replace("[tier.partner]\n", &finest));
     let one = WatchQuestion { steps: steps(0..1), ..question("eve") };
@@ -469,7 +473,8 @@ impl Watch for WhileReading<'_> {
     }
 }
 
-/// No row is read before its step is paid for: at the moment of reading, its worst case is set aside.
+/// No row is read before its step is paid for: at the moment of reading, its worst case is set
+/// aside.
 #[test]
 fn a_step_is_set_aside_for_before_its_rows_are_read() {
     let folder = Folder::new();
@@ -591,7 +596,8 @@ fn two_programs_that_watch_at_once_see_the_same_and_pay_once() {
     }
 }
 
-/// A program that ends without a word leaves its worst case set aside, and whoever comes next goes on.
+/// A program that ends without a word leaves its worst case set aside, and whoever comes next goes
+/// on.
 #[test]
 fn what_a_lost_program_set_aside_stays_so() {
     let folder = Folder::new();
@@ -607,7 +613,8 @@ fn what_a_lost_program_set_aside_stays_so() {
         engine.watch(&steward, &stop, &mut |_| true)
     }));
     if gone.is_ok() {
-        // How often progress is told depends on how rows are read: nothing was lost, and nothing is tested.
+        // How often progress is told depends on how rows are read: nothing was lost, and nothing is
+        // tested.
         panic!("rows were told less often than steps were drawn");
     }
     let (spent, reserved) = pure(&engine, &Of::Everyone);
@@ -632,8 +639,8 @@ fn verdicts_are_as_often_right_as_was_asked_for() {
         question.steps.lines = question.steps.lines.iter().cycle().take(N).cloned().collect();
         let off = |distance: f64| {
             let closeness = Closeness::Absolute(distance);
-            // Runs have lines of their own, so their first steps are independent. How many runs there are is up to the noise: a
-            // line that lies far up is a long run.
+            // Runs have lines of their own, so their first steps are independent. How many runs
+            // there are is up to the noise: a line that lies far up is a long run.
             let mut right: Vec<bool> = Vec::new();
             while right.len() < 150 {
                 let question = WatchQuestion { closeness, ..question.clone() };

@@ -1,6 +1,7 @@
 //! Bells over the plane, by the square of the distance from their middle, and differences of two.
 
-/// `height · exp(-rate · square)`. In many dimensions kernels are so high and so narrow that heights are kept as logarithms.
+/// `height · exp(-rate · square)`. In many dimensions kernels are so high and so narrow that
+/// heights are kept as logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bell {
     pub(crate) log_height: f64,
@@ -8,7 +9,8 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// Below `exp(-30)` a bell is nothing: what all people in the world leave out of a sum is less than a thousandth of one.
+    /// Below `exp(-30)` a bell is nothing: what all people in the world leave out of a sum is less
+    /// than a thousandth of one.
     const FLAT: f64 = 30.0;
 
     /// At the square of a distance.
@@ -19,8 +21,8 @@ impl Bell {
     }
 }
 
-/// `exp(-x)` up to a part in 10¹¹, for x from -700 to 700: all that an estimate needs, in a third of the time. Below that, as at
-/// -700.
+/// `exp(-x)` up to a part in 10¹¹, for x from -700 to 700: all that an estimate needs, in a third
+/// of the time. Below that, as at -700.
 #[inline]
 fn exp_neg(x: f64) -> f64 {
     let x = x.max(-700.0);

@@ -1,9 +1,10 @@
 //! How many people are inside a shape.
 //!
-//! Everybody reports how far inside or outside they are, or where they are, with noise. Whoever is far from the
-//! boundary is decided early and pays no more. With the whole allowance spent, noise still misplaces people who are close
-//! to the boundary, and no rule changes that; so ours stops people as soon as going on would hardly change how
-//! they are counted, compared with what noise does to the count anyway.
+//! Everybody reports how far inside or outside they are, or where they are, with noise. Whoever is
+//! far from the boundary is decided early and pays no more. With the whole allowance spent, noise
+//! still misplaces people who are close to the boundary, and no rule changes that; so ours stops
+//! people as soon as going on would hardly change how they are counted, compared with what noise
+//! does to the count anyway.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -51,12 +52,14 @@ pub struct Count {
 /// Our rule:
 ///
 /// - Theorem: curtailment (docs/theorems.md)
-/// - Proves: whoever would be counted on one side in the end is stopped on the other in a round with a probability of
-///   at most `Phi(-z)`, wherever they are, for the z of that round
-/// - Assumes: nothing of where people are; shapes are convex, or points are reported (else as for a straight edge)
-/// - Deviates: z is chosen so that those stopped wrongly are expected to add a twentieth to the variance that noise gives the
-///   count, were people spread evenly; noise is on a lattice
-/// - Checked by: `stopping_early_changes_few_decisions`, `our_rule_counts_as_well_as_the_baseline_and_saves_more`
+/// - Proves: whoever would be counted on one side in the end is stopped on the other in a round
+///   with a probability of at most `Phi(-z)`, wherever they are, for the z of that round
+/// - Assumes: nothing of where people are; shapes are convex, or points are reported (else as for a
+///   straight edge)
+/// - Deviates: z is chosen so that those stopped wrongly are expected to add a twentieth to the
+///   variance that noise gives the count, were people spread evenly; noise is on a lattice
+/// - Checked by: `stopping_early_changes_few_decisions`,
+///   `our_rule_counts_as_well_as_the_baseline_and_saves_more`
 ///
 /// Its interval:
 ///
@@ -72,13 +75,15 @@ pub struct Count {
 /// Its bounds:
 ///
 /// - Theorem: anytime-ball (docs/theorems.md)
-/// - Proves: at least `low` and at most `high` are inside, with the plan's probability of being wrong, however often points were looked at
+/// - Proves: at least `low` and at most `high` are inside, with the plan's probability of being
+///   wrong, however often points were looked at
 /// - Assumes: noise is normal (path)
 /// - Deviates: points are rounded to the lattice
 /// - Checked by: `bounds_hold_however_often_points_were_looked_at`
 ///
 /// # Errors
-/// The shape is not on the people's lattice, the plan or the allowances do not fit, or noise cannot be drawn so.
+/// The shape is not on the people's lattice, the plan or the allowances do not fit, or noise cannot
+/// be drawn so.
 pub fn count<E: Entropy + ?Sized>(
     crowd: &mut Crowd,
     shape: &Shape,
@@ -164,9 +169,9 @@ impl Counted {
     /// How many more people than were seen close by may be there: where few are seen, none may be
     /// by chance.
     const MORE: f64 = 2.0;
-    /// How many times as many there are where our rule stopped people early: whoever happened to seem
-    /// far away before the end does not seem close, and may be misplaced all the same. By simulation a
-    /// fifth is missing.
+    /// How many times as many there are where our rule stopped people early: whoever happened to
+    /// seem far away before the end does not seem close, and may be misplaced all the same. By
+    /// simulation a fifth is missing.
     const STOPPED: f64 = 1.35;
 
     /// How far noise moves the count: the root of the number of people misplaced, which with sides
@@ -198,8 +203,8 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     const PART: f64 = 0.05;
-    /// Of people who are within a deviation of the cut, spread evenly, half misplace themselves by so much that each adds this to
-    /// the variance: `1/(2 sqrt(pi))`.
+    /// Of people who are within a deviation of the cut, spread evenly, half misplace themselves by
+    /// so much that each adds this to the variance: `1/(2 sqrt(pi))`.
     const EACH: f64 = 0.282_094_791_773_878_14;
 
     fn new(shape: &'a Shape, plan: &'a Plan, people: usize) -> Self {
@@ -271,7 +276,8 @@ impl<'a> Judge<'a> {
     }
 
     fn stop_as_we_do(&mut self, reports: &Reports, walking: &mut Vec<u32>) {
-        // How far outside the cut everybody is, and how many people there are per deviation around it: so what noise will do to the count.
+        // How far outside the cut everybody is, and how many people there are per deviation around
+        // it: so what noise will do to the count.
         let mut inside = std::mem::take(&mut self.inside);
         let mut scales = reports.by_stand(|stand| {
             let each = Self::EACH * stand.end.sqrt() / stand.deviation;
@@ -393,7 +399,8 @@ mod tests {
         Plan { rule: Rule::Once, ..Plan::default() }
     }
 
-    /// A judge that is listened to, but nobody stops: so what it decided can be held against the end.
+    /// A judge that is listened to, but nobody stops: so what it decided can be held against the
+    /// end.
     fn decided_wrongly(way: Way, part: f64, seed: u64) -> (u32, u32, f64) {
         let (mut crowd, shape) = (crowd(3000, 1), square());
         let plan = Plan { way, ..Plan::default() };
@@ -427,9 +434,9 @@ mod tests {
         (early, wrong, Judge::EACH * f64::from(judge.counted(&reports).close))
     }
 
-    /// Those decided otherwise than in the end are few beside the count's own variance: twice the part that was planned for at most,
-    /// over 10 runs (some 130 are expected; twice as many have a probability below 1e-12). A judge that allows
-    /// forty times as many is found out.
+    /// Those decided otherwise than in the end are few beside the count's own variance: twice the
+    /// part that was planned for at most, over 10 runs (some 130 are expected; twice as many have a
+    /// probability below 1e-12). A judge that allows forty times as many is found out.
     #[test]
     fn stopping_early_changes_few_decisions() {
         for way in [Way::Distance, Way::Point] {
@@ -447,9 +454,10 @@ mod tests {
         }
     }
 
-    /// One person on the edge of a square is asked again and again, at a tenth more each time: bounds that are wrong at any of 100
-    /// looks. At most one in five is claimed, 40 of 200 people: above 75 has a probability below 1e-8. Widths for one look at a time,
-    /// as if nobody had looked before, are wrong for more than that.
+    /// One person on the edge of a square is asked again and again, at a tenth more each time:
+    /// bounds that are wrong at any of 100 looks. At most one in five is claimed, 40 of 200 people:
+    /// above 75 has a probability below 1e-8. Widths for one look at a time, as if nobody had
+    /// looked before, are wrong for more than that.
     #[test]
     fn bounds_hold_however_often_points_were_looked_at() {
         let (lattice, shape) = (lattice(), square());
@@ -568,8 +576,8 @@ mod tests {
         ((error / runs).sqrt(), saved / runs)
     }
 
-    /// Over 80 runs the variance of a ratio of mean squares is a twentieth: a ratio of errors above 1.7 where there is
-    /// no difference has a probability below 1e-6.
+    /// Over 80 runs the variance of a ratio of mean squares is a twentieth: a ratio of errors above
+    /// 1.7 where there is no difference has a probability below 1e-6.
     #[test]
     fn our_rule_counts_as_well_as_the_baseline_and_saves_more() {
         for (way, rho) in [(Way::Distance, "3e-7"), (Way::Distance, "1e-5"), (Way::Point, "1e-5")] {

@@ -1,8 +1,9 @@
 //! How dense people are around a point: the mean of a Gaussian kernel.
 //!
-//! Everybody reports how far away they are, or where they are, with noise. Noise blurs a kernel, which our rule
-//! takes back: a narrower and higher kernel on noisy reports is, on average, the kernel on the truth. Whoever would
-//! hardly change the answer by going on stops: people far away, and people so close that the kernel is flat.
+//! Everybody reports how far away they are, or where they are, with noise. Noise blurs a kernel,
+//! which our rule takes back: a narrower and higher kernel on noisy reports is, on average, the
+//! kernel on the truth. Whoever would hardly change the answer by going on stops: people far away,
+//! and people so close that the kernel is flat.
 
 use eke_budget::Metres;
 use eke_noise::Entropy;
@@ -22,10 +23,12 @@ pub struct Density {
     pub estimate: f64,
     /// How far noise moves it, as a standard deviation.
     pub deviation: f64,
-    /// Whether noise does not blur the kernel: then the estimate is right on average, but for those stopped early.
+    /// Whether noise does not blur the kernel: then the estimate is right on average, but for those
+    /// stopped early.
     pub unbiased: bool,
-    /// Within what the truth is 19 times in 20, wherever people are; none where noise blurs the kernel, or somebody was not heard. It holds all
-    /// that those stopped early may contribute, and so is wide where many of them may be near.
+    /// Within what the truth is 19 times in 20, wherever people are; none where noise blurs the
+    /// kernel, or somebody was not heard. It holds all that those stopped early may contribute, and
+    /// so is wide where many of them may be near.
     pub interval: Option<[f64; 2]>,
     /// What it cost.
     pub spending: Spending,
@@ -42,18 +45,20 @@ pub struct Density {
 /// Our estimate:
 ///
 /// - Theorem: sharpened-kernel (docs/theorems.md)
-/// - Proves: with noise of variance v below the bandwidth squared, `(b²/(b² - v))^(d/2) exp(-|y|²/(2 (b² - v)))` has the
-///   mean `exp(-|x|²/(2 b²))`
+/// - Proves: with noise of variance v below the bandwidth squared,
+///   `(b²/(b² - v))^(d/2) exp(-|y|²/(2 (b² - v)))` has the mean `exp(-|x|²/(2 b²))`
 /// - Assumes: noise is normal (on a lattice far finer than the bandwidth)
-/// - Deviates: where v is above three quarters of the bandwidth squared, a third for points, the kernel is a wider one of the same integral; those
-///   stopped early contribute what is expected of them
+/// - Deviates: where v is above three quarters of the bandwidth squared, a third for points, the
+///   kernel is a wider one of the same integral; those stopped early contribute what is expected of
+///   them
 /// - Checked by: `sharpened_kernels_are_right_on_average`,
 ///   `our_rule_finds_densities_as_well_as_the_baseline_and_saves_more`
 ///
 /// Its interval:
 ///
 /// - Theorem: stopped-kernels (docs/theorems.md)
-/// - Proves: it holds with a probability of 0.95, however people are spread and whoever was stopped when
+/// - Proves: it holds with a probability of 0.95, however people are spread and whoever was stopped
+///   when
 /// - Assumes: so many people contribute that their sum is normal
 /// - Deviates: the variance is estimated for those who walked to the end, and bounded for the
 ///   others; that of one person more is added
@@ -61,7 +66,8 @@ pub struct Density {
 ///   `intervals_of_densities_hold_for_one_or_two_people`
 ///
 /// # Errors
-/// The point is not on the people's lattice, the plan or the allowances do not fit, or noise cannot be drawn so.
+/// The point is not on the people's lattice, the plan or the allowances do not fit, or noise cannot
+/// be drawn so.
 pub fn density<E: Entropy + ?Sized>(
     crowd: &mut Crowd,
     at: &[i64],
@@ -116,8 +122,9 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel of a bandwidth squared, for noise of a variance in the end: sharpened, but no narrower than a least part of the
-    /// bandwidth squared, or than a third of the variance. Noise beyond that blurs it, and all that is kept is its integral.
+    /// The kernel of a bandwidth squared, for noise of a variance in the end: sharpened, but no
+    /// narrower than a least part of the bandwidth squared, or than a third of the variance. Noise
+    /// beyond that blurs it, and all that is kept is its integral.
     fn new(dimensions: usize, bandwidth: f64, variance: f64, least: f64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
         let dimensions = dimensions as f64;
@@ -146,7 +153,8 @@ impl Kernel {
         Hump { outer: self.squared().expected(to_come), inner: mean }
     }
 
-    /// What noise of a variance in the end does to the contribution of somebody of whom a place is known up to a variance.
+    /// What noise of a variance in the end does to the contribution of somebody of whom a place is
+    /// known up to a variance.
     fn wobble(self, known: f64, end: f64) -> Hump {
         let blurred = self.width + end;
         let fall = self.dimensions * libm::log(self.width / blurred);
@@ -161,7 +169,8 @@ impl Judge<'_> {
     const PART: f64 = 0.03;
     /// The least variance of the sum that is cared about: half a person.
     const FLOOR: f64 = 0.25;
-    /// What may be lost of the answer in a round by stopping people who are near, in its standard deviations.
+    /// What may be lost of the answer in a round by stopping people who are near, in its standard
+    /// deviations.
     const LOST: f64 = 0.02;
     /// How many people are looked at to find out about all of them.
     const SAMPLE: usize = 2000;
@@ -179,8 +188,9 @@ impl Judge<'_> {
         reports.mean(person).iter().zip(&self.centre).map(off).sum()
     }
 
-    /// How much of the bandwidth squared a kernel keeps when it is sharpened. A kernel of points that is not sharpened is blurred, but its
-    /// integral is right; one of distances is not, since there are more people further away.
+    /// How much of the bandwidth squared a kernel keeps when it is sharpened. A kernel of points
+    /// that is not sharpened is blurred, but its integral is right; one of distances is not, since
+    /// there are more people further away.
     fn least_width(&self) -> f64 {
         match (self.plan.rule, self.plan.way) {
             (Rule::Once | Rule::Paper, _) => 1.0,
@@ -241,8 +251,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The doubt that is left to a person who stops, and how probable it may be to stop somebody who is near: so that both are small
-    /// beside what noise does to the answer.
+    /// The doubt that is left to a person who stops, and how probable it may be to stop somebody
+    /// who is near: so that both are small beside what noise does to the answer.
     fn least(&self, reports: &Reports, walking: &[u32]) -> (f64, Miss) {
         let step = (walking.len() / Self::SAMPLE).max(1);
         let (mut wobble, mut sum) = (0.0, 0.0);
@@ -336,7 +346,8 @@ struct Terms {
     wobble: Hump,
     /// What noise does to a contribution at most.
     largest: f64,
-    /// How much of the way from where they are seen to where they are a path goes that is walked to the end.
+    /// How much of the way from where they are seen to where they are a path goes that is walked to
+    /// the end.
     rest: f64,
     /// What they would have contributed on average by going on, seen from where that leads to.
     later: Bell,
@@ -362,8 +373,8 @@ impl Terms {
         }
     }
 
-    /// What somebody who stopped would have contributed on average by going on, at least and at most, and its variance at most: seen this far
-    /// away, and no further than a reach from there.
+    /// What somebody who stopped would have contributed on average by going on, at least and at
+    /// most, and its variance at most: seen this far away, and no further than a reach from there.
     fn worst(&self, away: f64, reach: f64) -> ([f64; 2], f64) {
         let later = |away: f64| self.later.at(away * away);
         let nearest = (away - reach).max(0.0);
@@ -383,7 +394,8 @@ mod tests {
 
     const TOWNS: u64 = 2;
 
-    /// Root mean square error and mean savings over some crowds of a town: half of it close to its middle.
+    /// Root mean square error and mean savings over some crowds of a town: half of it close to its
+    /// middle.
     fn errors(plan: &Plan, rho: Amount<Rho>, runs: u64) -> (f64, f64, f64) {
         let bound = Metres::new(20_000.0).unwrap();
         let lattice = Lattice::boxed(2, bound, Metres::ONE).unwrap();
@@ -420,8 +432,8 @@ mod tests {
         ((error / runs).sqrt(), saved / runs, deviation / runs)
     }
 
-    /// Over 80 runs the variance of a ratio of mean squares is a twentieth: a ratio of errors above 1.7 where there is
-    /// no difference has a probability below 1e-6.
+    /// Over 80 runs the variance of a ratio of mean squares is a twentieth: a ratio of errors above
+    /// 1.7 where there is no difference has a probability below 1e-6.
     #[test]
     fn our_rule_finds_densities_as_well_as_the_baseline_and_saves_more() {
         for (rho, more) in [("4e-6", 0.1), ("1e-4", 0.03)] {
@@ -440,8 +452,8 @@ mod tests {
         }
     }
 
-    /// A thousand people on a ring around the point, or together: how often the interval fails in 40 runs, and how often the estimate is
-    /// more than two deviations off.
+    /// A thousand people on a ring around the point, or together: how often the interval fails in
+    /// 40 runs, and how often the estimate is more than two deviations off.
     fn failed(way: Way, radius: f64, together: bool) -> (u32, u32) {
         let bound = Metres::new(20_000.0).unwrap();
         let lattice = Lattice::boxed(2, bound, Metres::ONE).unwrap();
@@ -468,7 +480,8 @@ mod tests {
         (outside, off)
     }
 
-    /// One in twenty may fail, two of 40: 12 or more have a probability below 1e-6. As if those stopped early were right on average, more do.
+    /// One in twenty may fail, two of 40: 12 or more have a probability below 1e-6. As if those
+    /// stopped early were right on average, more do.
     #[test]
     fn intervals_hold_for_rings_and_clusters() {
         for way in [Way::Distance, Way::Point] {
@@ -514,8 +527,8 @@ mod tests {
         (outside, control)
     }
 
-    /// One in twenty may miss, 100 of 2,000: 152 and more have a probability below 1e-7, in each of 8
-    /// cases.
+    /// One in twenty may miss, 100 of 2,000: 152 and more have a probability below 1e-7, in each of
+    /// 8 cases.
     #[test]
     fn intervals_of_densities_hold_for_one_or_two_people() {
         let mut control = 0;
@@ -531,7 +544,8 @@ mod tests {
         assert!(control >= 152, "the control: {control}");
     }
 
-    /// Seed 9, 4000 points of 784 numbers around the centre: the mean has a deviation of 0.11, and is 1. Bells there are exp(41) high.
+    /// Seed 9, 4000 points of 784 numbers around the centre: the mean has a deviation of 0.11, and
+    /// is 1. Bells there are exp(41) high.
     #[test]
     fn kernels_of_many_dimensions_are_not_cut_off() {
         let (mut seeded, kernel) = (Seeded(9), Kernel::new(784, 1.0, 0.1, 2.0 / 3.0));

@@ -1,8 +1,9 @@
 //! Many people with one place each, and an account each, as columns.
 //!
-//! A crowd holds everybody's points in the clear, in memory, as a fleet does: it plays the devices of all of them, and
-//! protects nobody from whoever runs it. What leaves it are reports with noise that was paid for before it was drawn.
-//! What has been seen of a person's point is one point on a path: a later question goes on from there.
+//! A crowd holds everybody's points in the clear, in memory, as a fleet does: it plays the devices
+//! of all of them, and protects nobody from whoever runs it. What leaves it are reports with noise
+//! that was paid for before it was drawn. What has been seen of a person's point is one point on a
+//! path: a later question goes on from there.
 
 pub(crate) mod bell;
 pub(crate) mod count;
@@ -157,7 +158,8 @@ impl Crowd {
         })
     }
 
-    /// The same people at other points, with the accounts that they have: nothing has been seen of these points.
+    /// The same people at other points, with the accounts that they have: nothing has been seen of
+    /// these points.
     ///
     /// # Errors
     /// There are not as many points as accounts, or one is beyond the lattice. Nobody has moved.
@@ -191,8 +193,8 @@ impl Crowd {
         &self.seen
     }
 
-    /// Calls this after every round of every question: how many rounds there were, how many there may be, and how many people
-    /// go on. All of it may be shown.
+    /// Calls this after every round of every question: how many rounds there were, how many there
+    /// may be, and how many people go on. All of it may be shown.
     pub fn watch(&mut self, told: impl Fn(usize, usize, usize) + Send + Sync + 'static) {
         self.watch = Watch(Some(Box::new(told)));
     }
@@ -258,7 +260,8 @@ fn check(lattice: &Lattice, points: &[i64], people: usize) -> Result<(), CrowdEr
     Ok(())
 }
 
-/// The square root of a number that is not negative, rounded down: nearly by floating point, and then exactly.
+/// The square root of a number that is not negative, rounded down: nearly by floating point, and
+/// then exactly.
 fn floor_root(number: i64) -> i64 {
     #[expect(
         clippy::cast_precision_loss,

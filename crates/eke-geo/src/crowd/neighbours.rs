@@ -1,8 +1,9 @@
 //! The people who are nearest to a point.
 //!
-//! Everybody reports how far away they are, or where they are, with noise; those with the smallest reports are the answer.
-//! Whoever would not be among them in the end stops. Ours asks of each of the answer's own people to be kept with high
-//! probability, not of everybody to be where their interval says: for k people, that is a bound over k and not over all.
+//! Everybody reports how far away they are, or where they are, with noise; those with the smallest
+//! reports are the answer. Whoever would not be among them in the end stops. Ours asks of each of
+//! the answer's own people to be kept with high probability, not of everybody to be where their
+//! interval says: for k people, that is a bound over k and not over all.
 
 use eke_noise::Entropy;
 
@@ -15,9 +16,11 @@ use crate::{Miss, Seen, chi_width, normal_width, two_sided_width};
 /// The people who are nearest to a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
-    /// Who they are, the nearest first: as many as were asked for, or all who were heard if those are fewer.
+    /// Who they are, the nearest first: as many as were asked for, or all who were heard if those
+    /// are fewer.
     pub people: Vec<u32>,
-    /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than they seem.
+    /// How far away they seem to be, in metres. Those who seem nearest tend to be further away than
+    /// they seem.
     pub distances: Vec<f64>,
     /// What their distances are between, in metres: all of these hold at once, but for the plan's
     /// probability of being wrong, although people are named for seeming near.
@@ -25,7 +28,8 @@ pub struct Neighbours {
     /// How many others may be as near as the furthest of those who are named: those who were heard
     /// and whose distances may be less, and those who were not heard.
     pub rivals: u32,
-    /// How many people were heard at all: whoever has nothing to pay with reports nothing, and may be as near.
+    /// How many people were heard at all: whoever has nothing to pay with reports nothing, and may
+    /// be as near.
     pub heard: u32,
     /// What it cost.
     pub spending: Spending,
@@ -42,9 +46,12 @@ pub struct Neighbours {
 /// Our rule:
 ///
 /// - Theorem: kept-neighbours (docs/theorems.md)
-/// - Proves: of those who would be the answer had everybody walked to the end, at most a part of twice beta is lost on average
-/// - Assumes: all have the same allowance (with others the answer is by what each has spent in the end)
-/// - Deviates: noise is on a lattice; for points of 64 dimensions and more, the square of a length counts as normal
+/// - Proves: of those who would be the answer had everybody walked to the end, at most a part of
+///   twice beta is lost on average
+/// - Assumes: all have the same allowance (with others the answer is by what each has spent in the
+///   end)
+/// - Deviates: noise is on a lattice; for points of 64 dimensions and more, the square of a length
+///   counts as normal
 /// - Checked by: `our_rule_keeps_the_neighbours_of_the_baseline`
 ///
 /// What it says of distances:
@@ -57,8 +64,8 @@ pub struct Neighbours {
 /// - Checked by: `distances_of_neighbours_are_within_their_bounds`
 ///
 /// # Errors
-/// The point is not on the people's lattice, there are not more than k people, the plan or the allowances do not fit, or
-/// noise cannot be drawn so.
+/// The point is not on the people's lattice, there are not more than k people, the plan or the
+/// allowances do not fit, or noise cannot be drawn so.
 pub fn neighbours<E: Entropy + ?Sized>(
     crowd: &mut Crowd,
     to: &[i64],
@@ -209,7 +216,8 @@ impl Judge<'_> {
                 (self.square(reports, person).sqrt() + deviations * to_come.sqrt()).max(0.0)
             }
             Way::Point => {
-                // With f the square in the end, the one now is f + d s² on average, of variance 2 d s⁴ + 4 s² f.
+                // With f the square in the end, the one now is f + d s² on average, of variance 2 d
+                // s⁴ + 4 s² f.
                 #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
                 let dimensions = self.centre.len() as f64;
                 let middle = self.square(reports, person) - dimensions * to_come;
@@ -239,7 +247,8 @@ impl Judge<'_> {
         (within, u32::try_from(rivals).unwrap_or(u32::MAX))
     }
 
-    /// The k nearest of those who were heard and how far away they seem to be; those who were out come last.
+    /// The k nearest of those who were heard and how far away they seem to be; those who were out
+    /// come last.
     fn nearest(&self, reports: &Reports) -> (Vec<u32>, Vec<f64>) {
         let value = |person: u32| {
             match (self.plan.way, self.plan.rule) {
@@ -275,7 +284,8 @@ impl Judge<'_> {
     }
 }
 
-/// Bounds on what the k nearest in the end are within: the report of a rank, and how probable each person's bound may fail.
+/// Bounds on what the k nearest in the end are within: the report of a rank, and how probable each
+/// person's bound may fail.
 ///
 /// At most `rank - k` of all people end above their bound, but for a small probability.
 /// So of the `rank` people with the smallest ends so far, k end below the last of these.
@@ -294,8 +304,9 @@ impl Ladder {
     }
 }
 
-/// The largest probability such that of so many people, each with it, more than so many are hit with a probability of at most
-/// a miss: by Chernoff's bound, `(e m/a)^a e^-m` for a or more hits where m are expected.
+/// The largest probability such that of so many people, each with it, more than so many are hit
+/// with a probability of at most a miss: by Chernoff's bound, `(e m/a)^a e^-m` for a or more hits
+/// where m are expected.
 fn most_misses(people: usize, spare: usize, miss: Miss) -> Miss {
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let (people, hits) = (people as f64, (spare + 1) as f64);
@@ -336,7 +347,8 @@ mod tests {
         Crowd::new(lattice, points, Sheet::same(Amount::ONE, people).unwrap()).unwrap()
     }
 
-    /// How many of the k that are nearest in the end were out before, of how many, and how many were out in all.
+    /// How many of the k that are nearest in the end were out before, of how many, and how many
+    /// were out in all.
     fn lost(way: Way, dimensions: usize, beta: f64, seed: u64) -> (f64, f64) {
         const PEOPLE: u32 = 2000;
         let mut crowd = crowd(dimensions, PEOPLE as usize);
@@ -369,8 +381,8 @@ mod tests {
         (lost as f64, out.iter().filter(|out| **out).count() as f64)
     }
 
-    /// Of the 10 that are nearest in the end at most one is lost on average at a beta of 0.05, as the theorem has it; over 10
-    /// runs, 10 of 100. Far fewer are.
+    /// Of the 10 that are nearest in the end at most one is lost on average at a beta of 0.05, as
+    /// the theorem has it; over 10 runs, 10 of 100. Far fewer are.
     #[test]
     fn our_rule_keeps_the_neighbours_of_the_baseline() {
         for (way, dimensions) in [(Way::Distance, 3), (Way::Point, 3), (Way::Point, 100)] {
@@ -420,7 +432,8 @@ mod tests {
         }
     }
 
-    /// Three of five cannot pay, and one of them is at the point itself: nobody is named who was not heard, and numbers are finite.
+    /// Three of five cannot pay, and one of them is at the point itself: nobody is named who was
+    /// not heard, and numbers are finite.
     #[test]
     fn only_people_who_were_heard_are_named() {
         let bound = Metres::new(1000.0).unwrap();

@@ -1,7 +1,8 @@
 //! How many people are asked about their places: what of, in how many rounds, and who stops when.
 //!
-//! All of it is public and fixed before anybody is charged. An allowance is how far each person's path may be
-//! followed for a question; a split cuts it into rounds, and every person walks the same rounds.
+//! All of it is public and fixed before anybody is charged. An allowance is how far each person's
+//! path may be followed for a question; a split cuts it into rounds, and every person walks the
+//! same rounds.
 
 use eke_budget::{Amount, Rho};
 
@@ -12,7 +13,8 @@ use crate::Miss;
 pub enum Way {
     /// The point: a later question about the same places goes on from what has been seen of it.
     Point,
-    /// One number that the question is about, a distance: less noise in many dimensions, and of no use afterwards.
+    /// One number that the question is about, a distance: less noise in many dimensions, and of no
+    /// use afterwards.
     Distance,
 }
 
@@ -23,8 +25,8 @@ pub enum Split {
     Even(u32),
     /// So many rounds, each twice the one before.
     Doubling(u32),
-    /// So many rounds after each of which about `ratio` times as much has been spent as before it. Rounds between two doublings
-    /// are equal, so that few laws of noise have to be prepared.
+    /// So many rounds after each of which about `ratio` times as much has been spent as before it.
+    /// Rounds between two doublings are equal, so that few laws of noise have to be prepared.
     Geometric {
         /// How many.
         rounds: u32,
@@ -38,7 +40,8 @@ pub enum Split {
 pub enum Rule {
     /// Nobody: the whole allowance is spent in one round (the paper's baselines).
     Once,
-    /// Whoever is decided beyond doubt, with a share of the doubt for every person and round (the paper's elimination).
+    /// Whoever is decided beyond doubt, with a share of the doubt for every person and round (the
+    /// paper's elimination).
     Paper,
     /// Whoever would hardly change the answer by going on.
     Ours,
@@ -66,12 +69,14 @@ impl Default for Plan {
     }
 }
 
-/// How far each person's path may be followed for a question: the price of the finest point that is looked at.
+/// How far each person's path may be followed for a question: the price of the finest point that is
+/// looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allowance {
     /// The same for everybody.
     Same(Amount<Rho>),
-    /// Each their own. They are rounded down to five binary digits, so that few laws of noise have to be prepared.
+    /// Each their own. They are rounded down to five binary digits, so that few laws of noise have
+    /// to be prepared.
     Each(Vec<Amount<Rho>>),
 }
 

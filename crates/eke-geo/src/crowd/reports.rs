@@ -1,7 +1,8 @@
 //! What people have reported: all that a rule gets to see.
 //!
-//! Everything here has been released. Rules are given these columns and public numbers, and nothing from which a point
-//! could be read, so whoever stops does so for what has been released of everybody.
+//! Everything here has been released. Rules are given these columns and public numbers, and nothing
+//! from which a point could be read, so whoever stops does so for what has been released of
+//! everybody.
 
 use eke_budget::{Amount, Rho};
 
@@ -9,7 +10,8 @@ use crate::crowd::Seen;
 use crate::crowd::schedule::{Schedules, Stand, Step};
 use crate::{AnytimeBall, Miss, chi_width, two_sided_width};
 
-/// Averages of what everybody has reported, each weighted by its price, and how far everybody may go.
+/// Averages of what everybody has reported, each weighted by its price, and how far everybody may
+/// go.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
     /// How many numbers a report has.
@@ -57,8 +59,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// Balls that are tightest at powers of two, of which there are more than noise has octaves: so none is chosen after the
-    /// event.
+    /// Balls that are tightest at powers of two, of which there are more than noise has octaves: so
+    /// none is chosen after the event.
     const OCTAVES: usize = 256;
 
     /// For each person with this probability of being wrong, in so many rounds.
@@ -68,11 +70,13 @@ impl Reach {
         Self { width, fresh, miss: miss.shared_by(Self::OCTAVES) }
     }
 
-    /// How far a person's truth is from its average at most. What was seen before this question was looked at nobody knows how often, and
-    /// what is asked may depend on it: there, what holds at every look is taken.
+    /// How far a person's truth is from its average at most. What was seen before this question was
+    /// looked at nobody knows how often, and what is asked may depend on it: there, what holds at
+    /// every look is taken.
     ///
     /// - Theorem: anytime-ball (docs/theorems.md)
-    /// - Proves: the truth is no further away in any round of this question, nor at any look before, with the confidence
+    /// - Proves: the truth is no further away in any round of this question, nor at any look
+    ///   before, with the confidence
     /// - Assumes: noise is normal (path)
     /// - Deviates: no
     /// - Checked by: `bounds_hold_however_often_points_were_looked_at`
@@ -133,7 +137,8 @@ impl Reports {
         self.means[person as usize * self.width]
     }
 
-    /// The variance of a person's average in every coordinate, in steps squared; infinite before the first report.
+    /// The variance of a person's average in every coordinate, in steps squared; infinite before
+    /// the first report.
     #[inline]
     pub(crate) fn variance(&self, person: u32) -> f64 {
         self.stand(person).now
@@ -153,7 +158,8 @@ impl Reports {
         }
     }
 
-    /// Takes one more report of each of these people into their averages: truths and noise, one after the other.
+    /// Takes one more report of each of these people into their averages: truths and noise, one
+    /// after the other.
     pub(crate) fn add(&mut self, people: &[u32], step: &Step, truths: &[i64], noise: &[i64]) {
         let take = |mean: &mut f64, truth: i64, noise: i64| {
             #[expect(clippy::cast_precision_loss, reason = "an average of what was released")]

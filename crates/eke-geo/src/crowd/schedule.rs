@@ -1,7 +1,8 @@
 //! Where everybody's path is, and where the next round takes it.
 //!
-//! A schedule is what an allowance is cut into. People who have spent the same and may spend the same share a [`Stand`], so what
-//! depends on amounts alone is worked out once for all of them: prices, variances, how much a report weighs.
+//! A schedule is what an allowance is cut into. People who have spent the same and may spend the
+//! same share a [`Stand`], so what depends on amounts alone is worked out once for all of them:
+//! prices, variances, how much a report weighs.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,8 @@ use crate::crowd::reports::rho;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stand {
     pub(crate) spent: Amount<Rho>,
-    /// The variance of the average in every coordinate, in steps squared; infinite before the first report.
+    /// The variance of the average in every coordinate, in steps squared; infinite before the first
+    /// report.
     pub(crate) now: f64,
     /// The root of that.
     pub(crate) deviation: f64,
@@ -32,8 +34,8 @@ impl Stand {
         Self { spent, now, deviation: now.sqrt(), end, schedule }
     }
 
-    /// What the average now is further from that in the end than it will be, as a variance: given the one in the end, the one
-    /// now is that and noise of this variance.
+    /// What the average now is further from that in the end than it will be, as a variance: given
+    /// the one in the end, the one now is that and noise of this variance.
     #[inline]
     pub(crate) fn to_come(self) -> f64 {
         (self.now - self.end).max(0.0)
@@ -62,7 +64,8 @@ pub(crate) struct Schedules {
 }
 
 impl Schedules {
-    /// Of people whose paths have been followed to these prices before; of nobody's if there are none.
+    /// Of people whose paths have been followed to these prices before; of nobody's if there are
+    /// none.
     pub(crate) fn new(
         plan: &Plan,
         allowance: &Allowance,
@@ -96,7 +99,8 @@ impl Schedules {
                             levels.push(cut);
                             u32::try_from(levels.len() - 1).ok()
                         }
-                        // What is too small to be cut into rounds is not spent, unless nobody has more.
+                        // What is too small to be cut into rounds is not spent, unless nobody has
+                        // more.
                         Err(PlanError::Small(_)) if allowance.people().is_some() => None,
                         Err(error) => return Err(error.into()),
                     };
@@ -183,8 +187,9 @@ fn cut(plan: &Plan, allowance: Amount<Rho>) -> Result<Vec<Amount<Rho>>, PlanErro
     Ok(plan.prices(allowance)?.into_iter().map(add).collect())
 }
 
-/// What a path that has been followed to a price has to pay in a round. A path that an earlier question has left just below
-/// the round's level gains nothing from so small a step, which could hardly be drawn: it is not taken.
+/// What a path that has been followed to a price has to pay in a round. A path that an earlier
+/// question has left just below the round's level gains nothing from so small a step, which could
+/// hardly be drawn: it is not taken.
 fn due(levels: &[Amount<Rho>], round: usize, spent: Amount<Rho>) -> Amount<Rho> {
     let level = levels[round];
     let before = if round == 0 { Amount::ZERO } else { levels[round - 1] };

@@ -12,13 +12,13 @@ use crate::crowd::walk::Spending;
 /// How what was saved is carried over to later questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carry {
-    /// An equal share, and of what was saved so far three quarters at once, more and more towards the end (the
-    /// paper's).
+    /// An equal share, and of what was saved so far three quarters at once, more and more towards
+    /// the end (the paper's).
     Linear,
     /// What is left, divided by how many questions are left.
     Even,
-    /// What is left, divided by how many questions it would pay for if later ones saved as much as those before:
-    /// whoever hardly ever matters may be asked in more detail at once.
+    /// What is left, divided by how many questions it would pay for if later ones saved as much as
+    /// those before: whoever hardly ever matters may be asked in more detail at once.
     Ours,
 }
 
@@ -47,7 +47,8 @@ impl Series {
     /// The allowances of the next question; none when all have been asked.
     ///
     /// - Theorem: carried-allowances (docs/theorems.md)
-    /// - Proves: no allowance is more than what the account has left, so all of a series stay within the accounts
+    /// - Proves: no allowance is more than what the account has left, so all of a series stay
+    ///   within the accounts
     /// - Assumes: what the accounts have spent since is what the series has spent (caller)
     /// - Deviates: rounded down
     /// - Checked by: `allowances_stay_within_what_is_left`
@@ -85,7 +86,8 @@ impl Series {
         (share * saved).max(0.0) + budget / questions
     }
 
-    /// What part of an allowance a person is expected to spend: as before, with two questions' worth of doubt.
+    /// What part of an allowance a person is expected to spend: as before, with two questions'
+    /// worth of doubt.
     fn part(&self, person: usize) -> f64 {
         let before = f64::from(self.asked - 1);
         ((self.parts[person] + 2.0) / (before + 2.0)).clamp(0.0, 1.0)
@@ -103,8 +105,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever part of its allowance each person spends of each question: all of them can be paid, and whoever spends
-        /// everything has an equal share each time.
+        /// Whatever part of its allowance each person spends of each question: all of them can be
+        /// paid, and whoever spends everything has an equal share each time.
         #[test]
         fn allowances_stay_within_what_is_left(
             budgets in prop::collection::vec(1u128..1_000_000, 1..20),

@@ -1,6 +1,7 @@
 //! Whether a count is below a line, in the central model: as few looks at the count as it takes.
 //!
-//! One path, walked until what has been released says on which side of the line the count is, or the price is spent.
+//! One path, walked until what has been released says on which side of the line the count is, or
+//! the price is spent.
 
 use eke_budget::{Amount, L2, Rho};
 use eke_noise::{Entropy, Exact, GaussianPath, MismatchReason, NoAnswer, NoisePath, Payer, reveal};
@@ -14,8 +15,9 @@ use crate::{normal_width, two_sided_width};
 pub struct Threshold {
     /// Whether it seems to be.
     pub below: bool,
-    /// Whether that is clear: the count itself is on this side of the line, but for the plan's probability of being wrong. Our rule
-    /// also stops where this is not clear, but more looks would not say otherwise.
+    /// Whether that is clear: the count itself is on this side of the line, but for the plan's
+    /// probability of being wrong. Our rule also stops where this is not clear, but more looks
+    /// would not say otherwise.
     pub clear: bool,
     /// What was released of the count last, in steps.
     pub value: i64,
@@ -53,16 +55,20 @@ pub struct Line {
 /// Whether a count is below a line, at most for a price.
 ///
 /// - Theorem: curtailment (docs/theorems.md)
-/// - Proves: with our rule, it says other than it would have said for the whole price with a probability of at most beta; and with any
-///   rule, it says that a wrong side is clear with a probability of at most beta
+/// - Proves: with our rule, it says other than it would have said for the whole price with a
+///   probability of at most beta; and with any rule, it says that a wrong side is clear with a
+///   probability of at most beta
 /// - Assumes: each look is charged before it is drawn (payer)
 /// - Deviates: noise is on a grid, and averages are rounded to it
-/// - Checked by: `a_threshold_is_answered_as_for_the_whole_price_and_costs_less`, `what_is_clear_is_so`
+/// - Checked by: `a_threshold_is_answered_as_for_the_whole_price_and_costs_less`,
+///   `what_is_clear_is_so`
 ///
-/// Where the budget ends on the way, what is known so far is the answer. What has been revealed of the path before is free.
+/// Where the budget ends on the way, what is known so far is the answer. What has been revealed of
+/// the path before is free.
 ///
 /// # Errors
-/// Not even the first look fits, a look could not be paid for, the truth is not the path's, or there are no such rounds.
+/// Not even the first look fits, a look could not be paid for, the truth is not the path's, or
+/// there are no such rounds.
 pub fn threshold<Y: Payer<Rho>, E: Entropy + ?Sized>(
     path: &mut GaussianPath,
     truth: &Exact<i64>,
@@ -89,7 +95,8 @@ pub fn threshold<Y: Payer<Rho>, E: Entropy + ?Sized>(
         if level < path.finest() && level < end {
             continue;
         }
-        // A path that an earlier question has left just below this gains nothing from so small a step.
+        // A path that an earlier question has left just below this gains nothing from so small a
+        // step.
         let short = level.minus(path.finest()).unwrap_or(Amount::ZERO);
         let near = short < price && short.grains() < level.grains() / 1024;
         let at = if near { level.min(path.finest()) } else { level };
@@ -98,7 +105,8 @@ pub fn threshold<Y: Payer<Rho>, E: Entropy + ?Sized>(
             Err(NoAnswer::Refused(refusal)) => {
                 return last.ok_or(ThresholdError::Look(NoAnswer::Refused(refusal)));
             }
-            // A step too small to be drawn, from where an earlier question has left the path, is not taken.
+            // A step too small to be drawn, from where an earlier question has left the path, is
+            // not taken.
             Err(NoAnswer::Mismatch(MismatchReason::TooFine)) if last.is_some() => continue,
             Err(error) => return Err(error.into()),
         };
@@ -107,7 +115,8 @@ pub fn threshold<Y: Payer<Rho>, E: Entropy + ?Sized>(
         let off = value as f64 - line.at;
         let now = variance(price);
         let sure = two_sided_width(miss) * now.sqrt();
-        // Ours asks what the end would say, which is known in the end; what the truth is may not be.
+        // Ours asks what the end would say, which is known in the end; what the truth is may not
+        // be.
         let width = match plan.rule {
             Rule::Once => f64::INFINITY,
             Rule::Paper => sure,
@@ -153,8 +162,8 @@ mod tests {
         Plan { rule, split, beta: Miss::new(beta).unwrap(), ..Plan::default() }
     }
 
-    /// How often the answer is another than after the whole price of the same path, and the mean price; 1,000 counts that are one
-    /// deviation of the end below the line, or three.
+    /// How often the answer is another than after the whole price of the same path, and the mean
+    /// price; 1,000 counts that are one deviation of the end below the line, or three.
     fn changed(plan: &Plan, off: i64) -> (u32, f64) {
         let sensitivity = L2::new(1024.0).unwrap();
         let truth = Exact::new(-off * 1024, L1::new(1024.0).unwrap());
@@ -175,8 +184,8 @@ mod tests {
         (changed, sum)
     }
 
-    /// At most one in twenty is claimed, 50 of 1,000: above 90 has a probability below 1e-7. Asked for one in two, more than
-    /// that are.
+    /// At most one in twenty is claimed, 50 of 1,000: above 90 has a probability below 1e-7. Asked
+    /// for one in two, more than that are.
     #[test]
     fn a_threshold_is_answered_as_for_the_whole_price_and_costs_less() {
         for off in [1, 3] {
@@ -191,8 +200,9 @@ mod tests {
         assert!(many > 90, "the control: {many}");
     }
 
-    /// How often it is said to be clear that a count is on a side where it is not, and that it is where it is; of 1,000 counts so many
-    /// households below the line. On the line, neither side is right.
+    /// How often it is said to be clear that a count is on a side where it is not, and that it is
+    /// where it is; of 1,000 counts so many households below the line. On the line, neither side is
+    /// right.
     fn said_clear(plan: &Plan, off: i64) -> (u32, u32) {
         let sensitivity = L2::new(1024.0).unwrap();
         let truth = Exact::new(-off * 1024, L1::new(1024.0).unwrap());
@@ -209,8 +219,9 @@ mod tests {
         (wrong, right)
     }
 
-    /// At and near the line, a wrong side is clear in at most 50 of 1,000: above 90 has a probability below 1e-7. Far from it, the
-    /// right side is always clear. The control is to take every end of looking for clear, where all 1,000 on the line are wrong.
+    /// At and near the line, a wrong side is clear in at most 50 of 1,000: above 90 has a
+    /// probability below 1e-7. Far from it, the right side is always clear. The control is to take
+    /// every end of looking for clear, where all 1,000 on the line are wrong.
     #[test]
     fn what_is_clear_is_so() {
         for rule in [Rule::Ours, Rule::Paper, Rule::Once] {

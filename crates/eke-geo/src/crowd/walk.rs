@@ -1,8 +1,9 @@
 //! Walking many people's paths side by side: charge, draw, report, and let a rule say who goes on.
 //!
-//! In every round the prices are fixed first, from public numbers and what has been released; then everybody who is still
-//! walking is charged, and whoever cannot pay stays out from there on; then noise is drawn for those who paid. The rule sees
-//! [`Reports`] alone. This file is the only one that holds truths beside noise.
+//! In every round the prices are fixed first, from public numbers and what has been released; then
+//! everybody who is still walking is charged, and whoever cannot pay stays out from there on; then
+//! noise is drawn for those who paid. The rule sees [`Reports`] alone. This file is the only one
+//! that holds truths beside noise.
 
 use std::collections::HashMap;
 
@@ -38,7 +39,8 @@ pub struct Round {
 }
 
 impl Spending {
-    /// The mean share of their allowance that people still have: 0 when all was spent, 1 when nothing was.
+    /// The mean share of their allowance that people still have: 0 when all was spent, 1 when
+    /// nothing was.
     #[must_use]
     pub fn saved(&self) -> f64 {
         let shares = self.shares();
@@ -86,10 +88,10 @@ impl Walk<'_> {
     /// Walks everybody's path, until the rule has stopped them all or the allowance is spent.
     ///
     /// - Theorem: elimination (docs/theorems.md)
-    /// - Proves: what is released of a person costs what the person was charged, which is never more than
-    ///   the allowance or what is left of the account, whoever stops when
-    /// - Assumes: truths move by at most the sensitivity a metre (callers in this crate); the plan and the
-    ///   allowances are public or depend on released values alone (caller)
+    /// - Proves: what is released of a person costs what the person was charged, which is never
+    ///   more than the allowance or what is left of the account, whoever stops when
+    /// - Assumes: truths move by at most the sensitivity a metre (callers in this crate); the plan
+    ///   and the allowances are public or depend on released values alone (caller)
     /// - Deviates: nothing; amounts are exact
     /// - Checked by: `everybody_pays_for_the_rounds_they_walked_and_no_more`,
     ///   `reports_have_the_law_that_was_paid_for`, `whoever_cannot_pay_stays_out`
@@ -131,7 +133,8 @@ impl Walk<'_> {
             let stopped = number(walked - walking.len());
             rounds.push(Round { walked: number(walked), refused: number(refused), stopped });
         }
-        // A stand's amount is what its path costs, and accounts have been charged for every step between two of them.
+        // A stand's amount is what its path costs, and accounts have been charged for every step
+        // between two of them.
         let spent = reports.paid_since(schedules.starts());
         Ok((reports, walking, Spending { allowed: allowance.clone(), spent, rounds }))
     }
@@ -184,8 +187,8 @@ fn charge(
     Ok(refused.len())
 }
 
-/// Laws of noise by price: prepared where many people need one, and drawn from once otherwise. They are kept from
-/// question to question.
+/// Laws of noise by price: prepared where many people need one, and drawn from once otherwise. They
+/// are kept from question to question.
 #[derive(Default)]
 pub(crate) struct Laws {
     sensitivity: Option<L2>,

@@ -1,10 +1,11 @@
 //! Where points are put before noise is added: a lattice of whole steps.
 //!
-//! Noise is drawn in integers, so points are too. Being put on a lattice moves a point by half a diagonal of a
-//! cell, and two points a hair apart may come to lie on either side of an edge. So a promise per metre
-//! cannot hold for points that are closer than a cell; it is made for a least distance, a metre unless said,
-//! and whoever is closer counts as that far away. From there on the lattice, the projection and
-//! what doubles round are part of how many steps a metre is, which is the sensitivity that all noise is priced for.
+//! Noise is drawn in integers, so points are too. Being put on a lattice moves a point by half a
+//! diagonal of a cell, and two points a hair apart may come to lie on either side of an edge. So a
+//! promise per metre cannot hold for points that are closer than a cell; it is made for a least
+//! distance, a metre unless said, and whoever is closer counts as that far away. From there on the
+//! lattice, the projection and what doubles round are part of how many steps a metre is, which is
+//! the sensitivity that all noise is priced for.
 
 use eke_budget::{L2, Metres, ParameterError};
 use eke_noise::{Exact, Grid, Norms};
@@ -16,8 +17,9 @@ use crate::{Place, Region};
 /// A lattice in the plane of a region, or in a space of any number of dimensions.
 ///
 /// - Theorem: lattice (docs/theorems.md)
-/// - Proves: points that are r metres apart, r at least the least distance, are at most `sensitivity · r` steps apart
-///   on the lattice, and rounded values of a K-Lipschitz function of them at most `of_function(K) · r`
+/// - Proves: points that are r metres apart, r at least the least distance, are at most
+///   `sensitivity · r` steps apart on the lattice, and rounded values of a K-Lipschitz function of
+///   them at most `of_function(K) · r`
 /// - Assumes: the region, the bounds and the least distance are public (caller)
 /// - Deviates: rounded up; points that are closer than the least distance count as that far apart
 /// - Checked by: `points_are_no_further_apart_on_a_lattice_than_stated`,
@@ -66,8 +68,8 @@ impl Lattice {
     /// The most coordinates that a point may have.
     pub const MOST_DIMENSIONS: usize = 1 << 16;
 
-    /// How much of the price is for the lattice, at most: its cells are so small that a least distance is longer by
-    /// less than one part in so many.
+    /// How much of the price is for the lattice, at most: its cells are so small that a least
+    /// distance is longer by less than one part in so many.
     const CELLS: f64 = 1024.0;
 
     /// The lattice on the plane of a region.
@@ -78,8 +80,8 @@ impl Lattice {
         Self::new(2, least, Space::Earth(region))
     }
 
-    /// The lattice in a space of so many dimensions whose coordinates are within a bound of zero; whatever they are
-    /// measured in is a metre here.
+    /// The lattice in a space of so many dimensions whose coordinates are within a bound of zero;
+    /// whatever they are measured in is a metre here.
     ///
     /// # Errors
     /// There are no dimensions or too many, or the least distance is too small for the bound.
@@ -150,7 +152,8 @@ impl Lattice {
         self.steps_per_metre(1.0, 0.0).expect("checked when made")
     }
 
-    /// How many steps one metre moves a function of points on the lattice that is K-Lipschitz, rounded to whole steps.
+    /// How many steps one metre moves a function of points on the lattice that is K-Lipschitz,
+    /// rounded to whole steps.
     ///
     /// # Errors
     /// The factor is out of range.
@@ -158,7 +161,8 @@ impl Lattice {
         self.steps_per_metre(factor, 1.0)
     }
 
-    /// `factor` times what a point moves by, and less than so many steps for rounding, for each least distance.
+    /// `factor` times what a point moves by, and less than so many steps for rounding, for each
+    /// least distance.
     fn steps_per_metre(&self, factor: f64, rounding: f64) -> Result<L2, ParameterError> {
         let (stretch, slack) = match self.space {
             Space::Earth(region) => (region.stretch(), SLACK),
@@ -171,8 +175,8 @@ impl Lattice {
         L2::new(steps * (1.0 + 1e-14))
     }
 
-    /// Where a point is on the lattice: clamped, and each coordinate at the nearest step. Coordinates that are
-    /// missing or not numbers count as zero.
+    /// Where a point is on the lattice: clamped, and each coordinate at the nearest step.
+    /// Coordinates that are missing or not numbers count as zero.
     #[must_use]
     pub fn put(&self, point: &[f64]) -> Vec<i64> {
         let bound = self.bound();
@@ -189,8 +193,8 @@ impl Lattice {
         self.region().map(|region| self.put(&region.project(place)))
     }
 
-    /// A point that has been put on the lattice, as what it is: somebody's, and moved by at most the sensitivity a
-    /// metre.
+    /// A point that has been put on the lattice, as what it is: somebody's, and moved by at most
+    /// the sensitivity a metre.
     ///
     /// # Errors
     /// The sum of the coordinates' moves would be out of range.
@@ -211,8 +215,8 @@ fn root(dimensions: usize) -> f64 {
     dimensions.sqrt()
 }
 
-/// The distance of two points of one lattice, in whole steps, rounded down: so functions of points that are made of
-/// distances are worked out in integers.
+/// The distance of two points of one lattice, in whole steps, rounded down: so functions of points
+/// that are made of distances are worked out in integers.
 ///
 /// # Panics
 /// The points have different numbers of coordinates.
@@ -231,7 +235,8 @@ pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     i64::try_from(square.isqrt()).unwrap_or(i64::MAX)
 }
 
-/// The distance of two points of a plane that are so many steps apart along its axes; none if that is 2^31 or more.
+/// The distance of two points of a plane that are so many steps apart along its axes; none if that
+/// is 2^31 or more.
 #[inline]
 pub(crate) fn on_plane(across: u64, up: u64) -> Option<i64> {
     let is_near = (across | up) >> 31 == 0;
@@ -302,7 +307,8 @@ mod tests {
             let from = vec![lattice.grid().steps(probe); pairs.len()];
             let moved = distance(&a, &from).abs_diff(distance(&b, &from));
             prop_assert!(moved as f64 <= lattice.of_function(1.0).unwrap().get() * apart);
-            // And the lattice itself costs less than a part in a thousand of a least distance, twice.
+            // And the lattice itself costs less than a part in a thousand of a least distance,
+            // twice.
             let off = lattice.sensitivity().get() * lattice.grid().step() - 1.0;
             prop_assert!((0.0..=1.001 / 1024.0).contains(&off), "{off}");
         }

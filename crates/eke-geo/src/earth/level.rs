@@ -1,9 +1,10 @@
-//! Prices of places as people think of them: how well places are told apart within a radius, and how far a released
-//! place is off.
+//! Prices of places as people think of them: how well places are told apart within a radius, and
+//! how far a released place is off.
 //!
-//! A price is per metre (epsilon) or per square metre (rho), and says little by itself. A *level* within a radius does:
-//! whoever sees what is released cannot tell two places within the radius of each other apart better than by the level,
-//! as in geo-indistinguishability. Errors are those of one place on a plane.
+//! A price is per metre (epsilon) or per square metre (rho), and says little by itself. A *level*
+//! within a radius does: whoever sees what is released cannot tell two places within the radius of
+//! each other apart better than by the level, as in geo-indistinguishability. Errors are those of
+//! one place on a plane.
 
 use eke_budget::convert::{ConvertError, Curve, Method};
 use eke_budget::{Delta, Epsilon, Metres, ParameterError, Rho};
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 /// How well places that are within a radius of each other are told apart, at most.
 ///
 /// - Theorem: cgp-to-gp (docs/theorems.md)
-/// - Proves: at `epsilon` per metre places within the radius are told apart by the level at most, and at `rho` per square
-///   metre too, except with probability `delta`
+/// - Proves: at `epsilon` per metre places within the radius are told apart by the level at most,
+///   and at `rho` per square metre too, except with probability `delta`
 /// - Assumes: the prices bound the loss at every distance up to the radius (whoever charges them)
 /// - Deviates: prices round down, levels up
 /// - Checked by: `levels_match_the_golden_values`, `a_price_never_exceeds_the_level_it_is_for`

@@ -1,10 +1,11 @@
 //! A part of the earth, laid out flat in metres.
 //!
-//! A region is a disc: a centre and a radius, both public. A place is drawn on a plane at its own distance and in
-//! its own direction from the centre, as one steps out from there. On the plane distances from the
-//! centre are those of the earth, and distances across are a little longer, by at most the [stretch](Region::stretch):
-//! one part in a hundred thousand for a city. A place outside is moved to the rim, straight towards the centre.
-//! What is on the other side of the earth, where all directions meet again, is moved to the centre.
+//! A region is a disc: a centre and a radius, both public. A place is drawn on a plane at its own
+//! distance and in its own direction from the centre, as one steps out from there. On the plane
+//! distances from the centre are those of the earth, and distances across are a little longer, by
+//! at most the [stretch](Region::stretch): one part in a hundred thousand for a city. A place
+//! outside is moved to the rim, straight towards the centre. What is on the other side of the
+//! earth, where all directions meet again, is moved to the centre.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -14,22 +15,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Place, PlaceError};
 
-/// Half the axis of the earth, the smallest radius of curvature being larger everywhere but on the equator.
+/// Half the axis of the earth, the smallest radius of curvature being larger everywhere but on the
+/// equator.
 const POLAR_RADIUS: f64 = 6_356_752.314_245;
 
-/// How far geodesics that are worked out in doubles may be from the true ones, in metres: a hundred times what
-/// they are known to be.
+/// How far geodesics that are worked out in doubles may be from the true ones, in metres: a hundred
+/// times what they are known to be.
 pub(crate) const SLACK: f64 = 2e-6;
 
 /// A disc on the earth that places are laid out flat in.
 ///
 /// - Theorem: disc-projection (docs/theorems.md)
-/// - Proves: places that are r metres apart along the earth, wherever on it, are at most `stretch · r` apart on the
-///   plane
+/// - Proves: places that are r metres apart along the earth, wherever on it, are at most
+///   `stretch · r` apart on the plane
 /// - Assumes: nothing about the places; the centre and the radius are public (caller)
-/// - Deviates: geodesics are worked out in doubles, which moves a place by less than a thousandth of a millimetre; a
-///   [`Lattice`](crate::Lattice) accounts for it
-/// - Checked by: `no_two_places_on_earth_are_stretched_by_more_than_stated`, `places_come_back_from_the_plane`
+/// - Deviates: geodesics are worked out in doubles, which moves a place by less than a thousandth
+///   of a millimetre; a [`Lattice`](crate::Lattice) accounts for it
+/// - Checked by: `no_two_places_on_earth_are_stretched_by_more_than_stated`,
+///   `places_come_back_from_the_plane`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Region {
@@ -125,8 +128,8 @@ impl Region {
         [distance * east, distance * north]
     }
 
-    /// The place that a point of the plane stands for; beyond a quarter of the way around the earth that is as far as
-    /// it goes.
+    /// The place that a point of the plane stands for; beyond a quarter of the way around the earth
+    /// that is as far as it goes.
     #[must_use]
     pub fn place(&self, [east, north]: [f64; 2]) -> Place {
         let distance = libm::hypot(east, north).min(FRAC_PI_2 * POLAR_RADIUS);
@@ -140,7 +143,8 @@ impl Region {
         Place::new(longitude, latitude.clamp(-90.0, 90.0)).unwrap_or(self.centre)
     }
 
-    /// Whether a place is inside: something to tell people about public places, and about their own.
+    /// Whether a place is inside: something to tell people about public places, and about their
+    /// own.
     #[must_use]
     pub fn contains(&self, place: Place) -> bool {
         polar(self.centre, place).0 <= self.radius.get()

@@ -1,8 +1,9 @@
 //! The convex hull of one person's places, nearly.
 //!
-//! A circle is laid around the places, its centre and radius with noise; places near to points of the circle are found, in all directions;
-//! and the points of those are released with noise. Their hull is the answer. In other dimensions than two the circle is a
-//! sphere, and the answer is the points and how far they reach in each direction.
+//! A circle is laid around the places, its centre and radius with noise; places near to points of
+//! the circle are found, in all directions; and the points of those are released with noise. Their
+//! hull is the answer. In other dimensions than two the circle is a sphere, and the answer is the
+//! points and how far they reach in each direction.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ use crate::person::nearest::{find, part, unit};
 use crate::shape::direction::directions;
 use crate::{Convex, Lattice, PlacePrice, Places, PlacesError};
 
-/// A hull that was released, with everything that was on the way to it. Coordinates are steps of the lattice.
+/// A hull that was released, with everything that was on the way to it. Coordinates are steps of
+/// the lattice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hull {
     /// The middle of the circle.
@@ -47,10 +49,11 @@ pub struct Support {
 /// The hull of places, for the whole of a fund.
 ///
 /// - Theorem: hull-parts (docs/theorems.md)
-/// - Proves: centre, radius, anchors and points cost their parts of the price, per square metre or per metre, so all of it
-///   costs the price
+/// - Proves: centre, radius, anchors and points cost their parts of the price, per square metre or
+///   per metre, so all of it costs the price
 /// - Assumes: the number of places is public (caller)
-/// - Deviates: parts are rounded down; different anchors share what is for points, as they are public by then
+/// - Deviates: parts are rounded down; different anchors share what is for points, as they are
+///   public by then
 /// - Checked by: `a_hull_spends_no_more_than_its_fund`, `hulls_are_within_what_is_said_of_them`,
 ///   `a_hull_costs_its_price_part_by_part`
 ///

@@ -1,4 +1,5 @@
-//! How a hull is looked for: how its price is shared out, in how many directions, and how far off it may be.
+//! How a hull is looked for: how its price is shared out, in how many directions, and how far off
+//! it may be.
 
 use std::f64::consts::PI;
 
@@ -27,7 +28,8 @@ pub struct HullPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Directions {
-    /// As many as make what is said of the error smallest, and as many as there are dimensions and one at least.
+    /// As many as make what is said of the error smallest, and as many as there are dimensions and
+    /// one at least.
     Best,
     /// The same, but no fewer and no more than these.
     Between(u32, u32),
@@ -48,8 +50,9 @@ pub struct HullPrices<C: PlacePrice> {
     pub points: Amount<C>,
 }
 
-/// How far a hull is off, in metres on the plane, with the confidence of its plan: no place is further outside of it
-/// than all three together, and no corner of it further outside of the places' own hull than the last.
+/// How far a hull is off, in metres on the plane, with the confidence of its plan: no place is
+/// further outside of it than all three together, and no corner of it further outside of the
+/// places' own hull than the last.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HullError {
     /// For places that are found a little further from the circle than the nearest.
@@ -89,8 +92,8 @@ impl HullPlan {
         Self { method: NearestMethod::Paper { margin: None }, directions, ..Self::default() }
     }
 
-    /// How a price is shared out: half of it for finding places, of which a twentieth is for the circle, and the rest for
-    /// their points.
+    /// How a price is shared out: half of it for finding places, of which a twentieth is for the
+    /// circle, and the rest for their points.
     ///
     /// - Theorem: hull-parts (docs/theorems.md)
     /// - Proves: parts that add up to at most the price
@@ -181,7 +184,8 @@ impl HullPlan {
         best
     }
 
-    /// What the number of directions makes smallest: what is said of the error where all directions find another place.
+    /// What the number of directions makes smallest: what is said of the error where all directions
+    /// find another place.
     fn planned<C: PlacePrice>(
         &self,
         dimensions: usize,
@@ -212,14 +216,15 @@ impl HullPlan {
         }
     }
 
-    /// How far a hull is off that was looked for in so many directions on a circle of this radius in metres, of which so
-    /// many different places were found.
+    /// How far a hull is off that was looked for in so many directions on a circle of this radius
+    /// in metres, of which so many different places were found.
     ///
     /// - Theorem: hull-containment (docs/theorems.md)
-    /// - Proves: but for the confidence, all places are within the total of the hull, and its corners within the noise of
-    ///   points of theirs
-    /// - Assumes: places are inside of the region; in three dimensions and more, that the directions are as even as caps of
-    ///   equal area would be, which is not proven: there it is an estimate
+    /// - Proves: but for the confidence, all places are within the total of the hull, and its
+    ///   corners within the noise of points of theirs
+    /// - Assumes: places are inside of the region; in three dimensions and more, that the
+    ///   directions are as even as caps of equal area would be, which is not proven: there it is an
+    ///   estimate
     /// - Deviates: in floating point; for information
     /// - Checked by: `hulls_are_within_what_is_said_of_them`, `directions_match_the_golden_values`
     #[must_use]

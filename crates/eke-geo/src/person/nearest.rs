@@ -1,7 +1,9 @@
-//! The nearest of one person's places to a public point: which ones, in their order, and not how near they are.
+//! The nearest of one person's places to a public point: which ones, in their order, and not how
+//! near they are.
 //!
-//! What is released is where in the tuple they are. Two ways: by picking, which is ours and the default, and by searching along a
-//! noisy line as in the paper (LY23, algorithms 1 to 3), to compare with.
+//! What is released is where in the tuple they are. Two ways: by picking, which is ours and the
+//! default, and by searching along a noisy line as in the paper (LY23, algorithms 1 to 3), to
+//! compare with.
 
 use eke_budget::{Amount, Epsilon, Metres, ParameterError, Rho};
 use eke_noise::{Confidence, DrawPrice, Entropy, Fund, FundError, Moves, Released};
@@ -27,7 +29,8 @@ pub struct Nearest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NearestMethod {
-    /// By picks, each nearer ones more likely by an exponential of their distance: about a sixth of the error.
+    /// By picks, each nearer ones more likely by an exponential of their distance: about a sixth of
+    /// the error.
     #[default]
     Ranked,
     /// By searches along a noisy line, as published.
@@ -78,8 +81,8 @@ pub enum PlacesError {
 
 /// What questions about places can be priced in: rho per square metre, or epsilon per metre.
 pub trait PlacePrice: DrawPrice {
-    /// With probability `1 - beta`, what is picked at a price is no further beyond the nearest of so many than this, in
-    /// metres if a metre is a metre.
+    /// With probability `1 - beta`, what is picked at a price is no further beyond the nearest of
+    /// so many than this, in metres if a metre is a metre.
     ///
     /// - Theorem: choosing-by-distance (docs/theorems.md)
     /// - Proves: the weights of those further beyond add up to little
@@ -94,20 +97,22 @@ pub trait PlacePrice: DrawPrice {
     /// The epsilon that is published for a search at a price: that, or less.
     fn published_epsilon(each: Amount<Self>) -> f64;
 
-    /// What the noise of a point of so many coordinates at a price is beyond with probability `beta` at most, in
-    /// metres if a metre is a metre, and not on a lattice; infinite where there is no such noise.
+    /// What the noise of a point of so many coordinates at a price is beyond with probability
+    /// `beta` at most, in metres if a metre is a metre, and not on a lattice; infinite where there
+    /// is no such noise.
     ///
     /// - Theorem: hull-containment (docs/theorems.md)
     /// - Proves: tails of normal, chi-square and planar Laplace laws
     /// - Assumes: noise that is many steps wide
-    /// - Deviates: in floating point; from three dimensions on a bound and not a quantile for Gaussian noise; for
-    ///   information
+    /// - Deviates: in floating point; from three dimensions on a bound and not a quantile for
+    ///   Gaussian noise; for information
     /// - Checked by: `noise_reaches_as_far_as_is_said`
     fn reach(price: Amount<Self>, dimensions: usize, beta: f64) -> f64;
 }
 
 impl Nearest {
-    /// Whether the question can be asked of so many places at a price: something to know before it is paid for.
+    /// Whether the question can be asked of so many places at a price: something to know before it
+    /// is paid for.
     ///
     /// # Errors
     /// There are not so many places, or the price is too low.
@@ -127,8 +132,9 @@ impl Nearest {
         if widest < WIDEST { Ok(()) } else { Err(PlacesError::Price) }
     }
 
-    /// With a confidence, how much further than the j-th nearest place the j-th that is found is at most, in metres, for one j.
-    /// For all of them at once, ask for a confidence that misses so many times less. None unless the price can be drawn.
+    /// With a confidence, how much further than the j-th nearest place the j-th that is found is at
+    /// most, in metres, for one j. For all of them at once, ask for a confidence that misses so
+    /// many times less. None unless the price can be drawn.
     ///
     /// - Theorem: choosing-by-distance (docs/theorems.md), and searching-along-a-line for searches
     /// - Proves: the tails of picks and of searches
@@ -161,10 +167,12 @@ impl Nearest {
 /// The nearest places, by where they are in the tuple, for the whole of a fund.
 ///
 /// - Theorem: choosing-by-distance (docs/theorems.md)
-/// - Proves: picks at `rho/count` or `epsilon/count` each cost the price, per square metre or per metre
+/// - Proves: picks at `rho/count` or `epsilon/count` each cost the price, per square metre or per
+///   metre
 /// - Assumes: the point is public (caller)
 /// - Deviates: parts are rounded down
-/// - Checked by: `nearest_places_cost_their_price`, `the_nearest_are_found_where_there_is_much_to_spend`
+/// - Checked by: `nearest_places_cost_their_price`,
+///   `the_nearest_are_found_where_there_is_much_to_spend`
 ///
 /// # Errors
 /// The question cannot be asked of these places at this price. Nothing is drawn.

@@ -1,10 +1,11 @@
 //! One person's places: a tuple of points on a lattice, and what can be asked of it.
 //!
-//! How many points there are is public, and where each of them is in the tuple; where they are on the earth is not. So nothing here
-//! shows a point: what is worked out comes as an [`Exact`], with what a metre changes it by.
+//! How many points there are is public, and where each of them is in the tuple; where they are on
+//! the earth is not. So nothing here shows a point: what is worked out comes as an [`Exact`], with
+//! what a metre changes it by.
 //!
-//! Distances between tuples are those of their farthest points (dist-infinity). What is private by them is private by sums and by
-//! roots of sums of squares too, which are never shorter.
+//! Distances between tuples are those of their farthest points (dist-infinity). What is private by
+//! them is private by sums and by roots of sums of squares too, which are never shorter.
 
 use std::fmt;
 
@@ -59,8 +60,8 @@ impl Places {
     /// How near every place is to a public point of the lattice: minus its distance, in steps.
     ///
     /// - Theorem: choosing-by-distance (docs/theorems.md)
-    /// - Proves: tuples r metres apart have distances that differ by at most `of_function(1) · r` steps each, some up and some
-    ///   down
+    /// - Proves: tuples r metres apart have distances that differ by at most `of_function(1) · r`
+    ///   steps each, some up and some down
     /// - Assumes: the point is public, or was released (caller)
     /// - Deviates: distances are rounded down to whole steps, which is in what a metre is
     /// - Checked by: `what_is_worked_out_of_places_moves_no_further_than_stated`,
@@ -77,10 +78,12 @@ impl Places {
         Ok(Exact::new(Scores(nearness), sensitivity))
     }
 
-    /// The sum of the largest and the smallest coordinate, in every dimension: twice the middle of a box around all places.
+    /// The sum of the largest and the smallest coordinate, in every dimension: twice the middle of
+    /// a box around all places.
     ///
     /// - Theorem: hull-parts (docs/theorems.md)
-    /// - Proves: it moves by at most twice the root of the number of dimensions times what a point moves by
+    /// - Proves: it moves by at most twice the root of the number of dimensions times what a point
+    ///   moves by
     /// - Assumes: nothing
     /// - Deviates: rounded up
     /// - Checked by: `what_is_worked_out_of_places_moves_no_further_than_stated`

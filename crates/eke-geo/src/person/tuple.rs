@@ -1,12 +1,14 @@
 //! Several places of one person: how far apart two tuples of them are, and how far on a lattice.
 //!
-//! A tuple has so many points, which is public. Two tuples are as far apart as the farthest two of their points, or as
-//! all distances added up, or as the root of the sum of their squares. The first is the strictest: whatever
-//! is private by it is private by the others, which are never shorter.
+//! A tuple has so many points, which is public. Two tuples are as far apart as the farthest two of
+//! their points, or as all distances added up, or as the root of the sum of their squares. The
+//! first is the strictest: whatever is private by it is private by the others, which are never
+//! shorter.
 //!
-//! Every point that moves at all may cross the edges of its cell. So a tuple of n points is put on a lattice that is
-//! finer than that of a single point, n times or the root of that, unless the farthest point counts: the promise is
-//! for tuples that are a least distance apart, however that is shared out among their points.
+//! Every point that moves at all may cross the edges of its cell. So a tuple of n points is put on
+//! a lattice that is finer than that of a single point, n times or the root of that, unless the
+//! farthest point counts: the promise is for tuples that are a least distance apart, however that
+//! is shared out among their points.
 
 use std::fmt;
 
@@ -41,10 +43,11 @@ impl fmt::Display for TupleMetric {
 /// Where tuples of so many points are put, and how many steps a metre moves them there.
 ///
 /// - Theorem: tuples (docs/theorems.md)
-/// - Proves: tuples that are r metres apart, r at least the least distance, are at most `length · r` steps apart on the
-///   lattice in Euclidean length, all coordinates together, and the steps that their points are apart add up to at most
-///   `lengths · r`
-/// - Assumes: the number of points, the region, the bounds and the least distance are public (caller)
+/// - Proves: tuples that are r metres apart, r at least the least distance, are at most
+///   `length · r` steps apart on the lattice in Euclidean length, all coordinates together, and the
+///   steps that their points are apart add up to at most `lengths · r`
+/// - Assumes: the number of points, the region, the bounds and the least distance are public
+///   (caller)
 /// - Deviates: rounded up; tuples that are closer than the least distance count as that far apart
 /// - Checked by: `tuples_are_no_further_apart_on_a_lattice_than_stated`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -87,10 +90,12 @@ impl Tuple {
         Self::on(points, metric, least, |least| Lattice::of(region, least))
     }
 
-    /// Tuples of points of so many coordinates within a bound of zero; whatever they are measured in is a metre here.
+    /// Tuples of points of so many coordinates within a bound of zero; whatever they are measured
+    /// in is a metre here.
     ///
     /// # Errors
-    /// There are no points or no dimensions, or too many, or the least distance is too small for the bound.
+    /// There are no points or no dimensions, or too many, or the least distance is too small for
+    /// the bound.
     pub fn boxed(
         dimensions: usize,
         bound: Metres,
@@ -153,7 +158,8 @@ impl Tuple {
         self.least
     }
 
-    /// How many steps one metre moves the tuple, as one vector, in Euclidean length: what Gaussian noise is priced for.
+    /// How many steps one metre moves the tuple, as one vector, in Euclidean length: what Gaussian
+    /// noise is priced for.
     ///
     /// # Panics
     /// Never: it was looked at when the tuple was made.
@@ -162,7 +168,8 @@ impl Tuple {
         self.norms().expect("checked when made").length()
     }
 
-    /// How many steps one metre moves the points, all together: what planar noise on each of them is priced for.
+    /// How many steps one metre moves the points, all together: what planar noise on each of them
+    /// is priced for.
     ///
     /// # Panics
     /// Never: it was looked at when the tuple was made.
@@ -191,8 +198,8 @@ impl Tuple {
         L2::new(if self.points == 1 { steps } else { steps * (1.0 + 4.0 * f64::EPSILON) })
     }
 
-    /// Where places are on the lattice, one after the other; as many as the tuple has points, and those that are missing
-    /// or no places in the middle of the region.
+    /// Where places are on the lattice, one after the other; as many as the tuple has points, and
+    /// those that are missing or no places in the middle of the region.
     #[must_use]
     pub fn put_places(&self, places: impl IntoIterator<Item = Option<Place>>) -> Vec<i64> {
         let middle = || vec![0; self.lattice.dimensions()];
@@ -201,8 +208,8 @@ impl Tuple {
         places.take(self.points).flat_map(|point| point.unwrap_or_else(middle)).collect()
     }
 
-    /// A tuple that has been put on the lattice, as what it is: somebody's, and moved by at most [`Tuple::length`] a
-    /// metre.
+    /// A tuple that has been put on the lattice, as what it is: somebody's, and moved by at most
+    /// [`Tuple::length`] a metre.
     ///
     /// # Panics
     /// Never: its bounds were looked at when the tuple was made.
@@ -288,7 +295,8 @@ mod tests {
         }
     }
 
-    /// Each bound is attained, but for the lattice: by all points moving alike, or by one of them alone.
+    /// Each bound is attained, but for the lattice: by all points moving alike, or by one of them
+    /// alone.
     #[test]
     fn no_metric_costs_more_than_it_must() {
         for points in [1, 2, 9, 400] {

@@ -1,12 +1,13 @@
-//! Convex polygons with whole coordinates: the hull of points, its area, and how much of it another one shares.
+//! Convex polygons with whole coordinates: the hull of points, its area, and how much of it another
+//! one shares.
 //!
-//! Which points are corners is decided in integers, exactly. Areas that two polygons share have corners between the
-//! lattice's, and are worked out in doubles.
+//! Which points are corners is decided in integers, exactly. Areas that two polygons share have
+//! corners between the lattice's, and are worked out in doubles.
 
 use serde::{Deserialize, Serialize};
 
-/// A convex polygon: its corners, counter-clockwise from the first in order of their coordinates, none of them
-/// between two others. It may be two points, one, or none.
+/// A convex polygon: its corners, counter-clockwise from the first in order of their coordinates,
+/// none of them between two others. It may be two points, one, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<[i64; 2]>", into = "Vec<[i64; 2]>")]
 pub struct Convex {
@@ -114,8 +115,8 @@ impl Convex {
         others.windows(2).map(area).sum::<f64>().clamp(0.0, self.area().min(other.area()))
     }
 
-    /// What it shares with another one, as a part of what both cover together: one if they are the same. Two without an
-    /// area are the same, or share nothing.
+    /// What it shares with another one, as a part of what both cover together: one if they are the
+    /// same. Two without an area are the same, or share nothing.
     #[must_use]
     pub fn jaccard(&self, other: &Self) -> f64 {
         let shared = self.shared(other);
@@ -212,7 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// All points are inside, all corners are points, every corner turns left, and whoever is left out was not needed.
+        /// All points are inside, all corners are points, every corner turns left, and whoever is
+        /// left out was not needed.
         #[test]
         fn a_hull_is_the_least_polygon_around_its_points(
             points in prop::collection::vec([-20i64..20, -20i64..20], 1..40),

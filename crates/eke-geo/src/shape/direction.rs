@@ -2,8 +2,9 @@
 
 use std::f64::consts::{PI, TAU};
 
-/// So many unit vectors in so many dimensions, spread evenly: on a circle exactly, on a sphere along a Fibonacci spiral, and
-/// in more dimensions by a sequence that fills the cube evenly, bent to normal numbers. In one dimension there are two.
+/// So many unit vectors in so many dimensions, spread evenly: on a circle exactly, on a sphere
+/// along a Fibonacci spiral, and in more dimensions by a sequence that fills the cube evenly, bent
+/// to normal numbers. In one dimension there are two.
 pub(crate) fn directions(dimensions: usize, count: u32) -> Vec<Vec<f64>> {
     let turns = (0..count).map(f64::from);
     let count = f64::from(count.max(1));
@@ -22,8 +23,8 @@ pub(crate) fn directions(dimensions: usize, count: u32) -> Vec<Vec<f64>> {
     }
 }
 
-/// How far from the nearest direction a point of a sphere of radius one is, nearly: caps of this chord have the area of the
-/// sphere together. On a circle nothing is further.
+/// How far from the nearest direction a point of a sphere of radius one is, nearly: caps of this
+/// chord have the area of the sphere together. On a circle nothing is further.
 pub(crate) fn chord(dimensions: usize, count: u32) -> f64 {
     let count = f64::from(count.max(1));
     match dimensions {
@@ -49,8 +50,8 @@ fn on_circle(angle: f64) -> [f64; 2] {
     [cosine, sine]
 }
 
-/// The point of an additive sequence whose steps are powers of the root of `x^(d+1) = x + 1`, two coordinates of it
-/// making two normal numbers.
+/// The point of an additive sequence whose steps are powers of the root of `x^(d+1) = x + 1`, two
+/// coordinates of it making two normal numbers.
 fn spread(dimensions: usize, turn: f64) -> Vec<f64> {
     let pairs = dimensions.div_ceil(2) * 2;
     #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
@@ -108,7 +109,8 @@ mod tests {
             assert_eq!(all.len(), count as usize);
             let origin = vec![0.0; dimensions];
             assert!(all.iter().all(|one| (length(one, &origin) - 1.0).abs() < 1e-12));
-            // From other points of the sphere, the nearest direction is about as far as caps of that area reach.
+            // From other points of the sphere, the nearest direction is about as far as caps of
+            // that area reach.
             let farthest = directions(dimensions, 997)
                 .iter()
                 .map(|point| all.iter().map(|one| length(one, point)).fold(f64::MAX, f64::min))

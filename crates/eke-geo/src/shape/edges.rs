@@ -1,17 +1,19 @@
 //! How far points are from straight edges, in whole steps, exactly.
 //!
-//! A distance is the root of a ratio of integers. It is worked out in doubles first, with a bound on what they
-//! round, and where that does not decide which two whole steps it lies between, integers of 256 bits do. So
-//! what comes out is the distance rounded down or up, and nothing else, whatever the edges look like.
+//! A distance is the root of a ratio of integers. It is worked out in doubles first, with a bound
+//! on what they round, and where that does not decide which two whole steps it lies between,
+//! integers of 256 bits do. So what comes out is the distance rounded down or up, and nothing else,
+//! whatever the edges look like.
 
 /// A point of a lattice in the plane, in steps.
 pub(crate) type Point = [i64; 2];
 
-/// The furthest that ends of edges are from zero, in steps. Points may be twice as far and are clamped there.
+/// The furthest that ends of edges are from zero, in steps. Points may be twice as far and are
+/// clamped there.
 pub(crate) const FURTHEST: i64 = 1 << 60;
 
-/// What doubles may be off by when a distance is worked out, for each step of the largest coordinate: 46 roundings
-/// of 2⁻⁵³ at most.
+/// What doubles may be off by when a distance is worked out, for each step of the largest
+/// coordinate: 46 roundings of 2⁻⁵³ at most.
 const OFF: f64 = 64.0 * f64::EPSILON / 2.0;
 
 /// Edges, each with two different ends.
@@ -61,8 +63,8 @@ impl Edges {
         self.edges.iter().map(|edge| (edge.from, edge.to))
     }
 
-    /// Whether a ray from the point to the east meets an odd number of edges. It changes only where a point moves
-    /// over an edge.
+    /// Whether a ray from the point to the east meets an odd number of edges. It changes only where
+    /// a point moves over an edge.
     pub(crate) fn is_odd(&self, point: Point) -> bool {
         let crosses = |edge: &&Edge| {
             let Edge { from, to } = **edge;
@@ -179,7 +181,8 @@ impl Rounded {
         let about = about as u128;
         let room = (about >> 48) + 2;
         let value = wide(value, value);
-        // The largest number whose square times `square` is at most that of the value: above `low`, up to `high`.
+        // The largest number whose square times `square` is at most that of the value: above `low`,
+        // up to `high`.
         let (mut low, mut high) = (about.saturating_sub(room), about + room);
         debug_assert!(wide(low * low, square) <= value && wide(high * high, square) > value);
         while low + 1 < high {
@@ -195,7 +198,8 @@ impl Rounded {
     }
 }
 
-/// Twice the area to the left of the way from one point to another, as far as a third: positive on the left.
+/// Twice the area to the left of the way from one point to another, as far as a third: positive on
+/// the left.
 pub(crate) fn side(from: Point, to: Point, point: Point) -> i128 {
     let [way, off] = [apart(from, to), apart(from, point)];
     way[0] * off[1] - way[1] * off[0]
@@ -207,7 +211,8 @@ pub(crate) fn square(one: Point, two: Point) -> u128 {
     apart[0] * apart[0] + apart[1] * apart[1]
 }
 
-/// How far along the way from one point to another a third is, times the square of the way's length.
+/// How far along the way from one point to another a third is, times the square of the way's
+/// length.
 pub(crate) fn product(from: Point, to: Point, point: Point) -> i128 {
     let [way, off] = [apart(from, to), apart(from, point)];
     way[0] * off[0] + way[1] * off[1]
@@ -266,7 +271,8 @@ mod tests {
             prop_assert_eq!(rest, (one % PRIME) * (two % PRIME) % PRIME);
         }
 
-        /// What doubles decide is what integers say, and rounding up and down are one apart unless it is whole.
+        /// What doubles decide is what integers say, and rounding up and down are one apart unless
+        /// it is whole.
         #[test]
         fn doubles_decide_only_what_integers_say(
             from in (near(0), near(7)),

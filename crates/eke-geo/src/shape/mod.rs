@@ -1,14 +1,15 @@
 //! Shapes on the plane, and how far points are inside or outside of them.
 //!
-//! A shape's corners are put on the lattice, and so are the points that are held against it. From there on
-//! everything is integers: the distance from a shape's boundary, negative inside, is worked out exactly and rounded
-//! down to whole steps. It changes by no more than a point moves, rounding apart, for every shape there can be,
-//! which is what its price rests on. What a shape is worth to people (its area, where to cut for counting)
-//! is public and in doubles.
+//! A shape's corners are put on the lattice, and so are the points that are held against it. From
+//! there on everything is integers: the distance from a shape's boundary, negative inside, is
+//! worked out exactly and rounded down to whole steps. It changes by no more than a point moves,
+//! rounding apart, for every shape there can be, which is what its price rests on. What a shape is
+//! worth to people (its area, where to cut for counting) is public and in doubles.
 //!
-//! Edges are straight on the plane of the region. The shortest way on the earth between two corners bends away from
-//! such an edge by about `L² h/12 b²` at most, for an edge of length L at a distance h from the centre of the region and
-//! b the earth's radius: a centimetre for 10 km at 50 km, 21 m for 100 km at 1000 km.
+//! Edges are straight on the plane of the region. The shortest way on the earth between two corners
+//! bends away from such an edge by about `L² h/12 b²` at most, for an edge of length L at a
+//! distance h from the centre of the region and b the earth's radius: a centimetre for 10 km at 50
+//! km, 21 m for 100 km at 1000 km.
 
 pub(crate) mod convex;
 pub(crate) mod direction;
@@ -133,7 +134,8 @@ pub enum ShapeError {
 }
 
 impl Shape {
-    /// A rectangle around a point, its first side turned by so many degrees from east towards north.
+    /// A rectangle around a point, its first side turned by so many degrees from east towards
+    /// north.
     ///
     /// # Errors
     /// It is too small or too large for the lattice, or a number is not one.
@@ -183,11 +185,12 @@ impl Shape {
         }
     }
 
-    /// A polygon: its outer ring, and then its holes. Which way rings turn does not matter, and the last corner
-    /// may be the first again.
+    /// A polygon: its outer ring, and then its holes. Which way rings turn does not matter, and the
+    /// last corner may be the first again.
     ///
     /// # Errors
-    /// A ring is not simple, has no area, or does not lie where it should; the sentence has its number, from one.
+    /// A ring is not simple, has no area, or does not lie where it should; the sentence has its
+    /// number, from one.
     pub fn polygon(lattice: &Lattice, rings: &Rings) -> Result<Self, ShapeError> {
         Self::polygons(lattice, std::slice::from_ref(rings))
     }
@@ -212,8 +215,8 @@ impl Shape {
         Ok(Self::new(lattice, Form::HalfPlane(from, to)))
     }
 
-    /// Polygons on the earth, with edges that are straight on the plane of the lattice's region. They may reach beyond the
-    /// region; people do not.
+    /// Polygons on the earth, with edges that are straight on the plane of the lattice's region.
+    /// They may reach beyond the region; people do not.
     ///
     /// # Errors
     /// As for polygons; a corner is more than 1000 km away; or the lattice has no region.
@@ -240,16 +243,16 @@ impl Shape {
         Self::circle(lattice, flat(lattice, place)?.ok_or(outside)?, radius)
     }
 
-    /// How far a point of the lattice is from the boundary, in whole steps, rounded down: below zero inside, zero
-    /// or more outside and on the boundary.
+    /// How far a point of the lattice is from the boundary, in whole steps, rounded down: below
+    /// zero inside, zero or more outside and on the boundary.
     ///
     /// - Theorem: signed-distance (docs/theorems.md)
-    /// - Proves: it is the largest whole number that is at most a function which changes by no more than a point moves,
-    ///   so it is `lattice.of_function(1.0)` steps a metre at most
+    /// - Proves: it is the largest whole number that is at most a function which changes by no more
+    ///   than a point moves, so it is `lattice.of_function(1.0)` steps a metre at most
     /// - Assumes: the shape is public (caller); nothing about the shape or the point
     /// - Deviates: coordinates beyond 2⁶¹ steps are clamped
-    /// - Checked by: `signed_distances_move_no_more_than_points`, `signed_distances_are_those_of_a_plain_search`,
-    ///   `doubles_decide_only_what_integers_say`
+    /// - Checked by: `signed_distances_move_no_more_than_points`,
+    ///   `signed_distances_are_those_of_a_plain_search`, `doubles_decide_only_what_integers_say`
     ///
     /// # Panics
     /// The point does not have two coordinates.
@@ -321,7 +324,8 @@ impl Shape {
         }
     }
 
-    /// A circle that it lies in, not always the smallest: its middle and radius in metres; none for a half-plane.
+    /// A circle that it lies in, not always the smallest: its middle and radius in metres; none for
+    /// a half-plane.
     #[must_use]
     pub fn bounding(&self) -> Option<([f64; 2], f64)> {
         match &self.form {
@@ -340,8 +344,8 @@ impl Shape {
         }
     }
 
-    /// The corners of its rings in metres, each ring once around, for drawing: a circle has 128, and of a
-    /// half-plane there is the line, as far as somebody says.
+    /// The corners of its rings in metres, each ring once around, for drawing: a circle has 128,
+    /// and of a half-plane there is the line, as far as somebody says.
     #[must_use]
     pub fn outline(&self, reach: Metres) -> Rings {
         let metres = |point: Point| point.map(|steps| self.grid.length(steps));
@@ -370,16 +374,18 @@ impl Shape {
         }
     }
 
-    /// Where to cut a noisy distance for counting who is inside, in metres: people who are outside and within the noise's
-    /// reach of the cut are as many as those inside, were they spread evenly. With noise of a deviation of so
-    /// many metres, whoever has a noisy distance below it counts.
+    /// Where to cut a noisy distance for counting who is inside, in metres: people who are outside
+    /// and within the noise's reach of the cut are as many as those inside, were they spread
+    /// evenly. With noise of a deviation of so many metres, whoever has a noisy distance below it
+    /// counts.
     ///
     /// - Theorem: counting-cut (docs/theorems.md)
-    /// - Proves: the area outside that is less than `deviation + cut` away is that inside that is less than
-    ///   `deviation - cut` deep
+    /// - Proves: the area outside that is less than `deviation + cut` away is that inside that is
+    ///   less than `deviation - cut` deep
     /// - Assumes: nothing; it is a matter of how good a count is, and not of privacy
     /// - Deviates: areas of rectangles, circles and convex polygons are exact, others are sampled
-    /// - Checked by: `cuts_of_rectangles_match_the_golden_values`, `areas_on_both_sides_of_a_cut_are_equal`
+    /// - Checked by: `cuts_of_rectangles_match_the_golden_values`,
+    ///   `areas_on_both_sides_of_a_cut_are_equal`
     ///
     /// # Panics
     /// The deviation is negative or not a number.
@@ -388,8 +394,8 @@ impl Shape {
         self.offsets().cut(deviation)
     }
 
-    /// Where the paper cuts for a rectangle: as [`Shape::shift`], but with what is outside grown to a larger rectangle,
-    /// corners and all. Shapes other than rectangles are cut as there.
+    /// Where the paper cuts for a rectangle: as [`Shape::shift`], but with what is outside grown to
+    /// a larger rectangle, corners and all. Shapes other than rectangles are cut as there.
     ///
     /// - Theorem: counting-cut (docs/theorems.md)
     /// - Proves: the two areas are equal when corners stay square

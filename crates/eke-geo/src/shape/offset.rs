@@ -1,4 +1,5 @@
-//! How large a shape is when its boundary is moved out or in, and where that says to cut when counting.
+//! How large a shape is when its boundary is moved out or in, and where that says to cut when
+//! counting.
 //!
 //! Public numbers in doubles: what a cut is worth, and nothing that privacy rests on.
 
@@ -30,8 +31,8 @@ pub(crate) struct Samples {
     cell: f64,
     area: f64,
     perimeter: f64,
-    /// How much more than along a straight boundary there is when it is moved a little: outwards and inwards, for
-    /// each square of how far. Only corners matter.
+    /// How much more than along a straight boundary there is when it is moved a little: outwards
+    /// and inwards, for each square of how far. Only corners matter.
     bend: [f64; 2],
 }
 
@@ -89,14 +90,16 @@ impl Offsets {
         }
     }
 
-    /// Where the area outside and within `deviation + cut` is that inside and within `deviation - cut`.
+    /// Where the area outside and within `deviation + cut` is that inside and within
+    /// `deviation - cut`.
     pub(crate) fn cut(&self, deviation: f64) -> f64 {
         assert!(deviation >= 0.0, "a deviation is not negative");
         match self {
             Self::HalfPlane => 0.0,
             &Self::Rectangle([length, width]) => {
                 let half = length + width;
-                // Inside there is a rectangle left in the middle: one quadratic equation; or nothing: another.
+                // Inside there is a rectangle left in the middle: one quadratic equation; or
+                // nothing: another.
                 let (b, c) = (4.0 * half + 2.0 * (PI - 4.0) * deviation, (PI + 4.0) * deviation);
                 let root = b * b - 4.0 * c * c;
                 let cut = -2.0 * c * deviation / (b + root.max(0.0).sqrt());
@@ -149,7 +152,8 @@ impl Samples {
     }
 }
 
-/// What a ring's corners put on or take off when it is moved out, and in, by a little: times the square of how far.
+/// What a ring's corners put on or take off when it is moved out, and in, by a little: times the
+/// square of how far.
 fn bend(ring: &[[f64; 2]], near: f64, distance: impl Fn([f64; 2]) -> f64) -> [f64; 2] {
     // Inside may be to the left or to the right, whichever way the ring is written.
     let (one, two) = (ring[0], ring[1]);
@@ -171,7 +175,8 @@ fn bend(ring: &[[f64; 2]], near: f64, distance: impl Fn([f64; 2]) -> f64) -> [f6
         let (one, two) = (way(0), way(1));
         let turn =
             libm::atan2(one[0] * two[1] - one[1] * two[0], one[0] * two[0] + one[1] * two[1]);
-        // At a corner that points out a sector is gained outside, and a kite is lost only once inside.
+        // At a corner that points out a sector is gained outside, and a kite is lost only once
+        // inside.
         let (sector, kite) = (turn.abs() / 2.0, libm::tan(turn.abs() / 2.0));
         let points_out = (turn >= 0.0) == is_inside_left;
         let more = if points_out { [sector, kite] } else { [-kite, -sector] };
@@ -208,7 +213,8 @@ fn around(ring: &[[f64; 2]]) -> f64 {
     pairs(ring).map(|(one, two)| libm::hypot(two[0] - one[0], two[1] - one[1])).sum()
 }
 
-/// What is left of a convex ring, against the clock, when all within so many metres of its edges is taken off.
+/// What is left of a convex ring, against the clock, when all within so many metres of its edges is
+/// taken off.
 fn eroded(ring: &[[f64; 2]], by: f64) -> Vec<[f64; 2]> {
     let mut left = ring.to_vec();
     for (from, to) in pairs(ring) {
@@ -237,7 +243,8 @@ fn eroded(ring: &[[f64; 2]], by: f64) -> Vec<[f64; 2]> {
 mod tests {
     use super::*;
 
-    /// From mpmath, at forty digits: sides, deviation, the cut with square corners and with round ones.
+    /// From mpmath, at forty digits: sides, deviation, the cut with square corners and with round
+    /// ones.
     const GOLDEN: [([f64; 2], f64, f64, f64); 12] = [
         ([1.0, 1.0], 0.05, -0.002_506_281_446_690_022_6, -0.002_260_565_613_229_360_5),
         ([1.0, 1.0], 0.2, -0.041_742_430_504_416, -0.038_706_720_849_002_764),

@@ -1,8 +1,8 @@
 //! Outlines of polygons: closed rings of straight edges on the lattice.
 //!
-//! What is inside is told by counting how many edges a ray meets, so that every edge parts inside from outside
-//! whatever the rings are. That they are simple, and holes lie where holes do, is for people's sake: other rings
-//! are drawn by mistake, and mean something else to everybody.
+//! What is inside is told by counting how many edges a ray meets, so that every edge parts inside
+//! from outside whatever the rings are. That they are simple, and holes lie where holes do, is for
+//! people's sake: other rings are drawn by mistake, and mean something else to everybody.
 
 use crate::shape::ShapeError;
 use crate::shape::edges::{Edges, FURTHEST, Point, product, side};
@@ -20,10 +20,12 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// Polygons, each as its outer ring and then its holes. The last corner of a ring may be the first again.
+    /// Polygons, each as its outer ring and then its holes. The last corner of a ring may be the
+    /// first again.
     ///
     /// # Errors
-    /// A ring has fewer than three different corners, touches itself or another, or does not lie where it should.
+    /// A ring has fewer than three different corners, touches itself or another, or does not lie
+    /// where it should.
     pub(crate) fn new(polygons: Vec<Vec<Vec<Point>>>) -> Result<Self, ShapeError> {
         let mut rings: Vec<Vec<Point>> = Vec::new();
         let (mut owners, mut holes) = (Vec::new(), Vec::new());
@@ -162,7 +164,8 @@ fn meet(one: (Point, Point), two: (Point, Point)) -> bool {
     !(apart(0) || apart(1) || parted(one, two) || parted(two, one))
 }
 
-/// Refuses holes outside and polygons inside others, of rings that nowhere meet: one corner of each tells.
+/// Refuses holes outside and polygons inside others, of rings that nowhere meet: one corner of each
+/// tells.
 fn check_nesting(rings: &[Vec<Point>], holes: &[bool], owners: &[usize]) -> Result<(), ShapeError> {
     if rings.len() == 1 {
         return Ok(());
@@ -179,7 +182,8 @@ fn check_nesting(rings: &[Vec<Point>], holes: &[bool], owners: &[usize]) -> Resu
                 return Err(ShapeError::Hole { ring: ring + 1 });
             }
         }
-        // What is inside an even number of rings is outside of what they enclose, and a hole is inside.
+        // What is inside an even number of rings is outside of what they enclose, and a hole is
+        // inside.
         if depth % 2 != usize::from(holes[ring]) {
             return Err(ShapeError::Hole { ring: ring + 1 });
         }
@@ -221,7 +225,8 @@ mod tests {
     fn rings_that_are_not_simple_are_refused() {
         for ring in [
             vec![[0, 0], [10, 10], [10, 0], [0, 10]],
-            // A spike, a ring along a line, one that touches itself at a corner, and one at the middle of a side.
+            // A spike, a ring along a line, one that touches itself at a corner, and one at the
+            // middle of a side.
             vec![[0, 0], [10, 0], [20, 0], [10, 0], [5, 5]],
             vec![[0, 0], [10, 0], [5, 0]],
             vec![[0, 0], [5, 5], [0, 10], [10, 10], [5, 5], [10, 0]],

@@ -1,4 +1,5 @@
-//! Shapes of all kinds against what is plain: sampled boundaries, angles added up, and pairs of points.
+//! Shapes of all kinds against what is plain: sampled boundaries, angles added up, and pairs of
+//! points.
 
 use std::f64::consts::{PI, TAU};
 
@@ -186,7 +187,8 @@ proptest! {
         let size = 1e-12 * at.iter().chain(rings.iter().flatten().flatten()).fold(1.0, |a, b| f64::max(a, b.abs()));
         let depth = found.unsigned_abs() as f64;
         prop_assert!(depth >= (low - size).floor() && depth <= (high + size).ceil(), "{low} {found} {high}");
-        // Rings turn one way, and a hole the same: inside the outer ring it is one turn, in the hole two.
+        // Rings turn one way, and a hole the same: inside the outer ring it is one turn, in the
+        // hole two.
         if depth > 2.0 + 10.0 * size {
             let is_odd = turns.abs().round() % 2.0 > 0.5;
             prop_assert_eq!(found < 0, is_odd, "{}", turns);
@@ -326,7 +328,8 @@ fn shapes_of_places_are_straight_on_the_plane_and_nearly_so_on_earth() {
     assert!(Shape::around(&lattice, far, metres(500_000.0)).unwrap().contains(&[0, 0]));
     let error = Shape::of_places(&lattice, &[vec![vec![ring[0], corner(60.0, 0.0), ring[2]]]]);
     assert_eq!(error.unwrap_err(), ShapeError::Outside { ring: 1, corner: 2 });
-    // How far the middle of the shortest way between two corners is from the edge, against what is said.
+    // How far the middle of the shortest way between two corners is from the edge, against what is
+    // said.
     for (radius, length) in [(50_000.0, 10_000.0), (50_000.0, 60_000.0), (900_000.0, 100_000.0)] {
         let wide = Region::new(centre, metres(Region::LARGEST)).unwrap();
         let ends = [[radius, -length / 2.0], [radius, length / 2.0]].map(|end| wide.place(end));

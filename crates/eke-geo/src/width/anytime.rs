@@ -1,21 +1,22 @@
-//! What holds at every look at once, however it was decided when to stop: balls around points, and when the sign of
-//! a value is known.
+//! What holds at every look at once, however it was decided when to stop: balls around points, and
+//! when the sign of a value is known.
 //!
-//! A released value that is refined has a precision u, one over its variance; u times what it is off by moves like
-//! Brownian motion in u. Everything here bounds that motion for all u together. What is looked at more
-//! rarely, or has noise with lighter tails, is within the same bounds.
+//! A released value that is refined has a precision u, one over its variance; u times what it is
+//! off by moves like Brownian motion in u. Everything here bounds that motion for all u together.
+//! What is looked at more rarely, or has noise with lighter tails, is within the same bounds.
 
 use eke_budget::normal::Cdf;
 
 use crate::width::quantiles::{Miss, quantile};
 
-/// Balls for points in any number of dimensions: with the confidence, the true point is within the radius of the
-/// released one at every precision at once.
+/// Balls for points in any number of dimensions: with the confidence, the true point is within the
+/// radius of the released one at every precision at once.
 ///
 /// - Theorem: anytime-ball (docs/theorems.md)
-/// - Proves: the square of u times the error is below `(u + g)(d ln((u + g)/g) + 2 ln(1/miss))` for all u at once, with
-///   probability `1 - miss`, for any g fixed in advance
-/// - Assumes: increments are independent and sub-Gaussian with their own variance in every direction (path)
+/// - Proves: the square of u times the error is below `(u + g)(d ln((u + g)/g) + 2 ln(1/miss))` for
+///   all u at once, with probability `1 - miss`, for any g fixed in advance
+/// - Assumes: increments are independent and sub-Gaussian with their own variance in every
+///   direction (path)
 /// - Deviates: no
 /// - Checked by: `balls_hold_at_every_look_at_once`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,14 +27,14 @@ pub struct AnytimeBall {
     log: f64,
 }
 
-/// When the sign of a value is known well enough to stop: when u times the released value is as far from zero as
-/// [`SignBoundary::at`] says.
+/// When the sign of a value is known well enough to stop: when u times the released value is as far
+/// from zero as [`SignBoundary::at`] says.
 ///
 /// - Theorem: sign-boundary (docs/theorems.md)
-/// - Proves: the sign it stops with is wrong (or another than at the last precision) with probability `miss` at most,
-///   for every true value and any looks
-/// - Assumes: increments are independent and normal (path; discrete ones are within e^±tau of it); what a
-///   constructor says about the true value or the last precision (caller)
+/// - Proves: the sign it stops with is wrong (or another than at the last precision) with
+///   probability `miss` at most, for every true value and any looks
+/// - Assumes: increments are independent and normal (path; discrete ones are within e^±tau of it);
+///   what a constructor says about the true value or the last precision (caller)
 /// - Deviates: no
 /// - Checked by: `signs_are_wrong_no_more_often_than_said`, `signs_are_those_of_the_last_look`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +84,8 @@ impl AnytimeBall {
 }
 
 impl SignBoundary {
-    /// For as long as somebody likes, closest at about this precision: the sign is that of the true value.
+    /// For as long as somebody likes, closest at about this precision: the sign is that of the true
+    /// value.
     ///
     /// # Panics
     /// The precision is not above zero.
@@ -92,7 +94,8 @@ impl SignBoundary {
         Self { kind: Kind::Mixture(OneSided::tightest_at(tightest_at, miss)) }
     }
 
-    /// Until a last precision: the sign is that of the true value. It asks least of values that are close to zero.
+    /// Until a last precision: the sign is that of the true value. It asks least of values that are
+    /// close to zero.
     ///
     /// # Panics
     /// The last precision is not above zero.
@@ -112,8 +115,9 @@ impl SignBoundary {
         Self { kind: Kind::Constant(-libm::log(miss.get()) / (2.0 * gap)) }
     }
 
-    /// The sign is that which would be released at the last precision: stopping changes no answer, but for the
-    /// miss. This asks for half of what [`SignBoundary::until`] does, whatever the true value.
+    /// The sign is that which would be released at the last precision: stopping changes no answer,
+    /// but for the miss. This asks for half of what [`SignBoundary::until`] does, whatever the true
+    /// value.
     ///
     /// # Panics
     /// The last precision is not above zero.
@@ -123,8 +127,8 @@ impl SignBoundary {
         Self { kind: Kind::Constant(last.sqrt() * quantile(libm::log(miss.get() / 2.0)) / 2.0) }
     }
 
-    /// As [`SignBoundary::like_last`], closest at about an earlier precision, so that values far from zero stop
-    /// earlier and those close to zero later.
+    /// As [`SignBoundary::like_last`], closest at about an earlier precision, so that values far
+    /// from zero stop earlier and those close to zero later.
     ///
     /// # Panics
     /// The precisions are not above zero and one below the other.
@@ -166,7 +170,8 @@ impl OneSided {
     fn at(&self, precision: f64) -> f64 {
         let total = precision + self.gamma;
         let wanted = self.log + 0.5 * libm::log(total / self.gamma);
-        // x²/2 + ln Phi(x) grows and is convex; without ln Phi(x) it is too large, so that starts are too small.
+        // x²/2 + ln Phi(x) grows and is convex; without ln Phi(x) it is too large, so that starts
+        // are too small.
         let mut x = (2.0 * wanted.max(0.0)).sqrt();
         for _ in 0..100 {
             let below = Cdf::at(x);
@@ -180,12 +185,14 @@ impl OneSided {
     }
 }
 
-/// Brownian motion whose end at a last time is known is Brownian motion by this clock, times what is left.
+/// Brownian motion whose end at a last time is known is Brownian motion by this clock, times what
+/// is left.
 fn bridge_clock(precision: f64, last: f64) -> f64 {
     precision / (1.0 - precision / last)
 }
 
-/// The ratio r of a precision and g at which `(1 + 1/r)(ln(1 + r) + c)` is smallest: where `r - ln(1 + r) = c`.
+/// The ratio r of a precision and g at which `(1 + 1/r)(ln(1 + r) + c)` is smallest: where
+/// `r - ln(1 + r) = c`.
 fn best_ratio(c: f64) -> f64 {
     let mut ratio = c + (2.0 * c).sqrt() + 1e-12;
     for _ in 0..100 {
@@ -216,8 +223,8 @@ mod tests {
         looks
     }
 
-    /// How many of so many are so rarely exceeded if each has the probability: five and a half deviations, that is a false
-    /// alarm in 1e7.
+    /// How many of so many are so rarely exceeded if each has the probability: five and a half
+    /// deviations, that is a false alarm in 1e7.
     fn at_most(runs: u32, probability: f64) -> f64 {
         let mean = f64::from(runs) * probability;
         mean + 5.5 * mean.sqrt()
@@ -268,8 +275,8 @@ mod tests {
         }
     }
 
-    /// How many of so many runs stop with the sign that is not this value's, how many with another than at the last
-    /// look, and how much of the last precision they spend.
+    /// How many of so many runs stop with the sign that is not this value's, how many with another
+    /// than at the last look, and how much of the last precision they spend.
     fn signs(
         boundary: SignBoundary,
         value: f64,
@@ -350,7 +357,8 @@ mod tests {
             assert!(f64::from(tight.1) <= at_most(RUNS, 0.02), "{value}: {tight:?}");
             assert!(plain.2 <= until.2, "it stops earlier: {plain:?} {until:?}");
         }
-        // At a value of zero it is as often as said, but for what happens between looks: half as often here.
+        // At a value of zero it is as often as said, but for what happens between looks: half as
+        // often here.
         let exact = signs(constant, 0.0, 1.0, RUNS, 86).1;
         assert!(f64::from(exact) >= 0.004 * f64::from(RUNS), "{exact}");
         let (_, other, _) = signs(control, 0.0, 1.0, RUNS, 85);

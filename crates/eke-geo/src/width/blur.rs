@@ -1,7 +1,9 @@
-//! How far released places are from where they are: what to tell people beside a release, before and after it.
+//! How far released places are from where they are: what to tell people beside a release, before
+//! and after it.
 //!
-//! Lengths are in metres on the plane of the region, where no distance is shorter than on the earth. They are for
-//! places inside: one that is outside of the region is released as if it were on its rim.
+//! Lengths are in metres on the plane of the region, where no distance is shorter than on the
+//! earth. They are for places inside: one that is outside of the region is released as if it were
+//! on its rim.
 
 use std::f64::consts::LN_2;
 
@@ -14,10 +16,11 @@ use crate::{Miss, Tuple, chi_width};
 /// How far the points of a released tuple are off, in metres. Floats, which no outcome depends on.
 ///
 /// - Theorem: gaussian-blur (docs/theorems.md), and planar-radius for planar noise
-/// - Proves: a point is beyond [`Blur::within`] with probability `beta` at most, and any of them beyond
-///   [`Blur::all_within`]
+/// - Proves: a point is beyond [`Blur::within`] with probability `beta` at most, and any of them
+///   beyond [`Blur::all_within`]
 /// - Assumes: the noise has its law (its sampler); places are inside of the region
-/// - Deviates: in floating point, and rounded up by 1e-9 of itself; means are those of noise that is not on a lattice
+/// - Deviates: in floating point, and rounded up by 1e-9 of itself; means are those of noise that
+///   is not on a lattice
 /// - Checked by: `noise_is_within_what_is_stated_of_it`, `blurs_match_the_golden_values`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blur {
@@ -43,7 +46,8 @@ impl Blur {
         deviation.is_finite().then(|| Self::new(tuple, Law::Gaussian(deviation)))
     }
 
-    /// Of a tuple with planar Laplace noise on each point, of this price in all; none if it cannot be drawn.
+    /// Of a tuple with planar Laplace noise on each point, of this price in all; none if it cannot
+    /// be drawn.
     #[must_use]
     pub fn planar(tuple: &Tuple, epsilon: Amount<Epsilon>) -> Option<Self> {
         let release = PointsRelease { epsilon, sensitivity: tuple.lengths() };
@@ -78,8 +82,8 @@ impl Blur {
         steps * self.step
     }
 
-    /// What a point is within, except with probability `beta`; none unless that is between zero, or what is as good as that,
-    /// and one.
+    /// What a point is within, except with probability `beta`; none unless that is between zero, or
+    /// what is as good as that, and one.
     #[must_use]
     pub fn within(&self, beta: f64) -> Option<f64> {
         if !(beta > 0.0 && beta < 1.0) {
@@ -153,8 +157,8 @@ mod tests {
         }
     }
 
-    /// Summed over the lattice, for noise of a few steps: no more than beta is beyond, and not much less; of several
-    /// points no more than beta for any of them.
+    /// Summed over the lattice, for noise of a few steps: no more than beta is beyond, and not much
+    /// less; of several points no more than beta for any of them.
     #[test]
     fn noise_is_within_what_is_stated_of_it() {
         for (deviation, reach) in [(0.7, 8i64), (2.5, 25), (8.0, 70)] {

@@ -1,7 +1,8 @@
 //! The regularised incomplete gamma functions, which are the tails of a chi-square law.
 //!
-//! Both tails are computed as themselves, never as one less the other where that would cancel, and what they have in
-//! common, `y^a e^-y / Gamma(a + 1)`, without differences of large logarithms. Good to about 1e-13 for any shape to 2¹⁶.
+//! Both tails are computed as themselves, never as one less the other where that would cancel, and
+//! what they have in common, `y^a e^-y / Gamma(a + 1)`, without differences of large logarithms.
+//! Good to about 1e-13 for any shape to 2¹⁶.
 
 use std::f64::consts::TAU;
 

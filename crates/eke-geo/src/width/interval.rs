@@ -1,21 +1,24 @@
 //! How far away something is, from a noisy point: intervals for a distance in many dimensions.
 //!
-//! Noise in many dimensions is long, and nearly always about equally long. What is observed is the length of the
-//! way and of the noise together, and the noise's part in it can be taken off: in 784 dimensions the interval is a
-//! few deviations wide, where the noise itself is twenty-eight deviations long. Ends of intervals are tabulated once for
-//! a number of dimensions and a probability of being wrong, and interpolated on the safe side.
+//! Noise in many dimensions is long, and nearly always about equally long. What is observed is the
+//! length of the way and of the noise together, and the noise's part in it can be taken off: in 784
+//! dimensions the interval is a few deviations wide, where the noise itself is twenty-eight
+//! deviations long. Ends of intervals are tabulated once for a number of dimensions and a
+//! probability of being wrong, and interpolated on the safe side.
 
 use crate::width::gamma::Tails;
 use crate::width::quantiles::{Miss, chi_lower, chi_width, two_sided_width};
 
-/// Intervals for the distance of a point that was released with noise of deviation one in every coordinate.
+/// Intervals for the distance of a point that was released with noise of deviation one in every
+/// coordinate.
 ///
 /// - Theorem: distance-interval (docs/theorems.md)
-/// - Proves: the true distance is between the ends for an observed one with probability `1 - miss`, each end being
-///   missed with half of it at most
+/// - Proves: the true distance is between the ends for an observed one with probability `1 - miss`,
+///   each end being missed with half of it at most
 /// - Assumes: normal noise of deviation one (path), which discrete noise is within e^±tau of
 /// - Deviates: ends are interpolated, and moved outwards by more than that can be off
-/// - Checked by: `interpolated_ends_are_outside_of_exact_ones_and_close`, `distances_are_between_the_ends_as_often_as_said`
+/// - Checked by: `interpolated_ends_are_outside_of_exact_ones_and_close`,
+///   `distances_are_between_the_ends_as_often_as_said`
 #[derive(Clone, Debug)]
 pub struct DistanceInterval {
     dimensions: usize,
@@ -25,16 +28,17 @@ pub struct DistanceInterval {
     furthest: Curve,
 }
 
-/// One end, squared, as a function of the observed distance x: `x² - d`, what it is on average, with a multiple of
-/// `x + spread` put on or taken off. The multiple is a function of `w = spread/(x - start + spread)`, from zero for what is infinitely far to one at the
-/// start, and is known exactly at multiples of `1/PARTS`.
+/// One end, squared, as a function of the observed distance x: `x² - d`, what it is on average,
+/// with a multiple of `x + spread` put on or taken off. The multiple is a function of
+/// `w = spread/(x - start + spread)`, from zero for what is infinitely far to one at the start, and
+/// is known exactly at multiples of `1/PARTS`.
 #[derive(Clone, Debug)]
 struct Curve {
     dimensions: f64,
     start: f64,
     spread: f64,
-    /// The multiples, and how much to add for safety in the part that begins there; where they bend too much to be
-    /// interpolated, what the end may be at most (at least) in the whole part.
+    /// The multiples, and how much to add for safety in the part that begins there; where they bend
+    /// too much to be interpolated, what the end may be at most (at least) in the whole part.
     parts: Vec<Part>,
 }
 
@@ -82,8 +86,8 @@ impl DistanceInterval {
         self.dimensions
     }
 
-    /// The ends of the interval for an observed distance, both in deviations of the noise. If even no distance at all
-    /// would have been observed as more than this, both ends are zero.
+    /// The ends of the interval for an observed distance, both in deviations of the noise. If even
+    /// no distance at all would have been observed as more than this, both ends are zero.
     #[must_use]
     pub fn ends(&self, observed: f64) -> (f64, f64) {
         let nearest = self.nearest.square(observed, End::Nearest).max(0.0).sqrt();
@@ -177,7 +181,8 @@ struct Law {
 }
 
 impl Law {
-    /// The square of the true distance for which what is observed, or more (or less), has the probability.
+    /// The square of the true distance for which what is observed, or more (or less), has the
+    /// probability.
     fn end(&self, end: End, x: f64, guess: f64) -> f64 {
         let (mut low, mut high) = match end {
             End::Nearest => (0.0, x * x),
@@ -206,9 +211,10 @@ impl Law {
         square
     }
 
-    /// The probability of observing as much, or as little, at a squared distance, and by how much it changes with that.
-    /// A chi-square law that is not central is one with a Poisson number of pairs of dimensions more; probabilities for
-    /// one more are sums of positive terms, upwards for one tail and downwards for the other.
+    /// The probability of observing as much, or as little, at a squared distance, and by how much
+    /// it changes with that. A chi-square law that is not central is one with a Poisson number of
+    /// pairs of dimensions more; probabilities for one more are sums of positive terms, upwards for
+    /// one tail and downwards for the other.
     fn tail(&self, end: End, x: f64, square: f64) -> (f64, f64) {
         let (shape, y, mean) = (self.dimensions / 2.0, x * x / 2.0, square / 2.0);
         if mean <= 0.0 {
@@ -275,7 +281,8 @@ mod tests {
         Law { dimensions: double(dimensions), log, width: two_sided_width(miss) }
     }
 
-    /// Both tails by integrating over the noise along the way: in the other dimensions it is central.
+    /// Both tails by integrating over the noise along the way: in the other dimensions it is
+    /// central.
     #[test]
     fn tails_are_those_of_an_integral() {
         for (dimensions, distance, x) in [
@@ -349,8 +356,8 @@ mod tests {
                 ];
                 prop_assert!(near <= exact[0] + 1e-9 * x, "{x}: {near} {exact:?}");
                 prop_assert!(far >= exact[1] - 1e-9 * x, "{x}: {far} {exact:?}");
-                // A tenth of a deviation at most, where ends are not close to zero or noise is rarely so short; in a few
-                // dimensions half of one, where they grow fast.
+                // A tenth of a deviation at most, where ends are not close to zero or noise is
+                // rarely so short; in a few dimensions half of one, where they grow fast.
                 let close = if dimensions < 5 { 0.5 } else { 0.1 };
                 if exact[0] > 0.3 * interval.nearest.start {
                     prop_assert!(exact[0] - near < 0.1, "{dimensions} {miss:?} {x}: {near} {exact:?}");
@@ -375,7 +382,8 @@ mod tests {
         u32::try_from((0..runs).filter(missed).count()).unwrap()
     }
 
-    /// Seeds 11 on, 4000 runs, a false alarm in 1e7 each, and as rarely missed too little. The control is for another miss.
+    /// Seeds 11 on, 4000 runs, a false alarm in 1e7 each, and as rarely missed too little. The
+    /// control is for another miss.
     #[test]
     fn distances_are_between_the_ends_as_often_as_said() {
         const RUNS: u32 = 4000;

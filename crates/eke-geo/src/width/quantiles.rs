@@ -1,7 +1,7 @@
 //! How wide noise is: quantiles of normal noise in one dimension and of its length in many.
 //!
-//! Everything here is about what has been released, in units of the noise's deviation; privacy does not
-//! depend on it.
+//! Everything here is about what has been released, in units of the noise's deviation; privacy does
+//! not depend on it.
 
 use eke_budget::normal::Cdf;
 
@@ -32,7 +32,8 @@ impl Miss {
         self.0
     }
 
-    /// One of so many equal parts, for as many things that may all go wrong; no smaller than can be counted.
+    /// One of so many equal parts, for as many things that may all go wrong; no smaller than can be
+    /// counted.
     #[must_use]
     pub fn shared_by(self, parts: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 it does not matter")]
@@ -74,7 +75,8 @@ pub fn two_sided_width(miss: Miss) -> f64 {
 /// What the length of normal noise in so many dimensions is above with this probability.
 ///
 /// - Theorem: chi-width (docs/theorems.md)
-/// - Proves: a point with noise of deviation one in every coordinate is within it with probability `1 - miss`
+/// - Proves: a point with noise of deviation one in every coordinate is within it with probability
+///   `1 - miss`
 /// - Assumes: normal noise (path), which discrete noise is within e^±tau of
 /// - Deviates: computed in doubles, to about 1e-12
 /// - Checked by: `widths_match_the_golden_values`

@@ -1,7 +1,8 @@
-//! How far from the nearest a search along a noisy line ends: the published bounds (LY23, theorems 4.10 to 4.12), and a
-//! tighter one of the same kind. For information: no outcome depends on them.
+//! How far from the nearest a search along a noisy line ends: the published bounds (LY23, theorems
+//! 4.10 to 4.12), and a tighter one of the same kind. For information: no outcome depends on them.
 
-/// How often the whole tuple is gone through, on average, at most: the expected number of visits to the nearest place.
+/// How often the whole tuple is gone through, on average, at most: the expected number of visits to
+/// the nearest place.
 const VISITS: f64 = 3.715_256_466_979_941;
 
 /// The least of the bounds on a search among so many, its line laid a margin beyond the nearest.
@@ -17,22 +18,23 @@ pub(crate) fn of(epsilon: f64, among: usize, beta: f64, margin: f64) -> f64 {
     if margin >= lifted { refined.min(margin + lifted) } else { refined }
 }
 
-/// The margin of theorem 4.10: a line laid so far beyond the nearest is hit within one round, no further than as much
-/// again beyond it.
+/// The margin of theorem 4.10: a line laid so far beyond the nearest is hit within one round, no
+/// further than as much again beyond it.
 fn lifted(epsilon: f64, among: usize, beta: f64) -> f64 {
     let log = libm::log((number(among) + 1.0) / beta);
     3.0 / epsilon * ((2.0 * log).sqrt() + log) + 6.0 / epsilon * log
 }
 
-/// Theorem 4.11 with its probability in three equal parts, the noise of the line by its exact quantile, that of a candidate by its
-/// one-sided tail, and the exact number of visits.
+/// Theorem 4.11 with its probability in three equal parts, the noise of the line by its exact
+/// quantile, that of a candidate by its one-sided tail, and the exact number of visits.
 fn refined(epsilon: f64, among: usize, beta: f64) -> f64 {
     let part = beta / 3.0;
     let line = 3.0 / epsilon * sum_of_two(part);
     line + 6.0 / epsilon * libm::log(VISITS * number(among) / (2.0 * part * part))
 }
 
-/// What the sum of two Laplace numbers of scale one exceeds in size with a probability: the root of `(1 + r/2) exp(-r)`.
+/// What the sum of two Laplace numbers of scale one exceeds in size with a probability: the root of
+/// `(1 + r/2) exp(-r)`.
 fn sum_of_two(beta: f64) -> f64 {
     let excess = |r: f64| libm::log1p(r / 2.0) - r - libm::log(beta);
     let (mut low, mut high) = (0.0, 1.0);
@@ -46,7 +48,8 @@ fn sum_of_two(beta: f64) -> f64 {
     high
 }
 
-/// What the published bounds on hulls take for a search at an epsilon: theorem 4.12 for a failure with logarithm `log`.
+/// What the published bounds on hulls take for a search at an epsilon: theorem 4.12 for a failure
+/// with logarithm `log`.
 pub(crate) fn published(epsilon: f64, log: f64) -> f64 {
     (15.0 * log + 3.0 * (2.0 * log).sqrt()) / epsilon
 }
@@ -77,7 +80,8 @@ mod tests {
             assert!(!is_near(of(epsilon, among, beta, gamma * 1.000_000_1), gamma * 2.0));
             assert!(of(epsilon, among, beta, gamma * 1.000_000_1) < gamma * 2.000_001);
         }
-        // Theorem 4.12, for k neighbours at a price of rho, at the published epsilon of `sqrt(2 rho/k)`.
+        // Theorem 4.12, for k neighbours at a price of rho, at the published epsilon of
+        // `sqrt(2 rho/k)`.
         for (there, count, rho, beta, gamma) in [
             (20_000.0, 1.0, 5e-5, 0.1, 21_952.758_895_676_01),
             (20_000.0, 10.0, 5e-5, 0.1, 69_420.719_034_858_9),

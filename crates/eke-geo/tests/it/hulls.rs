@@ -43,7 +43,8 @@ fn better_picks_make_better_hulls() {
     assert!(ours > theirs + 0.03, "{ours} {theirs}");
 }
 
-/// How far outside of a polygon a point is, in steps: the farthest along all directions across its edges.
+/// How far outside of a polygon a point is, in steps: the farthest along all directions across its
+/// edges.
 fn outside(polygon: &[[f64; 2]], point: [f64; 2]) -> f64 {
     let along = |at: [f64; 2], unit: (f64, f64)| at[0] * unit.0 + at[1] * unit.1;
     (0..720)
@@ -55,8 +56,8 @@ fn outside(polygon: &[[f64; 2]], point: [f64; 2]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// In 60 hulls a tenth may be further off than is said; more than 18 has a probability below 1e-5. (The bounds are loose, so
-/// that hardly any is.)
+/// In 60 hulls a tenth may be further off than is said; more than 18 has a probability below 1e-5.
+/// (The bounds are loose, so that hardly any is.)
 #[test]
 fn hulls_are_within_what_is_said_of_them() {
     fn off<C: PlacePrice + std::fmt::Debug>(price: Amount<C>, plan: &HullPlan, seed: u64) -> f64 {

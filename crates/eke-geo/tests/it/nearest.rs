@@ -88,7 +88,8 @@ proptest! {
         ];
         for (one, two) in pairs {
             let bound = one.sensitivity().length().get() * far;
-            // The little that is left of noise: four deviations of a thousandth of the sensitivity, in two values.
+            // The little that is left of noise: four deviations of a thousandth of the sensitivity,
+            // in two values.
             let noise = 0.001 * one.sensitivity().length().get();
             prop_assert!(apart(&one, &two) <= bound + noise);
         }
@@ -131,7 +132,8 @@ fn excess<C: PlacePrice + std::fmt::Debug>(
     (sum / f64::from(RUNS), beyond / f64::from(RUNS))
 }
 
-/// 400 runs a seed. A tenth may be beyond what is said: more than 0.175 of them has a probability below 1e-6.
+/// 400 runs a seed. A tenth may be beyond what is said: more than 0.175 of them has a probability
+/// below 1e-6.
 #[test]
 fn picks_are_within_what_is_said_of_them() {
     let (ours, beyond) = excess::<Rho>(rho("0.00005"), NearestMethod::Ranked, 11);
@@ -142,7 +144,8 @@ fn picks_are_within_what_is_said_of_them() {
     assert!(beyond <= 0.175, "{beyond}");
     let (theirs, _) = excess::<Epsilon>(epsilon("0.01"), PAPER, 14);
     assert!(theirs > 2.0 * pure, "{pure} {theirs}");
-    // Rho 1/8 is a rate of a half: of a thousand others, one more than `2 ln(1000)` beyond is picked half of the time at most.
+    // Rho 1/8 is a rate of a half: of a thousand others, one more than `2 ln(1000)` beyond is
+    // picked half of the time at most.
     assert!((Rho::pick_error(rho("0.125"), 1001, 0.5) - 2.0 * 1000f64.ln()).abs() < 1e-9);
 }
 
@@ -156,8 +159,8 @@ fn searches_end_within_what_is_said_of_them() {
     assert!(beyond <= 0.175, "{beyond}");
 }
 
-/// Noise of a point against what is said of it: 1000 draws, of which a fifth may be beyond; more than 0.265 or fewer than 0.14
-/// has a probability below 1e-6 where it is a quantile.
+/// Noise of a point against what is said of it: 1000 draws, of which a fifth may be beyond; more
+/// than 0.265 or fewer than 0.14 has a probability below 1e-6 where it is a quantile.
 #[test]
 fn noise_reaches_as_far_as_is_said() {
     fn beyond<C: PlacePrice + std::fmt::Debug>(

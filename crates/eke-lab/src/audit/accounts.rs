@@ -1,8 +1,8 @@
 //! Accounts: whether what is drawn for their receipts can add up to more than they promise.
 //!
-//! What is bought is told apart by its whole price, so the loss of a conversation is the sum of the prices of what was
-//! drawn. An asker buys until it is refused. It has seen everything that was drawn, whether the account
-//! knows of it or not.
+//! What is bought is told apart by its whole price, so the loss of a conversation is the sum of the
+//! prices of what was drawn. An asker buys until it is refused. It has seen everything that was
+//! drawn, whether the account knows of it or not.
 
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -14,7 +14,8 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// Clopper and Pearson's lower bound: below it, so many hits or more have a probability under alpha.
+    /// Clopper and Pearson's lower bound: below it, so many hits or more have a probability under
+    /// alpha.
     pub(super) fn lowest(self, alpha: f64) -> f64 {
         if self.hits == 0 {
             return 0.0;
@@ -44,7 +45,8 @@ pub(super) fn epsilon(likely: Count, unlikely: Count) -> f64 {
     (likely.lowest(ALPHA / 2.0) / unlikely.highest(ALPHA / 2.0)).ln().max(0.0)
 }
 
-/// The least rho of a Gaussian mechanism that they allow: its two laws are `sqrt(2 rho)` deviations apart.
+/// The least rho of a Gaussian mechanism that they allow: its two laws are `sqrt(2 rho)` deviations
+/// apart.
 pub(super) fn rho(likely: Count, unlikely: Count) -> f64 {
     let apart = quantile(likely.lowest(ALPHA / 2.0)) - quantile(unlikely.highest(ALPHA / 2.0));
     apart.max(0.0).powi(2) / 2.0

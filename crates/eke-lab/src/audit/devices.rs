@@ -1,4 +1,5 @@
-//! Devices that answer somebody who chooses what to ask by what was answered, by trying everything they can draw.
+//! Devices that answer somebody who chooses what to ask by what was answered, by trying everything
+//! they can draw.
 
 use std::error::Error;
 
@@ -71,8 +72,9 @@ impl Asker {
         })
     }
 
-    /// The coarse report of a question. Where it names category 0 the fine one is wanted too, else another question's. Then
-    /// the device starts again, and is asked for more than it has left, and for the most that it can still say.
+    /// The coarse report of a question. Where it names category 0 the fine one is wanted too, else
+    /// another question's. Then the device starts again, and is asked for more than it has left,
+    /// and for the most that it can still say.
     fn conversation(&self, value: u32, oracle: &mut Oracle) -> Result<Vec<Said>, Box<dyn Error>> {
         let mut device = self.device(value)?;
         let first = self.ask(&mut device, "a", 1, oracle)?;

@@ -1,7 +1,8 @@
-//! Many people, asked round by round: what is seen of them is worth what they were charged, and who stops depends on what was
-//! seen alone.
+//! Many people, asked round by round: what is seen of them is worth what they were charged, and who
+//! stops depends on what was seen alone.
 //!
-//! One crowd is as many runs as it has people: all of them are at one place, or all of them a few metres further.
+//! One crowd is as many runs as it has people: all of them are at one place, or all of them a few
+//! metres further.
 
 use std::error::Error;
 
@@ -71,7 +72,8 @@ fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<Sight>, Box<dyn Error>> 
         .collect())
 }
 
-/// Places eight metres apart: everything that can be seen is told apart by no more than the whole allowance.
+/// Places eight metres apart: everything that can be seen is told apart by no more than the whole
+/// allowance.
 fn loss() -> Findings {
     const APART: f64 = 8.0;
     let mut findings = Vec::new();
@@ -114,8 +116,9 @@ fn loss() -> Findings {
     Ok(findings)
 }
 
-/// Mean squares of what is seen, in units of what was paid for, for a rule that stops nobody, and for people who could pay for half
-/// of the rounds. A chi-square of 200,000 is more than 1.6 % off its mean with a probability below 1e-6.
+/// Mean squares of what is seen, in units of what was paid for, for a rule that stops nobody, and
+/// for people who could pay for half of the rounds. A chi-square of 200,000 is more than 1.6 % off
+/// its mean with a probability below 1e-6.
 fn noise() -> Findings {
     let mut findings = Vec::new();
     for (what, budget) in

@@ -193,8 +193,8 @@ fn permute_and_flip_law(coins: &[f64]) -> Vec<f64> {
     law
 }
 
-/// Choices with exact laws on neighbouring scores, each against what its purchase is charged; and for every pair of
-/// neighbours within a small range, so that none is worse than the one that is.
+/// Choices with exact laws on neighbouring scores, each against what its purchase is charged; and
+/// for every pair of neighbours within a small range, so that none is worse than the one that is.
 fn choice_loss() -> Findings {
     let one = L1::new(1.0)?;
     let side = |choice: &Choice, scores: &[i64]| {
@@ -211,7 +211,8 @@ fn choice_loss() -> Findings {
         ("permute and flip", Choice::permute_and_flip as fn(_, _, _) -> Result<_, _>),
         ("exponential", Choice::exponential),
     ] {
-        // One score up, the others down; far below the others a candidate's probability moves the most.
+        // One score up, the others down; far below the others a candidate's probability moves the
+        // most.
         for (moved, change, scores, neighbours) in [
             ("one up, two down", Change::General, [10, 21, 21], [11, 20, 20]),
             ("two up", Change::Monotone, [10, 20, 20], [10, 21, 21]),

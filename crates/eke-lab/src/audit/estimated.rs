@@ -17,7 +17,8 @@ pub(super) fn audits() -> Vec<Audit> {
     }]
 }
 
-/// The mean of the estimates of all categories, for every true one, against one for it and none for the others.
+/// The mean of the estimates of all categories, for every true one, against one for it and none for
+/// the others.
 fn report_counts() -> Result<Vec<Finding>, Box<dyn Error>> {
     let subset = |size, text: &str| {
         Ok::<_, Box<dyn Error>>(ReportLaw::Subset(Template::new(size, text.parse()?)))

@@ -42,8 +42,8 @@ pub(super) fn audits() -> Vec<Audit> {
 
 type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
-/// Draws in cells of a quarter of a scale, against two laws given by their distribution functions on the
-/// scale of one: the right one, and a wrong one.
+/// Draws in cells of a quarter of a scale, against two laws given by their distribution functions
+/// on the scale of one: the right one, and a wrong one.
 fn findings(
     what: &str,
     draws: impl Iterator<Item = f64>,

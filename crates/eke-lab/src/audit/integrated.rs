@@ -1,5 +1,6 @@
-//! Selection on small ranges: the probability of every outcome by integrating over the noise, and the loss between
-//! every two neighbours, next to what is charged. No formula of the prices is used here, only the laws themselves.
+//! Selection on small ranges: the probability of every outcome by integrating over the noise, and
+//! the loss between every two neighbours, next to what is charged. No formula of the prices is used
+//! here, only the laws themselves.
 
 use std::error::Error;
 
@@ -166,7 +167,8 @@ fn line_loss() -> Findings {
                     .collect();
                 let found = losses(|answers| outcomes(law, &spec, answers), change);
                 let what = format!("{} {direction:?} {change:?}", law.name);
-                // Prices of Gaussian lines are those of the worst answers; of Laplace lines, bounds.
+                // Prices of Gaussian lines are those of the worst answers; of Laplace lines,
+                // bounds.
                 let tight = matches!(noise, LineNoise::Gaussian { .. }).then_some(1.0 - SLACK);
                 findings.extend(shares(&what, &found, &prices, tight));
             }
@@ -228,8 +230,9 @@ fn noisy_max_loss() -> Findings {
     Ok(findings)
 }
 
-/// Rounds that reveal everything with probability delta, and nothing and for no price otherwise: as many as an
-/// account lets start, up to a thousand, and how probable it is that one of them reveals.
+/// Rounds that reveal everything with probability delta, and nothing and for no price otherwise: as
+/// many as an account lets start, up to a thousand, and how probable it is that one of them
+/// reveals.
 fn filter_deltas() -> Findings {
     let mut findings = Vec::new();
     for rounds_within in [1u32, 10] {

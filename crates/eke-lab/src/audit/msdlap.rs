@@ -59,7 +59,8 @@ fn prepared(epsilon: f64, most: u32) -> Result<Msdlap, Box<dyn Error>> {
     Ok(Msdlap::new(&epsilon, Shifts::new(most)?)?)
 }
 
-/// What is revealed of a path of sensitivity two, finest first. Every path is another one of the account.
+/// What is revealed of a path of sensitivity two, finest first. Every path is another one of the
+/// account.
 fn walk<E: Entropy>(
     account: &mut Account,
     id: PathId,
@@ -97,7 +98,8 @@ fn msdlap_law() -> Findings {
     Ok(findings)
 }
 
-/// Truths at every distance that one unit can move them by: at most epsilon, and all of it for the furthest.
+/// Truths at every distance that one unit can move them by: at most epsilon, and all of it for the
+/// furthest.
 fn msdlap_loss() -> Findings {
     let mut findings = Vec::new();
     for (epsilon, most) in [(1.5, 3), (3.0, 2)] {

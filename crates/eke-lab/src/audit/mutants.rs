@@ -1,5 +1,5 @@
-//! Mutants: plausible mistakes, made on purpose in a copy of the source, each of which an audit must
-//! catch. What an audit cannot catch it does not audit.
+//! Mutants: plausible mistakes, made on purpose in a copy of the source, each of which an audit
+//! must catch. What an audit cannot catch it does not audit.
 
 use std::fs;
 use std::io;
@@ -39,8 +39,9 @@ pub fn all() -> &'static [Mutant] {
     MUTANTS
 }
 
-/// Mutants that may be made in one copy: mistakes in mechanisms that have nothing to do with each other, each
-/// caught by an audit of its own mechanism. A mistake in what everything is drawn or paid with is made alone.
+/// Mutants that may be made in one copy: mistakes in mechanisms that have nothing to do with each
+/// other, each caught by an audit of its own mechanism. A mistake in what everything is drawn or
+/// paid with is made alone.
 #[must_use]
 pub fn batches(mutants: &[&'static Mutant]) -> Vec<Vec<&'static Mutant>> {
     let mut batches: Vec<Vec<&Mutant>> = Vec::new();
@@ -157,7 +158,8 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// A workshop for the source that this program was built from, with a fresh copy of it. Those of other numbers are apart from it.
+    /// A workshop for the source that this program was built from, with a fresh copy of it. Those
+    /// of other numbers are apart from it.
     ///
     /// # Errors
     /// The source is not there any more, or could not be copied.

@@ -1,5 +1,5 @@
-//! What is told of one person's places: which are nearest, worked out exactly or compared with its law, and the parts of
-//! hulls, whose noise is measured.
+//! What is told of one person's places: which are nearest, worked out exactly or compared with its
+//! law, and the parts of hulls, whose noise is measured.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -242,8 +242,9 @@ fn nearest_search() -> Findings {
     Ok(findings)
 }
 
-/// The noise of the parts of hulls, from what is released and what is true: what they cost where a metre moves them by
-/// as much as it can. 4000 hulls, seed 142; six deviations of what is estimated are 14 %.
+/// The noise of the parts of hulls, from what is released and what is true: what they cost where a
+/// metre moves them by as much as it can. 4000 hulls, seed 142; six deviations of what is estimated
+/// are 14 %.
 fn hull_price() -> Findings {
     const RUNS: u32 = 4000;
     let (lattice, mut seeded) = (lattice()?, Seeded::new(142));

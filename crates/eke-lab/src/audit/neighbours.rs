@@ -1,7 +1,8 @@
 //! Mechanisms on neighbouring inputs: a lower bound on what they cost, next to what they claim.
 //!
-//! A release is a vector of numbers. A fifth of the runs chooses a direction in which the two inputs are told
-//! apart best and a line across it, the others count how often each input's release is beyond it.
+//! A release is a vector of numbers. A fifth of the runs chooses a direction in which the two
+//! inputs are told apart best and a line across it, the others count how often each input's release
+//! is beyond it.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -216,8 +217,8 @@ fn comparison(runs: u32) -> Findings {
     Ok(findings)
 }
 
-/// A unit that is in two of four groups, counted in one column and summed in another: everything that is
-/// revealed of the bundle, in two rounds, some groups further than others.
+/// A unit that is in two of four groups, counted in one column and summed in another: everything
+/// that is revealed of the bundle, in two rounds, some groups further than others.
 fn bundle(runs: u32) -> Findings {
     let (mut entropy, mut claim) = (Seeded::new(106), 0.0);
     let metric = Metric::Hamming(Adjacency::AddRemove);
@@ -253,8 +254,8 @@ fn bundle(runs: u32) -> Findings {
     Ok(vec![finding("two groups of a unit, two columns", "rho", claim, found)])
 }
 
-/// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim is what
-/// the finer of them was charged.
+/// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim
+/// is what the finer of them was charged.
 fn bundle_tiers(runs: u32) -> Findings {
     let (mut entropy, mut claim) = (Seeded::new(107), 0.0);
     let columns = vec![Column { sensitivity: l1()?, share: 1 }];
@@ -315,8 +316,8 @@ struct Line {
 }
 
 impl Line {
-    /// The best line between two Gaussian clouds of one shape: across the difference of their means, seen
-    /// through the inverse of their covariance.
+    /// The best line between two Gaussian clouds of one shape: across the difference of their
+    /// means, seen through the inverse of their covariance.
     fn between(zero: &[Vec<f64>], one: &[Vec<f64>]) -> Option<Self> {
         let size = zero.first()?.len();
         let mean = |draws: &[Vec<f64>]| -> Vec<f64> {

@@ -1,8 +1,9 @@
-//! Places and tuples of them: how far apart they come to lie on a lattice, and what that and their noise tell.
+//! Places and tuples of them: how far apart they come to lie on a lattice, and what that and their
+//! noise tell.
 //!
-//! Distances on the earth are worked out here, by geodesics between the places themselves; nothing of the plane that
-//! places are laid out on is used for them. Neighbours are the worst that a few thousand tries find: far from the
-//! middle, across, along the axes, at the edges of cells.
+//! Distances on the earth are worked out here, by geodesics between the places themselves; nothing
+//! of the plane that places are laid out on is used for them. Neighbours are the worst that a few
+//! thousand tries find: far from the middle, across, along the axes, at the edges of cells.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -46,8 +47,9 @@ type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 const METRICS: [TupleMetric; 3] = [TupleMetric::Farthest, TupleMetric::Sum, TupleMetric::Root];
 
-/// Two points on a line for an epsilon that makes noise of rate 2 a step, enumerated; and coordinates of three points in
-/// the plane along a Gaussian path of variance 100, beside a control that is 5 % off.
+/// Two points on a line for an epsilon that makes noise of rate 2 a step, enumerated; and
+/// coordinates of three points in the plane along a Gaussian path of variance 100, beside a control
+/// that is 5 % off.
 fn noise() -> Findings {
     const RUNS: u32 = 20_000;
     let mut findings = Vec::new();
@@ -95,8 +97,9 @@ fn noise() -> Findings {
     Ok(findings)
 }
 
-/// Tuples in a city and in a region of the largest size, of three places and of two thousand that move by next to nothing
-/// each: the largest loss per metre that is found, for an epsilon of 0.01 per metre and a rho of 1e-5 per square metre.
+/// Tuples in a city and in a region of the largest size, of three places and of two thousand that
+/// move by next to nothing each: the largest loss per metre that is found, for an epsilon of 0.01
+/// per metre and a rho of 1e-5 per square metre.
 fn identity() -> Findings {
     let (epsilon, rho) = ("0.01".parse::<Amount<Epsilon>>()?, "0.00001".parse::<Amount<Rho>>()?);
     let mut findings = Vec::new();
@@ -142,8 +145,8 @@ fn identity() -> Findings {
     Ok(findings)
 }
 
-/// Pairs of places from a metre to ten kilometres apart: the largest ratio of their distance on the plane to that on the
-/// earth, and the most steps a metre on the lattice.
+/// Pairs of places from a metre to ten kilometres apart: the largest ratio of their distance on the
+/// plane to that on the earth, and the most steps a metre on the lattice.
 fn projection() -> Findings {
     let mut findings = Vec::new();
     let mut tries = Tries(Seeded::new(913));
@@ -231,7 +234,8 @@ impl Tries {
         self.0.unit()
     }
 
-    /// A place in a region, half of the time close to its rim, that moves by so much: across, along an axis, or anywhere.
+    /// A place in a region, half of the time close to its rim, that moves by so much: across, along
+    /// an axis, or anywhere.
     fn by(&mut self, region: Region, metres: f64) -> Move {
         let part = if self.uniform() < 0.5 { 0.99 } else { self.uniform() };
         let outwards = 360.0 * self.uniform();
@@ -244,7 +248,8 @@ impl Tries {
         Move { from, to: away(from, direction, metres) }
     }
 
-    /// A metre, half of the time; up to ten kilometres otherwise, and not beyond a hundredth of the region.
+    /// A metre, half of the time; up to ten kilometres otherwise, and not beyond a hundredth of the
+    /// region.
     fn distance(&mut self, region: Region) -> f64 {
         let most = (region.radius().get() / 100.0).min(1e4);
         if self.uniform() < 0.5 { 1.0 } else { most.powf(self.uniform()) }

@@ -56,7 +56,8 @@ fn planar_law() -> Findings {
     Ok(vec![law_of::<1>(1, 1e-9)?, law_of::<2>(4, 1e-6)?, law_of::<3>(6, 1e-6)?])
 }
 
-/// The law of noise around the origin, and around where that is moved to: the largest loss between them.
+/// The law of noise around the origin, and around where that is moved to: the largest loss between
+/// them.
 fn planar_loss() -> Findings {
     let noise = PlanarLaplace::<2>::new(&Ratio::new(3, 1).ok_or("a rate of zero")?)?;
     let here = enumerate(End::First, 1e-7, |oracle| noise.draw(oracle));
@@ -75,8 +76,8 @@ fn planar_loss() -> Findings {
     Ok(findings)
 }
 
-/// Points bought for an epsilon of 2 that one unit moves by two and a half steps: noise of rate 0.8. The control
-/// has a rate 5 % off.
+/// Points bought for an epsilon of 2 that one unit moves by two and a half steps: noise of rate
+/// 0.8. The control has a rate 5 % off.
 fn planar_point() -> Findings {
     const RUNS: u32 = 60_000;
     let (mut account, mut entropy) = (account(), Seeded::new(132));

@@ -1,5 +1,5 @@
-//! Noise reduction with pure noise: Laplace paths, whoever stops when it is best for them, and paths of both kinds
-//! side by side in one account.
+//! Noise reduction with pure noise: Laplace paths, whoever stops when it is best for them, and
+//! paths of both kinds side by side in one account.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -108,8 +108,8 @@ where
     Ok(released.get())
 }
 
-/// Points at 2, 1 and 0.5, the finest noise in cells of a half and what comes between points as nothing, or in
-/// such cells.
+/// Points at 2, 1 and 0.5, the finest noise in cells of a half and what comes between points as
+/// nothing, or in such cells.
 fn laplace_path_law() -> Findings {
     const RUNS: usize = 40_000;
     const EDGE: i64 = 5;
@@ -228,8 +228,8 @@ fn stopped(truth: i64, oracle: &mut Oracle) -> Option<(Vec<i64>, Amount<Epsilon>
     Some((values, account.odometer().pure()?.spent()))
 }
 
-/// The loss of everything that was seen, against what was charged in the end; and what the best rule for stopping
-/// makes of other charges, by going backwards.
+/// The loss of everything that was seen, against what was charged in the end; and what the best
+/// rule for stopping makes of other charges, by going backwards.
 fn pure_stopping() -> Findings {
     let [zero, one] =
         [0, 1].map(|truth| enumerate(End::First, 1e-8, |oracle| stopped(truth, oracle)));
@@ -270,7 +270,8 @@ fn pure_stopping() -> Findings {
 /// What one unit changes each of three truths by.
 const SIDE: i64 = 1024;
 
-/// Three paths of one unit and one account. A look at one decides which comes next; purses that are used up refuse.
+/// Three paths of one unit and one account. A look at one decides which comes next; purses that are
+/// used up refuse.
 struct Three {
     account: Account,
     gaussian: GaussianPath,
@@ -297,8 +298,8 @@ impl Three {
         })
     }
 
-    /// Goes along all three, each further where another looks large, and returns the sum of how far each is above
-    /// the middle, in what it knows.
+    /// Goes along all three, each further where another looks large, and returns the sum of how far
+    /// each is above the middle, in what it knows.
     fn walk<E: Entropy>(&mut self, truth: i64, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
         let (l1, l2) = (L1::new(1024.0)?, L2::new(1024.0)?);
         let exact = Exact::new(truth, l1);
@@ -328,14 +329,16 @@ impl Three {
         );
         let unit = double(SIDE);
         let above = |index: usize| double(last[index]) / unit - 0.5;
-        // A Gaussian point of rho weighs 2 rho, and a pure one its epsilon, up to where it says no more.
+        // A Gaussian point of rho weighs 2 rho, and a pure one its epsilon, up to where it says no
+        // more.
         let pure = |index: usize, at: f64| at * 2.0 * above(index).clamp(-0.5, 0.5);
         let (geometric, laplace) = (self.geometric.finest(), self.laplace.finest());
         Ok(above(0) + pure(1, geometric.to_f64()) + pure(2, laplace.to_f64()))
     }
 }
 
-/// What was charged against what was drawn, and the least epsilon that tells neighbours apart against the promise.
+/// What was charged against what was drawn, and the least epsilon that tells neighbours apart
+/// against the promise.
 fn two_purses(runs: u32) -> Findings {
     let mut entropy = Seeded::new(161);
     let (mut off, mut promised, mut delta) = (0.0f64, 0.0, 0.0);

@@ -1,7 +1,8 @@
-//! Selection on neighbouring inputs: how often an outcome comes on each, next to what the account was charged for it.
+//! Selection on neighbouring inputs: how often an outcome comes on each, next to what the account
+//! was charged for it.
 //!
-//! Inputs are those whose loss is largest, so that what is found comes near the price, and others that only a mistake
-//! would tell apart.
+//! Inputs are those whose loss is largest, so that what is found comes near the price, and others
+//! that only a mistake would tell apart.
 
 use std::error::Error;
 
@@ -93,8 +94,8 @@ fn line(noise: LineNoise, direction: Direction) -> Result<GridLine, Box<dyn Erro
     Ok(GridLine::new(prices)?)
 }
 
-/// What an account is charged for a run along these answers, if its outcome is the one that is looked for: a hit at
-/// the last of them, or none at all.
+/// What an account is charged for a run along these answers, if its outcome is the one that is
+/// looked for: a hit at the last of them, or none at all.
 fn charged(
     law: &GridLine,
     answers: &[i64],
@@ -182,8 +183,9 @@ fn noisy_max(runs: u32) -> Findings {
     Ok(findings)
 }
 
-/// A hit at the first step, and then a miss at the first step of the next run, after which the analyst walks away.
-/// With much noise on the line and little on the answers it costs little, unless the second line is the first again.
+/// A hit at the first step, and then a miss at the first step of the next run, after which the
+/// analyst walks away. With much noise on the line and little on the answers it costs little,
+/// unless the second line is the first again.
 fn sparse_vector(runs: u32) -> Findings {
     let mut entropy = Seeded::new(123);
     let law = line(LineNoise::Gaussian { line: 2048.0, query: 512.0 }, Direction::Above)?;

@@ -1,8 +1,9 @@
-//! Distances from shapes: how much points that are close to each other differ in them, next to what a metre costs.
+//! Distances from shapes: how much points that are close to each other differ in them, next to what
+//! a metre costs.
 //!
-//! Shapes of all kinds, and points where it matters: on both sides of edges, at corners, at the edges of cells of the
-//! lattice, moved straight towards the boundary. Of the worst pair the Rényi divergence is added up over the noise that
-//! a distance gets.
+//! Shapes of all kinds, and points where it matters: on both sides of edges, at corners, at the
+//! edges of cells of the lattice, moved straight towards the boundary. Of the worst pair the Rényi
+//! divergence is added up over the noise that a distance gets.
 
 use std::error::Error;
 
@@ -97,7 +98,8 @@ impl Uniform {
         usize::try_from(self.0.word() % end.max(1) as u64).unwrap_or(0)
     }
 
-    /// Points close to each other: from beside an edge, most of them straight across it and a metre apart.
+    /// Points close to each other: from beside an edge, most of them straight across it and a metre
+    /// apart.
     fn neighbours(&mut self, rings: &Rings) -> [[f64; 2]; 2] {
         let ring = &rings[self.below(rings.len())];
         let at = self.below(ring.len());

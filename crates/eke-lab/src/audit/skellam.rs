@@ -1,4 +1,5 @@
-//! Skellam noise: its law, its levels and path in every order, what it costs, and what stopping would.
+//! Skellam noise: its law, its levels and path in every order, what it costs, and what stopping
+//! would.
 
 use std::error::Error;
 
@@ -224,9 +225,9 @@ fn skellam_loss() -> Findings {
     Ok(findings)
 }
 
-/// Buys as many of these points as a path sells one after the other, and works out what whoever stops at
-/// the best of them expects: `E exp((a-1) L - a (a-1) rho)` of the point stopped at, by going back from the
-/// finest. Nobody may expect more than one.
+/// Buys as many of these points as a path sells one after the other, and works out what whoever
+/// stops at the best of them expects: `E exp((a-1) L - a (a-1) rho)` of the point stopped at, by
+/// going back from the finest. Nobody may expect more than one.
 fn skellam_stopping() -> Findings {
     let mut findings = Vec::new();
     for (shift, prices) in [
@@ -261,7 +262,8 @@ fn skellam_stopping() -> Findings {
     Ok(findings)
 }
 
-/// What the best stopping expects to gain over points of these lambdas and prices, the coarsest first.
+/// What the best stopping expects to gain over points of these lambdas and prices, the coarsest
+/// first.
 fn gain(bought: &[(f64, f64)], shift: i64, order: f64) -> f64 {
     const REACH: i64 = 60;
     let values = || -REACH..=REACH;

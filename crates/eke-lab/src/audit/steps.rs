@@ -1,9 +1,11 @@
-//! Chains worked out on paper, one small step after the other, with nothing of the code that draws them.
+//! Chains worked out on paper, one small step after the other, with nothing of the code that draws
+//! them.
 //!
-//! A report is made from the one before it by the steps that the literature has: a subset gets one more category
-//! at a time, a hashed value loses one bit at a time, and what is left above the level asked for is kept with
-//! a probability or drawn afresh. Reports are numbers: masks of categories, or values. Every step is a matrix
-//! over all of them, so laws are sums and products of doubles.
+//! A report is made from the one before it by the steps that the literature has: a subset gets one
+//! more category at a time, a hashed value loses one bit at a time, and what is left above the
+//! level asked for is kept with a probability or drawn afresh. Reports are numbers: masks of
+//! categories, or values. Every step is a matrix over all of them, so laws are sums and products of
+//! doubles.
 
 use eke_noise::{Hash, ReportLaw};
 
@@ -29,8 +31,8 @@ pub(super) enum Rescale {
 }
 
 impl Rescale {
-    /// For odds of the true value against another, `e` before and `below` after, where the true value stands for `k`
-    /// of `g`. There is none if the odds would rise.
+    /// For odds of the true value against another, `e` before and `below` after, where the true
+    /// value stands for `k` of `g`. There is none if the odds would rise.
     fn probability(self, k: f64, g: f64, e: f64, below: f64) -> Option<f64> {
         if below > e * (1.0 + 1e-9) {
             return None;
@@ -49,7 +51,8 @@ impl Rescale {
 }
 
 impl Steps {
-    /// Works out a chain of reports of one kind; there is none if one tells more than the one before leaves.
+    /// Works out a chain of reports of one kind; there is none if one tells more than the one
+    /// before leaves.
     pub(super) fn new(
         categories: u32,
         laws: &[ReportLaw],
@@ -64,7 +67,8 @@ impl Steps {
             }
             _ => ((0..categories).map(|x| 1 << x).collect(), (0..categories as usize).collect()),
         };
-        // The size of a set, or the bits of a value; and the odds, which are infinite for the truth.
+        // The size of a set, or the bits of a value; and the odds, which are infinite for the
+        // truth.
         let (mut size, mut odds) = (None, f64::INFINITY);
         let mut matrices = Vec::new();
         for (law, values) in laws.iter().zip(&values) {
@@ -106,8 +110,8 @@ impl Steps {
         Some(Self { values, starts, matrices })
     }
 
-    /// The law of some of the reports together, for each category: for every outcome, its reports and its
-    /// probabilities.
+    /// The law of some of the reports together, for each category: for every outcome, its reports
+    /// and its probabilities.
     pub(super) fn joint(&self, places: &[usize]) -> Vec<(Vec<u64>, Vec<f64>)> {
         let Some((&first, rest)) = places.split_first() else { return Vec::new() };
         let start = self.between(None, first);
@@ -158,7 +162,8 @@ pub(super) fn loss(outcomes: &[(Vec<u64>, Vec<f64>)]) -> f64 {
     outcomes.iter().map(one).fold(0.0, f64::max)
 }
 
-/// The law of one report of a category whose value (a mask of it, or its hash) is this, from textbooks.
+/// The law of one report of a category whose value (a mask of it, or its hash) is this, from
+/// textbooks.
 pub(super) fn alone(categories: u32, law: &ReportLaw, true_one: u64, value: u64) -> f64 {
     let e = law.epsilon().to_f64().exp();
     let d = f64::from(categories);

@@ -1,5 +1,5 @@
-//! Plans for tiers: what every set of tiers learns together, against the epsilon of the one of them that may
-//! see most.
+//! Plans for tiers: what every set of tiers learns together, against the epsilon of the one of them
+//! that may see most.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -41,7 +41,8 @@ pub(super) fn audits() -> Vec<Audit> {
 
 type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
-/// A hash whose values of one, two and three bits differ for the first two, four and eight categories.
+/// A hash whose values of one, two and three bits differ for the first two, four and eight
+/// categories.
 const SPREAD: Hash = Hash { multiplier: 0xa000_0000_0000_0000, addend: 0x9000_0000_0000_0000 };
 
 /// A list of tiers: so many at most, from a twentieth to four.

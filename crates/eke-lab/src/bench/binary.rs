@@ -1,7 +1,7 @@
 //! Our side of a count by group: the program `eke`, asked as anybody asks it.
 //!
-//! Every turn has a policy and a new ledger: asking again would be free. Opening the ledger, charging it durably and starting
-//! the program are counted, writing the policy is not.
+//! Every turn has a policy and a new ledger: asking again would be free. Opening the ledger,
+//! charging it durably and starting the program are counted, writing the policy is not.
 
 use std::error::Error;
 use std::fmt::Write;

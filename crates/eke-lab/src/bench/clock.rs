@@ -1,7 +1,8 @@
 //! How long something takes, on the clock and of the processor.
 //!
-//! Processor time is what the operating system says, where it says it: on Linux, in files. It is of one thread, or of all
-//! children that have ended; work that is measured by a thread's own time must not start others.
+//! Processor time is what the operating system says, where it says it: on Linux, in files. It is of
+//! one thread, or of all children that have ended; work that is measured by a thread's own time
+//! must not start others.
 
 use std::error::Error;
 use std::fs;
@@ -42,8 +43,8 @@ pub enum Whose {
     Children,
 }
 
-/// Does something once to warm up and then in turns, and says how long they took and what came out of the last. What `ready` does
-/// before each turn is not counted.
+/// Does something once to warm up and then in turns, and says how long they took and what came out
+/// of the last. What `ready` does before each turn is not counted.
 ///
 /// # Errors
 /// Those of what is done.
@@ -97,7 +98,8 @@ fn busy(whose: Whose) -> Option<f64> {
         }
         Whose::Children => {
             let text = fs::read_to_string("/proc/self/stat").ok()?;
-            // The name in brackets may hold anything; after it, the fourteenth and fifteenth are what we look for.
+            // The name in brackets may hold anything; after it, the fourteenth and fifteenth are
+            // what we look for.
             let mut numbers = text.rsplit_once(") ")?.1.split(' ').skip(13);
             let user: f64 = numbers.next()?.parse().ok()?;
             let system: f64 = numbers.next()?.parse().ok()?;

@@ -1,8 +1,9 @@
-//! What is worked on: the same for everybody, decided by a seed, in files that every language reads.
+//! What is worked on: the same for everybody, decided by a seed, in files that every language
+//! reads.
 //!
-//! Integers and doubles lie as eight bytes each, the lowest first. `trips.csv` has a row a trip, and `truth.csv` the trips by city.
-//! Nobody has more cities or more rows in one than the work allows, so that bounding takes nothing away and everybody counts
-//! the same.
+//! Integers and doubles lie as eight bytes each, the lowest first. `trips.csv` has a row a trip,
+//! and `truth.csv` the trips by city. Nobody has more cities or more rows in one than the work
+//! allows, so that bounding takes nothing away and everybody counts the same.
 
 use std::error::Error;
 use std::fs::{self, File};

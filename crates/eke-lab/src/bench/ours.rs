@@ -1,4 +1,5 @@
-//! Our side of the work, in this process: what a user of the library would call, with the system's randomness.
+//! Our side of the work, in this process: what a user of the library would call, with the system's
+//! randomness.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,7 +1,8 @@
-//! Libraries to compare with, each in a Python environment of its own under a folder (`scripts/bench-peers` makes them).
+//! Libraries to compare with, each in a Python environment of its own under a folder
+//! (`scripts/bench-peers` makes them).
 //!
-//! A peer's script (`bench/with_*.py`) is told one piece of work on its standard input and answers in lines of JSON: the versions
-//! first, then a line for each way it has of doing it.
+//! A peer's script (`bench/with_*.py`) is told one piece of work on its standard input and answers
+//! in lines of JSON: the versions first, then a line for each way it has of doing it.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -172,7 +173,8 @@ impl Peer {
     }
 }
 
-/// The line of an error that says what is wrong: the last that is not indented, which is where Python puts it.
+/// The line of an error that says what is wrong: the last that is not indented, which is where
+/// Python puts it.
 #[must_use]
 pub fn complaint(error: &[u8]) -> String {
     let text = String::from_utf8_lossy(error);

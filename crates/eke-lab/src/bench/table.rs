@@ -10,7 +10,8 @@ pub struct About {
     pub profile: &'static str,
     /// Processors.
     pub cores: usize,
-    /// What else the machine did: processes that wanted a processor, before and after, if it is known.
+    /// What else the machine did: processes that wanted a processor, before and after, if it is
+    /// known.
     pub load: Option<(f64, f64)>,
     /// Turns of each.
     pub turns: usize,

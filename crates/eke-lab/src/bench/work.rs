@@ -265,8 +265,8 @@ impl Task {
         &self.about
     }
 
-    /// Whether a result is what the work asks for, give or take what chance and other methods may make of it. False alarms have a
-    /// chance of about one in a million.
+    /// Whether a result is what the work asks for, give or take what chance and other methods may
+    /// make of it. False alarms have a chance of about one in a million.
     #[must_use]
     pub fn plausible(&self, data: &Data, how: &str, items: u64, result: f64) -> bool {
         #[expect(clippy::cast_precision_loss, reason = "a measurement")]
@@ -286,7 +286,8 @@ impl Task {
                 let total = data.charges.iter().map(|charge| charge.to_f64()).sum();
                 epsilons(&[total]).is_some_and(|ours| (0.98..1.3).contains(&(result / ours)))
             }
-            // A candidate that is (ln m + 14)/rate short has a chance of less than one in a million.
+            // A candidate that is (ln m + 14)/rate short has a chance of less than one in a
+            // million.
             Work::Pick => {
                 let candidates = f64::from(u32::try_from(data.scores.len()).unwrap_or(u32::MAX));
                 (0.0..=(candidates.ln() + 14.0) / PICK_RATE).contains(&result)
@@ -344,7 +345,8 @@ fn grouped(number: u32) -> String {
 mod tests {
     use super::*;
 
-    /// Half the noise, no noise, an epsilon without its square root, the worst candidate: none of it is the work.
+    /// Half the noise, no noise, an epsilon without its square root, the worst candidate: none of
+    /// it is the work.
     #[test]
     fn other_work_is_not_taken_for_the_work() {
         let sizes = Sizes::QUICK;

@@ -19,13 +19,15 @@ pub(crate) struct Audits {
     /// List the audits there are.
     #[arg(long)]
     list: bool,
-    /// Try whether the audits catch mistakes: build mutants of the source, and audit them (minutes).
+    /// Try whether the audits catch mistakes: build mutants of the source, and audit them
+    /// (minutes).
     #[arg(long)]
     mutants: bool,
     /// Build every mutant alone, and not together with mistakes in other mechanisms (an hour).
     #[arg(long, requires = "mutants")]
     alone: bool,
-    /// Runs on either of two neighbouring inputs, for audits that sample them; each has its own number without it.
+    /// Runs on either of two neighbouring inputs, for audits that sample them; each has its own
+    /// number without it.
     #[arg(long, value_parser = clap::value_parser!(u32).range(10_000..=1_000_000_000))]
     samples: Option<u32>,
     /// Print one JSON array.
@@ -165,7 +167,8 @@ impl Audits {
 /// A batch, and what came of each mutant in it.
 type Done = std::io::Result<(Vec<&'static mutants::Mutant>, Vec<Outcome>)>;
 
-/// Takes batches until none is left, in a workshop of its own: builds and audits leave cores idle, which another one uses.
+/// Takes batches until none is left, in a workshop of its own: builds and audits leave cores idle,
+/// which another one uses.
 fn work(
     number: usize,
     queue: &Mutex<impl Iterator<Item = Vec<&'static mutants::Mutant>>>,

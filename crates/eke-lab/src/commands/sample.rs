@@ -17,8 +17,8 @@ pub(crate) struct Sample {
     /// The law.
     #[arg(long)]
     law: Law,
-    /// Its parameter: variance=V for discrete-gaussian, scale=S for discrete-laplace, epsilon=E for msdlap,
-    /// rate=R for planar-laplace.
+    /// Its parameter: variance=V for discrete-gaussian, scale=S for discrete-laplace, epsilon=E for
+    /// msdlap, rate=R for planar-laplace.
     #[arg(long, value_name = "NAME=VALUE")]
     param: String,
     /// The sensitivity that msdlap noise is for, a whole number.

@@ -1,11 +1,14 @@
-//! What it saves to let every group of a question stop where it is good enough, and what honest intervals cost.
+//! What it saves to let every group of a question stop where it is good enough, and what honest
+//! intervals cost.
 //!
-//! Questions of the kind `SELECT carrier, COUNT(*) FROM flights GROUP BY carrier` about flights out of New York, where the unit is an aircraft:
-//! counts within a relative error, or an absolute one for groups so small that nothing relative is worth its price. Rows are
-//! bounded as eke's SQL bounds them: an aircraft keeps so many groups, by a hash of both, and counts for so many rows in each. What
-//! a question costs is the sum of the dearest groups that one aircraft can be in.
+//! Questions of the kind `SELECT carrier, COUNT(*) FROM flights GROUP BY carrier` about flights out
+//! of New York, where the unit is an aircraft: counts within a relative error, or an absolute one
+//! for groups so small that nothing relative is worth its price. Rows are bounded as eke's SQL
+//! bounds them: an aircraft keeps so many groups, by a hash of both, and counts for so many rows in
+//! each. What a question costs is the sum of the dearest groups that one aircraft can be in.
 //!
-//! Everything goes through one bundle and one account, as in a question; the ways differ in when a group stops.
+//! Everything goes through one bundle and one account, as in a question; the ways differ in when a
+//! group stops.
 
 mod question;
 mod reported;
@@ -27,7 +30,8 @@ pub use reported::SAVINGS;
 /// When groups stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Somebody who knows the counts pays for one look at each, which is no way at all: the least there can be.
+    /// Somebody who knows the counts pays for one look at each, which is no way at all: the least
+    /// there can be.
     Oracle,
     /// Each group by the rule that is calibrated to its confidence.
     Calibrated,
@@ -259,8 +263,8 @@ mod tests {
         Question { name: "made-up", counts, most_groups: 2, most_rows: 10, floor: 100.0 }
     }
 
-    /// 100 runs, seed 7. Prices are in the order that they must be in, and the calibrated rule keeps its word, up to six
-    /// standard errors.
+    /// 100 runs, seed 7. Prices are in the order that they must be in, and the calibrated rule
+    /// keeps its word, up to six standard errors.
     #[test]
     fn ways_are_ordered_and_answers_are_within_their_goals() {
         let mut seeded = Seeded::new(7);

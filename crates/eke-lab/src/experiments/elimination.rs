@@ -1,5 +1,5 @@
-//! Many people asked round by round, and who stops early: the experiments of Liang and Yi's adaptive budgeting, with their
-//! baselines, their elimination and our rule side by side.
+//! Many people asked round by round, and who stops early: the experiments of Liang and Yi's
+//! adaptive budgeting, with their baselines, their elimination and our rule side by side.
 //!
 //! *Saved* is the mean share of their allowance that people still have after a question.
 
@@ -33,7 +33,8 @@ struct Ask {
     plan: Plan,
 }
 
-/// The paper's baselines, its elimination with its three splits, and ours: for points, or for distances.
+/// The paper's baselines, its elimination with its three splits, and ours: for points, or for
+/// distances.
 fn asks(way: Way) -> Result<Vec<Ask>, Box<dyn Error>> {
     // A quarter of a doubt of 0.2, as the paper has it.
     let beta = Miss::new(0.05)?;
@@ -70,7 +71,8 @@ fn price(rho: f64) -> Result<Amount<Rho>, Box<dyn Error>> {
     Ok(Amount::at_most(Rho::new(rho)?))
 }
 
-/// People on a lattice. Every question is put to a crowd of its own: what was prepared for another would change what is drawn.
+/// People on a lattice. Every question is put to a crowd of its own: what was prepared for another
+/// would change what is drawn.
 struct People {
     lattice: Lattice,
     points: Vec<i64>,
@@ -116,8 +118,9 @@ impl People {
 /// What was found at each price, way by way: the error, and what was saved.
 type Found = Vec<Vec<(f64, [Summary; 2])>>;
 
-/// Puts a question in all ways and at all prices, trial by trial: an error, and what was saved. All that is asked in a trial is
-/// asked of one crowd, of which nothing has been seen, so that noise is prepared once.
+/// Puts a question in all ways and at all prices, trial by trial: an error, and what was saved. All
+/// that is asked in a trial is asked of one crowd, of which nothing has been seen, so that noise is
+/// prepared once.
 fn tried<Q>(
     context: &Context,
     people: &People,

@@ -1,9 +1,10 @@
-//! Telling where somebody's places are, each with noise: how far they are off, by price and by how many there are, with
-//! planar Laplace noise (GP) and with Gaussian noise (CGP).
+//! Telling where somebody's places are, each with noise: how far they are off, by price and by how
+//! many there are, with planar Laplace noise (GP) and with Gaussian noise (CGP).
 //!
-//! The tuples are traces of taxis. They are laid out flat in metres that are metres: the paper's are those of Mercator, 1.26
-//! of which are a metre in San Francisco. The noise does not depend on where places are, so that changes what a price means and
-//! not what is compared. GP has the larger budget that the paper gives it.
+//! The tuples are traces of taxis. They are laid out flat in metres that are metres: the paper's
+//! are those of Mercator, 1.26 of which are a metre in San Francisco. The noise does not depend on
+//! where places are, so that changes what a price means and not what is compared. GP has the larger
+//! budget that the paper gives it.
 
 use std::error::Error;
 
@@ -53,7 +54,8 @@ impl Noise {
     }
 }
 
-/// The budget that the paper gives GP beside a rho: that of lemma 3.7, at epsilon times reach of ten.
+/// The budget that the paper gives GP beside a rho: that of lemma 3.7, at epsilon times reach of
+/// ten.
 #[must_use]
 pub fn advantaged(rho: f64, delta: f64) -> f64 {
     let log = (1.0 / delta).ln();

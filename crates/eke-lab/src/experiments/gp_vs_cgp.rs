@@ -1,5 +1,6 @@
-//! What concentrated geo-privacy is worth as geo-privacy: the epsilon per metre that a rho per square metre keeps, by how far
-//! apart places may be and by delta; and what the two kinds of noise are off by at the same level. All of it is worked out.
+//! What concentrated geo-privacy is worth as geo-privacy: the epsilon per metre that a rho per
+//! square metre keeps, by how far apart places may be and by delta; and what the two kinds of noise
+//! are off by at the same level. All of it is worked out.
 
 use std::error::Error;
 
@@ -58,7 +59,8 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
         }
         panels.push(Lines { title: format!("delta {delta:e}"), lines });
     }
-    // What the paper gives GP beside a rho, and what it would be by the tight conversion where it is ten within its reach.
+    // What the paper gives GP beside a rho, and what it would be by the tight conversion where it
+    // is ten within its reach.
     let mut calibrated = Table::new(
         "GP beside CGP at delta 1e-10, where epsilon times the reach is ten",
         ["rho"],

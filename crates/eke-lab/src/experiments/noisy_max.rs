@@ -1,8 +1,11 @@
-//! The day with the largest count, told privately: how close the day that is told comes, by what is added to counts.
+//! The day with the largest count, told privately: how close the day that is told comes, by what is
+//! added to counts.
 //!
-//! The experiment of Lebensold, Precup and Balle on report noisy max (appendix B.3). *Accuracy* is one less what the chosen day
-//! lacks of the largest, as a share of the largest. Every mechanism is calibrated to the same epsilon and drawn exactly through eke's
-//! own choices; the paper's baseline takes the maximum for what follows from Gaussian noise on all days, with a delta of one over the people.
+//! The experiment of Lebensold, Precup and Balle on report noisy max (appendix B.3). *Accuracy* is
+//! one less what the chosen day lacks of the largest, as a share of the largest. Every mechanism is
+//! calibrated to the same epsilon and drawn exactly through eke's own choices; the paper's baseline
+//! takes the maximum for what follows from Gaussian noise on all days, with a delta of one over the
+//! people.
 
 use std::error::Error;
 
@@ -93,7 +96,8 @@ impl Way {
             noise,
         };
         let any = MaxNoise::Gaussian(1.0);
-        // The rate at which a choice costs epsilon, if two scores move apart by as much as one, or by twice that.
+        // The rate at which a choice costs epsilon, if two scores move apart by as much as one, or
+        // by twice that.
         let rate = epsilon.get() / each * (1.0 - 1e-12);
         Ok(match self {
             Self::Gaussian => {

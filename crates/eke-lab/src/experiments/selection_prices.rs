@@ -1,7 +1,9 @@
-//! Prices of choosing with Gaussian noise: worked out, estimated, as printed, and by other ways of accounting.
+//! Prices of choosing with Gaussian noise: worked out, estimated, as printed, and by other ways of
+//! accounting.
 //!
-//! Figures 1 to 3 and 6 to 8 of Lebensold, Precup and Balle. Nothing is drawn but for Monte Carlo estimates of the same prices, which
-//! show why they are integrated, and for how long a search takes.
+//! Figures 1 to 3 and 6 to 8 of Lebensold, Precup and Balle. Nothing is drawn but for Monte Carlo
+//! estimates of the same prices, which show why they are integrated, and for how long a search
+//! takes.
 
 mod lines;
 mod maxima;

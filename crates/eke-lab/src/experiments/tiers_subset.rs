@@ -1,8 +1,8 @@
 //! Reports about categories for several tiers: how far each tier is from what it would have alone.
 //!
-//! The experiment of *Multi-tier Differentially Private Query Release*, section 6.2: lists of tiers evenly spaced or
-//! drawn at random; the mean squared error of an estimate from one report per tier, summed over categories. Everything is in closed form:
-//! nothing is drawn but the lists.
+//! The experiment of *Multi-tier Differentially Private Query Release*, section 6.2: lists of tiers
+//! evenly spaced or drawn at random; the mean squared error of an estimate from one report per
+//! tier, summed over categories. Everything is in closed form: nothing is drawn but the lists.
 
 pub mod bounds;
 mod figure;
@@ -290,8 +290,8 @@ mod tests {
         }
     }
 
-    /// One tier is alone, gradual release of two equal steps has half the error of one of them, and no way
-    /// is better than tiers alone.
+    /// One tier is alone, gradual release of two equal steps has half the error of one of them, and
+    /// no way is better than tiers alone.
     #[test]
     fn ways_are_ordered_as_they_must_be() {
         for way in Way::ALL {

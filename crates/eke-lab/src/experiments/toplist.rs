@@ -1,12 +1,14 @@
 //! The largest counts, each within a relative error, for as long as a budget lasts.
 //!
-//! The experiment of Rogers, Samorodnitsky, Wu and Ramdas (section 7). Again and again the largest count that was not chosen before is
-//! chosen by the exponential mechanism, and told with as much noise as its size allows. What a count costs is known only when it
-//! is good enough; what is not good enough when the budget ends is not told. Asked is how many counts are told, and how
-//! many of them are as close as they should be.
+//! The experiment of Rogers, Samorodnitsky, Wu and Ramdas (section 7). Again and again the largest
+//! count that was not chosen before is chosen by the exponential mechanism, and told with as much
+//! noise as its size allows. What a count costs is known only when it is good enough; what is not
+//! good enough when the budget ends is not told. Asked is how many counts are told, and how many of
+//! them are as close as they should be.
 //!
-//! Every way here draws exact noise through eke's own paths and is charged to an account. The paper's two ways keep its stopping
-//! rule, its looks and its conversion; ours have the rule whose coverage is calibrated, and the second of them the tight conversion.
+//! Every way here draws exact noise through eke's own paths and is charged to an account. The
+//! paper's two ways keep its stopping rule, its looks and its conversion; ours have the rule whose
+//! coverage is calibrated, and the second of them the tight conversion.
 
 mod reported;
 
@@ -38,7 +40,8 @@ pub struct Task {
 pub enum Way {
     /// One path a count, a thousand looks, and the paper's rule.
     Brownian,
-    /// A fresh answer of twice the price until one is good enough by the paper's rule; all are paid for.
+    /// A fresh answer of twice the price until one is good enough by the paper's rule; all are paid
+    /// for.
     Doubling,
     /// One path a count, looks 5 % apart, and the rule that is calibrated to 95 %.
     Calibrated,
@@ -200,7 +203,8 @@ mod tests {
         }
     }
 
-    /// Counts so large that the first look is good enough: only choosing and first looks are paid for.
+    /// Counts so large that the first look is good enough: only choosing and first looks are paid
+    /// for.
     #[test]
     fn large_counts_cost_a_choice_and_a_look_each() {
         let counts: Vec<u32> = (0..300).map(|n| 10_000_000 - 30_000 * n).collect();

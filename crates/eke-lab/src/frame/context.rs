@@ -1,7 +1,8 @@
 //! What an experiment is given: how much of it to run, from which seed, on which data and cores.
 //!
-//! Every trial has a generator of its own, which follows from the seed, the experiment, the point (what is tried, in words) and the number of
-//! the trial. So results do not depend on how many cores there are, or on which other points are tried.
+//! Every trial has a generator of its own, which follows from the seed, the experiment, the point
+//! (what is tried, in words) and the number of the trial. So results do not depend on how many
+//! cores there are, or on which other points are tried.
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -27,7 +28,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// For an experiment of a size, with its own number of trials, seed 1, all cores, and the data of that size.
+    /// For an experiment of a size, with its own number of trials, seed 1, all cores, and the data
+    /// of that size.
     #[must_use]
     pub fn new(experiment: &Experiment, size: Size) -> Self {
         let data = match size {
@@ -126,8 +128,8 @@ impl Context {
         })
     }
 
-    /// What so many jobs come to, in their order; all cores take part. A job that draws takes its generator from
-    /// [`Self::entropy`].
+    /// What so many jobs come to, in their order; all cores take part. A job that draws takes its
+    /// generator from [`Self::entropy`].
     ///
     /// # Errors
     /// The error of the first job that has one, in words.

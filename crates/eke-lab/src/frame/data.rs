@@ -1,6 +1,7 @@
 //! Real data, from the folder that `EKE_DATA` names; or made-up ones of the same shape, for tests.
 //!
-//! The lab ships no data. What a loader leaves out of a file it says. Made-up data follow from a seed, are small, and say nothing about anybody.
+//! The lab ships no data. What a loader leaves out of a file it says. Made-up data follow from a
+//! seed, are small, and say nothing about anybody.
 
 mod bikes;
 mod columns;

@@ -1,8 +1,9 @@
-//! Experiments: what each is called, what it shows of which paper, and how it is run. Every one is in the list of [`experiments`];
-//! the command line, the tests and the nightly run know them from there alone.
+//! Experiments: what each is called, what it shows of which paper, and how it is run. Every one is
+//! in the list of [`experiments`]; the command line, the tests and the nightly run know them from
+//! there alone.
 //!
-//! An experiment gets a [`Context`] (how much, from which seed, on which data) and gives a [`Report`]. The same seed gives the same
-//! report, on however many cores.
+//! An experiment gets a [`Context`] (how much, from which seed, on which data) and gives a
+//! [`Report`]. The same seed gives the same report, on however many cores.
 
 use std::error::Error;
 
@@ -81,7 +82,8 @@ pub enum Paper {
     /// Wang and others: *Multi-tier differential private query release*.
     #[serde(rename = "W26")]
     Tiers,
-    /// Rogers, Samorodnitsky, Wu, Ramdas: *Adaptive privacy composition for accuracy-first mechanisms*.
+    /// Rogers, Samorodnitsky, Wu, Ramdas: *Adaptive privacy composition for accuracy-first
+    /// mechanisms*.
     #[serde(rename = "RSW23")]
     AccuracyFirst,
     /// Nobody else's: claims of our own.

@@ -1,7 +1,8 @@
-//! What an experiment came to: tables, figures and what to know about them; printed, and written as CSV, JSON, Markdown and SVG.
+//! What an experiment came to: tables, figures and what to know about them; printed, and written as
+//! CSV, JSON, Markdown and SVG.
 //!
-//! The CSV has a line for every cell, of all tables: the table, its labels, what was measured, and all that is known of it. So one program reads
-//! the files of every experiment.
+//! The CSV has a line for every cell, of all tables: the table, its labels, what was measured, and
+//! all that is known of it. So one program reads the files of every experiment.
 
 use std::collections::BTreeSet;
 use std::fs;

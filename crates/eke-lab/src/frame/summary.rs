@@ -42,7 +42,8 @@ impl Summary {
         Self { mean, quartiles, interval, n: values.len() }
     }
 
-    /// Of how often something happened: the interval is that of Clopper and Pearson, which holds for every share.
+    /// Of how often something happened: the interval is that of Clopper and Pearson, which holds
+    /// for every share.
     ///
     /// # Panics
     /// There are no trials.
@@ -106,8 +107,9 @@ mod tests {
         assert_eq!(all.quartiles.map(|q| q > 0.5), [true; 3]);
     }
 
-    /// 2,000 means of 20 uniform numbers, seed 3: the interval has the true mean in 95 % of them, up to five
-    /// standard errors (once in two million). One of two thirds the width, the control, does not.
+    /// 2,000 means of 20 uniform numbers, seed 3: the interval has the true mean in 95 % of them,
+    /// up to five standard errors (once in two million). One of two thirds the width, the control,
+    /// does not.
     #[test]
     fn intervals_cover_as_often_as_they_say() {
         let mut seeded = Seeded::new(3);

@@ -1,7 +1,8 @@
-//! Tables of results: rows of labels and measured cells, printed aligned or as Markdown, and written cell by cell.
+//! Tables of results: rows of labels and measured cells, printed aligned or as Markdown, and
+//! written cell by cell.
 //!
-//! A table that is spread *across* one of its labels is printed with a column for each of that label's values; what is written to files is
-//! the same either way.
+//! A table that is spread *across* one of its labels is printed with a column for each of that
+//! label's values; what is written to files is the same either way.
 
 use std::fmt::Write;
 

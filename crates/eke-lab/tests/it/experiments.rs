@@ -1,4 +1,5 @@
-//! Every experiment, at its smallest: it runs without data, its tables hold numbers, its files can be read, and cores do not change it.
+//! Every experiment, at its smallest: it runs without data, its tables hold numbers, its files can
+//! be read, and cores do not change it.
 
 use std::collections::BTreeMap;
 use std::fs;

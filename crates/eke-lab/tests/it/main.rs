@@ -13,7 +13,8 @@ fn sessions_with_the_lab_are_as_written() {
     trycmd::TestCases::new().case("tests/cmd/*.md").case("tests/cmd/*.toml");
 }
 
-/// Everybody's work a little, with nobody else installed: our rows have done what was asked for, and each peer has its line.
+/// Everybody's work a little, with nobody else installed: our rows have done what was asked for,
+/// and each peer has its line.
 #[test]
 fn a_bench_without_peers_shows_ours_and_says_who_is_missing() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_eke-lab"))
@@ -178,8 +179,8 @@ fn boundary(looks: Looks) -> Option<Boundary> {
     Some(Boundary { kappa: k * looks.tolerance / looks.quantile() })
 }
 
-/// Goals and spacings that are in no row: the neighbours' constants cover, also where a highest price
-/// ends the looks; and 3 % less than them would not.
+/// Goals and spacings that are in no row: the neighbours' constants cover, also where a highest
+/// price ends the looks; and 3 % less than them would not.
 #[test]
 fn boundaries_cover_between_the_rows_of_the_table() {
     for (tolerance, confidence, ratio) in [

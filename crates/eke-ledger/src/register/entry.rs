@@ -1,7 +1,8 @@
 //! Lines of a register's journal: what happened, in order, chained by digests.
 //!
-//! A line is stored as text and hashed as it is stored, together with the digest of the line before it; it says what all
-//! accounts came to after it. Fields and variants are added, never changed: registers outlive code.
+//! A line is stored as text and hashed as it is stored, together with the digest of the line before
+//! it; it says what all accounts came to after it. Fields and variants are added, never changed:
+//! registers outlive code.
 
 use std::sync::Arc;
 

@@ -6,7 +6,8 @@ use rusqlite::ErrorCode;
 
 use crate::sqlite::sentence;
 
-/// Why a register did not do what was asked. Nothing was reserved or settled by it, and nothing may be drawn or shown.
+/// Why a register did not do what was asked. Nothing was reserved or settled by it, and nothing may
+/// be drawn or shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {

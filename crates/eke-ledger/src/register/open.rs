@@ -18,7 +18,8 @@ const STEPS: [&str; 1] = [include_str!("1.sql")];
 const FORMAT: i64 = 1;
 
 impl Register {
-    /// Opens the register in a file. It must be there. Its whole journal is looked through, and its accounts are held against it.
+    /// Opens the register in a file. It must be there. Its whole journal is looked through, and its
+    /// accounts are held against it.
     ///
     /// # Errors
     /// It cannot be opened, is not a register, is damaged, or was written by a newer eke.
@@ -34,7 +35,8 @@ impl Register {
     /// Opens the register in a file, and makes it for these terms if there is none.
     ///
     /// # Errors
-    /// It was made for other terms; it cannot be opened, is not a register, is damaged, or was written by a newer eke.
+    /// It was made for other terms; it cannot be opened, is not a register, is damaged, or was
+    /// written by a newer eke.
     pub fn create(path: &Path, terms: &Terms, stamp: &Stamp) -> Result<Self, RegisterError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut connection = prepare(path, flags)?;

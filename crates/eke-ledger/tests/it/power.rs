@@ -76,8 +76,8 @@ fn played() -> (Place, Ledger, Vec<Step>, Told) {
     (place, ledger, steps, told)
 }
 
-/// What must be there when the log is cut at a place: all that was told while it was shorter. Charges
-/// of rounds are not counted, so only names count.
+/// What must be there when the log is cut at a place: all that was told while it was shorter.
+/// Charges of rounds are not counted, so only names count.
 fn told_until(steps: &[Step], told: &Told, at: usize) -> Told {
     let last = steps.iter().take_while(|step| step.log <= at).last();
     let (charged, answered) = last.map_or((0, 0), |step| (step.charged, step.answered));

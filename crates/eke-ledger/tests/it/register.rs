@@ -83,7 +83,8 @@ fn what_is_reserved_is_taken_and_what_is_not_spent_goes_back() {
     let nothing = Amount::ZERO;
     let held = [(nothing, amount("0.4")), (nothing, nothing), (nothing, amount("0.7"))];
     assert_eq!(accounts(&mut register), held);
-    // Places of another name are asked about at the same time; whoever is short gets what fits, or nothing.
+    // Places of another name are asked about at the same time; whoever is short gets what fits, or
+    // nothing.
     let all = [(0, amount("0.5")), (1, amount("0.5")), (2, amount("0.5"))];
     let second = ask(&mut register, "q1", "tuesday", &all).unwrap();
     assert_eq!(second.granted(), [all[0], all[1], (2, amount("0.3"))]);
@@ -242,7 +243,8 @@ impl Model {
     }
 }
 
-/// Anything in any order, by two handles on one file that is opened again at any time, held against a model.
+/// Anything in any order, by two handles on one file that is opened again at any time, held against
+/// a model.
 #[test]
 fn no_order_of_questions_ever_exceeds_an_account() {
     const ROUNDS: usize = 12;
@@ -438,7 +440,8 @@ fn killed_at_random_moments_a_register_gives_nothing_back() {
     let people = register.people().unwrap();
     let spent: u128 = people.iter().map(|person| person.spent.grains()).sum();
     let told: u128 = settled.values().sum();
-    // At most one settlement of every child was not told any more, and what was given up is spent in full.
+    // At most one settlement of every child was not told any more, and what was given up is spent
+    // in full.
     assert!(
         spent > told && people.iter().all(|person| person.reserved.is_zero()),
         "{spent} {told}"

@@ -37,9 +37,9 @@ fn the_child_plays_the_script_until_the_disk_fails() {
     }
 }
 
-/// Runs the child with a call made to fail, and says what it told and whether there was such a call.
-/// A few may fail unnoticed: those that move what is safe in the log while the ledger is closed, and
-/// a sync of the folder that the ledger does once more itself.
+/// Runs the child with a call made to fail, and says what it told and whether there was such a
+/// call. A few may fail unnoticed: those that move what is safe in the log while the ledger is
+/// closed, and a sync of the folder that the ledger does once more itself.
 fn run(place: &Place, inject: &str) -> Option<(Told, bool)> {
     let trace = place.folder().join("trace");
     let output = Command::new("strace")

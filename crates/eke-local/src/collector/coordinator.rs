@@ -1,10 +1,11 @@
 //! A coordinator: the collector's side, and what it can know of the devices' budgets.
 //!
-//! It sees requests and replies, never a value. What a device has left it works out from what is public: the budget, what
-//! it has asked for, and what was halted. Replies get lost, so it takes the worst: everything that was asked for and
-//! not halted may have been paid for. What it says is left is therefore never more than what is, if nobody else asks:
-//! a collection that is planned by it is not halted. (Saying more would plan for answers that do not come; it would not
-//! harm anybody, since devices look after themselves.) When every request has had its reply it is exact.
+//! It sees requests and replies, never a value. What a device has left it works out from what is
+//! public: the budget, what it has asked for, and what was halted. Replies get lost, so it takes
+//! the worst: everything that was asked for and not halted may have been paid for. What it says is
+//! left is therefore never more than what is, if nobody else asks: a collection that is planned by
+//! it is not halted. (Saying more would plan for answers that do not come; it would not harm
+//! anybody, since devices look after themselves.) When every request has had its reply it is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,9 +32,11 @@ pub struct Question {
 /// Requests to users and their replies, and what each user has left at least.
 ///
 /// - Theorem: device-filter (docs/theorems.md)
-/// - Proves: what is said to be left is at most what the device has left, and as much if all replies have come
-/// - Assumes: the device has the budget that is said, answers as devices do (device), and is asked by nobody else:
-///   what another collector has it pay for is not known here, and would have to be taken off the budget first
+/// - Proves: what is said to be left is at most what the device has left, and as much if all
+///   replies have come
+/// - Assumes: the device has the budget that is said, answers as devices do (device), and is asked
+///   by nobody else: what another collector has it pay for is not known here, and would have to be
+///   taken off the budget first
 /// - Deviates: users are registered when they are first asked
 /// - Checked by: `a_coordinator_never_says_that_more_is_left_than_is`
 #[derive(Debug)]
@@ -90,8 +93,8 @@ struct Asked {
     shown: u128,
     /// The digests of the reports that were shown.
     reports: BTreeMap<usize, blake3::Hash>,
-    /// The cheapest that was halted. It stays so: what a device has left and what it has paid for a chain never grow
-    /// together.
+    /// The cheapest that was halted. It stays so: what a device has left and what it has paid for a
+    /// chain never grow together.
     halted: Option<u128>,
 }
 
@@ -120,11 +123,12 @@ impl<U: Ord + Clone> Coordinator<U> {
         Self { budget, questions: BTreeMap::new(), users: BTreeMap::new() }
     }
 
-    /// A report that is asked of some users: the request to be sent to each of them. It counts as paid for from now on. Asking
-    /// again for what got lost costs nothing more.
+    /// A report that is asked of some users: the request to be sent to each of them. It counts as
+    /// paid for from now on. Asking again for what got lost costs nothing more.
     ///
     /// # Errors
-    /// The question is not one that devices answer, or was another one at this step. Nothing has changed.
+    /// The question is not one that devices answer, or was another one at this step. Nothing has
+    /// changed.
     pub fn ask(
         &mut self,
         question: &Question,
@@ -179,13 +183,13 @@ impl<U: Ord + Clone> Coordinator<U> {
         Ok(request)
     }
 
-    /// Takes a reply. One that never comes leaves everything as it is: it may have been paid for. A reply that comes
-    /// again is taken again: whoever counts reports counts that of a user once, with
-    /// [`Tally::add_one`](crate::Tally::add_one).
+    /// Takes a reply. One that never comes leaves everything as it is: it may have been paid for. A
+    /// reply that comes again is taken again: whoever counts reports counts that of a user once,
+    /// with [`Tally::add_one`](crate::Tally::add_one).
     ///
     /// # Errors
-    /// It is a reply to nothing that was asked, is no report of the law that was, or says something else than one
-    /// before it. Nothing has changed.
+    /// It is a reply to nothing that was asked, is no report of the law that was, or says something
+    /// else than one before it. Nothing has changed.
     pub fn take(&mut self, user: &U, request: &Request, reply: &Reply) -> Result<(), ReplyError> {
         let key = (request.question.clone(), request.step);
         let known = self.users.get_mut(user).and_then(|user| user.chains.get_mut(&key));

@@ -1,7 +1,8 @@
 //! What a device is asked to draw from: the laws of a chain's reports, said in full.
 //!
-//! A plan is the collector's business and its doubles are nobody else's. What a device gets are the laws that came
-//! of it, which it checks exactly and prices itself. Limits are on what it has to work out and to keep, whoever asks.
+//! A plan is the collector's business and its doubles are nobody else's. What a device gets are the
+//! laws that came of it, which it checks exactly and prices itself. Limits are on what it has to
+//! work out and to keep, whoever asks.
 
 use eke_budget::{Amount, Charge, Epsilon, Rho};
 use eke_noise::{Chain, ChainError, ChainPrice, HashChain, ReportLaw, Weight};
@@ -19,8 +20,8 @@ pub const MOST_WORDS: usize = 1 << 16;
 /// The least that a report costs. One for less tells nothing, and would only fill the device.
 const LEAST: Amount<Epsilon> = Amount::from_grains(Amount::<Epsilon>::ONE.grains() / 1_000_000);
 
-/// The most that a report costs, and the largest epsilon that its law may name. One for more hides nothing, and the
-/// larger an epsilon the longer its price takes to work out.
+/// The most that a report costs, and the largest epsilon that its law may name. One for more hides
+/// nothing, and the larger an epsilon the longer its price takes to work out.
 const MOST: Amount<Epsilon> = Amount::from_grains(64 * Amount::<Epsilon>::ONE.grains());
 
 /// The laws of the reports of one chain, the one that tells most first.
@@ -86,8 +87,8 @@ impl Mechanism {
         Self { categories: chain.categories(), laws: chain.laws() }
     }
 
-    /// The chain of these laws, if a device draws from it. What is cheap to check is checked before anything is worked
-    /// out, and each law is priced once.
+    /// The chain of these laws, if a device draws from it. What is cheap to check is checked before
+    /// anything is worked out, and each law is priced once.
     ///
     /// # Errors
     /// The laws are no chain, or beyond a limit.

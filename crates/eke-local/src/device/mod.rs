@@ -1,8 +1,9 @@
 //! A device: what it holds, its account, and the requests that it answers or does not.
 //!
-//! Invariants: nothing leaves before what it cost and the chain it is of are stored, together; whether a request is answered,
-//! halted or an error depends on requests, prices and the budget, never on a value; one account pays for all components and
-//! steps; a question at a step has one chain, whatever happens in between.
+//! Invariants: nothing leaves before what it cost and the chain it is of are stored, together;
+//! whether a request is answered, halted or an error depends on requests, prices and the budget,
+//! never on a value; one account pays for all components and steps; a question at a step has one
+//! chain, whatever happens in between.
 
 pub(crate) mod mechanism;
 pub(crate) mod request;
@@ -32,29 +33,33 @@ pub const MOST_KEPT_REPORTS: usize = 1 << 12;
 /// The most words of all reports that a device keeps: two mebibytes.
 pub const MOST_KEPT_WORDS: usize = 1 << 18;
 
-/// One of the things that a device can be asked about. It is public: all devices of a collection have the same.
+/// One of the things that a device can be asked about. It is public: all devices of a collection
+/// have the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
     /// Its name.
     pub name: String,
     /// How many categories it has.
     pub categories: Categories,
-    /// The category that counts where nothing was recorded, so that having nothing to say does not show.
+    /// The category that counts where nothing was recorded, so that having nothing to say does not
+    /// show.
     pub otherwise: u32,
 }
 
 /// A device, and where it is stored.
 ///
 /// - Theorem: device-filter (docs/theorems.md)
-/// - Proves: whatever is asked, in whatever order, after whatever was seen of this and other devices, all replies together are
-///   private in all that the device ever holds, at its budget
-/// - Assumes: the storage is this device's alone while it is open ([`Storage`]); it is not put back to an older copy (whoever
-///   keeps it, see [`Device::open_after`]); values are
-///   recorded, steps are begun and chains are forgotten without regard to replies that others should not learn of (host)
+/// - Proves: whatever is asked, in whatever order, after whatever was seen of this and other
+///   devices, all replies together are private in all that the device ever holds, at its budget
+/// - Assumes: the storage is this device's alone while it is open ([`Storage`]); it is not put back
+///   to an older copy (whoever keeps it, see [`Device::open_after`]); values are recorded, steps
+///   are begun and chains are forgotten without regard to replies that others should not learn of
+///   (host)
 /// - Deviates: it goes on after it has halted, which the paper's does not
 /// - Checked by: `what_a_device_says_besides_reports_does_not_depend_on_its_value`,
 ///   `a_device_never_pays_more_than_its_budget_and_pays_for_the_finest_of_each_chain`,
-///   `a_failing_storage_never_shows_what_is_not_stored`, `two_devices_on_one_storage_do_not_spend_its_budget_twice`
+///   `a_failing_storage_never_shows_what_is_not_stored`,
+///   `two_devices_on_one_storage_do_not_spend_its_budget_twice`
 pub struct Device<S> {
     storage: S,
     state: State,
@@ -132,7 +137,8 @@ impl<S: Storage> Device<S> {
     /// A device with a full budget, stored before it is used.
     ///
     /// # Errors
-    /// There is one in the storage already, the storage fails, or the budget or a component is not one of a device.
+    /// There is one in the storage already, the storage fails, or the budget or a component is not
+    /// one of a device.
     pub fn create(
         name: &str,
         budget: Budget,
@@ -177,8 +183,8 @@ impl<S: Storage> Device<S> {
         Self::open_after(storage, 0)
     }
 
-    /// The device that is stored, if it has been stored at least as often as is known of. Whoever keeps
-    /// [`Device::generation`] where nobody puts it back finds out when the storage was.
+    /// The device that is stored, if it has been stored at least as often as is known of. Whoever
+    /// keeps [`Device::generation`] where nobody puts it back finds out when the storage was.
     ///
     /// # Errors
     /// As for [`Device::open`]; or what is stored is older.
@@ -224,8 +230,8 @@ impl<S: Storage> Device<S> {
         self.store()
     }
 
-    /// Begins a step of a component. Nothing is recorded for it yet, and what was before is gone; chains that
-    /// were drawn from it stay.
+    /// Begins a step of a component. Nothing is recorded for it yet, and what was before is gone;
+    /// chains that were drawn from it stay.
     ///
     /// # Errors
     /// There is no such component, the step is not a later one, or the storage failed.
@@ -238,8 +244,8 @@ impl<S: Storage> Device<S> {
         self.store()
     }
 
-    /// Forgets the chains of steps that are over, up to and without this one. What they have cost stays
-    /// spent, and nobody can ask for them again.
+    /// Forgets the chains of steps that are over, up to and without this one. What they have cost
+    /// stays spent, and nobody can ask for them again.
     ///
     /// # Errors
     /// The storage failed.
@@ -262,14 +268,16 @@ impl<S: Storage> Device<S> {
         self.store()
     }
 
-    /// Answers a request, or does not. The same request has the same reply for ever, and is paid for once.
+    /// Answers a request, or does not. The same request has the same reply for ever, and is paid
+    /// for once.
     ///
-    /// The price is worked out from the laws. A claim that is not true is an error and not ignored: whoever makes it keeps
-    /// books that are wrong, or lies, and either should show before something is spent.
+    /// The price is worked out from the laws. A claim that is not true is an error and not ignored:
+    /// whoever makes it keeps books that are wrong, or lies, and either should show before
+    /// something is spent.
     ///
     /// # Errors
-    /// The request is at fault, and nothing has changed; or the storage failed, and the device has stopped: nothing left
-    /// it, and opening it again tells whether the request was paid for.
+    /// The request is at fault, and nothing has changed; or the storage failed, and the device has
+    /// stopped: nothing left it, and opening it again tells whether the request was paid for.
     pub fn answer<E: Entropy + ?Sized>(
         &mut self,
         request: &Request,
@@ -288,7 +296,8 @@ impl<S: Storage> Device<S> {
         self.storage
     }
 
-    /// Where the chain of a request is kept, or a chain that is not yet; its price is what was claimed.
+    /// Where the chain of a request is kept, or a chain that is not yet; its price is what was
+    /// claimed.
     fn place(&self, request: &Request) -> Result<Place, RequestError> {
         request.check_names()?;
         let has_purse = match request.currency() {
@@ -380,7 +389,8 @@ impl<S: Storage> Device<S> {
             Err(PathError::Refused(_)) => return Ok(Reply::Halted),
             Err(_) => return Err(damaged.into()),
         };
-        // What is paid from here on and not stored is not shown, so if anything fails the device stops.
+        // What is paid from here on and not stored is not shown, so if anything fails the device
+        // stops.
         self.has_stopped = true;
         let receipt = self.account.commit(approved, &mut NoHistory).map_err(|_| damaged)?;
         let report = request.report;
@@ -437,7 +447,8 @@ impl<S: Storage> Device<S> {
         if self.has_stopped { Err(DeviceError::Stopped) } else { Ok(()) }
     }
 
-    /// Stores the device, if what is stored is still what it has seen last. If anything fails it has stopped.
+    /// Stores the device, if what is stored is still what it has seen last. If anything fails it
+    /// has stopped.
     fn store(&mut self) -> Result<(), DeviceError> {
         self.has_stopped = true;
         let stored = self.storage.load()?;

@@ -1,7 +1,7 @@
 //! What a collector asks of a device, and what it gets.
 //!
-//! A request is public, and so is everything that is worked out from it before the value is looked at. On the way it is
-//! a version byte and JSON; the version never means anything else.
+//! A request is public, and so is everything that is worked out from it before the value is looked
+//! at. On the way it is a version byte and JSON; the version never means anything else.
 
 use eke_budget::Charge;
 use eke_noise::{Released, Report};
@@ -35,7 +35,8 @@ pub struct Request {
     pub mechanism: Mechanism,
     /// Which of them is asked for.
     pub report: usize,
-    /// What the collector says that it costs as the finest of its chain: the device works it out itself.
+    /// What the collector says that it costs as the finest of its chain: the device works it out
+    /// itself.
     pub price: Charge,
 }
 
@@ -45,7 +46,8 @@ pub struct Request {
 pub enum Reply {
     /// The report.
     Report(Released<Report>),
-    /// The account cannot pay for it, and has not. Cheaper reports and those shown before are still to be had.
+    /// The account cannot pay for it, and has not. Cheaper reports and those shown before are still
+    /// to be had.
     Halted,
 }
 

@@ -1,8 +1,9 @@
 //! What a device stores: its values, its chains and its account, as one piece.
 //!
-//! A name, a version byte, a digest and JSON. What a version means never changes: devices outlive code. What has been spent is
-//! not stored: it is what the chains have cost, those that were forgotten as two sums. So charge and chain cannot come apart.
-//! How long it is depends on what was asked and how often it was stored, and on no value and no report.
+//! A name, a version byte, a digest and JSON. What a version means never changes: devices outlive
+//! code. What has been spent is not stored: it is what the chains have cost, those that were
+//! forgotten as two sums. So charge and chain cannot come apart. How long it is depends on what was
+//! asked and how often it was stored, and on no value and no report.
 
 use std::collections::BTreeMap;
 

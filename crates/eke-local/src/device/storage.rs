@@ -1,8 +1,9 @@
 //! Where a device keeps what it must not lose: one piece of bytes, replaced as a whole.
 //!
-//! A storage that says that it has stored something finds it again, also after a crash or a power cut; one that fails
-//! may have stored it or not, and keeps either the old piece or the new one, never a mixture. What has been lost is
-//! said to be lost, since a device that begins anew would have a full budget again.
+//! A storage that says that it has stored something finds it again, also after a crash or a power
+//! cut; one that fails may have stored it or not, and keeps either the old piece or the new one,
+//! never a mixture. What has been lost is said to be lost, since a device that begins anew would
+//! have a full budget again.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -10,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// A place for one piece of bytes, for one device at a time.
 ///
-/// Whoever implements it sees to that: while one is open, no other on the same bytes is, in this program or another.
-/// Two devices on one storage would each spend the whole budget. A device looks before it stores whether somebody else
-/// has, and stops; but between its look and its storing only the storage can keep others out.
+/// Whoever implements it sees to that: while one is open, no other on the same bytes is, in this
+/// program or another. Two devices on one storage would each spend the whole budget. A device looks
+/// before it stores whether somebody else has, and stops; but between its look and its storing only
+/// the storage can keep others out.
 pub trait Storage {
     /// What was stored last; none if nothing ever was.
     ///
@@ -81,9 +83,9 @@ impl Storage for MemoryStorage {
 
 /// A folder with one file in it, for one program at a time.
 ///
-/// New bytes are written to a file beside it, synced, and renamed over it, and the folder is synced. The file that
-/// is locked while the storage is open also says that something was stored once, so that a file that was
-/// deleted is missed.
+/// New bytes are written to a file beside it, synced, and renamed over it, and the folder is
+/// synced. The file that is locked while the storage is open also says that something was stored
+/// once, so that a file that was deleted is missed.
 #[derive(Debug)]
 pub struct FileStorage {
     folder: PathBuf,

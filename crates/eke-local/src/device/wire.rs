@@ -1,18 +1,19 @@
 //! Reports as bytes: what a device sends, and what a collector may be sent by anybody.
 //!
-//! A report is a byte for the version, one for the form of what follows, and then bits, the first in the lowest
-//! bit of a byte. A set is either one bit for each category, or the categories it names, rising, each in as many
-//! bits as the last category takes: whichever is shorter. A hashed value is the two numbers of the hash, eight bytes
-//! each and lowest first, and then the value in as many bits as it has. A row of bits is itself. The law decides all
-//! that, so all reports of a law are equally long, and how long one is says nothing about it.
+//! A report is a byte for the version, one for the form of what follows, and then bits, the first
+//! in the lowest bit of a byte. A set is either one bit for each category, or the categories it
+//! names, rising, each in as many bits as the last category takes: whichever is shorter. A hashed
+//! value is the two numbers of the hash, eight bytes each and lowest first, and then the value in
+//! as many bits as it has. A row of bits is itself. The law decides all that, so all reports of a
+//! law are equally long, and how long one is says nothing about it.
 //!
-//! A frame is many reports of one question: version, form with its highest bit set, 32 bytes that name the
-//! question and the tier, the number of reports in four bytes, lowest first, and the reports without their first
-//! two bytes.
+//! A frame is many reports of one question: version, form with its highest bit set, 32 bytes that
+//! name the question and the tier, the number of reports in four bytes, lowest first, and the
+//! reports without their first two bytes.
 //!
-//! Whoever reads knows the law. Bytes that are not exactly what the law allows are refused: every report has one
-//! form and no other. Nothing is allocated by what bytes claim: room for one report is made by the law alone.
-//! Versions and forms keep their meaning for good.
+//! Whoever reads knows the law. Bytes that are not exactly what the law allows are refused: every
+//! report has one form and no other. Nothing is allocated by what bytes claim: room for one report
+//! is made by the law alone. Versions and forms keep their meaning for good.
 
 use eke_noise::ReportLaw;
 
@@ -136,8 +137,8 @@ impl Wire {
     /// Reads a report into a row of words.
     ///
     /// # Errors
-    /// The bytes are not exactly one report of this law, or the row has another length. What is in the row then
-    /// means nothing.
+    /// The bytes are not exactly one report of this law, or the row has another length. What is in
+    /// the row then means nothing.
     pub fn read(&self, bytes: &[u8], report: &mut [u64]) -> Result<(), WireError> {
         self.read_head(bytes, 0)?;
         length(bytes.len(), self.bytes() as u64)?;
@@ -170,11 +171,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Reads a frame: calls back with every report, in order. All of them are read before the first is handed
-    /// over; how many there are comes back.
+    /// Reads a frame: calls back with every report, in order. All of them are read before the first
+    /// is handed over; how many there are comes back.
     ///
     /// # Errors
-    /// The bytes are not exactly one frame of reports of this law about this question. Nothing is handed over.
+    /// The bytes are not exactly one frame of reports of this law about this question. Nothing is
+    /// handed over.
     pub fn read_frame(
         &self,
         question: &[u8; 32],

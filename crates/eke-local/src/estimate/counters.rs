@@ -1,9 +1,9 @@
 //! One counter for each bit of a row of words, raised by whole rows.
 //!
-//! What is still small is kept as bits across: plane p of a word holds bit p of all of its 64 counters, so that
-//! adding a row to them is a few operations on words and not one for each bit. Sixteen rows are added up
-//! among themselves first, which leaves one carry for all of them. Before the planes overflow they are
-//! emptied into counters of 64 bits.
+//! What is still small is kept as bits across: plane p of a word holds bit p of all of its 64
+//! counters, so that adding a row to them is a few operations on words and not one for each bit.
+//! Sixteen rows are added up among themselves first, which leaves one carry for all of them. Before
+//! the planes overflow they are emptied into counters of 64 bits.
 
 /// How many bits a counter has before it is emptied.
 const PLANES: usize = 16;

@@ -1,11 +1,12 @@
 //! How many users hold each category, estimated from a tally of their reports.
 //!
-//! Everything here is about the users that have reported, each of whom holds one category: not about a larger
-//! population that they might be a sample of. Estimates are unbiased and may be negative; [`Estimates::consistent`]
-//! makes them possible and biased. Intervals are exact but for the rounding of doubles: the count of a
-//! category is the sum of two binomial numbers, and an interval holds the numbers of users under which the
-//! count found is not too unlikely on either side. An interval of one category holds with its confidence for
-//! that category; [`Over::All`] makes all of them hold together.
+//! Everything here is about the users that have reported, each of whom holds one category: not
+//! about a larger population that they might be a sample of. Estimates are unbiased and may be
+//! negative; [`Estimates::consistent`] makes them possible and biased. Intervals are exact but for
+//! the rounding of doubles: the count of a category is the sum of two binomial numbers, and an
+//! interval holds the numbers of users under which the count found is not too unlikely on either
+//! side. An interval of one category holds with its confidence for that category; [`Over::All`]
+//! makes all of them hold together.
 
 pub(crate) mod counters;
 pub(crate) mod simplex;
@@ -69,8 +70,8 @@ impl Estimates {
         self.reports
     }
 
-    /// How many users hold a category, estimated without bias: `(count - n f)/(t - f)`. It may be below zero
-    /// or above the number of users. None for a category that there is not.
+    /// How many users hold a category, estimated without bias: `(count - n f)/(t - f)`. It may be
+    /// below zero or above the number of users. None for a category that there is not.
     ///
     /// - Theorem: report-counts (docs/theorems.md)
     /// - Proves: its mean is the number of users that hold the category
@@ -89,8 +90,8 @@ impl Estimates {
         self.counts.iter().map(|&count| self.unbiased(count)).collect()
     }
 
-    /// How far the estimate of a category typically is from the truth: its standard deviation, if as many
-    /// users hold the category as estimated.
+    /// How far the estimate of a category typically is from the truth: its standard deviation, if
+    /// as many users hold the category as estimated.
     #[must_use]
     pub fn deviation(&self, category: u32) -> Option<f64> {
         let n = number(self.reports);
@@ -100,8 +101,8 @@ impl Estimates {
         Some(variance.sqrt() / self.law.gap())
     }
 
-    /// How many users may hold a category: the numbers under which neither a count as small nor one as large
-    /// as that found is less likely than half of what the confidence leaves.
+    /// How many users may hold a category: the numbers under which neither a count as small nor one
+    /// as large as that found is less likely than half of what the confidence leaves.
     ///
     /// - Theorem: report-counts (docs/theorems.md)
     /// - Proves: it holds the number of users with at least the confidence, whatever the number is
@@ -117,18 +118,20 @@ impl Estimates {
         let low = first(nearest(users - away), self.reports, |users| {
             self.given(users).at_least(count) > side
         });
-        // The most users under which the count is not too small: one below the first under which it is.
+        // The most users under which the count is not too small: one below the first under which it
+        // is.
         let above = first(nearest(users + away), self.reports + 1, |users| {
             users > self.reports || self.given(users).at_most(count) <= side
         });
         Some(Interval { low, high: above.saturating_sub(1).max(low) })
     }
 
-    /// Numbers of users that could be: none below zero, and all together the users that reported. They are
-    /// the possible numbers nearest to the estimates (in squared distance).
+    /// Numbers of users that could be: none below zero, and all together the users that reported.
+    /// They are the possible numbers nearest to the estimates (in squared distance).
     ///
-    /// They are better than the unbiased ones together, and biased: those of rare categories are too large,
-    /// and those of common ones too small, so sums over many rare categories should not be taken from them.
+    /// They are better than the unbiased ones together, and biased: those of rare categories are
+    /// too large, and those of common ones too small, so sums over many rare categories should not
+    /// be taken from them.
     ///
     /// - Theorem: simplex-projection (docs/theorems.md)
     /// - Proves: they are no further from the true numbers than the estimates are, whatever came in
@@ -140,8 +143,8 @@ impl Estimates {
         simplex::nearest(self.all_users(), number(self.reports))
     }
 
-    /// The categories that more than so many users hold, as far as the reports show it: with this confidence
-    /// none of them is held by fewer. Those that most users hold come first.
+    /// The categories that more than so many users hold, as far as the reports show it: with this
+    /// confidence none of them is held by fewer. Those that most users hold come first.
     ///
     /// - Theorem: report-counts (docs/theorems.md)
     /// - Proves: with the confidence, all categories named are held by more than so many users
@@ -153,7 +156,8 @@ impl Estimates {
         if above >= self.reports {
             return Vec::new();
         }
-        // The same count for all: the first that is too unlikely if no more users than that hold a category.
+        // The same count for all: the first that is too unlikely if no more users than that hold a
+        // category.
         let risk = self.risk(confidence, Over::All);
         let given = self.given(above);
         let about = number(above) * given.hit + number(given.others) * given.miss;
@@ -192,8 +196,8 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// How many standard deviations above its mean a normal number is with this chance, to a thousandth or so
-/// (Abramowitz and Stegun 26.2.23).
+/// How many standard deviations above its mean a normal number is with this chance, to a thousandth
+/// or so (Abramowitz and Stegun 26.2.23).
 fn deviations(chance: f64) -> f64 {
     let t = (-2.0 * chance.ln()).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
@@ -216,8 +220,8 @@ mod tests {
         Law::new(categories, ReportLaw::Subset(template)).unwrap()
     }
 
-    /// Exactly, over all counts, for every number of users that may hold the category. The usual two
-    /// deviations to either side, as a control, do not hold as often as they say.
+    /// Exactly, over all counts, for every number of users that may hold the category. The usual
+    /// two deviations to either side, as a control, do not hold as often as they say.
     #[test]
     fn intervals_hold_as_often_as_they_say_for_every_number_of_users() {
         let n = 60u64;
@@ -276,8 +280,8 @@ mod tests {
         assert!(all.low < interval.low && all.high > interval.high);
     }
 
-    /// The count from which on a category is heavy: unlikely enough if so many hold it, and no larger than
-    /// it has to be.
+    /// The count from which on a category is heavy: unlikely enough if so many hold it, and no
+    /// larger than it has to be.
     #[test]
     fn heavy_counts_are_the_first_that_are_unlikely_enough() {
         let law = law(10, 3, "1");

@@ -1,10 +1,10 @@
 //! The numbers that are nowhere negative and have a given sum, nearest to others.
 
-/// The nearest such numbers: the same is taken from all, and what would become negative is zero instead.
-/// The sum is above zero or there is nothing to be had: all are zero.
+/// The nearest such numbers: the same is taken from all, and what would become negative is zero
+/// instead. The sum is above zero or there is nothing to be had: all are zero.
 ///
-/// The largest is taken from all before anything else, which changes nothing but that the sum is not lost beside
-/// numbers that are far larger.
+/// The largest is taken from all before anything else, which changes nothing but that the sum is
+/// not lost beside numbers that are far larger.
 pub(crate) fn nearest(mut numbers: Vec<f64>, sum: f64) -> Vec<f64> {
     let largest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     for number in &mut numbers {
@@ -34,8 +34,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// None is negative, the sum is right, the order is kept, doing it again changes nothing, and from what
-        /// was given no other possible numbers are in the direction of what came out.
+        /// None is negative, the sum is right, the order is kept, doing it again changes nothing,
+        /// and from what was given no other possible numbers are in the direction of what came out.
         #[test]
         fn consistent_numbers_are_possible_and_nearest(
             numbers in prop::collection::vec(-1e4..1e4f64, 1..40),

@@ -1,8 +1,8 @@
-//! How likely a count of reports is: the sum of two binomial numbers, one of users who hold a category and one
-//! of users who do not.
+//! How likely a count of reports is: the sum of two binomial numbers, one of users who hold a
+//! category and one of users who do not.
 //!
-//! Worked out in doubles by adding up what is likely, from the middle outwards and each term from the one
-//! before it. What is left out is less than 10⁻²⁵ of all, and what is computed is off by
+//! Worked out in doubles by adding up what is likely, from the middle outwards and each term from
+//! the one before it. What is left out is less than 10⁻²⁵ of all, and what is computed is off by
 //! less than a billionth of itself; no table and no logarithm is needed.
 
 /// What is left out, relative to the likeliest number.
@@ -114,12 +114,13 @@ impl Binomial {
     }
 }
 
-/// The first number up to a last one at which something becomes true and stays so, looked for from a guess
-/// on; the last one if it never does.
+/// The first number up to a last one at which something becomes true and stays so, looked for from
+/// a guess on; the last one if it never does.
 pub(crate) fn first(guess: u64, last: u64, is: impl Fn(u64) -> bool) -> u64 {
     let guess = guess.min(last);
     let mut step = 1;
-    // Between these two: not true at the lower one, or it is below zero; true at the upper one, or the last.
+    // Between these two: not true at the lower one, or it is below zero; true at the upper one, or
+    // the last.
     let (mut low, mut high);
     if is(guess) {
         high = guess;

@@ -1,9 +1,10 @@
 //! How often each category is supported by the reports that came in.
 //!
-//! A tally takes reports of one law. Reports of several tiers about the same users are made from each other:
-//! the coarser ones add nothing to the finest, and adding them up as if they were of other users would make
-//! intervals too narrow. So there is one tally for each question and template, and estimates are made from the
-//! finest one that somebody has. Tallies of other users' reports of the same law can be merged.
+//! A tally takes reports of one law. Reports of several tiers about the same users are made from
+//! each other: the coarser ones add nothing to the finest, and adding them up as if they were of
+//! other users would make intervals too narrow. So there is one tally for each question and
+//! template, and estimates are made from the finest one that somebody has. Tallies of other users'
+//! reports of the same law can be merged.
 
 use eke_noise::{Hash, ReportLaw};
 
@@ -61,17 +62,17 @@ impl Tally {
     /// Counts the report of one user, such as a device's reply.
     ///
     /// # Errors
-    /// It is not one report of this law: several of them in a row are not, and neither is nothing. Nothing is
-    /// counted.
+    /// It is not one report of this law: several of them in a row are not, and neither is nothing.
+    /// Nothing is counted.
     pub fn add_one(&mut self, report: &[u64]) -> Result<(), TallyError> {
         self.law.check(report).map_err(|error| TallyError::Report { row: 0, error })?;
         self.count(report);
         Ok(())
     }
 
-    /// Counts reports of as many users as there are rows, one after the other as [`eke_noise::Chain::fill`] writes
-    /// them for a chain of one law. Whoever sends rows says how many users they are of: what one user sends is for
-    /// [`Tally::add_one`].
+    /// Counts reports of as many users as there are rows, one after the other as
+    /// [`eke_noise::Chain::fill`] writes them for a chain of one law. Whoever sends rows says how
+    /// many users they are of: what one user sends is for [`Tally::add_one`].
     ///
     /// # Errors
     /// One of them is not of this law. Nothing is counted.

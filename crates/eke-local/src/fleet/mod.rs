@@ -1,10 +1,12 @@
-//! Many devices in one process, as columns: their values, their accounts, and the chains of each question.
+//! Many devices in one process, as columns: their values, their accounts, and the chains of each
+//! question.
 //!
-//! A fleet answers as its devices would one by one: the same requests are faults, the same devices halt, each has
-//! spent as much, and reports have the same laws. (A question at a step is the same for all of them, and they are all at
-//! the same step.) But it holds everybody's values in the clear, in memory, and stores nothing:
-//! it is for research and for load tests, and protects nobody from whoever runs it. (One device keeps at most
-//! [`MOST_CHAINS`](crate::MOST_CHAINS) chains; a fleet keeps as many as there is memory for.)
+//! A fleet answers as its devices would one by one: the same requests are faults, the same devices
+//! halt, each has spent as much, and reports have the same laws. (A question at a step is the same
+//! for all of them, and they are all at the same step.) But it holds everybody's values in the
+//! clear, in memory, and stores nothing: it is for research and for load tests, and protects nobody
+//! from whoever runs it. (One device keeps at most [`MOST_CHAINS`](crate::MOST_CHAINS) chains; a
+//! fleet keeps as many as there is memory for.)
 
 pub(crate) mod sheet;
 pub(crate) mod simulation;
@@ -102,7 +104,8 @@ impl<C: ChainPrice> Fleet<C> {
     /// Gives the devices a component, with what each of them holds.
     ///
     /// # Errors
-    /// There is one of this name, a value is out of range, or there are not as many values as devices.
+    /// There is one of this name, a value is out of range, or there are not as many values as
+    /// devices.
     pub fn hold(&mut self, component: Component, values: Vec<u32>) -> Result<(), FleetError> {
         let Component { name, categories, otherwise } = component;
         let categories = categories.get();
@@ -116,10 +119,12 @@ impl<C: ChainPrice> Fleet<C> {
         Ok(())
     }
 
-    /// Begins a step of a component on all devices, with what each of them holds then; nothing recorded where it is none.
+    /// Begins a step of a component on all devices, with what each of them holds then; nothing
+    /// recorded where it is none.
     ///
     /// # Errors
-    /// There is no such component, the step is not a later one, or values are out of range or missing.
+    /// There is no such component, the step is not a later one, or values are out of range or
+    /// missing.
     pub fn begin(
         &mut self,
         component: &str,
@@ -199,7 +204,8 @@ impl<C: ChainPrice> Fleet<C> {
         Ok(Replies { answered, halted, gone, words, reports })
     }
 
-    /// What a request costs as the finest of its chain, and its chain if it is new: what a device checks before it pays.
+    /// What a request costs as the finest of its chain, and its chain if it is new: what a device
+    /// checks before it pays.
     fn price(&self, request: &Request) -> Result<(Amount<C>, Option<Chain>), RequestError> {
         request.check_names()?;
         let currency = request.currency();

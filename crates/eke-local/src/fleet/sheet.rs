@@ -1,7 +1,8 @@
 //! Many accounts in one currency, as columns.
 //!
-//! An account here is a budget and what has been spent of it, in exact amounts, and the filter is that of a purse. There is
-//! no history and no receipt: a sheet is for fleets in one process, for research and for load tests.
+//! An account here is a budget and what has been spent of it, in exact amounts, and the filter is
+//! that of a purse. There is no history and no receipt: a sheet is for fleets in one process, for
+//! research and for load tests.
 
 use eke_budget::{Amount, Currency};
 
@@ -115,10 +116,12 @@ impl<C: Currency> Sheet<C> {
         self.budget(account).minus(spent)
     }
 
-    /// Charges accounts, each on its own: those that cannot pay are left as they are, and come back.
+    /// Charges accounts, each on its own: those that cannot pay are left as they are, and come
+    /// back.
     ///
     /// # Errors
-    /// An account that there is not or that is named twice, or prices that do not match. Nobody is charged.
+    /// An account that there is not or that is named twice, or prices that do not match. Nobody is
+    /// charged.
     pub fn charge(&mut self, who: Who<'_>, prices: Prices<'_, C>) -> Result<Vec<u32>, SheetError> {
         let accounts = self.check(who)?;
         if let Prices::Each(each) = prices
@@ -142,8 +145,8 @@ impl<C: Currency> Sheet<C> {
         })
     }
 
-    /// What is left, from the least to the most, at these fractions of the accounts: at 0.5 the median. None where a
-    /// fraction is not between 0 and 1.
+    /// What is left, from the least to the most, at these fractions of the accounts: at 0.5 the
+    /// median. None where a fraction is not between 0 and 1.
     #[must_use]
     pub fn left_at(&self, fractions: &[f64]) -> Vec<Option<Amount<C>>> {
         let mut left: Vec<Amount<C>> =

@@ -1,7 +1,8 @@
-//! A collection from beginning to end, on made-up people: a plan, a fleet that answers, tallies, estimates.
+//! A collection from beginning to end, on made-up people: a plan, a fleet that answers, tallies,
+//! estimates.
 //!
-//! It shows what reports are worth before anybody is asked. How many hold what is made up and public, so nobody is
-//! protected here; the reports are drawn as devices draw them.
+//! It shows what reports are worth before anybody is asked. How many hold what is made up and
+//! public, so nobody is protected here; the reports are drawn as devices draw them.
 
 use eke_budget::{Amount, Epsilon};
 use eke_noise::{Categories, Confidence, Entropy};
@@ -94,7 +95,8 @@ pub const MOST_USERS: u32 = 10_000_000;
 const MOST: u64 = 1 << 27;
 
 impl Simulation {
-    /// Runs it. Intervals have this confidence. `progress` is told how many of how many tiers are done.
+    /// Runs it. Intervals have this confidence. `progress` is told how many of how many tiers are
+    /// done.
     ///
     /// # Errors
     /// Something of it is out of range.

@@ -1,8 +1,8 @@
 //! One choice for each tier, in an order, such that the worst tier is as good as can be.
 //!
-//! Reports of a chain are ordered twice: what a report is (its size, or its bits) only moves on, and how much of
-//! it is kept only falls. A tier that chooses an early option leaves more choice to later tiers; one that
-//! keeps little leaves them less.
+//! Reports of a chain are ordered twice: what a report is (its size, or its bits) only moves on,
+//! and how much of it is kept only falls. A tier that chooses an early option leaves more choice to
+//! later tiers; one that keeps little leaves them less.
 
 /// What there is to choose from.
 pub(crate) struct Choices<Most, Ratio> {
@@ -18,11 +18,11 @@ pub(crate) struct Choices<Most, Ratio> {
 
 /// The option of each tier.
 ///
-/// For a ratio that is to be reached, the most that can be kept with every option is worked out tier after
-/// tier: as much as the best of the options up to it kept before, and no more than the tier allows. More is
-/// better for this tier and all later ones, so nothing else needs to be remembered. The ratio is found by
-/// bisection of its logarithm, from the worst there is when any will do: tiers that no option suits can be off by
-/// many powers of ten.
+/// For a ratio that is to be reached, the most that can be kept with every option is worked out
+/// tier after tier: as much as the best of the options up to it kept before, and no more than the
+/// tier allows. More is better for this tier and all later ones, so nothing else needs to be
+/// remembered. The ratio is found by bisection of its logarithm, from the worst there is when any
+/// will do: tiers that no option suits can be off by many powers of ten.
 pub(crate) fn best<Most, Ratio>(choices: &Choices<Most, Ratio>) -> Vec<usize>
 where
     Most: Fn(usize, usize) -> f64,
@@ -59,7 +59,8 @@ where
     Most: Fn(usize, usize) -> f64,
     Ratio: Fn(usize, usize, f64) -> f64,
 {
-    // The most that can be kept with each option at each tier; zero where the limit would be exceeded.
+    // The most that can be kept with each option at each tier; zero where the limit would be
+    // exceeded.
     let mut rows: Vec<Vec<f64>> = Vec::with_capacity(choices.tiers);
     let mut before = vec![f64::INFINITY; choices.options];
     for tier in 0..choices.tiers {
@@ -83,8 +84,8 @@ where
         before.clone_from(&row);
         rows.push(row);
     }
-    // Backwards: the last tier takes the option that is best for it, every tier before it the one that is best
-    // for it among those that leave the next one what it keeps.
+    // Backwards: the last tier takes the option that is best for it, every tier before it the one
+    // that is best for it among those that leave the next one what it keeps.
     let mut chosen = Chosen { options: vec![0; choices.tiers], worst: 0.0 };
     let (mut last, mut needed) = (choices.options - 1, 0.0);
     for (tier, row) in rows.iter().enumerate().rev() {

@@ -35,9 +35,9 @@ pub(crate) fn planned(categories: u32, falling: &[Amount<Epsilon>]) -> Vec<HashT
     templates
 }
 
-/// The paper's list: the largest tier over as many values as are best for it; then, for each number of bits,
-/// a template at the epsilon for which it is best, `ln(2^bits - 1)`; one bit as it is left then; the tiers
-/// below it.
+/// The paper's list: the largest tier over as many values as are best for it; then, for each number
+/// of bits, a template at the epsilon for which it is best, `ln(2^bits - 1)`; one bit as it is left
+/// then; the tiers below it.
 pub(crate) fn reference(falling: &[Amount<Epsilon>]) -> Vec<HashTemplate> {
     let Some(&largest) = falling.first() else { return Vec::new() };
     let most = (libm::exp(largest.to_f64()) + 1.0).log2().floor();

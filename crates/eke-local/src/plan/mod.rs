@@ -1,10 +1,10 @@
 //! Which report each tier gets, from one chain of them.
 //!
-//! A chain's reports grow coarser and fall in weight. A tier may see any report whose epsilon is at most its
-//! own; the question is which sizes (or bits of a hash) to give them, since a size that is best for one tier
-//! takes from what later ones can have. [`Method::Planned`] and [`Method::Hash`] find the chain whose worst
-//! tier is as close as can be to what it would have alone. The methods of the paper go through fixed lists of
-//! templates.
+//! A chain's reports grow coarser and fall in weight. A tier may see any report whose epsilon is at
+//! most its own; the question is which sizes (or bits of a hash) to give them, since a size that is
+//! best for one tier takes from what later ones can have. [`Method::Planned`] and [`Method::Hash`]
+//! find the chain whose worst tier is as close as can be to what it would have alone. The methods
+//! of the paper go through fixed lists of templates.
 
 pub(crate) mod choices;
 pub(crate) mod hash_templates;
@@ -30,7 +30,8 @@ pub enum Method {
     Improved,
     /// Reports of one category: generalized randomized response.
     RandomizedResponse,
-    /// Values of a hash, with the bits that make the worst tier as good as can be, for the tiers given.
+    /// Values of a hash, with the bits that make the worst tier as good as can be, for the tiers
+    /// given.
     Hash,
     /// Values of a hash, as the paper has them: one template for each number of bits.
     HashReference,
@@ -50,8 +51,8 @@ impl Method {
         Self::Bits,
     ];
 
-    /// The laws of all reports that it goes through for these tiers, the one that tells most first. Each tier
-    /// gets the first of them that it may see.
+    /// The laws of all reports that it goes through for these tiers, the one that tells most first.
+    /// Each tier gets the first of them that it may see.
     ///
     /// # Errors
     /// There are no tiers or too many, or an epsilon or the number of categories is out of range.
@@ -105,8 +106,8 @@ pub struct Tier {
     pub epsilon: Amount<Epsilon>,
     /// The law of its report.
     pub law: ReportLaw,
-    /// What the estimates of all categories from one report are off by, squared and summed, on average
-    /// ([`subset::variance`], [`hash::variance`], [`bits::variance`]).
+    /// What the estimates of all categories from one report are off by, squared and summed, on
+    /// average ([`subset::variance`], [`hash::variance`], [`bits::variance`]).
     pub variance: f64,
     /// How many times that of the best report for this tier alone, which is a subset.
     pub ratio: f64,
@@ -146,10 +147,11 @@ impl Plan {
     /// Plans the reports of tiers, in whatever order.
     ///
     /// - Theorem: subset-chain (docs/theorems.md), and hash-chain and bit-chain for those methods
-    /// - Proves: every tier's report costs at most its epsilon, and those of several tiers together at most
-    ///   the largest of theirs
+    /// - Proves: every tier's report costs at most its epsilon, and those of several tiers together
+    ///   at most the largest of theirs
     /// - Assumes: nothing: sizes and weights are checked where the chain is made, exactly
-    /// - Deviates: sizes are chosen by doubles, which decides how good a plan is and not what it costs
+    /// - Deviates: sizes are chosen by doubles, which decides how good a plan is and not what it
+    ///   costs
     /// - Checked by: `every_plan_keeps_every_tier_within_its_epsilon`,
     ///   `every_set_of_reports_costs_what_its_first_does`
     ///
@@ -166,8 +168,8 @@ impl Plan {
         let mut order: Vec<usize> = (0..tiers.len()).collect();
         order.sort_by(|&a, &b| tiers[b].cmp(&tiers[a]));
         for tier in order {
-            // What tells more than this tier may see comes first. There always is one that does not: lists end
-            // with the tiers themselves.
+            // What tells more than this tier may see comes first. There always is one that does
+            // not: lists end with the tiers themselves.
             let first = list.partition_point(|law| law.epsilon() > tiers[tier]);
             let mut within = list[first..].iter().filter(|law| law.epsilon() <= tiers[tier]);
             let law = *within.next().ok_or(PlanError::Epsilon)?;

@@ -36,8 +36,8 @@ pub(crate) fn planned(categories: u32, falling: &[Amount<Epsilon>]) -> Vec<Templ
     templates
 }
 
-/// The sizes to choose from: all of them up to a few hundred, then every one that is a little larger than the
-/// one before, and those that are best for a tier alone.
+/// The sizes to choose from: all of them up to a few hundred, then every one that is a little
+/// larger than the one before, and those that are best for a tier alone.
 fn sizes(categories: u32, tiers: &[f64]) -> Vec<u32> {
     const ALL: u32 = 512;
     let largest = (categories / 2).max(1);
@@ -65,9 +65,8 @@ fn milestone(categories: u32, more: i64, size: u32) -> Option<Weight> {
     u32::try_from(weight).ok().filter(|&weight| weight > 0).map(Weight::Whole)
 }
 
-/// The paper's first list: the tiers above all reports of one category; a template at
-/// `ln(d/k - 1)` for each size below half of the categories; for even d one of half of them; the tiers
-/// below it.
+/// The paper's first list: the tiers above all reports of one category; a template at `ln(d/k - 1)`
+/// for each size below half of the categories; for even d one of half of them; the tiers below it.
 pub(crate) fn reference(categories: u32, falling: &[Amount<Epsilon>]) -> Vec<Template> {
     let mut list = List::new(categories);
     list.high(falling);
@@ -94,8 +93,8 @@ pub(crate) fn improved(categories: u32, falling: &[Amount<Epsilon>]) -> Vec<Temp
         else {
             continue;
         };
-        // Levels of other sizes lie outside of this size's stretch. What is surely above where the list is has
-        // no place in it either.
+        // Levels of other sizes lie outside of this size's stretch. What is surely above where the
+        // list is has no place in it either.
         let start = list.weight.map_or(f64::INFINITY, |weight| 1.001 * weight.to_f64());
         let end = end.to_f64();
         let mut weights: Vec<(f64, Weight)> = falling

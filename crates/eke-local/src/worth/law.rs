@@ -1,8 +1,10 @@
-//! The law of reports as a collector sees it: which categories a report supports, and how likely it does.
+//! The law of reports as a collector sees it: which categories a report supports, and how likely it
+//! does.
 //!
-//! Whatever the mechanism, a report *supports* some of the categories: the true one with probability t, any
-//! other with probability f, which is smaller. A set supports what it holds, a row of bits the categories
-//! whose bits are set, a hashed value those that have it. Estimates need to know no more.
+//! Whatever the mechanism, a report *supports* some of the categories: the true one with
+//! probability t, any other with probability f, which is smaller. A set supports what it holds, a
+//! row of bits the categories whose bits are set, a hashed value those that have it. Estimates need
+//! to know no more.
 
 use eke_noise::{Chain, ChainError, Hash, ReportLaw};
 use serde::{Deserialize, Serialize};
@@ -81,7 +83,8 @@ impl Law {
     /// That a row of words is a report of this law.
     ///
     /// # Errors
-    /// It is not: it has another length, names too many categories or too few, or something that there is not.
+    /// It is not: it has another length, names too many categories or too few, or something that
+    /// there is not.
     #[inline]
     pub fn check(&self, report: &[u64]) -> Result<(), ReportError> {
         let Some(&last) = report.last().filter(|_| report.len() == self.words()) else {
@@ -149,8 +152,8 @@ pub(crate) fn words(categories: u32) -> usize {
 
 /// Writes the categories that a hashed value supports, as a set.
 ///
-/// The value of category x is the first bits of `a x + c`; less the value reported, they are zero for those
-/// that have it.
+/// The value of category x is the first bits of `a x + c`; less the value reported, they are zero
+/// for those that have it.
 pub(crate) fn supported(hash: Hash, value: u64, bits: u32, categories: u32, set: &mut [u64]) {
     let shift = 64 - bits;
     let mut sum = hash.addend.wrapping_sub(value << shift);

@@ -1,8 +1,9 @@
 //! What reports of the subset mechanism are worth.
 //!
 //! A report names k of d categories and weighs `w = k (exp(epsilon) - 1)` (see
-//! [`eke_noise::SubsetChain`]). It holds the true category with probability t and any other with probability
-//! f; `(1{v in report} - f)/(t - f)` is an unbiased estimate of whether v is the true one.
+//! [`eke_noise::SubsetChain`]). It holds the true category with probability t and any other with
+//! probability f; `(1{v in report} - f)/(t - f)` is an unbiased estimate of whether v is the true
+//! one.
 
 /// How likely a report of this size and weight holds the true category.
 #[must_use]
@@ -19,20 +20,21 @@ pub fn miss(categories: u32, size: u32, weight: f64) -> f64 {
     (k + weight * (k - 1.0) / (d - 1.0)) / (d + weight)
 }
 
-/// How much likelier it holds the true category than another: hit less miss, also where that is tiny.
+/// How much likelier it holds the true category than another: hit less miss, also where that is
+/// tiny.
 #[must_use]
 pub fn gap(categories: u32, size: u32, weight: f64) -> f64 {
     let (d, k) = (f64::from(categories), f64::from(size));
     weight / (d + weight) * ((d - k) / (d - 1.0))
 }
 
-/// What the estimates of all categories from one report are off by, squared and summed, on average: the
-/// variance to be compared between sizes. For n reports it is this over n.
+/// What the estimates of all categories from one report are off by, squared and summed, on average:
+/// the variance to be compared between sizes. For n reports it is this over n.
 #[must_use]
 pub fn variance(categories: u32, size: u32, weight: f64) -> f64 {
     let (d, k) = (f64::from(categories), f64::from(size));
-    // (d-1) [(d-k)(d-k-1) + 2 e (d-k) k + e² k (k-1)] / ((e-1)² k (d-k)) with e = 1 + w/k, times k²/w²
-    // above and below, so that neither a large nor a small epsilon leaves the doubles.
+    // (d-1) [(d-k)(d-k-1) + 2 e (d-k) k + e² k (k-1)] / ((e-1)² k (d-k)) with e = 1 + w/k, times
+    // k²/w² above and below, so that neither a large nor a small epsilon leaves the doubles.
     let power = (k + weight) / weight;
     let rest = k / weight;
     let part = (d - k) * (d - k - 1.0) * rest * rest

@@ -1,5 +1,5 @@
-//! Chains against values made with mpmath at forty digits (data/chains.json): the paper's lists with the probabilities of
-//! their steps, corrected, and which of them each tier gets.
+//! Chains against values made with mpmath at forty digits (data/chains.json): the paper's lists
+//! with the probabilities of their steps, corrected, and which of them each tier gets.
 
 use eke_budget::{Amount, Epsilon};
 use eke_local::{Method, Plan, hash};
@@ -158,7 +158,8 @@ fn rescaling_keeps_with_the_known_probability_and_growing_costs_the_known_price(
     }
 }
 
-/// A tier at exactly a level that another tier leaves it gets that level, and one below it does not.
+/// A tier at exactly a level that another tier leaves it gets that level, and one below it does
+/// not.
 #[test]
 fn a_template_one_too_coarse_is_allowed_and_one_too_fine_is_not() {
     // 0.3364722366212129305046… is the level of five of ten categories in the paper's list.
@@ -182,8 +183,8 @@ fn a_template_one_too_coarse_is_allowed_and_one_too_fine_is_not() {
     }
 }
 
-/// All functions from four categories to values, each as likely as another: how often a report supports a
-/// category, and how far estimates are off, is what the formulas say.
+/// All functions from four categories to values, each as likely as another: how often a report
+/// supports a category, and how far estimates are off, is what the formulas say.
 #[test]
 fn hashed_reports_support_categories_as_often_as_they_say() {
     let d = 4u32;

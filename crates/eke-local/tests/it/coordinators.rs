@@ -207,7 +207,8 @@ proptest! {
         }
     }
 
-    /// Asked only what they can surely pay, in whatever order and with whatever losses, devices never halt.
+    /// Asked only what they can surely pay, in whatever order and with whatever losses, devices
+    /// never halt.
     #[test]
     fn what_can_surely_be_paid_for_is_never_halted(
         asked in prop::collection::vec((0..9u8, 0..3usize, any::<bool>(), any::<bool>()), 1..40),

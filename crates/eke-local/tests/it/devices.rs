@@ -22,7 +22,8 @@ pub(crate) fn pure(budget: f64) -> Budget {
     BudgetSpec::promising(Epsilon::new(budget).unwrap()).resolve(Metric::Discrete).unwrap()
 }
 
-/// Both purses: zCDP at what is left of epsilon 10 beside a pure 1, which is two chains of epsilon 1.
+/// Both purses: zCDP at what is left of epsilon 10 beside a pure 1, which is two chains of epsilon
+/// 1.
 pub(crate) fn both() -> Budget {
     BudgetSpec::promising(Epsilon::new(10.0).unwrap())
         .with_delta(Delta::new(1e-6).unwrap())
@@ -304,8 +305,9 @@ fn a_device_keeps_so_many_chains_and_no_more() {
     let _ = words(device.answer(&ask("0", 0), &mut entropy).unwrap());
 }
 
-/// The longest chain there is, of different laws whose prices take logarithms, for next to nothing. Asked for at another
-/// step, or of another component, it is not even looked at; and after sixteen of them a device is full.
+/// The longest chain there is, of different laws whose prices take logarithms, for next to nothing.
+/// Asked for at another step, or of another component, it is not even looked at; and after sixteen
+/// of them a device is full.
 #[test]
 fn the_longest_chains_are_answered_until_there_is_no_room() {
     let one = Amount::<Epsilon>::ONE.grains();
@@ -334,8 +336,8 @@ fn the_longest_chains_are_answered_until_there_is_no_room() {
     let _ = words(device.answer(&Request { step: 1, ..ask("more", 2) }, &mut entropy).unwrap());
 }
 
-/// Over all values of a component whose categories have one to four digits, with a chain of each kind: sets, rows of bits and
-/// hashes of every size. Decimals would differ.
+/// Over all values of a component whose categories have one to four digits, with a chain of each
+/// kind: sets, rows of bits and hashes of every size. Decimals would differ.
 #[test]
 fn what_is_stored_is_as_long_whatever_the_value_and_the_reports_are() {
     let components = || {
@@ -400,7 +402,8 @@ fn a_device_shows_no_value_and_no_chain_when_it_is_printed() {
     assert_eq!(format!("{device:?}"), "Device { name: \"device\", generation: 3, chains: 1, .. }");
 }
 
-/// One bytes that outlive devices, and a storage that fails at one call: before it has any effect, or after it.
+/// One bytes that outlive devices, and a storage that fails at one call: before it has any effect,
+/// or after it.
 #[derive(Clone, Default)]
 struct Failing {
     bytes: Rc<RefCell<Option<Vec<u8>>>>,
@@ -431,8 +434,9 @@ impl Storage for Failing {
     }
 }
 
-/// Some requests, the storage failing at the n-th call for every n, before and after it has stored. What was shown is
-/// shown again after that, nothing is paid for twice, and in the end all is as if nothing had failed.
+/// Some requests, the storage failing at the n-th call for every n, before and after it has stored.
+/// What was shown is shown again after that, nothing is paid for twice, and in the end all is as if
+/// nothing had failed.
 #[test]
 fn a_failing_storage_never_shows_what_is_not_stored() {
     let script =
@@ -506,8 +510,8 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
     assert_eq!(failures, 10);
 }
 
-/// A storage that does not keep others out. The second device knows nothing of what the first has spent: it stops instead of
-/// storing over it, and nothing leaves it; opened again it knows.
+/// A storage that does not keep others out. The second device knows nothing of what the first has
+/// spent: it stops instead of storing over it, and nothing leaves it; opened again it knows.
 #[test]
 fn two_devices_on_one_storage_do_not_spend_its_budget_twice() {
     let (storage, mut entropy) = (Failing::default(), Seeded(13));
@@ -630,8 +634,8 @@ pub(crate) fn requests() -> impl Strategy<Value = Vec<(bool, Request)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Two devices that hold different values are asked the same: each says the same sentence, halts at the same
-    /// requests, and has spent as much and stored as often and as many bytes.
+    /// Two devices that hold different values are asked the same: each says the same sentence,
+    /// halts at the same requests, and has spent as much and stored as often and as many bytes.
     #[test]
     fn what_a_device_says_besides_reports_does_not_depend_on_its_value(
         script in requests(), values in (0..8u32, 0..4u32), seed in any::<u64>(),
@@ -662,8 +666,8 @@ proptest! {
         prop_assert_eq!(one, two);
     }
 
-    /// Against books kept apart from the device: it answers what fits, halts at what does not, and has paid the finest
-    /// report of every chain.
+    /// Against books kept apart from the device: it answers what fits, halts at what does not, and
+    /// has paid the finest report of every chain.
     #[test]
     fn a_device_never_pays_more_than_its_budget_and_pays_for_the_finest_of_each_chain(
         script in requests(), seed in any::<u64>(),

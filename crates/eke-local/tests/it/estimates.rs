@@ -33,8 +33,8 @@ impl Rounds {
 
 const HOLDERS: [usize; 12] = [60, 0, 40, 1, 0, 0, 20, 3, 0, 30, 0, 46];
 
-/// Means within six of their deviations; the controls, an f that is a fiftieth off and a variance that is a
-/// quarter off, are not.
+/// Means within six of their deviations; the controls, an f that is a fiftieth off and a variance
+/// that is a quarter off, are not.
 #[test]
 fn estimates_are_unbiased_and_vary_as_they_say() {
     let rounds = 4000u32;
@@ -88,8 +88,8 @@ fn estimates_are_unbiased_and_vary_as_they_say() {
     }
 }
 
-/// How often some category that nobody holds is called heavy, with one category held by all; the control
-/// does not share the risk among the categories.
+/// How often some category that nobody holds is called heavy, with one category held by all; the
+/// control does not share the risk among the categories.
 #[test]
 fn categories_that_nobody_holds_are_hardly_ever_heavy() {
     let confidence = Confidence::new(0.9).unwrap();

@@ -86,8 +86,9 @@ proptest! {
         }
     }
 
-    /// The same requests to the same devices, as columns and one by one: the same faults in the same words, the same
-    /// devices answer and halt, and each has spent as much. Those asked alone draw the same reports from the same words.
+    /// The same requests to the same devices, as columns and one by one: the same faults in the
+    /// same words, the same devices answer and halt, and each has spent as much. Those asked alone
+    /// draw the same reports from the same words.
     #[test]
     fn a_fleet_answers_as_its_devices_do_one_by_one(
         script in requests(), who in prop::collection::vec(0..16u8, 25), seed in any::<u64>(),
@@ -175,7 +176,8 @@ fn compare<C: ChainPrice>(
             let answers = replies.answered.len() + replies.halted.len() + replies.gone.len();
             prop_assert_eq!(answers, these.len());
             prop_assert_eq!(replies.reports.len(), shown.len());
-            // How many are drawn at once decides what is made of the words, so only those drawn alone compare.
+            // How many are drawn at once decides what is made of the words, so only those drawn
+            // alone compare.
             let alone = these.len() == 1;
             for device in &replies.answered {
                 let key = (request.question.clone(), request.step, *device);
@@ -191,8 +193,8 @@ fn compare<C: ChainPrice>(
     Ok(())
 }
 
-/// At an epsilon of 60 a report is the value, but for one in 10²⁵: each device answers for itself, whoever is asked
-/// with it and in whatever order they were drawn.
+/// At an epsilon of 60 a report is the value, but for one in 10²⁵: each device answers for itself,
+/// whoever is asked with it and in whatever order they were drawn.
 #[test]
 fn every_device_of_a_fleet_reports_its_own_value() {
     let laws = vec![ReportLaw::Subset(Template::new(1, epsilon("60")))];

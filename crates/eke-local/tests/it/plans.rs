@@ -32,8 +32,9 @@ fn bad_tiers_get_a_sentence() {
     assert_eq!(plan(10, &["1"; 257]), "a plan has at most 256 tiers");
 }
 
-/// Hashed values collide however much a tier may see, so they are hopeless for the largest. The others are not to
-/// suffer from it: what comes out is no worse than the best that goes through every choice of bits finds.
+/// Hashed values collide however much a tier may see, so they are hopeless for the largest. The
+/// others are not to suffer from it: what comes out is no worse than the best that goes through
+/// every choice of bits finds.
 #[test]
 fn a_tier_that_no_report_suits_does_not_spoil_the_others() {
     for (categories, large) in [(128, "100"), (128, "500"), (2, "500"), (5000, "45")] {
@@ -75,8 +76,8 @@ fn a_tier_that_no_report_suits_does_not_spoil_the_others() {
 }
 
 proptest! {
-    /// Chains are checked exactly where they are made; here every tier's report is one that it may see, and
-    /// no plan of ours is worse than the paper's.
+    /// Chains are checked exactly where they are made; here every tier's report is one that it may
+    /// see, and no plan of ours is worse than the paper's.
     #[test]
     fn every_plan_keeps_every_tier_within_its_epsilon(
         categories in 2u32..200,

@@ -1,7 +1,8 @@
-//! Devices in files: two programs, lost and torn files, and a child that is killed while it answers.
+//! Devices in files: two programs, lost and torn files, and a child that is killed while it
+//! answers.
 //!
-//! The child is this test binary, run again. What it wrote to its pipe before it died was sent: it must be found
-//! again, the same, and paid for once.
+//! The child is this test binary, run again. What it wrote to its pipe before it died was sent: it
+//! must be found again, the same, and paid for once.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -76,8 +77,9 @@ fn a_lost_file_does_not_become_a_full_account() {
     assert!(lost(create.map(|_| ()).unwrap_err()));
 }
 
-/// What a crash can leave behind at each step of replacing the file: a new one cut off anywhere beside the old one, and
-/// a file that is in place while the lock does not say yet that there is one.
+/// What a crash can leave behind at each step of replacing the file: a new one cut off anywhere
+/// beside the old one, and a file that is in place while the lock does not say yet that there is
+/// one.
 #[test]
 fn a_replacement_that_was_cut_off_leaves_the_old_device() {
     let (folder, mut entropy) = (Folder::new("torn"), Seeded(2));
@@ -136,7 +138,8 @@ fn child(folder: &Folder, start: usize) -> Child {
         .unwrap()
 }
 
-/// Killed after it has sent some answers, again and again: what was sent stays, and is paid for once.
+/// Killed after it has sent some answers, again and again: what was sent stays, and is paid for
+/// once.
 #[test]
 fn a_device_that_is_killed_has_stored_what_it_sent() {
     let folder = Folder::new("killed");
@@ -164,8 +167,8 @@ fn a_device_that_is_killed_has_stored_what_it_sent() {
         child.wait().unwrap();
         assert!(lines > 0);
         let device = Device::open(folder.open()).unwrap();
-        // Each question whose finest report was sent has cost 1, one whose middle was sent 0.5; one more may be
-        // paid for that was not sent any more.
+        // Each question whose finest report was sent has cost 1, one whose middle was sent 0.5; one
+        // more may be paid for that was not sent any more.
         let halves = |number: usize| u32::from(number % 3 < 2);
         let due: u32 = sent.keys().map(|&number| halves(number)).sum();
         let half = epsilon("0.5");

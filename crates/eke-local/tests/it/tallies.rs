@@ -59,7 +59,8 @@ proptest! {
     }
 }
 
-/// More reports than the small counters hold, all naming the same category, in batches of all kinds.
+/// More reports than the small counters hold, all naming the same category, in batches of all
+/// kinds.
 #[test]
 fn counters_that_fill_up_are_emptied_in_time() {
     let law = sets(65, 1, "1");

@@ -19,8 +19,9 @@ impl Bound for L1 {
 
 /// How far one unit can move a vector: in the sum of absolute differences, and in Euclidean length.
 ///
-/// How many coordinates the vector has is part of the bound, and public: nothing is computed from how long
-/// a vector turns out to be. One that is shorter counts as padded with zeros, one that is longer as cut.
+/// How many coordinates the vector has is part of the bound, and public: nothing is computed from
+/// how long a vector turns out to be. One that is shorter counts as padded with zeros, one that is
+/// longer as cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Norms {
     l1: L1,
@@ -29,7 +30,8 @@ pub struct Norms {
 }
 
 impl Norms {
-    /// Both bounds. The length is never more than the sum, so the smaller of the two is taken for it.
+    /// Both bounds. The length is never more than the sum, so the smaller of the two is taken for
+    /// it.
     ///
     /// # Errors
     /// Never for bounds that exist.
@@ -45,8 +47,8 @@ impl Norms {
         Ok(Self { l1, l2: L2::new(l1.get())?, coordinates })
     }
 
-    /// A bound on the length alone, of a vector of so many coordinates: the sum is at most the square
-    /// root of their number times as much.
+    /// A bound on the length alone, of a vector of so many coordinates: the sum is at most the
+    /// square root of their number times as much.
     ///
     /// # Errors
     /// The bound on the sum would be out of range.

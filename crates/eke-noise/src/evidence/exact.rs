@@ -1,8 +1,8 @@
 //! What has touched private rows, and what may leave.
 //!
-//! An [`Exact`] value carries the sensitivity it was bounded to and shows itself to nobody: it can be
-//! mapped, and it can be noised by a mechanism of this crate that uses up a receipt for exactly that.
-//! What comes out is [`Released`].
+//! An [`Exact`] value carries the sensitivity it was bounded to and shows itself to nobody: it can
+//! be mapped, and it can be noised by a mechanism of this crate that uses up a receipt for exactly
+//! that. What comes out is [`Released`].
 //!
 //! ```compile_fail,E0277
 //! # use eke_noise::Exact;
@@ -43,8 +43,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::bound::{Bound, Norms};
 
-/// What can be computed from private rows. Its type says what a bound on it means. (Sealed: the types are
-/// those of this crate, whose verbs know them.)
+/// What can be computed from private rows. Its type says what a bound on it means. (Sealed: the
+/// types are those of this crate, whose verbs know them.)
 pub trait Truth: sealed::Sealed {
     /// How far one unit can change it.
     type Bound: Bound;
@@ -99,8 +99,8 @@ pub struct Exact<T: Truth> {
 }
 
 impl<T: Truth> Exact<T> {
-    /// Wraps a value that one unit can change by at most the sensitivity, under the adjacency of the
-    /// account that will pay for it. Whoever computed it vouches for that.
+    /// Wraps a value that one unit can change by at most the sensitivity, under the adjacency of
+    /// the account that will pay for it. Whoever computed it vouches for that.
     #[must_use]
     pub fn new(value: T, sensitivity: T::Bound) -> Self {
         Self { value, sensitivity }
@@ -112,9 +112,10 @@ impl<T: Truth> Exact<T> {
         &self.sensitivity
     }
 
-    /// Computes on the value. The function must be pure (a plain function cannot capture, but it could still
-    /// write to a static: that is for whoever reviews it), and Lipschitz: whatever changes by d changes what it
-    /// returns by at most `factor` times d, in every norm of the bound.
+    /// Computes on the value. The function must be pure (a plain function cannot capture, but it
+    /// could still write to a static: that is for whoever reviews it), and Lipschitz: whatever
+    /// changes by d changes what it returns by at most `factor` times d, in every norm of the
+    /// bound.
     ///
     /// # Errors
     /// The factor is zero, or the sensitivity would be out of range.
@@ -133,9 +134,9 @@ impl<T: Truth> Exact<T> {
     }
 }
 
-/// A truth within 2⁶² of zero, which leaves room for noise. Clamping to bounds that do not depend on
-/// the data changes no sensitivity, and keeps noise that was added from being cut off where the truth
-/// would show.
+/// A truth within 2⁶² of zero, which leaves room for noise. Clamping to bounds that do not depend
+/// on the data changes no sensitivity, and keeps noise that was added from being cut off where the
+/// truth would show.
 pub(crate) fn clamped(value: i64) -> i64 {
     const BOUND: i64 = 1 << 62;
     value.clamp(-BOUND, BOUND)

@@ -2,8 +2,8 @@
 //!
 //! Noise is drawn in integers, so a real-valued truth is first written as a number of steps. A unit
 //! that changes the truth by d steps changes the rounded truth by less than d + 1, so by at most d
-//! rounded up: the sensitivity is adjusted, and is the one the noise is priced for. Steps are powers
-//! of two, so that dividing by one is exact.
+//! rounded up: the sensitivity is adjusted, and is the one the noise is priced for. Steps are
+//! powers of two, so that dividing by one is exact.
 
 use eke_budget::{Amount, L1, L2, ParameterError, Rho};
 
@@ -38,9 +38,9 @@ impl Grid {
         (-500..=500).contains(&exponent).then_some(Self { exponent }).ok_or(GridError)
     }
 
-    /// The coarsest grid on which Gaussian noise of this price, and of every lower one, is wide enough
-    /// for a [`GaussianPath`](crate::GaussianPath): a variance of 64 steps squared. (Rounding adds to
-    /// the sensitivity in steps, which only widens the noise.)
+    /// The coarsest grid on which Gaussian noise of this price, and of every lower one, is wide
+    /// enough for a [`GaussianPath`](crate::GaussianPath): a variance of 64 steps squared.
+    /// (Rounding adds to the sensitivity in steps, which only widens the noise.)
     ///
     /// # Errors
     /// No grid is fine or coarse enough.
@@ -76,9 +76,10 @@ impl Grid {
         libm::ldexp(steps as f64, self.exponent)
     }
 
-    /// A number in steps, to the nearest, halves up. Not a number counts as zero; what is beyond 2⁶²
-    /// steps is clamped there. Moving a number by a whole number of steps moves the result by as many,
-    /// and the result never falls when the number grows: the sensitivities below rest on both.
+    /// A number in steps, to the nearest, halves up. Not a number counts as zero; what is beyond
+    /// 2⁶² steps is clamped there. Moving a number by a whole number of steps moves the result by
+    /// as many, and the result never falls when the number grows: the sensitivities below rest on
+    /// both.
     #[must_use]
     pub fn steps(self, value: f64) -> i64 {
         if value.is_nan() {
@@ -125,9 +126,9 @@ impl Exact<f64> {
 }
 
 impl Exact<Vec<f64>> {
-    /// The truth on a grid, coordinate by coordinate, with its sensitivities in steps: rounding adds
-    /// less than one step to each coordinate's change, so less than their number to the sum and less
-    /// than its square root to the length.
+    /// The truth on a grid, coordinate by coordinate, with its sensitivities in steps: rounding
+    /// adds less than one step to each coordinate's change, so less than their number to the sum
+    /// and less than its square root to the length.
     ///
     /// - Theorem: grid (docs/theorems.md)
     /// - Proves: vectors within the bound are within the bound in steps plus the above on the grid

@@ -1,8 +1,8 @@
 //! The law of a sum of geometric noises, each times a weight of its own: 1, 2, …, so many.
 //!
-//! It is worked out from below. Every product rounds down and what is beyond a window counts as nothing, so
-//! the weights found are lower bounds; and since the law has a total of one, what they lack of it bounds
-//! everything that was left out, wherever it belongs.
+//! It is worked out from below. Every product rounds down and what is beyond a window counts as
+//! nothing, so the weights found are lower bounds; and since the law has a total of one, what they
+//! lack of it bounds everything that was left out, wherever it belongs.
 
 use dashu_int::UBig;
 
@@ -31,8 +31,9 @@ impl Convolution {
         2.0 * self.reach(192) * f64::from(self.most) <= LARGEST
     }
 
-    /// How far out the sum is with a probability of no more than a few units in so many bits, about: the
-    /// widest part falls by `exp(-rate)` every `most` steps. (What this leaves out is counted.)
+    /// How far out the sum is with a probability of no more than a few units in so many bits,
+    /// about: the widest part falls by `exp(-rate)` every `most` steps. (What this leaves out is
+    /// counted.)
     fn reach(&self, bits: usize) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let nats = bits as f64 * std::f64::consts::LN_2 + 8.0;
@@ -68,11 +69,12 @@ impl Convolution {
 
 impl Cumulative for Convolution {
     /// - Theorem: msdlap-table (docs/theorems.md)
-    /// - Proves: every cumulative probability is between the sum of lower bounds and that sum with all that
-    ///   they lack of one
+    /// - Proves: every cumulative probability is between the sum of lower bounds and that sum with
+    ///   all that they lack of one
     /// - Assumes: nothing
     /// - Deviates: nothing
-    /// - Checked by: `sums_enclose_those_of_more_bits`, `the_table_of_a_sum_is_that_of_one_geometric_noise`
+    /// - Checked by: `sums_enclose_those_of_more_bits`,
+    ///   `the_table_of_a_sum_is_that_of_one_geometric_noise`
     fn cumulative(&self, bits: usize) -> (Vec<Fixed>, Fixed) {
         let law = self.weights(bits);
         let middle = law.len() / 2;

@@ -19,8 +19,9 @@ use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 ///   `the_bits_of_a_table_do_not_depend_on_how_many_were_worked_out`,
 ///   `a_word_on_an_edge_is_decided_by_more_bits`
 ///
-/// Magnitudes are drawn as a bin, from a table of the law at the bins' lower ends, and a place in it,
-/// uniform and then kept with the probability that is left: `exp(-(2 start place + place²)/(2 variance))`.
+/// Magnitudes are drawn as a bin, from a table of the law at the bins' lower ends, and a place in
+/// it, uniform and then kept with the probability that is left:
+/// `exp(-(2 start place + place²)/(2 variance))`.
 #[derive(Clone, Debug)]
 pub struct DiscreteGaussian {
     law: Binned,
@@ -67,10 +68,10 @@ impl DiscreteGaussian {
     /// - Checked by: `gaussian_noise_around_a_centre_has_its_law`,
     ///   `gaussian_noise_of_every_scale_has_its_law`
     ///
-    /// It is discrete Laplace noise around the nearest integer, of nearly the same width t, kept with
-    /// the ratio of the two laws. With f what is left of the centre and s the sign of the noise y,
-    /// that is `exp(-E)`, `E = (|y| - s f - variance/t)²/(2 variance) + (|f| - s f)/t`, less the
-    /// smallest E there is where the law is narrow.
+    /// It is discrete Laplace noise around the nearest integer, of nearly the same width t, kept
+    /// with the ratio of the two laws. With f what is left of the centre and s the sign of the
+    /// noise y, that is `exp(-E)`, `E = (|y| - s f - variance/t)²/(2 variance) + (|f| - s f)/t`,
+    /// less the smallest E there is where the law is narrow.
     ///
     /// # Errors
     /// The variance is too large.
@@ -154,8 +155,8 @@ impl<'a> Proposals<'a> {
     }
 
     /// `E`, exactly. With variance n/d, width t and `|f| = p/q`, the square is that of
-    /// `(|y| t d q ± p t d - n q)/(t d q)`, over `2n/d`; and `2 p/(q t)` is added where the proposal
-    /// leads away.
+    /// `(|y| t d q ± p t d - n q)/(t d q)`, over `2n/d`; and `2 p/(q t)` is added where the
+    /// proposal leads away.
     fn whole_exponent(&self, noise: i64) -> Ratio {
         let Ratio { numerator: n, denominator: d } = self.variance;
         let Left { numerator: p, denominator: q } = &self.centre.left;
@@ -226,8 +227,8 @@ impl Centre {
         }
     }
 
-    /// The quotient of two integers; none if the second is zero, or the quotient beyond the range of
-    /// 64-bit integers.
+    /// The quotient of two integers; none if the second is zero, or the quotient beyond the range
+    /// of 64-bit integers.
     #[must_use]
     pub fn new(numerator: i128, denominator: u128) -> Option<Self> {
         if denominator == 0 {
@@ -262,7 +263,8 @@ mod tests {
                 prop_assert!(is_within_its_error(&proposals.whole_coin(noise), &proposals.whole_exponent(noise)));
                 prop_assert!(is_within_its_error(&proposals.coin(noise), &proposals.exponent(noise)));
             }
-            // In whole numbers: with f = left/denominator (signed) and variance n/d, times 2 n q² t.
+            // In whole numbers: with f = left/denominator (signed) and variance n/d, times 2 n q²
+            // t.
             let left = numerator - i128::from(centre.integer) * i128::try_from(denominator).unwrap();
             let q = IBig::from(denominator);
             let square = |y: i64| {

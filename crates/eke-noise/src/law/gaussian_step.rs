@@ -1,5 +1,5 @@
-//! How one value goes along a path of Gaussian noise: what a price pays for, what a coarser version of
-//! an increment is drawn from, and how increments are averaged.
+//! How one value goes along a path of Gaussian noise: what a price pays for, what a coarser version
+//! of an increment is drawn from, and how increments are averaged.
 
 use dashu_int::IBig;
 use eke_budget::{Amount, L2, Rho};
@@ -11,11 +11,12 @@ use crate::{Centre, DiscreteGaussian, Entropy, Ratio, ScaleError};
 /// Gaussians are discrete Gaussians up to a factor within 1e-270 of one.
 const NARROWEST: u128 = 64;
 
-/// The widest noise that is drawn, as a variance in steps squared: a little below the square of the widest scale, which
-/// is compared as a double.
+/// The widest noise that is drawn, as a variance in steps squared: a little below the square of the
+/// widest scale, which is compared as a double.
 const WIDEST: u128 = (1 << 86) - (1 << 56);
 
-/// The variance that a price pays for, in steps squared: `sensitivity²/(2 price)`, exactly. None for a price of nothing.
+/// The variance that a price pays for, in steps squared: `sensitivity²/(2 price)`, exactly. None
+/// for a price of nothing.
 ///
 /// - Theorem: gaussian-release (docs/theorems.md)
 /// - Proves: a discrete Gaussian of this variance costs the price, for a truth of this sensitivity
@@ -47,15 +48,16 @@ impl GaussianLaw {
         if variance.is_below(NARROWEST) { Err(MismatchReason::TooFine) } else { Ok(variance) }
     }
 
-    /// The least and the most that one increment may cost, so that its noise is neither too wide nor too fine.
+    /// The least and the most that one increment may cost, so that its noise is neither too wide
+    /// nor too fine.
     pub(crate) fn increments(self) -> (Amount<Rho>, Amount<Rho>) {
         let price = |variance: u128| Ratio::new(variance, 1).and_then(|wide| self.price_of(&wide));
         let least = price(WIDEST).and_then(|price| price.plus(Amount::GRAIN));
         (least.unwrap_or(Amount::MAX), price(NARROWEST).unwrap_or(Amount::MAX))
     }
 
-    /// What a version at a price inside an increment is drawn from, given that the increment starts at
-    /// `from` and has versions stored at the prices `finer` and, if any, `coarser`.
+    /// What a version at a price inside an increment is drawn from, given that the increment starts
+    /// at `from` and has versions stored at the prices `finer` and, if any, `coarser`.
     pub(crate) fn version(
         self,
         from: Amount<Rho>,
@@ -192,8 +194,9 @@ mod tests {
         Amount::ceil(1e6 / (2.0 * variance)).unwrap()
     }
 
-    /// From mpmath: given y = 12.5 at variance 4 and y = 10.2 at variance 1, a point of variance 2 has mean
-    /// 10.9666... and variance 0.6666...; here with a hundred steps for one, from one increment.
+    /// From mpmath: given y = 12.5 at variance 4 and y = 10.2 at variance 1, a point of variance 2
+    /// has mean 10.9666... and variance 0.6666...; here with a hundred steps for one, from one
+    /// increment.
     #[test]
     fn bridges_match_the_golden_values() {
         let law = GaussianLaw { sensitivity: L2::new(1000.0).unwrap() };
@@ -226,9 +229,9 @@ mod tests {
         }
     }
 
-    /// From mpmath: a finer point given a coarser one has mean 10.625 and variance 0.75 for truth 10, answer
-    /// 12.5, variances 4 and 1; and mean -0.48 and variance 0.336 for 0, -3, 2.5 and 0.4. An increment of the
-    /// difference in price, averaged in, has that law.
+    /// From mpmath: a finer point given a coarser one has mean 10.625 and variance 0.75 for truth
+    /// 10, answer 12.5, variances 4 and 1; and mean -0.48 and variance 0.336 for 0, -3, 2.5 and
+    /// 0.4. An increment of the difference in price, averaged in, has that law.
     #[test]
     fn increments_match_the_golden_values_of_finer_points() {
         let law = GaussianLaw { sensitivity: L2::new(1000.0).unwrap() };

@@ -1,12 +1,12 @@
 //! Geometric noise of several levels as one draw: the laws that take a noise path from one point to
 //! another.
 //!
-//! Noise at a level of rate r is two-sided geometric, `P(k)` proportional to `exp(-r |k|)`: the larger
-//! the rate, the finer the level. A coarser level is a finer one plus an independent residual, so
-//! whoever sees several levels learns no more than the finest tells. Here are the residual, and its two
-//! inverses: the finer noise given the coarser, and a level in between given both its neighbours.
-//! Together they draw levels in any order with the joint law of one path. (What finer noise is *of*,
-//! the truth, does not come in here: these are laws of the noise alone.)
+//! Noise at a level of rate r is two-sided geometric, `P(k)` proportional to `exp(-r |k|)`: the
+//! larger the rate, the finer the level. A coarser level is a finer one plus an independent
+//! residual, so whoever sees several levels learns no more than the finest tells. Here are the
+//! residual, and its two inverses: the finer noise given the coarser, and a level in between given
+//! both its neighbours. Together they draw levels in any order with the joint law of one path.
+//! (What finer noise is *of*, the truth, does not come in here: these are laws of the noise alone.)
 
 use eke_budget::{Amount, Epsilon, L1};
 
@@ -68,8 +68,8 @@ impl GeometricLevel {
         finer.rate.minus(&self.rate)
     }
 
-    /// Whether noise of this level can be drawn, given a coarser level if there is one: the widest law that
-    /// goes into it has the difference of the rates.
+    /// Whether noise of this level can be drawn, given a coarser level if there is one: the widest
+    /// law that goes into it has the difference of the rates.
     pub(crate) fn can_follow(&self, coarser: Option<&Self>) -> Result<(), MismatchReason> {
         let too_wide = |error: ScaleError| MismatchReason::Level(error.into());
         shift(self.scale().approximate()).map_err(too_wide)?;
@@ -94,8 +94,8 @@ impl GeometricLevel {
         Ok(truth.saturating_add(noise))
     }
 
-    /// A value of this level, given those released next to it: a finer one, and a coarser one if there
-    /// is any. The noise of both is off by the same truth, which cancels.
+    /// A value of this level, given those released next to it: a finer one, and a coarser one if
+    /// there is any. The noise of both is off by the same truth, which cancels.
     pub(crate) fn beside<E: Entropy + ?Sized>(
         &self,
         (finer, fine): (&Self, i64),
@@ -254,8 +254,8 @@ impl Pair {
         &exp(&self.difference) * &(&part * &part)
     }
 
-    /// Given coarse noise n, the probabilities that the fine noise is n, is below zero, or is above n:
-    /// `q^(n+1) (1-c²)/(1-f²)`, `f c (1-q)/(1-f²)` and `q^n` times that. It is from 0 to n else.
+    /// Given coarse noise n, the probabilities that the fine noise is n, is below zero, or is above
+    /// n: `q^(n+1) (1-c²)/(1-f²)`, `f c (1-q)/(1-f²)` and `q^n` times that. It is from 0 to n else.
     fn parts(&self, n: u64) -> [f64; 3] {
         let fine = 1.0 / one_less(&self.fine.times(&2u8.into()));
         let to_n = libm::exp(
@@ -307,8 +307,9 @@ impl Triple {
     /// The probability that the level in between has the finer one's noise.
     ///
     /// With w1, w2 and w = w1 w2 the weights of the two residuals and of both together, and p what
-    /// the coarser level's law gives a difference of zero, it is `w1 (w2 + (1-w2) p)/(w + (1-w) p)` for
-    /// equal noises, and `w1 (1-w2)/(1-w)` for others, in which the law of the difference cancels.
+    /// the coarser level's law gives a difference of zero, it is `w1 (w2 + (1-w2) p)/(w + (1-w) p)`
+    /// for equal noises, and `w1 (1-w2)/(1-w)` for others, in which the law of the difference
+    /// cancels.
     fn stay(&self, equal: bool) -> f64 {
         let (w1, w2) = (self.lower.weight(), self.upper.weight());
         let w = w1 * w2;
@@ -553,8 +554,8 @@ mod tests {
                 counts[usize::try_from(truncated(&ratio, n, &mut entropy).unwrap()).unwrap()] +=
                     1.0;
             }
-            // The largest deviation of a count from what a rate expects, in standard deviations. Six
-            // is one in a thousand million; the control is a rate 10 % off.
+            // The largest deviation of a count from what a rate expects, in standard deviations.
+            // Six is one in a thousand million; the control is a rate 10 % off.
             let worst = |rate: f64| {
                 let total: f64 = (0..=n).map(|k| libm::exp(-rate * k as f64)).sum();
                 (0..=n)

@@ -12,8 +12,8 @@ use crate::{Entropy, Ratio, ScaleError};
 /// Discrete Laplace noise of one scale, prepared for many draws.
 ///
 /// - Theorem: bins (docs/theorems.md)
-/// - Proves: a bin with the weight of its lower end and a uniform place in it, kept with the ratio of
-///   the weights there and at the lower end, have exactly the law
+/// - Proves: a bin with the weight of its lower end and a uniform place in it, kept with the ratio
+///   of the weights there and at the lower end, have exactly the law
 /// - Assumes: independent uniform bits (entropy)
 /// - Deviates: the bin comes from a table of 64 bits, and from integers where they do not decide
 /// - Checked by: `the_table_is_the_closed_form_to_the_last_bit`,
@@ -93,7 +93,8 @@ mod tests {
     use super::*;
     use crate::number::fixed::Fixed;
 
-    /// In closed form, magnitudes up to j have probability `1 - 2 p^(j+1)/(1+p)`, p = exp(-1/scale).
+    /// In closed form, magnitudes up to j have probability `1 - 2 p^(j+1)/(1+p)`, p =
+    /// exp(-1/scale).
     #[test]
     fn the_table_is_the_closed_form_to_the_last_bit() {
         for (numerator, denominator) in [(1, 10), (1, 1), (7, 3), (31, 1), (63, 2)] {

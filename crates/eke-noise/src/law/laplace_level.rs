@@ -1,11 +1,11 @@
 //! Laplace noise of several levels as one draw: the laws that take a noise path from one point to
 //! another, on the real line.
 //!
-//! Noise at a level of rate r has density `(r/2) exp(-r |x|)`: the larger the rate, the finer the level.
-//! A coarser level is a finer one plus an independent residual, which is nothing at all with some
-//! probability: then both levels have one and the same point. Here are the residual and its two
-//! inverses, as for geometric noise. Which part of a mixture a point came from is forgotten at once:
-//! with the point it would tell more of the truth than the point does.
+//! Noise at a level of rate r has density `(r/2) exp(-r |x|)`: the larger the rate, the finer the
+//! level. A coarser level is a finer one plus an independent residual, which is nothing at all with
+//! some probability: then both levels have one and the same point. Here are the residual and its
+//! two inverses, as for geometric noise. Which part of a mixture a point came from is forgotten at
+//! once: with the point it would tell more of the truth than the point does.
 
 use std::cmp::Ordering;
 
@@ -64,8 +64,8 @@ impl LaplaceLevel {
     /// A point of a coarser level, given this level's.
     ///
     /// - Theorem: laplace-residual (docs/theorems.md)
-    /// - Proves: the point itself with probability `(b/a)²`, and Laplace noise of rate b around it else, is
-    ///   the independent residual from rate a to rate b
+    /// - Proves: the point itself with probability `(b/a)²`, and Laplace noise of rate b around it
+    ///   else, is the independent residual from rate a to rate b
     /// - Assumes: the point given has this level's law (caller)
     /// - Deviates: nothing; the coin is decided bit by bit
     /// - Checked by: `laplace_points_revealed_in_any_order_have_one_joint_law`,
@@ -86,9 +86,10 @@ impl LaplaceLevel {
     /// A point of a finer level around an origin, given this level's around the same.
     ///
     /// - Theorem: laplace-finer (docs/theorems.md)
-    /// - Proves: with probability `(a-b)/(2a)` a step of rate a + b beyond the origin, away from the coarser
-    ///   point; else a step of rate a - b towards it, and where that would go beyond it, the coarser point
-    ///   with probability `2b/(a+b)`, or a step of rate a + b beyond it: the law of the finer point
+    /// - Proves: with probability `(a-b)/(2a)` a step of rate a + b beyond the origin, away from
+    ///   the coarser point; else a step of rate a - b towards it, and where that would go beyond
+    ///   it, the coarser point with probability `2b/(a+b)`, or a step of rate a + b beyond it: the
+    ///   law of the finer point
     /// - Assumes: the point given has this level's law around the origin (caller)
     /// - Deviates: nothing; coins are decided bit by bit
     /// - Checked by: `the_finer_law_is_the_mixture_of_four_parts`,
@@ -125,8 +126,8 @@ impl LaplaceLevel {
     ///
     /// - Theorem: laplace-between (docs/theorems.md)
     /// - Proves: the one point of both, if they have one; else the finer point with probability
-    ///   `(m²-b²)/(a²-b²)`, and a draw of *laplace-finer* for the rates m and b around the finer point else,
-    ///   is the law of the level in between
+    ///   `(m²-b²)/(a²-b²)`, and a draw of *laplace-finer* for the rates m and b around the finer
+    ///   point else, is the law of the level in between
     /// - Assumes: both points are of one path (caller)
     /// - Deviates: nothing; coins are decided bit by bit
     /// - Checked by: `laplace_points_revealed_in_any_order_have_one_joint_law`,
@@ -184,8 +185,8 @@ impl Pair {
         self.difference.over(&self.fine.times(&UBig::from(2u8)))
     }
 
-    /// The probability that a finer point which is not between the origin and the coarser point, nor on
-    /// the other side, is the coarser one: `2b/(a+b)`.
+    /// The probability that a finer point which is not between the origin and the coarser point,
+    /// nor on the other side, is the coarser one: `2b/(a+b)`.
     fn same(&self) -> Ratio {
         self.coarse.times(&UBig::from(2u8)).over(&self.sum)
     }
@@ -310,9 +311,9 @@ mod tests {
         }
     }
 
-    /// Given a coarser point at 1.7 on either side of an origin, the finer point is that point itself, or
-    /// in cells of the three other parts, as often as the mixture says. Seeds 301 and 302, 200,000 draws
-    /// each; the control is a coarser rate that is 5 % off.
+    /// Given a coarser point at 1.7 on either side of an origin, the finer point is that point
+    /// itself, or in cells of the three other parts, as often as the mixture says. Seeds 301 and
+    /// 302, 200,000 draws each; the control is a coarser rate that is 5 % off.
     #[test]
     fn the_finer_law_is_the_mixture_of_four_parts() {
         const Z: f64 = 1.7;

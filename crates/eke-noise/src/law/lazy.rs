@@ -1,8 +1,8 @@
 //! Real numbers, exact, of which as many bits are drawn as a comparison needs.
 //!
-//! A number is a sign, a whole part and a fraction of which only the first bits exist until more are
-//! asked for. Two laws are drawn so, on the scale of one: the normal law and Laplace's. What is drawn
-//! once never changes: more bits only say more of the same number.
+//! A number is a sign, a whole part and a fraction of which only the first bits exist until more
+//! are asked for. Two laws are drawn so, on the scale of one: the normal law and Laplace's. What is
+//! drawn once never changes: more bits only say more of the same number.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -71,8 +71,8 @@ impl Lazy {
     ///
     /// - Theorem: lazy-normal (docs/theorems.md)
     /// - Proves: a whole part with weights `exp(-whole²/2)` and a uniform fraction kept with
-    ///   `exp(-fraction (2 whole + fraction)/2)` make the half-normal density; the bits of the fraction
-    ///   that the coin did not look at are uniform still
+    ///   `exp(-fraction (2 whole + fraction)/2)` make the half-normal density; the bits of the
+    ///   fraction that the coin did not look at are uniform still
     /// - Assumes: independent uniform bits (entropy)
     /// - Deviates: nothing
     /// - Checked by: `noisy_comparisons_have_the_law_of_normal_numbers`,
@@ -87,8 +87,8 @@ impl Lazy {
     ///
     /// - Theorem: lazy-laplace (docs/theorems.md)
     /// - Proves: a geometric whole part of ratio `exp(-1)` and a uniform fraction kept with
-    ///   `exp(-fraction)` make the exponential density; the bits of the fraction that the coin did not
-    ///   look at are uniform still
+    ///   `exp(-fraction)` make the exponential density; the bits of the fraction that the coin did
+    ///   not look at are uniform still
     /// - Assumes: independent uniform bits (entropy)
     /// - Deviates: nothing
     /// - Checked by: `noisy_comparisons_have_the_law_of_laplace_numbers`,
@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// On either side of their edges, and as far off as the margin of the doubles, coins are decided as
-    /// the exact ones are.
+    /// On either side of their edges, and as far off as the margin of the doubles, coins are
+    /// decided as the exact ones are.
     #[test]
     fn coins_of_fractions_are_decided_right_around_their_edge() {
         for shape in [Shape::Gaussian, Shape::Geometric] {

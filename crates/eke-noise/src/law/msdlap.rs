@@ -1,12 +1,13 @@
 //! `MSDLap` noise: for whole numbers that one unit changes by any whole number up to a few.
 //!
-//! It is a sum of two-sided geometric noises, one for every shift from 1 to the sensitivity, each times its
-//! shift and each of rate epsilon. A truth that moves by a shift moves the noise of that shift by one step,
-//! which costs epsilon, whichever shift it is. Geometric noise has to have rate epsilon over the sensitivity
-//! instead, and cannot use that the truth is whole: where epsilon is large it is much wider.
+//! It is a sum of two-sided geometric noises, one for every shift from 1 to the sensitivity, each
+//! times its shift and each of rate epsilon. A truth that moves by a shift moves the noise of that
+//! shift by one step, which costs epsilon, whichever shift it is. Geometric noise has to have rate
+//! epsilon over the sensitivity instead, and cannot use that the truth is whole: where epsilon is
+//! large it is much wider.
 //!
-//! Its variance is `D (D+1) (2D+1)/6` times that of geometric noise of rate epsilon. Over that of geometric
-//! noise of rate epsilon/D, which is the other choice, it is, for sensitivity D:
+//! Its variance is `D (D+1) (2D+1)/6` times that of geometric noise of rate epsilon. Over that of
+//! geometric noise of rate epsilon/D, which is the other choice, it is, for sensitivity D:
 //!
 //! | epsilon | D = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 //! |---|---|---|---|---|---|---|---|---|
@@ -18,8 +19,8 @@
 //! | 3 | 1 | 0.75 | 0.84 | 0.97 | 1.12 | 1.28 | 1.44 | 1.60 |
 //! | 4 | 1 | 0.52 | 0.55 | 0.62 | 0.71 | 0.80 | 0.89 | 0.99 |
 //!
-//! It is narrower from an epsilon of 1.93 on for D = 2, 2.51 for D = 3, 3.28 for D = 5, 3.99 for D = 8 and 5.02
-//! for D = 16. Below that, geometric noise is the better choice.
+//! It is narrower from an epsilon of 1.93 on for D = 2, 2.51 for D = 3, 3.28 for D = 5, 3.99 for D
+//! = 8 and 5.02 for D = 16. Below that, geometric noise is the better choice.
 
 use eke_budget::L1;
 
@@ -42,8 +43,8 @@ pub struct Shifts(u32);
 pub struct NotWhole(f64);
 
 impl Shifts {
-    /// The largest sensitivity: a draw takes as many draws as there are shifts, and beyond this geometric
-    /// noise is narrower up to an epsilon of nine.
+    /// The largest sensitivity: a draw takes as many draws as there are shifts, and beyond this
+    /// geometric noise is narrower up to an epsilon of nine.
     pub const MOST: u32 = 256;
 
     /// The shifts up to a sensitivity.
@@ -83,7 +84,8 @@ impl Shifts {
         1..=self.0
     }
 
-    /// A number with every shift's part added as often as the shift says. Beyond the range it saturates.
+    /// A number with every shift's part added as often as the shift says. Beyond the range it
+    /// saturates.
     pub(crate) fn around(self, number: i64, parts: impl IntoIterator<Item = i64>) -> i64 {
         let sum = self.each().zip(parts).fold(i128::from(number), |sum, (shift, part)| {
             sum.saturating_add(i128::from(shift) * i128::from(part))
@@ -95,11 +97,13 @@ impl Shifts {
 /// `MSDLap` noise of one epsilon and sensitivity, prepared for many draws.
 ///
 /// - Theorem: msdlap (docs/theorems.md)
-/// - Proves: epsilon-DP for whole numbers that one unit changes by any whole number up to the sensitivity
+/// - Proves: epsilon-DP for whole numbers that one unit changes by any whole number up to the
+///   sensitivity
 /// - Assumes: the truth is a whole number, and the units differ by whole units (caller)
 /// - Deviates: nothing; sums beyond 64-bit integers saturate
 /// - Checked by: `msdlap_noise_has_its_law`, `msdlap_noise_costs_its_epsilon_for_every_shift`,
-///   `msdlap_variances_match_the_golden_values`, `the_table_of_a_sum_is_that_of_one_geometric_noise`,
+///   `msdlap_variances_match_the_golden_values`,
+///   `the_table_of_a_sum_is_that_of_one_geometric_noise`,
 ///   `noise_drawn_in_parts_has_the_law_of_the_table`
 ///
 /// Narrow noise is drawn from a table of the whole sum, and wide noise part by part.
@@ -142,8 +146,8 @@ impl Msdlap {
         most * (most + 1.0) * (2.0 * most + 1.0) / 6.0 / (2.0 * half * half)
     }
 
-    /// The variance over that of geometric noise of rate epsilon/D, the other choice: below one where this
-    /// noise is narrower.
+    /// The variance over that of geometric noise of rate epsilon/D, the other choice: below one
+    /// where this noise is narrower.
     #[must_use]
     pub fn over_geometric(&self) -> f64 {
         let half = libm::sinh(self.rate / 2.0 / f64::from(self.shifts.most()));
@@ -217,8 +221,8 @@ mod tests {
         }
     }
 
-    /// Both ways of drawing it, on narrow noise. Six deviations are one in a thousand million, and there are
-    /// some hundred counts; the control is a rate 5 % off.
+    /// Both ways of drawing it, on narrow noise. Six deviations are one in a thousand million, and
+    /// there are some hundred counts; the control is a rate 5 % off.
     #[test]
     fn noise_drawn_in_parts_has_the_law_of_the_table() {
         struct Words(u64);

@@ -1,9 +1,9 @@
-//! Planar Laplace noise on a lattice: `P(z)` proportional to `exp(-rate |z|)`, with `|z|` the Euclidean length
-//! of an integer point in one, two or three dimensions.
+//! Planar Laplace noise on a lattice: `P(z)` proportional to `exp(-rate |z|)`, with `|z|` the
+//! Euclidean length of an integer point in one, two or three dimensions.
 //!
-//! A point that moves by a length changes every probability by at most the rate times that length, whichever
-//! direction it moves in. Geometric noise in every coordinate does that for the sum of the coordinates'
-//! moves, which is longer in all directions but those of the axes.
+//! A point that moves by a length changes every probability by at most the rate times that length,
+//! whichever direction it moves in. Geometric noise in every coordinate does that for the sum of
+//! the coordinates' moves, which is longer in all directions but those of the axes.
 
 use dashu_int::UBig;
 use dashu_int::ops::SquareRoot;
@@ -15,16 +15,17 @@ use crate::{DiscreteLaplace, Entropy, Ratio, ScaleError};
 /// Planar Laplace noise of one rate in so many dimensions, one to three, prepared for many draws.
 ///
 /// - Theorem: planar-lattice (docs/theorems.md)
-/// - Proves: points that are r apart have laws within a factor `exp(rate · r)`, in every direction; and the
-///   draws have exactly the law
+/// - Proves: points that are r apart have laws within a factor `exp(rate · r)`, in every direction;
+///   and the draws have exactly the law
 /// - Assumes: independent uniform bits (entropy)
-/// - Deviates: nothing; proposals have a rate that is rational and a little below `rate/sqrt(N)`, and what that
-///   changes is in the coin that keeps them
-/// - Checked by: `planar_noise_of_every_rate_has_its_law`, `planar_coins_enclose_the_ratio_of_the_laws`,
+/// - Deviates: nothing; proposals have a rate that is rational and a little below `rate/sqrt(N)`,
+///   and what that changes is in the coin that keeps them
+/// - Checked by: `planar_noise_of_every_rate_has_its_law`,
+///   `planar_coins_enclose_the_ratio_of_the_laws`,
 ///   `planar_proposals_are_never_narrower_than_the_law`
 ///
-/// Proposals are geometric in every coordinate. All of them are kept in one dimension, seven in ten or more in two, and half or
-/// more in three. There are no others:
+/// Proposals are geometric in every coordinate. All of them are kept in one dimension, seven in ten
+/// or more in two, and half or more in three. There are no others:
 /// ```compile_fail,E0080
 /// # use eke_noise::{PlanarLaplace, Ratio};
 /// let noise = PlanarLaplace::<4>::new(&Ratio::new(1, 2).unwrap());
@@ -137,8 +138,8 @@ impl Keeping {
         is_zero || self.coin(point).flip_enclosed(entropy, |bits| self.probability(point, bits))
     }
 
-    /// E, nearly. Both of its terms are off by less than 3e-15 of themselves, and the second is not above the
-    /// first.
+    /// E, nearly. Both of its terms are off by less than 3e-15 of themselves, and the second is not
+    /// above the first.
     #[inline]
     fn coin(&self, point: &[i64]) -> Coin {
         let (square, sum) = point.iter().fold((0.0, 0.0), |(square, sum), &coordinate| {
@@ -150,7 +151,8 @@ impl Keeping {
         Coin { about: whole - self.about_proposed * sum, error: whole * 6e-15 }
     }
 
-    /// `exp(-E)`, for a point that is not zero. With a rate of a/b, `rate |z|` is the root of `a² |z|²` over b.
+    /// `exp(-E)`, for a point that is not zero. With a rate of a/b, `rate |z|` is the root of
+    /// `a² |z|²` over b.
     fn probability(&self, point: &[i64], bits: usize) -> Fixed {
         let (square, sum) = measures(point);
         let Ratio { numerator, denominator } = &self.rate;
@@ -234,14 +236,16 @@ mod tests {
         }
     }
 
-    /// Along a diagonal the terms of E nearly cancel, and far out floating point cannot tell: integers do.
+    /// Along a diagonal the terms of E nearly cancel, and far out floating point cannot tell:
+    /// integers do.
     #[test]
     fn far_out_on_a_diagonal_integers_decide() {
         let keeping = Keeping::new(&Ratio::new(1, 1).unwrap(), 2).unwrap();
         let far = [1 << 50, 1 << 50];
         assert!(keeping.coin(&far).error > 1.0);
         let kept = keeping.probability(&far, 128);
-        // E is the length times what the rate of proposals is below rate/sqrt(2): less than one here.
+        // E is the length times what the rate of proposals is below rate/sqrt(2): less than one
+        // here.
         assert!(approximate(&kept.lo, 128) > 0.3 && kept.hi <= UBig::ONE << 128, "{kept:?}");
         let end = [i64::MAX, i64::MIN, i64::MAX];
         assert_eq!(measures(&end).1, 3 * (1 << 63) - 2);

@@ -4,12 +4,14 @@ use std::f64::consts::LN_2;
 
 /// How far planar Laplace noise of one rate reaches, in steps.
 ///
-/// On the plane, and in space, the length of the noise has a gamma law of shape N and this rate: its mean is
-/// `N/rate`, and it is beyond r with probability `exp(-x) (1 + x + … + x^(N-1)/(N-1)!)`, `x = rate · r`.
-/// On a lattice that holds nearly where noise is many steps wide; [`Radius::on_lattice`] holds always.
+/// On the plane, and in space, the length of the noise has a gamma law of shape N and this rate:
+/// its mean is `N/rate`, and it is beyond r with probability
+/// `exp(-x) (1 + x + … + x^(N-1)/(N-1)!)`, `x = rate · r`. On a lattice that holds nearly where
+/// noise is many steps wide; [`Radius::on_lattice`] holds always.
 ///
 /// - Theorem: planar-radius (docs/theorems.md)
-/// - Proves: the length on a lattice is beyond [`Radius::on_lattice`] with probability `beta` at most
+/// - Proves: the length on a lattice is beyond [`Radius::on_lattice`] with probability `beta` at
+///   most
 /// - Assumes: the noise has its law (its sampler)
 /// - Deviates: in floating point, and rounded up by 1e-12 of itself
 /// - Checked by: `radii_match_the_golden_values`, `the_radius_on_a_lattice_covers_what_it_says`
@@ -20,8 +22,8 @@ pub struct Radius {
 }
 
 impl Radius {
-    /// For noise of this rate per step, in one, two or three dimensions; none for other numbers, and for rates
-    /// that are not positive.
+    /// For noise of this rate per step, in one, two or three dimensions; none for other numbers,
+    /// and for rates that are not positive.
     #[must_use]
     pub fn new(rate: f64, dimensions: usize) -> Option<Self> {
         let dimensions = u32::try_from(dimensions).ok().filter(|n| (1..=3).contains(n))?;
@@ -34,15 +36,15 @@ impl Radius {
         f64::from(self.dimensions) / self.rate
     }
 
-    /// What the length is beyond with probability `beta`, not on a lattice; none unless `beta` is between zero
-    /// and one.
+    /// What the length is beyond with probability `beta`, not on a lattice; none unless `beta` is
+    /// between zero and one.
     #[must_use]
     pub fn quantile(&self, beta: f64) -> Option<f64> {
         (beta > 0.0 && beta < 1.0).then(|| self.length(libm::log(beta)) / self.rate)
     }
 
-    /// What the length is beyond with probability `beta` at most, on a lattice; none unless `beta` is between
-    /// zero and one.
+    /// What the length is beyond with probability `beta` at most, on a lattice; none unless `beta`
+    /// is between zero and one.
     #[must_use]
     pub fn on_lattice(&self, beta: f64) -> Option<f64> {
         // The diagonal of a cell.
@@ -62,7 +64,8 @@ impl Radius {
             };
             libm::log1p(terms) - x - log
         };
-        // It falls with x, and is below zero at twice the logarithm and eight: x² + x + 1 < exp(x/2 + 4).
+        // It falls with x, and is below zero at twice the logarithm and eight: x² + x + 1 < exp(x/2
+        // + 4).
         let (mut low, mut high) = (0.0, -2.0 * log + 8.0 * LN_2 + 8.0);
         while excess(high) > 0.0 {
             high *= 2.0;

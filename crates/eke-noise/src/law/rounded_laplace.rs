@@ -6,15 +6,15 @@ use crate::number::scale::signed;
 use crate::sampler::binned::Binned;
 use crate::{Entropy, Ratio, ScaleError};
 
-/// Laplace noise of one scale, to the nearest whole number, prepared for many draws: what an integer with
-/// Laplace noise is rounded to, less the integer.
+/// Laplace noise of one scale, to the nearest whole number, prepared for many draws: what an
+/// integer with Laplace noise is rounded to, less the integer.
 ///
 /// - Theorem: laplace-rounded (docs/theorems.md)
-/// - Proves: the number of whole halves in an exponential number is geometric, and half of it, rounded up, with
-///   a sign, is Laplace noise to the nearest whole number
+/// - Proves: the number of whole halves in an exponential number is geometric, and half of it,
+///   rounded up, with a sign, is Laplace noise to the nearest whole number
 /// - Assumes: independent uniform bits (entropy)
-/// - Deviates: halves are drawn as in *bins*, from a table of 64 bits, and from integers where they do not
-///   decide
+/// - Deviates: halves are drawn as in *bins*, from a table of 64 bits, and from integers where they
+///   do not decide
 /// - Checked by: `rounded_laplace_noise_of_every_scale_has_its_law`,
 ///   `rounded_laplace_noise_is_that_of_a_path`
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Skellam noise: the difference of two independent Poisson numbers of one mean lambda.
 //!
-//! Its variance is 2 lambda, and `P(k)` is proportional to `I_|k|(2 lambda)`, modified Bessel functions. It
-//! has no pure price (docs/theorems.md, skellam-price).
+//! Its variance is 2 lambda, and `P(k)` is proportional to `I_|k|(2 lambda)`, modified Bessel
+//! functions. It has no pure price (docs/theorems.md, skellam-price).
 
 use dashu_int::UBig;
 
@@ -18,8 +18,8 @@ use crate::{Entropy, Ratio};
 /// - Theorem: skellam-thinning (docs/theorems.md)
 /// - Proves: `P(k)` proportional to `I_|k|(2 lambda)` is the law of the difference
 /// - Assumes: independent uniform bits (entropy)
-/// - Deviates: magnitudes come from a table of 64 bits, and from integers where they do not decide; a lambda
-///   above 2²⁰ is drawn as the sum of equal parts
+/// - Deviates: magnitudes come from a table of 64 bits, and from integers where they do not decide;
+///   a lambda above 2²⁰ is drawn as the sum of equal parts
 /// - Checked by: `skellam_noise_of_every_scale_has_its_law`,
 ///   `skellam_tables_do_not_depend_on_how_many_bits_were_worked_out`
 #[derive(Clone, Debug)]
@@ -73,7 +73,8 @@ impl Skellam {
         }
     }
 
-    /// One draw of a lambda that is not drawn from again, without preparing it: two Poisson numbers.
+    /// One draw of a lambda that is not drawn from again, without preparing it: two Poisson
+    /// numbers.
     ///
     /// # Errors
     /// The lambda is above 2³⁰.
@@ -105,8 +106,8 @@ struct Weights {
 
 impl Weights {
     /// Enclosures of `I_j/I_{j-1}`, from j = 1 to where their product is less than a unit, by
-    /// `I_j/I_{j-1} = 1/(j/lambda + I_{j+1}/I_j)` from further out: from there inwards, every step makes
-    /// an enclosure narrower.
+    /// `I_j/I_{j-1} = 1/(j/lambda + I_{j+1}/I_j)` from further out: from there inwards, every step
+    /// makes an enclosure narrower.
     fn ratios(&self, bits: usize) -> Vec<Fixed> {
         let two_bits = UBig::ONE << (2 * bits);
         let mut next = Fixed { lo: UBig::ZERO, hi: UBig::ONE << bits, bits };
@@ -128,9 +129,9 @@ impl Weights {
         ratios
     }
 
-    /// Where to start: ratios are at most `exp(-asinh((j-1/2)/(2 lambda)))`, and their product from here
-    /// inwards is below two to the power of minus three times the bits. Only how narrow the enclosures are
-    /// depends on it.
+    /// Where to start: ratios are at most `exp(-asinh((j-1/2)/(2 lambda)))`, and their product from
+    /// here inwards is below two to the power of minus three times the bits. Only how narrow the
+    /// enclosures are depends on it.
     fn start(&self, bits: usize) -> u64 {
         let variance = 2.0 * self.lambda.approximate();
         #[expect(clippy::cast_precision_loss, reason = "only decides where to start")]
@@ -198,7 +199,8 @@ mod tests {
     /// `I_1(2)/I_0(2)` and `I_2(2)/I_1(2)` from tables, and that they hang together.
     #[test]
     fn bessel_ratios_enclose_their_tabulated_values() {
-        // I_0(2) = 2.27958530233606726743…, I_1(2) = 1.59063685463732906338…, I_2(2) = 0.68894844769873820405…
+        // I_0(2) = 2.27958530233606726743…, I_1(2) = 1.59063685463732906338…, I_2(2) =
+        // 0.68894844769873820405…
         let ratios = weights(1, 1).ratios(128);
         for (ratio, tabulated) in
             ratios.iter().zip([0.697_774_657_964_008, 0.433_127_426_722_311_8])

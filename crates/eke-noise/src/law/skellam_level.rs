@@ -1,9 +1,10 @@
-//! Skellam noise of several levels as one draw: the laws that take a noise path from one point to another.
+//! Skellam noise of several levels as one draw: the laws that take a noise path from one point to
+//! another.
 //!
-//! Noise at a level is the difference of two Poisson numbers of mean lambda: the smaller lambda, the finer
-//! the level. A coarser level is a finer one plus Skellam noise of what lambda grows by; backwards, each of
-//! the counts behind the coarser noise is kept with the ratio of the lambdas. (What finer noise is *of*, the
-//! truth, does not come in here: these are laws of the noise alone.)
+//! Noise at a level is the difference of two Poisson numbers of mean lambda: the smaller lambda,
+//! the finer the level. A coarser level is a finer one plus Skellam noise of what lambda grows by;
+//! backwards, each of the counts behind the coarser noise is kept with the ratio of the lambdas.
+//! (What finer noise is *of*, the truth, does not come in here: these are laws of the noise alone.)
 
 use crate::law::geometric_level::LevelError;
 use crate::law::skellam::{check, difference};
@@ -47,7 +48,8 @@ impl SkellamLevel {
     /// Noise at a coarser level, given this level's.
     ///
     /// - Theorem: skellam-thinning (docs/theorems.md)
-    /// - Proves: Skellam noise of the difference of the lambdas is the independent residual between the levels
+    /// - Proves: Skellam noise of the difference of the lambdas is the independent residual between
+    ///   the levels
     /// - Assumes: the noise given has this level's law (caller)
     /// - Deviates: nothing
     /// - Checked by: `skellam_levels_drawn_in_any_order_have_one_joint_law`
@@ -67,8 +69,8 @@ impl SkellamLevel {
     /// Noise at a finer level, given this level's.
     ///
     /// - Theorem: skellam-thinning (docs/theorems.md)
-    /// - Proves: drawing the smaller of both counts, and keeping each of both counts' with the ratio of the
-    ///   lambdas, is the law of the finer noise given the coarser
+    /// - Proves: drawing the smaller of both counts, and keeping each of both counts' with the
+    ///   ratio of the lambdas, is the law of the finer noise given the coarser
     /// - Assumes: the noise given has this level's law (caller)
     /// - Deviates: nothing; every count is decided bit by bit
     /// - Checked by: `skellam_levels_drawn_in_any_order_have_one_joint_law`,

@@ -1,7 +1,7 @@
 //! One of a number of categories, as a truth.
 //!
-//! In the local model a device's whole answer may be replaced by any other, so what bounds a category is how
-//! many there are. A value out of range does not construct.
+//! In the local model a device's whole answer may be replaced by any other, so what bounds a
+//! category is how many there are. A value out of range does not construct.
 
 use std::fmt;
 
@@ -22,7 +22,8 @@ impl Category {
     /// A category of so many, from 0.
     ///
     /// # Errors
-    /// There are too few categories or too many, or this is not one of them. The sentence does not name it.
+    /// There are too few categories or too many, or this is not one of them. The sentence does not
+    /// name it.
     pub fn exact(index: u32, categories: Categories) -> Result<Exact<Self>, ChainError> {
         if index >= categories.get() {
             return Err(ChainError::Outside(categories.get()));

@@ -1,8 +1,9 @@
 //! Paths of reports about one category: a chain, drawn once and revealed report by report.
 //!
-//! A chain is made from its finest report to its coarsest, so nothing finer can be drawn after something
-//! coarser has been shown. A path therefore draws the whole chain when it is first revealed, keeps it, and
-//! hands out what is paid for. What it keeps tells more than what has been paid for: it stays where the truth is.
+//! A chain is made from its finest report to its coarsest, so nothing finer can be drawn after
+//! something coarser has been shown. A path therefore draws the whole chain when it is first
+//! revealed, keeps it, and hands out what is paid for. What it keeps tells more than what has been
+//! paid for: it stays where the truth is.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use crate::path::points::{DamagedPath, is_next};
 use crate::path::{Mismatch, MismatchReason};
 use crate::{Category, Chain, Entropy, Exact, HashChain, Released, ReportLaw};
 
-/// One report of a chain, as the words of its kind ([`Chain`]): what they mean follows from its law.
+/// One report of a chain, as the words of its kind ([`Chain`]): what they mean follows from its
+/// law.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Report {
@@ -31,10 +33,11 @@ impl Report {
     }
 }
 
-/// A currency that chains of reports are paid in: [`Epsilon`], report by report, or [`Rho`], all at once.
+/// A currency that chains of reports are paid in: [`Epsilon`], report by report, or [`Rho`], all at
+/// once.
 pub trait ChainPrice: Price + sealed::Sealed {
-    /// What a path has cost once this report has been revealed, and none before it; none if there is no such
-    /// report, or it costs more than any account holds.
+    /// What a path has cost once this report has been revealed, and none before it; none if there
+    /// is no such report, or it costs more than any account holds.
     fn price(chain: &Chain, report: usize) -> Option<Amount<Self>>;
 }
 
@@ -51,8 +54,8 @@ impl ChainPrice for Epsilon {
 }
 
 /// - Theorem: device-filter (docs/theorems.md)
-/// - Proves: all reports of a chain, in whatever order they are asked for, are `e tanh(e/2)`-zCDP, e being
-///   what the first of them costs
+/// - Proves: all reports of a chain, in whatever order they are asked for, are `e tanh(e/2)`-zCDP,
+///   e being what the first of them costs
 /// - Assumes: nothing: the whole chain is paid for before any of it is shown
 /// - Deviates: rounded up
 /// - Checked by: `a_path_paid_in_rho_is_paid_for_as_a_whole`
@@ -75,12 +78,13 @@ mod sealed {
 /// - Theorem: subset-chain (docs/theorems.md)
 /// - Proves: what has been revealed of the path costs the price of its finest revealed report
 /// - Assumes: the step was charged to an account of the local model (receipt)
-/// - Deviates: the truth is looked at once, when the chain is drawn; later it may be gone, or another
+/// - Deviates: the truth is looked at once, when the chain is drawn; later it may be gone, or
+///   another
 /// - Checked by: `a_path_of_reports_costs_its_finest_and_what_is_coarser_is_free`,
 ///   `a_path_of_reports_takes_only_its_own_receipts`, `a_stored_path_goes_on_with_the_same_reports`
 ///
-/// Its stored form holds reports that nobody has paid for. It is the device's own: whoever reads it knows what
-/// the whole chain tells, so it must never leave the device. `Debug` does not show them.
+/// Its stored form holds reports that nobody has paid for. It is the device's own: whoever reads it
+/// knows what the whole chain tells, so it must never leave the device. `Debug` does not show them.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct CategoryPath {
@@ -113,7 +117,8 @@ struct Stored {
     words: Vec<u64>,
 }
 
-/// Words as sixteen hexadecimal digits each, so that how long a path is does not tell what is in it.
+/// Words as sixteen hexadecimal digits each, so that how long a path is does not tell what is in
+/// it.
 mod digits {
     use std::fmt::Write;
 
@@ -205,7 +210,8 @@ impl CategoryPath {
         &self.chain
     }
 
-    /// What the path has cost so far, in this currency: the price of the finest report that is paid for.
+    /// What the path has cost so far, in this currency: the price of the finest report that is paid
+    /// for.
     #[must_use]
     pub fn paid<C: ChainPrice>(&self) -> Amount<C> {
         let own = self.payment.as_ref().filter(|paid| paid.currency == C::NAME);
@@ -218,13 +224,13 @@ impl CategoryPath {
         !self.words.is_empty()
     }
 
-    /// Reveals a report that costs more than all before it. The first time the whole chain is drawn, from the
-    /// truth; later reports are of that chain, and the truth may be gone. The account that pays for the first is
-    /// the one that pays for all of them, in one currency.
+    /// Reveals a report that costs more than all before it. The first time the whole chain is
+    /// drawn, from the truth; later reports are of that chain, and the truth may be gone. The
+    /// account that pays for the first is the one that pays for all of them, in one currency.
     ///
     /// # Errors
-    /// The receipt or the truth is not for this report of this path. Nothing is drawn, and the receipt comes
-    /// back.
+    /// The receipt or the truth is not for this report of this path. Nothing is drawn, and the
+    /// receipt comes back.
     pub fn refine<C: ChainPrice, E: Entropy + ?Sized>(
         &mut self,
         report: usize,
@@ -245,8 +251,8 @@ impl CategoryPath {
     /// Reveals a report that is paid for already, or the same again.
     ///
     /// # Errors
-    /// The receipt is not for this report of this path, or the path has not been revealed so far. The receipt
-    /// comes back.
+    /// The receipt is not for this report of this path, or the path has not been revealed so far.
+    /// The receipt comes back.
     pub fn coarsen<C: ChainPrice>(
         &mut self,
         report: usize,
@@ -274,7 +280,8 @@ impl CategoryPath {
         if C::price(&self.chain, report) != Some(raise.to()) {
             return Err(MismatchReason::OtherStep);
         }
-        // Paid for from what was shown on, and from nowhere else: an older copy would draw another chain.
+        // Paid for from what was shown on, and from nowhere else: an older copy would draw another
+        // chain.
         is_next(raise.from(), self.paid::<C>(), false)?;
         if !self.is_drawn() {
             let truth = truth.ok_or(MismatchReason::NoTruth)?;
@@ -283,7 +290,8 @@ impl CategoryPath {
                 return Err(MismatchReason::OtherCategories);
             }
             let mut words = vec![0; self.chain.words() * self.chain.reports()];
-            // Whoever maps a truth may make it one that there is not: it counts as the last there is.
+            // Whoever maps a truth may make it one that there is not: it counts as the last there
+            // is.
             let category = truth.open().index().min(categories - 1);
             self.chain
                 .draw(category, &mut words, entropy)
@@ -381,8 +389,8 @@ mod tests {
         }
     }
 
-    /// 256 different laws, whose prices all take logarithms: what is done with them is counted, not timed. A path that
-    /// priced them report by report would do so more than 30 000 times.
+    /// 256 different laws, whose prices all take logarithms: what is done with them is counted, not
+    /// timed. A path that priced them report by report would do so more than 30 000 times.
     #[test]
     fn the_laws_of_a_long_chain_are_priced_once() {
         let one = Amount::<Epsilon>::ONE.grains();

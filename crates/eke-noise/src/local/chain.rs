@@ -201,7 +201,8 @@ impl Chain {
     /// The chain of these laws, all of one kind, the one that tells most first.
     ///
     /// # Errors
-    /// They are not a chain: of several kinds, out of range, or one tells more than the one before it.
+    /// They are not a chain: of several kinds, out of range, or one tells more than the one before
+    /// it.
     pub fn new(categories: u32, laws: &[ReportLaw]) -> Result<Self, ChainError> {
         /// The chain of the templates of one kind, if all are of it.
         fn all<L: ChainLaw>(

@@ -1,11 +1,11 @@
 //! Sets of categories as bits, drawn uniformly.
 //!
-//! A set is a row of words, category i being bit i % 64 of word i / 64. What is added to a set is uniform
-//! among what is not in it, whichever way it is drawn: one by one, or many at once as independent bits of
-//! one probability, of which as many are then added or taken away again, one by one, as it takes to have
-//! the number asked for. Independent bits treat all categories alike, and so does every correction; the
-//! probability does not matter to the law, so it is a simple one, and rather too small than too large, since
-//! what is missing is found faster than what is too much.
+//! A set is a row of words, category i being bit i % 64 of word i / 64. What is added to a set is
+//! uniform among what is not in it, whichever way it is drawn: one by one, or many at once as
+//! independent bits of one probability, of which as many are then added or taken away again, one by
+//! one, as it takes to have the number asked for. Independent bits treat all categories alike, and
+//! so does every correction; the probability does not matter to the law, so it is a simple one, and
+//! rather too small than too large, since what is missing is found faster than what is too much.
 
 use crate::Entropy;
 use crate::sampler::audit_cells;
@@ -81,7 +81,8 @@ pub(crate) struct Among {
     left_over: u64,
 }
 
-/// Up to so many categories one is drawn by 16 bits, of which then at most one in sixteen are left over.
+/// Up to so many categories one is drawn by 16 bits, of which then at most one in sixteen are left
+/// over.
 const NARROW: u32 = 1 << 12;
 
 impl Among {
@@ -92,8 +93,9 @@ impl Among {
         Self { categories, left_over }
     }
 
-    /// A category, each as likely as another: the whole part of a uniform number times their number, but for
-    /// the first numbers of each part that would make some of them one number longer than others.
+    /// A category, each as likely as another: the whole part of a uniform number times their
+    /// number, but for the first numbers of each part that would make some of them one number
+    /// longer than others.
     #[inline(always)]
     fn any<E: Entropy + ?Sized>(&self, parts: &mut Parts<'_, E>) -> u32 {
         if self.categories <= NARROW {
@@ -124,8 +126,8 @@ impl Among {
     }
 }
 
-/// Writes a set that extends another by so many categories, uniform among those that are not in it. There are
-/// as many, or it never ends.
+/// Writes a set that extends another by so many categories, uniform among those that are not in it.
+/// There are as many, or it never ends.
 #[inline(always)]
 pub(crate) fn extend<E: Entropy + ?Sized>(
     set: &mut [u64],
@@ -174,8 +176,8 @@ fn share(part: u32, whole: u32) -> u32 {
     (part * 16 / whole.max(1)).min(16)
 }
 
-/// Adds every category that is not in the base with a probability in parts of sixteen, independently; how many
-/// were added.
+/// Adds every category that is not in the base with a probability in parts of sixteen,
+/// independently; how many were added.
 #[inline(always)]
 fn scatter<E: Entropy + ?Sized>(
     set: &mut [u64],
@@ -195,8 +197,9 @@ fn scatter<E: Entropy + ?Sized>(
     added
 }
 
-/// Bits that are set with a probability in parts of sixteen, independently: from the last binary digit of the
-/// probability to the first, a one lets a fair bit set what is not set, a zero lets it take away what is.
+/// Bits that are set with a probability in parts of sixteen, independently: from the last binary
+/// digit of the probability to the first, a one lets a fair bit set what is not set, a zero lets it
+/// take away what is.
 #[inline(always)]
 fn bits<E: Entropy + ?Sized>(share: u32, width: usize, entropy: &mut E) -> u64 {
     if share >= 16 {
@@ -232,7 +235,8 @@ mod tests {
 
     const DRAWS: u32 = 120_000;
 
-    /// The largest deviation of any set's count from what its weight expects, in standard deviations.
+    /// The largest deviation of any set's count from what its weight expects, in standard
+    /// deviations.
     fn worst(counts: &BTreeMap<u64, u32>, weights: &BTreeMap<u64, f64>) -> f64 {
         let total: f64 = weights.values().sum();
         assert!(counts.keys().all(|set| weights.contains_key(set)), "a set that cannot be");
@@ -246,8 +250,9 @@ mod tests {
             .fold(0.0, f64::max)
     }
 
-    /// Every set that extends the base, by both ways. Six deviations is one in 5e8 for each of fifty sets;
-    /// the control, a law in which one category is a quarter likelier, is far beyond it.
+    /// Every set that extends the base, by both ways. Six deviations is one in 5e8 for each of
+    /// fifty sets; the control, a law in which one category is a quarter likelier, is far beyond
+    /// it.
     #[test]
     fn sets_are_uniform_whichever_way_they_are_drawn() {
         let mut entropy = Words(7);
@@ -282,8 +287,8 @@ mod tests {
         }
     }
 
-    /// Of all words that can be drawn for three categories, each set of them comes from as many as independent
-    /// bits of the probability have.
+    /// Of all words that can be drawn for three categories, each set of them comes from as many as
+    /// independent bits of the probability have.
     #[test]
     fn bits_have_their_probability_and_are_independent() {
         struct Tape(Vec<u64>);
@@ -305,7 +310,8 @@ mod tests {
         }
     }
 
-    /// Over more words than one: the size is right, what is held is held, and all others are as often in it.
+    /// Over more words than one: the size is right, what is held is held, and all others are as
+    /// often in it.
     #[test]
     fn large_sets_have_their_size_and_treat_all_alike() {
         let mut entropy = Words(8);
@@ -336,8 +342,8 @@ mod tests {
         }
     }
 
-    /// Words of which those that one set is scattered by can be repeated, as a sampler would that draws
-    /// once for all words of a set.
+    /// Words of which those that one set is scattered by can be repeated, as a sampler would that
+    /// draws once for all words of a set.
     struct Repeating {
         words: Words,
         /// What the first word of a set was scattered by.
@@ -362,8 +368,8 @@ mod tests {
         }
     }
 
-    /// How far the count of any pair is from what it should be, in standard deviations: of neighbours, of the same
-    /// bits of two words, and of any two.
+    /// How far the count of any pair is from what it should be, in standard deviations: of
+    /// neighbours, of the same bits of two words, and of any two.
     fn worst_pair(base: Base<'_>, categories: u32, more: u32, seed: u64, repeated: bool) -> f64 {
         let free: Vec<u32> = (0..categories)
             .filter(|at| base.word(*at as usize / 64) >> (at % 64) & 1 == 0)
@@ -403,9 +409,9 @@ mod tests {
 
     const ROUNDS: u32 = 10_000;
 
-    /// Two categories are both in a set as often as in a uniform one, within words and across them. Six and a half
-    /// deviations is one in 1e10 for each of some four thousand pairs; the control, one draw for all words, is
-    /// far beyond it.
+    /// Two categories are both in a set as often as in a uniform one, within words and across them.
+    /// Six and a half deviations is one in 1e10 for each of some four thousand pairs; the control,
+    /// one draw for all words, is far beyond it.
     #[test]
     fn pairs_of_categories_are_as_likely_across_words_as_within_one() {
         let fifths: Vec<u64> = {
@@ -429,7 +435,8 @@ mod tests {
         }
     }
 
-    /// Of all numbers of sixteen bits, as many draw one category as another: nothing else is left to chance.
+    /// Of all numbers of sixteen bits, as many draw one category as another: nothing else is left
+    /// to chance.
     #[test]
     fn as_many_numbers_draw_one_category_as_another() {
         struct All(u64);

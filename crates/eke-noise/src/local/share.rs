@@ -1,10 +1,10 @@
 //! How likely a report is one that tells something, and the coin that keeps it.
 //!
-//! Reports of every kind of chain are a mixture: with some probability, their *share*, they are made from the
-//! true category, else they are uniform among g outcomes and tell nothing. A share is `w/(g + w)` for a
-//! *weight* w. A report of one share becomes one of a smaller share by one coin: kept with the ratio of the two,
-//! else drawn afresh. Shares are compared exactly, and coins are decided bit by bit: no rounding decides
-//! what a report tells.
+//! Reports of every kind of chain are a mixture: with some probability, their *share*, they are
+//! made from the true category, else they are uniform among g outcomes and tell nothing. A share is
+//! `w/(g + w)` for a *weight* w. A report of one share becomes one of a smaller share by one coin:
+//! kept with the ratio of the two, else drawn afresh. Shares are compared exactly, and coins are
+//! decided bit by bit: no rounding decides what a report tells.
 
 use std::cmp::Ordering;
 
@@ -25,10 +25,11 @@ thread_local! {
     pub(crate) static PRICED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// What a report weighs: `size (exp(epsilon) - 1)` for one of this size and epsilon, or a whole number.
+/// What a report weighs: `size (exp(epsilon) - 1)` for one of this size and epsilon, or a whole
+/// number.
 ///
-/// Epsilons are decimals, so two weights are the same only if they are written the same (a sum of powers of e
-/// with different rational exponents is never rational), and any two can be told apart.
+/// Epsilons are decimals, so two weights are the same only if they are written the same (a sum of
+/// powers of e with different rational exponents is never rational), and any two can be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Weight {
@@ -60,10 +61,11 @@ impl Weight {
         }
     }
 
-    /// What odds of one to `1 + weight times/over` cost: the logarithm of the second, rounded up to a grain.
+    /// What odds of one to `1 + weight times/over` cost: the logarithm of the second, rounded up to
+    /// a grain.
     ///
-    /// Of a number y just below it, by doubles, `r = (1 + odds) exp(-y) - 1` is enclosed, and the logarithm is
-    /// `y + ln(1 + r)`, which is below `y + r - r²/2 + r³/3`.
+    /// Of a number y just below it, by doubles, `r = (1 + odds) exp(-y) - 1` is enclosed, and the
+    /// logarithm is `y + ln(1 + r)`, which is below `y + r - r²/2 + r³/3`.
     pub(crate) fn price(self, times: u32, over: u32) -> Amount<Epsilon> {
         #[cfg(test)]
         PRICED.set(PRICED.get() + 1);
@@ -148,8 +150,8 @@ impl Share {
             }
             _ => {}
         }
-        // They differ: powers of e are not rational, nor are those of two different epsilons in any rational
-        // proportion. So this ends.
+        // They differ: powers of e are not rational, nor are those of two different epsilons in any
+        // rational proportion. So this ends.
         let mut bits = 128;
         loop {
             let [one, two] = [self, other].map(|share| share.fixed(bits));
@@ -165,7 +167,8 @@ impl Share {
 
     /// Enclosed in so many bits.
     ///
-    /// With `x = exp(-epsilon)` it is `(1 - x) k/g` out of `x + (1 - x) k/g`, all between 0 and a few.
+    /// With `x = exp(-epsilon)` it is `(1 - x) k/g` out of `x + (1 - x) k/g`, all between 0 and a
+    /// few.
     fn fixed(self, bits: usize) -> Fixed {
         match self.weight {
             Weight::Of { epsilon, size } => {
@@ -201,8 +204,8 @@ fn fraction(number: &Fixed, numerator: &UBig, denominator: &UBig) -> Fixed {
     }
 }
 
-/// The probability that a report of one share is kept for one of another: their ratio. At first there is only the
-/// true category, and it is kept with the share itself.
+/// The probability that a report of one share is kept for one of another: their ratio. At first
+/// there is only the true category, and it is kept with the share itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub(crate) from: Option<Share>,
@@ -217,8 +220,8 @@ impl Kept {
 
     /// Enclosed in so many bits; where it is a fraction of so many bits, it is that.
     ///
-    /// Where it is rational, both weights are whole: a ratio of shares with powers of e in them is never rational
-    /// unless they are equal.
+    /// Where it is rational, both weights are whole: a ratio of shares with powers of e in them is
+    /// never rational unless they are equal.
     pub(crate) fn fixed(self, bits: usize) -> Fixed {
         let Some(from) = self.from else { return self.to.fixed(bits) };
         if let (Weight::Whole(one), Weight::Whole(two)) = (from.weight, self.to.weight) {
@@ -235,7 +238,8 @@ impl Kept {
 pub enum Keep {
     /// The shares are the same.
     Always,
-    /// The first words that 64 bits do not decide, the last of them, and what the probability is made of.
+    /// The first words that 64 bits do not decide, the last of them, and what the probability is
+    /// made of.
     Coin { low: u64, high: u64, kept: Kept },
 }
 
@@ -250,7 +254,8 @@ impl Keep {
         Self::Coin { low: word(&fixed.lo), high: word(&fixed.hi), kept }
     }
 
-    /// The coin of the report at this place of a chain, which may not tell more than the one before it.
+    /// The coin of the report at this place of a chain, which may not tell more than the one before
+    /// it.
     pub(crate) fn after(from: Option<Share>, to: Share, place: usize) -> Result<Self, ChainError> {
         if from.is_some_and(|from| to.compare(from).is_gt()) {
             return Err(ChainError::Grows(place));
@@ -296,8 +301,8 @@ impl Keep {
     }
 }
 
-/// Whether a uniform number whose first sixteen bits are these is below the probability, which is from one word to
-/// another.
+/// Whether a uniform number whose first sixteen bits are these is below the probability, which is
+/// from one word to another.
 #[cold]
 fn flip_rest<E: Entropy + ?Sized>(
     part: u64,
@@ -389,7 +394,8 @@ mod tests {
                         };
                         let heads = keep.flip(&mut Tape(vec![word], follow));
                         assert_eq!(heads, is_below, "{from:?} {to:?} {word:x} {follow:x}");
-                        // The same number in two parts: its first sixteen bits, and then the others.
+                        // The same number in two parts: its first sixteen bits, and then the
+                        // others.
                         let mut tape = Tape(vec![word << 16, word], follow);
                         let heads = keep.flip_part(&mut Parts::new(&mut tape));
                         assert_eq!(heads, is_below, "{from:?} {to:?} {word:x} {follow:x} in parts");
@@ -430,8 +436,8 @@ mod tests {
         assert!((price - 32.0 * 2f64.ln()).abs() < 1e-9);
     }
 
-    /// Prices are logarithms rounded up, of forty digits: of `9`, `1 + 2/7`, `(e + 1)/2`, `1 + (e² - 1) 3/10⁶` and
-    /// `1 + (e⁵⁰⁰ - 1)/3`.
+    /// Prices are logarithms rounded up, of forty digits: of `9`, `1 + 2/7`, `(e + 1)/2`,
+    /// `1 + (e² - 1) 3/10⁶` and `1 + (e⁵⁰⁰ - 1)/3`.
     #[test]
     fn prices_are_rounded_up_to_a_grain() {
         let of = |text, size| Weight::Of { epsilon: epsilon(text), size };

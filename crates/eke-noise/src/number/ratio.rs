@@ -130,7 +130,8 @@ fn exponent(biased: u64) -> i32 {
     i32::try_from(biased).expect("11 bits") - 1075
 }
 
-/// The leading 64 bits of an integer as a double, and what power of two they are to be multiplied by.
+/// The leading 64 bits of an integer as a double, and what power of two they are to be multiplied
+/// by.
 fn leading(value: &UBig) -> (f64, i32) {
     let shift = value.bit_len().saturating_sub(64);
     let top = u64::try_from(value >> shift).expect("64 bits");

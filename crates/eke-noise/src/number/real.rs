@@ -1,13 +1,13 @@
 //! Points on the real line, exact, that can be stored, and exponential steps from one to another.
 //!
-//! A point is a whole part and a fraction. Sixty-four bits of the fraction are drawn with the point; the
-//! bits after them are the stream of a generator under a key that is drawn with it too. So all bits of a
-//! point are settled when it is drawn, as many as anybody asks for can be looked at, and looking at them
-//! changes nothing: what is stored of a point has one form and one length, and says nothing of what it
-//! was compared with. Two copies of a point are the same point.
+//! A point is a whole part and a fraction. Sixty-four bits of the fraction are drawn with the
+//! point; the bits after them are the stream of a generator under a key that is drawn with it too.
+//! So all bits of a point are settled when it is drawn, as many as anybody asks for can be looked
+//! at, and looking at them changes nothing: what is stored of a point has one form and one length,
+//! and says nothing of what it was compared with. Two copies of a point are the same point.
 //!
-//! No floating point decides anything here but with a margin; what is within the margin is decided by
-//! integers, with more bits of the points.
+//! No floating point decides anything here but with a margin; what is within the margin is decided
+//! by integers, with more bits of the points.
 
 use std::cmp::Ordering;
 
@@ -73,8 +73,8 @@ impl Real {
     fn within<E: Entropy + ?Sized>(index: i128, level: u32, entropy: &mut E) -> Self {
         let rest = entropy.word();
         let whole = index >> level;
-        // Noise is beyond 64 bits with a probability below 2^-1500000, whatever the truth is. Wider steps
-        // are only compared with a point, and what is beyond 64 bits is beyond the point.
+        // Noise is beyond 64 bits with a probability below 2^-1500000, whatever the truth is. Wider
+        // steps are only compared with a point, and what is beyond 64 bits is beyond the point.
         let ends = if whole < 0 { i64::MIN } else { i64::MAX };
         let whole = i64::try_from(whole).unwrap_or(ends);
         let head = match level {
@@ -184,9 +184,10 @@ impl Exponential {
     /// A point that is an exponential step away from an origin.
     ///
     /// - Theorem: lazy-steps (docs/theorems.md)
-    /// - Proves: a cell at a geometric number of cells from the origin's own and a uniform place in it, kept
-    ///   on the right side of the origin with `exp(-rate place)`, has density `exp(-rate distance)`; the
-    ///   place is measured from the side of its cell that the step comes from
+    /// - Proves: a cell at a geometric number of cells from the origin's own and a uniform place in
+    ///   it, kept on the right side of the origin with `exp(-rate place)`, has density
+    ///   `exp(-rate distance)`; the place is measured from the side of its cell that the step comes
+    ///   from
     /// - Assumes: independent uniform bits (entropy, and the stream of a point's key)
     /// - Deviates: nothing; the coin is decided bit by bit
     /// - Checked by: `steps_from_points_and_whole_numbers_are_exponential`,
@@ -266,8 +267,8 @@ impl Exponential {
         }
     }
 
-    /// How far a point is into its cell, from the side that a step comes from, as far as its first 64 bits
-    /// say: in units of 2⁻⁶⁴.
+    /// How far a point is into its cell, from the side that a step comes from, as far as its first
+    /// 64 bits say: in units of 2⁻⁶⁴.
     fn place(&self, point: &Real, way: Way) -> u128 {
         let into = u128::from(point.head & (u64::MAX >> self.level));
         match way {
@@ -320,8 +321,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// Steps of rates from wide to narrow, from whole numbers and from points, up and down: in sixteen cells
-    /// of equal probability. Seed 311, 100,000 draws each; the control is a rate 5 % off.
+    /// Steps of rates from wide to narrow, from whole numbers and from points, up and down: in
+    /// sixteen cells of equal probability. Seed 311, 100,000 draws each; the control is a rate 5 %
+    /// off.
     #[test]
     fn steps_from_points_and_whole_numbers_are_exponential() {
         let mut entropy = Seeded::new(311);
@@ -353,7 +355,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Around its edge, and as far off as the margin of the doubles, a coin is decided as the exact one is.
+    /// Around its edge, and as far off as the margin of the doubles, a coin is decided as the exact
+    /// one is.
     #[test]
     fn coins_of_steps_are_decided_right_around_their_edge() {
         for rate in [1e-9, 0.3, 0.5, 7.0, 1e9] {
@@ -382,9 +385,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// A word that is the first 64 bits of the probability is decided by those after them: bits of the
-    /// word, and of the point. At 4.5 the coin is about `exp(-(1/4)(1/2))`, a little less on the way up and a
-    /// little more on the way down.
+    /// A word that is the first 64 bits of the probability is decided by those after them: bits of
+    /// the word, and of the point. At 4.5 the coin is about `exp(-(1/4)(1/2))`, a little less on
+    /// the way up and a little more on the way down.
     #[test]
     fn a_coin_of_a_step_on_its_edge_takes_more_bits() {
         let step = Exponential::new(&Ratio::new(1, 4).unwrap()).unwrap();

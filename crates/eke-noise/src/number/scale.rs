@@ -10,7 +10,8 @@ pub struct ScaleError;
 /// Scales from which on outcomes are drawn in bins, and the narrowest a law is in bins: wide enough
 /// that a bin is nearly flat, narrow enough that its table is small.
 const NARROWEST: f64 = 16.0;
-/// Noise of this scale is beyond 64-bit integers with probability `exp(-2^63/2^43)`, below 2^-1500000.
+/// Noise of this scale is beyond 64-bit integers with probability `exp(-2^63/2^43)`, below
+/// 2^-1500000.
 const WIDEST: f64 = 8_796_093_022_208.0;
 
 /// How many low bits of an outcome are drawn apart from its bin, for a law of about this scale.
@@ -37,8 +38,8 @@ pub(crate) fn power_below(scale: f64) -> Result<u32, ScaleError> {
     Ok(log as u32)
 }
 
-/// A word taken apart: a sign, a place in a bin of so many bits, and where there is room for them, 32
-/// bits more.
+/// A word taken apart: a sign, a place in a bin of so many bits, and where there is room for them,
+/// 32 bits more.
 #[inline]
 pub(crate) fn apart(word: u64, shift: u32) -> (bool, u64, Option<u32>) {
     let rest = u32::try_from((word >> 31) & u64::from(u32::MAX)).unwrap_or(0);

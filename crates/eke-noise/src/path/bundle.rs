@@ -1,11 +1,12 @@
 //! Bundles: the paths of all groups of a question, as columns.
 //!
-//! A group has one path per column (per aggregate), and all of them go along together: a group's price is
-//! divided over its columns by their shares. A round takes some groups further, each to a point of its
-//! own, for one receipt. What has been revealed lies in a few long columns, not in one value per group.
+//! A group has one path per column (per aggregate), and all of them go along together: a group's
+//! price is divided over its columns by their shares. A round takes some groups further, each to a
+//! point of its own, for one receipt. What has been revealed lies in a few long columns, not in one
+//! value per group.
 //!
-//! Invariants: a group's points are linked from fine to coarse; the finest is the end of an increment; no
-//! point is finer than what was paid for.
+//! Invariants: a group's points are linked from fine to coarse; the finest is the end of an
+//! increment; no point is finer than what was paid for.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,8 +22,9 @@ use crate::path::points::{is_next, is_own};
 use crate::path::{Mismatch, MismatchReason};
 use crate::{Entropy, Exact, Released};
 
-/// The truths of a bundle: for every column, one value per group. A unit changes each value of a column by
-/// at most that column's bound, and at most so many groups as the prices of the groups are for.
+/// The truths of a bundle: for every column, one value per group. A unit changes each value of a
+/// column by at most that column's bound, and at most so many groups as the prices of the groups
+/// are for.
 pub struct Columns(pub Vec<Vec<i64>>);
 
 impl Truth for Columns {
@@ -50,11 +52,12 @@ const NONE: u32 = u32::MAX;
 /// From so many draws of one law on, it is prepared.
 const MANY: u32 = 64;
 
-/// The paths of all groups of a question. `Bundle<Rho>` has Gaussian noise, `Bundle<Epsilon>` geometric.
+/// The paths of all groups of a question. `Bundle<Rho>` has Gaussian noise, `Bundle<Epsilon>`
+/// geometric.
 ///
 /// - Theorem: groups (docs/theorems.md)
-/// - Proves: with each column's paths as for one path, everything revealed costs the sum of the largest
-///   groups' prices
+/// - Proves: with each column's paths as for one path, everything revealed costs the sum of the
+///   largest groups' prices
 /// - Assumes: columns change by at most their sensitivity (caller); the step was charged (receipt)
 /// - Deviates: shares of a price are rounded down, to grains
 /// - Checked by: `a_bundle_has_the_noise_of_its_prices_group_by_group`,
@@ -71,8 +74,8 @@ const MANY: u32 = 64;
 /// of one would average to more than was paid for, so store a bundle before anybody sees what is
 /// new in it.
 ///
-/// A bundle's name contains its columns: another sensitivity or share is another bundle, for which no
-/// receipt of this one is good.
+/// A bundle's name contains its columns: another sensitivity or share is another bundle, for which
+/// no receipt of this one is good.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "", try_from = "Stored", into = "Stored")]
 pub struct Bundle<C: BundleLaw> {
@@ -94,8 +97,8 @@ struct Stored {
     /// The prices of points, as those of their group, in grains.
     #[serde(with = "halves")]
     prices: Vec<u128>,
-    /// The prices at which the increments that points are in start, in grains. What was paid for and lost
-    /// before it was drawn is a gap before the start.
+    /// The prices at which the increments that points are in start, in grains. What was paid for
+    /// and lost before it was drawn is a gap before the start.
     #[serde(with = "halves")]
     starts: Vec<u128>,
     /// The next coarser point of the same group.
@@ -119,7 +122,8 @@ pub enum BundleError {
 }
 
 impl<C: BundleLaw> Bundle<C> {
-    /// A bundle of so many groups, of which nothing has been revealed, for a question with this digest.
+    /// A bundle of so many groups, of which nothing has been revealed, for a question with this
+    /// digest.
     ///
     /// # Errors
     /// There are no columns, or one has no share.
@@ -182,8 +186,8 @@ impl<C: BundleLaw> Bundle<C> {
         Some((Amount::from_grains(stored.price(node)), Released::new(value)))
     }
 
-    /// What a group's revealed point of this price is as precise as, in one column: that column's part of
-    /// the price, but for rounds that were paid for and lost before they were drawn.
+    /// What a group's revealed point of this price is as precise as, in one column: that column's
+    /// part of the price, but for rounds that were paid for and lost before they were drawn.
     #[must_use]
     pub fn worth(&self, group: u32, column: usize, at: Amount<C>) -> Amount<C> {
         let stored = &self.stored;
@@ -202,8 +206,9 @@ impl<C: BundleLaw> Bundle<C> {
         Amount::from_grains(worth)
     }
 
-    /// Takes groups further, as was paid for: every group of the receipt to its new point. What is new is
-    /// read with [`Bundle::nearest`]. The account that pays for the first round is the one that pays for all.
+    /// Takes groups further, as was paid for: every group of the receipt to its new point. What is
+    /// new is read with [`Bundle::nearest`]. The account that pays for the first round is the one
+    /// that pays for all.
     ///
     /// # Errors
     /// The receipt or the truth is not for the next step of this bundle. Nothing is drawn, and the
@@ -220,8 +225,8 @@ impl<C: BundleLaw> Bundle<C> {
         };
         self.stored.payer.get_or_insert_with(|| Arc::clone(&receipt.entry().account));
         let raise = receipt.redeem();
-        // Columns and groups are the bundle's: what is missing in the truth counts as zero, and nothing
-        // shows it.
+        // Columns and groups are the bundle's: what is missing in the truth counts as zero, and
+        // nothing shows it.
         let truth = &truth.open().0;
         let truth = |column: usize, group: usize| {
             truth.get(column).and_then(|values| values.get(group)).copied().unwrap_or(0)
@@ -243,8 +248,9 @@ impl<C: BundleLaw> Bundle<C> {
         Ok(())
     }
 
-    /// Reveals coarser points of groups, for somebody whose own account paid for them: every group of the
-    /// receipt at its new price, none of them finer than what has been revealed. The truth is not touched.
+    /// Reveals coarser points of groups, for somebody whose own account paid for them: every group
+    /// of the receipt at its new price, none of them finer than what has been revealed. The truth
+    /// is not touched.
     ///
     /// # Errors
     /// The receipt is not for this bundle, goes further than it, or starts from a point that it
@@ -259,17 +265,20 @@ impl<C: BundleLaw> Bundle<C> {
             return Err(Mismatch { receipt: Box::new(receipt), reason });
         }
         for step in receipt.redeem().steps() {
-            // A point that the law refuses all the same is left out, and the nearest coarser one stands.
+            // A point that the law refuses all the same is left out, and the nearest coarser one
+            // stands.
             let _ = self.insert(step, entropy);
         }
         Ok(())
     }
 
-    /// Whether what is offered can be drawn, before anybody is charged for it: the steps of the account that takes the
-    /// bundle further, and then coarser points for another account. All laws are made.
+    /// Whether what is offered can be drawn, before anybody is charged for it: the steps of the
+    /// account that takes the bundle further, and then coarser points for another account. All laws
+    /// are made.
     ///
     /// # Errors
-    /// A step is not one of this bundle's from where it stands, or its noise is too wide or too fine.
+    /// A step is not one of this bundle's from where it stands, or its noise is too wide or too
+    /// fine.
     pub fn prepare(
         &self,
         own: &[GroupStep<C>],
@@ -312,8 +321,9 @@ impl<C: BundleLaw> Bundle<C> {
         let mut counts: HashMap<Key, u32> = HashMap::new();
         for step in steps {
             let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
-            // What was paid for and lost before it was drawn stays a gap, where noise has gaps. Where
-            // it has none, the receipt is for a later step than this copy of the bundle can take.
+            // What was paid for and lost before it was drawn stays a gap, where noise has gaps.
+            // Where it has none, the receipt is for a later step than this copy of the bundle can
+            // take.
             is_next(step.from(), Amount::from_grains(*now), C::HAS_GAPS)?;
             if step.to() > step.from() {
                 let key = (0, *now, step.from().grains(), step.to().grains());
@@ -395,12 +405,13 @@ impl<C: BundleLaw> Bundle<C> {
         if finer == NONE || stored.price(coarser) == at {
             return Ok(None);
         }
-        // The increment that the point is in is that of the finer point, unless the point is in a gap before
-        // it: then the coarser neighbour is the answer.
+        // The increment that the point is in is that of the finer point, unless the point is in a
+        // gap before it: then the coarser neighbour is the answer.
         let start = stored.start(finer);
         let inside = coarser != NONE && stored.price(coarser) > start;
-        // All columns stand at one point. Where the grid of one does not allow it so close to another, all of
-        // them go to a coarser one; and where there is none, the coarser neighbour is the answer.
+        // All columns stand at one point. Where the grid of one does not allow it so close to
+        // another, all of them go to a coarser one; and where there is none, the coarser neighbour
+        // is the answer.
         loop {
             if at <= stored.price(coarser).max(start) {
                 return Ok(None);
@@ -480,8 +491,8 @@ type Laws<C> = HashMap<Key, (u32, <C as BundleLaw>::Law)>;
 type Planned<C> = (Vec<u128>, Laws<C>);
 
 impl Bundle<Rho> {
-    /// The least and the most that one step of a group may cost, so that the noise of every column can be drawn; a
-    /// step that costs more is taken as several.
+    /// The least and the most that one step of a group may cost, so that the noise of every column
+    /// can be drawn; a step that costs more is taken as several.
     #[must_use]
     pub fn step_prices(&self) -> (Amount<Rho>, Amount<Rho>) {
         step_prices(&self.stored.columns)
@@ -660,8 +671,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What the columns of a group cost together is never more than the group's price, and a whole is
-        /// never more than its part.
+        /// What the columns of a group cost together is never more than the group's price, and a
+        /// whole is never more than its part.
         #[test]
         fn parts_of_a_price_never_add_up_to_more(
             price in prop_oneof![0u128..200, 0u128..10u128.pow(38)],

@@ -22,8 +22,8 @@ pub trait BundleLaw: Price + sealed::Sealed {
     #[doc(hidden)]
     const HAS_GAPS: bool;
 
-    /// The law of a step, prepared if there are many of it. What can be wrong with it is found here,
-    /// before anything is drawn.
+    /// The law of a step, prepared if there are many of it. What can be wrong with it is found
+    /// here, before anything is drawn.
     #[doc(hidden)]
     fn law(sensitivity: L1, step: Taken<Self>, many: bool) -> Result<Self::Law, MismatchReason>;
 
@@ -36,7 +36,8 @@ pub trait BundleLaw: Price + sealed::Sealed {
         entropy: &mut E,
     ) -> i64;
 
-    /// The law of a coarser point, and the price that it is at; none if it is the coarser neighbour.
+    /// The law of a coarser point, and the price that it is at; none if it is the coarser
+    /// neighbour.
     #[doc(hidden)]
     fn version(
         sensitivity: L1,
@@ -56,8 +57,8 @@ pub trait BundleLaw: Price + sealed::Sealed {
     #[doc(hidden)]
     fn worth(price: u128, drawn: u128) -> u128;
 
-    /// What a point says, given its own stored value and those of the increments before it, with the
-    /// prices of each.
+    /// What a point says, given its own stored value and those of the increments before it, with
+    /// the prices of each.
     #[doc(hidden)]
     fn point(own: (u128, i64), before: impl Iterator<Item = (u128, i64)>) -> i64;
 }
@@ -66,8 +67,8 @@ pub trait BundleLaw: Price + sealed::Sealed {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Taken<C: Price> {
-    /// The price of the finest point that was drawn: less than `from` after a round that was paid for and
-    /// lost, where noise has gaps.
+    /// The price of the finest point that was drawn: less than `from` after a round that was paid
+    /// for and lost, where noise has gaps.
     pub(crate) now: Amount<C>,
     pub(crate) from: Amount<C>,
     pub(crate) to: Amount<C>,

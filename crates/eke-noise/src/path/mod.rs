@@ -2,8 +2,8 @@
 //!
 //! A path knows the points that have been revealed, never the truth. To go further it is handed the
 //! truth again, as an [`Exact`], and a receipt for the step; to go back it needs a receipt for the
-//! coarser point, which is free to the people in the data. Points may be asked for in any order, and
-//! what has been revealed has the joint law of one path.
+//! coarser point, which is free to the people in the data. Points may be asked for in any order,
+//! and what has been revealed has the joint law of one path.
 
 pub(crate) mod bundle;
 pub(crate) mod bundle_law;
@@ -138,8 +138,8 @@ pub trait NoisePath {
     /// The price of the finest revealed point that is not finer than this.
     fn nearest(&self, to: Amount<Self::Currency>) -> Option<Amount<Self::Currency>>;
 
-    /// What a revealed point of this price is as precise as: that price, but for increments that were paid
-    /// for and lost before they were drawn.
+    /// What a revealed point of this price is as precise as: that price, but for increments that
+    /// were paid for and lost before they were drawn.
     fn worth(&self, at: Amount<Self::Currency>) -> Amount<Self::Currency> {
         at
     }
@@ -150,12 +150,12 @@ pub trait NoisePath {
     /// It is not finer, or its noise is too narrow or too wide.
     fn can_refine(&self, to: Amount<Self::Currency>) -> Result<(), MismatchReason>;
 
-    /// Reveals the finer point that was paid for. The account that pays for the first is the one that pays
-    /// for all of them.
+    /// Reveals the finer point that was paid for. The account that pays for the first is the one
+    /// that pays for all of them.
     ///
     /// # Errors
-    /// The receipt or the truth is not for this step of this path. Nothing is drawn, and the receipt
-    /// comes back.
+    /// The receipt or the truth is not for this step of this path. Nothing is drawn, and the
+    /// receipt comes back.
     fn refine<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<Self::Value>,
@@ -163,12 +163,13 @@ pub trait NoisePath {
         entropy: &mut E,
     ) -> Result<Released<Self::Value>, Mismatch<Raise<Self::Currency>>>;
 
-    /// Reveals the coarser point that was asked for, or the same again; or, where the grid does not allow
-    /// that point beside the others, one that is a little coarser. [`NoisePath::nearest`] says which.
+    /// Reveals the coarser point that was asked for, or the same again; or, where the grid does not
+    /// allow that point beside the others, one that is a little coarser. [`NoisePath::nearest`]
+    /// says which.
     ///
     /// # Errors
-    /// The receipt is not for this path, or the path has not been revealed so far. Nothing is drawn, and
-    /// the receipt comes back.
+    /// The receipt is not for this path, or the path has not been revealed so far. Nothing is
+    /// drawn, and the receipt comes back.
     fn coarsen<E: Entropy + ?Sized>(
         &mut self,
         receipt: Receipt<Coarsen<Self::Currency>>,

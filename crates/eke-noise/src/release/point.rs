@@ -9,17 +9,18 @@ use crate::{Entropy, Exact, PlanarLaplace, Ratio, Released, ScaleError};
 
 /// A point of one, two or three coordinates with planar Laplace noise, to be bought.
 ///
-/// Epsilon is per unit of the account's metric, and the sensitivity is how far, in steps of the lattice, one
-/// unit of the metric moves the point. That serves two uses:
+/// Epsilon is per unit of the account's metric, and the sensitivity is how far, in steps of the
+/// lattice, one unit of the metric moves the point. That serves two uses:
 ///
-/// - *The central model*: the point is computed from everybody's rows. One unit moves it by at most the
-///   sensitivity, and the release is epsilon-private for units.
-/// - *Places*: the point is where somebody is, on a grid with a step of g metres. One metre is 1/g steps, which
-///   is the sensitivity, and epsilon is per metre: places r metres apart on the grid are told apart by at most
-///   `epsilon · r`. Being put on the grid moves a place by half a diagonal of a cell at most, so
-///   for places that are r apart before it, it is `epsilon (r + sqrt(N) g)` in N dimensions: places a hair apart
-///   may be on either side of an edge. Take a grid far finer than the noise, and say so. The grid, and the
-///   region that places are clamped to, are public.
+/// - *The central model*: the point is computed from everybody's rows. One unit moves it by at most
+///   the sensitivity, and the release is epsilon-private for units.
+/// - *Places*: the point is where somebody is, on a grid with a step of g metres. One metre is 1/g
+///   steps, which is the sensitivity, and epsilon is per metre: places r metres apart on the grid
+///   are told apart by at most `epsilon · r`. Being put on the grid moves a place by half a
+///   diagonal of a cell at most, so for places that are r apart before it, it is
+///   `epsilon (r + sqrt(N) g)` in N dimensions: places a hair apart may be on either side of an
+///   edge. Take a grid far finer than the noise, and say so. The grid, and the region that places
+///   are clamped to, are public.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointRelease {
     /// The price, per unit of the metric.
@@ -35,7 +36,8 @@ impl Purchase for PointRelease {
 }
 
 impl PointRelease {
-    /// Whether a point of so many coordinates could be released: something to know before it is paid for.
+    /// Whether a point of so many coordinates could be released: something to know before it is
+    /// paid for.
     ///
     /// # Errors
     /// There are too many coordinates or none, or the noise is too wide.
@@ -47,7 +49,8 @@ impl PointRelease {
         Ok(())
     }
 
-    /// How far the noise of a point of so many coordinates reaches, in steps; none if it cannot be released.
+    /// How far the noise of a point of so many coordinates reaches, in steps; none if it cannot be
+    /// released.
     #[must_use]
     pub fn radius(&self, coordinates: usize) -> Option<Radius> {
         self.can_release(coordinates).ok()?;
@@ -62,17 +65,20 @@ impl PointRelease {
     }
 }
 
-/// The point with noise whose density falls by `epsilon/sensitivity` per step of distance, the same in all directions.
+/// The point with noise whose density falls by `epsilon/sensitivity` per step of distance, the same
+/// in all directions.
 ///
 /// - Theorem: planar-lattice (docs/theorems.md)
 /// - Proves: epsilon per unit of the metric, pure
-/// - Assumes: one unit of the metric moves the point by at most the sensitivity, in Euclidean length (caller)
+/// - Assumes: one unit of the metric moves the point by at most the sensitivity, in Euclidean
+///   length (caller)
 /// - Deviates: coordinates beyond 2⁶² are clamped to it, which moves no two points further apart
-/// - Checked by: `a_point_costs_its_epsilon_in_every_direction`, `a_point_is_released_for_its_own_receipt_alone`
+/// - Checked by: `a_point_costs_its_epsilon_in_every_direction`,
+///   `a_point_is_released_for_its_own_receipt_alone`
 ///
 /// # Errors
-/// The receipt is for another sensitivity, the truth has other than one, two or three coordinates, or the noise
-/// is too wide. The receipt comes back; nothing is drawn.
+/// The receipt is for another sensitivity, the truth has other than one, two or three coordinates,
+/// or the noise is too wide. The receipt comes back; nothing is drawn.
 pub fn release_point<E: Entropy + ?Sized>(
     truth: &Exact<Vec<i64>>,
     receipt: Receipt<PointRelease>,

@@ -1,7 +1,7 @@
 //! Releasing several points at once: a verb that opens an [`Exact`], for one receipt.
 //!
-//! Every point gets planar Laplace noise of its own, of one rate. What that costs is the rate times the sum of the
-//! lengths that the points move by, so the bound of several points is on that sum.
+//! Every point gets planar Laplace noise of its own, of one rate. What that costs is the rate times
+//! the sum of the lengths that the points move by, so the bound of several points is on that sum.
 
 use eke_budget::{Amount, Charge, Epsilon, L2, ParameterError, Purchase, Receipt};
 
@@ -12,7 +12,8 @@ use crate::path::{Mismatch, MismatchReason};
 use crate::release::point::{PointRelease, too_wide};
 use crate::{Entropy, Exact, PlanarLaplace, Ratio, Released};
 
-/// From so many points on it pays to prepare the law. (Which way is taken is public, and changes no probability.)
+/// From so many points on it pays to prepare the law. (Which way is taken is public, and changes no
+/// probability.)
 const PREPARED: usize = 64;
 
 /// Several points of as many coordinates each, one after the other.
@@ -21,8 +22,8 @@ pub struct Points(pub Vec<i64>);
 
 /// How far one unit can move several points: the sum of the Euclidean lengths that they move by.
 ///
-/// How many points there are, and of how many coordinates, is part of the bound, and public. Coordinates that are
-/// missing count as zero, and those beyond are cut.
+/// How many points there are, and of how many coordinates, is part of the bound, and public.
+/// Coordinates that are missing count as zero, and those beyond are cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lengths {
     sum: L2,
@@ -75,8 +76,8 @@ impl std::fmt::Debug for Points {
     }
 }
 
-/// Several points of one, two or three coordinates with planar Laplace noise, to be bought. Epsilon and the bound are
-/// per unit of the account's metric, as for a [`PointRelease`].
+/// Several points of one, two or three coordinates with planar Laplace noise, to be bought. Epsilon
+/// and the bound are per unit of the account's metric, as for a [`PointRelease`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointsRelease {
     /// The price of all of them, per unit of the metric.
@@ -112,17 +113,20 @@ impl PointsRelease {
     }
 }
 
-/// The points, each with noise of its own whose density falls by `epsilon/sum` per step of distance.
+/// The points, each with noise of its own whose density falls by `epsilon/sum` per step of
+/// distance.
 ///
 /// - Theorem: planar-points (docs/theorems.md)
 /// - Proves: epsilon per unit of the metric, pure, for all points together
-/// - Assumes: one unit of the metric moves the points by lengths that add up to at most the bound (caller)
+/// - Assumes: one unit of the metric moves the points by lengths that add up to at most the bound
+///   (caller)
 /// - Deviates: coordinates beyond 2⁶² are clamped to it, which moves no two points further apart
-/// - Checked by: `several_points_cost_their_epsilon_together`, `several_points_are_released_for_their_own_receipt_alone`
+/// - Checked by: `several_points_cost_their_epsilon_together`,
+///   `several_points_are_released_for_their_own_receipt_alone`
 ///
 /// # Errors
-/// The receipt is for another bound, the points have other than one, two or three coordinates, or the noise is too
-/// wide. The receipt comes back; nothing is drawn.
+/// The receipt is for another bound, the points have other than one, two or three coordinates, or
+/// the noise is too wide. The receipt comes back; nothing is drawn.
 pub fn release_points<E: Entropy + ?Sized>(
     truth: &Exact<Points>,
     receipt: Receipt<PointsRelease>,

@@ -1,10 +1,11 @@
 //! Tiers: one number for several audiences, each as precise as it may be told.
 //!
-//! All answers are points of one path. Whoever compares some of them learns what the finest of those tells,
-//! and the people in the data pay for the finest of all, once. [`release_tiers`] reveals tiers of any path. A
-//! [`TierPlan`] does the rest for a number that is at hand: it prices the tiers, puts the number on a grid,
-//! pays from an account that holds the finest tier's price and no more, draws, and says how far off each
-//! answer may be and what independent answers would have cost.
+//! All answers are points of one path. Whoever compares some of them learns what the finest of
+//! those tells, and the people in the data pay for the finest of all, once. [`release_tiers`]
+//! reveals tiers of any path. A [`TierPlan`] does the rest for a number that is at hand: it prices
+//! the tiers, puts the number on a grid, pays from an account that holds the finest tier's price
+//! and no more, draws, and says how far off each answer may be and what independent answers would
+//! have cost.
 
 mod loss;
 mod spread;
@@ -25,13 +26,14 @@ use crate::{
     MsdlapPath, NoisePath, NotWhole, Released, Shifts, SkellamPath,
 };
 
-/// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given. Whoever
-/// sees any of them together learns what the finest of those tells, and no more.
+/// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given.
+/// Whoever sees any of them together learns what the finest of those tells, and no more.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: any subset of the answers costs the finest of the subset
 /// - Assumes: as for the path
-/// - Deviates: a tier too close to another for the grid is a little coarser ([`NoisePath::nearest`])
+/// - Deviates: a tier too close to another for the grid is a little coarser
+///   ([`NoisePath::nearest`])
 /// - Checked by: `tiers_cost_the_finest_and_each_has_the_law_of_its_own_price`
 ///
 /// # Errors
@@ -69,8 +71,8 @@ pub enum TierLaw {
     Laplace,
     /// Gaussian noise on a grid: concentrated privacy, stated as epsilon at a delta.
     Gaussian,
-    /// Skellam noise on integers that one unit changes by a whole number: concentrated privacy, stated as
-    /// epsilon at a delta.
+    /// Skellam noise on integers that one unit changes by a whole number: concentrated privacy,
+    /// stated as epsilon at a delta.
     Skellam,
     /// `MSDLap` noise on integers that one unit changes by a whole number: pure epsilon.
     Msdlap,
@@ -104,7 +106,8 @@ pub struct Tiers {
     pub tiers: Vec<Tier>,
     /// What was charged: what all of them tell together.
     pub charged: Loss,
-    /// What independent answers would have cost together; none where that is more than epsilons go to.
+    /// What independent answers would have cost together; none where that is more than epsilons go
+    /// to.
     pub independent: Option<Loss>,
     /// Any two of them.
     pub colluders: Vec<Colluders>,
@@ -244,20 +247,20 @@ impl From<SkellamError> for TierError {
 /// The most tiers a plan has.
 const MOST: usize = 64;
 
-/// Integers are below this in size, half of the 2^53 up to which doubles hold all of them: what is read as
-/// one was written as it, but for decimals that were lost, and noise has room.
+/// Integers are below this in size, half of the 2^53 up to which doubles hold all of them: what is
+/// read as one was written as it, but for decimals that were lost, and noise has room.
 const LONGEST: f64 = 4_503_599_627_370_496.0;
 
-/// How many steps of a grid one unit changes a number by, at least: rounding adds less than a step to
-/// that, so noise is wider by less than a thousandth.
+/// How many steps of a grid one unit changes a number by, at least: rounding adds less than a step
+/// to that, so noise is wider by less than a thousandth.
 const STEPS: f64 = 1024.0;
 
 /// How far from zero a number on a grid may lie, in steps, so that noise has room: 2^60.
 const FURTHEST: f64 = 1_152_921_504_606_846_976.0;
 
 impl TierPlan {
-    /// Draws the answers for a number that whoever runs this knows: errors may speak of it. It is paid for
-    /// from an account of its own, which holds the finest tier's price.
+    /// Draws the answers for a number that whoever runs this knows: errors may speak of it. It is
+    /// paid for from an account of its own, which holds the finest tier's price.
     ///
     /// - Theorem: path-increments (docs/theorems.md)
     /// - Proves: any of the answers together cost the finest of them
@@ -429,8 +432,8 @@ impl TierPlan {
         Ok(Exact::new(value as i64, self.sensitivity))
     }
 
-    /// A grid on which the noise of the finest tier is wide enough, and so is what comes between it and
-    /// the next: half as wide again, in case prices are rounded.
+    /// A grid on which the noise of the finest tier is wide enough, and so is what comes between it
+    /// and the next: half as wide again, in case prices are rounded.
     fn gaussian_grid(&self, prices: &[Amount<Rho>]) -> Result<Grid, TierError> {
         let mut prices: Vec<f64> = prices.iter().map(|price| price.to_f64()).collect();
         prices.sort_by(f64::total_cmp);
@@ -439,7 +442,8 @@ impl TierPlan {
         let between = prices.windows(2).map(|pair| 1.0 / pair[0] - 1.0 / pair[1]);
         let narrowest = between.fold(finest, f64::min) / 1.5;
         let fine = fine(self.sensitivity)?;
-        // Wide noise needs no grid of its own: a deviation of eight steps is enough, and this is sixteen.
+        // Wide noise needs no grid of its own: a deviation of eight steps is enough, and this is
+        // sixteen.
         if self.sensitivity.get() * (narrowest / 2.0).sqrt() >= 16.0 * fine.step() {
             return Ok(fine);
         }
@@ -500,8 +504,8 @@ fn on(value: f64, sensitivity: L1, grid: Grid) -> Result<Exact<i64>, TierError> 
     Ok(Exact::new(value, sensitivity).on(grid)?)
 }
 
-/// The ends of an interval around an answer. Where doubles do not hold every step of the grid, the answer
-/// and the ends were rounded, by half a last digit each: two are added.
+/// The ends of an interval around an answer. Where doubles do not hold every step of the grid, the
+/// answer and the ends were rounded, by half a last digit each: two are added.
 fn ends(value: f64, half: f64, grid: Grid) -> (f64, f64) {
     let furthest = value.abs() + half;
     let is_exact = furthest <= 2.0 * LONGEST * grid.step();

@@ -27,8 +27,8 @@ pub enum ResidualPart {
         /// The law.
         law: NoiseLaw,
     },
-    /// A planar residual: with N negative binomial (`shape` successes of probability `chance`) and G
-    /// gamma of shape N and this rate, normal noise of variance 2G in each coordinate.
+    /// A planar residual: with N negative binomial (`shape` successes of probability `chance`) and
+    /// G gamma of shape N and this rate, normal noise of variance 2G in each coordinate.
     PlanarJumps {
         /// How many successes, not always a whole number.
         shape: f64,
@@ -37,8 +37,8 @@ pub enum ResidualPart {
         /// The rate of the gamma law.
         rate: f64,
     },
-    /// The sum of differences of two coins that show one with probability `q^m/(1 + q^m)`, `q = exp(-1/(2 sigma²))`,
-    /// for all odd m that are not multiples of `skip`.
+    /// The sum of differences of two coins that show one with probability `q^m/(1 + q^m)`,
+    /// `q = exp(-1/(2 sigma²))`, for all odd m that are not multiples of `skip`.
     Coins {
         /// The sigma of the coarser law.
         sigma: f64,
@@ -133,9 +133,10 @@ const WHOLE: f64 = 1e-14;
 /// - Theorem: residual-closed (docs/theorems.md)
 /// - Proves: `from` plus the independent parts has the law `to`
 /// - Assumes: the laws are called by their plainest names (caller)
-/// - Deviates: probabilities are doubles; ratios within 1e-14 of an odd or whole number count as one
-/// - Checked by: `closed_forms_are_what_the_coefficients_say`, `closed_forms_have_the_transform_of_the_residual`,
-///   `residual_weights_match_the_golden_values`
+/// - Deviates: probabilities are doubles; ratios within 1e-14 of an odd or whole number count as
+///   one
+/// - Checked by: `closed_forms_are_what_the_coefficients_say`,
+///   `closed_forms_have_the_transform_of_the_residual`, `residual_weights_match_the_golden_values`
 pub(crate) fn closed(from: NoiseLaw, to: NoiseLaw) -> Option<Vec<ResidualPart>> {
     let one = |kind: Kind| vec![ResidualPart::Noise { law: NoiseLaw(kind) }];
     match (from.0, to.0) {

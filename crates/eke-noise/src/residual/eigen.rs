@@ -1,7 +1,7 @@
 //! Eigenvalues of small symmetric matrices.
 
-/// The eigenvalues of a symmetric matrix, smallest first, by Jacobi's rotations: each takes one entry beside the
-/// diagonal to zero, and rounds after all of them are as small as rounding.
+/// The eigenvalues of a symmetric matrix, smallest first, by Jacobi's rotations: each takes one
+/// entry beside the diagonal to zero, and rounds after all of them are as small as rounding.
 pub(crate) fn eigenvalues(matrix: &[Vec<f64>]) -> Vec<f64> {
     let size = matrix.len();
     let mut matrix = matrix.to_vec();

@@ -1,7 +1,8 @@
 //! Probabilities on the integers from their characteristic function.
 //!
-//! The trapezoid rule on one period gives `sum over m of r(k + mN)` for the coefficient r(k), so for a function that is
-//! analytic on the circle its error falls exponentially in the number of frequencies N; what is left is rounding.
+//! The trapezoid rule on one period gives `sum over m of r(k + mN)` for the coefficient r(k), so
+//! for a function that is analytic on the circle its error falls exponentially in the number of
+//! frequencies N; what is left is rounding.
 
 use std::f64::consts::PI;
 
@@ -15,8 +16,8 @@ pub(crate) struct Coefficients {
 const FEWEST: usize = 64;
 const MOST: usize = 1 << 18;
 
-/// The coefficients of a function, given with its absolute error; none if so many are needed that they are
-/// not worked out, or the function is not finite.
+/// The coefficients of a function, given with its absolute error; none if so many are needed that
+/// they are not worked out, or the function is not finite.
 pub(crate) fn coefficients(function: impl Fn(f64) -> (f64, f64)) -> Option<Coefficients> {
     let mut count = FEWEST;
     while count <= MOST {

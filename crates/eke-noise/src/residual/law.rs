@@ -1,15 +1,15 @@
 //! Laws of noise, by name and parameters, as they are written on the command line.
 //!
-//! A law that exists has parameters in range: its constructors and `FromStr` make the same checks. Nothing is
-//! drawn from these laws; they are for questions about laws.
+//! A law that exists has parameters in range: its constructors and `FromStr` make the same checks.
+//! Nothing is drawn from these laws; they are for questions about laws.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// A law of noise that is symmetric around zero: what it is called, and its parameters. It is written as its
-/// name and its parameters, with colons in between.
+/// A law of noise that is symmetric around zero: what it is called, and its parameters. It is
+/// written as its name and its parameters, with colons in between.
 ///
 /// ```
 /// use eke_noise::NoiseLaw;
@@ -204,8 +204,9 @@ impl NoiseLaw {
         Ok(Self(Kind::MsdLap { epsilon, sensitivity }))
     }
 
-    /// Staircase noise: flat up to gamma times the sensitivity, `exp(-epsilon)` of that up to the sensitivity, and
-    /// so on. Without a gamma it is `1/(1 + exp(epsilon/2))`, which has the least mean error.
+    /// Staircase noise: flat up to gamma times the sensitivity, `exp(-epsilon)` of that up to the
+    /// sensitivity, and so on. Without a gamma it is `1/(1 + exp(epsilon/2))`, which has the least
+    /// mean error.
     ///
     /// # Errors
     /// A parameter is out of range.

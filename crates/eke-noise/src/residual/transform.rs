@@ -1,15 +1,16 @@
-//! The transforms of laws of noise: characteristic functions `E exp(itX)`, exponential moments `E exp(zX)` and
-//! variances.
+//! The transforms of laws of noise: characteristic functions `E exp(itX)`, exponential moments
+//! `E exp(zX)` and variances.
 //!
-//! All laws are symmetric, so that characteristic functions are real. Values are kept as logarithms, since what is
-//! asked for is the ratio of two that may both be tiny, and know their relative error.
+//! All laws are symmetric, so that characteristic functions are real. Values are kept as
+//! logarithms, since what is asked for is the ratio of two that may both be tiny, and know their
+//! relative error.
 
 use std::f64::consts::PI;
 
 use crate::residual::law::{Kind, NoiseLaw};
 
-/// A value of a characteristic function: its sign, the logarithm of its size, and how far off it may be, in parts
-/// of it.
+/// A value of a characteristic function: its sign, the logarithm of its size, and how far off it
+/// may be, in parts of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     pub(crate) ln: f64,
@@ -180,8 +181,8 @@ impl NoiseLaw {
     }
 }
 
-/// Staircase noise is the sensitivity times the sum of geometric noise of rate epsilon and uniform noise on
-/// `[-gamma, gamma]` with this probability, on `[gamma - 1, 1 - gamma]` else.
+/// Staircase noise is the sensitivity times the sum of geometric noise of rate epsilon and uniform
+/// noise on `[-gamma, gamma]` with this probability, on `[gamma - 1, 1 - gamma]` else.
 pub(crate) fn narrow_weight(epsilon: f64, gamma: f64) -> f64 {
     gamma / (gamma + (1.0 - gamma) * (-epsilon).exp())
 }
@@ -205,8 +206,9 @@ fn geometric_variance(rate: f64) -> f64 {
 /// Below this sigma the sum over integers is short, from it on the sum over frequencies is.
 const NARROW: f64 = 0.4;
 
-/// The sum of `exp(-k²/(2 sigma²)) cos(kt)` over that at `t = 0`. Where the sum does not converge quickly its dual by
-/// Poisson's summation does, a sum of `exp(-sigma² (t - 2 pi n)²/2)`; it has no cancellation either.
+/// The sum of `exp(-k²/(2 sigma²)) cos(kt)` over that at `t = 0`. Where the sum does not converge
+/// quickly its dual by Poisson's summation does, a sum of `exp(-sigma² (t - 2 pi n)²/2)`; it has no
+/// cancellation either.
 fn ln_discrete_gaussian(sigma: f64, t: f64) -> f64 {
     let t = t - 2.0 * PI * (t / (2.0 * PI)).round();
     if sigma < NARROW {

@@ -1,8 +1,8 @@
 //! Matrices that show that a function is not a characteristic function.
 //!
-//! A characteristic function R is positive definite: for any points, the matrix of `R(t_i - t_j)` has no negative
-//! eigenvalue. One that has is a witness. Eigenvalues come with an error that covers the rounding of the entries and of the
-//! rotations, so that a witness is one for certain.
+//! A characteristic function R is positive definite: for any points, the matrix of `R(t_i - t_j)`
+//! has no negative eigenvalue. One that has is a witness. Eigenvalues come with an error that
+//! covers the rounding of the entries and of the rotations, so that a witness is one for certain.
 
 use std::f64::consts::PI;
 
@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::residual::eigen::eigenvalues;
 use crate::residual::law::{Kind, NoiseLaw};
 
-/// The matrix of `R(t_i - t_j)` for some points, R being what the characteristic function of a coarser law is of a
-/// finer one's, and its eigenvalues.
+/// The matrix of `R(t_i - t_j)` for some points, R being what the characteristic function of a
+/// coarser law is of a finer one's, and its eigenvalues.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BochnerMatrix {
     /// The points.
@@ -29,9 +29,11 @@ impl BochnerMatrix {
     /// The matrix of two laws at these points.
     ///
     /// - Theorem: residual-exists (docs/theorems.md)
-    /// - Proves: no independent residual takes `from` to `to` if an eigenvalue is negative beyond the error
+    /// - Proves: no independent residual takes `from` to `to` if an eigenvalue is negative beyond
+    ///   the error
     /// - Assumes: nothing
-    /// - Deviates: entries and eigenvalues are doubles, whose errors are bounded (Weyl's inequality)
+    /// - Deviates: entries and eigenvalues are doubles, whose errors are bounded (Weyl's
+    ///   inequality)
     /// - Checked by: `the_counterexamples_in_print_match_the_golden_values`,
     ///   `witnesses_have_a_negative_form_when_it_is_worked_out_again`
     #[must_use]
@@ -76,8 +78,8 @@ const MOST_STEPS: usize = 48;
 /// Values that are plainly more than one, and still easy to read.
 const PLAIN: std::ops::RangeInclusive<f64> = 1.05..=1e3;
 
-/// The smallest matrix that shows that there is no residual, among those of points `0, h, 2h, …`, for steps h that
-/// are fractions of pi and some others; of several the one that shows it most.
+/// The smallest matrix that shows that there is no residual, among those of points `0, h, 2h, …`,
+/// for steps h that are fractions of pi and some others; of several the one that shows it most.
 pub(crate) fn witness(from: &NoiseLaw, to: &NoiseLaw) -> Option<BochnerMatrix> {
     let steps = steps(from, to);
     if let Some(pair) = pair(from, to, &steps) {
@@ -149,7 +151,8 @@ fn steps(from: &NoiseLaw, to: &NoiseLaw) -> Vec<f64> {
     steps
 }
 
-/// The first few places where a characteristic function changes its sign, from which on it is zero somewhere.
+/// The first few places where a characteristic function changes its sign, from which on it is zero
+/// somewhere.
 pub(crate) fn zeros(law: &NoiseLaw) -> Vec<f64> {
     let is_negative = |t: f64| law.value(t).sign < 0.0;
     // A staircase of many epsilons is all but two narrow steps.
@@ -178,8 +181,9 @@ fn multiple(step: f64, index: usize) -> f64 {
     step * f64::from(u32::try_from(index).unwrap_or(u32::MAX))
 }
 
-/// The smallest size at which the matrix of `r(|i - j|)` may have a negative eigenvalue, by Levinson's recursion:
-/// its determinants are positive as long as the reflections are below one in size.
+/// The smallest size at which the matrix of `r(|i - j|)` may have a negative eigenvalue, by
+/// Levinson's recursion: its determinants are positive as long as the reflections are below one in
+/// size.
 fn first_indefinite(sequence: &[f64]) -> Option<usize> {
     let mut weights: Vec<f64> = Vec::new();
     let mut left = 1.0;

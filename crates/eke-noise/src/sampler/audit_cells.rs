@@ -1,11 +1,11 @@
 //! What a draw tells apart in the bits it is given.
 //!
-//! A sampler looks at 64 random bits at a time, and does the same for whole stretches of them. It says
-//! which, whenever it asks for bits, to a source that wants to know. Sources of randomness do not; an
-//! auditor's source does, since with it the law of a mechanism can be worked out exactly: by trying
-//! every cell in turn, with the share of words in it as its probability. From a cell the auditor may
-//! take any word; that the first and the last of each lead to the same law is the check that what the
-//! sampler says of itself is true.
+//! A sampler looks at 64 random bits at a time, and does the same for whole stretches of them. It
+//! says which, whenever it asks for bits, to a source that wants to know. Sources of randomness do
+//! not; an auditor's source does, since with it the law of a mechanism can be worked out exactly:
+//! by trying every cell in turn, with the share of words in it as its probability. From a cell the
+//! auditor may take any word; that the first and the last of each lead to the same law is the check
+//! that what the sampler says of itself is true.
 
 use dashu_int::UBig;
 
@@ -34,8 +34,8 @@ fn interval(first: u64, last: u64) -> Cell {
     Cell { words: u128::from(last - first) + 1, first, last }
 }
 
-/// Cells cut at cumulative probabilities, of each of which 128 bits are enclosed: words below the first
-/// bits, and above them. Words that 64 bits do not decide are cells of their own.
+/// Cells cut at cumulative probabilities, of each of which 128 bits are enclosed: words below the
+/// first bits, and above them. Words that 64 bits do not decide are cells of their own.
 pub(crate) fn cut<'a>(sums: impl IntoIterator<Item = &'a Fixed>) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut next = Some(0u64);
@@ -90,8 +90,8 @@ pub(crate) fn remainders(bound: u64, left_over: u64) -> Vec<Cell> {
     cells
 }
 
-/// Cells by the whole part of the first bits of a word, so many, as a fraction, times a bound; those whose product
-/// has a fraction below `left_over` are left over.
+/// Cells by the whole part of the first bits of a word, so many, as a fraction, times a bound;
+/// those whose product has a fraction below `left_over` are left over.
 pub(crate) fn parts<const BITS: u32>(bound: u64, left_over: u64) -> Vec<Cell> {
     let rest = 64 - BITS;
     let cell = |first: u128, last: u128| {
@@ -133,7 +133,8 @@ pub(crate) fn leading(bits: u32) -> Vec<Cell> {
         .collect()
 }
 
-/// Cells by the first bits of a word, so many: below two numbers, from the one to the other, and above them.
+/// Cells by the first bits of a word, so many: below two numbers, from the one to the other, and
+/// above them.
 pub(crate) fn cut_leading<const BITS: u32>(from: u64, to: u64) -> Vec<Cell> {
     let rest = 64 - BITS;
     let end = to + 1;
@@ -153,8 +154,9 @@ pub(crate) fn last_bit() -> Vec<Cell> {
     ]
 }
 
-/// Cells of words that a number of 32 bits is part of, cut where it is below, equal to or above an edge;
-/// the others are in the two words given, smallest and largest, and so many words share each number.
+/// Cells of words that a number of 32 bits is part of, cut where it is below, equal to or above an
+/// edge; the others are in the two words given, smallest and largest, and so many words share each
+/// number.
 pub(crate) fn cut_inside(edge: u64, shift: u32, around: (u64, u64), words: u128) -> Vec<Cell> {
     const NUMBERS: u64 = 1 << 32;
     let edge = edge.min(NUMBERS - 1);

@@ -11,8 +11,8 @@ use crate::{Entropy, Ratio, ScaleError};
 
 /// A law prepared for many draws: `P(k)` proportional to `exp(-rate |k|)` or `exp(-rate k²)`.
 ///
-/// Bins are powers of two no wider than a sixteenth of the scale, so a bin is nearly flat and hardly
-/// any place is drawn again. Narrow laws have bins of one.
+/// Bins are powers of two no wider than a sixteenth of the scale, so a bin is nearly flat and
+/// hardly any place is drawn again. Narrow laws have bins of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Binned {
     rate: Ratio,
@@ -20,7 +20,8 @@ pub(crate) struct Binned {
     shape: Shape,
     shift: u32,
     table: Table,
-    /// For each bin, below which first 32 bits of a coin every place in it is kept; empty where a word has no room for them.
+    /// For each bin, below which first 32 bits of a coin every place in it is kept; empty where a
+    /// word has no room for them.
     kept: Vec<u32>,
 }
 
@@ -30,7 +31,8 @@ impl Binned {
         Ok(Self::with(shape, rate, shift, shift == 0))
     }
 
-    /// A geometric law of this rate on 0, 1, 2, …, for magnitudes in halves of what the scale is in.
+    /// A geometric law of this rate on 0, 1, 2, …, for magnitudes in halves of what the scale is
+    /// in.
     pub(crate) fn halves(rate: Ratio, scale: f64) -> Result<Self, ScaleError> {
         let shift = match shift(scale)? {
             0 => 0,
@@ -53,7 +55,8 @@ impl Binned {
         law
     }
 
-    /// Bits below which a coin keeps even the last place of a bin, of all the least probable: `exp(-x) >= 1 - x`.
+    /// Bits below which a coin keeps even the last place of a bin, of all the least probable:
+    /// `exp(-x) >= 1 - x`.
     fn surely_kept(&self, bin: usize) -> u32 {
         let (start, last) = ((bin as u128) << self.shift, (1u128 << self.shift) - 1);
         let coin = self.coin(self.excess(start, last));
@@ -117,8 +120,8 @@ impl Binned {
         }
     }
 
-    /// What is told apart of a word that is a sign, a place in the bin that starts here, and the first 32
-    /// bits of the coin that keeps it.
+    /// What is told apart of a word that is a sign, a place in the bin that starts here, and the
+    /// first 32 bits of the coin that keeps it.
     fn cells(&self, start: u128) -> Vec<Cell> {
         let (unused, mut cells) = (((1 << 31) - 1) & !((1u64 << self.shift) - 1), Vec::new());
         for place in 0..1u64 << self.shift {
@@ -213,7 +216,8 @@ mod tests {
                 let coin = law.coin(above);
                 prop_assert!(is_within_its_error(&coin, &exact));
                 prop_assert!(coin.error <= coin.about * 1e-13, "a blind margin");
-                // What is surely kept is below the probability, wherever in the bin, and not by much.
+                // What is surely kept is below the probability, wherever in the bin, and not by
+                // much.
                 if let Some(&surely) = law.kept.get(usize::try_from(bin).unwrap()) {
                     let power = |place| Fixed::exp_neg(&law.exponent(law.excess(start, place)), 128).lo;
                     let kept = |place| u64::try_from(power(place) >> 96).unwrap();

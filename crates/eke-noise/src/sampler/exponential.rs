@@ -1,10 +1,13 @@
-//! An urn: candidates of which one after another is drawn, by weights that are exponential in their scores.
+//! An urn: candidates of which one after another is drawn, by weights that are exponential in their
+//! scores.
 //!
-//! A candidate weighs `exp(-rate (best - score))`. Weights are kept in units of 2⁻⁶², rounded, and summed as integers, so that
-//! what a sum is off by is what its weights are. The first 64 bits of a uniform number decide wherever they are further from
-//! an edge than that; elsewhere, and for candidates too light to be told from nothing, as many bits as it takes do.
+//! A candidate weighs `exp(-rate (best - score))`. Weights are kept in units of 2⁻⁶², rounded, and
+//! summed as integers, so that what a sum is off by is what its weights are. The first 64 bits of a
+//! uniform number decide wherever they are further from an edge than that; elsewhere, and for
+//! candidates too light to be told from nothing, as many bits as it takes do.
 //!
-//! Invariant: what is drawn has exactly its law, whatever the table is off by; what was taken out is not drawn again.
+//! Invariant: what is drawn has exactly its law, whatever the table is off by; what was taken out
+//! is not drawn again.
 
 use std::f64::consts::LN_2;
 use std::sync::OnceLock;
@@ -67,15 +70,18 @@ impl<'a> Urn<'a> {
         }
     }
 
-    /// A candidate with probability proportional to its weight among those that are left; none if none is.
+    /// A candidate with probability proportional to its weight among those that are left; none if
+    /// none is.
     ///
     /// - Theorem: exponential-table (docs/theorems.md)
-    /// - Proves: a uniform number that is further from every edge than sums of weights are off falls between the edges that it
-    ///   would fall between if they were exact
-    /// - Assumes: independent uniform bits (entropy); sums and products that round to nearest (doubles)
+    /// - Proves: a uniform number that is further from every edge than sums of weights are off
+    ///   falls between the edges that it would fall between if they were exact
+    /// - Assumes: independent uniform bits (entropy); sums and products that round to nearest
+    ///   (doubles)
     /// - Deviates: nothing
     /// - Checked by: `weights_are_within_their_error`, `a_word_is_decided_as_integers_decide_it`,
-    ///   `what_is_too_light_to_be_weighed_is_drawn_as_well`, `the_exponential_mechanism_has_its_law`
+    ///   `what_is_too_light_to_be_weighed_is_drawn_as_well`,
+    ///   `the_exponential_mechanism_has_its_law`
     pub(crate) fn draw<E: Entropy + ?Sized>(&self, entropy: &mut E) -> Option<usize> {
         if self.left == 0 {
             return None;
@@ -89,11 +95,12 @@ impl<'a> Urn<'a> {
         Some(self.near(word).unwrap_or_else(|| self.decide(word, entropy)))
     }
 
-    /// Permute and flip among those that are left: in a random order, the first whose coin of probability
-    /// `exp(-rate (best - score))` shows heads, the best being that of those that are left. None if none is.
+    /// Permute and flip among those that are left: in a random order, the first whose coin of
+    /// probability `exp(-rate (best - score))` shows heads, the best being that of those that are
+    /// left. None if none is.
     ///
-    /// The order is drawn as far as it is needed. As long as most are still to be seen, any is proposed, and again if it is not one
-    /// of those; the rest is put in order.
+    /// The order is drawn as far as it is needed. As long as most are still to be seen, any is
+    /// proposed, and again if it is not one of those; the rest is put in order.
     pub(crate) fn flip<E: Entropy + ?Sized>(&mut self, entropy: &mut E) -> Option<usize> {
         let all = self.scores.len();
         let left = (0..all).filter(|&item| !self.taken[item]);
@@ -136,8 +143,9 @@ impl<'a> Urn<'a> {
         }
         let exactly = |bits| Fixed::exp_neg(&self.exponent(gap), bits);
         let word = audit_cells::word(entropy, || audit_cells::cut([&exactly(128)]));
-        // The number times the weight of the top, against the weight of the item. Both are off by less than
-        // 2⁻⁴³ of the larger and four units together, and the number by less than a quarter of one.
+        // The number times the weight of the top, against the weight of the item. Both are off by
+        // less than 2⁻⁴³ of the larger and four units together, and the number by less than a
+        // quarter of one.
         let (weight, of_top) = (u128::from(self.weights[item]), u128::from(self.weights[top]));
         let (at, edge) = (u128::from(word) * of_top, weight << 64);
         let error = ((of_top >> 42) + 8) << 64;
@@ -149,8 +157,9 @@ impl<'a> Urn<'a> {
 
     /// Weighs what is left against the best of it.
     ///
-    /// With u = 2⁻⁵³: the rate is off by 8u of itself, the gap and the product by u, the exponential by 16u of itself. Exponents are
-    /// at most 46, so a weight is off by less than 480u of itself, which is below 2⁻⁴⁴; and by less than one unit for what is cut off.
+    /// With u = 2⁻⁵³: the rate is off by 8u of itself, the gap and the product by u, the
+    /// exponential by 16u of itself. Exponents are at most 46, so a weight is off by less than 480u
+    /// of itself, which is below 2⁻⁴⁴; and by less than one unit for what is cut off.
     fn weigh(&mut self) {
         let left = self.scores.iter().zip(&self.taken).filter(|(_, taken)| !**taken);
         self.best = left.map(|(&score, _)| score).max().unwrap_or(0);
@@ -170,10 +179,12 @@ impl<'a> Urn<'a> {
         self.total = self.blocks.iter().sum();
     }
 
-    /// The candidate that a uniform number falls to, if its first 64 bits are far enough from all edges.
+    /// The candidate that a uniform number falls to, if its first 64 bits are far enough from all
+    /// edges.
     ///
-    /// All sums are off by less than 2⁻⁴⁴ of themselves and two units a candidate: so is an edge, and the whole that the number is
-    /// a part of; and what is not known of the number is less than two units and one for four candidates.
+    /// All sums are off by less than 2⁻⁴⁴ of themselves and two units a candidate: so is an edge,
+    /// and the whole that the number is a part of; and what is not known of the number is less than
+    /// two units and one for four candidates.
     fn near(&self, word: u64) -> Option<usize> {
         let error = (self.total >> 42) + 8 * (self.weights.len() as u128) + 8;
         let high = (self.total >> 64) * u128::from(word);
@@ -247,9 +258,10 @@ impl<'a> Urn<'a> {
 
 /// A weight in units of 2⁻⁶², rounded down.
 ///
-/// An exponent is so many parts of `ln 2/64` and a rest r of about half of one at most. The parts times the first 40 bits of that are exact, and
-/// so is what they are taken from the exponent by; their later bits and the series up to the fifth power are off by less than 6u, the
-/// power of two from the table by 2u, and products by u each: less than 16u in all.
+/// An exponent is so many parts of `ln 2/64` and a rest r of about half of one at most. The parts
+/// times the first 40 bits of that are exact, and so is what they are taken from the exponent by;
+/// their later bits and the series up to the fifth power are off by less than 6u, the power of two
+/// from the table by 2u, and products by u each: less than 16u in all.
 #[inline]
 fn units(rate: f64, gap: u64, powers: &[f64; PARTS]) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "within the error")]
@@ -326,8 +338,8 @@ mod tests {
             prop_assert!(urn.total == sum && urn.blocks.iter().sum::<u128>() == sum);
         }
 
-        /// Words on the edges, around them, and as far off as the error is: the table decides as the integers do, or not
-        /// at all. Some candidates have been taken out.
+        /// Words on the edges, around them, and as far off as the error is: the table decides as
+        /// the integers do, or not at all. Some candidates have been taken out.
         #[test]
         fn a_word_is_decided_as_integers_decide_it(
             scores in prop::collection::vec(-60i64..60, 2..12),
@@ -382,8 +394,8 @@ mod tests {
         }
     }
 
-    /// A candidate of weight `exp(-50)`, which is less than a hundredth of a unit, ends where the first 72 bits of a number
-    /// are zeros, and the best begins there.
+    /// A candidate of weight `exp(-50)`, which is less than a hundredth of a unit, ends where the
+    /// first 72 bits of a number are zeros, and the best begins there.
     #[test]
     fn what_is_too_light_to_be_weighed_is_drawn_as_well() {
         let rate = Ratio::new(1, 1).unwrap();

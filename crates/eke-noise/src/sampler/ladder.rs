@@ -1,12 +1,12 @@
 //! Laws on whole numbers that are known by the ratios of neighbouring probabilities, drawn exactly.
 //!
-//! From an outcome near the middle, the ratios lead to the weights of all others, upwards and downwards.
-//! One uniform number is held against their running sums, first those from the middle upwards and then
-//! those below it: in floating point where it is further from an edge than that is off by, and else in
-//! integers that enclose the weights, with as many bits as it takes.
+//! From an outcome near the middle, the ratios lead to the weights of all others, upwards and
+//! downwards. One uniform number is held against their running sums, first those from the middle
+//! upwards and then those below it: in floating point where it is further from an edge than that is
+//! off by, and else in integers that enclose the weights, with as many bits as it takes.
 //!
-//! Invariant: ratios fall as outcomes grow (the laws are log-concave), so what is left out at either end
-//! is below a geometric series.
+//! Invariant: ratios fall as outcomes grow (the laws are log-concave), so what is left out at
+//! either end is below a geometric series.
 
 use dashu_int::UBig;
 
@@ -20,8 +20,8 @@ use crate::{Entropy, Ratio};
 pub(crate) enum Ladder {
     /// `P(k)` proportional to `mean^k/k!`.
     Poisson { mean: Ratio },
-    /// `P(k)` proportional to `mean^(2k)/(k! (k + apart)!)`: the smaller of two Poisson numbers of one mean,
-    /// given how far apart they are.
+    /// `P(k)` proportional to `mean^(2k)/(k! (k + apart)!)`: the smaller of two Poisson numbers of
+    /// one mean, given how far apart they are.
     Smaller { mean: Ratio, apart: u64 },
     /// How many of so many are kept, each with this probability, which is below one.
     Kept { of: u64, share: Ratio },
@@ -103,7 +103,8 @@ impl Ladder {
         }
     }
 
-    /// The outcome of a uniform number that starts with this word; none where doubles do not decide.
+    /// The outcome of a uniform number that starts with this word; none where doubles do not
+    /// decide.
     fn decide_in_doubles(&self, word: u64) -> Option<u64> {
         let (middle, last, number) = (self.middle(), self.last(), self.number());
         // Two passes: the sums of both sides first.
@@ -334,8 +335,8 @@ mod tests {
         all
     }
 
-    /// The weights in integers, at two widths, against the logarithms of the law: every outcome has its
-    /// share, and the wider enclosures lie within the narrower.
+    /// The weights in integers, at two widths, against the logarithms of the law: every outcome has
+    /// its share, and the wider enclosures lie within the narrower.
     #[test]
     fn ladders_have_their_laws_in_every_bit() {
         for (ladder, ln) in ladders() {
@@ -365,8 +366,8 @@ mod tests {
         }
     }
 
-    /// On an edge the bits that follow decide, and off it the doubles are right: for every outcome of every
-    /// ladder, and around where doubles hand over.
+    /// On an edge the bits that follow decide, and off it the doubles are right: for every outcome
+    /// of every ladder, and around where doubles hand over.
     #[test]
     fn a_ladder_is_decided_right_on_either_side_of_its_edges() {
         for (ladder, _) in ladders() {

@@ -1,7 +1,8 @@
 //! Random bits in parts of sixteen, for draws that are nearly always decided by so few.
 //!
-//! A word is drawn for four parts. Parts of one uniform word are uniform and independent, so it makes no difference
-//! to any law; an auditor is asked for every part alone, so that what it works out is that of parts.
+//! A word is drawn for four parts. Parts of one uniform word are uniform and independent, so it
+//! makes no difference to any law; an auditor is asked for every part alone, so that what it works
+//! out is that of parts.
 
 use crate::Entropy;
 use crate::sampler::audit_cells::Cell;
@@ -18,7 +19,8 @@ impl<'a, E: Entropy + ?Sized> Parts<'a, E> {
         Self { entropy, word: 0, left: 0 }
     }
 
-    /// The next sixteen bits, for a draw that tells apart these cells of words that start with them.
+    /// The next sixteen bits, for a draw that tells apart these cells of words that start with
+    /// them.
     #[inline(always)]
     pub(crate) fn next(&mut self, cells: impl Fn() -> Vec<Cell>) -> u16 {
         if self.entropy.audits() {

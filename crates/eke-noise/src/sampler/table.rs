@@ -1,11 +1,11 @@
 //! Tables for drawing many numbers of one law.
 //!
-//! The law is one of `0, 1, 2, …`: with weights `exp(-rate j)` or `exp(-rate j²)`, or any other whose
-//! cumulative weights can be enclosed. A uniform number
-//! U is drawn as 64 bits and compared with the cumulative probabilities C, of which the table has
-//! the first 64 bits, rounded down: bits below those of C mean that U is below C, bits above them
-//! that it is not, and equal bits are undecided. Then more bits of U and of C are worked out until
-//! they differ. So the law is exact, and one draw in 2⁵³ or so takes the long way.
+//! The law is one of `0, 1, 2, …`: with weights `exp(-rate j)` or `exp(-rate j²)`, or any other
+//! whose cumulative weights can be enclosed. A uniform number U is drawn as 64 bits and compared
+//! with the cumulative probabilities C, of which the table has the first 64 bits, rounded down:
+//! bits below those of C mean that U is below C, bits above them that it is not, and equal bits are
+//! undecided. Then more bits of U and of C are worked out until they differ. So the law is exact,
+//! and one draw in 2⁵³ or so takes the long way.
 
 use dashu_int::UBig;
 

@@ -1,7 +1,7 @@
 //! Choosing one of several candidates by score, for a receipt.
 //!
-//! Candidates are public; their scores are not. A purchase names the rule by which one is drawn and everything
-//! that its price depends on, and the verb draws by that rule and no other.
+//! Candidates are public; their scores are not. A purchase names the rule by which one is drawn and
+//! everything that its price depends on, and the verb draws by that rule and no other.
 
 use eke_budget::{L1, Purchase, Receipt};
 
@@ -10,8 +10,8 @@ use crate::path::{Mismatch, MismatchReason};
 use crate::select::sampler::{choose_exponentially, permute_and_flip};
 use crate::{Entropy, Exact, Noise, Ratio, Released, Scores, noisy_max};
 
-/// A purchase that a candidate can be chosen for. Whoever implements it vouches that its charge covers the
-/// rule, for scores that one unit changes by at most the sensitivity.
+/// A purchase that a candidate can be chosen for. Whoever implements it vouches that its charge
+/// covers the rule, for scores that one unit changes by at most the sensitivity.
 pub trait ChoiceLaw: Purchase {
     /// What one unit can change each score by.
     fn sensitivity(&self) -> L1;
@@ -29,7 +29,8 @@ pub enum ChoiceRule {
         /// The rate.
         rate: Ratio,
     },
-    /// In a random order, the first whose coin of probability `exp(-rate (best - score))` shows heads.
+    /// In a random order, the first whose coin of probability `exp(-rate (best - score))` shows
+    /// heads.
     PermuteAndFlip {
         /// The rate.
         rate: Ratio,
@@ -45,13 +46,14 @@ pub enum ChoiceRule {
     },
 }
 
-/// The candidate of the largest score, or nearly, by the rule that was paid for. None if there are no candidates.
+/// The candidate of the largest score, or nearly, by the rule that was paid for. None if there are
+/// no candidates.
 ///
 /// - Theorem: exponential-choice (docs/theorems.md)
-/// - Proves: the candidate has exactly the law of the rule (exponential-choice, permute-and-flip, lazy-normal,
-///   lazy-laplace)
-/// - Assumes: candidates are public, and one unit changes each score by at most the sensitivity (caller); the charge
-///   covers the rule (whoever implements the purchase)
+/// - Proves: the candidate has exactly the law of the rule (exponential-choice, permute-and-flip,
+///   lazy-normal, lazy-laplace)
+/// - Assumes: candidates are public, and one unit changes each score by at most the sensitivity
+///   (caller); the charge covers the rule (whoever implements the purchase)
 /// - Deviates: scores beyond 2⁶² are clamped to it, which changes no sensitivity
 /// - Checked by: `a_choice_costs_its_epsilon_and_no_less`, `choices_have_their_laws_exactly`,
 ///   `a_choice_draws_what_its_receipt_is_for`

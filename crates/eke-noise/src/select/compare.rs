@@ -23,7 +23,8 @@ impl Purchase for Comparison {
     }
 }
 
-/// Whether the truth with normal noise of variance `sensitivity²/(2 rho)` is at least the threshold.
+/// Whether the truth with normal noise of variance `sensitivity²/(2 rho)` is at least the
+/// threshold.
 ///
 /// - Theorem: gaussian-release (docs/theorems.md)
 /// - Proves: rho-zCDP, since whether a Gaussian release is above a line is a function of it
@@ -52,8 +53,8 @@ pub fn compare<E: Entropy + ?Sized>(
     Ok(Released::new(noisy.is_at_least(clamped(threshold), entropy)))
 }
 
-/// The standard deviation of a price: the next double above `sensitivity/sqrt(2 rho)` whose square is not
-/// below what was paid for.
+/// The standard deviation of a price: the next double above `sensitivity/sqrt(2 rho)` whose square
+/// is not below what was paid for.
 fn deviation(rho: Amount<Rho>, sensitivity: L2) -> Option<Ratio> {
     let twice = Ratio::new(rho.grains(), Amount::<Rho>::ONE.grains())?.times(&2u8.into());
     let variance = Ratio::from_f64(sensitivity.get())?.squared().over(&twice);

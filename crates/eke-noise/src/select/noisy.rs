@@ -1,9 +1,10 @@
 //! Scores with exact noise on the real line, compared.
 //!
 //! Selection with Gaussian or Laplace noise is priced for continuous noise; on a grid it would cost
-//! more. So scores are compared with their noise on the real line. Doubles decide a comparison where
-//! what is known of both numbers, with a margin for every rounding, is apart; where it is not, integers
-//! decide, with as many bits more as it takes. The outcome is that of the exact numbers either way.
+//! more. So scores are compared with their noise on the real line. Doubles decide a comparison
+//! where what is known of both numbers, with a margin for every rounding, is apart; where it is
+//! not, integers decide, with as many bits more as it takes. The outcome is that of the exact
+//! numbers either way.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -32,8 +33,8 @@ impl<'a> NoisyScore<'a> {
         Self { noise, at: Placed::new(score, noise, entropy) }
     }
 
-    /// Which of two is larger, drawing as many bits more as it takes. Two are never equal (except with
-    /// probability zero), and what has been decided once stays so.
+    /// Which of two is larger, drawing as many bits more as it takes. Two are never equal (except
+    /// with probability zero), and what has been decided once stays so.
     ///
     /// - Theorem: near-comparison (docs/theorems.md)
     /// - Proves: doubles that are further apart than their errors are in the order of the numbers
@@ -90,10 +91,10 @@ impl Placed {
         Self::of(score, noise, noise.draw(entropy))
     }
 
-    /// With u = 2⁻⁵³: the score is off by u of itself, the number by less than 4u of itself and 2⁻⁶³ for bits
-    /// that are not known, the scale by 8u, product and sum by u each: less than 2u of the score and
-    /// 15u of the noise in all, and 2⁻⁶³ scales. The error says 32u and 2⁻⁶² scales, which leaves room
-    /// for working out the error itself, and for comparing.
+    /// With u = 2⁻⁵³: the score is off by u of itself, the number by less than 4u of itself and
+    /// 2⁻⁶³ for bits that are not known, the scale by 8u, product and sum by u each: less than 2u
+    /// of the score and 15u of the noise in all, and 2⁻⁶³ scales. The error says 32u and 2⁻⁶²
+    /// scales, which leaves room for working out the error itself, and for comparing.
     #[inline]
     fn of(score: i64, noise: &Noise, number: Lazy) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "within the error")]
@@ -284,7 +285,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A number that is exactly on the line as far as it is known is decided by the bits that follow.
+    /// A number that is exactly on the line as far as it is known is decided by the bits that
+    /// follow.
     #[test]
     fn a_number_on_the_line_is_decided_by_more_bits() {
         let noise = noise(2, 1);
@@ -315,8 +317,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Numbers that are nearly equal, some as far apart as the margin is: what doubles decide is
-        /// what integers decide, whatever bits follow.
+        /// Numbers that are nearly equal, some as far apart as the margin is: what doubles decide
+        /// is what integers decide, whatever bits follow.
         #[test]
         fn doubles_decide_as_integers_do(
             scores in (-1_000_000i64..1_000_000, 0u32..40),

@@ -1,7 +1,7 @@
 //! Keys that nobody has listed: which groups may be shown at all.
 //!
-//! That a group exists can be somebody's secret. So a key is shown only if enough units have it, counted
-//! with noise; a key that one unit alone has is shown with a probability that delta covers.
+//! That a group exists can be somebody's secret. So a key is shown only if enough units have it,
+//! counted with noise; a key that one unit alone has is shown with a probability that delta covers.
 
 use std::num::NonZeroU32;
 
@@ -54,11 +54,12 @@ pub struct KeySelection {
 }
 
 impl KeySelection {
-    /// The noisy count from which on a key is shown: the least at which noise carries a count of one
-    /// there with probability `delta/most` at most; none if delta is zero, or the noise out of range.
+    /// The noisy count from which on a key is shown: the least at which noise carries a count of
+    /// one there with probability `delta/most` at most; none if delta is zero, or the noise out of
+    /// range.
     ///
-    /// Discrete Gaussian noise is m or more with at most the probability that normal noise of the same
-    /// variance is m - 1 or more.
+    /// Discrete Gaussian noise is m or more with at most the probability that normal noise of the
+    /// same variance is m - 1 or more.
     #[must_use]
     pub fn threshold(&self) -> Option<i64> {
         // One step down, for what division and erfc round.
@@ -82,8 +83,8 @@ impl KeySelection {
 }
 
 impl Purchase for KeySelection {
-    /// Under replace a unit may leave its keys and take others: the price is that of groups, and both
-    /// sides may show a key of the one unit.
+    /// Under replace a unit may leave its keys and take others: the price is that of groups, and
+    /// both sides may show a key of the one unit.
     fn charge(&self) -> Charge {
         let metric = Metric::Hamming(self.adjacency);
         let rho =
@@ -103,15 +104,15 @@ impl Purchase for KeySelection {
 ///
 /// - Theorem: key-selection (docs/theorems.md)
 /// - Proves: delta-approximate `most·rho`-zCDP under add-remove
-/// - Assumes: a unit counts once for each of its keys, of which it has at most `most`, and which ones
-///   depends on its own rows alone (engine)
+/// - Assumes: a unit counts once for each of its keys, of which it has at most `most`, and which
+///   ones depends on its own rows alone (engine)
 /// - Deviates: noise is integer; the threshold rounds up
 /// - Checked by: `a_key_of_one_unit_shows_with_the_probability_that_is_paid_for`,
 ///   `keys_show_as_often_as_their_counts_say`
 ///
 /// # Errors
-/// The receipt is for another number of keys, or for noise that cannot be drawn; it comes back and nothing is
-/// drawn.
+/// The receipt is for another number of keys, or for noise that cannot be drawn; it comes back and
+/// nothing is drawn.
 pub fn select_keys<K: Ord + Clone, E: Entropy + ?Sized>(
     counts: &Exact<KeyCounts<K>>,
     receipt: Receipt<KeySelection>,

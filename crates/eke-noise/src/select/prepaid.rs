@@ -1,11 +1,12 @@
 //! Several draws that are bought as one.
 //!
-//! Some answers take several steps, each of which depends on what those before it released: a centre, then a radius
-//! around it, then what is nearest to points on the circle. Their price is known before the first: it is bought whole, or refused
-//! whole, and every draw takes its part of what was bought.
+//! Some answers take several steps, each of which depends on what those before it released: a
+//! centre, then a radius around it, then what is nearest to points on the circle. Their price is
+//! known before the first: it is bought whole, or refused whole, and every draw takes its part of
+//! what was bought.
 //!
-//! Invariants: all draws together never cost more than was bought, in exact money; a draw that does not fit takes nothing and
-//! draws nothing; what is not drawn is not given back.
+//! Invariants: all draws together never cost more than was bought, in exact money; a draw that does
+//! not fit takes nothing and draws nothing; what is not drawn is not given back.
 
 use dashu_int::UBig;
 use eke_budget::{Amount, Charge, Epsilon, L1, Price, Purchase, Receipt, Rho};
@@ -98,7 +99,8 @@ pub trait DrawPrice: PickPrice {
         entropy: &mut E,
     ) -> Result<Vec<i64>, MismatchReason>;
 
-    /// The largest epsilon, per unit, at which one search along a line costs at most the price. None if there is none.
+    /// The largest epsilon, per unit, at which one search along a line costs at most the price.
+    /// None if there is none.
     #[doc(hidden)]
     fn searching(price: Amount<Self>) -> Option<Ratio>;
 }
@@ -115,18 +117,22 @@ impl<C: DrawPrice> Fund<C> {
         self.left
     }
 
-    /// A point, or any vector of whole numbers, with noise: Gaussian at a price in zCDP, planar Laplace at a pure price (and then of
-    /// one, two or three coordinates).
+    /// A point, or any vector of whole numbers, with noise: Gaussian at a price in zCDP, planar
+    /// Laplace at a pure price (and then of one, two or three coordinates).
     ///
     /// - Theorem: fund (docs/theorems.md)
-    /// - Proves: draws whose prices add up to at most what was bought cost at most that, however each depends on what
-    ///   was released before it; noise costs its price by *gaussian-release* and *planar-lattice*
-    /// - Assumes: one unit of the metric moves the point by at most its sensitivity, in Euclidean length (caller)
-    /// - Deviates: coordinates beyond 2⁶² are clamped to it, which moves no two points further apart
+    /// - Proves: draws whose prices add up to at most what was bought cost at most that, however
+    ///   each depends on what was released before it; noise costs its price by *gaussian-release*
+    ///   and *planar-lattice*
+    /// - Assumes: one unit of the metric moves the point by at most its sensitivity, in Euclidean
+    ///   length (caller)
+    /// - Deviates: coordinates beyond 2⁶² are clamped to it, which moves no two points further
+    ///   apart
     /// - Checked by: `a_fund_is_never_spent_twice`, `points_of_a_fund_have_their_noise`
     ///
     /// # Errors
-    /// It does not fit what is left, the price is nothing, or the noise is too wide. Nothing is drawn or taken.
+    /// It does not fit what is left, the price is nothing, or the noise is too wide. Nothing is
+    /// drawn or taken.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<Vec<i64>>,
@@ -139,17 +145,19 @@ impl<C: DrawPrice> Fund<C> {
         Ok(Released::new(point))
     }
 
-    /// So many candidates by their scores, the largest first, at a price each: as in a [`Ranking`](crate::Ranking), at once.
+    /// So many candidates by their scores, the largest first, at a price each: as in a
+    /// [`Ranking`](crate::Ranking), at once.
     ///
     /// - Theorem: peeling (docs/theorems.md)
     /// - Proves: picks cost what picks of a ranking cost
-    /// - Assumes: candidates are public, and how many there are; one unit changes each score by at most its
-    ///   sensitivity, in the directions that were said (caller)
+    /// - Assumes: candidates are public, and how many there are; one unit changes each score by at
+    ///   most its sensitivity, in the directions that were said (caller)
     /// - Deviates: the rate is rounded down; scores beyond 2⁶² are clamped to it
     /// - Checked by: `picks_of_a_fund_have_the_law_of_a_ranking`
     ///
     /// # Errors
-    /// It does not fit what is left, the price is nothing or out of range. Nothing is drawn or taken.
+    /// It does not fit what is left, the price is nothing or out of range. Nothing is drawn or
+    /// taken.
     pub fn pick<E: Entropy + ?Sized>(
         &mut self,
         scores: &Exact<Scores>,
@@ -166,21 +174,23 @@ impl<C: DrawPrice> Fund<C> {
         Ok(Released::new(picks::<C, E>(&values, &[], &rate, count, entropy)))
     }
 
-    /// So many candidates whose scores are about the largest, at a price each, by searching along noisy lines: a line is laid a
-    /// margin below the largest score, with noise; candidates are held against it with noise of their own, in their order and again
-    /// from the first, until one is above; and the next is searched for among the others along a line of its own.
+    /// So many candidates whose scores are about the largest, at a price each, by searching along
+    /// noisy lines: a line is laid a margin below the largest score, with noise; candidates are
+    /// held against it with noise of their own, in their order and again from the first, until one
+    /// is above; and the next is searched for among the others along a line of its own.
     ///
     /// - Theorem: searching-along-a-line (docs/theorems.md)
-    /// - Proves: a search costs epsilon pure and `5 epsilon²/18` zCDP, at scales `3/epsilon` of the line, twice, and `6/epsilon` of
-    ///   candidates, times the sensitivity
-    /// - Assumes: candidates are public, and how many there are; one unit changes each score by at most its
-    ///   sensitivity (caller)
-    /// - Deviates: the first noise of the line is on the integers; epsilon is rounded down; scores beyond 2⁶² are
-    ///   clamped to it
+    /// - Proves: a search costs epsilon pure and `5 epsilon²/18` zCDP, at scales `3/epsilon` of the
+    ///   line, twice, and `6/epsilon` of candidates, times the sensitivity
+    /// - Assumes: candidates are public, and how many there are; one unit changes each score by at
+    ///   most its sensitivity (caller)
+    /// - Deviates: the first noise of the line is on the integers; epsilon is rounded down; scores
+    ///   beyond 2⁶² are clamped to it
     /// - Checked by: `searches_have_their_law`, `a_search_among_few_ends_with_each_of_them`
     ///
     /// # Errors
-    /// It does not fit what is left, the price is nothing, or the noise is too wide. Nothing is drawn or taken.
+    /// It does not fit what is left, the price is nothing, or the noise is too wide. Nothing is
+    /// drawn or taken.
     pub fn search<E: Entropy + ?Sized>(
         &mut self,
         scores: &Exact<Scores>,
@@ -286,7 +296,8 @@ impl Search {
         Ok(Self { scale, margin, line, candidate })
     }
 
-    /// The place among these candidates of the first that is above a new line; none if there are none.
+    /// The place among these candidates of the first that is above a new line; none if there are
+    /// none.
     fn once<E: Entropy + ?Sized>(
         &self,
         scores: &[i64],

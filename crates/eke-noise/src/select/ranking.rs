@@ -1,9 +1,9 @@
 //! Rankings: candidates by their scores, the largest first, as far as somebody has paid.
 //!
-//! Each pick is one choice among those that were not picked before: by the exponential mechanism where it is priced in
-//! zCDP, by permute and flip where it is priced in pure epsilon. So a ranking is a path of its own kind: drawn
-//! once, from its first pick on; whoever pays for more sees more of the same order; and what was seen is
-//! paid for once. It tells the order and no score.
+//! Each pick is one choice among those that were not picked before: by the exponential mechanism
+//! where it is priced in zCDP, by permute and flip where it is priced in pure epsilon. So a ranking
+//! is a path of its own kind: drawn once, from its first pick on; whoever pays for more sees more
+//! of the same order; and what was seen is paid for once. It tells the order and no score.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::{Columns, Entropy, Exact, Ratio, Released, Scores};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moves {
-    /// All of them up or all of them down, each by at most the sensitivity: counts, when a unit is added or
-    /// removed.
+    /// All of them up or all of them down, each by at most the sensitivity: counts, when a unit is
+    /// added or removed.
     OneWay,
     /// Some up and some down.
     EitherWay,
@@ -38,7 +38,8 @@ impl Moves {
         }
     }
 
-    /// How far apart one unit can move two scores that it can move by the sensitivity each. Doubling is exact.
+    /// How far apart one unit can move two scores that it can move by the sensitivity each.
+    /// Doubling is exact.
     pub(crate) fn apart<C: Price>(self, sensitivity: &L1) -> Option<C::Sensitivity> {
         C::Sensitivity::try_from(sensitivity.get() * f64::from(self.spread())).ok()
     }
@@ -46,8 +47,8 @@ impl Moves {
 
 /// What picks can be priced in. (Sealed: zCDP and pure epsilon.)
 pub trait PickPrice: Price + sealed::Sealed {
-    /// The largest rate that a pick at a price may be drawn with, where one unit moves two scores apart by at most the
-    /// spread. None if there is none.
+    /// The largest rate that a pick at a price may be drawn with, where one unit moves two scores
+    /// apart by at most the spread. None if there is none.
     #[doc(hidden)]
     fn rate(each: Amount<Self>, spread: Self::Sensitivity) -> Option<Ratio>;
 
@@ -92,8 +93,8 @@ mod sealed {
     impl Sealed for eke_budget::Epsilon {}
 }
 
-/// So many picks one after the other at a rate, each among those that are left; those that are gone are not
-/// picked.
+/// So many picks one after the other at a rate, each among those that are left; those that are gone
+/// are not picked.
 pub(crate) fn picks<C: PickPrice, E: Entropy + ?Sized>(
     scores: &[i64],
     gone: &[u32],
@@ -168,8 +169,8 @@ pub enum RankingError {
 }
 
 impl<C: PickPrice> Ranking<C> {
-    /// A ranking of which nothing has been picked: so many candidates, whose scores one unit changes by at most
-    /// the sensitivity each, at a price a pick.
+    /// A ranking of which nothing has been picked: so many candidates, whose scores one unit
+    /// changes by at most the sensitivity each, at a price a pick.
     ///
     /// # Errors
     /// The price is nothing, or out of range for that sensitivity.
@@ -221,14 +222,15 @@ impl<C: PickPrice> Ranking<C> {
     /// - Theorem: peeling (docs/theorems.md)
     /// - Proves: picks by the exponential mechanism at rate e, each among those that are left, cost
     ///   `(e spread)²/8` zCDP each; by permute and flip `e spread` pure
-    /// - Assumes: candidates are public or were selected; one unit changes each score by at most its
-    ///   sensitivity, in the directions that were said (caller)
+    /// - Assumes: candidates are public or were selected; one unit changes each score by at most
+    ///   its sensitivity, in the directions that were said (caller)
     /// - Deviates: the rate is rounded down; scores beyond 2⁶² are clamped to it
-    /// - Checked by: `a_ranking_has_its_law`, `a_pure_ranking_has_its_law`, `a_pick_costs_its_rho_and_no_less`
+    /// - Checked by: `a_ranking_has_its_law`, `a_pure_ranking_has_its_law`,
+    ///   `a_pick_costs_its_rho_and_no_less`
     ///
     /// # Errors
-    /// The receipt is for another path, account, sensitivity or price, or more picks than there are. Nothing is
-    /// drawn, and it comes back.
+    /// The receipt is for another path, account, sensitivity or price, or more picks than there
+    /// are. Nothing is drawn, and it comes back.
     pub fn pick<E: Entropy + ?Sized>(
         &mut self,
         scores: &Exact<Scores>,
@@ -291,8 +293,8 @@ impl<C: PickPrice> From<Ranking<C>> for Stored<C> {
 }
 
 impl Exact<Columns> {
-    /// One column as scores of its groups, to choose by. The bounds of columns are for a unit that is added or
-    /// removed; the factor makes them those of the account's adjacency.
+    /// One column as scores of its groups, to choose by. The bounds of columns are for a unit that
+    /// is added or removed; the factor makes them those of the account's adjacency.
     ///
     /// # Errors
     /// There is no such column, or the sensitivity would be out of range.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::sampler::exponential::{Urn, below};
 use crate::{Entropy, Ratio};
 
-/// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`, exactly.
-/// None if there are no items.
+/// The exponential mechanism: item i with probability proportional to `exp(rate · score_i)`,
+/// exactly. None if there are no items.
 ///
 /// - Theorem: exponential-choice (docs/theorems.md)
 /// - Proves: a draw by weights `exp(-rate (best - score))` is exactly the exponential mechanism

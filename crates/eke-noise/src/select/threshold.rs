@@ -1,13 +1,13 @@
 //! Above threshold: one noisy line, and answer after answer held against it.
 //!
-//! A run draws the noise of its line once, compares every answer with fresh noise of its own, and ends at
-//! the first hit. What it costs is known only afterwards: one price for a hit at step t, another for having
-//! stopped after t steps without one. So the worst that the next step can come to is set aside before it
-//! is drawn, and the run is settled at what came of it.
+//! A run draws the noise of its line once, compares every answer with fresh noise of its own, and
+//! ends at the first hit. What it costs is known only afterwards: one price for a hit at step t,
+//! another for having stopped after t steps without one. So the worst that the next step can come
+//! to is set aside before it is drawn, and the run is settled at what came of it.
 //!
-//! Invariants: no step is drawn unless what was set aside covers its worst case; the noise of the line
-//! never leaves, and is gone with the hit, so that no second answer can be had from it; answers are
-//! clamped to the public range that the prices are for.
+//! Invariants: no step is drawn unless what was set aside covers its worst case; the noise of the
+//! line never leaves, and is gone with the hit, so that no second answer can be had from it;
+//! answers are clamped to the public range that the prices are for.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -22,9 +22,9 @@ use crate::path::{Mismatch, MismatchReason};
 use crate::select::noisy::Placed;
 use crate::{Entropy, Exact, Noise, Released};
 
-/// The law of a run and its prices. Whoever implements it vouches that the prices are those of the law:
-/// no outcome of a run may have a larger privacy loss than the price it names, for answers that one unit
-/// changes by at most the sensitivity, clamped to the range.
+/// The law of a run and its prices. Whoever implements it vouches that the prices are those of the
+/// law: no outcome of a run may have a larger privacy loss than the price it names, for answers
+/// that one unit changes by at most the sensitivity, clamped to the range.
 pub trait LineLaw {
     /// Where the line lies before its noise, in steps of the answers' grid.
     fn threshold(&self) -> i64;
@@ -41,9 +41,9 @@ pub trait LineLaw {
     /// The noise of the line and the noise of each answer.
     fn noise(&self) -> (Noise, Noise);
 
-    /// The largest price that a run can have come to after so many steps, however they went: never below
-    /// that of a hit or a stop there. It does not fall with the steps, but for what prices are rounded up
-    /// by: whatever covers a step covers those before it.
+    /// The largest price that a run can have come to after so many steps, however they went: never
+    /// below that of a hit or a stop there. It does not fall with the steps, but for what prices
+    /// are rounded up by: whatever covers a step covers those before it.
     fn worst(&self, steps: u64) -> Amount<Epsilon>;
 
     /// The price of a hit at this step, from 1 on.
@@ -60,7 +60,8 @@ pub trait LineLaw {
 
 /// A run under way.
 ///
-/// It is not `Clone`, since a copy would answer twice from one line, and shows nothing of its noise:
+/// It is not `Clone`, since a copy would answer twice from one line, and shows nothing of its
+/// noise:
 /// ```compile_fail,E0599
 /// fn copy<L: eke_noise::LineLaw>(line: eke_noise::Line<L>) -> eke_noise::Line<L> {
 ///     line.clone()
@@ -169,17 +170,18 @@ impl<L: LineLaw> Line<L> {
     /// Whether the next answer is on the far side of the line. The run is over if it is.
     ///
     /// - Theorem: above-threshold (docs/theorems.md)
-    /// - Proves: the outcomes so far have a privacy loss of at most the price that the law names for them
-    /// - Assumes: the prices are those of the law (its implementor); one unit changes the truth by at most
-    ///   the sensitivity (caller)
+    /// - Proves: the outcomes so far have a privacy loss of at most the price that the law names
+    ///   for them
+    /// - Assumes: the prices are those of the law (its implementor); one unit changes the truth by
+    ///   at most the sensitivity (caller)
     /// - Deviates: nothing; noise is on the real line, and answers are clamped to the range
     /// - Checked by: `hits_come_as_often_as_the_law_says`,
     ///   `above_threshold_costs_its_price_and_no_less`, `a_line_is_not_used_again_after_a_hit`,
     ///   `a_step_that_is_not_paid_for_draws_nothing`
     ///
     /// # Errors
-    /// The run is over, what was set aside does not cover the step, or the truth has another sensitivity.
-    /// Nothing is drawn, and the run is as it was.
+    /// The run is over, what was set aside does not cover the step, or the truth has another
+    /// sensitivity. Nothing is drawn, and the run is as it was.
     pub fn next<E: Entropy + ?Sized>(
         &mut self,
         truth: &Exact<i64>,
@@ -245,15 +247,15 @@ impl<L: LineLaw> Line<L> {
     /// Ends the run at what it came to. Of a run that was bought whole nothing goes back.
     ///
     /// # Errors
-    /// It came to more than the worst case that the law named for it: the law was wrong about itself, and
-    /// everything stays reserved.
+    /// It came to more than the worst case that the law named for it: the law was wrong about
+    /// itself, and everything stays reserved.
     pub fn end(self) -> Result<Ended, AboveWorstCase> {
         let (price, steps, hit) = (self.price(), self.steps, self.is_over());
         let (realised, settlements) = match self.paid {
             Paid::Whole(_) => (price, Vec::new()),
             Paid::Rounds { rounds, .. } => {
-                // What was set aside covers a step that is no earlier, so it covers this one, though its
-                // own price may have been rounded up a little further.
+                // What was set aside covers a step that is no earlier, so it covers this one,
+                // though its own price may have been rounded up a little further.
                 let rounded = price > rounds.worst() && price <= self.law.worst(steps);
                 let realised = if rounded { rounds.worst() } else { price };
                 (realised, rounds.settle_at(realised)?)
@@ -295,8 +297,8 @@ impl<L: LineLaw> Run<L> {
     /// A run of so many steps at most, at the price of its worst outcome.
     ///
     /// - Theorem: pure-to-zcdp (docs/theorems.md)
-    /// - Proves: what cannot lose more than epsilon is `epsilon tanh(epsilon/2)`-zCDP; nothing of it goes
-    ///   back, since a realised price may not be charged as zCDP
+    /// - Proves: what cannot lose more than epsilon is `epsilon tanh(epsilon/2)`-zCDP; nothing of
+    ///   it goes back, since a realised price may not be charged as zCDP
     /// - Assumes: the prices are those of the law (its implementor)
     /// - Deviates: rounded up
     /// - Checked by: `a_run_bought_whole_costs_its_worst_case_and_gives_nothing_back`

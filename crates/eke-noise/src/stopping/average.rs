@@ -1,8 +1,9 @@
 //! Averages: a noisy centred sum over a noisy count, followed until the quotient is good enough.
 //!
-//! For the true average r the combination `sum - (r - centre) count` is zero, so its noise is all there is of
-//! it: a Gaussian path of its own. An r for which it is further from zero than a confidence sequence allows is
-//! not the average. What is left is an interval (Fieller's, made to hold at every look).
+//! For the true average r the combination `sum - (r - centre) count` is zero, so its noise is all
+//! there is of it: a Gaussian path of its own. An r for which it is further from zero than a
+//! confidence sequence allows is not the average. What is left is an interval (Fieller's, made to
+//! hold at every look).
 
 use eke_budget::{Amount, Rho};
 
@@ -114,9 +115,10 @@ pub struct AverageLook {
 /// When to stop on the two paths of an average.
 ///
 /// - Theorem: average-interval (docs/theorems.md)
-/// - Proves: with the confidence, the average is in the intervals of all looks at once; with neither error, in
-///   that of the one look
-/// - Assumes: both paths stand at one price, with independent noise (bundle); values are within their bounds
+/// - Proves: with the confidence, the average is in the intervals of all looks at once; with
+///   neither error, in that of the one look
+/// - Assumes: both paths stand at one price, with independent noise (bundle); values are within
+///   their bounds
 /// - Deviates: half a step of each grid is added
 /// - Checked by: `averages_hold_for_every_truth`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,14 +147,15 @@ impl AverageRule {
         Self { goal, of, schedule, sequence, tightest, is_thrifty, is_by_hand }
     }
 
-    /// The same rule, which stops where it is as soon as its goal is out of reach of the highest price.
+    /// The same rule, which stops where it is as soon as its goal is out of reach of the highest
+    /// price.
     #[must_use]
     pub fn thrifty(self) -> Self {
         Self { is_thrifty: true, ..self }
     }
 
-    /// The same rule, for paths of which something was seen before: its intervals are those of one confidence
-    /// sequence for all goals.
+    /// The same rule, for paths of which something was seen before: its intervals are those of one
+    /// confidence sequence for all goals.
     #[must_use]
     pub fn by_hand(self) -> Self {
         let tightest = Amount::ceil(BY_HAND).unwrap_or(self.tightest);
@@ -185,7 +188,8 @@ impl AverageRule {
         self.schedule.first().max(widest[0]).max(widest[1]).min(self.goal.most)
     }
 
-    /// The first look, on paths that have been revealed up to a price before: there, if that is further.
+    /// The first look, on paths that have been revealed up to a price before: there, if that is
+    /// further.
     #[must_use]
     pub fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
         self.first().max(revealed)

@@ -1,12 +1,14 @@
 //! Where a relative goal stops.
 //!
-//! Stop at the first look with `|y| sqrt(u) >= K` and release `y (1 - b)`, where u is the precision of the
-//! answer y (one over its variance). In units of the truth the law of what is released does not depend on
-//! the truth, so K is worked out once for a tolerance, a confidence and the spacing of the looks: `eke-lab calibrate` prints
-//! the table below. For b the square of the tolerance is about best.
+//! Stop at the first look with `|y| sqrt(u) >= K` and release `y (1 - b)`, where u is the precision
+//! of the answer y (one over its variance). In units of the truth the law of what is released does
+//! not depend on the truth, so K is worked out once for a tolerance, a confidence and the spacing
+//! of the looks: `eke-lab calibrate` prints the table below. For b the square of the tolerance is
+//! about best.
 
-/// The half-width, in normal quantiles, of the interval of an answer that ends without having stopped.
-/// (Answers that have not stopped are not those of one look: they are the smaller ones of it.)
+/// The half-width, in normal quantiles, of the interval of an answer that ends without having
+/// stopped. (Answers that have not stopped are not those of one look: they are the smaller ones of
+/// it.)
 pub(crate) const END: f64 = 1.1;
 /// What is added to kappa between rows, where it need not be between the neighbours'.
 const BETWEEN: f64 = 0.01;
@@ -21,14 +23,14 @@ pub(crate) struct Boundary {
 }
 
 impl Boundary {
-    /// The boundary of a goal for looks whose precisions have this ratio; none if the table does not go
-    /// there. Between rows, the dearest neighbour counts, and a little is added.
+    /// The boundary of a goal for looks whose precisions have this ratio; none if the table does
+    /// not go there. Between rows, the dearest neighbour counts, and a little is added.
     ///
     /// - Theorem: relative-stopping (docs/theorems.md)
     /// - Proves: what is released is within the tolerance with the confidence, whatever the truth
     /// - Assumes: looks are geometrically spaced, by the ratio (schedule)
-    /// - Deviates: looks at which stopping is all but impossible are skipped; noise is discrete, and
-    ///   answers are rounded to the grid
+    /// - Deviates: looks at which stopping is all but impossible are skipped; noise is discrete,
+    ///   and answers are rounded to the grid
     /// - Checked by: `boundaries_cover_between_the_rows_of_the_table`,
     ///   `the_table_is_what_the_program_works_out`, `within_five_per_cent_holds_for_every_truth`
     pub(crate) fn new(tolerance: f64, confidence: f64, quantile: f64, ratio: f64) -> Option<Self> {

@@ -1,8 +1,9 @@
 //! Following a path until its answer is good enough.
 //!
-//! A rule sees what has been released and says where to look next, or that this is it: [`GaussianRule`](crate::GaussianRule),
-//! [`GeometricRule`](crate::GeometricRule) and [`LaplaceRule`](crate::LaplaceRule) for the kinds of paths. It draws nothing and pays nothing, so that whoever
-//! follows many paths at once can ask it for each; [`refine_until`] follows one.
+//! A rule sees what has been released and says where to look next, or that this is it:
+//! [`GaussianRule`](crate::GaussianRule), [`GeometricRule`](crate::GeometricRule) and
+//! [`LaplaceRule`](crate::LaplaceRule) for the kinds of paths. It draws nothing and pays nothing,
+//! so that whoever follows many paths at once can ask it for each; [`refine_until`] follows one.
 
 use eke_budget::{
     Account, Amount, Coarsen, CommitError, Journal, PathError, PathId, Price, Raise, Receipt,
@@ -79,8 +80,8 @@ pub trait Rule {
     fn end(&self, look: Look<Self::Currency>, ending: Ending) -> Estimate;
 }
 
-/// The widest noise that a first look has, as a scale in steps: 2^35. What comes between later looks may be
-/// some hundred times wider, and can still be drawn.
+/// The widest noise that a first look has, as a scale in steps: 2^35. What comes between later
+/// looks may be some hundred times wider, and can still be drawn.
 pub(crate) const WIDEST: f64 = 34_359_738_368.0;
 
 /// An answer within a relative error: the truth is between `value/(1 + t)` and `value/(1 - t)`.
@@ -89,8 +90,8 @@ pub(crate) fn relative(value: f64, tolerance: f64) -> Estimate {
     Estimate { value, low: one.min(other), high: one.max(other), ending: Ending::Met }
 }
 
-/// An answer whose truth is within a half-width, if that makes it good enough: with `|y - truth| <= h`,
-/// `(y² - h²)/y` is within `h/|y|` of the truth, relatively.
+/// An answer whose truth is within a half-width, if that makes it good enough: with
+/// `|y - truth| <= h`, `(y² - h²)/y` is within `h/|y|` of the truth, relatively.
 pub(crate) fn within(value: f64, half: f64, tolerance: f64) -> Option<Estimate> {
     (half <= tolerance * value.abs() && half < value.abs()).then(|| Estimate {
         value: value - half * half / value,
@@ -266,8 +267,8 @@ where
     }
 }
 
-/// Follows a path until a rule says stop. A goal that was asked for before, or a coarser one, is answered
-/// from what has been revealed, for nothing.
+/// Follows a path until a rule says stop. A goal that was asked for before, or a coarser one, is
+/// answered from what has been revealed, for nothing.
 ///
 /// Where the budget ends on the way, the answer so far is given, and says so.
 ///
@@ -289,7 +290,8 @@ where
 {
     let (mut asked, mut last, mut looks) = (rule.first(), None, 0);
     loop {
-        // A step too small to be drawn, from where an earlier question has left the path, is not taken.
+        // A step too small to be drawn, from where an earlier question has left the path, is not
+        // taken.
         let finest = path.finest();
         let crumb = asked > finest && !finest.is_zero() && {
             let step = asked.minus(finest).unwrap_or(Amount::ZERO);

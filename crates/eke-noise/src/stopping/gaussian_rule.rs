@@ -80,24 +80,25 @@ impl GaussianRule {
         }
     }
 
-    /// The same rule, which stops where it is as soon as a relative goal is out of reach of the highest
-    /// price, in place of going on to that price. Its interval is then the one that always holds.
+    /// The same rule, which stops where it is as soon as a relative goal is out of reach of the
+    /// highest price, in place of going on to that price. Its interval is then the one that always
+    /// holds.
     #[must_use]
     pub fn thrifty(self) -> Self {
         Self { is_thrifty: true, ..self }
     }
 
-    /// The price of the one look that an absolute goal plans, be it above the highest price or not; none for
-    /// other goals.
+    /// The price of the one look that an absolute goal plans, be it above the highest price or not;
+    /// none for other goals.
     #[must_use]
     pub fn planned(&self) -> Option<Amount<Rho>> {
         self.planned
     }
 
     /// Where a relative goal stops, K, and what is taken off its answer, b: at the first look of
-    /// `|y| sqrt(u) >= K` it answers `y (1 - b)`. None if the goal stops by the confidence sequence: for
-    /// looks that are not geometrically spaced, for tolerances so wide that K would be below 8, and
-    /// by hand.
+    /// `|y| sqrt(u) >= K` it answers `y (1 - b)`. None if the goal stops by the confidence
+    /// sequence: for looks that are not geometrically spaced, for tolerances so wide that K would
+    /// be below 8, and by hand.
     #[must_use]
     pub fn boundary(&self) -> Option<(f64, f64)> {
         self.boundary.map(|Boundary { k, b }| (k, b))
@@ -157,7 +158,8 @@ impl GaussianRule {
         Amount::ceil(libm::exp(high)).unwrap_or(Amount::MAX)
     }
 
-    /// The first look, on a path that has been revealed up to a price before: there, if that is further.
+    /// The first look, on a path that has been revealed up to a price before: there, if that is
+    /// further.
     #[must_use]
     pub fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
         self.first().max(revealed)
@@ -241,8 +243,8 @@ impl Rule for GaussianRule {
             if steps >= 1.0 {
                 next = times(next, ratio.powf(steps.floor())).min(self.last.0);
             }
-            // The last look is a whole step from the one before it, or more: two looks close to each other
-            // would be two chances to stop at a flattering one.
+            // The last look is a whole step from the one before it, or more: two looks close to
+            // each other would be two chances to stop at a flattering one.
             if self.boundary.is_some() && times(next, ratio) > self.last.0 {
                 next = self.last.0;
             }

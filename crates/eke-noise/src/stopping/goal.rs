@@ -72,7 +72,8 @@ number!(Tolerance, 1e-4, 0.9);
 number!(Steps, 1.0, 1e12);
 
 impl Confidence {
-    /// The two-sided normal quantile: a normal number is within so many deviations with the confidence.
+    /// The two-sided normal quantile: a normal number is within so many deviations with the
+    /// confidence.
     #[must_use]
     pub fn quantile(self) -> f64 {
         crate::stopping::sequence::two_sided(1.0 - self.0)
@@ -101,8 +102,9 @@ pub enum Within {
     Relative(Tolerance),
     /// An absolute error: one look, planned in advance.
     Absolute(Steps),
-    /// A relative error by the rule of the accuracy-first papers, whose coverage is what it happens to
-    /// be: stop when the answer is positive and `(2 + tolerance)/tolerance` deviations from zero.
+    /// A relative error by the rule of the accuracy-first papers, whose coverage is what it happens
+    /// to be: stop when the answer is positive and `(2 + tolerance)/tolerance` deviations from
+    /// zero.
     Heuristic(Tolerance),
     /// Whatever the highest price gives.
     Price,

@@ -18,20 +18,21 @@ enum Kind<C: Price> {
 
 /// How many times as dear as the one before a look is, if nothing else is asked for.
 const RATIO: f64 = 1.05;
-/// How many points the accuracy-first experiments have between their lowest and their highest price.
+/// How many points the accuracy-first experiments have between their lowest and their highest
+/// price.
 const PAPER: u32 = 1000;
 
 impl<C: Price> Schedule<C> {
-    /// Looks that are 5 % dearer each than the one before, from a price so low that it does not matter.
-    /// What a goal cannot be met at is skipped, so few of them are taken.
+    /// Looks that are 5 % dearer each than the one before, from a price so low that it does not
+    /// matter. What a goal cannot be met at is skipped, so few of them are taken.
     #[must_use]
     pub fn up_to(most: Amount<C>) -> Self {
         let first = Amount::from_grains((most.grains() >> 40).max(1));
         Self { first, kind: Kind::Geometric { ratio: RATIO } }
     }
 
-    /// Each look so many times as dear as the one before; none unless the ratio is from 1.001 to 1000 and
-    /// the first price is not zero.
+    /// Each look so many times as dear as the one before; none unless the ratio is from 1.001 to
+    /// 1000 and the first price is not zero.
     #[must_use]
     pub fn geometric(first: Amount<C>, ratio: f64) -> Option<Self> {
         let fits = (1.001..=1000.0).contains(&ratio) && !first.is_zero();
@@ -50,8 +51,8 @@ impl<C: Price> Schedule<C> {
         (!step.is_zero()).then_some(Self { first: step, kind: Kind::Linear { step } })
     }
 
-    /// The grid of the accuracy-first experiments (004, section 7): a thousand equally spaced prices from
-    /// the first to the highest; none if the first is zero.
+    /// The grid of the accuracy-first experiments (004, section 7): a thousand equally spaced
+    /// prices from the first to the highest; none if the first is zero.
     #[must_use]
     pub fn paper(first: Amount<C>) -> Option<Self> {
         (!first.is_zero()).then_some(Self { first, kind: Kind::Points { count: PAPER } })
@@ -75,8 +76,8 @@ impl<C: Price> Schedule<C> {
                 Amount::from_grains(price.grains().saturating_add(apart.max(1)))
             }
         };
-        // Never less than a grain further, and to the end if what is left is a crumb: a step of its own
-        // would need noise too wide to draw.
+        // Never less than a grain further, and to the end if what is left is a crumb: a step of its
+        // own would need noise too wide to draw.
         let next = next.grains().max(price.grains().saturating_add(1));
         let crumb = (next - price.grains()) / 1000;
         if next.saturating_add(crumb) >= most.grains() { most } else { Amount::from_grains(next) }

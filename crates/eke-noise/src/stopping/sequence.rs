@@ -2,12 +2,12 @@
 
 use crate::stopping::goal::Confidence;
 
-/// A confidence sequence for a Gaussian path: with the confidence, the truth is within the half-width of the
-/// answer at every precision at once, however it was decided when to stop.
+/// A confidence sequence for a Gaussian path: with the confidence, the truth is within the
+/// half-width of the answer at every precision at once, however it was decided when to stop.
 ///
 /// - Theorem: confidence-sequence (docs/theorems.md)
-/// - Proves: `|y - truth| < sqrt((u + g) ln((u + g)/(alpha² g)))/u` for all precisions u at once, with
-///   probability 1 - alpha, for any g fixed in advance
+/// - Proves: `|y - truth| < sqrt((u + g) ln((u + g)/(alpha² g)))/u` for all precisions u at once,
+///   with probability 1 - alpha, for any g fixed in advance
 /// - Assumes: increments are independent and sub-Gaussian with their own variance (path)
 /// - Deviates: half a step is added, for answers are rounded to the grid
 /// - Checked by: `the_confidence_sequence_survives_a_greedy_adversary`
@@ -83,7 +83,8 @@ pub(crate) fn two_sided(miss: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// From mpmath, at forty digits: precision, gamma, alpha, and the half-width times the precision.
+    /// From mpmath, at forty digits: precision, gamma, alpha, and the half-width times the
+    /// precision.
     #[test]
     fn half_widths_match_the_golden_values() {
         for (precision, gamma, alpha, golden) in [

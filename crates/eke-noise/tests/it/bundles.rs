@@ -97,8 +97,9 @@ fn noise<C: BundleLaw>(
     (price, (value.get() - truth) as f64)
 }
 
-/// Even groups go to rho 1 and then to 2, odd groups stop at 1: every group's answer has the variance of
-/// its own price and share, and noise of its own. With 15,000 groups a deviation is 1.2 %; eight of them.
+/// Even groups go to rho 1 and then to 2, odd groups stop at 1: every group's answer has the
+/// variance of its own price and share, and noise of its own. With 15,000 groups a deviation is 1.2
+/// %; eight of them.
 #[test]
 fn a_bundle_has_the_noise_of_its_prices_group_by_group() {
     let mut entropy = Seeded::new(71);
@@ -136,8 +137,8 @@ fn a_bundle_has_the_noise_of_its_prices_group_by_group() {
     assert_eq!(serde_json::from_str::<Bundle<Rho>>(&stored).unwrap(), bundle);
 }
 
-/// Points at 2, 1 and 0.5, the coarser ones for a circle of its own: covariances are those of one path,
-/// `variance(max(r, s))`, in every order, by residual and by bridge.
+/// Points at 2, 1 and 0.5, the coarser ones for a circle of its own: covariances are those of one
+/// path, `variance(max(r, s))`, in every order, by residual and by bridge.
 #[test]
 fn coarser_points_of_a_bundle_are_points_of_the_same_paths() {
     let mut entropy = Seeded::new(72);
@@ -177,8 +178,8 @@ fn coarser_points_of_a_bundle_are_points_of_the_same_paths() {
     }
 }
 
-/// Where a coarser point would be too close to another for one of the columns, all columns stand at a
-/// coarser one, never at the finer.
+/// Where a coarser point would be too close to another for one of the columns, all columns stand at
+/// a coarser one, never at the finer.
 #[test]
 fn points_of_a_bundle_too_close_to_another_are_moved_to_a_coarser_one() {
     let mut entropy = Seeded::new(73);
@@ -330,8 +331,8 @@ fn a_damaged_bundle_is_not_read() {
     assert!(Bundle::<Rho>::open(PathId::new([1; 32]), Vec::new(), 2).is_err());
 }
 
-/// Two versions inside one increment, in both orders, beside those of an increment before and one after:
-/// covariances are those of one path, by the bridge and by averages over what was inserted.
+/// Two versions inside one increment, in both orders, beside those of an increment before and one
+/// after: covariances are those of one path, by the bridge and by averages over what was inserted.
 #[test]
 fn versions_inside_one_increment_of_a_bundle_are_bridged() {
     let mut entropy = Seeded::new(77);
@@ -395,7 +396,8 @@ fn a_coarser_point_too_wide_for_one_column_leaves_the_others_as_they_were() {
     assert!(serde_json::from_str::<Bundle<Rho>>(&json).is_ok());
 }
 
-/// A round that was paid for and lost stays a gap: groups go on after it, as precise as what was drawn.
+/// A round that was paid for and lost stays a gap: groups go on after it, as precise as what was
+/// drawn.
 #[test]
 fn a_lost_round_of_a_bundle_stays_a_gap() {
     let mut entropy = Seeded::new(80);
@@ -560,7 +562,8 @@ fn a_coarser_step_starts_from_a_point_that_was_moved() {
     }
 }
 
-/// What is prepared before a charge is what is drawn after it: the same steps, and the same reasons against them.
+/// What is prepared before a charge is what is drawn after it: the same steps, and the same reasons
+/// against them.
 #[test]
 fn what_is_prepared_is_what_can_be_drawn() {
     let sensitivities = [bound(1024.0), bound(f64::from(1 << 23)), bound(2.0)];
@@ -592,8 +595,8 @@ fn what_is_prepared_is_what_can_be_drawn() {
     assert_eq!(bundle.prepare(further.steps(), further.steps()), Ok(()));
 }
 
-/// A coarser point so close to the start of its increment that its noise is too wide to draw: the point before it
-/// stands for it, and who paid for it goes on from there.
+/// A coarser point so close to the start of its increment that its noise is too wide to draw: the
+/// point before it stands for it, and who paid for it goes on from there.
 #[test]
 fn a_point_that_is_too_wide_to_draw_is_the_one_before_it() {
     let mut entropy = Seeded::new(90);

@@ -19,7 +19,8 @@ fn at(epsilon: &str) -> Amount<Epsilon> {
     epsilon.parse().unwrap()
 }
 
-/// Reports of 1, 2 and 3 of eight categories, each holding the one before it, and one that tells less.
+/// Reports of 1, 2 and 3 of eight categories, each holding the one before it, and one that tells
+/// less.
 fn chain() -> Chain {
     let weight = Weight::Of { epsilon: at("2"), size: 1 };
     let of = |size| Template { size, weight };
@@ -87,8 +88,8 @@ fn a_path_of_reports_costs_its_finest_and_what_is_coarser_is_free() {
     }
 }
 
-/// Each of the first three reports holds the one before it, in whatever order they are revealed: they are of
-/// one chain. Reports that were drawn anew would hold each other in one case of four.
+/// Each of the first three reports holds the one before it, in whatever order they are revealed:
+/// they are of one chain. Reports that were drawn anew would hold each other in one case of four.
 #[test]
 fn reports_revealed_in_any_order_are_of_one_chain() {
     let mut entropy = Seeded::new(72);
@@ -121,7 +122,8 @@ fn a_path_of_reports_takes_only_its_own_receipts() {
             path.refine::<Epsilon, _>(report, truth, receipt, e).unwrap_err().reason
         };
 
-    // Before anything is drawn: another path, metric, report, sensitivity, number of categories, no truth.
+    // Before anything is drawn: another path, metric, report, sensitivity, number of categories, no
+    // truth.
     let other = raise(&mut account, id(2), price(2));
     assert_eq!(refused(&mut path, 2, Some(&truth), other), MismatchReason::OtherPath);
     let mut central = named("riders", Metric::Hamming(Adjacency::Replace));

@@ -123,8 +123,9 @@ proptest! {
     }
 }
 
-/// Hashes are the device's own and independent of the category: a report supports the true category with
-/// probability t and another with probability 1/8, whichever they are; 200 000 draws of seed 31.
+/// Hashes are the device's own and independent of the category: a report supports the true category
+/// with probability t and another with probability 1/8, whichever they are; 200 000 draws of seed
+/// 31.
 #[test]
 fn hashed_reports_support_every_category_as_often() {
     let epsilon = Amount::parse_up("1.2").unwrap();

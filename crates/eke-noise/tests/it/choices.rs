@@ -79,8 +79,9 @@ fn permute_and_flip_has_its_law() {
     assert_eq!(permute_and_flip(&[], &rate, &mut entropy), None);
 }
 
-/// Of three hundred, whoever is taken is one of those with heads, all of them equally likely: `w ∫ prod (1 - w_j + w_j t) dt` over the
-/// others. Seeds 16 and 17, 20,000 draws, in classes; the control has a rate 20 % off.
+/// Of three hundred, whoever is taken is one of those with heads, all of them equally likely:
+/// `w ∫ prod (1 - w_j + w_j t) dt` over the others. Seeds 16 and 17, 20,000 draws, in classes; the
+/// control has a rate 20 % off.
 #[test]
 fn permute_and_flip_among_many_has_its_law() {
     let scores: Vec<i64> = (0..300i64).map(|item| -(item * 101 % 307)).collect();
@@ -176,8 +177,8 @@ fn every_subset_is_equally_likely() {
     assert_eq!(uniform_subset(1_000_000_000_000, 3, &mut entropy).len(), 3);
 }
 
-/// The difference of two is normal with the deviations' squares added, so the larger score wins with
-/// probability Phi of the gap in those units, which is in every table.
+/// The difference of two is normal with the deviations' squares added, so the larger score wins
+/// with probability Phi of the gap in those units, which is in every table.
 #[test]
 fn noisy_comparisons_have_the_law_of_normal_numbers() {
     let coin = |heads: f64| BTreeMap::from([(true, heads), (false, 1.0 - heads)]);
@@ -251,8 +252,8 @@ fn laplace_numbers_fall_between_integers_as_often_as_they_should() {
     fit(2.0).assert(&fit(2.1), "Laplace between integers");
 }
 
-/// Against two rivals a score that is ahead wins as often as integrating says, by the trapezoid rule on
-/// the density and distribution of the noise.
+/// Against two rivals a score that is ahead wins as often as integrating says, by the trapezoid
+/// rule on the density and distribution of the noise.
 #[test]
 fn the_noisy_maximum_has_its_law() {
     type Law = (fn(f64) -> f64, fn(f64) -> f64);

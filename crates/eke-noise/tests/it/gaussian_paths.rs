@@ -56,9 +56,9 @@ const ORDERS: [(&str, Order); 6] = [
 ];
 
 /// One path has covariances `Cov(y_r, y_s) = variance(max(r, s))`, whatever was asked first. With
-/// 40,000 runs each of the nine estimates has a deviation of at most 0.71 % of the geometric mean of the
-/// variances; eight deviations for fifty-four estimates is far below one false alarm in 1e9. The control is
-/// the same with answers of two paths mixed, as independent draws would be.
+/// 40,000 runs each of the nine estimates has a deviation of at most 0.71 % of the geometric mean
+/// of the variances; eight deviations for fifty-four estimates is far below one false alarm in 1e9.
+/// The control is the same with answers of two paths mixed, as independent draws would be.
 #[test]
 fn gaussian_points_in_any_order_have_the_covariance_of_one_path() {
     const RUNS: usize = 40_000;
@@ -120,8 +120,8 @@ fn a_gaussian_point_has_the_variance_it_was_paid_for() {
     }
 }
 
-/// Closer to a finer version than 64 steps squared, a point is moved to a coarser place; closer than
-/// that to a coarser version, it is that version. It is never the finer one.
+/// Closer to a finer version than 64 steps squared, a point is moved to a coarser place; closer
+/// than that to a coarser version, it is that version. It is never the finer one.
 #[test]
 fn points_too_close_to_another_are_moved_to_a_coarser_one() {
     let mut entropy = Seeded::new(65);
@@ -188,8 +188,8 @@ fn a_damaged_gaussian_path_is_not_read() {
     }
 }
 
-/// A step that was paid for and lost stays a gap: the path goes on after it, as precise as what was drawn,
-/// and what was lost is never drawn.
+/// A step that was paid for and lost stays a gap: the path goes on after it, as precise as what was
+/// drawn, and what was lost is never drawn.
 #[test]
 fn a_lost_increment_stays_a_gap() {
     const RUNS: usize = 20_000;

@@ -43,8 +43,8 @@ fn tail(variance: f64, from: i64) -> f64 {
     (from..=from.max(reach) + reach).rev().map(weight).sum::<f64>() / whole
 }
 
-/// Exactly, for many prices: never more than delta over the number of keys, and one lower would be more,
-/// but for the one step that the bound on discrete noise gives away.
+/// Exactly, for many prices: never more than delta over the number of keys, and one lower would be
+/// more, but for the one step that the bound on discrete noise gives away.
 #[test]
 fn a_key_of_one_unit_shows_with_the_probability_that_is_paid_for() {
     for rho in ["0.00003", "0.0007", "0.02", "0.3", "5"] {

@@ -66,8 +66,9 @@ fn joint(middle: f64) -> BTreeMap<(i64, [Option<i64>; 2]), f64> {
     joint
 }
 
-/// Points at 2, 1 and 0.5, asked for in every order: always the joint law of one path, with as many equal
-/// points as it has, never that of independent answers. Seed 321, 60,000 paths each; the control is a middle level 10 % off.
+/// Points at 2, 1 and 0.5, asked for in every order: always the joint law of one path, with as many
+/// equal points as it has, never that of independent answers. Seed 321, 60,000 paths each; the
+/// control is a middle level 10 % off.
 #[test]
 fn laplace_points_revealed_in_any_order_have_one_joint_law() {
     const RUNS: usize = 60_000;
@@ -84,8 +85,8 @@ fn laplace_points_revealed_in_any_order_have_one_joint_law() {
     }
 }
 
-/// The joint law of two rounded points of noise of these rates, by Simpson's rule over the finer one: whole
-/// numbers are where the noise is within a half of them.
+/// The joint law of two rounded points of noise of these rates, by Simpson's rule over the finer
+/// one: whole numbers are where the noise is within a half of them.
 fn rounded(fine: f64, coarse: f64) -> BTreeMap<[i64; 2], f64> {
     let weight = (coarse / fine).powi(2);
     let share = |rate: f64, centre: f64| below(rate, centre + 0.5) - below(rate, centre - 0.5);
@@ -112,8 +113,8 @@ fn rounded(fine: f64, coarse: f64) -> BTreeMap<[i64; 2], f64> {
     joint
 }
 
-/// On a grid as wide as the sensitivity, where rounding is most of what is seen. Seed 322, 100,000 paths each;
-/// the control is a coarser level 5 % off.
+/// On a grid as wide as the sensitivity, where rounding is most of what is seen. Seed 322, 100,000
+/// paths each; the control is a coarser level 5 % off.
 #[test]
 fn rounded_laplace_points_have_their_joint_law() {
     let mut entropy = Seeded::new(322);
@@ -140,8 +141,8 @@ fn rounded_laplace_points_have_their_joint_law() {
     }
 }
 
-/// A first point is the truth plus a draw of the law that is prepared for many. Seed 330, 100,000 of either; the
-/// control is a scale 5 % off.
+/// A first point is the truth plus a draw of the law that is prepared for many. Seed 330, 100,000
+/// of either; the control is a scale 5 % off.
 #[test]
 fn rounded_laplace_noise_is_that_of_a_path() {
     let mut entropy = Seeded::new(330);
@@ -157,8 +158,9 @@ fn rounded_laplace_noise_is_that_of_a_path() {
     }
 }
 
-/// What is stored of a path is that of every other with points at the same prices, but for the digits: a
-/// point says neither which part of a mixture it came from nor how often its bits were looked at.
+/// What is stored of a path is that of every other with points at the same prices, but for the
+/// digits: a point says neither which part of a mixture it came from nor how often its bits were
+/// looked at.
 #[test]
 fn what_is_stored_has_one_form_whichever_part_was_drawn() {
     fn form(value: &Value) -> String {
@@ -215,8 +217,8 @@ fn a_damaged_laplace_path_is_not_read() {
     }
 }
 
-/// Noise that is hardly any and noise that is as wide as it may be are drawn; what is narrower or wider is
-/// not, and that is known before it is paid for.
+/// Noise that is hardly any and noise that is as wide as it may be are drawn; what is narrower or
+/// wider is not, and that is known before it is paid for.
 #[test]
 fn laplace_noise_is_drawn_from_narrow_to_wide_and_refused_beyond() {
     const NARROW: f64 = 1.0 / 4096.0;

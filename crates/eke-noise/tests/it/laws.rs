@@ -148,7 +148,8 @@ fn gaussian_noise_around_a_centre_has_its_law() {
     }
 }
 
-/// Noise that is hardly any, between two integers: to the nearest, and to either of two equally near.
+/// Noise that is hardly any, between two integers: to the nearest, and to either of two equally
+/// near.
 #[test]
 fn narrow_noise_between_integers_does_not_hang() {
     let mut entropy = Seeded::new(9);

@@ -194,8 +194,8 @@ fn the_delta_of_a_law_is_set_aside_with_its_rounds() {
     assert!(line.next(&one(FAR_BELOW), &mut entropy).is_ok());
 }
 
-/// However the steps are paid, each is drawn if and only if its worst case is covered, and few prices are
-/// asked for.
+/// However the steps are paid, each is drawn if and only if its worst case is covered, and few
+/// prices are asked for.
 #[test]
 fn steps_are_drawn_as_far_as_what_was_set_aside_reaches() {
     struct Asked<'a>(Rising, &'a Cell<u32>);
@@ -271,9 +271,9 @@ fn a_run_bought_whole_costs_its_worst_case_and_gives_nothing_back() {
     assert_eq!(odometer.zcdp().unwrap().spent(), rho);
 }
 
-/// The step of the first hit, or none in three: against the integral over the noise of the line, in both
-/// directions, with both laws, and with answers beyond their range. The controls have a line a fifth of a
-/// deviation off.
+/// The step of the first hit, or none in three: against the integral over the noise of the line, in
+/// both directions, with both laws, and with answers beyond their range. The controls have a line a
+/// fifth of a deviation off.
 #[test]
 fn hits_come_as_often_as_the_law_says() {
     type Laws = (fn(Ratio) -> Noise, fn(f64) -> f64, fn(f64) -> f64);

@@ -72,8 +72,8 @@ fn msdlap_noise_has_its_law() {
     }
 }
 
-/// The largest ratio of the law to itself moved by a shift is `exp(epsilon)` for every shift up to the
-/// sensitivity, and more for the next: the noise costs what it says, and no less.
+/// The largest ratio of the law to itself moved by a shift is `exp(epsilon)` for every shift up to
+/// the sensitivity, and more for the next: the noise costs what it says, and no less.
 #[test]
 fn msdlap_noise_costs_its_epsilon_for_every_shift() {
     for (epsilon, most) in [(0.7, 3), (2.0, 2), (1.2, 4)] {
@@ -112,8 +112,9 @@ fn joint(middle: f64, weights: &[i64]) -> BTreeMap<[i64; 3], f64> {
     joint
 }
 
-/// Points at 3, 2 and 1, in both orders there are: the joint law of one path. Controls: a middle point that is 10 % off, residuals whose parts are
-/// added once each, and a point in between that is drawn on its own.
+/// Points at 3, 2 and 1, in both orders there are: the joint law of one path. Controls: a middle
+/// point that is 10 % off, residuals whose parts are added once each, and a point in between that
+/// is drawn on its own.
 #[test]
 fn msdlap_points_have_one_joint_law_in_every_order() {
     const RUNS: usize = 100_000;

@@ -42,8 +42,8 @@ fn joint(middle: f64) -> BTreeMap<[i64; 3], f64> {
     joint
 }
 
-/// Points at 2, 1 and 0.5, asked for in every order: always the joint law of one path, never that of
-/// independent answers.
+/// Points at 2, 1 and 0.5, asked for in every order: always the joint law of one path, never that
+/// of independent answers.
 #[test]
 fn points_revealed_in_any_order_have_one_joint_law() {
     const RUNS: usize = 100_000;

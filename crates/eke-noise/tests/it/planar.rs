@@ -53,7 +53,8 @@ fn largest<const N: usize>(point: &[i64; N]) -> f64 {
     point.iter().map(|z| z.abs()).max().unwrap_or(0) as f64
 }
 
-/// The law, and controls: a rate 5 % off, proposals that are all kept, and the largest coordinate for the length.
+/// The law, and controls: a rate 5 % off, proposals that are all kept, and the largest coordinate
+/// for the length.
 fn fits<const N: usize>(draws: &[[i64; N]], rate: f64, reach: i64) {
     let fit = |law: BTreeMap<[i64; N], f64>| Fit::of(draws.iter().copied(), &law);
     let what = format!("rate {rate} in {N} dimensions");
@@ -86,9 +87,9 @@ fn planar_noise_of_every_rate_has_its_law() {
     drawn::<3>(2.2, 16, 406);
 }
 
-/// Noise that is many steps wide, down to a rate of 1e-12: its length has the gamma law, in twenty cells that
-/// are equally likely, and its direction is in every eighth of the plane equally often. Controls: a length 5 % off,
-/// and the directions of proposals.
+/// Noise that is many steps wide, down to a rate of 1e-12: its length has the gamma law, in twenty
+/// cells that are equally likely, and its direction is in every eighth of the plane equally often.
+/// Controls: a length 5 % off, and the directions of proposals.
 #[test]
 fn wide_planar_noise_has_the_length_and_the_direction_of_the_plane() {
     const CELLS: i64 = 20;
@@ -116,7 +117,8 @@ fn wide_planar_noise_has_the_length_and_the_direction_of_the_plane() {
         let angles = |angle: &dyn Fn(&[i64; 2]) -> f64| -> Vec<i64> {
             draws.iter().map(|draw| ((angle(draw) * 4.0) as i64).min(3)).collect()
         };
-        // If proposals were kept whatever they are, a direction (c, s) would have weight 1/(c + s)².
+        // If proposals were kept whatever they are, a direction (c, s) would have weight 1/(c +
+        // s)².
         let tilted: BTreeMap<i64, f64> = (0..4)
             .map(|cell| {
                 let tangent = |part: i64| (part as f64 * std::f64::consts::PI / 16.0).tan();
@@ -167,9 +169,10 @@ fn exact(point: &[i64], steps: f64) -> Exact<Vec<i64>> {
 
 const UNITS: Metric = Metric::Hamming(Adjacency::AddRemove);
 
-/// A unit that moves a point by up to two and a half steps, for an epsilon of two: the noise has rate 0.8, and of
-/// all moves within reach none changes a probability by more than `exp(2)`, and one along an axis by nearly that.
-/// The noise around the truth has that law; the control is the rate of a sensitivity that was forgotten.
+/// A unit that moves a point by up to two and a half steps, for an epsilon of two: the noise has
+/// rate 0.8, and of all moves within reach none changes a probability by more than `exp(2)`, and
+/// one along an axis by nearly that. The noise around the truth has that law; the control is the
+/// rate of a sensitivity that was forgotten.
 #[test]
 fn a_point_costs_its_epsilon_in_every_direction() {
     let mut entropy = Seeded::new(431);
@@ -196,7 +199,8 @@ fn a_point_costs_its_epsilon_in_every_direction() {
     assert!(most <= 2.0 && most > 0.8 * 5f64.sqrt() - 0.01, "{most}");
 }
 
-/// Places on a grid of half a metre, epsilon 0.2 per metre: one metre is two steps, so the rate is 0.1 per step.
+/// Places on a grid of half a metre, epsilon 0.2 per metre: one metre is two steps, so the rate is
+/// 0.1 per step.
 #[test]
 fn a_place_on_a_grid_is_released_per_metre() {
     const CELLS: i64 = 20;
@@ -254,8 +258,9 @@ fn a_point_is_released_for_its_own_receipt_alone() {
     assert!((radius.mean() - 1.5).abs() < 1e-12);
 }
 
-/// How many coordinates a point has is public: one that is shorter counts as padded, one that is longer as cut.
-/// At the ends of the range coordinates are clamped before noise is added, so noise is never cut off.
+/// How many coordinates a point has is public: one that is shorter counts as padded, one that is
+/// longer as cut. At the ends of the range coordinates are clamped before noise is added, so noise
+/// is never cut off.
 #[test]
 fn points_are_shaped_and_clamped_before_the_noise() {
     let mut entropy = Seeded::new(434);
@@ -288,10 +293,10 @@ fn buy_points(epsilon: &str, sensitivity: Lengths) -> Receipt<PointsRelease> {
     receipt
 }
 
-/// Two points in the plane, and a unit that moves them by lengths that add up to four: for an epsilon of six each
-/// has noise of rate 1.5, its own. Together their law is the product, of which no move of both within four steps in all
-/// changes a probability by more than `exp(6)`, and some by nearly that. Controls: noise of the whole epsilon for each,
-/// and noise that both share.
+/// Two points in the plane, and a unit that moves them by lengths that add up to four: for an
+/// epsilon of six each has noise of rate 1.5, its own. Together their law is the product, of which
+/// no move of both within four steps in all changes a probability by more than `exp(6)`, and some
+/// by nearly that. Controls: noise of the whole epsilon for each, and noise that both share.
 #[test]
 fn several_points_cost_their_epsilon_together() {
     let mut entropy = Seeded::new(435);
@@ -314,7 +319,8 @@ fn several_points_cost_their_epsilon_together() {
     Fit::of(draws.iter().copied(), &pairs).assert(&Fit::of(shared, &pairs), "two points");
     let whole = self::law(6.0, 12, euclidean::<2>);
     assert!(Fit::of(draws.iter().map(|[one, _]| *one), &whole).is_rejected());
-    // By the triangle inequality a point's loss is its rate times its move, and both are attained at once.
+    // By the triangle inequality a point's loss is its rate times its move, and both are attained
+    // at once.
     let loss = |x: i64| {
         let moved = |at: &[i64; 2]| law.get(&[at[0] - x, at[1]]).copied();
         let losses = law.iter().filter_map(|(at, p)| Some((moved(at)? / p).ln().abs()));

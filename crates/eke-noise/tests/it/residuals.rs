@@ -25,7 +25,8 @@ fn assert_close(found: f64, golden: f64) {
     assert!((found - golden).abs() <= 1e-14 * golden.abs().max(1e-3), "{found} {golden}");
 }
 
-/// From mpmath: the discrete Gaussian from 1 to 1.1 at four points, the staircase from 2.8 to 1 at two.
+/// From mpmath: the discrete Gaussian from 1 to 1.1 at four points, the staircase from 2.8 to 1 at
+/// two.
 #[test]
 fn the_counterexamples_in_print_match_the_golden_values() {
     let (fine, coarse) = (law("discrete-gaussian:1"), law("discrete-gaussian:1.1"));
@@ -115,7 +116,8 @@ fn transform(part: &ResidualPart, t: f64) -> f64 {
         ResidualPart::Maybe { nothing, times, law } => {
             nothing + (1.0 - nothing) * law.characteristic(f64::from(times) * t)
         }
-        // E s^N = (chance/(1 - (1 - chance) s))^shape, and s = rate/(rate + t²) for one gamma number of variance.
+        // E s^N = (chance/(1 - (1 - chance) s))^shape, and s = rate/(rate + t²) for one gamma
+        // number of variance.
         ResidualPart::PlanarJumps { shape, chance, rate } => {
             (chance / (1.0 - (1.0 - chance) * rate / (rate + t * t))).powf(shape)
         }
@@ -307,7 +309,8 @@ fn closed_forms_are_what_the_coefficients_say() {
     }
 }
 
-/// The triple product makes a discrete Gaussian a sum of coins, those of a law of an odd multiple of the variance among them.
+/// The triple product makes a discrete Gaussian a sum of coins, those of a law of an odd multiple
+/// of the variance among them.
 #[test]
 fn discrete_gaussians_have_residuals_for_odd_ratios_alone() {
     for (sigma, ratio, is) in [
@@ -542,8 +545,8 @@ proptest! {
         prop_assert!(is, "{sigma} {factor}: {found:?}");
     }
 
-    /// Whatever the laws: a witness shows it, a no without one has a reason, and where the answer is yes no matrix at
-    /// points of any kind has a negative eigenvalue.
+    /// Whatever the laws: a witness shows it, a no without one has a reason, and where the answer
+    /// is yes no matrix at points of any kind has a negative eigenvalue.
     #[test]
     fn no_matrix_speaks_against_a_residual(
         from in any_law(), to in any_law(), points in prop::collection::vec(-20.0f64..20.0, 2..7),

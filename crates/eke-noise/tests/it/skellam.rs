@@ -60,8 +60,8 @@ fn assert_fits(draws: &[i64], lambda: f64, off: f64, name: &str) {
     fit(lambda).assert(&fit(lambda * off), name);
 }
 
-/// From tables, from sums of tables, and one by one. The control is a lambda that is off by a tenth, and more
-/// where there are fewer draws.
+/// From tables, from sums of tables, and one by one. The control is a lambda that is off by a
+/// tenth, and more where there are fewer draws.
 #[test]
 fn skellam_noise_of_every_scale_has_its_law() {
     let lambdas = [0.03, 0.5, 1.0, 7.3, 300.0, 40_000.0, 3_000_000.0];
@@ -99,8 +99,8 @@ fn joint(lambdas: [f64; 3], truth: i64) -> BTreeMap<[i64; 3], f64> {
     joint
 }
 
-/// Fine to coarse, coarse to fine, and the middle last: the same joint law. The control is a path whose
-/// middle level is 15 % off, and for each order one whose draws are not of one path at all.
+/// Fine to coarse, coarse to fine, and the middle last: the same joint law. The control is a path
+/// whose middle level is 15 % off, and for each order one whose draws are not of one path at all.
 #[test]
 fn skellam_levels_drawn_in_any_order_have_one_joint_law() {
     const RUNS: usize = 100_000;
@@ -149,8 +149,8 @@ fn skellam_levels_drawn_in_any_order_have_one_joint_law() {
     }
 }
 
-/// At wide levels too: the finer noise and what is left are Skellam noise of their own. The control for
-/// each is a tenth off.
+/// At wide levels too: the finer noise and what is left are Skellam noise of their own. The control
+/// for each is a tenth off.
 #[test]
 fn wide_skellam_levels_have_their_laws() {
     let (fine, coarse) = (9000.0, 12_000.0);
@@ -242,7 +242,8 @@ fn a_skellam_path_is_opened_once_at_its_finest_point() {
         "the path was opened at its finest point: open another for a finer one"
     );
     assert_eq!(walk.path, before);
-    // Nor is it for a path of which nothing is left: half of the point was paid for by another receipt.
+    // Nor is it for a path of which nothing is left: half of the point was paid for by another
+    // receipt.
     let mismatch = opened(1).refine(&truth, *mismatch.receipt, e).unwrap_err();
     assert_eq!(mismatch.reason, MismatchReason::Gap);
 }

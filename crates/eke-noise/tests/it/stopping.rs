@@ -57,8 +57,9 @@ fn ask(truth: f64, rule: &GaussianRule, entropy: &mut Seeded) -> Answer<Rho> {
     refine_until(&mut path, &exact(truth), steps(), rule, &mut till, entropy).unwrap()
 }
 
-/// Misses of a tolerance, which are those of the interval where the goal is met at the boundary, the mean price over the oracle's, and the mean number of looks. The oracle knows
-/// the truth's size, and looks once where the deviation is `tolerance truth/1.96`.
+/// Misses of a tolerance, which are those of the interval where the goal is met at the boundary,
+/// the mean price over the oracle's, and the mean number of looks. The oracle knows the truth's
+/// size, and looks once where the deviation is `tolerance truth/1.96`.
 fn measure(
     truth: f64,
     rule: &GaussianRule,
@@ -83,8 +84,8 @@ fn measure(
     (misses, price / f64::from(RUNS) / oracle, looks / f64::from(RUNS))
 }
 
-/// "Within 5 % at 95 %" in 10,000 runs for each truth, at no more than 1.1 times the oracle's price; and
-/// the control, a goal of 6 % held to 5 %, is rejected.
+/// "Within 5 % at 95 %" in 10,000 runs for each truth, at no more than 1.1 times the oracle's
+/// price; and the control, a goal of 6 % held to 5 %, is rejected.
 #[test]
 fn within_five_per_cent_holds_for_every_truth() {
     let mut entropy = Seeded::new(91);
@@ -129,8 +130,8 @@ fn other_goals_and_schedules_hold_too() {
     }
 }
 
-/// Where the highest price or the floor ends it, the interval still holds, whatever the truth: also near
-/// the one at which the goal is just about met.
+/// Where the highest price or the floor ends it, the interval still holds, whatever the truth: also
+/// near the one at which the goal is just about met.
 #[test]
 fn what_does_not_reach_its_goal_has_an_interval_that_holds() {
     let mut entropy = Seeded::new(93);
@@ -159,8 +160,8 @@ fn what_does_not_reach_its_goal_has_an_interval_that_holds() {
     }
 }
 
-/// An absolute error takes one look of the price that was to be expected, also on a coarse grid, where
-/// rounding matters.
+/// An absolute error takes one look of the price that was to be expected, also on a coarse grid,
+/// where rounding matters.
 #[test]
 fn an_absolute_error_takes_one_planned_look() {
     let mut entropy = Seeded::new(94);
@@ -211,8 +212,8 @@ fn the_papers_rule_is_available_by_name() {
     assert_eq!(answer.estimate.ending, Ending::HighestPrice);
 }
 
-/// An adversary looks at sixty points and stops as soon as the interval does not hold: that happens in no
-/// more than 5 % of the paths. With intervals for one look it happens in most.
+/// An adversary looks at sixty points and stops as soon as the interval does not hold: that happens
+/// in no more than 5 % of the paths. With intervals for one look it happens in most.
 #[test]
 fn the_confidence_sequence_survives_a_greedy_adversary() {
     let mut entropy = Seeded::new(96);
@@ -261,8 +262,8 @@ fn ask_pure<P: NoisePath<Currency = Epsilon, Value = i64>>(
     answer
 }
 
-/// What relative, absolute and floored goals on a path of pure noise come to. More than 150 misses in 2,000
-/// runs of probability 0.05 have probability below 1e-6.
+/// What relative, absolute and floored goals on a path of pure noise come to. More than 150 misses
+/// in 2,000 runs of probability 0.05 have probability below 1e-6.
 fn pure_goals_hold(mut ask: impl FnMut(i64, Goal<Epsilon>) -> Answer<Epsilon>) {
     let confidence = Confidence::new(0.95).unwrap();
     let most: Amount<Epsilon> = "8".parse().unwrap();
@@ -364,8 +365,8 @@ fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
     assert!(path.finest().is_zero());
 }
 
-/// Three tiers: each answer has the variance of its own price, all of them cost the finest, and whoever
-/// averages them in the best way has the finest one's variance.
+/// Three tiers: each answer has the variance of its own price, all of them cost the finest, and
+/// whoever averages them in the best way has the finest one's variance.
 #[test]
 fn tiers_cost_the_finest_and_each_has_the_law_of_its_own_price() {
     let mut entropy = Seeded::new(100);
@@ -387,7 +388,8 @@ fn tiers_cost_the_finest_and_each_has_the_law_of_its_own_price() {
         }
         assert_eq!(account.odometer().zcdp().unwrap().spent(), tiers[1]);
     }
-    // Cov(y_r, y_s) is the variance of the finer of the two: 1024²/(2 max(r, s)); 8 deviations of 1 %.
+    // Cov(y_r, y_s) is the variance of the finer of the two: 1024²/(2 max(r, s)); 8 deviations of 1
+    // %.
     let rhos = [0.5, 2.0, 1.0f64];
     for i in 0..3 {
         for j in 0..3 {
@@ -423,8 +425,8 @@ fn the_first_look_is_one_that_can_be_drawn() {
     assert_eq!(answer.estimate.ending, Ending::Met);
 }
 
-/// On a grid so coarse that half a step matters: without it 5.6 % would miss. Of 60,000 runs 3,000 may,
-/// and 262 more are 4.9 deviations.
+/// On a grid so coarse that half a step matters: without it 5.6 % would miss. Of 60,000 runs 3,000
+/// may, and 262 more are 4.9 deviations.
 #[test]
 fn half_a_step_counts_on_a_coarse_grid() {
     let mut entropy = Seeded::new(89);
@@ -501,8 +503,8 @@ fn what_cannot_be_drawn_is_not_paid_for() {
     assert_eq!(till.account.odometer().zcdp().unwrap().spent(), "30".parse().unwrap());
 }
 
-/// What is released of a geometric goal is the value in the middle of what the truth may be, relatively; the
-/// interval narrows with the square of the number of looks, and no faster.
+/// What is released of a geometric goal is the value in the middle of what the truth may be,
+/// relatively; the interval narrows with the square of the number of looks, and no faster.
 #[test]
 fn a_geometric_goal_spends_its_error_over_its_looks() {
     use eke_noise::{Look, Next, Released, Rule};
@@ -544,8 +546,9 @@ fn a_lost_step_widens_the_interval() {
     assert!((half - 0.5 - 1.96 * GRID / 2f64.sqrt()).abs() < 0.1, "{half}");
 }
 
-/// Where nothing is, or too little, a thrifty goal gives up for a small part of its highest price, and what it
-/// says holds: in 4,000 runs a probability of 0.05 is missed more than 268 times with probability below 1e-6.
+/// Where nothing is, or too little, a thrifty goal gives up for a small part of its highest price,
+/// and what it says holds: in 4,000 runs a probability of 0.05 is missed more than 268 times with
+/// probability below 1e-6.
 #[test]
 fn a_thrifty_goal_gives_up_early_and_its_interval_holds() {
     const RUNS: u32 = 4_000;

@@ -69,11 +69,11 @@ fn all_tiers_of_a_plan_are_charged_as_the_finest() {
     }
 }
 
-/// Moments of four tiers over many plans: the variance of each is what the plan says, and the covariance of
-/// two is the variance of the finer. 5,000 runs: six deviations of a relative error of 3.2 % (Laplace-like
-/// tails) are 19 %; and of Gaussian and Skellam noise, which take longer to price and have lighter tails, 2,000 runs and
-/// 19 %, 500 runs and 38 %. False alarms below 1e-8 for each of the ten moments. The control are answers of two
-/// plans, which are independent.
+/// Moments of four tiers over many plans: the variance of each is what the plan says, and the
+/// covariance of two is the variance of the finer. 5,000 runs: six deviations of a relative error
+/// of 3.2 % (Laplace-like tails) are 19 %; and of Gaussian and Skellam noise, which take longer to
+/// price and have lighter tails, 2,000 runs and 19 %, 500 runs and 38 %. False alarms below 1e-8
+/// for each of the ten moments. The control are answers of two plans, which are independent.
 #[test]
 fn answers_of_a_plan_have_the_joint_law_of_one_path() {
     let tiers = [0.5, 2.0, 0.1, 1.0];
@@ -113,8 +113,8 @@ fn answers_of_a_plan_have_the_joint_law_of_one_path() {
     }
 }
 
-/// Two tiers of a count, against the law of the finer one and the residual. 100,000 runs; false alarms 1e-9
-/// (`fit.rs`); the control has a residual of another weight.
+/// Two tiers of a count, against the law of the finer one and the residual. 100,000 runs; false
+/// alarms 1e-9 (`fit.rs`); the control has a residual of another weight.
 #[test]
 fn two_tiers_of_a_count_have_the_law_of_noise_and_residual() {
     const RUNS: usize = 100_000;
@@ -151,8 +151,8 @@ fn two_tiers_of_a_count_have_the_law_of_noise_and_residual() {
 }
 
 /// Intervals at 90 % miss the number at most as often as they may: 4,000 runs, more than 400 + 4.9
-/// deviations of 19 are 1e-6 each; of Skellam noise 500 runs, and 50 + 4.9 deviations of 6.7. And they are not so wide that they hardly ever miss, but for integers
-/// with narrow noise.
+/// deviations of 19 are 1e-6 each; of Skellam noise 500 runs, and 50 + 4.9 deviations of 6.7. And
+/// they are not so wide that they hardly ever miss, but for integers with narrow noise.
 #[test]
 fn intervals_of_tiers_hold_the_number() {
     let tiers = [2.0, 0.5, 0.1];
@@ -178,8 +178,8 @@ fn intervals_of_tiers_hold_the_number() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Each tier has the noise of its own price, however close others are: the grid is fine enough for all of
-    /// them, and adds less than a thousandth.
+    /// Each tier has the noise of its own price, however close others are: the grid is fine enough
+    /// for all of them, and adds less than a thousandth.
     #[test]
     fn gaussian_tiers_have_the_noise_of_their_own_price(
         tiers in prop::collection::vec(0.01f64..8.0, 1..8),
@@ -271,8 +271,8 @@ fn what_one_tier_cannot_do_has_nothing_to_do_with_others() {
     assert!(wide.tiers[0].deviation > 1e150);
 }
 
-/// Doubles hold every integer up to 2^53; a decimal beyond may have been read as another, and an answer be
-/// told as another. Up to half of that neither happens.
+/// Doubles hold every integer up to 2^53; a decimal beyond may have been read as another, and an
+/// answer be told as another. Up to half of that neither happens.
 #[test]
 fn integers_that_doubles_do_not_all_hold_are_refused() {
     let half = 2f64.powi(52);
@@ -291,7 +291,8 @@ fn integers_that_doubles_do_not_all_hold_are_refused() {
     }
 }
 
-/// Beyond 2^53 steps answers are rounded, by more than noise at a large epsilon: intervals hold that too.
+/// Beyond 2^53 steps answers are rounded, by more than noise at a large epsilon: intervals hold
+/// that too.
 #[test]
 fn intervals_of_answers_that_were_rounded_are_wider() {
     let plan = plan(TierLaw::Laplace, 1.0, &[400.0]);
@@ -303,8 +304,8 @@ fn intervals_of_answers_that_were_rounded_are_wider() {
     }
 }
 
-/// Variances that prices pay for are worked out nearly, and a tier that is close to another may have its
-/// noise: then it says so.
+/// Variances that prices pay for are worked out nearly, and a tier that is close to another may
+/// have its noise: then it says so.
 #[test]
 fn skellam_tiers_say_what_noise_they_have() {
     for (sensitivity, finest) in [(1.0, 0.5), (1.0, 2.0), (2.0, 8.0), (3.0, 4.0)] {

@@ -79,9 +79,9 @@ fn epsilon(price: &str) -> Amount<Epsilon> {
     price.parse().unwrap()
 }
 
-/// Which path goes on, and how far, depends on everything that was seen of all three. Whatever is seen, the zCDP
-/// purse has paid the finest Gaussian point, and the pure one the sum of the finest geometric and the finest
-/// Laplace point. Seed 341.
+/// Which path goes on, and how far, depends on everything that was seen of all three. Whatever is
+/// seen, the zCDP purse has paid the finest Gaussian point, and the pure one the sum of the finest
+/// geometric and the finest Laplace point. Seed 341.
 #[test]
 fn each_purse_pays_for_the_finest_points_of_its_paths() {
     let mut entropy = Seeded::new(341);
@@ -114,7 +114,8 @@ fn each_purse_pays_for_the_finest_points_of_its_paths() {
     assert!(ends.len() > 50, "{}", ends.len());
 }
 
-/// A purse that is used up refuses, leaves its paths as they were, and leaves the other purse alone.
+/// A purse that is used up refuses, leaves its paths as they were, and leaves the other purse
+/// alone.
 #[test]
 fn a_refusal_in_one_purse_leaves_the_other_usable() {
     let mut entropy = Seeded::new(342);

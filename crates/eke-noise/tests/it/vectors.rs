@@ -31,9 +31,9 @@ fn products(draws: &[Vec<i64>], i: usize, j: usize, variance: f64) -> f64 {
         / (draws.len() as f64 * variance)
 }
 
-/// Every coordinate has the variance of the whole length's price, and its own noise. With 20,000 runs
-/// the deviation of an estimate is at most 1 %; eight deviations for twelve estimates. Noise shared
-/// between coordinates would show as a product of 1 instead of 0.
+/// Every coordinate has the variance of the whole length's price, and its own noise. With 20,000
+/// runs the deviation of an estimate is at most 1 %; eight deviations for twelve estimates. Noise
+/// shared between coordinates would show as a product of 1 instead of 0.
 #[test]
 fn coordinates_have_independent_noise_for_the_price_of_the_length() {
     let mut entropy = Seeded::new(81);
@@ -108,7 +108,8 @@ fn norms_bound_each_other() {
     assert!(doubled.0 >= 2.0 * SUM && doubled.1 >= 2.0 * LENGTH && doubled.1 < 2.001 * LENGTH);
 }
 
-/// How long a vector turns out to be is not shown: what is missing counts as zero, what is beyond is cut.
+/// How long a vector turns out to be is not shown: what is missing counts as zero, what is beyond
+/// is cut.
 #[test]
 fn the_length_of_a_vector_is_that_of_its_bound() {
     let mut entropy = Seeded::new(84);

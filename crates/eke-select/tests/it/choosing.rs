@@ -59,7 +59,8 @@ fn a_choice_draws_what_its_receipt_is_for() {
     }
 }
 
-/// Scores beyond the range count as its ends, and candidates beyond those that were priced do not count.
+/// Scores beyond the range count as its ends, and candidates beyond those that were priced do not
+/// count.
 #[test]
 fn noisy_maxima_are_drawn_from_what_was_priced() {
     let mut entropy = Seeded::new(82);

@@ -137,7 +137,8 @@ fn prices_match_the_golden_values() {
     assert_eq!(counts, wanted);
 }
 
-/// Where noise is a small part of the range, powers are large, and sensitivities are tiny or as large as the range.
+/// Where noise is a small part of the range, powers are large, and sensitivities are tiny or as
+/// large as the range.
 #[test]
 fn prices_hold_where_doubles_are_of_little_help() {
     let hard: Vec<Golden> = serde_json::from_str(include_str!("../data/hard.json")).unwrap();

@@ -58,7 +58,8 @@ fn price(spec: LineSpec, steps: usize, halts: bool) -> f64 {
     if halts { line.halting_at(steps).epsilon } else { line.without_halt(steps).epsilon }
 }
 
-/// Where prices come from: all before the hit at one end of the range, the hit at the other, and moved apart.
+/// Where prices come from: all before the hit at one end of the range, the hit at the other, and
+/// moved apart.
 fn worst(spec: &LineSpec, steps: usize, halts: bool) -> f64 {
     let (low, high) = spec.range;
     let (far, near, up) = match spec.direction {

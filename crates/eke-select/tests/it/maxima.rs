@@ -185,7 +185,8 @@ fn calibrated_maxima_keep_their_price_and_waste_nothing() {
     }
 }
 
-/// Probabilities of the exponential mechanism and of permute and flip, for all scores on a small grid.
+/// Probabilities of the exponential mechanism and of permute and flip, for all scores on a small
+/// grid.
 #[test]
 fn exponential_choices_cost_their_range_of_losses() {
     let rate = 0.7;

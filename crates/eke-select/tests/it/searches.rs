@@ -57,8 +57,8 @@ fn sum(amounts: impl IntoIterator<Item = Amount<Epsilon>>) -> Amount<Epsilon> {
     amounts.into_iter().fold(Amount::ZERO, |sum, amount| sum.plus(amount).unwrap())
 }
 
-/// Random truths around the line; the account is charged the price of each hit at its step, and of the
-/// steps since the last one, to the grain.
+/// Random truths around the line; the account is charged the price of each hit at its step, and of
+/// the steps since the last one, to the grain.
 #[test]
 fn what_a_search_cost_is_the_sum_of_its_runs() {
     let (mut account, mut entropy) = (account("100", 1e-3), Seeded::new(71));
@@ -95,8 +95,8 @@ impl Entropy for Counted {
     }
 }
 
-/// Without a hit, exactly as many steps as are certain to fit, and not one more; the refusal draws nothing
-/// and leaves the account as it was.
+/// Without a hit, exactly as many steps as are certain to fit, and not one more; the refusal draws
+/// nothing and leaves the account as it was.
 #[test]
 fn a_search_ends_with_the_purse() {
     for budget in ["0.2", "0.16", "0.13"] {
@@ -152,8 +152,8 @@ fn lines_may_change_after_a_hit_and_not_before() {
     assert!(matches!(error, SparseError::Line(LineError::OtherSensitivity)));
 }
 
-/// A run so long that the cap is the smaller price: it is charged the cap, and spends its delta once; and
-/// when the deltas are spent there is no other run.
+/// A run so long that the cap is the smaller price: it is charged the cap, and spends its delta
+/// once; and when the deltas are spent there is no other run.
 #[test]
 fn a_capped_run_is_charged_the_cap_and_its_delta() {
     let delta = Delta::new(4e-4).unwrap();
@@ -281,9 +281,10 @@ fn lines_that_are_not_on_the_grid_have_no_draws() {
     }
 }
 
-/// A mechanism that reveals everything with probability delta and nothing otherwise is within (epsilon,
-/// delta) for any epsilon, and its realised price is zero whenever it has revealed nothing. A filter that
-/// checks realised prices and not the sum of deltas lets a thousand of them pass.
+/// A mechanism that reveals everything with probability delta and nothing otherwise is within
+/// (epsilon, delta) for any epsilon, and its realised price is zero whenever it has revealed
+/// nothing. A filter that checks realised prices and not the sum of deltas lets a thousand of them
+/// pass.
 #[test]
 fn the_published_filter_breaks_its_promise_and_ours_does_not() {
     const ROUNDS: i32 = 1000;

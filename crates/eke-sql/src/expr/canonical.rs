@@ -1,27 +1,30 @@
-//! One form for expressions that are trivially the same, so that the same question has the same plan.
+//! One form for expressions that are trivially the same, so that the same question has the same
+//! plan.
 //!
-//! The canonical form has the value of the original for every row. It does what is listed at [`canonical`]
-//! and no more: algebra that doubles or overflow would make false (`a + b + c` in another order) is left
-//! alone. A change here changes digests, and so needs a new version of the plan.
+//! The canonical form has the value of the original for every row. It does what is listed at
+//! [`canonical`] and no more: algebra that doubles or overflow would make false (`a + b + c` in
+//! another order) is left alone. A change here changes digests, and so needs a new version of the
+//! plan.
 
 use crate::expr::evaluate::evaluate;
 use crate::{Binary, Expr, Function, Unary, Value};
 
 /// The canonical form of an expression:
 ///
-/// - what has no leaves is worked out, unless it is infinite or needs `ln` or `exp` (whose last bit is the
-///   machine's), and what has a NULL that makes it NULL is NULL;
+/// - what has no leaves is worked out, unless it is infinite or needs `ln` or `exp` (whose last bit
+///   is the machine's), and what has a NULL that makes it NULL is NULL;
 /// - NOT is pushed down to what it can be merged with, and double ones go;
 /// - runs of AND and OR are flat, sorted and without repetition, then balanced;
-/// - operands of `=`, `<>`, `+` and `*` are sorted, constants last, and so are those of `<` and its kin,
-///   with the operator turned round;
+/// - operands of `=`, `<>`, `+` and `*` are sorted, constants last, and so are those of `<` and its
+///   kin, with the operator turned round;
 /// - lists of constants are sorted and distinct, and one of a single constant is `=`;
-/// - LEAST, GREATEST and COALESCE have no NULL and no repetition, CASE no branch that is never or always
-///   taken.
+/// - LEAST, GREATEST and COALESCE have no NULL and no repetition, CASE no branch that is never or
+///   always taken.
 #[must_use]
 pub fn canonical(expr: Expr) -> Expr {
     let expr = match expr {
-        // Runs first as a whole: their operands one by one would sort each part of a long run again.
+        // Runs first as a whole: their operands one by one would sort each part of a long run
+        // again.
         Expr::Binary(operator @ (Binary::And | Binary::Or), ..) => {
             let terms: Vec<Expr> =
                 expr.terms(operator).into_iter().cloned().map(canonical).collect();

@@ -1,8 +1,8 @@
 //! Days and moments of the proleptic Gregorian calendar, as numbers.
 //!
-//! A day is the number of days since 1970-01-01, a moment the number of microseconds. The conversions are
-//! Hinnant's (`days_from_civil`, `civil_from_days`), in 64 bits, so nothing overflows for any day that fits
-//! 32 bits or moment that fits 64.
+//! A day is the number of days since 1970-01-01, a moment the number of microseconds. The
+//! conversions are Hinnant's (`days_from_civil`, `civil_from_days`), in 64 bits, so nothing
+//! overflows for any day that fits 32 bits or moment that fits 64.
 
 use crate::expr::text::trimmed;
 
@@ -92,9 +92,9 @@ pub fn date_of_text(text: &str) -> Option<i32> {
     i32::try_from(civil.days()).ok()
 }
 
-/// `YYYY-MM-DD`, and perhaps a blank or `T` and `HH:MM[:SS[.fff]]` with up to nine digits, of which six count, as
-/// a moment, if it is one. `Z` or an offset such as `+02:00` may follow, and is taken off. Blanks at both ends do
-/// not matter.
+/// `YYYY-MM-DD`, and perhaps a blank or `T` and `HH:MM[:SS[.fff]]` with up to nine digits, of which
+/// six count, as a moment, if it is one. `Z` or an offset such as `+02:00` may follow, and is taken
+/// off. Blanks at both ends do not matter.
 #[must_use]
 pub fn timestamp_of_text(text: &str) -> Option<i64> {
     let text = trimmed(text);

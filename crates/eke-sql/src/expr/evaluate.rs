@@ -1,8 +1,8 @@
 //! What an expression comes to, value by value: the meaning that engines must agree with.
 //!
-//! It is total: there is a value for every expression and every row. What cannot be done is NULL, also where
-//! an expression was put together with the wrong types, which none that was planned is. `docs/sql.md` lists
-//! the rules.
+//! It is total: there is a value for every expression and every row. What cannot be done is NULL,
+//! also where an expression was put together with the wrong types, which none that was planned is.
+//! `docs/sql.md` lists the rules.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,8 @@ use crate::expr::pattern::Pattern;
 use crate::expr::text;
 use crate::{Binary, Expr, Function, Type, Unary, Value};
 
-/// What an expression takes from outside: a column of a row, or a key or measure of an answer's row.
+/// What an expression takes from outside: a column of a row, or a key or measure of an answer's
+/// row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Leaf<'a> {
     /// A column, by its name.
@@ -22,8 +23,8 @@ pub enum Leaf<'a> {
     Measure(usize),
 }
 
-/// The value of an expression, where `lookup` says what its leaves are. NaN and -0 that it brings in are
-/// NULL and 0 like any other, and texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes.
+/// The value of an expression, where `lookup` says what its leaves are. NaN and -0 that it brings
+/// in are NULL and 0 like any other, and texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes.
 #[must_use]
 pub fn evaluate(expr: &Expr, lookup: &dyn Fn(Leaf<'_>) -> Value) -> Value {
     let of = |expr: &Expr| evaluate(expr, lookup);
@@ -246,8 +247,8 @@ fn float_function(function: Function, float: f64) -> Value {
     })
 }
 
-/// A part of a moment, or the start of what it lies in, in microseconds; none outside the years -9999 to 9999,
-/// and for functions of other things.
+/// A part of a moment, or the start of what it lies in, in microseconds; none outside the years
+/// -9999 to 9999, and for functions of other things.
 #[must_use]
 pub fn moment(function: Function, micros: i64) -> Option<i64> {
     let (days, rest) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));

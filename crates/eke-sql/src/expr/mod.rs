@@ -1,8 +1,8 @@
 //! Expressions: our own form of them, fully typed and total.
 //!
-//! Whoever makes one has put every coercion into it as a [`Expr::Cast`], so that both sides of an operator
-//! have one type. An expression never fails: what cannot be done is NULL. What each one means is said by
-//! `evaluate`, value by value; an engine that works on columns must agree with it.
+//! Whoever makes one has put every coercion into it as a [`Expr::Cast`], so that both sides of an
+//! operator have one type. An expression never fails: what cannot be done is NULL. What each one
+//! means is said by `evaluate`, value by value; an engine that works on columns must agree with it.
 
 pub(crate) mod canonical;
 pub(crate) mod civil;
@@ -28,8 +28,8 @@ pub enum Expr {
     Column(String),
     /// The key of an answer's row with this index. In what is done with an answer only.
     Key(usize),
-    /// The released value of an answer's row with this index ([`crate::Query::measures`]). In what is done
-    /// with an answer only.
+    /// The released value of an answer's row with this index ([`crate::Query::measures`]). In what
+    /// is done with an answer only.
     Measure(usize),
     /// One operand.
     Unary(Unary, Box<Expr>),
@@ -85,7 +85,8 @@ pub enum Binary {
     Subtract,
     /// Product.
     Multiply,
-    /// Quotient: of ints, towards zero; NULL if the divisor is zero or the result has more than 64 bits.
+    /// Quotient: of ints, towards zero; NULL if the divisor is zero or the result has more than 64
+    /// bits.
     Divide,
     /// Remainder with the sign of the dividend; NULL if the divisor is zero.
     Remainder,
@@ -143,8 +144,8 @@ pub enum Function {
     Trim,
     /// How many characters a text has.
     Length,
-    /// A text from a character (an int, from 1) on, so many characters (an int) if a third argument says so;
-    /// as PostgreSQL has it, but for a negative length: NULL.
+    /// A text from a character (an int, from 1) on, so many characters (an int) if a third argument
+    /// says so; as PostgreSQL has it, but for a negative length: NULL.
     Substring,
     /// The year of a timestamp, as an int. NULL outside the years -9999 to 9999, as for all parts.
     Year,
@@ -162,8 +163,8 @@ pub enum Function {
     Minute,
     /// Its second, 0 to 59.
     Second,
-    /// The start of a timestamp's year, as a timestamp. NULL outside the years -9999 to 9999, as for all
-    /// starts.
+    /// The start of a timestamp's year, as a timestamp. NULL outside the years -9999 to 9999, as
+    /// for all starts.
     StartOfYear,
     /// The start of its quarter.
     StartOfQuarter,

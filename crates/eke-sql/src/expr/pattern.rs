@@ -1,8 +1,9 @@
 //! Patterns of `LIKE`: `%` is any text, `_` any one character, and `\` takes the next one as it is.
 //!
-//! A pattern is run as an automaton whose states are the bits of a few words: state i is "the first i characters of the
-//! pattern are matched". Each character of a text moves all states at once, whatever the text and the pattern hold:
-//! a text of n characters takes n steps of as many words as the pattern has 64ths, never more and never fewer.
+//! A pattern is run as an automaton whose states are the bits of a few words: state i is "the first
+//! i characters of the pattern are matched". Each character of a text moves all states at once,
+//! whatever the text and the pattern hold: a text of n characters takes n steps of as many words as
+//! the pattern has 64ths, never more and never fewer.
 
 use std::collections::BTreeMap;
 
@@ -69,15 +70,15 @@ impl Pattern {
         own
     }
 
-    /// How many words a step of this pattern takes: how many times each character of a text is looked at. Its lower
-    /// case comes on top.
+    /// How many words a step of this pattern takes: how many times each character of a text is
+    /// looked at. Its lower case comes on top.
     pub(crate) fn passes(pattern: &str, ignore_case: bool) -> usize {
         let lower = if ignore_case { limits::OTHER_CASE } else { 0 };
         words(tokens(pattern, ignore_case).0.len()) + lower
     }
 
-    /// Whether all of a text is like the pattern. Case is ignored by comparing the lower case of every
-    /// character. Takes as long for every text of as many characters.
+    /// Whether all of a text is like the pattern. Case is ignored by comparing the lower case of
+    /// every character. Takes as long for every text of as many characters.
     pub fn matches(&self, text: &str, scratch: &mut Vec<u64>) -> bool {
         if self.ignore_case {
             self.run(text.chars().flat_map(char::to_lowercase), scratch)

@@ -1,5 +1,5 @@
-//! What an expression looks like: how large it is, how much work, what it takes, what type it has, whether it can
-//! be NULL.
+//! What an expression looks like: how large it is, how much work, what it takes, what type it has,
+//! whether it can be NULL.
 
 use crate::expr::pattern::Pattern;
 use crate::frontend::limits;
@@ -54,8 +54,8 @@ impl Expr {
         }
     }
 
-    /// How many nodes it has. Each constant of a list is one, and a text counts for more the longer it is: one more for
-    /// every 256 bytes.
+    /// How many nodes it has. Each constant of a list is one, and a text counts for more the longer
+    /// it is: one more for every 256 bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let own = match self {
@@ -67,9 +67,9 @@ impl Expr {
         own + self.children().into_iter().map(Self::size).sum::<usize>()
     }
 
-    /// How many times it goes through a text, character by character, to have its value for one row: what it takes
-    /// beyond a little for each node. Patterns go through it once for every 64 characters of theirs. `column` says the
-    /// types of columns.
+    /// How many times it goes through a text, character by character, to have its value for one
+    /// row: what it takes beyond a little for each node. Patterns go through it once for every 64
+    /// characters of theirs. `column` says the types of columns.
     pub(crate) fn passes(&self, column: &dyn Fn(&str) -> Option<Type>) -> usize {
         let own = match self {
             Self::Like { pattern, ignore_case, .. } => Pattern::passes(pattern, *ignore_case),
@@ -117,8 +117,8 @@ impl Expr {
         columns
     }
 
-    /// Its type, where `column` says those of columns. None for what is always NULL. Measures are floats; a
-    /// key's type is not known here.
+    /// Its type, where `column` says those of columns. None for what is always NULL. Measures are
+    /// floats; a key's type is not known here.
     #[must_use]
     pub fn kind(&self, column: &dyn Fn(&str) -> Option<Type>) -> Option<Type> {
         match self {
@@ -150,9 +150,9 @@ impl Expr {
         }
     }
 
-    /// Whether it can be NULL though no column in it is: by a CASE that ends without ELSE, a NULL that is written out,
-    /// `nullif`, a division by what may be zero, a root or a logarithm, a text that is no number. Numbers and moments
-    /// beyond all bounds are left aside.
+    /// Whether it can be NULL though no column in it is: by a CASE that ends without ELSE, a NULL
+    /// that is written out, `nullif`, a division by what may be zero, a root or a logarithm, a text
+    /// that is no number. Numbers and moments beyond all bounds are left aside.
     pub(crate) fn makes_null(&self, column: &dyn Fn(&str) -> Option<Type>) -> bool {
         let makes = |expr: &Self| expr.makes_null(column);
         let below = || self.children().into_iter().any(makes);

@@ -1,16 +1,20 @@
-//! What expressions do with text: how much of it there is, parts of it, and numbers and truths written out.
+//! What expressions do with text: how much of it there is, parts of it, and numbers and truths
+//! written out.
 
-/// The most bytes that a text has, wherever an expression meets or makes one: a cell, a constant, a key, what is put
-/// together. A longer one ends there, before the first character that does not fit as a whole.
+/// The most bytes that a text has, wherever an expression meets or makes one: a cell, a constant, a
+/// key, what is put together. A longer one ends there, before the first character that does not fit
+/// as a whole.
 ///
-/// It is public, and the same for every row. So no row can make a text that fills memory, or that takes long.
+/// It is public, and the same for every row. So no row can make a text that fills memory, or that
+/// takes long.
 pub const MAX_TEXT: usize = 4_096;
 
-/// The most bytes of a text that is read as a double, blanks at both ends aside: those that doubles are written in have
-/// fewer than 330. Reading a number takes longer the more digits it has.
+/// The most bytes of a text that is read as a double, blanks at both ends aside: those that doubles
+/// are written in have fewer than 330. Reading a number takes longer the more digits it has.
 const NUMBER: usize = 400;
 
-/// A text as far as it counts: all of it, or its first [`MAX_TEXT`] bytes without a part of a character.
+/// A text as far as it counts: all of it, or its first [`MAX_TEXT`] bytes without a part of a
+/// character.
 #[must_use]
 pub fn cut(text: &str) -> &str {
     start(text, MAX_TEXT)
@@ -59,8 +63,8 @@ pub(crate) fn ends_with_escape(pattern: &str) -> bool {
     pattern.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1
 }
 
-/// The characters from `from` on, counted from 1, so many of them if `count` says so: as PostgreSQL has it,
-/// places before the first count too. None for a negative count.
+/// The characters from `from` on, counted from 1, so many of them if `count` says so: as PostgreSQL
+/// has it, places before the first count too. None for a negative count.
 #[must_use]
 pub fn substring(text: &str, from: i64, count: Option<i64>) -> Option<String> {
     let from = i128::from(from);

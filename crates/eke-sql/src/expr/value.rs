@@ -1,7 +1,7 @@
 //! Values and their types: what a column may hold, and what an expression comes to.
 //!
-//! There is no NaN and no negative zero: where one would come about there is NULL, or zero. So values are
-//! equal if they look equal, and every expression has one meaning.
+//! There is no NaN and no negative zero: where one would come about there is NULL, or zero. So
+//! values are equal if they look equal, and every expression has one meaning.
 
 use std::cmp::Ordering;
 use std::fmt;

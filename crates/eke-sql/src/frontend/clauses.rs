@@ -1,5 +1,6 @@
-//! The clauses that a query may have. Whatever else it has is refused, never left aside: each part of the syntax is
-//! named here, so that a parser that learns a new one does not compile until it is decided about.
+//! The clauses that a query may have. Whatever else it has is refused, never left aside: each part
+//! of the syntax is named here, so that a parser that learns a new one does not compile until it is
+//! decided about.
 
 use sqlparser::ast;
 

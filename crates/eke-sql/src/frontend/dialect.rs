@@ -1,10 +1,10 @@
 //! PostgreSQL's SQL for the parser, with an end to its patience.
 //!
-//! Where the parser cannot tell what it is looking at, it tries one reading and goes back if that fails. Nested
-//! in each other, such places double the work with every level: with PostgreSQL's own dialect, twenty nested
-//! calls take it a quarter of a minute, for the sake of `f('name': value)`. So that form is left out, and
-//! there is a limit to how often the parser may begin an expression; it then stops at once, since it does
-//! not go back after that error.
+//! Where the parser cannot tell what it is looking at, it tries one reading and goes back if that
+//! fails. Nested in each other, such places double the work with every level: with PostgreSQL's own
+//! dialect, twenty nested calls take it a quarter of a minute, for the sake of `f('name': value)`.
+//! So that form is left out, and there is a limit to how often the parser may begin an expression;
+//! it then stops at once, since it does not go back after that error.
 
 use std::any::TypeId;
 use std::cell::Cell;

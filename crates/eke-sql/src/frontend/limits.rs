@@ -16,20 +16,24 @@ pub(crate) const INLINED: usize = 10_000;
 pub(crate) const NESTING: usize = 50;
 /// How many subqueries may have parentheses of their own within those around them.
 pub(crate) const DOUBLED: usize = 8;
-/// The stack that a question is planned on. Without optimisation the parser takes 100 KB and more a level.
+/// The stack that a question is planned on. Without optimisation the parser takes 100 KB and more a
+/// level.
 pub(crate) const STACK: usize = 32 << 20;
-/// How deep the JSON of an expression may go. Readers of JSON take 128 levels, and a plan has some around it.
+/// How deep the JSON of an expression may go. Readers of JSON take 128 levels, and a plan has some
+/// around it.
 pub(crate) const DEPTH: usize = 100;
 /// How many bytes of a text that is written out count as a node.
 pub(crate) const NODE_BYTES: usize = 256;
-/// The most characters of a pattern: matching looks at each character of a text once for every 64 of them.
+/// The most characters of a pattern: matching looks at each character of a text once for every 64
+/// of them.
 pub(crate) const PATTERN: usize = 250;
-/// How many times all expressions of a question may go through a text, for one row: what a row can take is this many
-/// times [`MAX_TEXT`] steps, and a little for each node.
+/// How many times all expressions of a question may go through a text, for one row: what a row can
+/// take is this many times [`MAX_TEXT`] steps, and a little for each node.
 pub(crate) const PASSES: usize = 128;
 /// How many passes another case counts for: characters are looked up in Unicode's tables.
 pub(crate) const OTHER_CASE: usize = 4;
-/// The most bytes of text that the keys of all groups come to that are answered whether they have rows or not.
+/// The most bytes of text that the keys of all groups come to that are answered whether they have
+/// rows or not.
 pub(crate) const KEY_BYTES: u64 = 64 << 20;
 /// The most columns a subquery may have more than the widest table.
 pub(crate) const COLUMNS: usize = 500;
@@ -80,7 +84,8 @@ pub(crate) fn checked(expr: Expr) -> Result<Expr, SqlError> {
     Ok(expr)
 }
 
-/// Whether what a plan does for a row is within the limits: none of it depends on what the row holds.
+/// Whether what a plan does for a row is within the limits: none of it depends on what the row
+/// holds.
 pub(crate) fn checked_work(plan: &Plan, table: &Table) -> Result<(), SqlError> {
     let of = |name: &str| table.column(name).and_then(|column| column.of);
     let sums = plan.sums.iter().filter_map(|sum| match &sum.of {

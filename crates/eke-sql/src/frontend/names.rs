@@ -1,6 +1,7 @@
 //! Names: how what is written finds a table or a column.
 //!
-//! An unquoted name matches whatever its case, if only one thing has it; a quoted one matches as it is.
+//! An unquoted name matches whatever its case, if only one thing has it; a quoted one matches as it
+//! is.
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
@@ -69,8 +70,8 @@ pub(crate) fn unknown<'a>(
     SqlError::name(format!("There is no {what} {}{place}: {hint}", quote(&written)))
 }
 
-/// How many letters to change, add or take away, whatever their case (Levenshtein), of names that are not
-/// too long.
+/// How many letters to change, add or take away, whatever their case (Levenshtein), of names that
+/// are not too long.
 fn distance(a: &str, b: &str) -> usize {
     let letters =
         |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<Vec<_>>();

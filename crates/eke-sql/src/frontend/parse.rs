@@ -1,9 +1,9 @@
 //! From text to syntax, within limits that are checked on words before a parser sees them.
 //!
-//! A parser that goes down a level for each parenthesis can be brought down with it. So length, number of
-//! words and nesting are counted first, without recursion; the parser has a limit of its own below that, and
-//! what comes out of it is walked with counters. PostgreSQL's dialect is used: it is the one that most tools
-//! speak, and it has fewer extras to refuse than the generic one.
+//! A parser that goes down a level for each parenthesis can be brought down with it. So length,
+//! number of words and nesting are counted first, without recursion; the parser has a limit of its
+//! own below that, and what comes out of it is walked with counters. PostgreSQL's dialect is used:
+//! it is the one that most tools speak, and it has fewer extras to refuse than the generic one.
 
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
@@ -59,8 +59,8 @@ fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
     begins_as_a_query(&tokens)?;
 
     let (mut nesting, mut prefixes, mut operators) = (0usize, 0usize, 0usize);
-    // Parentheses in a row, and how often several of them are before a query: the parser tries each such
-    // place in two ways.
+    // Parentheses in a row, and how often several of them are before a query: the parser tries each
+    // such place in two ways.
     let (mut open, mut doubled) = (0usize, 0usize);
     for token in &tokens {
         let mut prefix = false;

@@ -29,8 +29,8 @@ pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
     planned(sql, tables, Given::Nothing)
 }
 
-/// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows in WHERE. A
-/// text is taken as what it meets: a number, a day, a text.
+/// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows
+/// in WHERE. A text is taken as what it meets: a number, a day, a text.
 ///
 /// # Errors
 ///
@@ -39,9 +39,9 @@ pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query,
     planned(sql, tables, Given::Texts(texts))
 }
 
-/// The plan of a question whose parameters stay open: columns that no table has stand for them. It is the same
-/// whatever is given for them, names the question for good, and is never run. The texts are one example, for
-/// types that nothing else says.
+/// The plan of a question whose parameters stay open: columns that no table has stand for them. It
+/// is the same whatever is given for them, names the question for good, and is never run. The texts
+/// are one example, for types that nothing else says.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Quer
 }
 
 fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlError> {
-    // On a stack of its own: how deep the parser goes is bounded, how much is left of the caller's is not
-    // known.
+    // On a stack of its own: how deep the parser goes is bounded, how much is left of the caller's
+    // is not known.
     std::thread::scope(|scope| {
         let planned =
             std::thread::Builder::new().stack_size(limits::STACK).spawn_scoped(scope, || {

@@ -1,8 +1,9 @@
-//! The rows a question is about: one dataset, some of its rows, and names for expressions over its columns.
+//! The rows a question is about: one dataset, some of its rows, and names for expressions over its
+//! columns.
 //!
-//! Subqueries and CTEs that project and filter are put in where they are used, so that what is left is one
-//! dataset, one conjunction and expressions over its own columns. Whatever else a subquery does is refused:
-//! each row must come from one row of one unit.
+//! Subqueries and CTEs that project and filter are put in where they are used, so that what is left
+//! is one dataset, one conjunction and expressions over its own columns. Whatever else a subquery
+//! does is refused: each row must come from one row of one unit.
 
 use std::rc::Rc;
 

@@ -61,7 +61,8 @@ impl Aggregates {
                 .ok_or_else(|| unbounded(written, centred))?;
             grid::value(expr.clone(), ends, max_rows, centred, written)
         };
-        // Each measure with its sums first, then the sums sorted and without repetition, then indices.
+        // Each measure with its sums first, then the sums sorted and without repetition, then
+        // indices.
         let mut needed = Vec::new();
         for aggregate in &self.0 {
             needed.push(match aggregate {

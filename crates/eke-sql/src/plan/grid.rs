@@ -1,7 +1,7 @@
 //! The grid that sums are taken on: steps of a power of two, chosen from public information.
 //!
-//! A sum's sensitivity is about 2^22 to 2^23 steps, so that rounding a row to a step is far below any noise
-//! that is affordable, and a sum over 2^39 units still fits 64 bits.
+//! A sum's sensitivity is about 2^22 to 2^23 steps, so that rounding a row to a step is far below
+//! any noise that is affordable, and a sum over 2^39 units still fits 64 bits.
 
 use crate::{Expr, Sum};
 use crate::{SqlError, Summand};
@@ -17,8 +17,8 @@ const STEEPEST: i32 = 500;
 /// The most rows that one unit may count for in a group.
 pub(crate) const MAX_ROWS: u32 = 1 << BITS;
 
-/// A count: steps of 2^-10, or coarser so that what one unit counts for is 2^22 of them at most. Among units it counts
-/// for one, however many rows it has.
+/// A count: steps of 2^-10, or coarser so that what one unit counts for is 2^22 of them at most.
+/// Among units it counts for one, however many rows it has.
 pub(crate) fn count(of: Summand, max_rows: u32) -> Sum {
     let most = if matches!(of, Summand::Units) { 1 } else { max_rows };
     let rows = most.max(1).next_power_of_two().trailing_zeros();
@@ -26,8 +26,8 @@ pub(crate) fn count(of: Summand, max_rows: u32) -> Sum {
     Sum { of, exponent: -i32::try_from(bits).unwrap_or(0) }
 }
 
-/// A sum of numbers between two ends. The clamp is rounded outwards to steps, so that no value within the
-/// bounds is cut. A centred one is for averages: it takes off the middle step.
+/// A sum of numbers between two ends. The clamp is rounded outwards to steps, so that no value
+/// within the bounds is cut. A centred one is for averages: it takes off the middle step.
 pub(crate) fn value(
     expr: Expr,
     (low, high): (f64, f64),

@@ -1,8 +1,10 @@
-//! Which values a key can have, where that is public: from the policy, or from the expression itself.
+//! Which values a key can have, where that is public: from the policy, or from the expression
+//! itself.
 //!
-//! Any list of values is safe, as it does not depend on rows: those with other keys are left out. NULL is listed where the
-//! question itself makes it (CASE without ELSE, `nullif`, a division), and not where it can only come from a cell that
-//! is missing: any cell may be, and a row of noise for each key would be the rule. `coalesce` asks for those.
+//! Any list of values is safe, as it does not depend on rows: those with other keys are left out.
+//! NULL is listed where the question itself makes it (CASE without ELSE, `nullif`, a division), and
+//! not where it can only come from a cell that is missing: any cell may be, and a row of noise for
+//! each key would be the rule. `coalesce` asks for those.
 
 use std::collections::BTreeSet;
 
@@ -105,8 +107,8 @@ impl Policy<'_> {
         (self.kind(expr) == Some(Type::Bool)).then(|| truths.collect())
     }
 
-    /// What it comes to for each listed value of the one column it takes, and for a cell that is NULL if that is
-    /// something.
+    /// What it comes to for each listed value of the one column it takes, and for a cell that is
+    /// NULL if that is something.
     fn worked_out(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
         let columns = expr.columns();
         let [column] = columns.as_slice() else { return None };

@@ -1,9 +1,9 @@
 //! The private plan: what is computed from rows, in a form of our own that outlives engines.
 //!
-//! Invariants: every row that reaches a sum belongs to one unit, by the unit column of its dataset, and is
-//! computed from that row alone; sums are of integers, in steps of a grid; what one unit can change them by
-//! follows from the plan. A plan's digest names its noise paths for good: a change of what a plan means needs
-//! a new [`VERSION`].
+//! Invariants: every row that reaches a sum belongs to one unit, by the unit column of its dataset,
+//! and is computed from that row alone; sums are of integers, in steps of a grid; what one unit can
+//! change them by follows from the plan. A plan's digest names its noise paths for good: a change
+//! of what a plan means needs a new [`VERSION`].
 
 pub(crate) mod aggregate;
 pub(crate) mod bounds;
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Expr, Type, Value};
 
-/// The version of the plan's form and meaning. 2: texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes, numbers in texts
-/// after 400, and keys are NULL only where the question makes them so.
+/// The version of the plan's form and meaning. 2: texts end after [`MAX_TEXT`](crate::MAX_TEXT)
+/// bytes, numbers in texts after 400, and keys are NULL only where the question makes them so.
 pub const VERSION: u32 = 2;
 
 /// What is computed for a question, group by group.
 ///
-/// A row takes part if its unit is not NULL and the filter is true for it. It belongs to the group of its
-/// keys; where a key has public values, rows of other keys are dropped before anything is bounded. A unit
-/// keeps `max_groups` of its groups, those with the smallest keyed hash of (unit, group). In a group, each
-/// unit adds up each sum over its n rows, and where n is more than `max_rows` the result is multiplied by
-/// `max_rows/n` and cut off towards zero.
+/// A row takes part if its unit is not NULL and the filter is true for it. It belongs to the group
+/// of its keys; where a key has public values, rows of other keys are dropped before anything is
+/// bounded. A unit keeps `max_groups` of its groups, those with the smallest keyed hash of (unit,
+/// group). In a group, each unit adds up each sum over its n rows, and where n is more than
+/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -58,9 +58,9 @@ pub struct Key {
     pub expr: Expr,
     /// Its type.
     pub of: Type,
-    /// Its values, sorted and distinct, where they are public: listed in the policy, or all that the
-    /// expression can come to. If every key has them, all combinations are answered; if one has not, keys
-    /// are selected privately among the combinations that occur.
+    /// Its values, sorted and distinct, where they are public: listed in the policy, or all that
+    /// the expression can come to. If every key has them, all combinations are answered; if one has
+    /// not, keys are selected privately among the combinations that occur.
     pub public: Option<Vec<Value>>,
 }
 
@@ -84,8 +84,8 @@ pub enum Summand {
     Present(Expr),
     /// One for a unit that has rows in the group, however many.
     Units,
-    /// A number, clamped and centred: nothing if it is NULL, and otherwise its nearest step (halves up),
-    /// clamped to `low..=high`, less `centre`. The expression is an int or a float.
+    /// A number, clamped and centred: nothing if it is NULL, and otherwise its nearest step (halves
+    /// up), clamped to `low..=high`, less `centre`. The expression is an int or a float.
     Value {
         /// The number.
         expr: Expr,
@@ -99,7 +99,8 @@ pub enum Summand {
 }
 
 impl Plan {
-    /// What names the plan for good: BLAKE3 over a domain separator, the version and the JSON of the plan.
+    /// What names the plan for good: BLAKE3 over a domain separator, the version and the JSON of
+    /// the plan.
     ///
     /// The same question, written differently in trivial ways, has the same digest; see
     /// [`crate::expr::canonical()`].
@@ -108,7 +109,8 @@ impl Plan {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"eke plan\0");
         hasher.update(&VERSION.to_le_bytes());
-        // Plans are made of texts, numbers that are finite and lists: writing one out does not fail.
+        // Plans are made of texts, numbers that are finite and lists: writing one out does not
+        // fail.
         hasher.update(&serde_json::to_vec(self).unwrap_or_default());
         *hasher.finalize().as_bytes()
     }
@@ -127,8 +129,8 @@ impl Sum {
         1i64 << u32::try_from(-self.exponent).unwrap_or(0).min(62)
     }
 
-    /// Whether one unit can change it in one direction only, when it is added or removed: all that counts has
-    /// the same sign.
+    /// Whether one unit can change it in one direction only, when it is added or removed: all that
+    /// counts has the same sign.
     #[must_use]
     pub fn is_one_way(&self) -> bool {
         match &self.of {
@@ -152,8 +154,8 @@ impl Sum {
 }
 
 impl Sum {
-    /// The least and the most that one unit can add to the sum of a group, in steps: nothing is among what it can
-    /// add.
+    /// The least and the most that one unit can add to the sum of a group, in steps: nothing is
+    /// among what it can add.
     #[must_use]
     pub fn contribution(&self, max_rows: u32) -> (i64, i64) {
         let (low, high) = match &self.of {
@@ -174,7 +176,8 @@ impl Sum {
 pub struct Query {
     /// What is computed from rows.
     pub plan: Plan,
-    /// The values of each group, those that are shown and those that are only sorted or filtered by.
+    /// The values of each group, those that are shown and those that are only sorted or filtered
+    /// by.
     pub measures: Vec<Measure>,
     /// What is shown of each group, in this order.
     pub outputs: Vec<Output>,
@@ -189,7 +192,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// The sum that groups are sorted by, the largest first; none if they are sorted otherwise first, or not.
+    /// The sum that groups are sorted by, the largest first; none if they are sorted otherwise
+    /// first, or not.
     #[must_use]
     pub fn largest_first(&self) -> Option<usize> {
         match self.order.first() {
@@ -216,8 +220,8 @@ impl Query {
 pub enum Measure {
     /// A sum of the plan, by its index: its steps times the step. Counts and sums.
     Sum(usize),
-    /// A centred sum over a count, both by their index, plus the centre; an average of values between
-    /// `low` and `high`.
+    /// A centred sum over a count, both by their index, plus the centre; an average of values
+    /// between `low` and `high`.
     Average {
         /// The centred sum.
         sum: usize,
@@ -264,7 +268,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the rows of a unit are, what it adds is within what is said: by being there and by being another.
+        /// Whatever the rows of a unit are, what it adds is within what is said: by being there and
+        /// by being another.
         #[test]
         fn a_unit_swings_a_sum_by_no_more_than_is_said(
             low in -1000i64..1000,

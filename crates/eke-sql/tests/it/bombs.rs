@@ -6,8 +6,8 @@ use eke_sql::{Expr, MAX_TEXT, SqlError, Summand, Value, plan};
 
 use crate::tables::tables;
 
-/// On a thread with a stack of 1 MiB, half of what threads usually have. The parser is built without
-/// optimisation here, which is when its frames are largest.
+/// On a thread with a stack of 1 MiB, half of what threads usually have. The parser is built
+/// without optimisation here, which is when its frames are largest.
 fn refused(sql: String) -> SqlError {
     let start = Instant::now();
     let text: String = sql.chars().take(60).collect();
@@ -172,7 +172,8 @@ fn nesting_just_below_the_limit_is_parsed_in_little_time_and_stack() {
     }
 }
 
-/// Where the parser tries several readings, they must not multiply: forms inside each other, ended badly.
+/// Where the parser tries several readings, they must not multiply: forms inside each other, ended
+/// badly.
 #[test]
 fn nested_forms_that_fail_at_their_end_take_no_exponential_time() {
     let forms = [
@@ -362,7 +363,8 @@ fn constants_stay_as_short_as_texts_while_they_are_worked_out() {
     }
 }
 
-/// What is put in counts by its length, before it is copied: so does what texts that are not known come to.
+/// What is put in counts by its length, before it is copied: so does what texts that are not known
+/// come to.
 #[test]
 fn texts_that_double_with_every_subquery_are_refused_before_they_are_there() {
     let end = "SELECT COUNT(p)";
@@ -408,7 +410,8 @@ fn constants_that_are_longer_than_texts_are_refused() {
     plan(&within(&format!("note LIKE '{}'", "a".repeat(250))), &tables()).unwrap();
 }
 
-/// However long the texts of a row are, what it takes is bounded by how often they are gone through.
+/// However long the texts of a row are, what it takes is bounded by how often they are gone
+/// through.
 #[test]
 fn questions_that_go_through_texts_too_often_are_refused() {
     let likes = |many: usize, pattern: &str| {

@@ -79,8 +79,8 @@ fn different_questions_have_different_plans() {
     assert_eq!(digests.len(), questions.len());
 }
 
-/// If this fails, plans have changed their form or their meaning: paths in ledgers would no longer be found.
-/// That needs a new version.
+/// If this fails, plans have changed their form or their meaning: paths in ledgers would no longer
+/// be found. That needs a new version.
 #[test]
 fn the_digest_of_a_plan_does_not_change() {
     let plan = planned(

@@ -1,8 +1,9 @@
 //! Golden files: questions and what becomes of them.
 //!
-//! A case is SQL, a line `----`, and what is expected: the plan in words, or `refused: ` and a sentence.
-//! Cases are parted by an empty line; lines with `#` before a case are remarks. To write the files anew from
-//! what the code does now: `EKE_GOLDEN=overwrite cargo test -p eke-sql golden`, and read the difference.
+//! A case is SQL, a line `----`, and what is expected: the plan in words, or `refused: ` and a
+//! sentence. Cases are parted by an empty line; lines with `#` before a case are remarks. To write
+//! the files anew from what the code does now: `EKE_GOLDEN=overwrite cargo test -p eke-sql golden`,
+//! and read the difference.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

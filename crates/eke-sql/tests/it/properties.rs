@@ -72,7 +72,8 @@ proptest! {
             if query.plan.sums[0].of == Summand::Rows {
                 prop_assert_ne!(&value, &Value::Null, "{}", key.expr);
             }
-            // One that is NULL may be left out: that it is listed where it should be is tested one by one.
+            // One that is NULL may be left out: that it is listed where it should be is tested one
+            // by one.
             if let (Some(values), true) = (&key.public, value != Value::Null) {
                 prop_assert!(values.contains(&value), "{} is {value}", key.expr);
             }

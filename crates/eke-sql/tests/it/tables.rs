@@ -19,7 +19,8 @@ pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// `trips`, which is riders'; `people`, which is replaced and has odd names; `zones`, which is public.
+/// `trips`, which is riders'; `people`, which is replaced and has odd names; `zones`, which is
+/// public.
 pub(crate) fn tables() -> Vec<Table> {
     let trips = Table {
         name: "trips".to_owned(),

@@ -64,8 +64,8 @@ fn listed_values_become_the_type_of_the_file() {
     }
 }
 
-/// A piece of the city's policy, what is written in its place, a column of the file and its type, and
-/// what eke says to that.
+/// A piece of the city's policy, what is written in its place, a column of the file and its type,
+/// and what eke says to that.
 type Mismatch = (&'static str, &'static str, &'static str, Option<Type>, &'static str);
 const CITIES: &str = "[\"Delft\", \"Leiden\"]";
 #[rustfmt::skip]

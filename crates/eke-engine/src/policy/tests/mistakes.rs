@@ -290,7 +290,8 @@ fn all_mistakes_are_told_at_once_in_the_order_of_their_lines() {
     let lines: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap()).collect();
     let expected = [3, 7, 11, 14, 15, 15, 27, 33].map(|line| format!("eke.toml:{line}"));
     assert_eq!(lines, expected, "{told}");
-    // What hangs on something that was told is not told as well: the datasets of the broken unit, say.
+    // What hangs on something that was told is not told as well: the datasets of the broken unit,
+    // say.
     assert!(!told.contains("there is no [unit.rider]"), "{told}");
 }
 

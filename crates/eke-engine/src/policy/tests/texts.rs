@@ -148,7 +148,8 @@ fn nesting_without_end_is_an_error_and_not_a_crash() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever is written: a policy that holds together, or sentences about lines that there are, in their order.
+    /// Whatever is written: a policy that holds together, or sentences about lines that there are,
+    /// in their order.
     #[test]
     fn changed_text_is_a_policy_or_an_error_on_one_of_its_lines(
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, piece()), 1..6),

@@ -53,8 +53,9 @@ fn walk_at_random(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whoever stops when, and whatever accounts and allowances are: what each person has paid is what the rounds cost in
-    /// which it walked, within its allowance and its account, and that is what its average is worth.
+    /// Whoever stops when, and whatever accounts and allowances are: what each person has paid is
+    /// what the rounds cost in which it walked, within its allowance and its account, and that is
+    /// what its average is worth.
     #[test]
     fn everybody_pays_for_the_rounds_they_walked_and_no_more(
         budgets in prop::collection::vec(0u128..4_000_000, 1..40),
@@ -114,9 +115,10 @@ fn whoever_cannot_pay_stays_out() {
     assert!((spending.saved() - (0.0 + 0.5 + 1.0) / 3.0).abs() < 1e-12);
 }
 
-/// Averages of 40,000 people after one and after four rounds, prepared laws and draws of one: their mean square in units of what was
-/// paid for is 1, and less than one part in 25 off with a probability above 1 - 1e-7 (a chi-square of 40,000 has a
-/// relative deviation of 0.0071). A price that is 5 % off is not.
+/// Averages of 40,000 people after one and after four rounds, prepared laws and draws of one: their
+/// mean square in units of what was paid for is 1, and less than one part in 25 off with a
+/// probability above 1 - 1e-7 (a chi-square of 40,000 has a relative deviation of 0.0071). A price
+/// that is 5 % off is not.
 #[test]
 fn reports_have_the_law_that_was_paid_for() {
     const PEOPLE: u32 = 40_000;
@@ -160,7 +162,8 @@ fn crowd(people: usize, seed: u64) -> Crowd {
     Crowd::new(lattice, points, Sheet::same(amount("1"), people).unwrap()).unwrap()
 }
 
-/// An answer about points is a point on everybody's path: asking again is free, going on costs the difference.
+/// An answer about points is a point on everybody's path: asking again is free, going on costs the
+/// difference.
 #[test]
 fn a_second_question_goes_on_from_what_was_seen() {
     let mut people = crowd(500, 5);
@@ -176,7 +179,8 @@ fn a_second_question_goes_on_from_what_was_seen() {
     again.restore(serde_json::from_str(&stored).unwrap()).unwrap();
     assert_eq!(again.seen(), people.seen());
     let same = count(&mut again, &square, &small, &asked, &mut Seeded(7)).unwrap();
-    // Whoever had stopped stops again at the latest where it did; whoever had not has walked to the end.
+    // Whoever had stopped stops again at the latest where it did; whoever had not has walked to the
+    // end.
     assert_eq!(same.spending.spent, vec![Amount::ZERO; 500]);
     assert_eq!(again.seen(), people.seen());
     let once = plan(Way::Point, Split::Even(1), Rule::Once);
@@ -215,7 +219,8 @@ fn what_cannot_be_asked_is_refused_before_anybody_pays() {
     assert_eq!(format!("{people:?}"), "Crowd { people: 50, .. }");
 }
 
-/// Ladders of different allowances meet up to a few grains: what is due there is nothing, and not noise that cannot be drawn.
+/// Ladders of different allowances meet up to a few grains: what is due there is nothing, and not
+/// noise that cannot be drawn.
 #[test]
 fn questions_at_other_prices_go_on_from_what_was_seen() {
     for start in ["1e-5", "1.5e-5"] {
@@ -240,7 +245,8 @@ fn questions_at_other_prices_go_on_from_what_was_seen() {
     }
 }
 
-/// A last round that cannot be drawn is found before the first one is charged, and what was seen stays.
+/// A last round that cannot be drawn is found before the first one is charged, and what was seen
+/// stays.
 #[test]
 fn prices_are_checked_before_anybody_pays() {
     let mut people = crowd(50, 5);

@@ -1,5 +1,5 @@
-//! `eke-lab speed crowd`: what questions to many people take on one core, medians. Noise is prepared once and kept, so the first
-//! question of a kind takes longer; that is told beside.
+//! `eke-lab speed crowd`: what questions to many people take on one core, medians. Noise is
+//! prepared once and kept, so the first question of a kind takes longer; that is told beside.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -145,7 +145,8 @@ impl Crowds {
 enum Spread {
     /// Everywhere alike.
     Even,
-    /// The closer to its middle the more, so that half of them are within half its radius: many near any point there.
+    /// The closer to its middle the more, so that half of them are within half its radius: many
+    /// near any point there.
     Middle,
 }
 

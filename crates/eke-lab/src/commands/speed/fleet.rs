@@ -1,5 +1,5 @@
-//! `eke-lab speed fleet`: accounts a second that a sheet charges, next to plain doubles that nobody should count money in, and
-//! devices of a fleet that are asked.
+//! `eke-lab speed fleet`: accounts a second that a sheet charges, next to plain doubles that nobody
+//! should count money in, and devices of a fleet that are asked.
 
 use std::error::Error;
 use std::hint::black_box;

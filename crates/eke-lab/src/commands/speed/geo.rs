@@ -133,7 +133,8 @@ fn timed(
     Ok(Row { what, milliseconds: times[times.len() / 2], on_core: worked })
 }
 
-/// How long this thread has been on a core, in seconds, where the system says so: others may be working here too.
+/// How long this thread has been on a core, in seconds, where the system says so: others may be
+/// working here too.
 fn on_core() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split(' ').next()?.parse().ok()?;

@@ -1,8 +1,8 @@
-//! `eke-lab speed local`: users a second and core, device and collector, next to the textbook's sampler in the
-//! same run.
+//! `eke-lab speed local`: users a second and core, device and collector, next to the textbook's
+//! sampler in the same run.
 //!
-//! The textbook draws with doubles, shuffles the categories to have a subset of them, and counts report by report,
-//! category by category.
+//! The textbook draws with doubles, shuffles the categories to have a subset of them, and counts
+//! report by report, category by category.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -39,7 +39,8 @@ struct Row {
     drawn: f64,
     counted: f64,
     both: f64,
-    /// How many times as fast as the textbook at the same epsilon; none where the two do not compare.
+    /// How many times as fast as the textbook at the same epsilon; none where the two do not
+    /// compare.
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<f64>,
 }

@@ -280,7 +280,8 @@ fn laplace_step(count: u32) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Paths that are opened at rho 0.001 and have nine coarser points, with noise of about a hundred and more.
+/// Paths that are opened at rho 0.001 and have nine coarser points, with noise of about a hundred
+/// and more.
 fn skellam_step(count: u32) -> Result<(), Box<dyn Error>> {
     let mut entropy = Seeded::new(5);
     let steps = L2::new(4.0)?;

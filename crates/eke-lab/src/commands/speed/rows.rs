@@ -1,9 +1,9 @@
 //! `eke-lab speed rows`: whether how long rows take tells what they hold.
 //!
-//! Two sides are timed in turns, and Welch's t compares them. In the process: 600 rows of the longest texts there are, chosen
-//! against a pattern, next to as many that are as long and harmless; and the matcher that tries again after every
-//! mismatch, which must be caught. With `--eke`: the program itself on two neighbouring tables, as somebody
-//! outside would measure it.
+//! Two sides are timed in turns, and Welch's t compares them. In the process: 600 rows of the
+//! longest texts there are, chosen against a pattern, next to as many that are as long and
+//! harmless; and the matcher that tries again after every mismatch, which must be caught. With
+//! `--eke`: the program itself on two neighbouring tables, as somebody outside would measure it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -133,7 +133,8 @@ impl Rows {
             // Slow is the point: a few rows show it.
             rows.push(self.compared(what, claim, || again(&one[..20]), || again(&other[..20])));
         }
-        // What these take depends on what a text holds, within a few passes over it: nothing is claimed of them.
+        // What these take depends on what a text holds, within a few passes over it: nothing is
+        // claimed of them.
         let odd = texts("ΐ");
         let (digits, blank) = (texts("7"), texts(" "));
         let short: Vec<String> = vec!["1.5".to_owned(); ROWS];
@@ -327,7 +328,8 @@ fn mean(times: &[f64]) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// Welch's t of two samples. What is slowest of each, a hundredth, is left out on both sides alike: other programs cause it.
+/// Welch's t of two samples. What is slowest of each, a hundredth, is left out on both sides alike:
+/// other programs cause it.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand measurements")]
 fn welch(one: &[f64], other: &[f64]) -> f64 {
     let kept = |times: &[f64]| {

@@ -1,4 +1,5 @@
-//! `eke-lab speed selection`: comparisons a second, and a long search along lines with everything it pays.
+//! `eke-lab speed selection`: comparisons a second, and a long search along lines with everything
+//! it pays.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -100,8 +101,8 @@ impl Selection {
         None
     }
 
-    /// Counts that stay about two deviations below the line, so that one in about a thousand is a hit; prices are worked out
-    /// from nothing.
+    /// Counts that stay about two deviations below the line, so that one in about a thousand is a
+    /// hit; prices are worked out from nothing.
     fn search(&self, filter: Filter) -> Result<u64, Box<dyn Error>> {
         let one = L1::new(1.0)?;
         let line = GridLine::new(AboveThreshold::new(LineSpec {

@@ -40,7 +40,8 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
         let points = images.iter().take(count).flat_map(|image| put(&image.pixels)).collect();
         People::new(lattice, points)
     };
-    // Points of 784 numbers are drawn for fewer people and in fewer rounds: there are a thousand times as many of them.
+    // Points of 784 numbers are drawn for fewer people and in fewer rounds: there are a thousand
+    // times as many of them.
     let few = asks(Way::Point)?.into_iter().filter(|ask| !ask.label.contains("c64")).collect();
     let parts = [
         Part {

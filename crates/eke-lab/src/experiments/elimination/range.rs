@@ -35,7 +35,8 @@ pub(super) fn last(taxis: &[Taxi]) -> Vec<Place> {
     taxis.iter().filter_map(|taxi| taxi.fixes.last()).map(|fix| fix.place).collect()
 }
 
-/// A square of a width that has some of the people in it, around a place close to one of them; and how many those are.
+/// A square of a width that has some of the people in it, around a place close to one of them; and
+/// how many those are.
 pub(super) fn square(
     people: &People,
     width: f64,

@@ -127,7 +127,8 @@ fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error
     Ok(report.with_svg("", plots[0].finish()).with_svg("places", plots[1].finish()))
 }
 
-/// One point of a line: every trial has a taxi, some of its places and a point of its own, the same for all ways.
+/// One point of a line: every trial has a taxi, some of its places and a point of its own, the same
+/// for all ways.
 fn tried(
     context: &Context,
     traces: &Traces,

@@ -50,8 +50,8 @@ impl Way {
         }
     }
 
-    /// How far what is told to be nearest is from a point, all of it together, for that of the nearest; and how many metres
-    /// further each is, on average.
+    /// How far what is told to be nearest is from a point, all of it together, for that of the
+    /// nearest; and how many metres further each is, on average.
     pub(super) fn ratio(
         self,
         lattice: Lattice,

@@ -44,7 +44,8 @@ fn line(threshold: f64, deviation: f64) -> Result<AboveThreshold, Box<dyn Error>
     })?)
 }
 
-/// The price of a hit at step t as printed, with the logarithm that is missing there: its last factor grows where it should fall.
+/// The price of a hit at step t as printed, with the logarithm that is missing there: its last
+/// factor grows where it should fall.
 fn printed(threshold: f64, deviation: f64, t: u32) -> f64 {
     let query = 3f64.sqrt() * deviation;
     let ln = |moved: f64| {
@@ -57,7 +58,8 @@ fn printed(threshold: f64, deviation: f64, t: u32) -> f64 {
     ln(SENSITIVITY) - ln(0.0)
 }
 
-/// When a search of answers that are all 0 ends: the line's noise, and then so many answers as it takes.
+/// When a search of answers that are all 0 ends: the line's noise, and then so many answers as it
+/// takes.
 fn stop(threshold: f64, deviation: f64, seeded: &mut Seeded) -> f64 {
     let noise: f64 = StandardNormal.sample(&mut seeded.0);
     let hit = phi(-(threshold + deviation * noise) / (3f64.sqrt() * deviation));
@@ -187,7 +189,8 @@ fn before(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    /// Of the errata: with a line at 0.575 the printed price of twenty steps is about half of the one that holds.
+    /// Of the errata: with a line at 0.575 the printed price of twenty steps is about half of the
+    /// one that holds.
     #[test]
     fn what_is_printed_is_too_little() {
         let (threshold, deviation) = (0.575, 0.15);
@@ -196,7 +199,8 @@ mod tests {
         assert!(told > 0.0 && told < 0.8 * holds, "{told} {holds}");
     }
 
-    /// 4,000 searches, seed 6: with a line at 0 and no noise to speak of, a step hits with probability a half.
+    /// 4,000 searches, seed 6: with a line at 0 and no noise to speak of, a step hits with
+    /// probability a half.
     #[test]
     fn searches_end_as_they_should() {
         let mut seeded = Seeded::new(6);

@@ -46,7 +46,8 @@ fn price(
     })?)
 }
 
-/// The price by means over drawn normal numbers, as one would estimate it; none if no draw says anything.
+/// The price by means over drawn normal numbers, as one would estimate it; none if no draw says
+/// anything.
 fn estimate(
     scores: u32,
     sensitivity: f64,
@@ -168,7 +169,8 @@ fn accounts(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
             let one_way = price(d, SENSITIVITY, deviation, Change::Monotone)?;
             let delta = Delta::new(DELTA)?;
             let rho = |max: &NoisyMax| max.rho_of_release().ok_or("no price");
-            // The tight conversion holds for all zCDP, the curve for Gaussian noise on the real line.
+            // The tight conversion holds for all zCDP, the curve for Gaussian noise on the real
+            // line.
             let zcdp = |rho: Rho| Method::Tight.epsilon(rho, delta).map(eke_budget::Epsilon::get);
             let curve = GaussianCurve.epsilon(rho(&general)?, delta)?.get();
             let found = [

@@ -1,4 +1,5 @@
-//! The normal distribution in logarithms, as far as figures need it: prices that are charged have their own, with error bounds.
+//! The normal distribution in logarithms, as far as figures need it: prices that are charged have
+//! their own, with error bounds.
 
 use statrs::function::erf::erfc;
 
@@ -18,7 +19,8 @@ pub(super) fn ln_phi(x: f64) -> f64 {
     -x * x / 2.0 - (-x).ln() - 0.5 * (2.0 * std::f64::consts::PI).ln() + series.ln()
 }
 
-/// The logarithm of the mean of `exp(f)` over a standard normal number, by the trapezoidal rule around where the integrand is largest.
+/// The logarithm of the mean of `exp(f)` over a standard normal number, by the trapezoidal rule
+/// around where the integrand is largest.
 pub(super) fn ln_mean(f: impl Fn(f64) -> f64) -> f64 {
     let whole = |x: f64| f(x) - x * x / 2.0;
     // Concave: a golden section finds the top.

@@ -1,7 +1,7 @@
 //! What a search costs, by each way of accounting for it, and how far a budget reaches.
 //!
-//! Prices are those of `eke-select` and conversions those of `eke-budget`, so that what is compared is what an account
-//! would say.
+//! Prices are those of `eke-select` and conversions those of `eke-budget`, so that what is compared
+//! is what an account would say.
 
 use std::error::Error;
 
@@ -19,8 +19,8 @@ use super::transcript::Transcript;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accounting {
-    /// After the fact: every run at the pure price of what came of it, the last one at the price of its days without a hit.
-    /// Delta is zero.
+    /// After the fact: every run at the pure price of what came of it, the last one at the price of
+    /// its days without a hit. Delta is zero.
     ExPost,
     /// The same, knowing that one person moves all counts one way.
     OneWay,
@@ -28,12 +28,15 @@ pub enum Accounting {
     Narrow,
     /// After the fact, with Laplace noise.
     Laplace,
-    /// Before: the worst pure price of a run of limited length, as zCDP, for every run that is started.
+    /// Before: the worst pure price of a run of limited length, as zCDP, for every run that is
+    /// started.
     Whole,
-    /// Before: the price that a run stays below but for a share of delta (Zhu and Wang), as zCDP, for every run that is
-    /// started. Half of delta is split over as many runs as there are days, and half converts.
+    /// Before: the price that a run stays below but for a share of delta (Zhu and Wang), as zCDP,
+    /// for every run that is started. Half of delta is split over as many runs as there are days,
+    /// and half converts.
     Split,
-    /// Before: the moments that Zhu and Wang bound, added up over the runs that are started, and converted at the end.
+    /// Before: the moments that Zhu and Wang bound, added up over the runs that are started, and
+    /// converted at the end.
     Moments,
     /// No search: noise on every answer, as zCDP.
     Every,
@@ -174,7 +177,8 @@ impl Bill {
         Ok(self.started(transcript.0.len())?)
     }
 
-    /// How many days of a search a budget pays for: none is drawn that might cost more than is left.
+    /// How many days of a search a budget pays for: none is drawn that might cost more than is
+    /// left.
     #[must_use]
     pub fn reach(&mut self, transcript: &Transcript, budget: Epsilon) -> u64 {
         let Prices::After { law, known } = &mut self.0 else {

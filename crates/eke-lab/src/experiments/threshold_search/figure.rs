@@ -1,7 +1,8 @@
-//! The figure of an experiment: a column a line; above, what the paper's noise costs, and below, the best within budgets.
+//! The figure of an experiment: a column a line; above, what the paper's noise costs, and below,
+//! the best within budgets.
 //!
-//! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines also differ by dashes and
-//! marks.
+//! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines
+//! also differ by dashes and marks.
 
 use super::accounting::Accounting;
 use super::experiment::{AtThreshold, Best, Results, Spread};

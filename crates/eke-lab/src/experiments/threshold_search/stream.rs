@@ -20,7 +20,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Bikes of a capital, rented by registered users: as many as users at most, by assumption, and one each.
+    /// Bikes of a capital, rented by registered users: as many as users at most, by assumption, and
+    /// one each.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.

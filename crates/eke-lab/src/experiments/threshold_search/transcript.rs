@@ -14,8 +14,9 @@ pub struct Stretch {
 pub struct Transcript(pub Vec<Stretch>);
 
 impl Transcript {
-    /// How good the verdicts on the first `answered` days are, all later days counting as not above: twice the hits that
-    /// are right, over all hits and all that should be. 1 where there is nothing to find and nothing was found.
+    /// How good the verdicts on the first `answered` days are, all later days counting as not
+    /// above: twice the hits that are right, over all hits and all that should be. 1 where there is
+    /// nothing to find and nothing was found.
     #[must_use]
     pub fn f1(&self, truth: &[bool], answered: u64) -> f64 {
         let (mut found, mut right) = (0u32, 0u32);

@@ -75,7 +75,8 @@ pub struct Ratio {
     pub way: Way,
     /// How many tiers there are.
     pub tiers: usize,
-    /// The largest of its mean squared errors over that of a single geometric tier, averaged over lists.
+    /// The largest of its mean squared errors over that of a single geometric tier, averaged over
+    /// lists.
     pub ratio: Mean,
 }
 
@@ -128,8 +129,8 @@ fn seed(plan: &Plan, index: usize) -> u64 {
     (plan.seed << 48) + ((index as u64) << 24)
 }
 
-/// The finest of one, two and more tiers. The first m of a longer list are a list of m, so one draw of the
-/// longest serves all.
+/// The finest of one, two and more tiers. The first m of a longer list are a list of m, so one draw
+/// of the longest serves all.
 fn on_grid(
     plan: &Plan,
     spacing: f64,
@@ -267,9 +268,9 @@ mod tests {
         assert_ne!(found(&small), found(&Plan { seed: 2, ..small }));
     }
 
-    /// 3,000 runs, fixed seed: every mean is within six of its standard errors of the variance, which is off
-    /// by chance once in 1e8 or so (tails of squares are heavier than normal ones). The control is the
-    /// variance of the next tier.
+    /// 3,000 runs, fixed seed: every mean is within six of its standard errors of the variance,
+    /// which is off by chance once in 1e8 or so (tails of squares are heavier than normal ones).
+    /// The control is the variance of the next tier.
     #[test]
     fn what_is_drawn_is_what_is_worked_out() {
         for grid in run(&plan(), &context()).unwrap().grids {

@@ -41,7 +41,8 @@ impl Way {
         Self::Skellam,
     ];
 
-    /// Those that are quick to price: all but Skellam noise, which is hardly wider than Gaussian noise.
+    /// Those that are quick to price: all but Skellam noise, which is hardly wider than Gaussian
+    /// noise.
     pub const QUICK: [Self; 5] =
         [Self::Single, Self::Geometric, Self::Laplace, Self::Gradual, Self::Gaussian];
 
@@ -264,7 +265,8 @@ mod tests {
             let expected = geometric(0.5) / (index as f64 + 1.0);
             assert!((error / expected - 1.0).abs() < 1e-12);
         }
-        // The paper's example, which is about Laplace noise: m slices of epsilon/m have m times the variance.
+        // The paper's example, which is about Laplace noise: m slices of epsilon/m have m times the
+        // variance.
         let fine = Way::Gradual.errors(&[0.001, 0.002, 0.003, 0.004], delta()).unwrap();
         assert!((fine[3] / geometric(0.004) - 4.0).abs() < 1e-4);
     }

@@ -1,5 +1,5 @@
-//! The paper's bounds on how far a tier can be from what it would have alone (its theorems 5.3 and 5.4), whatever
-//! the other tiers are, and what its templates really do.
+//! The paper's bounds on how far a tier can be from what it would have alone (its theorems 5.3 and
+//! 5.4), whatever the other tiers are, and what its templates really do.
 
 use eke_local::subset;
 
@@ -18,8 +18,8 @@ fn at(categories: u32, level: u32, size: u32) -> f64 {
     subset::variance(categories, size, weight)
 }
 
-/// The bound for a tier: the largest ratio between neighbouring templates around it. One where the templates are the tier's
-/// own: for small and large epsilons.
+/// The bound for a tier: the largest ratio between neighbouring templates around it. One where the
+/// templates are the tier's own: for small and large epsilons.
 #[must_use]
 pub fn factor(list: List, categories: u32, epsilon: f64) -> f64 {
     let d = categories;
@@ -60,8 +60,9 @@ mod tests {
     use crate::experiments::tiers_subset::Way;
     use eke_budget::Amount;
 
-    /// Every tier is within the bound, but for even numbers of categories just above the last template, where half
-    /// of them is not yet the best size and the printed bound misses up to 8.3 %; and the bound is not idle.
+    /// Every tier is within the bound, but for even numbers of categories just above the last
+    /// template, where half of them is not yet the best size and the printed bound misses up to 8.3
+    /// %; and the bound is not idle.
     #[test]
     fn no_tier_is_beyond_its_bound() {
         let mut closest = 0.0f64;

@@ -181,8 +181,8 @@ fn report(
 mod tests {
     use super::*;
 
-    /// 20,000 draws, seed 4: every count is within six deviations of its mean, which 300 of them are but for once in 1e6. The
-    /// control is weighed by another exponent.
+    /// 20,000 draws, seed 4: every count is within six deviations of its mean, which 300 of them
+    /// are but for once in 1e6. The control is weighed by another exponent.
     #[test]
     fn samples_have_their_weights() {
         let weights =

@@ -11,8 +11,8 @@ impl Data {
         self.rows("bike_day.csv.gz", ["registered"], |[value]| value.parse().ok())
     }
 
-    /// What all households used on each of 825 days, in kWh (`lcl_daily_aggregate.csv.gz`). The last day of the file is half an
-    /// hour, and is left out.
+    /// What all households used on each of 825 days, in kWh (`lcl_daily_aggregate.csv.gz`). The
+    /// last day of the file is half an hour, and is left out.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be. It is not made up.

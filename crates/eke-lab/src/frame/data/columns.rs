@@ -1,4 +1,5 @@
-//! Columns of a Parquet file, by name: whole numbers, numbers and bytes. A row with a null in it has none of them there, and says so.
+//! Columns of a Parquet file, by name: whole numbers, numbers and bytes. A row with a null in it
+//! has none of them there, and says so.
 
 use std::path::{Path, PathBuf};
 

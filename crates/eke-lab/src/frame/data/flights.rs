@@ -42,8 +42,8 @@ impl Flights {
 }
 
 impl Data {
-    /// Flights out of New York in 2013 (`nycflights13_flights.parquet`). Those without a tail number belong to nobody, and are
-    /// left out. Made up, there are 6,000 flights of 300 aircraft.
+    /// Flights out of New York in 2013 (`nycflights13_flights.parquet`). Those without a tail
+    /// number belong to nobody, and are left out. Made up, there are 6,000 flights of 300 aircraft.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.

@@ -14,8 +14,9 @@ pub struct Household {
 }
 
 impl Data {
-    /// Households of the Current Population Survey (`cps_asec_2012_2014_households.parquet`). Those without an income are left
-    /// out; the largest incomes are altered by who published them, so clamp them. Made up, there are 1,000.
+    /// Households of the Current Population Survey (`cps_asec_2012_2014_households.parquet`). Those
+    /// without an income are left out; the largest incomes are altered by who published them, so
+    /// clamp them. Made up, there are 1,000.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.

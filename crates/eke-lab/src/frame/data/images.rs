@@ -15,7 +15,8 @@ pub struct Image {
 }
 
 impl Data {
-    /// MNIST's images to learn from (`mnist_train.parquet`): 60,000, none left out. Made up, there are 200.
+    /// MNIST's images to learn from (`mnist_train.parquet`): 60,000, none left out. Made up, there
+    /// are 200.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
@@ -23,7 +24,8 @@ impl Data {
         self.images("mnist_train.parquet", 200)
     }
 
-    /// MNIST's images to be tested on (`mnist_test.parquet`): 10,000, none left out. Made up, there are 50.
+    /// MNIST's images to be tested on (`mnist_test.parquet`): 10,000, none left out. Made up, there
+    /// are 50.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.

@@ -28,9 +28,10 @@ pub struct Taxi {
 }
 
 impl Data {
-    /// Traces of taxis of San Francisco over some weeks (`cabspotting_part1.parquet`), by taxi. Fixes more than half a degree from
-    /// the centre of the bay (37.75 N, 122.4 W) are left out; so are repeated times of a taxi but for the first. Made up, there
-    /// are 20 taxis with 300 fixes each.
+    /// Traces of taxis of San Francisco over some weeks (`cabspotting_part1.parquet`), by taxi.
+    /// Fixes more than half a degree from the centre of the bay (37.75 N, 122.4 W) are left out; so
+    /// are repeated times of a taxi but for the first. Made up, there are 20 taxis with 300 fixes
+    /// each.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
@@ -46,9 +47,10 @@ impl Data {
         by_taxi(&mut columns, bay, |row| occupied[row].map(|flag| flag != 0))
     }
 
-    /// Taxis of Beijing in one hour (`tdrive_1h_20080202.parquet`), by taxi. Fixes more than half a degree from the centre of the
-    /// city (39.9 N, 116.4 E) are left out, among them those at 0, 0; so are repeated times of a taxi but for the first. Made up,
-    /// there are 300 taxis with 10 fixes each.
+    /// Taxis of Beijing in one hour (`tdrive_1h_20080202.parquet`), by taxi. Fixes more than half a
+    /// degree from the centre of the city (39.9 N, 116.4 E) are left out, among them those at 0, 0;
+    /// so are repeated times of a taxi but for the first. Made up, there are 300 taxis with 10
+    /// fixes each.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
@@ -62,8 +64,9 @@ impl Data {
         by_taxi(&mut columns, city, |_| None)
     }
 
-    /// Where vehicles collided in New York (`nyc_collisions_sample.parquet`). Those without a place, and those more than half a
-    /// degree from 40.7 N, 73.95 W (among them those at 0, 0), are left out. Made up, there are 500.
+    /// Where vehicles collided in New York (`nyc_collisions_sample.parquet`). Those without a
+    /// place, and those more than half a degree from 40.7 N, 73.95 W (among them those at 0, 0),
+    /// are left out. Made up, there are 500.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.

@@ -12,8 +12,9 @@ pub struct WordCount {
 }
 
 impl Data {
-    /// Words of the titles of a year's posts on Reddit, by the number of distinct authors, most first
-    /// (`reddit_top2013_titles_hist_top5000.csv.gz`): the 5,000 commonest. Nothing is left out. Made up, they are 500 words.
+    /// Words of the titles of a year's posts on Reddit, by the number of distinct authors, most
+    /// first (`reddit_top2013_titles_hist_top5000.csv.gz`): the 5,000 commonest. Nothing is left
+    /// out. Made up, they are 500 words.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.

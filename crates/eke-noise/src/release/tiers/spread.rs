@@ -1,4 +1,5 @@
-//! How far noise lies from zero, for intervals: floats, rounded outwards. Nothing is drawn from these.
+//! How far noise lies from zero, for intervals: floats, rounded outwards. Nothing is drawn from
+//! these.
 
 use eke_budget::Variance;
 
@@ -17,8 +18,8 @@ pub(super) struct Spread {
 const UP: f64 = 1.0 + 1e-12;
 
 impl Spread {
-    /// Two-sided geometric noise: more than h in either direction has probability `2 p^(h+1)/(1+p)`,
-    /// `p = exp(-rate)`, and the variance is `2p/(1-p)²`.
+    /// Two-sided geometric noise: more than h in either direction has probability
+    /// `2 p^(h+1)/(1+p)`, `p = exp(-rate)`, and the variance is `2p/(1-p)²`.
     pub(super) fn geometric(rate: f64, confidence: Confidence) -> Self {
         let power = libm::exp(-rate);
         let outside = (1.0 + power) * (1.0 - confidence.get()) / 2.0;
@@ -27,16 +28,18 @@ impl Spread {
         Self { deviation, half_width: half_width.max(0.0) }
     }
 
-    /// Laplace noise to the nearest step, which is h steps or more with probability `exp(-rate (h - 1/2))`.
-    /// The number itself was rounded too: h steps are all that must be left out.
+    /// Laplace noise to the nearest step, which is h steps or more with probability
+    /// `exp(-rate (h - 1/2))`. The number itself was rounded too: h steps are all that must be left
+    /// out.
     pub(super) fn laplace(rate: f64, confidence: Confidence) -> Self {
         let half_width = (libm::log(1.0 - confidence.get()) / -rate * UP + 0.5).ceil();
         let deviation = (2.0 / (rate * rate) + 1.0 / 12.0).sqrt();
         Self { deviation, half_width }
     }
 
-    /// `MSDLap` noise: geometric noises of one rate, one for each shift and times it, added up one after the
-    /// other. Where that takes too much room, a bound of Chernoff's, which is wider: two fifths at 95 %.
+    /// `MSDLap` noise: geometric noises of one rate, one for each shift and times it, added up one
+    /// after the other. Where that takes too much room, a bound of Chernoff's, which is wider: two
+    /// fifths at 95 %.
     pub(super) fn msdlap(rate: f64, shifts: u32, confidence: Confidence) -> Self {
         if shifts == 1 {
             return Self::geometric(rate, confidence);
@@ -51,8 +54,8 @@ impl Spread {
         Self { deviation, half_width }
     }
 
-    /// Skellam noise: its law is summed outwards, as far as noise that can be drawn goes; and beyond it is
-    /// within Bennett's bound, as a difference of two Poisson numbers.
+    /// Skellam noise: its law is summed outwards, as far as noise that can be drawn goes; and
+    /// beyond it is within Bennett's bound, as a difference of two Poisson numbers.
     pub(super) fn skellam(variance: Variance, confidence: Confidence) -> Self {
         let (variance, outside) = (variance.get(), 1.0 - confidence.get());
         let furthest = bennett(variance, outside);
@@ -61,16 +64,16 @@ impl Spread {
         Self { deviation: variance.sqrt(), half_width: half_width.unwrap_or(furthest) }
     }
 
-    /// Discrete Gaussian noise, which is within its quantile and half a step; and half a step more, which
-    /// the number itself was rounded by.
+    /// Discrete Gaussian noise, which is within its quantile and half a step; and half a step more,
+    /// which the number itself was rounded by.
     pub(super) fn gaussian(deviation: f64, confidence: Confidence) -> Self {
         let half_width = (confidence.quantile() * deviation * UP + 1.0).ceil();
         Self { deviation, half_width }
     }
 }
 
-/// A whole number that Skellam noise exceeds with at most a probability: the logarithm of its moments is
-/// `variance (cosh s - 1)`, least over `s h` at `s = asinh(h/variance)`.
+/// A whole number that Skellam noise exceeds with at most a probability: the logarithm of its
+/// moments is `variance (cosh s - 1)`, least over `s h` at `s = asinh(h/variance)`.
 fn bennett(variance: f64, outside: f64) -> f64 {
     let beyond = |half: f64| {
         let s = libm::asinh(half / variance);
@@ -86,8 +89,8 @@ fn bennett(variance: f64, outside: f64) -> f64 {
     (high * UP).ceil()
 }
 
-/// The least whole number that Skellam noise exceeds with at most a probability. Its weights are Bessel
-/// functions `I_k(variance)`, whose ratios follow from one another inwards.
+/// The least whole number that Skellam noise exceeds with at most a probability. Its weights are
+/// Bessel functions `I_k(variance)`, whose ratios follow from one another inwards.
 fn bessel(variance: f64, furthest: f64, outside: f64) -> Option<f64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few millions")]
     let reach = (3.0 * furthest) as usize + 64;
@@ -117,14 +120,15 @@ fn bessel(variance: f64, furthest: f64, outside: f64) -> Option<f64> {
     None
 }
 
-/// How far Skellam noise that is summed may lie: no noise that can be drawn has a deviation above 46,341.
+/// How far Skellam noise that is summed may lie: no noise that can be drawn has a deviation above
+/// 46,341.
 const WIDEST: f64 = 1e6;
 
 /// How far out laws of `MSDLap` noise are summed: four megabytes.
 const REACH: f64 = 262_144.0;
 
-/// A whole number that `MSDLap` noise exceeds with at most a probability: `2 exp(-s h) E[exp(s X)]` for the
-/// best s.
+/// A whole number that `MSDLap` noise exceeds with at most a probability: `2 exp(-s h) E[exp(s X)]`
+/// for the best s.
 fn chernoff(rate: f64, shifts: u32, outside: f64) -> f64 {
     let power = libm::exp(-rate);
     // E[exp(s xi K)] = (1-p)²/((1 - p e^(s xi)) (1 - p e^(-s xi))), with p = exp(-rate).
@@ -142,8 +146,8 @@ fn chernoff(rate: f64, shifts: u32, outside: f64) -> f64 {
     (tried.fold(f64::INFINITY, f64::min) * UP).ceil().max(0.0)
 }
 
-/// The least whole number that `MSDLap` noise exceeds with at most a probability, its law summed up to four
-/// times a number that is far enough; none where that is too far.
+/// The least whole number that `MSDLap` noise exceeds with at most a probability, its law summed up
+/// to four times a number that is far enough; none where that is too far.
 fn summed(rate: f64, shifts: u32, furthest: f64, outside: f64) -> Option<f64> {
     let reach = 4.0 * furthest + 64.0 * f64::from(shifts);
     if reach > REACH {
@@ -185,8 +189,8 @@ mod tests {
         Confidence::new(value).unwrap()
     }
 
-    /// Summed directly: what is outside has at most the probability that is left, and one step less would
-    /// be outside more often.
+    /// Summed directly: what is outside has at most the probability that is left, and one step less
+    /// would be outside more often.
     #[test]
     fn half_widths_of_geometric_noise_are_the_least_that_hold() {
         for rate in [0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 12.0] {
@@ -243,7 +247,8 @@ mod tests {
         assert!((widest.half_width / 2.716e8 - 1.0).abs() < 1e-3, "{widest:?}");
     }
 
-    /// With one shift it is geometric noise. With more, the law is convolved in another way: all pairs.
+    /// With one shift it is geometric noise. With more, the law is convolved in another way: all
+    /// pairs.
     #[test]
     fn half_widths_of_msdlap_noise_are_the_least_that_hold() {
         for level in [0.5, 0.95, 0.999] {
@@ -298,8 +303,8 @@ mod tests {
         assert!(wide.half_width < 3.0 * wide.deviation);
     }
 
-    /// What is too far out to be summed in a few megabytes takes none: one shift is in closed form, however
-    /// wide, and more are within the bound.
+    /// What is too far out to be summed in a few megabytes takes none: one shift is in closed form,
+    /// however wide, and more are within the bound.
     #[test]
     fn half_widths_of_wide_msdlap_noise_take_no_room() {
         for rate in [1e-3, 1e-6, 1e-12] {

@@ -41,8 +41,8 @@ impl Bound {
         }
     }
 
-    /// As a type that its own goes over into without being asked: int into float, date into timestamp, and
-    /// text that is written out into date and timestamp.
+    /// As a type that its own goes over into without being asked: int into float, date into
+    /// timestamp, and text that is written out into date and timestamp.
     pub(crate) fn coerced(self, to: Type, written: &str) -> Result<Self, SqlError> {
         let Some(of) = self.of else { return Ok(self) };
         match (of, to) {

@@ -1,7 +1,9 @@
-//! From syntax to typed expressions: names become columns, types are checked, coercions are written out.
+//! From syntax to typed expressions: names become columns, types are checked, coercions are written
+//! out.
 //!
-//! Only what is listed here gets through; every other form is refused. Each node counts, and so does what a
-//! column of a subquery stands for, so nothing grows beyond the limits while it is put together.
+//! Only what is listed here gets through; every other form is refused. Each node counts, and so
+//! does what a column of a subquery stands for, so nothing grows beyond the limits while it is put
+//! together.
 
 mod call;
 mod coerce;

@@ -19,7 +19,8 @@ fn pair(operator: Binary, left: Expr, right: Expr) -> Expr {
 }
 
 impl Binder<'_> {
-    /// A run of operators. It leans to the left, and may be long: it is taken apart without recursion.
+    /// A run of operators. It leans to the left, and may be long: it is taken apart without
+    /// recursion.
     pub(super) fn binary(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
         let mut steps = Vec::new();
         let mut first = expr;
@@ -237,7 +238,8 @@ impl Binder<'_> {
     }
 }
 
-/// Whether an expression without parentheses around it begins with something that `IS` binds more tightly to.
+/// Whether an expression without parentheses around it begins with something that `IS` binds more
+/// tightly to.
 fn looser_than_is(expr: &ast::Expr) -> bool {
     use ast::Expr as E;
     let condition = matches!(

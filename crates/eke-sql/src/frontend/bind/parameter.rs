@@ -1,8 +1,8 @@
 //! Parameters: `$1`, `$2`, … in WHERE, and the texts that are given for them.
 //!
-//! A text is taken as what it meets: as a number beside a number, as a day beside a day. Where nothing says
-//! what it is, it is an int, a double or a text, whichever it looks like first. It never becomes part of the
-//! question's text, so there is nothing to escape.
+//! A text is taken as what it meets: as a number beside a number, as a day beside a day. Where
+//! nothing says what it is, it is an int, a double or a text, whichever it looks like first. It
+//! never becomes part of the question's text, so there is nothing to escape.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -21,7 +21,8 @@ pub(crate) enum Given<'a> {
     Nothing,
     /// A text for each.
     Texts(&'a [String]),
-    /// They stay open, as columns that no table has; the texts are one example, for types that nothing else says.
+    /// They stay open, as columns that no table has; the texts are one example, for types that
+    /// nothing else says.
     Open(&'a [String]),
 }
 
