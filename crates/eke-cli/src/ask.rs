@@ -313,8 +313,8 @@ impl Watch for Progress {
         self.bar.set_message(format!("look {number}"));
     }
 
-    /// Asks whether the error was meant. Without a terminal the answer is no, unlike for a price: it
-    /// is almost surely a mistake.
+    /// Asks whether the error was meant. Without a terminal the answer is no, unlike for a price:
+    /// it is almost surely a mistake.
     fn confirm_error(&self, error: f64) -> bool {
         let is_meant = self.yes
             || is_at_a_terminal()

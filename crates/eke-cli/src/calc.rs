@@ -39,7 +39,8 @@ Give both sigmas for the price of a hit at the last step, or with --no-halt of n
 --epsilon for the least noise of that price. The price is never below the truth, and is charged when a run has\n\
 ended; before each step the larger of the two must fit.")]
     AboveThreshold(selection::AboveThresholdArgs),
-    /// What a price per metre means: how well places can be distinguished, and how far off they are.
+    /// What a price per metre means: how well places can be distinguished, and how far off they
+    /// are.
     #[command(after_help = "\
 Give one of --rho, --epsilon, --level and --error. Both kinds of noise are shown: as private as each other within\n\
 the radius, or, with --error, as exact as each other. Prices are never too large for the level, levels never too small.")]

@@ -36,7 +36,8 @@ Examples:
 Asking again at the same price returns the same places for nothing; a higher rho costs the difference.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Release(release::Release),
-    /// Choose which of one person's places are nearest to a public place: their rows, not where they are.
+    /// Choose which of one person's places are nearest to a public place: their rows, not where
+    /// they are.
     #[command(after_help = "\
 Example:
   eke geo nearest walk.csv --region -122.43,37.77,10000 --to -122.42,37.77 --k 3 --rho 1e-5
@@ -111,8 +112,8 @@ pub(crate) struct Places {
     /// A file of places: CSV, Parquet, or points in GeoJSON.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The public region of the places: longitude,latitude,metres for a disc, or west,south,east,north. Places outside
-    /// are moved to its rim.
+    /// The public region of the places: longitude,latitude,metres for a disc, or
+    /// west,south,east,north. Places outside are moved to its rim.
     #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
     pub(crate) region: Region,
     /// The column of longitudes, in degrees [default: longitude, lon or lng]
@@ -163,20 +164,24 @@ pub(crate) struct Payer {
     /// The account: whose places these are.
     #[arg(long, value_name = "NAME", default_value = "me")]
     account: String,
-    /// To open the account: its whole budget, as rho=1e-4 (per square metre), epsilon=0.01 (per metre), or both with a
-    /// comma.
+    /// To open the account: its whole budget, as rho=1e-4 (per square metre), epsilon=0.01 (per
+    /// metre), or both with a comma.
     #[arg(long, value_name = "PRICE", value_parser = budget)]
     budget: Option<BudgetSpec>,
-    /// With --budget: the largest distance between places that the promise covers, in metres [default: any distance]
+    /// With --budget: the largest distance between places that the promise covers, in metres
+    /// [default: any distance]
     #[arg(long, value_name = "METRES", requires = "budget")]
     reach: Option<Metres>,
-    /// How the distance between two lists of places is measured, fixed for the account [default: farthest]
+    /// How the distance between two lists of places is measured, fixed for the account [default:
+    /// farthest]
     #[arg(long, value_enum)]
     metric: Option<MetricName>,
-    /// The least distance that counts, fixed for the account: nearer places count as this far apart, in metres [default: 1]
+    /// The least distance that counts, fixed for the account: nearer places count as this far
+    /// apart, in metres [default: 1]
     #[arg(long, value_name = "METRES")]
     least: Option<Metres>,
-    /// Confirm that the file has changed since the last question: ask about its new state, and pay again.
+    /// Confirm that the file has changed since the last question: ask about its new state, and pay
+    /// again.
     #[arg(long)]
     changed: bool,
 }
@@ -298,7 +303,8 @@ pub(crate) struct Price {
     /// With --level: the radius within which places must be hard to distinguish, in metres.
     #[arg(long, value_name = "METRES", requires = "level")]
     radius: Option<Metres>,
-    /// The largest epsilon between places within the radius: for Gaussian noise with --delta, else for planar Laplace noise.
+    /// The largest epsilon between places within the radius: for Gaussian noise with --delta, else
+    /// for planar Laplace noise.
     #[arg(long, value_name = "L", requires = "radius")]
     level: Option<Epsilon>,
     /// The probability that the level fails.

@@ -30,7 +30,8 @@ pub(crate) struct Init {
     /// The column with the id of the unit that a row belongs to.
     #[arg(long, value_name = "COLUMN")]
     unit_column: Option<String>,
-    /// What is hidden (adjacency): that a unit is in the data at all, or only what its rows contain.
+    /// What is hidden (adjacency): that a unit is in the data at all, or only what its rows
+    /// contain.
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: Neighbours,
     /// The epsilon promised to every unit, over all questions.

@@ -21,7 +21,8 @@ Exit codes: 0 nothing is wrong, 1 something is.")]
     Export(At),
     /// Print where every journal ends now. Keep it where no writer of the ledger can change it.
     Anchor(At),
-    /// List the requests that hold a path, or give up one whose program has ended. What it paid stays paid.
+    /// List the requests that hold a path, or give up one whose program has ended. What it paid
+    /// stays paid.
     GiveUp(GiveUp),
 }
 

@@ -148,7 +148,8 @@ impl Tiers {
         table.print(out)
     }
 
-    /// Every pair where there are few tiers, else the finest with each other tier; then all of them.
+    /// Every pair where there are few tiers, else the finest with each other tier; then all of
+    /// them.
     fn colluders(&self, told: &Told, out: &mut impl Write) -> io::Result<()> {
         let mut table = Table::new(&["who compares", "learns", "from independent answers"]);
         let finest = (0..self.tiers.len()).max_by(|&a, &b| self.tiers[a].cmp(&self.tiers[b]));

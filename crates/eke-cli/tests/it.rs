@@ -190,8 +190,8 @@ fn notes_are_for_the_steward_alone() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// No account is opened for coordinates that cannot be degrees, and the owner of a ledger that others
-/// may read is warned.
+/// No account is opened for coordinates that cannot be degrees, and the owner of a ledger that
+/// others may read is warned.
 #[cfg(unix)]
 #[test]
 fn ledgers_of_places_are_made_for_degrees_and_for_their_owner() {
@@ -217,9 +217,9 @@ fn ledgers_of_places_are_made_for_degrees_and_for_their_owner() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The commands at the top of the README, as they are printed: one that installs, and three that end
-/// with a first answer in an empty folder. Noise differs from run to run, so numbers are compared as
-/// numbers, and words as they are.
+/// The commands at the top of the README, as they are printed: one that installs, and three that
+/// end with a first answer in an empty folder. Noise differs from run to run, so numbers are
+/// compared as numbers, and words as they are.
 #[test]
 fn the_first_commands_of_the_readme_end_with_an_answer() {
     let folder = std::env::temp_dir().join(format!("eke-readme-{}", std::process::id()));
@@ -294,8 +294,9 @@ fn the_commands_about_watching_work_in_a_shell() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A watch that is interrupted ends its step and settles at what it came to: nothing stays set aside, and the same
-/// command goes on. It cannot end before the signal: nobody reads what it writes.
+/// A watch that is interrupted ends its step and settles at what it came to: nothing stays set
+/// aside, and the same command goes on. It cannot end before the signal: nobody reads what it
+/// writes.
 #[cfg(unix)]
 #[test]
 fn a_watch_that_is_interrupted_is_settled() {

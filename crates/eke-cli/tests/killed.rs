@@ -1,5 +1,5 @@
-//! Programs that are killed at any moment, over one ledger: it stays whole, what was shown stays as it was
-//! shown, what was paid for stays paid for, and the next question goes on.
+//! Programs that are killed at any moment, over one ledger: it stays whole, what was shown stays as
+//! it was shown, what was paid for stays paid for, and the next question goes on.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::{BTreeMap, BTreeSet};

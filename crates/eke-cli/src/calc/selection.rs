@@ -141,7 +141,8 @@ pub(crate) struct AboveThresholdArgs {
     /// The price, to find the least noise for it.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
-    /// With --epsilon: the noise of answers divided by that of the threshold [default: the root of 3]
+    /// With --epsilon: the noise of answers divided by that of the threshold [default: the root of
+    /// 3]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     ratio: Option<Number>,
     /// None of these steps was above the threshold.

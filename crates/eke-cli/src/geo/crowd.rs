@@ -30,23 +30,27 @@ const EXAMPLE: f64 = 100.0;
 /// Who is asked, what it may cost them, and how.
 #[derive(Args)]
 pub(crate) struct Crowd {
-    /// A file of people's places: CSV, Parquet, or points in GeoJSON. The last row of a person counts.
+    /// A file of people's places: CSV, Parquet, or points in GeoJSON. The last row of a person
+    /// counts.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The file with the accounts of all people (the register).
     #[arg(long, value_name = "FILE", default_value = "people.ledger")]
     ledger: PathBuf,
-    /// The public region of the people, fixed for the register: longitude,latitude,metres for a disc, or
-    /// west,south,east,north. Needed for the first question.
+    /// The public region of the people, fixed for the register: longitude,latitude,metres for a
+    /// disc, or west,south,east,north. Needed for the first question.
     #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
     region: Option<Region>,
-    /// The whole budget of each person, rho per square metre. Needed for people who have no account yet.
+    /// The whole budget of each person, rho per square metre. Needed for people who have no account
+    /// yet.
     #[arg(long, value_name = "RHO", value_parser = rho)]
     budget: Option<Rho>,
-    /// With --region: the least distance that counts: nearer places count as this far apart, in metres [default: 1]
+    /// With --region: the least distance that counts: nearer places count as this far apart, in
+    /// metres [default: 1]
     #[arg(long, value_name = "METRES", requires = "region")]
     least: Option<Metres>,
-    /// With --region: the largest distance between places that the promise covers [default: all of the region]
+    /// With --region: the largest distance between places that the promise covers [default: all of
+    /// the region]
     #[arg(long, value_name = "METRES", requires = "region")]
     reach: Option<Metres>,
     /// The most that the question may cost each person, rho per square metre.
@@ -66,7 +70,8 @@ pub(crate) struct Crowd {
     way: WayName,
     #[command(flatten)]
     walking: Walking,
-    /// The name of this version of the places: places that have changed need another name [default: that of the file]
+    /// The name of this version of the places: places that have changed need another name [default:
+    /// that of the file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
     /// The column of people's ids.

@@ -19,7 +19,8 @@ use crate::table::Table;
 pub(crate) struct Hull {
     #[command(flatten)]
     places: Places,
-    /// The number of directions in which the farthest place is chosen [default: the number with the smallest error]
+    /// The number of directions in which the farthest place is chosen [default: the number with the
+    /// smallest error]
     #[arg(long, value_name = "K")]
     directions: Option<u32>,
     /// As in the paper: searches along a noisy line, in 16 to 128 directions.

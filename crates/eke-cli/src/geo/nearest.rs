@@ -21,7 +21,8 @@ pub(crate) struct Nearest {
     /// The number of places to choose.
     #[arg(long, value_name = "K", default_value_t = 1)]
     k: u32,
-    /// Search by comparisons with a noisy threshold, as in the paper, instead of by exponential choices.
+    /// Search by comparisons with a noisy threshold, as in the paper, instead of by exponential
+    /// choices.
     #[arg(long)]
     paper: bool,
     #[command(flatten)]

@@ -38,7 +38,8 @@ pub(crate) struct Threshold {
     rho: Rho,
     #[command(flatten)]
     walking: Walking,
-    /// The name of this version of the rows: rows that have changed need another name [default: that of the file]
+    /// The name of this version of the rows: rows that have changed need another name [default:
+    /// that of the file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
     /// Print one JSON object.

@@ -1,9 +1,9 @@
 //! Pins: which unit pays for which rows, for everything in a ledger and for good.
 //!
-//! A unit's registry knows the unit's own datasets. Were it alone, another name for the unit would be
-//! another registry, another account and a full budget again for the same rows. So a ledger has one
-//! list of pins for all units. Rows are known by the name of their dataset, by the files that hold
-//! them (symbolic links followed) and by the content of those files, packed and unpacked, each
+//! A unit's registry knows the unit's own datasets. Were it alone, another name for the unit would
+//! be another registry, another account and a full budget again for the same rows. So a ledger has
+//! one list of pins for all units. Rows are known by the name of their dataset, by the files that
+//! hold them (symbolic links followed) and by the content of those files, packed and unpacked, each
 //! together with the column that says which unit a row belongs to.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.

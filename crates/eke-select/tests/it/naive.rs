@@ -1,5 +1,5 @@
-//! Probabilities of outcomes, computed the plain way: no logarithms, no modes, a fine fixed grid. For
-//! parameters that are mild enough for it.
+//! Probabilities of outcomes, computed the plain way: no logarithms, no modes, a fine fixed grid.
+//! For parameters that are mild enough for it.
 
 /// The distribution function of noise, and its density, of scale or deviation one.
 #[derive(Clone, Copy, Debug)]
