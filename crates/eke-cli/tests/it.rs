@@ -227,9 +227,8 @@ fn the_first_commands_of_the_readme_end_with_an_answer() {
     let readme = page("../../README.md");
     let block = |kind: &str| readme.split(kind).nth(1).unwrap().split("```").next().unwrap();
     let typed_in = block("```sh\n").replace("\\\n", "");
-    let [install, commands @ .., ask] = &typed_in.lines().collect::<Vec<_>>()[..] else {
-        panic!("{typed_in}")
-    };
+    let lines: Vec<&str> = typed_in.lines().collect();
+    let [install, commands @ .., ask] = &lines[..] else { panic!("{typed_in}") };
     let crate_folder = install.strip_prefix("cargo install --locked --path ").unwrap();
     assert!(Path::new(env!("CARGO_MANIFEST_DIR")).ends_with(crate_folder), "{install}");
     assert_eq!(commands.len(), 2);
