@@ -91,8 +91,8 @@ Examples:
   eke ask \"SELECT AVG(fare) FROM trips\" --within 0.5 --as ana
   eke ask \"SELECT SUM(fare) FROM trips\" --price rho=0.001 --json
 Exit codes: 0 answered, 1 failed (also a policy or file that is wrong), 2 wrong usage, 3 refused: by
-a budget, a tier or --at-most; until the steward changes something; or because the SQL is mistyped or
-cannot be answered privately. 130 interrupted.")]
+a budget, a tier or --at-most; until the steward changes something; or because the SQL is mistyped
+or cannot be answered privately. 130 interrupted.")]
 pub(crate) struct Ask {
     /// The question.
     #[arg(value_name = "SQL")]

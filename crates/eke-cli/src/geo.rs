@@ -33,7 +33,8 @@ pub(crate) enum Geo {
 Examples:
   eke geo release walk.csv --region -122.43,37.77,10000 --rho 1e-5 --budget rho=1e-4 --out told.geojson
   eke geo release walk.csv --region -122.43,37.77,10000 --radius 200 --level 1.4 --map told.svg
-Asking again at the same price returns the same places for nothing; a higher rho costs the difference.
+Asking again at the same price returns the same places for nothing; a higher rho costs the
+difference.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Release(release::Release),
     /// Choose which of one person's places are nearest to a public place: their rows, not where
@@ -54,7 +55,8 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
 Examples:
   eke geo count taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --circle 116.4,39.9,2000
   eke geo count taxis.csv --rho 1e-5 --within centre.geojson --savings saved.svg
-Everybody in the file has an account and is asked. People who are clearly inside or outside stop paying.
+Everybody in the file has an account and is asked. People who are clearly inside or outside stop
+paying.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Count(count::Count),
     /// Estimate the density of people around a place.
@@ -73,8 +75,8 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     #[command(after_help = "\
 Example:
   eke geo threshold households.csv --column income --at-most 10000 --share 0.1 --budget 0.1 --rho 0.01
-The user of this command holds all rows, and one account pays for them. Rho is for replacing one row (zCDP),
-not per metre.
+The user of this command holds all rows, and one account pays for them. Rho is for replacing one
+row (zCDP), not per metre.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Threshold(threshold::Threshold),
     /// Verify the accounts of many people, and show what is left in them.

@@ -18,8 +18,9 @@ use crate::table::Table;
 pub(crate) enum Local {
     /// Plan one chain of reports for several tiers, and say how good each tier's report is.
     #[command(after_help = "\
-A device draws the chain once. Every tier sees one report of it, and all of them together reveal no more than\n\
-the finest. The ratio is a tier's error divided by the error of a report made for that tier alone.")]
+A device draws the chain once. Every tier sees one report of it, and all of them together reveal\n\
+no more than the finest. The ratio is a tier's error divided by the error of a report made for that\n\
+tier alone.")]
     Plan(Plan),
     /// Simulate devices of synthetic people, and show how far the estimates are off.
     Simulate(simulate::Simulate),

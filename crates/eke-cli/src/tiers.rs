@@ -18,9 +18,9 @@ use crate::table::Table;
 #[command(after_help = "\
 Example:
   eke tiers --law geometric --value 1234 --sensitivity 1 --tiers 2,1,0.5,0.1
-All answers are points of one noise path: several of them together reveal no more than the finest of them.
-Nothing is recorded: run the command once, and give each audience its answer. docs/tiers.md says which law to
-choose.")]
+All answers are points of one noise path: several of them together reveal no more than the finest.
+Nothing is recorded: run the command once, and give each audience its answer. docs/tiers.md says
+which law to choose.")]
 pub(crate) struct Tiers {
     /// The law of the noise.
     #[arg(long, value_enum)]

@@ -21,8 +21,8 @@ use crate::table::Table;
 Examples:
   eke watch 'SELECT COUNT(*) FROM rides WHERE day = $1' --over days.csv --above '0.8*7000'
   eke watch 'SELECT SUM(fare) FROM rides WHERE day = $1' --over days.csv --below 20000 --error 500 --as ana
-The first line of the file has names, every other line is a step: its first column is $1, its second $2. The
-same command shows the same verdicts again, for nothing, and continues after them.
+The first line of the file has names, every other line is a step: its first column is $1, its
+second $2. The same command shows the same verdicts again, for nothing, and continues after them.
 Ctrl-C ends the step under way and settles the run at its price so far.
 Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused, 130 interrupted.")]
 pub(crate) struct Watch {

@@ -27,7 +27,7 @@ pub(crate) struct Threshold {
     /// The share, from 0 to 1: is the share of rows with small values below it?
     #[arg(long, value_name = "PART")]
     share: f64,
-    /// The account that pays for these rows.
+    /// The file with the account that pays for these rows.
     #[arg(long, value_name = "FILE", default_value = "rows.ledger")]
     ledger: PathBuf,
     /// The whole budget for these rows, in rho. Needed for the first question.
