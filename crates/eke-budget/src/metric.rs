@@ -12,6 +12,8 @@ use crate::{Metres, Price};
 /// Which datasets are neighbours in the central model. Constants depend on it, so it is a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[doc(alias = "neighbouring relation")]
+#[doc(alias = "neighboring")]
 pub enum Adjacency {
     /// One dataset has one unit more than the other.
     AddRemove,
@@ -31,6 +33,7 @@ impl fmt::Display for Adjacency {
 /// How far apart two inputs may be and still be promised to look alike (Lambda in the papers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[doc(alias = "Lambda")]
 pub enum Reach {
     /// The promise holds for places at most this far apart.
     Within(Metres),

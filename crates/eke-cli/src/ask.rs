@@ -30,7 +30,7 @@ pub(crate) struct Asker {
     /// The policy file.
     #[arg(long, value_name = "FILE", default_value = "eke.toml")]
     pub(crate) policy: PathBuf,
-    /// The analyst who asks, by the name in the policy; the steward if it is left out.
+    /// The analyst who asks, by the name in the policy [default: the steward]
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 }
@@ -92,26 +92,25 @@ Examples:
   eke ask \"SELECT AVG(fare) FROM trips\" --within 0.5 --as ana
   eke ask \"SELECT SUM(fare) FROM trips\" --price rho=0.001 --json
 Exit codes: 0 answered, 1 failed (also a policy or file that is wrong), 2 wrong usage, 3 refused: by
-a budget, a tier or --at-most, until the steward changes something, or because of the SQL, which is
-mistyped or not answered privately. 130 interrupted.")]
+a budget, a tier or --at-most; until the steward changes something; or because the SQL is mistyped
+or cannot be answered privately. 130 interrupted.")]
 pub(crate) struct Ask {
     /// The question.
     #[arg(value_name = "SQL")]
     sql: String,
-    /// How close the answer must be: 5% of the value, or 100 of its unit.
+    /// The error to stay within: relative, such as 5%, or absolute, such as 100.
     #[arg(long, value_name = "ERROR", conflicts_with = "price")]
     within: Option<Within>,
-    /// Beside a relative error: an absolute error that is good enough in any case.
+    /// With a relative error: an absolute error that is also good enough.
     #[arg(long = "or", value_name = "ERROR", requires = "within")]
     floor: Option<f64>,
-    /// The highest price, such as rho=0.01; a tenth of what is left unless said, for a relative
-    /// error.
+    /// The highest price, such as rho=0.01 [default for a relative error: a tenth of what is left]
     #[arg(long, value_name = "PRICE", value_parser = price)]
     at_most: Option<Amount<Rho>>,
-    /// How sure the interval must be.
+    /// The confidence of the intervals.
     #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
     confidence: Confidence,
-    /// What to spend on the values in all, such as rho=0.001, for whatever that gives.
+    /// Spend exactly this on the values, such as rho=0.001, whatever accuracy that gives.
     #[arg(long, value_name = "PRICE", value_parser = price)]
     price: Option<Amount<Rho>>,
     #[command(flatten)]
@@ -122,7 +121,7 @@ pub(crate) struct Ask {
     /// Print CSV.
     #[arg(long)]
     csv: bool,
-    /// Do not ask before spending.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
@@ -249,14 +248,14 @@ impl Ask {
     }
 }
 
-/// A spinner on a terminal. It turns with rounds of looks; rows are counted for the steward alone,
-/// who is the only one that is told.
+/// A spinner on a terminal. It turns with rounds of looks. Only the steward sees how many rows were
+/// read.
 pub(crate) struct Progress {
     pub(crate) bar: ProgressBar,
     yes: bool,
     /// Whether somebody wants to stop.
     stop: Stop,
-    /// Whether it was doubted that what is asked for is meant.
+    /// Whether the user was asked if the error was meant.
     doubts: AtomicBool,
 }
 
@@ -274,7 +273,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// Asks whoever is at the terminal; nobody there is taken as a yes.
+    /// Asks the user for confirmation. Without a terminal the answer is yes.
     fn ask(&self, text: &str) -> bool {
         if self.yes || !is_at_a_terminal() {
             return true;
@@ -315,8 +314,8 @@ impl Observer for Progress {
         self.bar.set_message(format!("look {number}"));
     }
 
-    /// Unlike a price, this is not taken as a yes where nobody is at the terminal: it is almost
-    /// surely a mistake.
+    /// Asks whether the error was meant. Without a terminal the answer is no, unlike for a price:
+    /// it is almost surely a mistake.
     fn confirm_error(&self, error: f64) -> bool {
         let is_meant = self.yes
             || is_at_a_terminal()
@@ -457,8 +456,7 @@ fn shown(cell: &Cell) -> [String; 2] {
     }
 }
 
-/// Why a value is not as good as was asked for; nothing where it is, or where a price was asked
-/// for.
+/// Why a value misses its goal. Empty where it is met, or where a price was asked for.
 pub(crate) fn why(cell: &Cell) -> &'static str {
     if cell.met.is_none() && matches!(cell.ending, Stopped::HighestPrice | Stopped::Tier) {
         return "";
@@ -489,7 +487,7 @@ fn count(number: usize) -> String {
 }
 
 fn to_f64(number: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "it is about so many")]
+    #[expect(clippy::cast_precision_loss, reason = "an approximate count")]
     let number = number as f64;
     number
 }

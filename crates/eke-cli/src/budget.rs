@@ -16,8 +16,8 @@ use crate::number::{cost, percent, short};
 pub(crate) struct Budget {
     #[command(flatten)]
     asker: Asker,
-    /// Say, as the steward, that you have looked into what could not be answered: analysts may ask
-    /// again.
+    /// Confirm, as the steward, that you have looked into the questions that failed: analysts may
+    /// ask again.
     #[arg(long, conflicts_with = "analyst")]
     looked: bool,
     /// Print JSON.
@@ -30,7 +30,7 @@ pub(crate) struct Budget {
 pub(crate) struct History {
     #[command(flatten)]
     asker: Asker,
-    /// Show so many of the last questions.
+    /// Show the last N questions.
     #[arg(long, value_name = "N", default_value_t = 20)]
     last: usize,
     /// Leave out the answers.
@@ -75,7 +75,7 @@ impl Budget {
     }
 }
 
-/// What failures can have told, and who waits for the steward.
+/// How many bits failures can have revealed, and which analysts wait for the steward.
 fn print_failed(failed: &Failed, out: &mut impl Write) -> io::Result<()> {
     let Failed { unit, failed: count, questions, bits, unseen, blocked, all_blocked } = failed;
     writeln!(

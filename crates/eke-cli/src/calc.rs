@@ -22,29 +22,30 @@ use crate::table::Table;
 pub(crate) enum Calc {
     /// Convert between rho and (epsilon, delta), never understating the loss.
     #[command(after_help = "\
-Give two of --rho, --epsilon and --delta, and the third is worked out: an epsilon or a delta that is\n\
-never too small, a rho that is never too large. Give --epsilon alone for the zCDP price of pure\n\
+Give two of --rho, --epsilon and --delta to compute the third: an epsilon or a delta that is never\n\
+too small, a rho that is never too large. Give --epsilon alone for the zCDP price of pure\n\
 privacy, or --range alone for that of a mechanism with bounded range.")]
     Convert(Convert),
     /// Add up charges such as rho=0.1 epsilon=0.5 rho=0.2,delta=1e-9.
     Compose(Compose),
-    /// The price of telling which of several scores is the largest, with Gaussian noise.
+    /// The price of choosing the largest of several noisy scores (report noisy max).
     #[command(after_help = "\
 Give --sigma for its price, or --epsilon for the least noise of that price. The price is never below the\n\
 truth. As concentrated privacy it may be charged in two ways, and the cheaper one is marked.")]
     NoisyMax(selection::NoisyMaxArgs),
-    /// The price of the first answer above a line, with Gaussian noise.
+    /// The price of finding the first answer above a threshold (sparse vector).
     #[command(after_help = "\
 Give both sigmas for the price of a hit at the last step, or with --no-halt of none in all of them; or give\n\
 --epsilon for the least noise of that price. The price is never below the truth, and is charged when a run has\n\
 ended; before each step the larger of the two must fit.")]
     AboveThreshold(selection::AboveThresholdArgs),
-    /// What a price of places means: how well they are told apart, and how far they are off.
+    /// What a price per metre means: how well places can be distinguished, and how far off they
+    /// are.
     #[command(after_help = "\
 Give one of --rho, --epsilon, --level and --error. Both kinds of noise are shown: as private as each other within\n\
 the radius, or, with --error, as exact as each other. Prices are never too large for the level, levels never too small.")]
     Geo(geo::GeoArgs),
-    /// Whether noise of one law can be made of another's by adding noise.
+    /// Whether adding noise to one law gives another, and which noise (the residual).
     #[command(after_help = "\
 LAW is one of gaussian:SIGMA, laplace:SCALE, geometric:RATE, discrete-gaussian:SIGMA,\n\
 skellam:LAMBDA, msdlap:EPSILON:SENSITIVITY, staircase:EPSILON[:SENSITIVITY[:GAMMA]],\n\
@@ -80,13 +81,13 @@ pub(crate) struct Convert {
     /// The loss bound; with --lambda, per unit of distance.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
-    /// The probability that it fails.
+    /// The probability that the bound fails.
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<Delta>,
     /// The range of losses of a mechanism such as the exponential one.
     #[arg(long, value_name = "ETA", allow_hyphen_values = true)]
     range: Option<BoundedRange>,
-    /// The reach: the largest distance that the promise covers.
+    /// The reach: the largest distance between two places that the promise covers.
     #[arg(long, value_name = "L", allow_hyphen_values = true)]
     lambda: Option<Metres>,
     /// How rho and (epsilon, delta) are converted [default: tight]
@@ -97,7 +98,7 @@ pub(crate) struct Convert {
     json: bool,
 }
 
-/// All curves the calculator knows, also the one that accounts may not use.
+/// All conversion curves, including the one that accounts may not use.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum MethodName {
     /// Optimal over the Rényi order
@@ -171,7 +172,7 @@ impl Convert {
         Ok(())
     }
 
-    /// The zCDP price of a guarantee, which no method has a say in.
+    /// The zCDP price of a guarantee, which is the same by every method.
     fn price(
         &self,
         rho: Rho,
@@ -223,7 +224,7 @@ impl Convert {
         })
     }
 
-    /// What was given, and below it what was worked out.
+    /// The parameters given, and below them the result.
     fn print(&self, converted: &Converted, out: &mut impl Write) -> Result<(), Failure> {
         let (metre, square) =
             if self.lambda.is_some() { ("per metre", "per metre squared") } else { ("", "") };
@@ -285,10 +286,10 @@ pub(crate) struct Compose {
     /// Charges, in any order: rho=0.1, epsilon=0.5, rho=0.2,delta=1e-9
     #[arg(required = true, value_name = "CHARGE")]
     charges: Vec<Charge>,
-    /// The delta promised in all, to see the epsilon that goes with it.
+    /// The total delta promised, to see the epsilon that goes with it.
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<Delta>,
-    /// The reach: the largest distance that the promise covers.
+    /// The reach: the largest distance between two places that the promise covers.
     #[arg(long, value_name = "L", allow_hyphen_values = true)]
     lambda: Option<Metres>,
     /// Print one JSON object.

@@ -19,7 +19,7 @@ use crate::table::Table;
 /// How large the city is, and where it is written.
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// The folder to write to; a new one where temporary files go unless said.
+    /// The folder to write to [default: a new temporary folder]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// How many riders the city has.

@@ -29,55 +29,58 @@ use crate::number::short;
 /// The commands about places.
 #[derive(Subcommand)]
 pub(crate) enum Geo {
-    /// Tell where one person's places are, each with noise.
+    /// Release one person's places, each with noise.
     #[command(after_help = "\
 Examples:
   eke geo release walk.csv --region -122.43,37.77,10000 --rho 1e-5 --budget rho=1e-4 --out told.geojson
   eke geo release walk.csv --region -122.43,37.77,10000 --radius 200 --level 1.4 --map told.svg
-The same places again at the same price are the same, and free; at a higher rho they cost the difference.
-Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+Asking again at the same price returns the same places for nothing; a higher rho costs the
+difference.
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Release(release::Release),
-    /// Tell which of one person's places are nearest to a public one: which rows, and not where
+    /// Choose which of one person's places are nearest to a public place: their rows, not where
     /// they are.
     #[command(after_help = "\
 Example:
   eke geo nearest walk.csv --region -122.43,37.77,10000 --to -122.42,37.77 --k 3 --rho 1e-5
-Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Nearest(nearest::Nearest),
-    /// Tell the convex hull of one person's places, nearly.
+    /// Release the approximate convex hull of one person's places.
     #[command(after_help = "\
 Example:
   eke geo hull walk.csv --region -122.43,37.77,10000 --rho 1e-4 --out hull.geojson --map hull.svg
-Exit codes: 0 told, 1 failed, 2 wrong usage, 3 refused.")]
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Hull(hull::Hull),
-    /// Say how many people are in an area.
+    /// Count the people in an area.
     #[command(after_help = "\
 Examples:
   eke geo count taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --circle 116.4,39.9,2000
   eke geo count taxis.csv --rho 1e-5 --within centre.geojson --savings saved.svg
-Everybody in the file has an account and is asked; whoever is clearly inside or outside stops paying.
+Everybody in the file has an account and is asked. People who are clearly inside or outside stop
+paying.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Count(count::Count),
-    /// Say how dense people are around a place.
+    /// Estimate the density of people around a place.
     #[command(after_help = "\
 Example:
   eke geo density taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --at 116.4,39.9 --bandwidth 500
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Density(density::Density),
-    /// Say who is nearest to a place.
+    /// Find the people who are nearest to a place.
     #[command(after_help = "\
 Example:
   eke geo neighbours taxis.csv --region 116.4,39.9,30000 --budget 1e-4 --rho 1e-5 --to 116.4,39.9 --k 5
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Neighbours(neighbours::Neighbours),
-    /// Say whether few rows of a file have at most so much of something.
+    /// Decide whether the share of rows with small values in a column is below a given share.
     #[command(after_help = "\
 Example:
   eke geo threshold households.csv --column income --at-most 10000 --share 0.1 --budget 0.1 --rho 0.01
-All rows are held by whoever asks, and one account pays for them: rho is for replacing a row, not for metres.
+The user of this command holds all rows, and one account pays for them. Rho is for replacing one
+row (zCDP), not per metre.
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 refused.")]
     Threshold(threshold::Threshold),
-    /// Show how the accounts of many people stand, and look through them.
+    /// Verify the accounts of many people, and show what is left in them.
     Accounts(accounts::Accounts),
 }
 
@@ -112,8 +115,8 @@ pub(crate) struct Places {
     /// A file of places: CSV, Parquet, or points in GeoJSON.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where places are, which is public: longitude,latitude,metres around them, or
-    /// west,south,east,north. Places outside are told as if they were on its rim.
+    /// The public region of the places: longitude,latitude,metres for a disc, or
+    /// west,south,east,north. Places outside are moved to its rim.
     #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
     pub(crate) region: Region,
     /// The column of longitudes, in degrees [default: longitude, lon or lng]
@@ -164,32 +167,35 @@ pub(crate) struct Payer {
     /// The account: whose places these are.
     #[arg(long, value_name = "NAME", default_value = "me")]
     account: String,
-    /// What may be spent for good, to open the account: rho=1e-4 (per square metre), epsilon=0.01
-    /// (per metre), or both with a comma.
+    /// To open the account: its whole budget, as rho=1e-4 (per square metre), epsilon=0.01 (per
+    /// metre), or both with a comma.
     #[arg(long, value_name = "PRICE", value_parser = budget)]
     budget: Option<BudgetSpec>,
-    /// With --budget: how far apart places may be and still be promised to look alike, in metres
+    /// With --budget: the largest distance between places that the promise covers, in metres
     /// [default: any distance]
     #[arg(long, value_name = "METRES", requires = "budget")]
     reach: Option<Metres>,
-    /// How far apart two people's places are, for good [default: farthest]
+    /// How the distance between two lists of places is measured, fixed for the account [default:
+    /// farthest]
     #[arg(long, value_enum)]
     metric: Option<MetricName>,
-    /// The distance from which on prices per metre hold, for good, in metres [default: 1]
+    /// The least distance that counts, fixed for the account: nearer places count as this far
+    /// apart, in metres [default: 1]
     #[arg(long, value_name = "METRES")]
     least: Option<Metres>,
-    /// The file has changed since it was asked about: ask about it as it is now, and pay anew.
+    /// Confirm that the file has changed since the last question: ask about its new state, and pay
+    /// again.
     #[arg(long)]
     changed: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MetricName {
-    /// As the farthest two of their places
+    /// The largest distance between places of one row
     Farthest,
-    /// As all distances added up
+    /// The sum of these distances
     Sum,
-    /// As the root of the sum of squares
+    /// The root of the sum of their squares
     Root,
 }
 
@@ -288,7 +294,7 @@ fn budget(text: &str) -> Result<BudgetSpec, String> {
     }
 }
 
-/// What it may cost, in one of the ways that people think of it.
+/// The price, as rho, as epsilon, or as a level within a radius.
 #[derive(Args)]
 pub(crate) struct Price {
     /// Rho per square metre, for Gaussian noise.
@@ -297,10 +303,10 @@ pub(crate) struct Price {
     /// Epsilon per metre, for planar Laplace noise.
     #[arg(long, value_name = "E", conflicts_with = "radius")]
     epsilon: Option<Epsilon>,
-    /// With --level: how far apart places are that must be hard to tell apart, in metres.
+    /// With --level: the radius within which places must be hard to distinguish, in metres.
     #[arg(long, value_name = "METRES", requires = "level")]
     radius: Option<Metres>,
-    /// What they are told apart by at most, in epsilon. With --delta for Gaussian noise, without
+    /// The largest epsilon between places within the radius: for Gaussian noise with --delta, else
     /// for planar Laplace noise.
     #[arg(long, value_name = "L", requires = "radius")]
     level: Option<Epsilon>,

@@ -18,49 +18,50 @@ use crate::ask::Asker;
 /// What to draft a policy for.
 #[derive(Args)]
 pub(crate) struct Init {
-    /// The data: Parquet or CSV (also .gz), folders or patterns of them. Each becomes a dataset.
+    /// The data: Parquet or CSV files (also .gz), folders or patterns. Each becomes a dataset.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
     /// The policy file to write.
     #[arg(long, value_name = "FILE", default_value = "eke.toml")]
     policy: PathBuf,
-    /// What one of the people is called, such as rider.
+    /// The name of the privacy unit, such as rider: the person whom the budget protects.
     #[arg(long, value_name = "NAME")]
     unit: Option<String>,
-    /// The column that says whose a row is.
+    /// The column with the id of the unit that a row belongs to.
     #[arg(long, value_name = "COLUMN")]
     unit_column: Option<String>,
-    /// What is hidden: whether somebody is in the data at all, or only what their rows say.
+    /// What is hidden (adjacency): that a unit is in the data at all, or only what its rows
+    /// contain.
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: Neighbours,
-    /// The epsilon that is promised to every unit, for good.
+    /// The epsilon promised to every unit, over all questions.
     #[arg(long, value_name = "E")]
     epsilon: Option<Epsilon>,
-    /// The delta that goes with it; well below one over the number of units.
+    /// The delta promised with it: far below 1 divided by the number of units.
     #[arg(long, value_name = "D")]
     delta: Option<Delta>,
-    /// How many groups one unit may touch.
+    /// How many groups of an answer one unit may contribute to (contribution bound).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_groups: Option<u32>,
-    /// How many rows one unit may count for in a group.
+    /// How many rows one unit may contribute to a group (contribution bound).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_rows: Option<u32>,
-    /// What a column is clamped to when it is added up, such as fare=0:200. May be repeated.
+    /// Bounds that values of a column are clamped to in sums, such as fare=0:200. May be repeated.
     #[arg(long, value_name = "COLUMN=MIN:MAX", value_parser = bounds)]
     bounds: Vec<(String, f64, f64)>,
-    /// A dataset that is about nobody. May be repeated.
+    /// A dataset that needs no protection. May be repeated.
     #[arg(long, value_name = "NAME")]
     public: Vec<String>,
-    /// Write over a policy that is there.
+    /// Overwrite an existing policy.
     #[arg(long)]
     force: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Neighbours {
-    /// One unit more or less.
+    /// Add or remove one unit
     AddRemove,
-    /// One unit's rows for others.
+    /// Replace one unit's rows by others
     Replace,
 }
 
@@ -206,7 +207,7 @@ impl Init {
         if answers.unit_column.is_none() {
             let all = columns().collect::<Vec<_>>().join(", ");
             answers.unit_column =
-                asked(&format!("Which column says whose a row is ({all})?"), first)?;
+                asked(&format!("Which column has the id of the unit ({all})?"), first)?;
         }
         if answers.epsilon.is_none() {
             answers.epsilon = asked("Which epsilon is promised, for good?", "")?

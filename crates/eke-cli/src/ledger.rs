@@ -12,7 +12,7 @@ use crate::Failure;
 /// The commands on a ledger. Only the last one writes to it.
 #[derive(Subcommand)]
 pub(crate) enum Ledger {
-    /// Look for edits, gaps and reorderings in a ledger, and for totals that do not follow.
+    /// Check a ledger for edits, gaps, reorderings and totals that do not add up.
     #[command(after_help = "\
 Every chain is hashed again, every history replayed, every stored answer compared with its digest.\n\
 A ledger that was rolled back or restored from an old copy is found with --anchor only.\n\
@@ -20,9 +20,9 @@ Exit codes: 0 nothing is wrong, 1 something is.")]
     Verify(Verify),
     /// Write every line of the journal as JSON, one object a line.
     Export(At),
-    /// Print where every journal ends now: keep it where nobody who writes the ledger can.
+    /// Print where every journal ends now. Keep it where no writer of the ledger can change it.
     Anchor(At),
-    /// List the requests that hold a path, or give one up whose program has ended. What it paid
+    /// List the requests that hold a path, or give up one whose program has ended. What it paid
     /// stays paid.
     GiveUp(GiveUp),
 }

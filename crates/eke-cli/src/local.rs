@@ -18,10 +18,11 @@ use crate::table::Table;
 pub(crate) enum Local {
     /// Plan one chain of reports for several tiers, and say how good each tier's report is.
     #[command(after_help = "\
-A device draws the chain once. Every tier sees one report of it, and whoever compares several learns what the\n\
-finest of them tells. The ratio is what a tier's error is in that of a report made for it alone.")]
+A device draws the chain once. Every tier sees one report of it, and all of them together reveal\n\
+no more than the finest. The ratio is a tier's error divided by the error of a report made for that\n\
+tier alone.")]
     Plan(Plan),
-    /// Ask made-up people through devices that randomize, and say how far the estimates are off.
+    /// Simulate devices of synthetic people, and show how far the estimates are off.
     Simulate(simulate::Simulate),
 }
 
@@ -37,7 +38,7 @@ impl Local {
 /// For whom, and how.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// What each tier may see, as epsilons.
+    /// The epsilon of each tier, separated by commas.
     #[arg(
         long,
         value_name = "E,E,…",
@@ -59,19 +60,19 @@ pub(crate) struct Plan {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Method {
-    /// So that the worst tier is as good as can be.
+    /// Subsets, sized so that the worst tier is as good as possible
     Planned,
-    /// The improved templates of the multi-tier paper.
+    /// Subsets, by the improved templates of the multi-tier paper
     Improved,
-    /// Its first templates.
+    /// Subsets, by the paper's first templates
     Reference,
-    /// One category a report: generalized randomized response.
+    /// One category in each report: generalized randomized response
     RandomizedResponse,
-    /// Values of a hash, so that the worst tier is as good as can be.
+    /// Hashed values (local hashing), sized so that the worst tier is as good as possible
     Hash,
-    /// Values of a hash, as the paper has them.
+    /// Hashed values (local hashing), as in the paper
     HashReference,
-    /// A bit for each category: binary randomized response.
+    /// One bit for each category: binary randomized response
     Bits,
 }
 

@@ -1,7 +1,7 @@
 //! `eke`: questions about people's data, answered under a privacy budget.
 //!
 //! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
-//! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted. The README has them as a table.
+//! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted. `docs/commands.md` has the table.
 
 mod ask;
 mod bar;
@@ -38,34 +38,34 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Draft a policy for files: whose privacy is protected, and what that may cost.
+    /// Draft a policy for data files: whose privacy is protected, and their budget.
     Init(init::Init),
-    /// Ask a question in SQL, and say how exact the answer must be.
+    /// Ask a question in SQL, with the accuracy that the answer must have.
     Ask(ask::Ask),
-    /// Ask a question step after step, and say whether its answer is beyond a line.
+    /// Compare one question's answer with a threshold, step by step (sparse vector).
     Watch(watch::Watch),
-    /// Say what a question would do and cost. Reads no rows.
+    /// Show the plan and the price of a question, without reading a row.
     Explain(explain::Explain),
-    /// Show what was spent and what is left.
+    /// Show what was spent and what is left (the odometer).
     Budget(budget::Budget),
     /// List questions, answers and prices.
     History(budget::History),
-    /// Declare that a dataset has changed: the next questions are about it as it is now.
+    /// Declare that a dataset has changed: later questions are about its new state.
     Snapshot(init::Snapshot),
-    /// Show what eke does, in a minute, on a city made up for it.
+    /// Ask questions about a synthetic city, and show what they cost.
     Demo(demo::Demo),
-    /// Tell one number to several audiences, each as precisely as it may be told.
+    /// Release one number to several audiences, each with its own accuracy.
     Tiers(tiers::Tiers),
-    /// Work with privacy parameters and noise: convert, add up, price choices, find residuals.
+    /// Calculate with privacy parameters: convert, compose, price selections, compare noise.
     #[command(subcommand)]
     Calc(calc::Calc),
-    /// Work with a ledger: look through it, write it out, pin it down.
+    /// Verify, export or anchor a ledger.
     #[command(subcommand)]
     Ledger(ledger::Ledger),
-    /// Tell things about places, for a price per metre.
+    /// Answer questions about places, at a price per metre (geo-indistinguishability).
     #[command(subcommand)]
     Geo(Box<geo::Geo>),
-    /// Plan what devices report that protect themselves.
+    /// Plan and simulate reports of devices that randomize their own answers (local model).
     #[command(subcommand)]
     Local(local::Local),
 }
@@ -147,7 +147,7 @@ fn main() -> ExitCode {
             eprintln!("eke: {sentence}");
             ExitCode::from(stop::INTERRUPTED)
         }
-        // Whoever read the output has read enough.
+        // The reader of the output has closed it.
         Err(Failure::Failed(error)) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(Failure::Failed(error)) => {
             eprintln!("eke: {error}");

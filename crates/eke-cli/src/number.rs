@@ -53,7 +53,7 @@ fn decimals(error: f64) -> i32 {
     (1 - digits).clamp(0, 9)
 }
 
-/// A number with so many decimals, its thousands apart.
+/// A number with the given number of decimals, and commas between its thousands.
 pub(crate) fn grouped(value: f64, decimals: i32) -> String {
     let places = usize::try_from(decimals).unwrap_or(0);
     let text = format!("{:.places$}", value.abs());

@@ -17,20 +17,20 @@ use crate::table::Table;
 #[command(after_help = "\
 Example:
   eke tiers --law geometric --value 1234 --sensitivity 1 --tiers 2,1,0.5,0.1
-All answers are points of one noise path: whoever compares some of them learns what the finest of those tells.
-The number and what becomes of it are not recorded: run it once, and give each audience its answer. docs/tiers.md
-says which law to take.")]
+All answers are points of one noise path: several of them together reveal no more than the finest.
+Nothing is recorded: run the command once, and give each audience its answer. docs/tiers.md says
+which law to choose.")]
 pub(crate) struct Tiers {
     /// The law of the noise.
     #[arg(long, value_enum)]
     law: LawArg,
-    /// The number to tell.
+    /// The number to release.
     #[arg(long, value_name = "NUMBER", value_parser = number, allow_hyphen_values = true)]
     value: f64,
-    /// What one unit changes the number by, at most.
+    /// The most that one unit can change the number by (sensitivity).
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sensitivity: L1,
-    /// What each audience may know: epsilons with commas between them.
+    /// The epsilon of each audience, separated by commas.
     #[arg(
         long,
         value_name = "E,E",
@@ -42,7 +42,7 @@ pub(crate) struct Tiers {
     /// The delta of each epsilon, for laws that need one [default: 1e-6]
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     delta: Option<Delta>,
-    /// How sure each interval is.
+    /// The confidence of each interval.
     #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
     confidence: Confidence,
     /// Print one JSON object.
@@ -76,7 +76,7 @@ impl LawArg {
     }
 }
 
-/// So many tiers have a line for any two of them.
+/// Up to this number of tiers, every pair has a line.
 const FEW: usize = 5;
 
 impl Tiers {
@@ -147,7 +147,7 @@ impl Tiers {
         table.print(out)
     }
 
-    /// Any two where they are few, and otherwise the finest with each of the others; and all of
+    /// Every pair where there are few tiers, else the finest with each other tier; then all of
     /// them.
     fn colluders(&self, told: &Told, out: &mut impl Write) -> io::Result<()> {
         let mut table = Table::new(&["who compares", "learns", "from independent answers"]);
@@ -235,7 +235,7 @@ fn written(epsilon: Epsilon) -> String {
     written.strip_suffix(".0").unwrap_or(&written).to_owned()
 }
 
-/// Any number; whether it can be told is for the plan to say.
+/// Any number; the plan decides whether it can be released.
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number: write one like 1234"))
 }

@@ -21,33 +21,33 @@ use crate::table::Table;
 Examples:
   eke watch 'SELECT COUNT(*) FROM rides WHERE day = $1' --over days.csv --above '0.8*7000'
   eke watch 'SELECT SUM(fare) FROM rides WHERE day = $1' --over days.csv --below 20000 --error 500 --as ana
-The file has a line of names, and then a line a step: its first column is $1, its second $2. The same command
-shows the same verdicts again, and goes on where it was.
-Ctrl-C ends the step under way and settles what it came to.
+The first line of the file has names, every other line is a step: its first column is $1, its
+second $2. The same command shows the same verdicts again, for nothing, and continues after them.
+Ctrl-C ends the step under way and settles the run at its price so far.
 Exit codes: 0 all steps shown, 1 failed, 2 wrong usage, 3 refused, 130 interrupted.")]
 pub(crate) struct Watch {
     /// The question: one COUNT or SUM, with $1, $2 and so on in WHERE.
     #[arg(value_name = "SQL")]
     sql: String,
-    /// A CSV file with a value for each parameter, a line a step.
+    /// A CSV file with one line per step and one column per parameter.
     #[arg(long, value_name = "FILE")]
     over: PathBuf,
-    /// A hit is an answer above this line: a number, or numbers multiplied, such as '0.8*7000'.
+    /// Report answers above this threshold: a number or a product, such as '0.8*7000'.
     #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true, conflicts_with = "below")]
     above: Option<f64>,
-    /// A hit is an answer below this line.
+    /// Report answers below this threshold.
     #[arg(long, value_name = "LINE", value_parser = product, allow_hyphen_values = true)]
     below: Option<f64>,
-    /// How far off the line an answer must be told rightly: 5% of the line unless said.
+    /// How far from the threshold an answer must be classified correctly [default: 5% of it]
     #[arg(long, value_name = "DISTANCE", conflicts_with = "error")]
     within: Option<Within>,
-    /// The same as a distance in the unit of the answer.
+    /// The same distance, in the unit of the answer.
     #[arg(long, value_name = "DISTANCE", value_parser = product)]
     error: Option<f64>,
-    /// How surely it must be told.
+    /// The probability of classifying such an answer correctly.
     #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
     confidence: Confidence,
-    /// What answers are clamped to.
+    /// The range that answers are clamped to.
     #[arg(
         long,
         num_args = 2,
@@ -59,35 +59,35 @@ pub(crate) struct Watch {
     /// The law of the noise.
     #[arg(long, value_enum, default_value_t = NoiseArg::Laplace)]
     noise: NoiseArg,
-    /// Whether to pay for what each run came to, or for each run before it starts.
+    /// Pay for each run after it has ended, or before it starts.
     #[arg(long, value_enum, default_value_t = ChargeArg::ExPost)]
     charge: ChargeArg,
     #[command(flatten)]
     asker: Asker,
-    /// Say what it would do and cost, and charge nothing.
+    /// Show what it would do and cost, and charge nothing.
     #[arg(long)]
     explain: bool,
-    /// Print JSON, one step a line and a summary last.
+    /// Print JSON: one line per step, then a summary.
     #[arg(long)]
     json: bool,
-    /// Do not ask before spending.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum NoiseArg {
-    /// The price does not grow with the steps.
+    /// The price does not grow with the number of steps
     Laplace,
-    /// Rarely far off, at a price that grows with the range and slowly with the steps.
+    /// Rarely far off; the price grows with the range, and slowly with the number of steps
     Gaussian,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ChargeArg {
-    /// In epsilon, at what each run came to.
+    /// In epsilon, when the run has ended, at the price of its outcome
     ExPost,
-    /// In rho, each run before it starts; nothing goes back.
+    /// In rho, before the run starts, at its worst case; nothing is returned
     ExAnte,
 }
 

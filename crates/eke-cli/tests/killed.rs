@@ -1,5 +1,5 @@
 //! Programs that are killed at any moment, over one ledger: it stays whole, what was shown stays as
-//! it was shown, what was paid for stays paid for, and whoever asks next goes on.
+//! it was shown, what was paid for stays paid for, and the next question goes on.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,7 +148,7 @@ fn a_ledger_outlives_programs_that_are_killed() {
 
     let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
     assert!(verified.status.success(), "{}", text(&verified.stdout));
-    // Whoever was killed asks again, and is answered.
+    // The questions that were killed are asked again, and answered.
     for number in 0..5 {
         json(&folder, &words(&question(KILLS - 1 - number)));
     }
@@ -234,7 +234,7 @@ fn a_watch_outlives_programs_that_are_killed() {
     }
     assert!(killed > KILLS / 2, "{killed}");
     spent(&folder);
-    // Whoever comes next goes on to the end, and all see the same.
+    // The next program goes on to the end, and all see the same.
     let all = shown.len() + 8;
     write(all);
     for number in 0..3 {

@@ -127,7 +127,7 @@ pub(crate) struct Ground {
     read: BTreeMap<String, Found>,
 }
 
-/// The files of a dataset, their columns and what says whose a row is.
+/// The files of a dataset, their columns and the column with the id of the unit.
 pub(crate) type Found = (Source, Schema, Ids);
 
 impl Ground {

@@ -83,7 +83,7 @@ pub use stopping::follow::{AccountPayer, refine_until, reveal};
 pub use stopping::goal::{Confidence, Goal, Tolerance, Within};
 pub use stopping::schedule::Schedule;
 
-/// Runs the examples in the README.
+/// Runs the examples of `docs/library.md`.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/library.md")]
+struct Library;

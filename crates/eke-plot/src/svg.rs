@@ -46,7 +46,7 @@ pub enum Mark {
 }
 
 impl Svg {
-    /// An empty picture of so many pixels.
+    /// An empty picture of a width and height in pixels.
     #[must_use]
     pub fn new(width: f64, height: f64) -> Self {
         Self { size: (width, height), body: String::new() }

@@ -69,8 +69,9 @@ pub struct LineSpec {
 
 /// The prices of a line.
 ///
-/// They are kept as they are worked out; clones share them.
+/// Prices are cached when they are computed; clones share the cache.
 #[derive(Clone, Debug)]
+#[doc(alias = "sparse vector")]
 pub struct AboveThreshold {
     spec: LineSpec,
     known: Arc<Mutex<HashMap<(u64, Outcome), Certified>>>,
@@ -336,7 +337,7 @@ impl Place {
         }
     }
 
-    /// So many answers at the upper end of the range that are not above the line.
+    /// The factor of `count` answers at the upper end of the range that are not above the line.
     fn others(&self, count: u64) -> Factor {
         #[expect(clippy::cast_precision_loss, reason = "steps are at most 1e12")]
         Factor::new(self.slope, [self.line, self.high], self.unit, count as f64)

@@ -8,7 +8,7 @@ use crate::{Certified, SelectError};
 /// The price of what is returned was seen to be that.
 ///
 /// # Errors
-/// It is so much more or less than the start that there is none.
+/// The least noise is too far above or below the start to be found.
 pub(crate) fn smallest(
     start: f64,
     epsilon: Epsilon,

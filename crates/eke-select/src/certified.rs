@@ -52,7 +52,7 @@ impl Certified {
         Self::between((value - error).max(0.0), value + error)
     }
 
-    /// A value that is off by at most so many roundings.
+    /// A value that is off by at most the given number of roundings.
     pub(crate) fn rounded(value: f64, roundings: f64) -> Self {
         Self::around(value, value * roundings * f64::EPSILON)
     }

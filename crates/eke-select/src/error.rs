@@ -34,7 +34,7 @@ pub enum SelectError {
         /// A number that would do.
         example: &'static str,
     },
-    /// The line has so much more noise than the answers that prices cannot be worked out.
+    /// The line has far more noise than the answers, and its prices cannot be computed.
     #[error(
         "the noise of the line is more than {most} times that of the answers: give the answers more"
     )]

@@ -19,6 +19,7 @@ use crate::{Certified, Change, SelectError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(alias = "exponential mechanism")]
 pub struct Exponential {
     range: BoundedRange,
 }
@@ -60,6 +61,7 @@ impl Exponential {
 /// and of the same pure price. It has no concentrated price of its own: its losses are not bounded
 /// in range.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(alias = "permute and flip")]
 pub struct PermuteAndFlip {
     range: BoundedRange,
 }

@@ -39,6 +39,7 @@ pub struct NoisyMaxSpec {
 
 /// The prices of telling which candidate has the largest noisy score.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(alias = "report noisy max")]
 pub struct NoisyMax {
     spec: NoisyMaxSpec,
 }

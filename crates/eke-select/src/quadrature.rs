@@ -90,7 +90,7 @@ const MOST_NODES: i64 = 4_000_000;
 const CUT: f64 = 1e-25;
 
 impl Sums {
-    /// None where so many nodes would be needed that something is wrong with the question.
+    /// None where more than [`MOST_NODES`] would be needed: something is wrong with the question.
     fn over(integrand: &Integrand, shifts: &[f64], mode: f64, step: f64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "checked")]
         let middle = (mode / step).round() as i64;

@@ -31,8 +31,8 @@ pub enum Filter {
         /// The delta of one run.
         delta: Delta,
     },
-    /// Before it starts, as zCDP at the worst case of a run of so many steps; a run that has had
-    /// them without a hit is followed by another.
+    /// Before it starts, as zCDP at the worst case of a run of at most this number of steps. After
+    /// as many steps without a hit a new run begins.
     ExAnte {
         /// The most steps of one run.
         steps: u64,
@@ -69,6 +69,8 @@ pub enum Filter {
 /// ```
 #[derive(Debug)]
 #[must_use = "a run that is not stopped stays at its worst case"]
+#[doc(alias = "sparse vector technique")]
+#[doc(alias = "SVT")]
 pub struct SparseVector {
     law: GridLine,
     filter: Filter,

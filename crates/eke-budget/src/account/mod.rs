@@ -43,6 +43,8 @@ static NEXT_INSTANCE: AtomicU64 = AtomicU64::new(0);
 /// }
 /// ```
 #[derive(Debug)]
+#[doc(alias = "accountant")]
+#[doc(alias = "composition")]
 pub struct Account {
     pub(crate) name: Arc<str>,
     pub(crate) instance: Instance,

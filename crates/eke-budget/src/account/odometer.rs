@@ -14,6 +14,7 @@ use crate::{Amount, Delta, Epsilon, Metres, Metric, Rho};
 
 /// A reading of an account.
 #[derive(Clone, Copy, Debug)]
+#[doc(alias = "privacy odometer")]
 pub struct Odometer<'a> {
     pub(crate) zcdp: Option<&'a Purse<Rho>>,
     pub(crate) pure: Option<&'a Purse<Epsilon>>,

@@ -41,6 +41,7 @@ pub struct Limits<C: Currency> {
 /// - Checked by: `no_interleaving_ever_exceeds_a_purse`, `the_deltas_of_started_rounds_stay_spent`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(bound = "")]
+#[doc(alias = "privacy filter")]
 pub struct Purse<C: Currency> {
     #[serde(flatten)]
     limits: Limits<C>,

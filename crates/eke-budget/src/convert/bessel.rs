@@ -1,7 +1,7 @@
 //! The Skellam law by the ratios of its neighbouring probabilities.
 //!
 //! Skellam noise of variance m has `P(k) = exp(-m) I_|k|(m)`, with modified Bessel functions I.
-//! Their ratios `I_j/I_{j-1} = 1/(2j/m + I_{j+1}/I_j)` are worked out from far out inwards, where
+//! Their ratios `I_j/I_{j-1} = 1/(2j/m + I_{j+1}/I_j)` are computed from far out inwards, where
 //! every step makes earlier errors smaller. Logarithms are kept, so that no tail is too small for a
 //! double.
 

@@ -60,6 +60,7 @@ pub fn approximate_to_zcdp(
 ///
 /// # Errors
 /// The answer is larger than a rho can be.
+#[doc(alias = "bounded range")]
 pub fn bounded_range_to_zcdp(range: BoundedRange) -> Result<Rho, ParameterError> {
     let rho = Enclosure::written(range.get()).square() / Enclosure::exact(8.0);
     Rho::new(rho.upper().max(f64::MIN_POSITIVE))
@@ -76,6 +77,7 @@ pub fn bounded_range_to_zcdp(range: BoundedRange) -> Result<Rho, ParameterError>
 ///
 /// # Errors
 /// The price is more than an amount holds.
+#[doc(alias = "Gaussian mechanism")]
 pub fn gaussian_release(
     sensitivity: L2,
     variance: Variance,

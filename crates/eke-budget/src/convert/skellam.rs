@@ -62,7 +62,7 @@ const WIDE: f64 = 16_384.0;
 const SUMMED: f64 = 32_768.0;
 /// The largest shift.
 const LARGEST_SHIFT: f64 = 1_048_576.0;
-/// How many bits a variance that was worked out from a price has.
+/// How many bits a variance that was computed from a price has.
 const BITS: i32 = 20;
 
 impl SkellamCurve {
@@ -229,7 +229,7 @@ impl SkellamCurve {
             Err(_) => 0.0,
         };
         let epsilon_below = epsilon.get().next_down();
-        // Losses are above epsilon from about here on, and the noise is beyond by so much never.
+        // Losses are above epsilon from about here on, and the noise never goes beyond `end`.
         let shift = double(self.shift);
         let from = shift / 2.0 + self.variance * libm::sinh(epsilon_below / shift);
         let end = shift + from + 12.0 * (self.variance + from).sqrt() + 200.0;

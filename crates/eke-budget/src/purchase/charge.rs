@@ -21,6 +21,7 @@ use crate::{Amount, Delta, Epsilon, Rho};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[doc(alias = "privacy loss")]
 pub enum Charge {
     /// Delta-approximate rho-zCDP, paid from the zCDP purse.
     Zcdp {

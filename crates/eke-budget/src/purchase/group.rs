@@ -1,7 +1,7 @@
 //! The price of many groups when one unit touches only a few of them.
 //!
 //! Every group has a price of its own, the sum over its paths. A unit touches at most k groups,
-//! so whoever it is, it loses at most the sum of the k largest prices. That sum is kept while
+//! so it loses at most the sum of the k largest prices. That sum is kept while
 //! prices rise one by one: the k dearest groups lie in a heap with the cheapest of them on top, and
 //! since prices never fall a group that left the heap comes back only by overtaking its top.
 //!
@@ -51,6 +51,8 @@ const NONE: u32 = u32::MAX;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[doc(alias = "contribution bounding")]
+#[doc(alias = "parallel composition")]
 pub struct GroupPrices<C: Price> {
     factor: u32,
     most: NonZeroU32,

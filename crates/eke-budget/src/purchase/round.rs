@@ -12,6 +12,7 @@ use crate::{Amount, Delta, Epsilon, Receipt, Refusal};
 /// and it ends by being settled. One that is dropped stays at its worst case for good.
 #[derive(Debug)]
 #[must_use = "a round stays at its worst case until it is settled"]
+#[doc(alias = "ex-post privacy")]
 pub struct Round {
     pub(crate) account: Instance,
     pub(crate) id: u64,

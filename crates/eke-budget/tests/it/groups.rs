@@ -90,7 +90,7 @@ proptest! {
         }
     }
 
-    /// What a unit can lose, worked out directly: it leaves some groups, enters others, and swings
+    /// What a unit can lose, computed directly: it leaves some groups, enters others, and swings
     /// in the rest. No choice costs more than the factor allows, in either currency.
     #[test]
     fn replace_covers_leaving_entering_and_swinging(

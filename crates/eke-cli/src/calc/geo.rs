@@ -25,7 +25,7 @@ pub(crate) struct GeoArgs {
     /// Pure privacy, per metre.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
-    /// What places within the radius are told apart by, at most.
+    /// The largest epsilon between two places within the radius.
     #[arg(long, value_name = "L", allow_hyphen_values = true)]
     level: Option<Epsilon>,
     /// How far a released place is off on average, in metres.
@@ -137,7 +137,7 @@ impl GeoArgs {
                 Ok((epsilon_for_error(error).map_err(usage)?, rho_for_error(error).map_err(usage)?))
             }
             _ => Err(usage(
-                "give one of --rho, --epsilon, --level and --error, and the others are worked out",
+                "give one of --rho, --epsilon, --level and --error to compute the others",
             )),
         }
     }

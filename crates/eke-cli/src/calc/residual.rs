@@ -31,7 +31,7 @@ pub(crate) struct ResidualArgs {
 struct Found<'a> {
     from: NoiseLaw,
     to: NoiseLaw,
-    /// Null where it could not be told.
+    /// Null where it could not be decided.
     exists: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     residual: Option<&'a [ResidualPart]>,
@@ -117,7 +117,7 @@ fn print_residual(residual: &Residual, out: &mut impl Write) -> Result<(), Failu
             let error = residual.probabilities.as_ref().map_or(0.0, |known| known.error);
             writeln!(
                 out,
-                "It was worked out number by number, with an error of at most {error:.1e} each."
+                "It was computed numerically, with an error of at most {error:.1e} in each probability."
             )?;
         }
     }

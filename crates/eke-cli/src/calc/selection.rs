@@ -22,19 +22,19 @@ pub(crate) struct NoisyMaxArgs {
     /// How many scores there are to choose from.
     #[arg(long, value_name = "D")]
     queries: Count,
-    /// What one unit can change each score by.
+    /// The most that one unit can change each score by (sensitivity).
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sensitivity: L1,
-    /// What scores are clamped to.
+    /// The range that scores are clamped to.
     #[arg(long, required = true, num_args = 2, value_names = ["A", "B"], allow_negative_numbers = true)]
     range: Vec<Number>,
     /// The standard deviation of the noise on every score.
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     sigma: Option<Number>,
-    /// The price, to find the least noise that keeps it.
+    /// The price, to find the least noise for it.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
-    /// One unit moves all scores up or all down, as it does counts.
+    /// One unit moves all scores in the same direction, as it does for counts.
     #[arg(long)]
     monotone: bool,
     /// Print one JSON object.
@@ -120,37 +120,38 @@ impl NoisyMaxArgs {
 /// A line, and how many steps were taken.
 #[derive(Args)]
 pub(crate) struct AboveThresholdArgs {
-    /// The step of the hit, or how many steps there were without one.
+    /// The step of the hit, or the number of steps without one.
     #[arg(long, value_name = "T")]
     steps: Count,
-    /// Where the line is.
+    /// The threshold that answers are compared with.
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     threshold: Number,
-    /// What answers are clamped to.
+    /// The range that answers are clamped to.
     #[arg(long, required = true, num_args = 2, value_names = ["A", "B"], allow_negative_numbers = true)]
     range: Vec<Number>,
-    /// What one unit can change each answer by.
+    /// The most that one unit can change each answer by (sensitivity).
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sensitivity: L1,
-    /// The standard deviation of the noise on the line.
+    /// The standard deviation of the noise on the threshold.
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     sigma_threshold: Option<Number>,
     /// The standard deviation of the noise on every answer.
     #[arg(long, value_name = "Z", allow_hyphen_values = true)]
     sigma_query: Option<Number>,
-    /// The price, to find the least noise that keeps it.
+    /// The price, to find the least noise for it.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
-    /// With --epsilon: the noise of answers in that of the line [default: the root of 3]
+    /// With --epsilon: the noise of answers divided by that of the threshold [default: the root of
+    /// 3]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     ratio: Option<Number>,
-    /// Nothing was above the line in all of these steps.
+    /// None of these steps was above the threshold.
     #[arg(long)]
     no_halt: bool,
-    /// One unit moves all answers up or all down, as it does counts.
+    /// One unit moves all answers in the same direction, as it does for counts.
     #[arg(long)]
     monotone: bool,
-    /// A hit is below the line.
+    /// A hit is an answer below the threshold.
     #[arg(long)]
     below: bool,
     /// Print one JSON object.

@@ -16,10 +16,10 @@ use crate::table::Table;
 /// Which accounts.
 #[derive(Args)]
 pub(crate) struct Accounts {
-    /// The accounts of all people. They are looked through from beginning to end.
+    /// The file with the accounts of all people (the register). All of it is verified.
     #[arg(long, value_name = "FILE", default_value = "people.ledger")]
     ledger: PathBuf,
-    /// Hold them against what this command printed earlier as their anchor.
+    /// Compare them with an anchor that this command printed earlier.
     #[arg(long, value_name = "ANCHOR")]
     against: Option<String>,
     /// List what was asked, and when.
@@ -34,7 +34,7 @@ pub(crate) struct Accounts {
 struct Shown<'a> {
     terms: &'a eke_ledger::Terms,
     people: usize,
-    /// What is left to everyone: the least, at the quartiles, and the most.
+    /// What people have left: the least, the quartiles, and the most.
     left: [f64; 5],
     /// The numbers of questions that are being answered, or whose program has died.
     open: Vec<u64>,

@@ -26,41 +26,42 @@ use crate::stop::Stop;
 const WIDEST: usize = 40;
 /// How many people are drawn on a map, at most.
 const MOST_DOTS: usize = 2_000;
-/// How far apart places are that a price is told for, in metres.
+/// The distance at which a price is shown as an epsilon, in metres.
 const EXAMPLE: f64 = 100.0;
 
 /// Who is asked, what it may cost them, and how.
 #[derive(Args)]
 pub(crate) struct Crowd {
-    /// A file of people's places: CSV, Parquet, or points in GeoJSON. Of several places of somebody
-    /// the last one counts.
+    /// A file of people's places: CSV, Parquet, or points in GeoJSON. The last row of a person
+    /// counts.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The accounts of all people.
+    /// The file with the accounts of all people (the register).
     #[arg(long, value_name = "FILE", default_value = "people.ledger")]
     ledger: PathBuf,
-    /// Where people are, which is public and for good: longitude,latitude,metres around them, or
-    /// west,south,east,north. Needed to make the accounts.
+    /// The public region of the people, fixed for the register: longitude,latitude,metres for a
+    /// disc, or west,south,east,north. Needed for the first question.
     #[arg(long, value_name = "LON,LAT,METRES", value_parser = region, allow_hyphen_values = true)]
     region: Option<Region>,
-    /// What each person may spend for good, rho per square metre. Needed for people who have no
-    /// account yet.
+    /// The whole budget of each person, rho per square metre. Needed for people who have no account
+    /// yet.
     #[arg(long, value_name = "RHO", value_parser = rho)]
     budget: Option<Rho>,
-    /// With --region: the distance from which on prices per metre hold, in metres [default: 1]
+    /// With --region: the least distance that counts: nearer places count as this far apart, in
+    /// metres [default: 1]
     #[arg(long, value_name = "METRES", requires = "region")]
     least: Option<Metres>,
-    /// With --region: how far apart two places may be and still be promised to look alike [default:
-    /// all of the region]
+    /// With --region: the largest distance between places that the promise covers [default: all of
+    /// the region]
     #[arg(long, value_name = "METRES", requires = "region")]
     reach: Option<Metres>,
-    /// What the question may cost each person, rho per square metre.
+    /// The most that the question may cost each person, rho per square metre.
     #[arg(long, value_name = "RHO", value_parser = rho, conflicts_with = "radius")]
     rho: Option<Rho>,
-    /// With --level: how far apart places are that must be hard to tell apart, in metres.
+    /// With --level: the radius within which places must be hard to distinguish, in metres.
     #[arg(long, value_name = "METRES", requires = "level")]
     radius: Option<Metres>,
-    /// What they are told apart by at most, in epsilon.
+    /// The largest epsilon between places within the radius.
     #[arg(long, value_name = "EPSILON", requires = "radius")]
     level: Option<Epsilon>,
     /// The probability that a level fails.
@@ -71,14 +72,14 @@ pub(crate) struct Crowd {
     way: WayName,
     #[command(flatten)]
     walking: Walking,
-    /// What the places are called: places that have changed have another name [default: that of the
-    /// file]
+    /// The name of this version of the places: places that have changed need another name [default:
+    /// that of the file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
     /// The column of people's ids.
     #[arg(long, value_name = "COLUMN", default_value = "id")]
     id: String,
-    /// The column of times: the latest place of somebody counts, and not the last row.
+    /// The column of times: the latest place of a person counts, instead of the last row.
     #[arg(long, value_name = "COLUMN")]
     time: Option<String>,
     /// The column of longitudes, in degrees [default: longitude, lon or lng]
@@ -87,10 +88,10 @@ pub(crate) struct Crowd {
     /// The column of latitudes, in degrees [default: latitude or lat]
     #[arg(long, value_name = "COLUMN")]
     latitude: Option<String>,
-    /// Draw what was asked, and with --way point what has been seen of people, as SVG.
+    /// Draw a map of the question as SVG, and with --way point of the released places.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// Draw what people kept of what they were asked for, as SVG.
+    /// Draw a histogram of how much of the price people saved, as SVG.
     #[arg(long, value_name = "FILE")]
     savings: Option<PathBuf>,
     /// Print one JSON object.
@@ -98,27 +99,27 @@ pub(crate) struct Crowd {
     json: bool,
 }
 
-/// How rounds follow each other, and when they end.
+/// The rule for stopping, and the number of rounds.
 #[derive(Args)]
 pub(super) struct Walking {
-    /// When to stop.
+    /// Who stops early.
     #[arg(long, value_enum, default_value_t = RuleName::Ours)]
     rule: RuleName,
-    /// How many rounds there are, at most [default: 31, and 64 with --rule paper]
+    /// The largest number of rounds [default: 31, and 64 with --rule paper]
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// How probable it may be that stopping early changes the answer.
+    /// The probability that stopping early may change the answer.
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     beta: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RuleName {
-    /// Whoever would hardly change the answer by going on
+    /// People who would hardly change the answer by going on
     Ours,
-    /// Whoever is decided beyond doubt, as the paper has it
+    /// People who are decided beyond doubt, as in the paper
     Paper,
-    /// Nobody: all is spent in one round
+    /// Nobody: the whole price is spent in one round
     Once,
 }
 
@@ -131,7 +132,7 @@ enum WayName {
 }
 
 impl Crowd {
-    /// How probable it may be that what is said of people is wrong.
+    /// The probability that the classification of people may be wrong.
     pub(super) fn beta(&self) -> f64 {
         self.walking.beta
     }
@@ -180,7 +181,7 @@ impl Crowd {
         let bar = reading();
         let rounds = bar.clone();
         people.watch_rounds(move |round, of, people| show_round(&rounds, round, of, people));
-        // Whoever stops it waits until everybody's account is settled.
+        // Ctrl-C waits until everybody's account is settled.
         let _stop = Stop::listen();
         let answered = people.ask(&places, &asking, &|rows| bar.set_position(rows));
         bar.finish_and_clear();
@@ -321,7 +322,7 @@ fn show_round(bar: &ProgressBar, round: usize, of: usize, people: usize) {
     bar.set_position(u64::try_from(round).unwrap_or(u64::MAX));
 }
 
-/// A number that people came to, and what it is between.
+/// An estimate and its interval.
 pub(super) fn print_estimate(
     what: &str,
     answer: &CrowdAnswer,

@@ -18,7 +18,7 @@ pub(crate) struct Density {
     /// The place: longitude,latitude.
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true)]
     at: Place,
-    /// The deviation of the bell curve that people count by, in metres.
+    /// The bandwidth of the Gaussian kernel, in metres.
     #[arg(long, value_name = "METRES")]
     bandwidth: Metres,
 }

@@ -20,7 +20,8 @@ use crate::table::Table;
 pub(crate) struct Hull {
     #[command(flatten)]
     places: Places,
-    /// In how many directions places are looked for [default: as many as make the error smallest]
+    /// The number of directions in which the farthest place is chosen [default: the number with the
+    /// smallest error]
     #[arg(long, value_name = "K")]
     directions: Option<u32>,
     /// As in the paper: searches along a noisy line, in 16 to 128 directions.

@@ -16,13 +16,14 @@ use crate::table::Table;
 pub(crate) struct Nearest {
     #[command(flatten)]
     places: Places,
-    /// Where, which is public: longitude,latitude.
+    /// The public place: longitude,latitude.
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true)]
     to: Place,
-    /// How many.
+    /// The number of places to choose.
     #[arg(long, value_name = "K", default_value_t = 1)]
     k: u32,
-    /// Search along a noisy line as in the paper, and not by picks.
+    /// Search by comparisons with a noisy threshold, as in the paper, instead of by exponential
+    /// choices.
     #[arg(long)]
     paper: bool,
     #[command(flatten)]
@@ -58,8 +59,7 @@ impl Nearest {
         table.print(out)?;
         writeln!(out)?;
         if let Some(error) = told.error {
-            let what =
-                "each is at most so much further than the one that should be there with 95 %";
+            let what = "with 95 % none is further than its true counterpart by more than that";
             writeln!(out, "  error  {} m: {what}", short(error))?;
         }
         print_cost(told.cost, price, &told.standing, out)?;

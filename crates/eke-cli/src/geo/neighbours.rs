@@ -19,7 +19,7 @@ pub(crate) struct Neighbours {
     /// The place: longitude,latitude.
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true)]
     to: Place,
-    /// How many of the nearest.
+    /// The number of people to find.
     #[arg(long, value_name = "N", default_value_t = 1)]
     k: usize,
 }

@@ -95,7 +95,7 @@ fn features(told: &ReleasedPlaces) -> Features {
     features
 }
 
-/// So many places have circles; more are dots.
+/// Up to this number of places are drawn with circles; more are dots.
 const CIRCLES: usize = 200;
 
 fn map(told: &ReleasedPlaces, region: Region) -> Map {

@@ -1,4 +1,5 @@
-//! `eke geo threshold`: whether few rows of a file have at most so much of something.
+//! `eke geo threshold`: whether the share of rows with small values in a column is below a given
+//! share.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,28 +18,28 @@ pub(crate) struct Threshold {
     /// A file with a row for each household, person or whatever is protected: CSV or Parquet.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The column.
+    /// The column to look at.
     #[arg(long, value_name = "COLUMN")]
     column: String,
-    /// Rows with at most this count; what is no number does not.
+    /// The largest value that counts as small; cells that are not numbers do not count.
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     at_most: f64,
-    /// Whether they are fewer than this part of all rows is asked.
+    /// The share, from 0 to 1: is the share of rows with small values below it?
     #[arg(long, value_name = "PART")]
     share: f64,
-    /// The account that pays for these rows.
+    /// The file with the account that pays for these rows.
     #[arg(long, value_name = "FILE", default_value = "rows.ledger")]
     ledger: PathBuf,
-    /// What may be spent on these rows for good, in rho. Needed once.
+    /// The whole budget for these rows, in rho. Needed for the first question.
     #[arg(long, value_name = "RHO", value_parser = rho)]
     budget: Option<Rho>,
-    /// What the question may cost, in rho.
+    /// The most that the question may cost, in rho.
     #[arg(long, value_name = "RHO", value_parser = rho)]
     rho: Rho,
     #[command(flatten)]
     walking: Walking,
-    /// What the rows are called: rows that have changed have another name [default: that of the
-    /// file]
+    /// The name of this version of the rows: rows that have changed need another name [default:
+    /// that of the file]
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
     /// Print one JSON object.

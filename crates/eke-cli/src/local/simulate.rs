@@ -22,7 +22,7 @@ use crate::table::Table;
 /// Whom to ask, and how.
 #[derive(Args)]
 pub(crate) struct Simulate {
-    /// What each tier may see, as epsilons.
+    /// The epsilon of each tier, separated by commas.
     #[arg(
         long,
         value_name = "E,E,…",
@@ -43,10 +43,10 @@ pub(crate) struct Simulate {
     /// How the reports are chosen.
     #[arg(long, value_enum, default_value_t = Method::Planned)]
     method: Method,
-    /// How often intervals hold, each on its own.
+    /// The confidence of each interval on its own.
     #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
     confidence: Confidence,
-    /// How many categories are shown.
+    /// The number of categories to show.
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
     /// Draw a figure of the estimates into this file.

@@ -22,7 +22,8 @@ const LADDER: &str = "1e-12";
 /// How many times as dear as the one before a look is.
 const RATIO: f64 = 1.05;
 
-/// A step of less than one so manieth of what was paid before is not taken.
+/// A path takes no step that costs less than this fraction (one part in this many) of what was paid
+/// for the path before.
 pub(crate) const LEAST_STEP_ONE_IN: u128 = 1000;
 
 /// The rule of a measure, in prices of one column.

@@ -4,7 +4,7 @@
 //! be another registry, another account and a full budget again for the same rows. So a ledger has
 //! one list of pins for all units. Rows are known by the name of their dataset, by the files that
 //! hold them (symbolic links followed) and by the content of those files, packed and unpacked, each
-//! together with the column that says whose a row is.
+//! together with the column that says which unit a row belongs to.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.
 //! What is spent on them adds up for somebody who is both, and the steward is told. By the same

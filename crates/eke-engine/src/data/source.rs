@@ -123,7 +123,7 @@ pub enum SourceError {
     ControlCharacters(String),
     /// A unit column that does not tell units apart.
     #[error(
-        "the column `{column}` of `{file}` cannot say whose a row is: floats, and times whose nanoseconds may be cut \
+        "the column `{column}` of `{file}` cannot say which unit a row belongs to: floats, and times whose nanoseconds may be cut \
          off, do not tell units apart exactly; write it to the file as text or whole numbers"
     )]
     Inexact {

@@ -178,7 +178,7 @@ impl Dataset {
             Some(column) if column.values.is_some() || column.bounds.is_some() => Err(self.wrong(
                 column.line,
                 format!(
-                    "{} says whose a row is, which is never public: leave out its bounds and `values`",
+                    "{} says which unit a row belongs to, which is never public: leave out its bounds and `values`",
                     quoted(unit_column)
                 ),
             )),

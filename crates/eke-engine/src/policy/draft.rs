@@ -33,7 +33,7 @@ pub struct Drafted<'a> {
 pub struct DraftAnswers {
     /// What one of the people is called: `rider`.
     pub unit: Option<String>,
-    /// The column that says whose a row is.
+    /// The column that says which unit a row belongs to.
     pub unit_column: Option<String>,
     /// Which datasets are neighbours.
     pub adjacency: Option<Adjacency>,
@@ -243,7 +243,11 @@ impl Draft<'_> {
         let (unit, of) = (text(&self.unit), key(&self.unit));
         match unit_column {
             Some(column) => {
-                writeln!(out, "unit = {unit}\nunit_column = {}   # whose a row is", text(column))?;
+                writeln!(
+                    out,
+                    "unit = {unit}\nunit_column = {}   # the unit that a row belongs to",
+                    text(column)
+                )?;
             }
             None => {
                 let suggested = suggest_unit_columns(dataset.columns);
@@ -312,7 +316,7 @@ impl Draft<'_> {
                 )?;
             }
             (Hint::None, Some(_), true) => {}
-            (Hint::Unit, Some(_), false) => out.push_str("   # whose a row is\n"),
+            (Hint::Unit, Some(_), false) => out.push_str("   # the unit that a row belongs to\n"),
             (Hint::Unit, Some(_), true) => {}
             (Hint::Use, Some(of), bare) => match (example(of), bare) {
                 (None, true) => {}
@@ -334,7 +338,7 @@ impl Draft<'_> {
 enum Hint {
     /// Nothing: it is public, or a name for something.
     None,
-    /// It says whose a row is.
+    /// It says which unit a row belongs to.
     Unit,
     /// Adding up, or grouping by.
     Use,

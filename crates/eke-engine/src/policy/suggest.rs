@@ -4,7 +4,8 @@ use eke_sql::Type;
 
 use super::name;
 
-/// The columns that could say whose a row is, going by their names; the likeliest first.
+/// The columns that could say which unit a row belongs to, going by their names; the likeliest
+/// first.
 #[must_use]
 pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
     const PEOPLE: &str = "\

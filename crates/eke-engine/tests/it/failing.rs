@@ -308,7 +308,7 @@ fn unit_ids_are_exact_or_refused() {
     fs::rename(folder.0.join("nanos.parquet"), folder.0.join("unsigned2.parquet")).unwrap();
     let source = Source::find(&folder.0, "unsigned*.parquet").unwrap();
     assert!(source.schema(&BTreeMap::new()).is_err());
-    let said = "cannot say whose a row is: floats";
+    let said = "cannot say which unit a row belongs to: floats";
     let folder = Folder::new();
     let text = policy("add-remove", 1, 1, Some(3));
     folder.write(

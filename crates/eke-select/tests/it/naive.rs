@@ -1,4 +1,4 @@
-//! Probabilities of outcomes, worked out the plain way: no logarithms, no modes, a fine fixed grid.
+//! Probabilities of outcomes, computed the plain way: no logarithms, no modes, a fine fixed grid.
 //! For parameters that are mild enough for it.
 
 /// The distribution function of noise, and its density, of scale or deviation one.

@@ -186,7 +186,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("[\"Delft\", \"Leiden\"]", "[\"2026-01-01\"], type = \"date\"",
         "eke.toml:15: `city` is date by its `type`, and `\"2026-01-01\"` is not: write its `values` like [2026-01-31, 2026-02-28]"),
     ("city = {", "rider_id = {",
-        "eke.toml:15: `rider_id` says whose a row is, which is never public: leave out its bounds and `values`"),
+        "eke.toml:15: `rider_id` says which unit a row belongs to, which is never public: leave out its bounds and `values`"),
     // Who may ask.
     ("budget = { epsilon = 0.5, delta = 1e-8 }", "",
         "eke.toml:23: `finest` needs a `budget` beside it: a question asked in other words opens a new path, and only a budget limits how many"),
