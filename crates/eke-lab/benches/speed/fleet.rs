@@ -1,157 +1,104 @@
-//! `eke-lab speed fleet`: accounts a second that a sheet charges, next to plain doubles that nobody
-//! should count money in, and devices of a fleet that are asked.
+//! A sheet of ten million accounts charged, next to plain doubles that nobody should count money
+//! in, and a fleet of a million devices asked.
 
-use std::error::Error;
-use std::hint::black_box;
-use std::io::Write;
-use std::time::Instant;
-
-use clap::Args;
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
 use eke_budget::{Amount, Epsilon};
+use eke_lab::seeded::Seeded;
 use eke_local::device::Currency;
 use eke_local::fleet::{Prices, Sheet, Who};
 use eke_local::{Component, Fleet, Mechanism, Request};
 use eke_noise::local::{Categories, ReportLaw, Template};
-use serde::Serialize;
 
-use crate::Failure;
-use eke_lab::seeded::Seeded;
+const ACCOUNTS: u32 = 10_000_000;
+const DEVICES: u32 = 1_000_000;
 
-/// How many, and how to show it.
-#[derive(Args)]
-pub(crate) struct Fleets {
-    /// Print one JSON array.
-    #[arg(long)]
-    json: bool,
-    /// Accounts of the sheet.
-    #[arg(long, default_value_t = 10_000_000)]
-    accounts: u32,
-    /// Devices of the fleet.
-    #[arg(long, default_value_t = 1_000_000)]
-    devices: u32,
+/// Each account's own price.
+fn prices() -> Vec<Amount<Epsilon>> {
+    let tenth = Amount::<Epsilon>::ONE.grains() / 10;
+    (0..ACCOUNTS).map(|number| Amount::from_grains(tenth * u128::from(number % 7))).collect()
 }
 
-#[derive(Serialize)]
-struct Row {
-    what: &'static str,
-    seconds: f64,
-    per_second: f64,
-    /// How many were refused, where some may be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<usize>,
+/// A sheet is charged again and again: most of it is soon spent, and refused.
+fn sheet() -> Sheet<Epsilon> {
+    Sheet::same(Amount::ONE, ACCOUNTS as usize).unwrap()
 }
 
-/// Runs of each; the fastest counts, which is the one least disturbed.
-const ROUNDS: usize = 3;
-
-impl Fleets {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let rows = self.rows().map_err(|error| Failure::Usage(error.to_string()))?;
-        if self.json {
-            serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-            return Ok(());
+#[divan::bench(sample_count = 3)]
+fn doubles_each_its_own_price(bencher: Bencher) {
+    let prices: Vec<f64> = prices().iter().map(|price| price.to_f64()).collect();
+    let mut spent = vec![0.0f64; prices.len()];
+    bencher.counter(ItemsCount::new(ACCOUNTS)).bench_local(|| {
+        let mut refused = 0;
+        for (spent, price) in spent.iter_mut().zip(&prices) {
+            if *spent + price <= 1.0 { *spent += price } else { refused += 1 }
         }
-        writeln!(out, "  {:<44}{:>10}{:>14}{:>12}", "what", "seconds", "a second", "refused")?;
-        for Row { what, seconds, per_second, refused } in rows {
-            let refused = refused.map_or(String::new(), |refused| refused.to_string());
-            let rate = per_second / 1e6;
-            writeln!(out, "  {what:<44}{seconds:>10.3}{rate:>13.1}M{refused:>12}")?;
-        }
-        Ok(())
-    }
-
-    fn rows(&self) -> Result<Vec<Row>, Box<dyn Error>> {
-        let mut rows = Vec::new();
-        let many = self.accounts as usize;
-        let price = |number: u32| {
-            Amount::<Epsilon>::from_grains(
-                Amount::<Epsilon>::ONE.grains() / 10 * u128::from(number % 7),
-            )
-        };
-        let each: Vec<Amount<Epsilon>> = (0..self.accounts).map(price).collect();
-        let plain: Vec<f64> = each.iter().map(|price| price.to_f64()).collect();
-        let mut spent = vec![0.0f64; many];
-        rows.push(fastest("doubles, each its own price", many, || {
-            let mut refused = 0;
-            for (spent, price) in spent.iter_mut().zip(&plain) {
-                if *spent + price <= 1.0 { *spent += price } else { refused += 1 }
-            }
-            black_box(&spent);
-            Ok(Some(refused))
-        })?);
-        drop((plain, spent));
-        let mut sheet = Sheet::same(Amount::ONE, many)?;
-        let tenth = Amount::parse_up("0.1")?;
-        rows.push(fastest("charge everyone the same", many, || {
-            Ok(Some(sheet.charge(Who::Everyone, Prices::Same(tenth))?.len()))
-        })?);
-        rows.push(fastest("charge everyone, each its own price", many, || {
-            Ok(Some(sheet.charge(Who::Everyone, Prices::Each(&each))?.len()))
-        })?);
-        let half: Vec<u32> = (0..self.accounts).step_by(2).collect();
-        rows.push(fastest("charge every second, each its own price", half.len(), || {
-            let prices = Prices::Each(&each[..half.len()]);
-            Ok(Some(sheet.charge(Who::These(&half), prices)?.len()))
-        })?);
-        rows.push(fastest("what is left, at five fractions", many, || {
-            black_box(sheet.left_at(&[0.0, 0.25, 0.5, 0.75, 1.0]));
-            Ok(None)
-        })?);
-        drop((sheet, each));
-        self.asked(&mut rows)?;
-        Ok(rows)
-    }
-
-    /// A fleet of devices with one of 128 categories each, asked for a report at 1 and again.
-    fn asked(&self, rows: &mut Vec<Row>) -> Result<(), Box<dyn Error>> {
-        let many = self.devices as usize;
-        let laws = vec![ReportLaw::Subset(Template::new(34, Amount::parse_up("1")?))];
-        let mechanism = Mechanism { categories: 128, laws };
-        let price = Currency::Pure.price(&mechanism.chain()?, 0)?;
-        let mut entropy = Seeded::new(7);
-        let mut fleet = Fleet::<Epsilon>::new(Sheet::same(Amount::parse_up("100")?, many)?);
-        let categories = Categories::new(128)?;
-        let colour = Component { name: "colour".into(), categories, otherwise: 0 };
-        fleet.hold(colour, (0..self.devices).map(|device| device % 128).collect())?;
-        let mut question = 0;
-        let mut request = || {
-            question += 1;
-            Request {
-                question: question.to_string(),
-                component: "colour".into(),
-                step: 0,
-                mechanism: mechanism.clone(),
-                report: 0,
-                price,
-            }
-        };
-        rows.push(fastest("ask a fleet, 128 categories at 1", many, || {
-            let replies = fleet.answer(&request(), Who::Everyone, &mut entropy)?;
-            Ok(Some(black_box(replies).halted.len()))
-        })?);
-        let again = request();
-        let _ = fleet.answer(&again, Who::Everyone, &mut entropy)?;
-        rows.push(fastest("ask a fleet the same again", many, || {
-            let replies = fleet.answer(&again, Who::Everyone, &mut entropy)?;
-            Ok(Some(black_box(replies).halted.len()))
-        })?);
-        Ok(())
-    }
+        black_box(&spent);
+        refused
+    });
 }
 
-fn fastest(
-    what: &'static str,
-    many: usize,
-    mut batch: impl FnMut() -> Result<Option<usize>, Box<dyn Error>>,
-) -> Result<Row, Box<dyn Error>> {
-    let (mut seconds, mut refused) = (f64::INFINITY, None);
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        refused = batch()?;
-        seconds = seconds.min(start.elapsed().as_secs_f64());
-    }
-    #[expect(clippy::cast_precision_loss, reason = "for showing")]
-    let per_second = many as f64 / seconds;
-    Ok(Row { what, seconds, per_second, refused })
+#[divan::bench(sample_count = 3)]
+fn charge_everyone_the_same(bencher: Bencher) {
+    let (mut sheet, tenth) = (sheet(), Amount::parse_up("0.1").unwrap());
+    bencher
+        .counter(ItemsCount::new(ACCOUNTS))
+        .bench_local(|| sheet.charge(Who::Everyone, Prices::Same(tenth)).unwrap());
+}
+
+#[divan::bench(sample_count = 3)]
+fn charge_everyone_each_its_own_price(bencher: Bencher) {
+    let (mut sheet, each) = (sheet(), prices());
+    bencher
+        .counter(ItemsCount::new(ACCOUNTS))
+        .bench_local(|| sheet.charge(Who::Everyone, Prices::Each(&each)).unwrap());
+}
+
+#[divan::bench(sample_count = 3)]
+fn charge_every_second_each_its_own_price(bencher: Bencher) {
+    let (mut sheet, each) = (sheet(), prices());
+    let half: Vec<u32> = (0..ACCOUNTS).step_by(2).collect();
+    bencher.counter(ItemsCount::new(half.len())).bench_local(|| {
+        sheet.charge(Who::These(&half), Prices::Each(&each[..half.len()])).unwrap()
+    });
+}
+
+#[divan::bench(sample_count = 3)]
+fn what_is_left_at_five_fractions(bencher: Bencher) {
+    let mut sheet = sheet();
+    let _ = sheet.charge(Who::Everyone, Prices::Each(&prices())).unwrap();
+    bencher
+        .counter(ItemsCount::new(ACCOUNTS))
+        .bench_local(|| sheet.left_at(&[0.0, 0.25, 0.5, 0.75, 1.0]));
+}
+
+/// Devices with one of 128 categories each, asked for a report at 1: another question every time,
+/// or the same.
+#[divan::bench(args = ["another", "again"], sample_count = 3)]
+fn ask_a_fleet(bencher: Bencher, question: &str) {
+    let epsilon = |text: &str| Amount::<Epsilon>::parse_up(text).unwrap();
+    let laws = vec![ReportLaw::Subset(Template::new(34, epsilon("1")))];
+    let mechanism = Mechanism { categories: 128, laws };
+    let price = Currency::Pure.price(&mechanism.chain().unwrap(), 0).unwrap();
+    let mut fleet = Fleet::new(Sheet::same(epsilon("100"), DEVICES as usize).unwrap());
+    let categories = Categories::new(128).unwrap();
+    let colour = Component { name: "colour".into(), categories, otherwise: 0 };
+    fleet.hold(colour, (0..DEVICES).map(|device| device % 128).collect()).unwrap();
+    let (mut entropy, mut number) = (Seeded::new(7), 0);
+    let mut ask = || {
+        if question == "another" {
+            number += 1;
+        }
+        let request = Request {
+            question: number.to_string(),
+            component: "colour".into(),
+            step: 0,
+            mechanism: mechanism.clone(),
+            report: 0,
+            price,
+        };
+        fleet.answer(&request, Who::Everyone, &mut entropy).unwrap()
+    };
+    black_box(ask());
+    bencher.counter(ItemsCount::new(DEVICES)).bench_local(ask);
 }

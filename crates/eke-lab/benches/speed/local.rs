@@ -1,226 +1,189 @@
-//! `eke-lab speed local`: users a second and core, device and collector, next to the textbook's
-//! sampler in the same run.
+//! A million users' reports about 128 categories drawn and counted, next to the textbook's sampler.
 //!
 //! The textbook draws with doubles, shuffles the categories to have a subset of them, and counts
 //! report by report, category by category.
 
-use std::error::Error;
-use std::hint::black_box;
-use std::io::Write;
-use std::time::Instant;
-
-use clap::Args;
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
 use eke_budget::{Amount, Epsilon};
+use eke_lab::seeded::Seeded;
 use eke_local::worth::subset;
 use eke_local::{Law, Method, Plan, Tally};
-use eke_noise::Entropy;
 use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
-use serde::Serialize;
 
-use crate::Failure;
-use eke_lab::seeded::Seeded;
-
-/// How to show it.
-#[derive(Args)]
-pub(crate) struct Local {
-    /// Print one JSON array.
-    #[arg(long)]
-    json: bool,
-    /// Users that report.
-    #[arg(long, default_value_t = 1_000_000)]
-    users: u32,
-    /// Categories that they choose from.
-    #[arg(long, default_value_t = 128)]
-    categories: u32,
-}
-
-#[derive(Serialize)]
-struct Row {
-    what: String,
-    /// Users a second: their reports drawn, counted, and both.
-    drawn: f64,
-    counted: f64,
-    both: f64,
-    /// How many times as fast as the textbook at the same epsilon; none where the two do not
-    /// compare.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ratio: Option<f64>,
-}
-
-/// Runs of each; the fastest counts, which is the one least disturbed.
-const ROUNDS: usize = 5;
+const USERS: u32 = 1_000_000;
+const CATEGORIES: u32 = 128;
+const WORDS: usize = 2;
 const EPSILONS: [&str; 4] = ["0.5", "1", "2", "4"];
 
-impl Local {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let rows = self.rows().map_err(|error| Failure::Usage(error.to_string()))?;
-        if self.json {
-            serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-            return Ok(());
-        }
-        writeln!(
-            out,
-            "  {:<34}{:>11}{:>11}{:>11}{:>8}   million users a second",
-            "what", "drawn", "counted", "both", "ratio"
-        )?;
-        for Row { what, drawn, counted, both, ratio } in rows {
-            let [drawn, counted, both] = [drawn, counted, both].map(|rate| rate / 1e6);
-            let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.1}"));
-            writeln!(out, "  {what:<34}{drawn:>11.2}{counted:>11.2}{both:>11.2}{ratio:>8}")?;
-        }
-        Ok(())
-    }
-
-    fn rows(&self) -> Result<Vec<Row>, Box<dyn Error>> {
-        let values: Vec<u32> = (0..self.users).map(|user| user % self.categories.max(1)).collect();
-        let mut rows = Vec::new();
-        for text in EPSILONS {
-            let epsilon: Amount<Epsilon> = text.parse()?;
-            let size = subset::best_size(self.categories, epsilon.to_f64());
-            let textbook = self.textbook(&values, size, epsilon.to_f64());
-            let law = Law::new(self.categories, ReportLaw::Subset(Template::new(size, epsilon)))?;
-            let mut row = self.one(format!("sets of {size} at {text}"), law, &values)?;
-            row.ratio = Some(row.both / textbook.both);
-            rows.extend([textbook, row]);
-        }
-        let epsilon: Amount<Epsilon> = "1".parse()?;
-        for (what, report) in [
-            ("hashes of 2 bits at 1", ReportLaw::Hash(HashTemplate::new(2, epsilon))),
-            ("rows of bits at 1", ReportLaw::Bits(BitTemplate::new(epsilon))),
-        ] {
-            rows.push(self.one(what.to_owned(), Law::new(self.categories, report)?, &values)?);
-        }
-        rows.push(self.tiers(&values)?);
-        Ok(rows)
-    }
-
-    /// Reports of one tier.
-    fn one(&self, what: String, law: Law, values: &[u32]) -> Result<Row, Box<dyn Error>> {
-        let chain = Chain::new(self.categories, &[law.report()])?;
-        let mut entropy = Seeded::new(1);
-        let mut reports = vec![0; values.len() * law.words()];
-        let mut row = Fastest::default();
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            chain.fill(values, &mut reports, &mut entropy)?;
-            let drawn = start.elapsed().as_secs_f64();
-            let mut tally = Tally::new(law);
-            tally.add(&reports)?;
-            black_box(tally.estimates().consistent());
-            row.take(drawn, start.elapsed().as_secs_f64());
-        }
-        Ok(row.row(what, self.users))
-    }
-
-    /// Reports of twenty tiers, planned, for a tenth of the users.
-    fn tiers(&self, values: &[u32]) -> Result<Row, Box<dyn Error>> {
-        let users = self.users / 10;
-        let values = &values[..users as usize];
-        let tiers = (1..=20)
-            .map(|tier| format!("{}.{}", tier * 4 / 10, tier * 4 % 10).parse())
-            .collect::<Result<Vec<Amount<Epsilon>>, _>>()?;
-        let mut entropy = Seeded::new(2);
-        let mut fastest = Fastest::default();
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            let plan = Plan::new(self.categories, &tiers, Method::Planned)?;
-            let chain = plan.chain();
-            let row = chain.words() * chain.reports();
-            let mut reports = vec![0; values.len() * row];
-            chain.fill(values, &mut reports, &mut entropy)?;
-            let drawn = start.elapsed().as_secs_f64();
-            // Somebody who may see the finest counts that.
-            let law = Law::new(self.categories, chain.law(0).ok_or("an empty chain")?)?;
-            let mut tally = Tally::new(law);
-            for reports in reports.chunks_exact(row) {
-                tally.add(&reports[..chain.words()])?;
-            }
-            black_box(tally.estimates().consistent());
-            fastest.take(drawn, start.elapsed().as_secs_f64());
-        }
-        Ok(fastest.row(format!("20 tiers, planned, {users} users"), users))
-    }
-
-    /// The same with doubles and a shuffle.
-    #[expect(clippy::cast_precision_loss, reason = "doubles are what is measured")]
-    fn textbook(&self, values: &[u32], size: u32, epsilon: f64) -> Row {
-        let (d, k) = (f64::from(self.categories), f64::from(size));
-        let hit = k * epsilon.exp() / (k * epsilon.exp() + d - k);
-        let miss = (k - hit) / (d - 1.0);
-        let mut entropy = Seeded::new(3);
-        let words = (self.categories as usize).div_ceil(64);
-        let mut reports = vec![0u64; values.len() * words];
-        let mut order: Vec<u32> = (0..self.categories).collect();
-        let mut fastest = Fastest::default();
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            let mut uniform = || (entropy.word() >> 11) as f64 / 9_007_199_254_740_992.0;
-            for (&value, report) in values.iter().zip(reports.chunks_exact_mut(words)) {
-                report.fill(0);
-                let holds = uniform() < hit;
-                let (mut left, mut at) = (if holds { size - 1 } else { size }, 0);
-                if holds {
-                    report[value as usize / 64] |= 1 << (value % 64);
-                }
-                while left > 0 {
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        clippy::cast_sign_loss,
-                        reason = "below the number of categories"
-                    )]
-                    let other = at + (uniform() * (order.len() - at) as f64) as usize;
-                    order.swap(at, other);
-                    let category = order[at];
-                    at += 1;
-                    if category != value {
-                        report[category as usize / 64] |= 1 << (category % 64);
-                        left -= 1;
-                    }
-                }
-            }
-            let drawn = start.elapsed().as_secs_f64();
-            let mut counts = vec![0u32; self.categories as usize];
-            for report in reports.chunks_exact(words) {
-                for (category, count) in counts.iter_mut().enumerate() {
-                    *count += u32::from(report[category / 64] >> (category % 64) & 1 == 1);
-                }
-            }
-            let n = f64::from(self.users);
-            let estimates: Vec<f64> =
-                counts.iter().map(|&count| (f64::from(count) - n * miss) / (hit - miss)).collect();
-            black_box(estimates);
-            fastest.take(drawn, start.elapsed().as_secs_f64());
-        }
-        let mut row = fastest.row(format!("textbook, doubles, sets of {size}"), self.users);
-        row.ratio = Some(1.0);
-        row
-    }
+fn values(users: u32) -> Vec<u32> {
+    (0..users).map(|user| user % CATEGORIES).collect()
 }
 
-/// The least seconds that drawing took, counting, and both.
-struct Fastest {
-    drawn: f64,
-    counted: f64,
-    both: f64,
+/// The best sets at an epsilon.
+fn sets(epsilon: &str) -> (u32, Law) {
+    let epsilon: Amount<Epsilon> = epsilon.parse().unwrap();
+    let size = subset::best_size(CATEGORIES, epsilon.to_f64());
+    (size, Law::new(CATEGORIES, ReportLaw::Subset(Template::new(size, epsilon))).unwrap())
 }
 
-impl Default for Fastest {
-    fn default() -> Self {
-        Self { drawn: f64::INFINITY, counted: f64::INFINITY, both: f64::INFINITY }
-    }
+/// Hashes of two bits, and rows of bits, at 1.
+fn hashes() -> Law {
+    Law::new(CATEGORIES, ReportLaw::Hash(HashTemplate::new(2, "1".parse().unwrap()))).unwrap()
 }
 
-impl Fastest {
-    fn take(&mut self, drawn: f64, both: f64) {
-        self.drawn = self.drawn.min(drawn);
-        self.counted = self.counted.min(both - drawn);
-        self.both = self.both.min(both);
+fn rows_of_bits() -> Law {
+    Law::new(CATEGORIES, ReportLaw::Bits(BitTemplate::new("1".parse().unwrap()))).unwrap()
+}
+
+fn drawn(bencher: Bencher, law: Law) {
+    let chain = Chain::new(CATEGORIES, &[law.report()]).unwrap();
+    let (values, mut entropy) = (values(USERS), Seeded::new(1));
+    let mut reports = vec![0; values.len() * law.words()];
+    bencher.counter(ItemsCount::new(USERS)).bench_local(|| {
+        chain.fill(&values, &mut reports, &mut entropy).unwrap();
+        black_box(&reports);
+    });
+}
+
+fn counted(bencher: Bencher, law: Law) {
+    let chain = Chain::new(CATEGORIES, &[law.report()]).unwrap();
+    let values = values(USERS);
+    let mut reports = vec![0; values.len() * law.words()];
+    chain.fill(&values, &mut reports, &mut Seeded::new(1)).unwrap();
+    bencher.counter(ItemsCount::new(USERS)).bench_local(|| {
+        let mut tally = Tally::new(law);
+        tally.add(&reports).unwrap();
+        tally.estimates().consistent()
+    });
+}
+
+#[divan::bench(args = EPSILONS, sample_count = 5)]
+fn sets_drawn(bencher: Bencher, epsilon: &str) {
+    drawn(bencher, sets(epsilon).1);
+}
+
+#[divan::bench(args = EPSILONS, sample_count = 5)]
+fn sets_counted(bencher: Bencher, epsilon: &str) {
+    counted(bencher, sets(epsilon).1);
+}
+
+#[divan::bench(sample_count = 5)]
+fn hashes_drawn(bencher: Bencher) {
+    drawn(bencher, hashes());
+}
+
+#[divan::bench(sample_count = 5)]
+fn hashes_counted(bencher: Bencher) {
+    counted(bencher, hashes());
+}
+
+#[divan::bench(sample_count = 5)]
+fn rows_of_bits_drawn(bencher: Bencher) {
+    drawn(bencher, rows_of_bits());
+}
+
+#[divan::bench(sample_count = 5)]
+fn rows_of_bits_counted(bencher: Bencher) {
+    counted(bencher, rows_of_bits());
+}
+
+/// Twenty tiers planned and drawn for a tenth of the users, and counted by somebody who may see the
+/// finest.
+#[divan::bench(sample_count = 5)]
+fn twenty_tiers_planned_drawn_and_counted(bencher: Bencher) {
+    let values = values(USERS / 10);
+    let tiers: Vec<Amount<Epsilon>> = (1..=20)
+        .map(|tier| format!("{}.{}", tier * 4 / 10, tier * 4 % 10).parse().unwrap())
+        .collect();
+    let mut entropy = Seeded::new(2);
+    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
+        let plan = Plan::new(CATEGORIES, &tiers, Method::Planned).unwrap();
+        let chain = plan.chain();
+        let row = chain.words() * chain.reports();
+        let mut reports = vec![0; values.len() * row];
+        chain.fill(&values, &mut reports, &mut entropy).unwrap();
+        let mut tally = Tally::new(Law::new(CATEGORIES, chain.law(0).unwrap()).unwrap());
+        for reports in reports.chunks_exact(row) {
+            tally.add(&reports[..chain.words()]).unwrap();
+        }
+        tally.estimates().consistent()
+    });
+}
+
+/// Sets with doubles and a shuffle.
+#[divan::bench(args = EPSILONS, sample_count = 5)]
+fn textbook_drawn(bencher: Bencher, epsilon: &str) {
+    let textbook = Textbook::new(epsilon);
+    let (values, mut entropy) = (values(USERS), Seeded::new(3));
+    let mut reports = vec![[0; WORDS]; values.len()];
+    bencher
+        .counter(ItemsCount::new(USERS))
+        .bench_local(|| textbook.draw(&values, &mut reports, &mut entropy));
+}
+
+#[divan::bench(args = EPSILONS, sample_count = 5)]
+fn textbook_counted(bencher: Bencher, epsilon: &str) {
+    let textbook = Textbook::new(epsilon);
+    let values = values(USERS);
+    let mut reports = vec![[0; WORDS]; values.len()];
+    textbook.draw(&values, &mut reports, &mut Seeded::new(3));
+    bencher.counter(ItemsCount::new(USERS)).bench_local(|| textbook.count(&reports));
+}
+
+struct Textbook {
+    size: u32,
+    /// How likely a report holds the truth, and each other category.
+    hit: f64,
+    miss: f64,
+}
+
+impl Textbook {
+    fn new(epsilon: &str) -> Self {
+        let size = sets(epsilon).0;
+        let (d, k) = (f64::from(CATEGORIES), f64::from(size));
+        let odds = k * epsilon.parse::<f64>().unwrap().exp();
+        let hit = odds / (odds + d - k);
+        Self { size, hit, miss: (k - hit) / (d - 1.0) }
     }
 
-    fn row(&self, what: String, users: u32) -> Row {
-        let rate = |seconds: f64| f64::from(users) / seconds;
-        let (drawn, counted, both) = (rate(self.drawn), rate(self.counted), rate(self.both));
-        Row { what, drawn, counted, both, ratio: None }
+    fn draw(&self, values: &[u32], reports: &mut [[u64; WORDS]], entropy: &mut Seeded) {
+        let mut order: Vec<u32> = (0..CATEGORIES).collect();
+        for (&value, report) in values.iter().zip(reports) {
+            *report = [0; WORDS];
+            let holds = entropy.unit() < self.hit;
+            let (mut left, mut at) = (if holds { self.size - 1 } else { self.size }, 0);
+            if holds {
+                report[value as usize / 64] |= 1 << (value % 64);
+            }
+            while left > 0 {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_precision_loss,
+                    clippy::cast_sign_loss,
+                    reason = "below the number of categories"
+                )]
+                let other = at + (entropy.unit() * (order.len() - at) as f64) as usize;
+                order.swap(at, other);
+                let category = order[at];
+                at += 1;
+                if category != value {
+                    report[category as usize / 64] |= 1 << (category % 64);
+                    left -= 1;
+                }
+            }
+        }
+    }
+
+    fn count(&self, reports: &[[u64; WORDS]]) -> Vec<f64> {
+        let mut counts = vec![0u32; CATEGORIES as usize];
+        for report in reports {
+            for (category, count) in counts.iter_mut().enumerate() {
+                *count += u32::from(report[category / 64] >> (category % 64) & 1 == 1);
+            }
+        }
+        let expected = f64::from(USERS) * self.miss;
+        let estimate = |count: &u32| (f64::from(*count) - expected) / (self.hit - self.miss);
+        counts.iter().map(estimate).collect()
     }
 }

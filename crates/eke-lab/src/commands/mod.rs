@@ -6,4 +6,5 @@ pub(crate) mod path;
 #[cfg(feature = "experiments")]
 pub(crate) mod run;
 pub(crate) mod sample;
-pub(crate) mod speed;
+#[cfg(feature = "experiments")]
+pub(crate) mod timing;

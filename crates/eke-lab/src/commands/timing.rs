@@ -1,4 +1,4 @@
-//! `eke-lab speed rows`: whether how long rows take tells what they hold.
+//! `eke-lab timing`: whether how long rows take tells what they hold.
 //!
 //! Two sides are timed in turns, and Welch's t compares them. In the process: 600 rows of the
 //! longest texts there are, chosen against a pattern, next to as many that are as long and
@@ -22,7 +22,7 @@ use crate::Failure;
 
 /// What to time.
 #[derive(Args)]
-pub(crate) struct Rows {
+pub(crate) struct Timing {
     /// Times either side is timed.
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(20..=100_000))]
     rounds: u32,
@@ -72,7 +72,7 @@ impl Row {
     }
 }
 
-impl Rows {
+impl Timing {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let rows = match &self.eke {
             Some(eke) => vec![self.program(eke)?],
