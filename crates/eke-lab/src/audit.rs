@@ -11,28 +11,48 @@
 
 mod accounts;
 mod bounds;
-mod chains;
-mod copies;
-mod covered;
-mod devices;
-mod eliminated;
-mod enumerated;
-mod estimated;
-mod fitted;
-mod integrated;
-mod msdlap;
 pub mod mutants;
-mod nearest;
 mod neighbours;
-mod places;
-mod planar;
-mod ranked;
-mod reduced;
-mod selected;
-mod shapes;
-mod skellam;
-mod steps;
-mod tiers;
+
+/// Laws of noise and their samplers.
+mod law {
+    pub(super) mod enumeration;
+    pub(super) mod fit;
+    pub(super) mod msdlap;
+    pub(super) mod planar;
+    pub(super) mod skellam;
+}
+
+/// The local model: chains of reports, devices, tiers, estimates.
+mod local {
+    pub(super) mod chains;
+    pub(super) mod devices;
+    pub(super) mod estimates;
+    mod steps;
+    pub(super) mod tiers;
+}
+
+/// Noise paths: taken further, stopped, copied.
+mod path {
+    pub(super) mod copies;
+    pub(super) mod coverage;
+    pub(super) mod reduction;
+}
+
+/// Places of one person and of many.
+mod place {
+    pub(super) mod elimination;
+    pub(super) mod nearest;
+    pub(super) mod places;
+    pub(super) mod shapes;
+}
+
+/// Choosing: maxima, lines, rankings.
+mod select {
+    pub(super) mod integration;
+    pub(super) mod outcomes;
+    pub(super) mod ranking;
+}
 
 use std::error::Error;
 
@@ -122,27 +142,27 @@ impl Finding {
 #[must_use]
 pub fn all() -> Vec<Audit> {
     [
-        enumerated::audits(),
-        msdlap::audits(),
-        planar::audits(),
-        places::audits(),
-        shapes::audits(),
-        ranked::audits(),
-        nearest::audits(),
-        integrated::audits(),
-        fitted::audits(),
+        law::enumeration::audits(),
+        law::msdlap::audits(),
+        law::planar::audits(),
+        place::places::audits(),
+        place::shapes::audits(),
+        select::ranking::audits(),
+        place::nearest::audits(),
+        select::integration::audits(),
+        law::fit::audits(),
         neighbours::audits(),
-        selected::audits(),
-        skellam::audits(),
-        covered::audits(),
-        reduced::audits(),
-        chains::audits(),
-        copies::audits(),
-        tiers::audits(),
-        estimated::audits(),
-        devices::audits(),
+        select::outcomes::audits(),
+        law::skellam::audits(),
+        path::coverage::audits(),
+        path::reduction::audits(),
+        local::chains::audits(),
+        path::copies::audits(),
+        local::tiers::audits(),
+        local::estimates::audits(),
+        local::devices::audits(),
         accounts::audits(),
-        eliminated::audits(),
+        place::elimination::audits(),
     ]
     .into_iter()
     .flatten()

@@ -10,7 +10,9 @@
 //! paper's two ways keep its stopping rule, its looks and its conversion; ours have the rule whose
 //! coverage is calibrated, and the second of them the tight conversion.
 
+mod reddit;
 mod reported;
+mod zipf;
 
 use std::error::Error;
 
@@ -24,7 +26,8 @@ use eke_noise::{
     Within, refine_until, reveal,
 };
 
-pub use reported::{REDDIT, ZIPF};
+pub use reddit::REDDIT;
+pub use zipf::ZIPF;
 
 /// What is asked.
 #[derive(Clone, Debug)]

@@ -10,12 +10,12 @@ use eke_budget::{
 use eke_noise::path::{Column, Columns, MsdlapPath};
 use eke_noise::{Bundle, Exact, GeometricPath, LaplacePath, NoisePath};
 
-use super::{Audit, Finding, Method, Run};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::oracle::{End, Oracle, enumerate};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "older-copies",
@@ -112,5 +112,5 @@ fn copied(truth: i64, oracle: &mut Oracle) -> Option<(i64, i64, Option<i64>, i64
 fn older_bundles() -> Result<Vec<Finding>, Box<dyn Error>> {
     let side = |truth| enumerate(End::First, 1e-7, |oracle| copied(truth, oracle));
     let laws = [side(0), side(1)];
-    Ok(vec![super::loss_finding("to 1, 3 and 4, truths 0 and 1", 4.0, laws)])
+    Ok(vec![crate::audit::loss_finding("to 1, 3 and 4, truths 0 and 1", 4.0, laws)])
 }

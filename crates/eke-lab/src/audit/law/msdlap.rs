@@ -8,14 +8,14 @@ use eke_noise::law::{Msdlap, Shifts};
 use eke_noise::path::MsdlapPath;
 use eke_noise::{Entropy, Exact, NoisePath, Ratio};
 
-use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::fit::Fit;
 use crate::laws::{geometric, residual};
 use crate::oracle::{End, enumerate};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
     vec![
         Audit {

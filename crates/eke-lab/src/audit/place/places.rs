@@ -14,14 +14,14 @@ use eke_noise::release::{PointsRelease, release_points};
 use eke_noise::{GaussianPath, NoisePath};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
-use super::{Audit, Finding, Method, Run, fit_findings, law_finding};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run, fit_findings, law_finding};
 use crate::fit::Fit;
 use crate::laws::{gaussian, planar};
 use crate::oracle::Oracle;
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "places-noise",

@@ -11,14 +11,14 @@ use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
 use eke_noise::Entropy;
 use eke_noise::select::{Allotment, Prepaid};
 
-use super::ranked::divergence;
-use super::{Audit, Finding, Method, Run, fit_findings};
 use crate::account;
+use crate::audit::select::ranking::divergence;
+use crate::audit::{Audit, Finding, Method, Run, fit_findings};
 use crate::fit::Fit;
 use crate::oracle::{End, Law, enumerate};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "nearest-loss",

@@ -12,11 +12,11 @@ use eke_geo::width::Miss;
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
 use eke_local::fleet::Sheet;
 
-use super::bounds::{self, Count};
-use super::{Audit, Finding, Method, Run};
+use crate::audit::bounds::{self, Count};
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "elimination-loss",

@@ -13,15 +13,15 @@ use eke_noise::{
     Ratio, reveal,
 };
 
-use super::bounds::{self, Count};
-use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
+use crate::audit::bounds::{self, Count};
+use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::fit::Fit;
 use crate::oracle::{End, Oracle, enumerate};
 use crate::seeded::Seeded;
 use crate::stopper::Stopper;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "rounded-laplace",

@@ -8,10 +8,10 @@ use eke_local::device::Currency;
 use eke_local::{Component, Device, Mechanism, MemoryStorage, Method, Plan, Reply, Request};
 use eke_noise::local::Categories;
 
-use super::{Audit, Finding, Method as How, Run, loss_finding};
+use crate::audit::{Audit, Finding, Method as How, Run, loss_finding};
 use crate::oracle::{End, Oracle, enumerate};
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {
         name: "device",
         about: "a conversation with a device costs its budget, whatever is asked and whenever it starts again",

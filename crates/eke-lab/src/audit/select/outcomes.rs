@@ -15,12 +15,12 @@ use eke_select::{
     NoisyMax, NoisyMaxSpec, SparseVector,
 };
 
-use super::bounds::{self, Count};
-use super::{Audit, Finding, Method, Run};
 use crate::account;
+use crate::audit::bounds::{self, Count};
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Neighbours;
     vec![
         Audit {

@@ -5,10 +5,10 @@ use std::error::Error;
 use eke_local::{Law, Tally};
 use eke_noise::local::{BitTemplate, Chain, ReportLaw, Template};
 
-use super::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::oracle::{End, enumerate};
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {
         name: "report-counts",
         about: "estimates from one report are right on average, for every category",

@@ -10,12 +10,12 @@ use eke_noise::{
 };
 use eke_select::{Change, Choice};
 
-use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::laws::{gaussian, geometric, path_of_three};
 use crate::oracle::{End, Law, Oracle, enumerate};
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
     vec![
         Audit {

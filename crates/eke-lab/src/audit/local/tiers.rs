@@ -11,12 +11,12 @@ use eke_noise::local::{BitTemplate, Chain, Hash, HashTemplate, ReportLaw, Templa
 use eke_noise::sampler::uniform_below;
 
 use super::steps::{Rescale, Steps, alone, loss};
-use super::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::fit::Fit;
 use crate::oracle::{End, Law, Oracle, enumerate};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "tier-plans",

@@ -7,11 +7,11 @@ use eke_noise::evidence::Scores;
 use eke_noise::select::Moves;
 use eke_noise::{Exact, Ranking};
 
-use super::{Audit, Finding, Method, Run};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::oracle::{End, Law, Oracle, enumerate};
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {
         name: "ranking-loss",
         about: "picks of a ranking cost their rho, no more and hardly less",
@@ -68,7 +68,7 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
 }
 
 /// The Rényi divergence of an order between two laws.
-pub(super) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
+pub(in crate::audit) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
     let term = |(outcome, p): (&K, &f64)| {
         let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
         p.powf(order) * q.powf(1.0 - order)

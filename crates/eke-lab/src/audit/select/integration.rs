@@ -13,9 +13,9 @@ use eke_select::{
 };
 use statrs::function::erf::erfc;
 
-use super::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method, Run};
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Integration;
     vec![
         Audit {

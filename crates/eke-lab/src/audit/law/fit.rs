@@ -9,14 +9,14 @@ use eke_noise::select::NoisyScore;
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, NoisePath, Ratio};
 use statrs::function::erf::erfc;
 
-use super::{Audit, Finding, Method, Run};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::fit::Fit;
 use crate::seeded::Seeded;
 
 const DRAWS: usize = 300_000;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Fit;
     vec![
         Audit {

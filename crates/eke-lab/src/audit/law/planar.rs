@@ -9,14 +9,14 @@ use eke_noise::law::PlanarLaplace;
 use eke_noise::release::PointRelease;
 use eke_noise::{Exact, Ratio, release_point};
 
-use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::fit::Fit;
 use crate::laws::planar;
 use crate::oracle::{End, Law, enumerate};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
     vec![
         Audit {

@@ -9,8 +9,8 @@ use eke_noise::{
     refine_until,
 };
 
-use super::{Audit, Finding, Method, Run};
 use crate::account;
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::seeded::Seeded;
 
 const RUNS: u32 = 10_000;
@@ -19,7 +19,7 @@ const MISSES: f64 = 607.0;
 /// Steps of the grid in one.
 const GRID: f64 = 1024.0;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
         Audit {
             name: "coverage",

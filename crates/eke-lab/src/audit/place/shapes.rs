@@ -12,10 +12,10 @@ use eke_geo::shape::Rings;
 use eke_geo::{Lattice, Shape};
 use eke_noise::Entropy;
 
-use super::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method, Run};
 use crate::seeded::Seeded;
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {
         name: "distance-to-shape",
         about: "a noisy distance from a shape costs its price per metre, for shapes of all kinds",

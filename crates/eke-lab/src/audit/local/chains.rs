@@ -7,10 +7,10 @@ use eke_noise::local::{
     BitChain, BitTemplate, Hash, HashChain, HashTemplate, Share, SubsetChain, Template, Weight,
 };
 
-use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
+use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::oracle::{End, Oracle, enumerate};
 
-pub(super) fn audits() -> Vec<Audit> {
+pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
     vec![
         Audit {
