@@ -56,10 +56,13 @@ mod select {
 
 use std::error::Error;
 
+use eke_budget::L1;
+use eke_noise::{Exact, NoisePath};
 use serde::Serialize;
 
 use crate::fit::Fit;
 use crate::oracle::{End, Law, Oracle, enumerate};
+use crate::{account, shown};
 
 /// What auditing something takes: a name, and a way to go about it.
 pub struct Audit {
@@ -205,6 +208,39 @@ fn law_finding<K: Ord>(
         at_least: None,
         found: off,
     }
+}
+
+/// What is paid for and drawn, in the order given, of a path of a truth of sensitivity one.
+fn walk<P: NoisePath<Value = i64>>(
+    mut path: P,
+    truth: i64,
+    order: &[&str],
+    oracle: &mut Oracle,
+) -> Option<Vec<i64>> {
+    let (mut account, truth) = (account(), Exact::new(truth, L1::new(1.0).ok()?));
+    let point = |to: &&str| shown(&mut account, &mut path, &truth, to.parse().ok()?, oracle).ok();
+    order.iter().map(point).collect()
+}
+
+/// Three points of a path, the finest first, revealed in an order, against their joint law.
+fn order_finding<P: NoisePath<Value = i64>>(
+    what: &str,
+    prices: [&str; 3],
+    order: [usize; 3],
+    open: impl Fn() -> Option<P>,
+    known: impl Fn([i64; 3]) -> f64,
+) -> Finding {
+    const TRUTH: i64 = 5;
+    let names = order.map(|index| prices[index]);
+    let mechanism = |oracle: &mut Oracle| {
+        let mut values = [0; 3];
+        for (index, value) in order.into_iter().zip(walk(open()?, TRUTH, &names, oracle)?) {
+            values[index] = value - TRUTH;
+        }
+        Some(values)
+    };
+    let what = format!("{what} {}", names.join(", "));
+    law_finding(what, 1e-6, mechanism, |noise| noise.map_or(0.0, &known))
 }
 
 /// The largest privacy loss of a mechanism between two inputs, against what is claimed.

@@ -159,7 +159,6 @@ impl Textbook {
             while left > 0 {
                 #[expect(
                     clippy::cast_possible_truncation,
-                    clippy::cast_precision_loss,
                     clippy::cast_sign_loss,
                     reason = "below the number of categories"
                 )]

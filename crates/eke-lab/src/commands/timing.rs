@@ -323,14 +323,12 @@ fn tries_again(tokens: &[Token], text: &str, scratch: &mut Vec<char>) -> bool {
     tokens[token..].iter().all(|token| *token == Token::Any)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few thousand measurements")]
 fn mean(times: &[f64]) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
 /// Welch's t of two samples. What is slowest of each, a hundredth, is left out on both sides alike:
 /// other programs cause it.
-#[expect(clippy::cast_precision_loss, reason = "a few thousand measurements")]
 fn welch(one: &[f64], other: &[f64]) -> f64 {
     let kept = |times: &[f64]| {
         let mut times = times.to_vec();

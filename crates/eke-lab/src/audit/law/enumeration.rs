@@ -2,16 +2,16 @@
 
 use std::error::Error;
 
-use eke_budget::{Account, Amount, Charge, Epsilon, L1, NoHistory, PathId, Purchase};
+use eke_budget::{Charge, L1, NoHistory, PathId, Purchase};
 use eke_noise::evidence::Scores;
 use eke_noise::select::{choose_exponentially, permute_and_flip, uniform_subset};
-use eke_noise::{
-    DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, choose,
-};
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, Ratio, choose};
 use eke_select::{Change, Choice};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
+use crate::audit::{
+    Audit, Finding, Findings, Method, Run, law_finding, loss_finding, order_finding, walk,
+};
 use crate::laws::{gaussian, geometric, path_of_three};
 use crate::oracle::{End, Law, Oracle, enumerate};
 
@@ -63,16 +63,12 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
     ]
 }
 
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
-
 fn ratio(numerator: u128, denominator: u128) -> Result<Ratio, Box<dyn Error>> {
     Ratio::new(numerator, denominator).ok_or_else(|| "a ratio of zero".into())
 }
 
 fn approximate(numerator: u128, denominator: u128) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    let quotient = numerator as f64 / denominator as f64;
-    quotient
+    numerator as f64 / denominator as f64
 }
 
 fn laplace_law() -> Findings {
@@ -178,7 +174,6 @@ fn choice_law() -> Findings {
 /// The law of permute and flip, by going through all orders.
 fn permute_and_flip_law(coins: &[f64]) -> Vec<f64> {
     fn go(coins: &[f64], left: &[usize], weight: f64, law: &mut [f64]) {
-        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let each = weight / left.len() as f64;
         for &item in left {
             law[item] += each * coins[item];
@@ -271,65 +266,25 @@ fn change_name(change: Change) -> &'static str {
     }
 }
 
-/// What was paid for and drawn, in the order given, of a path of truth and sensitivity one.
-fn walk(truth: i64, order: &[&str], oracle: &mut Oracle) -> Option<Vec<i64>> {
-    let (mut account, id, one) = (account(), PathId::new([1; 32]), L1::new(1.0).ok()?);
-    let mut path = GeometricPath::<i64>::open(id, one);
-    let exact = Exact::new(truth, one);
-    order
-        .iter()
-        .map(|to| reveal(&mut account, &mut path, &exact, to.parse().ok()?, oracle))
-        .collect()
-}
-
-fn reveal(
-    account: &mut Account,
-    path: &mut GeometricPath,
-    truth: &Exact<i64>,
-    to: Amount<Epsilon>,
-    oracle: &mut Oracle,
-) -> Option<i64> {
-    let id = path.id();
-    if to > path.finest() {
-        let approved = account.raise(id, to, *truth.sensitivity()).ok()?;
-        let receipt = account.commit(approved, &mut NoHistory).ok()?;
-        path.refine(truth, receipt, oracle).ok().map(eke_noise::Released::get)
-    } else {
-        let approved = account.coarsen(id, to).ok()?;
-        let receipt = account.commit(approved, &mut NoHistory).ok()?;
-        path.coarsen(receipt, oracle).ok().map(eke_noise::Released::get)
-    }
+fn open() -> Option<GeometricPath<i64>> {
+    Some(GeometricPath::open(PathId::new([1; 32]), L1::new(1.0).ok()?))
 }
 
 /// Points at epsilon 3, 2 and 1.5: all six orders, each against the law of one path.
 fn geometric_orders() -> Findings {
-    let points = ["3", "2", "1.5"];
     let known = path_of_three([3.0, 2.0, 1.5]);
-    let mut findings = Vec::new();
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let names = order.map(|index| points[index]);
-        findings.push(law_finding(
-            format!("revealed in the order {}", names.join(", ")),
-            1e-6,
-            |oracle| {
-                let revealed = walk(5, &names, oracle)?;
-                let mut values = [0; 3];
-                for (index, value) in order.into_iter().zip(revealed) {
-                    values[index] = value;
-                }
-                Some(values)
-            },
-            |values| values.map_or(0.0, |values| known(values.map(|value| value - 5))),
-        ));
-    }
-    Ok(findings)
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let finding =
+        |order| order_finding("revealed in the order", ["3", "2", "1.5"], order, open, &known);
+    Ok(orders.map(finding).into())
 }
 
 /// Everything revealed of a path, on neighbouring truths.
 fn geometric_path_loss() -> Findings {
     let mut findings = Vec::new();
     for order in [["3", "4", "3.5"], ["4", "3", "3.5"]] {
-        let side = |truth| enumerate(End::First, 1e-7, |oracle| walk(truth, &order, oracle));
+        let side =
+            |truth| enumerate(End::First, 1e-7, |oracle| walk(open()?, truth, &order, oracle));
         let laws = [side(0), side(1)];
         findings.push(loss_finding(
             format!("points {}, truths 0 and 1", order.join(", ")),

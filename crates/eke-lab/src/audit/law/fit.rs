@@ -1,18 +1,18 @@
 //! Laws too wide to be worked out, compared with draws; each beside a control that must not fit.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 
-use eke_budget::{Amount, L1, L2, NoHistory, PathId, Rho};
+use eke_budget::{L1, L2, PathId};
 use eke_noise::law::Noise;
 use eke_noise::select::NoisyScore;
-use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, NoisePath, Ratio};
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, Ratio};
 use statrs::function::erf::erfc;
 
-use crate::account;
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
 use crate::fit::Fit;
+use crate::laws::double;
 use crate::seeded::Seeded;
+use crate::{account, shown};
 
 const DRAWS: usize = 300_000;
 
@@ -40,8 +40,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
     ]
 }
 
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
-
 /// Draws in cells of a quarter of a scale, against two laws given by their distribution functions
 /// on the scale of one: the right one, and a wrong one.
 fn findings(
@@ -64,17 +62,9 @@ fn findings(
     let cell_of: Vec<i64> = draws.map(|draw| (draw / step).floor() as i64).collect();
     let fit = |scale: f64| Fit::of(cell_of.iter().copied(), &cells(scale, step));
     let (right, wrong) = (fit(scale), fit(1.05 * scale));
-    let finding = |what: String, fit: Fit| Finding {
-        what,
-        measure: "chi-square",
-        claim: fit.critical,
-        at_least: None,
-        found: fit.statistic,
-    };
-    let mut control = finding(format!("control: {what} against a law 5 % wider"), wrong);
-    // The control must be rejected.
-    (control.at_least, control.claim) = (Some(wrong.critical), f64::INFINITY);
-    [finding(what.to_owned(), right), control]
+    let mut found = fit_findings(what, right, wrong);
+    found[1].what.push_str(" against a law 5 % wider");
+    found
 }
 
 fn wide_laws() -> Findings {
@@ -123,16 +113,13 @@ fn gaussian_path_law() -> Findings {
     for _ in 0..DRAWS / 3 {
         let mut account = account();
         let mut path = GaussianPath::open(id, sensitivity);
+        let mut finest = 0;
         for to in ["0.1", "0.25", "0.5"] {
-            let approved = account.raise::<Rho>(id, to.parse()?, sensitivity)?;
-            let receipt = account.commit(approved, &mut NoHistory)?;
-            path.refine(&truth, receipt, &mut entropy)?;
+            finest = shown(&mut account, &mut path, &truth, to.parse()?, &mut entropy)?;
         }
-        let finest: Amount<Rho> = "0.5".parse()?;
-        fine.push(double(path.point(finest).ok_or("no point")?.get()));
-        let approved = account.coarsen::<Rho>(id, "0.32".parse()?)?;
-        let receipt = account.commit(approved, &mut NoHistory)?;
-        coarse.push(double(path.coarsen(receipt, &mut entropy)?.get()));
+        fine.push(double(finest));
+        let coarser = shown(&mut account, &mut path, &truth, "0.32".parse()?, &mut entropy)?;
+        coarse.push(double(coarser));
     }
     // Deviations: 1024/sqrt(2 rho).
     let mut found = Vec::from(findings("the point at 0.5", fine.into_iter(), 1024.0, normal));
@@ -142,10 +129,4 @@ fn gaussian_path_law() -> Findings {
 
 fn normal(x: f64) -> f64 {
     erfc(-x / std::f64::consts::SQRT_2) / 2.0
-}
-
-fn double(value: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let value = value as f64;
-    value
 }

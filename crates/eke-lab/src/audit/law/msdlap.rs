@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use eke_budget::{Account, Epsilon, L1, NoHistory, PathId};
+use eke_budget::{Account, L1, PathId};
 use eke_noise::law::{Msdlap, Shifts};
 use eke_noise::path::MsdlapPath;
-use eke_noise::{Entropy, Exact, NoisePath, Ratio};
+use eke_noise::{Entropy, Exact, Ratio};
 
-use crate::account;
-use crate::audit::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
+use crate::audit::{
+    Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
+};
 use crate::fit::Fit;
 use crate::laws::{geometric, residual};
 use crate::oracle::{End, enumerate};
 use crate::seeded::Seeded;
+use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
@@ -38,8 +40,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// The law of a sum over shifts from 1 to so many, each part times its shift.
 fn weighted(most: i64, reach: i64, part: impl Fn(i64) -> f64) -> impl Fn(i64) -> f64 {
@@ -71,16 +71,8 @@ fn walk<E: Entropy>(
 ) -> Result<Vec<i64>, Box<dyn Error>> {
     let two = L1::new(2.0)?;
     let mut path = MsdlapPath::open(id, two)?;
-    let (first, coarser) = points.split_first().ok_or("no points")?;
-    let approved = account.raise::<Epsilon>(id, first.parse()?, two)?;
-    let receipt = account.commit(approved, &mut NoHistory)?;
-    let mut values = vec![path.refine(&Exact::new(TRUTH, two), receipt, entropy)?.get()];
-    for to in coarser {
-        let approved = account.coarsen::<Epsilon>(id, to.parse()?)?;
-        let receipt = account.commit(approved, &mut NoHistory)?;
-        values.push(path.coarsen(receipt, entropy)?.get());
-    }
-    Ok(values)
+    let truth = Exact::new(TRUTH, two);
+    points.iter().map(|to| shown(account, &mut path, &truth, to.parse()?, entropy)).collect()
 }
 
 const TRUTH: i64 = 5;

@@ -10,7 +10,9 @@ use eke_noise::release::PointRelease;
 use eke_noise::{Exact, Ratio, release_point};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
+use crate::audit::{
+    Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
+};
 use crate::fit::Fit;
 use crate::laws::planar;
 use crate::oracle::{End, Law, enumerate};
@@ -40,12 +42,9 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
     ]
 }
 
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
-
 fn law_of<const N: usize>(rate: u128, least: f64) -> Result<Finding, Box<dyn Error>> {
     let ratio = Ratio::new(rate, 1).ok_or("a rate of zero")?;
     let noise = PlanarLaplace::<N>::new(&ratio)?;
-    #[expect(clippy::cast_precision_loss, reason = "a few")]
     let known = planar::<N>(rate as f64);
     Ok(law_finding(
         format!("rate {rate} in {N} dimensions, from a table"),

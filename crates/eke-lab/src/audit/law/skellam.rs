@@ -1,18 +1,16 @@
 //! Skellam noise: its law, its levels and path in every order, what it costs, and what stopping
 //! would.
 
-use std::error::Error;
-
 use eke_budget::convert::SkellamCurve;
-use eke_budget::{Account, Amount, L1, L2, NoHistory, PathId, Rho};
+use eke_budget::{Amount, L1, L2, PathId, Rho};
 use eke_noise::law::SkellamLevel;
-use eke_noise::{AccountPayer, Exact, NoisePath, Ratio, Released, Skellam, SkellamPath, reveal};
+use eke_noise::{Exact, NoisePath, Ratio, Skellam, SkellamPath};
 
-use crate::account;
-use crate::audit::{Audit, Finding, Method, Run, law_finding};
+use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, order_finding};
 use crate::laws::skellam;
-use crate::oracle::{End, Law, Oracle, enumerate};
+use crate::oracle::{End, Law, enumerate};
 use crate::seeded::Seeded;
+use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
@@ -43,8 +41,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 fn skellam_law() -> Findings {
     let mut findings = Vec::new();
@@ -131,51 +127,14 @@ fn skellam_orders() -> Findings {
     }
     let known = path_of_three(lambdas);
     for order in [[0, 1, 2], [0, 2, 1]] {
-        let names = order.map(|index| prices[index]);
-        findings.push(law_finding(
-            format!("a path, revealed in the order {}", names.join(", ")),
-            1e-6,
-            |oracle| {
-                let revealed = walk(5, &names, oracle)?;
-                let mut values = [0; 3];
-                for (index, value) in order.into_iter().zip(revealed) {
-                    values[index] = value;
-                }
-                Some(values)
-            },
-            |values| values.map_or(0.0, |values| known(values.map(|value| value - 5))),
-        ));
+        let what = "a path, revealed in the order";
+        findings.push(order_finding(what, prices, order, || open(1.0), &known));
     }
     Ok(findings)
 }
 
-/// What was paid for and drawn, in the order given, of a path of a truth of sensitivity one.
-fn walk(truth: i64, order: &[&str], oracle: &mut Oracle) -> Option<Vec<i64>> {
-    let (mut account, truth) = (account(), Exact::new(truth, L1::new(1.0).ok()?));
-    let mut path = open(1.0)?;
-    order
-        .iter()
-        .map(|to| {
-            let to = to.parse().ok()?;
-            show(&mut account, &mut path, &truth, to, oracle)
-        })
-        .collect()
-}
-
 fn open(sensitivity: f64) -> Option<SkellamPath> {
     SkellamPath::open(PathId::new([1; 32]), L2::new(sensitivity).ok()?).ok()
-}
-
-fn show<E: eke_noise::Entropy>(
-    account: &mut Account,
-    path: &mut SkellamPath,
-    truth: &Exact<i64>,
-    to: Amount<Rho>,
-    entropy: &mut E,
-) -> Option<i64> {
-    let sensitivity = L2::new(truth.sensitivity().get()).ok()?;
-    let mut payer = AccountPayer { account, journal: &mut NoHistory };
-    reveal(path, truth, sensitivity, to, &mut payer, entropy).ok().map(Released::get)
 }
 
 const ORDERS: [f64; 8] = [1.02, 1.1, 1.3, 1.6, 2.0, 3.0, 4.0, 6.0];
@@ -206,7 +165,7 @@ fn skellam_loss() -> Findings {
                 let mut last = None;
                 for to in prices {
                     let to = to.parse().ok()?;
-                    last = Some(show(&mut account, &mut path, &truth, to, oracle)?);
+                    last = Some(shown(&mut account, &mut path, &truth, to, oracle).ok()?);
                 }
                 last
             })
@@ -241,7 +200,7 @@ fn skellam_stopping() -> Findings {
         let mut bought = Vec::new();
         for price in prices {
             let to: Amount<Rho> = price.parse()?;
-            if show(&mut account, &mut path, &truth, to, &mut entropy).is_some()
+            if shown(&mut account, &mut path, &truth, to, &mut entropy).is_ok()
                 && path.finest() == to
             {
                 let variance = SkellamCurve::variance(to, L1::new(sensitivity)?)?;

@@ -212,7 +212,6 @@ fn kept_or_fresh(
     keep: f64,
     becomes: impl Fn(u64, u64) -> bool,
 ) -> Matrix {
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let each = |count: usize| 1.0 / count as f64;
     let row = |&old: &u64| {
         let kept = keep * each(to.iter().filter(|&&new| becomes(old, new)).count());

@@ -11,7 +11,7 @@ use eke_noise::local::{BitTemplate, Chain, Hash, HashTemplate, ReportLaw, Templa
 use eke_noise::sampler::uniform_below;
 
 use super::steps::{Rescale, Steps, alone, loss};
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run};
 use crate::fit::Fit;
 use crate::oracle::{End, Law, Oracle, enumerate};
 use crate::seeded::Seeded;
@@ -38,8 +38,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// A hash whose values of one, two and three bits differ for the first two, four and eight
 /// categories.

@@ -1,7 +1,5 @@
 //! Answers within their goals: how often they are not, in fresh runs.
 
-use std::error::Error;
-
 use eke_budget::{Amount, L1, L2, NoHistory, PathId, Rho};
 use eke_noise::stopping::{ConfidenceSequence, Ending, GaussianRule};
 use eke_noise::{
@@ -10,7 +8,7 @@ use eke_noise::{
 };
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run};
 use crate::seeded::Seeded;
 
 const RUNS: u32 = 10_000;
@@ -35,8 +33,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 fn coverage() -> Findings {
     let mut entropy = Seeded::new(121);
@@ -99,7 +95,6 @@ fn sequence() -> Findings {
             let approved = account.raise(id, Amount::<Rho>::ceil(rho)?, sensitivity)?;
             let receipt = account.commit(approved, &mut NoHistory)?;
             let value = path.refine(&exact, receipt, &mut entropy)?.get();
-            #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
             let off = value.abs() as f64;
             missed |= off > sequence.half_width(precision(rho));
         }

@@ -15,8 +15,9 @@ use eke_noise::{
 
 use crate::account;
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
+use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, loss_finding};
 use crate::fit::Fit;
+use crate::laws::double;
 use crate::oracle::{End, Oracle, enumerate};
 use crate::seeded::Seeded;
 use crate::stopper::Stopper;
@@ -55,8 +56,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// The distribution function of Laplace noise.
 fn below(rate: f64, x: f64) -> f64 {
@@ -388,10 +387,4 @@ fn two_purses(runs: u32) -> Findings {
             found,
         },
     ])
-}
-
-fn double(value: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let value = value as f64;
-    value
 }

@@ -13,7 +13,7 @@ use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
 use eke_local::fleet::Sheet;
 
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run};
 use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
@@ -32,8 +32,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// What a person paid, and how far east it seems to be, in metres.
 type Sight = (f64, f64);
@@ -140,7 +138,6 @@ fn noise() -> Findings {
             at.iter().map(|steps| steps * steps).sum::<f64>() * spent.to_f64() / unit
         };
         let sum: f64 = spent.zip(crowd.seen().points.chunks_exact(2)).map(square).sum();
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let mean = sum / (2.0 * PEOPLE as f64);
         findings.push(Finding {
             what: what.to_owned(),

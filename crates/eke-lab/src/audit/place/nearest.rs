@@ -13,8 +13,9 @@ use eke_noise::select::{Allotment, Prepaid};
 
 use crate::account;
 use crate::audit::select::ranking::divergence;
-use crate::audit::{Audit, Finding, Method, Run, fit_findings};
+use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
 use crate::fit::Fit;
+use crate::laws::double;
 use crate::oracle::{End, Law, enumerate};
 use crate::seeded::Seeded;
 
@@ -40,8 +41,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 fn lattice() -> Result<Lattice, Box<dyn Error>> {
     Ok(Lattice::boxed(2, Metres::new(1000.0)?, Metres::ONE)?)
@@ -322,10 +321,4 @@ impl Spread {
         let mean = self.sum / self.count;
         self.squares / self.count - mean * mean
     }
-}
-
-fn double(value: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let value = value as f64;
-    value
 }

@@ -6,7 +6,6 @@
 //! thousand tries find: far from the middle, across, along the axes, at the edges of cells.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 
 use eke_budget::{Amount, Epsilon, Metres, NoHistory, PathId, Rho};
 use eke_geo::{Lattice, Place, Region, Tuple, TupleMetric};
@@ -15,7 +14,7 @@ use eke_noise::{GaussianPath, NoisePath};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run, fit_findings, law_finding};
+use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings, law_finding};
 use crate::fit::Fit;
 use crate::laws::{gaussian, planar};
 use crate::oracle::Oracle;
@@ -43,8 +42,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 const METRICS: [TupleMetric; 3] = [TupleMetric::Farthest, TupleMetric::Sum, TupleMetric::Root];
 
@@ -221,7 +218,6 @@ fn combined(metric: TupleMetric, metres: &[f64]) -> f64 {
 
 /// How many steps every point of the plane moves by.
 fn lengths(from: &[i64], to: &[i64]) -> Vec<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "a part in 2^53")]
     let apart = |from: i64, to: i64| (from - to) as f64;
     let points = from.as_chunks::<2>().0.iter().zip(to.as_chunks::<2>().0);
     points.map(|(from, to)| apart(from[0], to[0]).hypot(apart(from[1], to[1]))).collect()

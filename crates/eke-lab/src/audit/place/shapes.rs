@@ -12,7 +12,7 @@ use eke_geo::shape::Rings;
 use eke_geo::{Lattice, Shape};
 use eke_noise::Entropy;
 
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run};
 use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
@@ -23,8 +23,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         run: Run::Once(distance_to_shape),
     }]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// For a rho that makes noise of a hundred steps.
 fn distance_to_shape() -> Findings {
@@ -46,7 +44,6 @@ fn distance_to_shape() -> Findings {
                 let metres = (one[0] - two[0]).hypot(one[1] - two[1]).max(1.0);
                 let [a, b] = [one, two].map(|point| shape.signed_distance(&lattice.put(&point)));
                 let steps = a.abs_diff(b);
-                #[expect(clippy::cast_precision_loss, reason = "steps on a small plane")]
                 if steps as f64 / metres > moved as f64 / apart {
                     (moved, apart) = (steps, metres);
                 }
@@ -70,7 +67,6 @@ fn distance_to_shape() -> Findings {
 
 /// The divergence of discrete Gaussian noise from the same that is moved by so many steps.
 fn renyi(order: f64, moved: u64, deviation: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "steps on a small plane")]
     let moved = moved as f64;
     // Where the terms are largest, and around it.
     let middle = (order * moved).round();
@@ -90,7 +86,6 @@ struct Uniform(Seeded);
 
 impl Uniform {
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
         let part = (self.0.word() >> 11) as f64 * 2f64.powi(-53);
         low + part * (high - low)
     }

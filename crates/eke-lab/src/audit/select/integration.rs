@@ -2,8 +2,6 @@
 //! the loss between every two neighbours, next to what is charged. No formula of the prices is used
 //! here, only the laws themselves.
 
-use std::error::Error;
-
 use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Charge, Delta, Epsilon, L1, Metric};
 use eke_budget::{NoHistory, Purchase, Rho};
 use eke_noise::select::LineLaw;
@@ -13,7 +11,7 @@ use eke_select::{
 };
 use statrs::function::erf::erfc;
 
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Integration;
@@ -38,8 +36,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// A law on the real line, on the scale of one.
 #[derive(Clone, Copy)]

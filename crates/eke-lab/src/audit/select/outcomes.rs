@@ -17,7 +17,7 @@ use eke_select::{
 
 use crate::account;
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method, Run};
 use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
@@ -43,8 +43,6 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// Runs on either input, unless said.
 const RUNS: u32 = 200_000;

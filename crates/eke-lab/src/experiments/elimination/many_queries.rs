@@ -107,7 +107,6 @@ fn asked(
         sum += (counted.estimate - truth).abs() / truth;
     }
     let left = (0..people).filter_map(|person| crowd.accounts().left(person));
-    #[expect(clippy::cast_precision_loss, reason = "people")]
     let left = left.map(Amount::to_f64).sum::<f64>() / budget.to_f64() / people as f64;
     Ok((sum / f64::from(questions), left))
 }

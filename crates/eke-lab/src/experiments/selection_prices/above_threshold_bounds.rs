@@ -64,7 +64,6 @@ fn stop(threshold: f64, deviation: f64, seeded: &mut Seeded) -> f64 {
     let noise: f64 = StandardNormal.sample(&mut seeded.0);
     let hit = phi(-(threshold + deviation * noise) / (3f64.sqrt() * deviation));
     let steps = ((1.0 - seeded.unit()).ln() / (-hit).ln_1p()).floor() + 1.0;
-    #[expect(clippy::cast_precision_loss, reason = "a power of two")]
     let most = MOST as f64;
     steps.min(most)
 }
@@ -159,7 +158,6 @@ fn before(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
             let summary = Summary::of(stops.iter().copied());
             stops.sort_by(f64::total_cmp);
             let most = stops[stops.len() * 4 / 5];
-            #[expect(clippy::cast_precision_loss, reason = "at most a power of two")]
             let last = last as f64;
             for (line, value) in lines.iter_mut().zip([last.max(0.5), summary.quartiles[1], most]) {
                 line.push((threshold, value));

@@ -109,7 +109,6 @@ fn estimates(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
                 lines[1].push((deviation, summary.mean));
                 lines[2].push((deviation, summary.quartiles[0]));
                 lines[3].push((deviation, summary.quartiles[2]));
-                #[expect(clippy::cast_precision_loss, reason = "trials")]
                 let count = said.len() as f64;
                 let squares = said.iter().map(|value| (value - summary.mean).powi(2)).sum::<f64>();
                 (summary.into(), (squares / count).sqrt().into())

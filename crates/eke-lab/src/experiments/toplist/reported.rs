@@ -69,7 +69,6 @@ pub(super) fn report(
         let mut lines = [Vec::new(), Vec::new()];
         for (x, trials) in found {
             let told = || trials.iter().map(|told| told[index]);
-            #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
             let results = Summary::of(told().map(|told| told.results as f64));
             let precision = Summary::of(told().map(|told| told.precision));
             lines[0].push((*x, results.mean));
