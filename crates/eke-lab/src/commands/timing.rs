@@ -18,6 +18,7 @@ use eke_sql::MAX_TEXT;
 use eke_sql::scalar::{self, Pattern};
 use serde::Serialize;
 
+use super::print_json;
 use crate::Failure;
 
 /// What to time.
@@ -80,8 +81,7 @@ impl Timing {
         };
         let failed = rows.iter().filter(|row| !row.passes()).count();
         if self.json {
-            serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            print_json(out, &rows)?;
         } else {
             writeln!(out, "  {:<56}{:>12}{:>12}{:>10}", "what", "one", "other", "t")?;
             for row in &rows {
