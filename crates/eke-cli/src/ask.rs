@@ -19,9 +19,9 @@ use eke_noise::{Confidence, Tolerance};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::number::{cost, estimate, grouped, percent, short};
+use crate::show::number::{cost, estimate, grouped, percent, short};
+use crate::show::{Table, print_json};
 use crate::stop::Stop;
-use crate::table::Table;
 use crate::watch::paid;
 
 /// Where the policy is, and who looks.
@@ -212,8 +212,7 @@ impl Ask {
             })?,
         };
         if self.json {
-            serde_json::to_writer(&mut *out, &answer).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &answer);
         }
         if self.csv {
             return Ok(as_csv(&answer, out)?);
@@ -481,15 +480,12 @@ pub(crate) fn key(value: &serde_json::Value) -> String {
 }
 
 fn count(number: usize) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let number = number as f64;
     grouped(number, 0)
 }
 
 fn to_f64(number: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an approximate count")]
-    let number = number as f64;
-    number
+    number as f64
 }
 
 fn format_percent(confidence: f64) -> String {

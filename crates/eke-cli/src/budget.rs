@@ -9,7 +9,8 @@ use eke_engine::report::{Asked, Of, Outcome, Promised, Standing};
 
 use crate::Failure;
 use crate::ask::{Asker, table};
-use crate::number::{cost, percent, short};
+use crate::show::number::{cost, percent, short};
+use crate::show::print_json;
 
 /// Whose budget to show.
 #[derive(Args)]
@@ -56,8 +57,7 @@ impl Budget {
             let report = serde_json::json!({
                 "accounts": standings, "failures": failures, "notices": notices
             });
-            serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &report);
         }
         for (index, standing) in standings.iter().enumerate() {
             if index > 0 {
@@ -190,8 +190,7 @@ impl History {
         let shown = &history[history.len().saturating_sub(self.last)..];
         for (index, asked) in shown.iter().enumerate() {
             if self.json {
-                serde_json::to_writer(&mut *out, asked).map_err(io::Error::from)?;
-                writeln!(out)?;
+                print_json(out, asked)?;
                 continue;
             }
             if index > 0 {

@@ -15,7 +15,7 @@ use eke_budget::{Adjacency, Amount, Charge, Delta, Epsilon, Metres, Metric, Rho}
 use serde::Serialize;
 
 use crate::Failure;
-use crate::table::Table;
+use crate::show::{Table, print_json};
 
 /// The commands of the calculator.
 #[derive(Subcommand)]
@@ -469,9 +469,4 @@ impl Total {
 
 fn too_much() -> Failure {
     usage("the charges add up to more than eke counts")
-}
-
-fn print_json(out: &mut impl Write, value: &impl Serialize) -> Result<(), Failure> {
-    serde_json::to_writer(&mut *out, value).map_err(std::io::Error::from)?;
-    Ok(writeln!(out)?)
 }

@@ -13,8 +13,8 @@ use eke_noise::{Confidence, Tolerance};
 use crate::Failure;
 use crate::ask::{key, why};
 use crate::budget::bar;
-use crate::number::{cost, estimate, grouped, percent, short};
-use crate::table::Table;
+use crate::show::Table;
+use crate::show::number::{cost, estimate, grouped, percent, short};
 
 /// How large the city is, and where it is written.
 #[derive(Args)]
@@ -245,7 +245,5 @@ fn absolute(error: f64) -> Option<Accuracy> {
 }
 
 fn to_f64(count: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a count of rows")]
-    let count = count as f64;
-    count
+    count as f64
 }

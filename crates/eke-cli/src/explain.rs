@@ -9,8 +9,8 @@ use eke_engine::{Cost, Explanation, explain};
 
 use crate::Failure;
 use crate::ask::Asker;
-use crate::number::{cost, short};
-use crate::table::Table;
+use crate::show::number::{cost, short};
+use crate::show::{Table, print_json};
 
 /// What to explain.
 #[derive(Args)]
@@ -30,8 +30,7 @@ impl Explain {
         let policy = Policy::read(&self.asker.policy).map_err(eke_engine::EngineError::from)?;
         let explanation = explain(&policy, &self.sql, &self.asker.who())?;
         if self.json {
-            serde_json::to_writer(&mut *out, &explanation).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &explanation);
         }
         Ok(print(&explanation, out)?)
     }

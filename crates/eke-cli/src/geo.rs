@@ -24,7 +24,7 @@ use eke_ledger::Address;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::number::short;
+use crate::show::number::short;
 
 /// The commands about places.
 #[derive(Subcommand)]

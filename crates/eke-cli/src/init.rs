@@ -14,6 +14,7 @@ use eke_sql::Type;
 
 use crate::Failure;
 use crate::ask::Asker;
+use crate::show::print_json;
 
 /// What to draft a policy for.
 #[derive(Args)]
@@ -282,8 +283,7 @@ impl Snapshot {
         let asker = Asker { policy: self.policy.clone(), analyst: None };
         let declared = asker.engine()?.snapshot(&self.dataset)?;
         if self.json {
-            serde_json::to_writer(&mut *out, &declared).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &declared);
         }
         writeln!(out, "snapshot {} of {} is declared", declared.number, declared.dataset)?;
         if declared.unchanged {

@@ -11,7 +11,7 @@ use eke_noise::local::ReportLaw;
 use serde::Serialize;
 
 use crate::Failure;
-use crate::table::Table;
+use crate::show::{Table, print_json};
 
 /// The commands of the local model.
 #[derive(Subcommand)]
@@ -143,8 +143,7 @@ impl Plan {
         if self.json {
             let planned =
                 Planned { categories: self.categories, method, epsilon, worst, tiers: rows };
-            serde_json::to_writer(&mut *out, &planned).map_err(std::io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &planned);
         }
         let mut table =
             Table::new(&["tier", "level", "size", "error", "ratio"]).with_numbers([0, 1, 2, 3, 4]);

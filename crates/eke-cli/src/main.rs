@@ -4,7 +4,6 @@
 //! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted. `docs/commands.md` has the table.
 
 mod ask;
-mod bar;
 mod budget;
 mod calc;
 mod demo;
@@ -13,9 +12,8 @@ mod geo;
 mod init;
 mod ledger;
 mod local;
-mod number;
+mod show;
 mod stop;
-mod table;
 mod tiers;
 mod usage;
 mod watch;

@@ -9,8 +9,8 @@ use eke_noise::{Confidence, SystemEntropy, TierPlan};
 
 use crate::Failure;
 use crate::ask::confidence;
-use crate::number::{estimate, estimate_with_exponents, grouped, short};
-use crate::table::Table;
+use crate::show::number::{estimate, estimate_with_exponents, grouped, short};
+use crate::show::{Table, print_json};
 
 /// What to tell, and to whom.
 #[derive(Args)]
@@ -83,8 +83,7 @@ impl Tiers {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let told = self.tell()?;
         if self.json {
-            serde_json::to_writer(&mut *out, &told).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &told);
         }
         let Told { charged, independent, .. } = &told;
         self.answers(&told, out)?;

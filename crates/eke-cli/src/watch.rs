@@ -12,8 +12,8 @@ use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
 use crate::ask::{Asker, Progress, Within, confidence};
-use crate::number::short;
-use crate::table::Table;
+use crate::show::number::short;
+use crate::show::{Table, print_json};
 
 /// What to watch.
 #[derive(Args)]
@@ -109,8 +109,7 @@ impl Watch {
         if self.explain {
             let plan = engine.explain_watch(&question)?;
             if self.json {
-                serde_json::to_writer(&mut *out, &plan).map_err(io::Error::from)?;
-                return Ok(writeln!(out)?);
+                return print_json(out, &plan);
             }
             return Ok(explain(&plan, out)?);
         }
@@ -136,8 +135,7 @@ impl Watch {
         let watched = watched?;
         written?;
         if self.json {
-            serde_json::to_writer(&mut *out, &watched).map_err(io::Error::from)?;
-            writeln!(out)?;
+            print_json(out, &watched)?;
         } else {
             summary(&watched, out)?;
         }

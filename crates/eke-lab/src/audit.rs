@@ -11,35 +11,58 @@
 
 mod accounts;
 mod bounds;
-mod chains;
-mod copies;
-mod covered;
-mod devices;
-mod eliminated;
-mod enumerated;
-mod estimated;
-mod fitted;
-mod integrated;
-mod msdlap;
 pub mod mutants;
-mod nearest;
 mod neighbours;
-mod places;
-mod planar;
-mod ranked;
-mod reduced;
-mod selected;
-mod shapes;
-mod skellam;
-mod steps;
-mod tiers;
+
+/// Laws of noise and their samplers.
+mod law {
+    pub(super) mod enumeration;
+    pub(super) mod fit;
+    pub(super) mod msdlap;
+    pub(super) mod planar;
+    pub(super) mod skellam;
+}
+
+/// The local model: chains of reports, devices, tiers, estimates.
+mod local {
+    pub(super) mod chains;
+    pub(super) mod devices;
+    pub(super) mod estimates;
+    mod steps;
+    pub(super) mod tiers;
+}
+
+/// Noise paths: taken further, stopped, copied.
+mod path {
+    pub(super) mod copies;
+    pub(super) mod coverage;
+    pub(super) mod reduction;
+}
+
+/// Places of one person and of many.
+mod place {
+    pub(super) mod elimination;
+    pub(super) mod nearest;
+    pub(super) mod places;
+    pub(super) mod shapes;
+}
+
+/// Choosing: maxima, lines, rankings.
+mod select {
+    pub(super) mod integration;
+    pub(super) mod outcomes;
+    pub(super) mod ranking;
+}
 
 use std::error::Error;
 
+use eke_budget::L1;
+use eke_noise::{Exact, NoisePath};
 use serde::Serialize;
 
 use crate::fit::Fit;
 use crate::oracle::{End, Law, Oracle, enumerate};
+use crate::{account, shown};
 
 /// What auditing something takes: a name, and a way to go about it.
 pub struct Audit {
@@ -122,27 +145,27 @@ impl Finding {
 #[must_use]
 pub fn all() -> Vec<Audit> {
     [
-        enumerated::audits(),
-        msdlap::audits(),
-        planar::audits(),
-        places::audits(),
-        shapes::audits(),
-        ranked::audits(),
-        nearest::audits(),
-        integrated::audits(),
-        fitted::audits(),
+        law::enumeration::audits(),
+        law::msdlap::audits(),
+        law::planar::audits(),
+        place::places::audits(),
+        place::shapes::audits(),
+        select::ranking::audits(),
+        place::nearest::audits(),
+        select::integration::audits(),
+        law::fit::audits(),
         neighbours::audits(),
-        selected::audits(),
-        skellam::audits(),
-        covered::audits(),
-        reduced::audits(),
-        chains::audits(),
-        copies::audits(),
-        tiers::audits(),
-        estimated::audits(),
-        devices::audits(),
+        select::outcomes::audits(),
+        law::skellam::audits(),
+        path::coverage::audits(),
+        path::reduction::audits(),
+        local::chains::audits(),
+        path::copies::audits(),
+        local::tiers::audits(),
+        local::estimates::audits(),
+        local::devices::audits(),
         accounts::audits(),
-        eliminated::audits(),
+        place::elimination::audits(),
     ]
     .into_iter()
     .flatten()
@@ -185,6 +208,39 @@ fn law_finding<K: Ord>(
         at_least: None,
         found: off,
     }
+}
+
+/// What is paid for and drawn, in the order given, of a path of a truth of sensitivity one.
+fn walk<P: NoisePath<Value = i64>>(
+    mut path: P,
+    truth: i64,
+    order: &[&str],
+    oracle: &mut Oracle,
+) -> Option<Vec<i64>> {
+    let (mut account, truth) = (account(), Exact::new(truth, L1::new(1.0).ok()?));
+    let point = |to: &&str| shown(&mut account, &mut path, &truth, to.parse().ok()?, oracle).ok();
+    order.iter().map(point).collect()
+}
+
+/// Three points of a path, the finest first, revealed in an order, against their joint law.
+fn order_finding<P: NoisePath<Value = i64>>(
+    what: &str,
+    prices: [&str; 3],
+    order: [usize; 3],
+    open: impl Fn() -> Option<P>,
+    known: impl Fn([i64; 3]) -> f64,
+) -> Finding {
+    const TRUTH: i64 = 5;
+    let names = order.map(|index| prices[index]);
+    let mechanism = |oracle: &mut Oracle| {
+        let mut values = [0; 3];
+        for (index, value) in order.into_iter().zip(walk(open()?, TRUTH, &names, oracle)?) {
+            values[index] = value - TRUTH;
+        }
+        Some(values)
+    };
+    let what = format!("{what} {}", names.join(", "));
+    law_finding(what, 1e-6, mechanism, |noise| noise.map_or(0.0, &known))
 }
 
 /// The largest privacy loss of a mechanism between two inputs, against what is claimed.

@@ -63,7 +63,6 @@ impl Row {
         self.times.cpu().map(|cpu| cpu * self.scale())
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a measurement")]
     fn scale(&self) -> f64 {
         self.of as f64 / self.items.max(1) as f64
     }

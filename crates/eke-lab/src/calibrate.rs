@@ -290,17 +290,14 @@ impl Density {
 fn legendre() -> &'static [(f64, f64)] {
     static RULE: std::sync::OnceLock<Vec<(f64, f64)>> = std::sync::OnceLock::new();
     RULE.get_or_init(|| {
-        #[expect(clippy::cast_precision_loss, reason = "a small number")]
         let n = NODES as f64;
         (0..NODES)
             .map(|i| {
-                #[expect(clippy::cast_precision_loss, reason = "a small number")]
                 let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5)).cos();
                 let mut slope = 1.0;
                 for _ in 0..100 {
                     let (mut p, mut last) = (1.0, 0.0);
                     for j in 1..=NODES {
-                        #[expect(clippy::cast_precision_loss, reason = "a small number")]
                         let j = j as f64;
                         (p, last) = (((2.0 * j - 1.0) * x * p - (j - 1.0) * last) / j, p);
                     }

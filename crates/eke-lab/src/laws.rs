@@ -61,7 +61,6 @@ pub fn skellam(lambda: f64) -> impl Fn(i64) -> f64 {
     let end = ((2.0 * lambda).sqrt() * 12.0) as usize + 60;
     let (mut ratio, mut weights) = (0.0, Vec::new());
     for j in (1..=4 * end).rev() {
-        #[expect(clippy::cast_precision_loss, reason = "for a probability")]
         let j = j as f64;
         ratio = 1.0 / (j / lambda + ratio);
         weights.push(ratio);
@@ -78,8 +77,7 @@ pub fn skellam(lambda: f64) -> impl Fn(i64) -> f64 {
     }
 }
 
-fn double(k: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "for a probability")]
-    let k = k as f64;
-    k
+/// A number of a few thousand or million as a double, which it is exactly.
+pub(crate) fn double(k: i64) -> f64 {
+    k as f64
 }

@@ -17,7 +17,10 @@ pub mod planar;
 pub mod seeded;
 pub mod stopper;
 
-use eke_budget::{Account, Adjacency, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
+use std::error::Error;
+
+use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
+use eke_noise::{AccountPayer, Entropy, Exact, NoisePath, reveal};
 
 /// An account that can pay for anything.
 ///
@@ -32,4 +35,20 @@ pub fn account() -> Account {
     match Account::open("lab", budget, &mut NoHistory) {
         Ok(account) => account,
     }
+}
+
+/// What a path shows at a price, finer or coarser than what there is, once an account has paid.
+///
+/// # Errors
+/// It was not paid for, or the path did not take what was.
+pub fn shown<P: NoisePath<Value = i64>, E: Entropy>(
+    account: &mut Account,
+    path: &mut P,
+    truth: &Exact<i64>,
+    to: Amount<P::Currency>,
+    entropy: &mut E,
+) -> Result<i64, Box<dyn Error>> {
+    let sensitivity = truth.sensitivity().get().try_into()?;
+    let mut payer = AccountPayer { account, journal: &mut NoHistory };
+    Ok(reveal(path, truth, sensitivity, to, &mut payer, entropy)?.get())
 }

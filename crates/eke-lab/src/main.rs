@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use commands::{audit, bench, path, sample};
 #[cfg(feature = "experiments")]
-use commands::run;
-use commands::{audit, bench, path, sample, speed};
+use commands::{run, timing};
 
 /// Experiments and measurements around eke's noise.
 #[derive(Parser)]
@@ -37,29 +37,10 @@ enum Command {
     /// Run an experiment; those on data read them from the folder that EKE_DATA names.
     #[cfg(feature = "experiments")]
     Run(run::Run),
-    /// Measure how fast something is, next to a baseline in the same run.
-    #[command(subcommand)]
-    Speed(Speed),
-}
-
-#[derive(Subcommand)]
-enum Speed {
-    /// Draws a second of every law, next to the unsafe floating-point sampler.
-    Noise(speed::noise::Noise),
-    /// Questions to many people about their places.
-    Crowd(speed::crowd::Crowds),
-    /// Accounts a second of a sheet charged, and devices of a fleet asked, next to plain doubles.
-    Fleet(speed::fleet::Fleets),
-    /// What questions about places take.
-    Geo(speed::geo::Geo),
-    /// Users a second in the local model: reports drawn and counted, next to the textbook's.
-    Local(speed::local::Local),
-    /// Whether how long rows take tells what they hold: Welch's t, beside a control that must be
-    /// caught.
+    /// Try whether how long rows take tells what they hold: Welch's t, beside a control that must
+    /// be caught.
     #[cfg(feature = "experiments")]
-    Rows(speed::rows::Rows),
-    /// Comparisons a second, and a long search along lines with its accounting.
-    Selection(speed::selection::Selection),
+    Timing(timing::Timing),
 }
 
 /// One sentence about what is wrong.
@@ -87,14 +68,8 @@ fn main() -> ExitCode {
         Command::List(list) => list.run(&mut out),
         #[cfg(feature = "experiments")]
         Command::Run(run) => run.run(&mut out),
-        Command::Speed(Speed::Noise(noise)) => noise.run(&mut out),
-        Command::Speed(Speed::Local(local)) => local.run(&mut out),
-        Command::Speed(Speed::Crowd(crowds)) => crowds.run(&mut out),
-        Command::Speed(Speed::Fleet(fleets)) => fleets.run(&mut out),
-        Command::Speed(Speed::Geo(geo)) => geo.run(&mut out),
         #[cfg(feature = "experiments")]
-        Command::Speed(Speed::Rows(rows)) => rows.run(&mut out),
-        Command::Speed(Speed::Selection(selection)) => selection.run(&mut out),
+        Command::Timing(timing) => timing.run(&mut out),
     };
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,

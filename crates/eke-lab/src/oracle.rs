@@ -134,7 +134,6 @@ impl Branch {
 
 /// A cell's share of all words.
 fn share(cell: Cell) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "relative, to 53 bits")]
     let words = cell.words as f64;
     words / 18_446_744_073_709_551_616.0
 }

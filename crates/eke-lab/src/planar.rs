@@ -110,7 +110,6 @@ pub fn jumps(dimensions: usize, fine: f64, coarse: f64, count: u32) -> f64 {
 
 /// The shape of G.
 fn shape(dimensions: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a few")]
     let dimensions = dimensions as f64;
     f64::midpoint(dimensions, 1.0)
 }

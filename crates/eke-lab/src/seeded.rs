@@ -33,7 +33,6 @@ impl Seeded {
 
     /// A number from 0 to 1, without 1: 53 bits, for what privacy does not depend on.
     pub fn unit(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
         let bits = (self.0.next_u64() >> 11) as f64;
         bits / 9_007_199_254_740_992.0
     }

@@ -81,4 +81,4 @@ pub use ledger::Ledger;
 pub use moment::Moment;
 pub use register::{Person, Register, Terms};
 pub use request::{Answer, Answered, Charged, Claim, Key, Outcome, Request, Stamp};
-pub use ticket::Ticket;
+pub use ticket::{AwaitedTicket, Ticket};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
 /// A moment in UTC, to the microsecond.
@@ -26,30 +27,14 @@ impl Moment {
     }
 }
 
-/// As RFC 3339 has it: `2026-11-16T08:30:00.000000Z`.
+/// As RFC 3339 has it: `2026-11-16T08:30:00.000000Z`. The calendar ends in the year 262,142, and so
+/// does this.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, micros) =
-            (self.micros.div_euclid(1_000_000), self.micros.rem_euclid(1_000_000));
-        let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        let (year, month, day) = civil(days);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+        let end = if self.micros < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
+        let moment = DateTime::from_timestamp_micros(self.micros).unwrap_or(end);
+        f.write_str(&moment.to_rfc3339_opts(SecondsFormat::Micros, true))
     }
-}
-
-/// The date of a day counted from the beginning of 1970. Years start in March here, so that the
-/// day a leap year adds is the last one; 400 years are 146,097 days.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let since = days + 719_468;
-    let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
 impl Serialize for Moment {

@@ -1,9 +1,10 @@
 //! Tickets: an answer that somebody else is working on, to be waited for or awaited.
 
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
+
+use oneshot::{AsyncReceiver, Receiver, RecvError, Sender};
 
 use crate::LedgerError;
 
@@ -14,38 +15,26 @@ use crate::LedgerError;
 #[must_use = "what was asked is under way: wait for the ticket to know how it went"]
 #[derive(Debug)]
 pub struct Ticket<T> {
-    shared: Arc<Shared<T>>,
+    result: Receiver<Result<T, LedgerError>>,
 }
 
+/// A ticket that a task awaits.
+#[must_use = "what was asked is under way: await it to know how it went"]
 #[derive(Debug)]
-struct Shared<T> {
-    state: Mutex<State<T>>,
-    ready: Condvar,
-}
-
-#[derive(Debug)]
-struct State<T> {
-    result: Option<Result<T, LedgerError>>,
-    waker: Option<Waker>,
+pub struct AwaitedTicket<T> {
+    result: AsyncReceiver<Result<T, LedgerError>>,
 }
 
 /// The other end of a ticket. Dropped without a result, it says that the ledger has stopped.
 #[derive(Debug)]
 pub(crate) struct Reply<T> {
-    shared: Option<Arc<Shared<T>>>,
+    result: Sender<Result<T, LedgerError>>,
 }
 
 /// A ticket and its other end.
 pub(crate) fn ticket<T>() -> (Reply<T>, Ticket<T>) {
-    let state = Mutex::new(State { result: None, waker: None });
-    let shared = Arc::new(Shared { state, ready: Condvar::new() });
-    (Reply { shared: Some(Arc::clone(&shared)) }, Ticket { shared })
-}
-
-impl<T> Shared<T> {
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    let (reply, ticket) = oneshot::channel();
+    (Reply { result: reply }, Ticket { result: ticket })
 }
 
 impl<T> Ticket<T> {
@@ -54,59 +43,43 @@ impl<T> Ticket<T> {
     /// # Errors
     /// What was asked was not done; the error says why.
     pub fn wait(self) -> Result<T, LedgerError> {
-        let mut state = self.shared.state();
-        loop {
-            if let Some(result) = state.result.take() {
-                return result;
-            }
-            state = self.shared.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.result.recv().unwrap_or_else(ended)
     }
 }
 
-impl<T> Future for Ticket<T> {
+impl<T> IntoFuture for Ticket<T> {
+    type Output = Result<T, LedgerError>;
+    type IntoFuture = AwaitedTicket<T>;
+
+    fn into_future(self) -> AwaitedTicket<T> {
+        AwaitedTicket { result: self.result.into_future() }
+    }
+}
+
+impl<T> Future for AwaitedTicket<T> {
     type Output = Result<T, LedgerError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.shared.state();
-        match state.result.take() {
-            Some(result) => Poll::Ready(result),
-            None => {
-                state.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.result).poll(context).map(|result| result.unwrap_or_else(ended))
     }
+}
+
+fn ended<T>(_: RecvError) -> Result<T, LedgerError> {
+    Err(LedgerError::Stopped("its writer has ended".into()))
 }
 
 impl<T> Reply<T> {
-    pub(crate) fn send(mut self, result: Result<T, LedgerError>) {
-        self.fulfil(result);
-    }
-
-    fn fulfil(&mut self, result: Result<T, LedgerError>) {
-        let Some(shared) = self.shared.take() else { return };
-        let mut state = shared.state();
-        state.result = Some(result);
-        let waker = state.waker.take();
-        drop(state);
-        shared.ready.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
-impl<T> Drop for Reply<T> {
-    fn drop(&mut self) {
-        self.fulfil(Err(LedgerError::Stopped("its writer has ended".into())));
+    pub(crate) fn send(self, result: Result<T, LedgerError>) {
+        // A caller that dropped its ticket does not want to know.
+        let _ = self.result.send(result);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::task::Wake;
+    use std::task::{Wake, Waker};
 
     use super::*;
 
@@ -120,7 +93,8 @@ mod tests {
 
     #[test]
     fn a_ticket_can_be_awaited() {
-        let (reply, mut ticket) = ticket();
+        let (reply, ticket) = ticket();
+        let mut ticket = ticket.into_future();
         let woken = Arc::new(Woken(AtomicBool::new(false)));
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);

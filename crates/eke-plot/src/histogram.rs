@@ -24,7 +24,6 @@ impl Histogram {
     /// The figure, as an SVG file.
     #[must_use]
     pub fn finish(&self) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let width = self.bars.len() as f64 * BAR;
         let mut svg = Svg::new(LEFT + width + 24.0, TOP + HEIGHT + 58.0);
         svg.text((LEFT, 26.0), 16.0, Anchor::Start, &self.title);
@@ -37,7 +36,6 @@ impl Histogram {
             svg.line(&[(LEFT, y), (LEFT + width, y)], grid);
         }
         for (number, (label, count)) in self.bars.iter().enumerate() {
-            #[expect(clippy::cast_precision_loss, reason = "a few")]
             let x = LEFT + number as f64 * BAR;
             let height = count / top * HEIGHT;
             svg.cell((x + 4.0, bottom - height), (BAR - 8.0, height), "#0072b2");

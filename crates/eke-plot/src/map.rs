@@ -71,7 +71,6 @@ impl Map {
     #[must_use]
     pub fn finish(&self) -> String {
         let frame = Frame::around(self.layers.iter().flat_map(|layer| layer.things.extent()));
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let legend = self.layers.len().div_ceil(2) as f64;
         let mut svg = Svg::new(WIDTH + 2.0 * LEFT, TOP + frame.size.1 + 26.0 + legend * 22.0);
         svg.text((LEFT, 28.0), 16.0, Anchor::Start, &self.title);
@@ -88,7 +87,6 @@ impl Map {
         frame.scale_bar(&mut svg);
         north(&mut svg, (right - 22.0, top + 18.0));
         for (index, layer) in self.layers.iter().enumerate() {
-            #[expect(clippy::cast_precision_loss, reason = "a few")]
             let (column, row) = ((index % 2) as f64, (index / 2) as f64);
             let at = (LEFT + column * WIDTH / 2.0, bottom + 24.0 + row * 22.0);
             layer.things.sample(&mut svg, at);
@@ -113,7 +111,6 @@ impl Things {
                 })
                 .collect(),
             &Self::Density { corner, cell, across, ref values } => {
-                #[expect(clippy::cast_precision_loss, reason = "cells of a picture")]
                 let (across, up) = (across as f64, values.len().div_ceil(across.max(1)) as f64);
                 vec![corner, (corner.0 + across * cell, corner.1 + up * cell)]
             }
@@ -164,7 +161,6 @@ impl Things {
             }
             &Self::Density { corner, cell, across, ref values } => {
                 for (index, &value) in values.iter().enumerate() {
-                    #[expect(clippy::cast_precision_loss, reason = "cells of a picture")]
                     let (x, y) = ((index % across.max(1)) as f64, (index / across.max(1)) as f64);
                     let (left, top) = frame.at((corner.0 + x * cell, corner.1 + (y + 1.0) * cell));
                     if value > 0.0 {
@@ -204,7 +200,6 @@ impl Things {
             Self::Query(_) => svg.mark(Mark::Diamond, (x + 18.0, y), QUERY),
             Self::Density { .. } => {
                 for (n, value) in [0.2, 0.5, 0.8, 1.0].into_iter().enumerate() {
-                    #[expect(clippy::cast_precision_loss, reason = "four")]
                     let left = x + 9.0 * n as f64;
                     svg.shade((left, y - 5.0), (9.0, 10.0), FIELD, 0.8 * value);
                 }

@@ -71,11 +71,9 @@ impl Plot {
         let rows = self.panels.len().div_ceil(columns);
         let beside = self.beside(columns);
         let legend = self.lines.len().div_ceil(beside);
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let [across, down, legend] = [columns, rows, legend].map(|n| n as f64);
         let width = across * (LEFT + WIDTH + RIGHT);
         let titles = wrapped(&self.title, width - LEFT);
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let head = TOP + (titles.len() - 1) as f64 * LINE;
         let height = head + down * (HEIGHT + BELOW) + legend * 22.0 + 18.0;
         let mut svg = Svg::new(width, height);
@@ -85,14 +83,12 @@ impl Plot {
             below += LINE;
         }
         for (index, lines) in self.panels.iter().enumerate() {
-            #[expect(clippy::cast_precision_loss, reason = "a few")]
             let (column, row) = ((index % columns) as f64, (index / columns) as f64);
             let corner = (LEFT + column * (LEFT + WIDTH + RIGHT), head + row * (HEIGHT + BELOW));
             self.panel(&mut svg, corner, lines);
         }
         let top = head + down * (HEIGHT + BELOW) + 8.0;
         for (index, label) in self.lines.iter().enumerate() {
-            #[expect(clippy::cast_precision_loss, reason = "a few")]
             let (column, row) = ((index % beside) as f64, (index / beside) as f64);
             let (x, y) = (LEFT + column * (width - LEFT) / 2.0, top + row * 22.0);
             let (stroke, mark) = look(index);
@@ -106,9 +102,7 @@ impl Plot {
     /// How many entries of the legend fit beside each other: two, if they are short enough.
     fn beside(&self, columns: usize) -> usize {
         const LETTER: f64 = 6.8;
-        #[expect(clippy::cast_precision_loss, reason = "a few")]
         let room = (columns as f64 * (LEFT + WIDTH + RIGHT) - LEFT) / 2.0 - 50.0;
-        #[expect(clippy::cast_precision_loss, reason = "letters")]
         let fits = |label: &String| label.chars().count() as f64 * LETTER <= room;
         if self.lines.iter().all(fits) { 2 } else { 1 }
     }
@@ -230,7 +224,6 @@ fn wrapped(title: &str, width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in title.split(' ') {
         let line = lines.last_mut().expect("never empty");
-        #[expect(clippy::cast_precision_loss, reason = "letters")]
         let long = (line.chars().count() + 1 + word.chars().count()) as f64 * LETTER;
         if line.is_empty() {
             line.push_str(word);

@@ -11,10 +11,10 @@ use eke_geo::earth::{epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_
 use eke_noise::law::Radius;
 use serde::Serialize;
 
-use super::{print_json, usage};
+use super::usage;
 use crate::Failure;
-use crate::number::short;
-use crate::table::Table;
+use crate::show::number::short;
+use crate::show::{Table, print_json};
 
 /// A price of places, said in one way.
 #[derive(Args)]

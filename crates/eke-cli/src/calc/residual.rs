@@ -8,9 +8,8 @@ use eke_noise::residual::{
 };
 use serde::Serialize;
 
-use super::print_json;
 use crate::Failure;
-use crate::table::Table;
+use crate::show::{Table, print_json};
 
 /// Two laws.
 #[derive(Args)]

@@ -12,9 +12,9 @@ use eke_select::{
 };
 use serde::Serialize;
 
-use super::{print_json, usage};
+use super::usage;
 use crate::Failure;
-use crate::table::Table;
+use crate::show::{Table, print_json};
 
 /// A choice among scores.
 #[derive(Args)]

@@ -10,8 +10,8 @@ use eke_ledger::register::{Happened, RegisterAnchor, RegisterError, RegisterLine
 use serde::Serialize;
 
 use crate::Failure;
-use crate::number::short;
-use crate::table::Table;
+use crate::show::number::short;
+use crate::show::{Table, print_json};
 
 /// Which accounts.
 #[derive(Args)]
@@ -80,8 +80,7 @@ impl Accounts {
                 anchor: &anchor,
                 history: self.history.then_some(&lines),
             };
-            serde_json::to_writer(&mut *out, &shown).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &shown);
         }
         writeln!(out, "  people  {people}")?;
         let [least, quarter, half, three_quarters, most] = left.map(short);

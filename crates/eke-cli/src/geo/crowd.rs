@@ -19,7 +19,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{reading, region};
 use crate::Failure;
-use crate::number::{self, percent, short};
+use crate::show::number::{self, percent, short};
+use crate::show::print_json;
 use crate::stop::Stop;
 
 /// How wide the longest bar is, in characters.
@@ -194,8 +195,7 @@ impl Crowd {
             write_whole(file, &histogram(&answered).finish())?;
         }
         if self.json {
-            serde_json::to_writer(&mut *out, &answered).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &answered);
         }
         show(&answered, out)?;
         self.print(&answered, allowance, out)?;

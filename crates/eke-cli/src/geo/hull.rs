@@ -12,8 +12,8 @@ use serde_json::{Map as Properties, json};
 
 use super::{Payer, Places, Price, print_cost, reading};
 use crate::Failure;
-use crate::number::short;
-use crate::table::Table;
+use crate::show::number::short;
+use crate::show::{Table, print_json};
 
 /// What to tell.
 #[derive(Args)]
@@ -67,8 +67,7 @@ impl Hull {
             None => {}
         }
         if self.json {
-            serde_json::to_writer(&mut *out, &hull).map_err(std::io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &hull);
         }
         let mut table = Table::new(&["longitude", "latitude"]).with_numbers([0, 1]);
         for corner in &hull.told.corners {

@@ -8,8 +8,8 @@ use eke_geo::person::NearestMethod;
 
 use super::{Payer, Places, Price, print_cost, reading};
 use crate::Failure;
-use crate::number::short;
-use crate::table::Table;
+use crate::show::number::short;
+use crate::show::{Table, print_json};
 
 /// What to tell.
 #[derive(Args)]
@@ -49,8 +49,7 @@ impl Nearest {
         bar.finish_and_clear();
         let told = told?;
         if self.json {
-            serde_json::to_writer(&mut *out, &told).map_err(std::io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &told);
         }
         let mut table = Table::new(&["nearest", "row"]).with_numbers([0, 1]);
         for (at, row) in told.rows.iter().enumerate() {

@@ -8,8 +8,8 @@ use eke_geo::Place;
 
 use super::crowd::Crowd;
 use crate::Failure;
-use crate::number::{percent, short};
-use crate::table::Table;
+use crate::show::Table;
+use crate::show::number::{percent, short};
 
 /// To which place.
 #[derive(Args)]

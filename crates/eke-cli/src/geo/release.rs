@@ -11,8 +11,8 @@ use serde_json::{Map as Properties, json};
 
 use super::{Payer, Places, Price, print_cost, reading};
 use crate::Failure;
-use crate::number::short;
-use crate::table::Table;
+use crate::show::number::short;
+use crate::show::{Table, print_json};
 
 /// How many places are printed for people.
 const SHOWN: usize = 20;
@@ -58,8 +58,7 @@ impl Release {
             None => {}
         }
         if self.json {
-            serde_json::to_writer(&mut *out, &told).map_err(std::io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &told);
         }
         let mut table = Table::new(&["longitude", "latitude"]).with_numbers([0, 1]);
         for place in told.places.iter().take(SHOWN) {

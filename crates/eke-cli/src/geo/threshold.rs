@@ -1,7 +1,7 @@
 //! `eke geo threshold`: whether the share of rows with small values in a column is below a given
 //! share.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,7 +10,8 @@ use eke_engine::geo::{ShareAsking, ShareOf};
 
 use super::crowd::{Walking, rho};
 use crate::Failure;
-use crate::number::{grouped, percent, short};
+use crate::show::number::{grouped, percent, short};
+use crate::show::print_json;
 
 /// Which rows, and how few.
 #[derive(Args)]
@@ -60,11 +61,9 @@ impl Threshold {
             budget: self.budget.map(Amount::at_most),
         })?;
         if self.json {
-            serde_json::to_writer(&mut *out, &answered).map_err(io::Error::from)?;
-            return Ok(writeln!(out)?);
+            return print_json(out, &answered);
         }
         let answer = &answered.answer;
-        #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
         let rows = grouped(answer.rows as f64, 0);
         let (yes, fewer) = if answer.below { ("Yes", "fewer") } else { ("No", "no fewer") };
         writeln!(

@@ -16,8 +16,8 @@ use serde::Serialize;
 use super::Method;
 use crate::Failure;
 use crate::ask::confidence;
-use crate::number::{grouped, short};
-use crate::table::Table;
+use crate::show::number::{grouped, short};
+use crate::show::{Table, print_json};
 
 /// Whom to ask, and how.
 #[derive(Args)]
@@ -92,7 +92,7 @@ impl Simulate {
             skew: self.skew,
         };
         let mut entropy = SystemEntropy::new().map_err(|error| Failure::Failed(error.into()))?;
-        let bar = crate::bar::bar("tiers");
+        let bar = crate::show::bar::bar("tiers");
         let progress = |done: usize, of: usize| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
@@ -133,8 +133,7 @@ impl Simulate {
             truth: simulated.truth.clone(),
             tiers: tiers.collect(),
         };
-        serde_json::to_writer(&mut *out, &told).map_err(std::io::Error::from)?;
-        Ok(writeln!(out)?)
+        print_json(out, &told)
     }
 
     fn show(&self, out: &mut impl Write, simulated: &Simulated) -> Result<(), Failure> {
@@ -165,11 +164,9 @@ impl Simulate {
         let head: Vec<&str> = head.iter().map(String::as_str).collect();
         let mut table = Table::new(&head).with_numbers(0..head.len());
         for (category, &users) in (0..self.categories).zip(&simulated.truth).take(self.top) {
-            #[expect(clippy::cast_precision_loss, reason = "millions")]
             let mut row = vec![category.to_string(), grouped(users as f64, 0)];
             for tier in &simulated.tiers {
                 let interval = tier.estimates.interval(category, self.confidence, Over::Each);
-                #[expect(clippy::cast_precision_loss, reason = "millions")]
                 let cell = match (tier.estimates.users(category), interval) {
                     (Some(users), Some(interval)) => format!(
                         "{} ({} to {})",
@@ -193,11 +190,9 @@ impl Simulate {
     /// A panel for every tier: what people hold, and what is estimated.
     fn figure(&self, simulated: &Simulated) -> String {
         let shown = simulated.truth.len().min(64);
-        #[expect(clippy::cast_precision_loss, reason = "millions")]
         let line = |values: Vec<f64>| -> Vec<(f64, f64)> {
             values.into_iter().take(shown).enumerate().map(|(i, v)| (i as f64, v)).collect()
         };
-        #[expect(clippy::cast_precision_loss, reason = "millions")]
         let truth = || line(simulated.truth.iter().map(|&users| users as f64).collect());
         let panels = simulated.tiers.iter().map(|tier| Lines {
             title: format!("epsilon {}", tier.epsilon),

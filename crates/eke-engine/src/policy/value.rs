@@ -1,8 +1,8 @@
 //! Values that a policy lists: TOML's, as eke's.
 
-use eke_sql::{Type, Value};
+use eke_sql::{Type, Value, scalar};
 use toml::de::DeValue;
-use toml::value::{Date, Datetime};
+use toml::value::Datetime;
 
 use super::section::found;
 
@@ -34,7 +34,7 @@ pub(super) fn fit(value: &Value, of: Type) -> Option<Value> {
         (Value::Int(int), Type::Float) if int.abs_diff(0) <= EXACT.unsigned_abs() => {
             Some(Value::float(exact(*int)))
         }
-        (Value::Date(days), Type::Timestamp) => Some(Value::Timestamp(i64::from(*days) * DAY)),
+        (Value::Date(days), Type::Timestamp) => scalar::midnight(*days).map(Value::Timestamp),
         _ if value.kind() == Some(of) => Some(value.clone()),
         _ => None,
     }
@@ -45,36 +45,22 @@ fn exact(int: i64) -> f64 {
     int as f64
 }
 
-const DAY: i64 = 86_400_000_000;
-
 fn read_moment(moment: &Datetime) -> Result<Value, String> {
     if moment.offset.is_some() {
         return Err(format!(
             "has {moment}, a time with a zone: write it without one, as the column has it"
         ));
     }
-    let Some(date) = moment.date else {
+    if moment.date.is_none() {
         return Err(format!("has {moment}, a time without a day: write the day before it"));
-    };
-    let days = days(date);
-    let Some(time) = moment.time else { return Ok(Value::Date(days)) };
-    let (second, nanos) = (time.second.unwrap_or(0), time.nanosecond.unwrap_or(0));
-    if nanos % 1000 != 0 || second > 59 {
-        return Err(format!("has {moment}, which no timestamp is: write at most six decimals"));
     }
-    let minutes = i64::from(time.hour) * 60 + i64::from(time.minute);
-    let micros = (minutes * 60 + i64::from(second)) * 1_000_000 + i64::from(nanos / 1000);
-    Ok(Value::Timestamp(i64::from(days) * DAY + micros))
-}
-
-/// Days since the beginning of 1970. Years begin in March here, so that a leap day is the last one.
-fn days(date: Date) -> i32 {
-    let (month, day) = (i32::from(date.month), i32::from(date.day));
-    let year = i32::from(date.year) - i32::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    let text = moment.to_string();
+    let found = match moment.time {
+        None => scalar::date_of_text(&text).map(Value::Date),
+        Some(time) if time.nanosecond.unwrap_or(0) % 1000 != 0 => None,
+        Some(_) => scalar::timestamp_of_text(&text).map(Value::Timestamp),
+    };
+    found.ok_or_else(|| format!("has {moment}, which no timestamp is: write at most six decimals"))
 }
 
 #[cfg(test)]
@@ -124,7 +110,7 @@ mod tests {
         );
         assert_eq!(fit(&Value::Int(EXACT + 1), Type::Float), None);
         assert_eq!(fit(&Value::Int(i64::MIN), Type::Float), None);
-        assert_eq!(fit(&Value::Date(1), Type::Timestamp), Some(Value::Timestamp(DAY)));
+        assert_eq!(fit(&Value::Date(1), Type::Timestamp), Some(Value::Timestamp(86_400_000_000)));
         assert_eq!(fit(&Value::Float(3.0), Type::Int), None);
         assert_eq!(fit(&Value::Text("3".into()), Type::Int), None);
         assert_eq!(fit(&Value::Timestamp(0), Type::Date), None);

@@ -11,14 +11,13 @@ use eke_budget::purchase::GroupPrices;
 use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
 use eke_noise::path::{Column, Columns};
 use eke_noise::select::Comparison;
-use eke_noise::{
-    Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath, Ratio, Released, compare,
-};
+use eke_noise::{Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, Ratio, compare};
 
 use super::bounds::{self, Count};
-use super::{Audit, Finding, Method, Run};
-use crate::account;
+use super::{Audit, Finding, Findings, Method, Run};
+use crate::laws::double;
 use crate::seeded::Seeded;
+use crate::{account, shown};
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Neighbours;
@@ -67,8 +66,6 @@ pub(super) fn audits() -> Vec<Audit> {
         },
     ]
 }
-
-type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// Runs on either input, unless said.
 const RUNS: u32 = 200_000;
@@ -119,29 +116,14 @@ impl Walk {
 
     /// Reveals the point of this price, wherever it is.
     fn reveal<E: Entropy>(&mut self, to: &str, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
-        let (id, to): (_, Amount<Rho>) = (self.path.id(), to.parse()?);
-        let value = if to > self.path.finest() {
-            let approved = self.account.raise(id, to, l2()?)?;
-            let receipt = self.account.commit(approved, &mut NoHistory)?;
-            self.path.refine(&self.truth, receipt, entropy)?
-        } else {
-            let approved = self.account.coarsen(id, to)?;
-            let receipt = self.account.commit(approved, &mut NoHistory)?;
-            self.path.coarsen(receipt, entropy)?
-        };
-        Ok(double(value))
+        let Self { account, path, truth } = self;
+        Ok(double(shown(account, path, truth, to.parse()?, entropy)?))
     }
 }
 
 /// What an account has been charged: that is the claim.
 fn spent(account: &Account) -> f64 {
     account.odometer().zcdp().map_or(0.0, |purse| purse.spent().to_f64())
-}
-
-fn double(value: Released<i64>) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let value = value.get() as f64;
-    value
 }
 
 fn gaussian_path(runs: u32) -> Findings {
@@ -251,7 +233,7 @@ fn bundle(runs: u32) -> Findings {
         let most: Amount<Rho> = "9".parse()?;
         let points =
             (0..4).flat_map(|group| [0, 1].map(|column| bundle.nearest(group, column, most)));
-        points.map(|point| Ok(double(point.ok_or("no point")?.1))).collect()
+        points.map(|point| Ok(double(point.ok_or("no point")?.1.get()))).collect()
     })?;
     Ok(vec![finding("two groups of a unit, two columns", "rho", claim, found)])
 }
@@ -287,7 +269,7 @@ fn bundle_tiers(runs: u32) -> Findings {
             let receipt = pay(&mut circle, bundle.id(), &mut fresh()?, to)?;
             bundle.coarsen(receipt, &mut entropy)?;
             let point = bundle.nearest(0, 0, to.parse()?).ok_or("no point")?;
-            seen.push(double(point.1));
+            seen.push(double(point.1.get()));
             claim = spent(&circle);
         }
         Ok(seen)

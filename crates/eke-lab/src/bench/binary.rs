@@ -88,7 +88,6 @@ fn off(text: &str, data: &Data) -> Result<f64, Box<dyn Error>> {
         let city = (0..CITIES).find(|&city| row.get(0) == Some(&Data::city(city)));
         let city = city.ok_or("a city that is not there")?;
         let count: f64 = row.get(1).ok_or("no count")?.parse()?;
-        #[expect(clippy::cast_precision_loss, reason = "a measurement")]
         let truth = data.trips[city as usize] as f64;
         sum += (count - truth).powi(2);
         many += 1;

@@ -135,7 +135,6 @@ impl Drop for Data {
 }
 
 /// Of ten thousand.
-#[expect(clippy::cast_precision_loss, reason = "below ten thousand")]
 fn portion(number: u64) -> f64 {
     number as f64 / 10_000.0
 }

@@ -247,7 +247,6 @@ impl Bench<'_> {
                 for &category in values {
                     truth[category as usize] += 1.0;
                 }
-                #[expect(clippy::cast_precision_loss, reason = "a measurement")]
                 let many = values.len() as f64;
                 mean(users.iter().zip(&truth).map(|(a, b)| (a - b) * (a - b) / many)).sqrt()
             },
@@ -298,12 +297,10 @@ fn deviation_of(noisy: &[i64], truth: &[i64]) -> f64 {
     mean(noisy.iter().zip(truth).map(|(a, b)| float(a - b).powi(2))).sqrt()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a measurement")]
 fn float(number: i64) -> f64 {
     number as f64
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a measurement")]
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let many = values.len() as f64;
     values.sum::<f64>() / many

@@ -269,7 +269,6 @@ impl Task {
     /// make of it. False alarms have a chance of about one in a million.
     #[must_use]
     pub fn plausible(&self, data: &Data, how: &str, items: u64, result: f64) -> bool {
-        #[expect(clippy::cast_precision_loss, reason = "a measurement")]
         let chance = 0.01 + 6.0 / (items as f64).sqrt();
         let around = |expected: f64| (result / expected - 1.0).abs() <= chance;
         match self.work {
@@ -317,7 +316,6 @@ fn epsilons(rhos: &[f64]) -> Option<f64> {
     for &rho in rhos {
         sum += Method::Tight.epsilon(Rho::new(rho).ok()?, delta).ok()?.get();
     }
-    #[expect(clippy::cast_precision_loss, reason = "a measurement")]
     let many = rhos.len() as f64;
     Some(sum / many)
 }

@@ -1,6 +1,6 @@
 //! `eke-lab audit`: claims, and what was found when they were tried.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use eke_lab::audit::mutants::{self, Outcome, Workshop};
 use eke_lab::audit::{self, Audit, Finding};
 use serde::Serialize;
 
+use super::{print_json, progress};
 use crate::Failure;
 
 /// What to audit.
@@ -101,8 +102,7 @@ impl Audits {
                     })
                 })
                 .collect();
-            serde_json::to_writer(&mut *out, &rows).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            print_json(out, &rows)?;
         } else if failed == 0 {
             writeln!(out, "no claim was refuted, and no audit was blind")?;
         }
@@ -151,8 +151,7 @@ impl Audits {
         })?;
         let missed = outcomes.iter().filter(|outcome| !outcome.caught).count();
         if self.json {
-            serde_json::to_writer(&mut *out, &outcomes).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            print_json(out, &outcomes)?;
         } else {
             writeln!(out, "{} of {} mutants were caught", mutants.len() - missed, mutants.len())?;
         }
@@ -201,13 +200,4 @@ fn show(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
 
 fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-3 { format!("{value:.1e}") } else { format!("{value:.4}") }
-}
-
-/// What is under way, on a terminal.
-fn progress(what: &str) {
-    let mut error = std::io::stderr();
-    if error.is_terminal() {
-        let _ = write!(error, "\r\x1b[K{what}");
-        let _ = error.flush();
-    }
 }

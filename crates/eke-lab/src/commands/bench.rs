@@ -1,7 +1,7 @@
 //! `eke-lab bench`: our speed beside that of other libraries, same machine, same run, same work.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use eke_lab::bench::table::{self, About};
 use eke_lab::bench::{Data, Line, Row, Sizes, Skipped, Task, Work, binary, ours};
 use serde::Serialize;
 
+use super::{print_json, progress};
 use crate::Failure;
 
 /// What to measure, beside whom.
@@ -89,8 +90,7 @@ impl Bench {
         };
         if self.json {
             let whole = Whole { about: about.sentence(), sizes, lines: &lines };
-            serde_json::to_writer(&mut *out, &whole).map_err(io::Error::from)?;
-            writeln!(out)?;
+            print_json(out, &whole)?;
         } else if self.markdown {
             table::markdown(out, &about, &tasks, &lines)?;
         } else {
@@ -181,13 +181,4 @@ fn profile_of(program: &Path) -> Option<&'static str> {
 /// Processes that want a processor, over the last minute.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
-}
-
-/// What is under way, on a terminal.
-fn progress(what: &str) {
-    let mut error = io::stderr();
-    if error.is_terminal() {
-        let _ = write!(error, "\r\x1b[K{what}");
-        let _ = error.flush();
-    }
 }

@@ -4,11 +4,12 @@ use std::error::Error;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use eke_budget::{Amount, Epsilon, L1, L2, NoHistory, PathId, Price, Rho};
+use eke_budget::{L1, L2, PathId};
 use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, NoisePath, SystemEntropy};
 
 use crate::Failure;
 use eke_lab::seeded::Seeded;
+use eke_lab::shown;
 
 /// Which paths to draw.
 #[derive(Args)]
@@ -62,15 +63,14 @@ impl Path {
                     let sensitivity = L1::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
                     let truth = Exact::new(i64::from(self.truth) * i64::from(GRID), sensitivity);
                     let path = GaussianPath::<i64>::open(id, steps);
-                    let values =
-                        self.walk::<Rho, _, _>(path, &truth, steps, entropy).map_err(wrong)?;
+                    let values = self.walk(path, &truth, entropy).map_err(wrong)?;
                     values.into_iter().map(|value| value / f64::from(GRID)).collect()
                 }
                 Kind::Geometric => {
                     let one = L1::new(1.0).map_err(|e| wrong(e.into()))?;
                     let truth = Exact::new(i64::from(self.truth), one);
                     let path = GeometricPath::<i64>::open(id, one);
-                    self.walk::<Epsilon, _, _>(path, &truth, one, entropy).map_err(wrong)?
+                    self.walk(path, &truth, entropy).map_err(wrong)?
                 }
             };
             if line == 0 {
@@ -83,36 +83,16 @@ impl Path {
     }
 
     /// Reveals the points of one path through an account, as a release would.
-    fn walk<C, P, E>(
+    fn walk<P: NoisePath<Value = i64>, E: Entropy>(
         &self,
         mut path: P,
         truth: &Exact<i64>,
-        sensitivity: C::Sensitivity,
         entropy: &mut E,
-    ) -> Result<Vec<f64>, Box<dyn Error>>
-    where
-        C: Price,
-        P: NoisePath<Currency = C, Value = i64>,
-        E: Entropy,
-    {
+    ) -> Result<Vec<f64>, Box<dyn Error>> {
         let mut account = eke_lab::account();
-        let mut values = Vec::new();
-        for point in &self.points {
-            let to: Amount<C> = point.parse()?;
-            let value = if to > path.finest() {
-                let approved = account.raise(path.id(), to, sensitivity)?;
-                let receipt =
-                    account.commit(approved, &mut NoHistory).map_err(|e| e.to_string())?;
-                path.refine(truth, receipt, entropy).map_err(|mismatch| mismatch.reason)?
-            } else {
-                let approved = account.coarsen(path.id(), to)?;
-                let receipt =
-                    account.commit(approved, &mut NoHistory).map_err(|e| e.to_string())?;
-                path.coarsen(receipt, entropy).map_err(|mismatch| mismatch.reason)?
-            };
-            #[expect(clippy::cast_precision_loss, reason = "shown, not used")]
-            values.push(value.get() as f64);
-        }
-        Ok(values)
+        let mut value = |point: &String| -> Result<f64, Box<dyn Error>> {
+            Ok(shown(&mut account, &mut path, truth, point.parse()?, entropy)? as f64)
+        };
+        self.points.iter().map(&mut value).collect()
     }
 }

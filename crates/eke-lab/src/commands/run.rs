@@ -13,6 +13,7 @@ use eke_lab::frame::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use super::print_json;
 use crate::Failure;
 
 /// Which one, how much of it, and where to.
@@ -136,10 +137,7 @@ impl List {
             Listed { name, paper, figure, about, data: files, present, time, trials: trials.full }
         });
         if self.json {
-            serde_json::to_writer(&mut *out, &listed.collect::<Vec<_>>())
-                .map_err(io::Error::from)?;
-            writeln!(out)?;
-            return Ok(());
+            return Ok(print_json(out, &listed.collect::<Vec<_>>())?);
         }
         let keys = ["name", "paper", "figure", "takes", "data", "what it shows"];
         let mut table = Table::new("Experiments (eke-lab run NAME)", keys, []);

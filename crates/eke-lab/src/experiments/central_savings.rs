@@ -139,12 +139,10 @@ impl Way {
             }
         }
         let close = question.counts.iter().zip(&estimates).filter(|(count, estimate)| {
-            #[expect(clippy::cast_precision_loss, reason = "flights")]
             let truth = **count as f64;
             let value = estimate.map_or(f64::NAN, |estimate| estimate.value / f64::from(GRID));
             (value - truth).abs() <= (tolerance * truth).max(question.floor)
         });
-        #[expect(clippy::cast_precision_loss, reason = "groups")]
         let within = close.count() as f64 / estimates.len() as f64;
         let spent = (0..groups).filter_map(|group| prices.group(group));
         let each = spent.map(|price| price.to_f64()).sum::<f64>() / f64::from(groups);
@@ -224,7 +222,6 @@ impl Stopper {
             Self::Rule(rule) => rule.first(),
             Self::Anytime { schedule, .. } => schedule.first(),
             Self::Oracle { width, tolerance, floor, per_price } => {
-                #[expect(clippy::cast_precision_loss, reason = "flights")]
                 let good = (tolerance * count as f64 * f64::from(GRID)).max(*floor);
                 Amount::ceil((width / good).powi(2) / per_price).unwrap_or(Amount::MAX)
             }
@@ -232,7 +229,6 @@ impl Stopper {
     }
 
     fn after(&self, look: Look<Rho>) -> Next<Rho> {
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let value = look.value.get() as f64;
         let stop = |half: f64| {
             let (low, high) = (value - half, value + half);

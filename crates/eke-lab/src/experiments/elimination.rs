@@ -4,7 +4,7 @@
 //! *Saved* is the mean share of their allowance that people still have after a question.
 
 mod density;
-mod many;
+mod many_queries;
 mod neighbours;
 mod range;
 mod threshold;
@@ -23,7 +23,7 @@ use crate::frame::summary::Summary;
 use crate::seeded::Seeded;
 
 pub use density::DENSITY;
-pub use many::MANY_QUERIES;
+pub use many_queries::MANY_QUERIES;
 pub use neighbours::NEIGHBOURS;
 pub use range::RANGE;
 pub use threshold::THRESHOLD;

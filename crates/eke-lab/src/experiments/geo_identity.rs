@@ -87,9 +87,7 @@ struct Point {
 
 impl Point {
     fn size(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
-        let places = self.places as f64;
-        places
+        self.places as f64
     }
 }
 
@@ -233,7 +231,6 @@ fn picked(trace: &[Place], count: usize, seeded: &mut Seeded) -> Vec<Place> {
 /// How far points of the plane are off, in metres.
 fn errors(tuple: &Tuple, truth: &[i64], released: &[i64]) -> Errors {
     let step = tuple.lattice().grid().step();
-    #[expect(clippy::cast_precision_loss, reason = "a part in 2^53")]
     let apart = |one: i64, two: i64| (one - two) as f64 * step;
     let points = truth.as_chunks::<2>().0.iter().zip(released.as_chunks::<2>().0);
     let (mut farthest, mut square, mut sum, mut count) = (0.0f64, 0.0, 0.0, 0.0);

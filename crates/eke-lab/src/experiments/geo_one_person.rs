@@ -9,7 +9,10 @@
 //! here.
 
 mod experiment;
+mod geo_hull;
+mod geo_nearest;
 mod trace;
 mod way;
 
-pub use experiment::{HULL, NEAREST};
+pub use geo_hull::HULL;
+pub use geo_nearest::NEAREST;

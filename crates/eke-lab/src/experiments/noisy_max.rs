@@ -110,7 +110,6 @@ impl Way {
             Self::Release => {
                 let rho =
                     GaussianCurve.rho(epsilon, Delta::new(1.0 / f64::from(stream.people))?)?;
-                #[expect(clippy::cast_precision_loss, reason = "days")]
                 let days = stream.answers.len() as f64;
                 let deviation = each * (days / 2.0 / rho.get()).sqrt();
                 let noise = MaxNoise::Gaussian(deviation);
@@ -140,7 +139,6 @@ fn accuracy(
     let scores = Exact::new(Scores(stream.answers.clone()), sensitivity);
     let chosen = choose(&scores, receipt, seeded)?.get().ok_or("no day was chosen")?;
     let best = stream.answers.iter().max().ok_or("there are no days")?;
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let lacking = (best - stream.answers[chosen]) as f64 / *best as f64;
     Ok(1.0 - lacking)
 }

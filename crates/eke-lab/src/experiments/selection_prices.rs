@@ -5,9 +5,9 @@
 //! estimates of the same prices, which show why they are integrated, and for how long a search
 //! takes.
 
-mod lines;
-mod maxima;
+mod above_threshold_bounds;
+mod noisy_max_bounds;
 mod normal;
 
-pub use lines::ABOVE_THRESHOLD_BOUNDS;
-pub use maxima::NOISY_MAX_BOUNDS;
+pub use above_threshold_bounds::ABOVE_THRESHOLD_BOUNDS;
+pub use noisy_max_bounds::NOISY_MAX_BOUNDS;

@@ -12,17 +12,20 @@
 //! The second is the fair one: all have spent at most the same.
 
 mod accounting;
+mod bikes;
 mod experiment;
 mod figure;
+mod london;
 mod mechanism;
 mod reported;
 mod stream;
 mod transcript;
 
 pub use accounting::{Accounting, Bill};
+pub use bikes::BIKES;
 pub use experiment::{AtThreshold, Band, Best, Plan, Results, Spread, run};
 pub use figure::figure;
+pub use london::LONDON;
 pub use mechanism::Mechanism;
-pub use reported::{BIKES, LONDON};
 pub use stream::Stream;
 pub use transcript::{Stretch, Transcript};

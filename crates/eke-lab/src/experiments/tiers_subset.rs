@@ -260,7 +260,6 @@ fn mean(
         worst += ratio;
         squares += ratio * ratio;
     }
-    #[expect(clippy::cast_precision_loss, reason = "hundreds")]
     let n = lists.len() as f64;
     let (total, worst) = (total / n, worst / n);
     let deviation = ((squares / n - worst * worst).max(0.0) / n).sqrt();

@@ -10,7 +10,9 @@
 //! paper's two ways keep its stopping rule, its looks and its conversion; ours have the rule whose
 //! coverage is calibrated, and the second of them the tight conversion.
 
+mod reddit;
 mod reported;
+mod zipf;
 
 use std::error::Error;
 
@@ -24,7 +26,8 @@ use eke_noise::{
     Within, refine_until, reveal,
 };
 
-pub use reported::{REDDIT, ZIPF};
+pub use reddit::REDDIT;
+pub use zipf::ZIPF;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -110,7 +113,6 @@ impl Way {
             let off = (value / f64::from(count) - 1.0).abs();
             close += usize::from(off < task.tolerance);
         }
-        #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
         let precision = if results == 0 { 1.0 } else { close as f64 / results as f64 };
         Ok(Told { results, precision })
     }
@@ -176,7 +178,6 @@ fn doubling<E: Entropy>(
             Err(NoAnswer::Refused(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let value = value as f64 / f64::from(GRID);
         // The deviation of the answer is one over this.
         if value * (2.0 * price.to_f64()).sqrt() >= needed {

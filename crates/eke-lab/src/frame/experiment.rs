@@ -149,8 +149,11 @@ static EXPERIMENTS: &[Experiment] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
 
     #[test]
     fn names_are_unique_and_can_be_typed() {
@@ -161,6 +164,18 @@ mod tests {
             assert!(experiment.name.chars().all(plain), "{}", experiment.name);
             assert!(experiment.about.ends_with('.'), "{}", experiment.about);
             assert!(find(experiment.name).is_some());
+        }
+    }
+
+    #[test]
+    fn every_experiment_has_a_file_of_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/experiments");
+        let folders = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let folders: Vec<PathBuf> = folders.filter(|path| path.is_dir()).chain([folder]).collect();
+        for experiment in experiments() {
+            let file = format!("{}.rs", experiment.name.replace('-', "_"));
+            let found = folders.iter().any(|folder| folder.join(&file).exists());
+            assert!(found, "{file}");
         }
     }
 

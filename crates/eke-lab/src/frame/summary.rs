@@ -71,9 +71,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 fn count(n: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "trials")]
-    let count = n as f64;
-    count
+    n as f64
 }
 
 #[cfg(test)]

@@ -345,7 +345,6 @@ impl From<u32> for Key {
 
 impl From<usize> for Key {
     fn from(value: usize) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "a label")]
         let value = value as f64;
         Self::Number(value)
     }
@@ -371,7 +370,6 @@ impl From<u32> for Cell {
 
 impl From<usize> for Cell {
     fn from(value: usize) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "a count")]
         let value = value as f64;
         Self::Number(value)
     }

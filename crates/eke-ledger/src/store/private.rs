@@ -1,8 +1,9 @@
 //! Files that only their owner may read.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::NamedTempFile;
 
 /// Makes a file that only its owner may read, unless it is there. SQLite gives the files that it
 /// keeps beside a ledger the same mode.
@@ -24,16 +25,12 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
 /// # Errors
 /// It cannot be written.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let mut name = path.as_os_str().to_owned();
-    // Nobody else writes to a file of this name, in this program or another.
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}-{number}.new", std::process::id()));
-    let new = Path::new(&name);
-    let _ = std::fs::remove_file(new);
-    make(new)?;
-    std::fs::write(new, bytes)?;
-    std::fs::rename(new, path)
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // It is made with mode 0600, and removed if it cannot be written.
+    let mut new = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(bytes)?;
+    new.persist(path)?;
+    Ok(())
 }
 
 /// The mode of a file that others than its owner may read or write; none if none may.

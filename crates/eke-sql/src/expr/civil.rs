@@ -1,84 +1,33 @@
 //! Days and moments of the proleptic Gregorian calendar, as numbers.
 //!
-//! A day is the number of days since 1970-01-01, a moment the number of microseconds. The
-//! conversions are Hinnant's (`days_from_civil`, `civil_from_days`), in 64 bits, so nothing
-//! overflows for any day that fits 32 bits or moment that fits 64.
+//! A day is the number of days since 1970-01-01, a moment the number of microseconds. `chrono` has
+//! the calendar; what is read as a day or a moment is said here, value by value.
+
+use chrono::{DateTime, Datelike, NaiveDate};
 
 use crate::expr::text::trimmed;
 
 /// Microseconds in a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
-/// A day of the calendar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Civil {
-    pub(crate) year: i64,
-    /// 1 to 12.
-    pub(crate) month: i64,
-    /// 1 to 31.
-    pub(crate) day: i64,
-}
-
-impl Civil {
-    /// The day with this number.
-    pub(crate) fn of_days(days: i64) -> Self {
-        let z = days + 719_468;
-        let era = z.div_euclid(146_097);
-        let day_of_era = z.rem_euclid(146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        Self { year, month, day }
-    }
-
-    /// Its number.
-    pub(crate) fn days(self) -> i64 {
-        let year = if self.month <= 2 { self.year - 1 } else { self.year };
-        let era = year.div_euclid(400);
-        let year_of_era = year.rem_euclid(400);
-        let shifted = (self.month + 9) % 12;
-        let day_of_year = (153 * shifted + 2) / 5 + self.day - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        era * 146_097 + day_of_era - 719_468
-    }
-
-    /// The day, if the calendar has it.
-    pub(crate) fn checked(year: i64, month: i64, day: i64) -> Option<Self> {
-        let candidate = Self { year, month, day };
-        let plausible = (1..=12).contains(&month) && (1..=31).contains(&day);
-        (plausible && Self::of_days(candidate.days()) == candidate).then_some(candidate)
-    }
-}
-
-/// The day of the week, 0 (Sunday) to 6.
-pub(crate) fn day_of_week(days: i64) -> i64 {
-    (days + 4).rem_euclid(7)
+/// The day with this number, if it is of the years -9999 to 9999.
+pub(crate) fn day(number: i64) -> Option<NaiveDate> {
+    let day = NaiveDate::from_epoch_days(i32::try_from(number).ok()?)?;
+    (-9999..=9999).contains(&day.year()).then_some(day)
 }
 
 /// A day as `YYYY-MM-DD`, if its year has four digits.
 #[must_use]
 pub fn date_to_text(days: i64) -> Option<String> {
-    let Civil { year, month, day } = Civil::of_days(days);
-    (0..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{day:02}"))
+    day(days).filter(|day| day.year() >= 0).map(|day| day.to_string())
 }
 
 /// A moment as `YYYY-MM-DD HH:MM:SS`, with six digits more if there is a fraction.
 #[must_use]
 pub fn timestamp_to_text(micros: i64) -> Option<String> {
-    let date = date_to_text(micros.div_euclid(DAY))?;
-    let rest = micros.rem_euclid(DAY);
-    let (second, fraction) = (rest / 1_000_000, rest % 1_000_000);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let time = format!("{hour:02}:{minute:02}:{second:02}");
-    Some(if fraction == 0 {
-        format!("{date} {time}")
-    } else {
-        format!("{date} {time}.{fraction:06}")
-    })
+    let moment = DateTime::from_timestamp_micros(micros)?;
+    let format = if micros % 1_000_000 == 0 { "%F %T" } else { "%F %T%.6f" };
+    (0..=9999).contains(&moment.year()).then(|| moment.format(format).to_string())
 }
 
 /// `YYYY-MM-DD` as a day, if it is one. Blanks at both ends do not matter.
@@ -88,8 +37,9 @@ pub fn date_of_text(text: &str) -> Option<i32> {
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
-    let civil = Civil::checked(digits(&bytes[..4])?, digits(&bytes[5..7])?, digits(&bytes[8..])?)?;
-    i32::try_from(civil.days()).ok()
+    let year = digits(&bytes[..4])?.cast_signed();
+    let day = NaiveDate::from_ymd_opt(year, digits(&bytes[5..7])?, digits(&bytes[8..])?)?;
+    Some(day.to_epoch_days())
 }
 
 /// `YYYY-MM-DD`, and perhaps a blank or `T` and `HH:MM[:SS[.fff]]` with up to nine digits, of which
@@ -112,7 +62,7 @@ pub fn timestamp_of_text(text: &str) -> Option<i64> {
     };
     let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
     let mut parts = clock.split(':');
-    let mut part = |below: i64| {
+    let mut part = |below: u32| {
         let bytes = parts.next()?.as_bytes();
         digits(bytes).filter(|number| bytes.len() == 2 && *number < below)
     };
@@ -125,8 +75,8 @@ pub fn timestamp_of_text(text: &str) -> Option<i64> {
     }
     digits(fraction.as_bytes())?;
     let micros = digits(format!("{fraction:0<6}").get(..6)?.as_bytes())?;
-    let seconds = hour * 3_600 + minute * 60 + second - offset;
-    Some(midnight + seconds * 1_000_000 + micros)
+    let seconds = i64::from(hour * 3_600 + minute * 60 + second) - offset;
+    Some(midnight + seconds * 1_000_000 + i64::from(micros))
 }
 
 /// `Z`, `+HH`, `+HHMM` or `+HH:MM` (or with a minus), in seconds.
@@ -143,13 +93,13 @@ fn offset(text: &str) -> Option<i64> {
     };
     let hours = digits(hours.as_bytes()).filter(|hours| *hours < 24)?;
     let minutes = digits(minutes.as_bytes()).filter(|minutes| *minutes < 60)?;
-    Some(sign * (hours * 3_600 + minutes * 60))
+    Some(sign * i64::from(hours * 3_600 + minutes * 60))
 }
 
 /// Up to nine decimal digits and nothing else.
-fn digits(bytes: &[u8]) -> Option<i64> {
+fn digits(bytes: &[u8]) -> Option<u32> {
     let all = !bytes.is_empty() && bytes.len() <= 9 && bytes.iter().all(u8::is_ascii_digit);
-    all.then(|| bytes.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+    all.then(|| bytes.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')))
 }
 
 #[cfg(test)]
@@ -157,27 +107,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_four_centuries_comes_back() {
-        let mut day = Civil { year: 1799, month: 12, day: 31 }.days();
-        let end = Civil { year: 2200, month: 1, day: 1 }.days();
-        while day <= end {
-            assert_eq!(Civil::of_days(day).days(), day);
+    fn every_day_that_has_a_text_comes_back() {
+        let (first, last) = (-719_528, 2_932_896);
+        assert_eq!(date_to_text(first).as_deref(), Some("0000-01-01"));
+        assert_eq!(date_to_text(last).as_deref(), Some("9999-12-31"));
+        for day in first..=last {
             let text = date_to_text(day).unwrap();
             assert_eq!(date_of_text(&text).map(i64::from), Some(day));
-            day += 1;
         }
-        assert_eq!(Civil { year: 1970, month: 1, day: 1 }.days(), 0);
-        assert_eq!(Civil { year: 2000, month: 3, day: 1 }.days(), 11_017);
+        assert_eq!((date_to_text(first - 1), date_to_text(last + 1)), (None, None));
+        assert_eq!(date_of_text("2000-03-01"), Some(11_017));
     }
 
     #[test]
-    fn the_ends_of_the_numbers_do_not_overflow() {
-        for days in [i64::from(i32::MIN), i64::from(i32::MAX)] {
-            assert_eq!(Civil::of_days(days).days(), days);
+    fn days_outside_twice_ten_thousand_years_are_none() {
+        assert_eq!(day(-4_371_587).map(|day| day.year()), Some(-9999));
+        assert_eq!(day(-4_371_588), None);
+        assert_eq!(day(2_932_897), None);
+        for days in [i64::MIN, i64::from(i32::MIN), i64::from(i32::MAX), i64::MAX] {
+            assert_eq!(day(days), None);
         }
         for micros in [i64::MIN, i64::MAX] {
             assert_eq!(timestamp_to_text(micros), None);
         }
+        let second = 1_000_000;
+        assert_eq!(timestamp_to_text(-second).as_deref(), Some("1969-12-31 23:59:59"));
+        assert_eq!(timestamp_to_text(-1).as_deref(), Some("1969-12-31 23:59:59.999999"));
+        assert_eq!(timestamp_to_text(second / 2).as_deref(), Some("1970-01-01 00:00:00.500000"));
     }
 
     #[test]

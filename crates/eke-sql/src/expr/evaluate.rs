@@ -6,7 +6,9 @@
 
 use std::cmp::Ordering;
 
-use crate::expr::civil::{self, Civil, DAY};
+use chrono::{Datelike, NaiveDate};
+
+use crate::expr::civil::{self, DAY};
 use crate::expr::pattern::Pattern;
 use crate::expr::text;
 use crate::{Binary, Expr, Function, Type, Unary, Value};
@@ -252,25 +254,27 @@ fn float_function(function: Function, float: f64) -> Value {
 #[must_use]
 pub fn moment(function: Function, micros: i64) -> Option<i64> {
     let (days, rest) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
-    let civil = Civil::of_days(days);
-    if !(-9999..=9999).contains(&civil.year) {
-        return None;
-    }
+    let day = civil::day(days)?;
     let second = rest / 1_000_000;
-    let day = |month: i64| Civil { year: civil.year, month, day: 1 }.days() * DAY;
+    let since_monday = i64::from(day.weekday().num_days_from_monday());
+    // The first day of the month that lies `months` before.
+    let first = |months: u32| {
+        let day = NaiveDate::from_ymd_opt(day.year(), day.month() - months, 1)?;
+        Some(i64::from(day.to_epoch_days()) * DAY)
+    };
     Some(match function {
-        Function::Year => civil.year,
-        Function::Quarter => (civil.month - 1) / 3 + 1,
-        Function::Month => civil.month,
-        Function::Day => civil.day,
-        Function::DayOfWeek => civil::day_of_week(days),
+        Function::Year => i64::from(day.year()),
+        Function::Quarter => i64::from(day.quarter()),
+        Function::Month => i64::from(day.month()),
+        Function::Day => i64::from(day.day()),
+        Function::DayOfWeek => i64::from(day.weekday().num_days_from_sunday()),
         Function::Hour => second / 3_600,
         Function::Minute => second / 60 % 60,
         Function::Second => second % 60,
-        Function::StartOfYear => day(1),
-        Function::StartOfQuarter => day((civil.month - 1) / 3 * 3 + 1),
-        Function::StartOfMonth => day(civil.month),
-        Function::StartOfWeek => (days - (civil::day_of_week(days) + 6) % 7) * DAY,
+        Function::StartOfYear => first(day.month0())?,
+        Function::StartOfQuarter => first(day.month0() % 3)?,
+        Function::StartOfMonth => first(0)?,
+        Function::StartOfWeek => (days - since_monday) * DAY,
         Function::StartOfDay => days * DAY,
         Function::StartOfHour => micros - rest % 3_600_000_000,
         Function::StartOfMinute => micros - rest % 60_000_000,

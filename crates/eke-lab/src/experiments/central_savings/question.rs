@@ -72,7 +72,6 @@ impl Question {
     /// The geometric middle between the smallest and the largest count.
     #[must_use]
     pub fn middle(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "flights")]
         let counts = || self.counts.iter().map(|&count| count.max(1) as f64);
         (counts().fold(f64::MAX, f64::min) * counts().fold(1.0, f64::max)).sqrt()
     }

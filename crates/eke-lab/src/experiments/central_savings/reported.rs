@@ -40,7 +40,6 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let mut panels = Vec::new();
     for question in &questions {
         let (least, largest) = (question.counts.iter().min(), question.counts.iter().max());
-        #[expect(clippy::cast_precision_loss, reason = "flights")]
         let double = |count: Option<&i64>| count.copied().unwrap_or(0) as f64;
         asked.row(
             [question.name.into()],

@@ -84,7 +84,6 @@ fn asked_about(
         let away = people.lattice.grid().length(distance(point, &at)) / bandwidth;
         (-away * away / 2.0).exp()
     };
-    #[expect(clippy::cast_precision_loss, reason = "people")]
     let truth = people.rows().map(kernel).sum::<f64>() / people.count() as f64;
     Ok((at, truth))
 }

@@ -79,7 +79,6 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                 |crowd, (to, away, best), allowance, plan, entropy| {
                     let found = neighbours(crowd, to, k, allowance, plan, entropy)?;
                     let sum: i64 = found.people.iter().map(|&person| away[person as usize]).sum();
-                    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
                     let error = (sum - best) as f64 / *best as f64;
                     Ok((error, found.spending.saved()))
                 },

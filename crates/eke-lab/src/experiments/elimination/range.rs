@@ -52,7 +52,6 @@ pub(super) fn square(
             Shape::rectangle(&people.lattice, [at[0] + off[0], at[1] + off[1]], sides, 0.0)?;
         let inside = people.rows().filter(|point| shape.contains(point)).count();
         if inside >= 10 {
-            #[expect(clippy::cast_precision_loss, reason = "people")]
             return Ok((shape, inside as f64));
         }
     }

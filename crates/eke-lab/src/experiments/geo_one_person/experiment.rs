@@ -1,4 +1,4 @@
-//! The two experiments: over prices, and over how many places there are.
+//! What both experiments do: over prices, and over how many places there are.
 
 use std::error::Error;
 
@@ -7,35 +7,11 @@ use eke_plot::plot::{Lines, Plot, Scale};
 use super::trace::Traces;
 use super::way::Way;
 use crate::frame::context::Context;
-use crate::frame::experiment::{Experiment, Paper, Size, Trials};
+use crate::frame::experiment::Size;
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Key, Table};
 use crate::seeded::Seeded;
-
-/// The nearest of one person's places.
-pub const NEAREST: Experiment = Experiment {
-    name: "geo-nearest",
-    paper: Paper::Concentrated,
-    figure: "figures 3 and 4",
-    about: "The nearest of one person's places to a point: how much further what is told is than the nearest.",
-    data: &["cabspotting_part1.parquet"],
-    time: "1 min",
-    trials: Trials { full: 200, quick: 20, smoke: 3 },
-    run: |context| reported(context, true),
-};
-
-/// The hull of one person's places.
-pub const HULL: Experiment = Experiment {
-    name: "geo-hull",
-    paper: Paper::Concentrated,
-    figure: "figure 5",
-    about: "The convex hull of one person's places: what the one that is told shares with the true one.",
-    data: &["cabspotting_part1.parquet"],
-    time: "1 min",
-    trials: Trials { full: 200, quick: 20, smoke: 3 },
-    run: |context| reported(context, false),
-};
 
 /// Where everything is tried that is not varied.
 const PRICE: f64 = 5e-5;
@@ -48,7 +24,7 @@ enum Varied {
     Places(usize),
 }
 
-fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error>> {
+pub(super) fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error>> {
     let traces = Traces::new(context)?;
     let prices: &[f64] = context.pick(
         &[5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4],

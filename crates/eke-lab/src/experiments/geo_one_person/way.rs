@@ -164,9 +164,7 @@ impl Way {
             PlanarLaplace::<2>::new(&rate)?.fill(&mut noise, seeded);
         }
         let moved = |(point, noise): (&[f64; 2], &[i64; 2])| {
-            #[expect(clippy::cast_precision_loss, reason = "an experiment")]
-            let moved = [0, 1].map(|axis| point[axis] + noise[axis] as f64 * step);
-            moved
+            [0, 1].map(|axis| point[axis] + noise[axis] as f64 * step)
         };
         Ok(points.iter().zip(&noise).map(moved).collect())
     }

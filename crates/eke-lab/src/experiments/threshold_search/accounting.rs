@@ -147,7 +147,6 @@ impl Bill {
             }
             Accounting::Split => {
                 let half = Delta::new(delta.get() / 2.0)?;
-                #[expect(clippy::cast_precision_loss, reason = "days")]
                 let share = Delta::new(half.get() / stream.answers.len() as f64)?;
                 let tail = renyi()?.reserve(share).amount().to_parameter()?;
                 Prices::Concentrated { each: pure_to_zcdp(tail, metric)?, delta: half }
@@ -267,7 +266,6 @@ fn times(rho: Rho, runs: usize) -> Result<Rho, ParameterError> {
     Rho::new((rho.get() * count(runs)).next_up())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "runs, one a day at most")]
 fn count(runs: usize) -> f64 {
     runs as f64
 }

@@ -59,8 +59,10 @@ impl Plan {
 
     fn mechanisms(&self) -> Vec<Mechanism> {
         let wide = self.wide.iter().filter(|wide| !self.printed.contains(wide));
-        let deviations = self.printed.iter().chain(wide).copied();
-        deviations
+        self.printed
+            .iter()
+            .chain(wide)
+            .copied()
             .flat_map(|deviation| {
                 let narrow = [1.0, 2.0, 3.0].map(|reach| Mechanism::Narrow { deviation, reach });
                 let capped = [1, 4, 16].map(|steps| Mechanism::Capped { deviation, steps });
@@ -246,7 +248,6 @@ fn tried(
                 days += reached;
                 f1.push(transcript.f1(&truth, reached));
             }
-            #[expect(clippy::cast_precision_loss, reason = "days")]
             let answered = days as f64 / (transcripts.len() * truth.len()) as f64;
             let f1 = Band::of(f1);
             tried.within.push(Best { accounting, budget, f1, answered, mechanism });

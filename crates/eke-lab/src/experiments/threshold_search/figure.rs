@@ -11,7 +11,6 @@ use eke_plot::svg::{Anchor, Mark, Panel, Stroke, Svg};
 /// The figure, as an SVG file.
 #[must_use]
 pub fn figure(results: &Results) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a few columns")]
     let columns = results.thresholds.len().max(2) as f64;
     let width = LEFT + columns * (WIDTH + GAP);
     let mut svg = Svg::new(width, TOP + 2.0 * HEIGHT + BETWEEN + 182.0);
@@ -112,7 +111,6 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
     for (index, accounting) in Accounting::ALL.into_iter().enumerate() {
         let Look { stroke, mark, .. } = look(accounting);
         let (column, row) = (index / half, index % half);
-        #[expect(clippy::cast_precision_loss, reason = "a few entries")]
         let (x, y) = (LEFT + column as f64 * 340.0, top + row as f64 * 22.0);
         svg.line(&[(x, y), (x + 36.0, y)], stroke);
         svg.mark(mark, (x + 18.0, y), stroke.colour);
@@ -121,7 +119,6 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
         let label = format!("{} ({promise})", accounting.label());
         svg.text((x + 44.0, y + 4.0), 12.0, Anchor::Start, &label);
     }
-    #[expect(clippy::cast_precision_loss, reason = "a few entries")]
     let below = top + half as f64 * 22.0 + 8.0;
     let note = "Bars and shades are the middle 80 % of searches; not all lines are shaded.";
     svg.text((LEFT, below), 11.0, Anchor::Start, note);

@@ -90,7 +90,6 @@ impl Mechanism {
             let reach = stream.steps(2.0 * deviation * reach).max(1);
             range = ((at - reach).max(0), (at + reach).min(stream.most()));
         }
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let prices = AboveThreshold::new(LineSpec {
             threshold: at as f64,
             range: (range.0 as f64, range.1 as f64),

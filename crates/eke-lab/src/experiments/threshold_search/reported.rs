@@ -1,4 +1,4 @@
-//! The experiment as the lab lists it, and its results as tables.
+//! The results of a search, as tables.
 
 use std::error::Error;
 
@@ -7,42 +7,12 @@ use super::experiment::{AtThreshold, Plan, Results, run};
 use super::figure::figure;
 use super::stream::Stream;
 use crate::frame::context::Context;
-use crate::frame::experiment::{Experiment, Paper, Size, Trials};
+use crate::frame::experiment::Size;
 use crate::frame::report::Report;
 use crate::frame::table::{Key, Table};
 
-/// Days on which many bikes are rented.
-pub const BIKES: Experiment = Experiment {
-    name: "bikes",
-    paper: Paper::Selection,
-    figure: "figures 4 and 17",
-    about: "Days on which many bikes are rented: F1 of a search, against what it costs.",
-    data: &["bike_day.csv.gz"],
-    time: "2 min",
-    trials: Trials { full: 200, quick: 20, smoke: 3 },
-    run: |context| {
-        let stream = Stream::bikes(context.data())?;
-        reported(&stream, Plan::bikes(context.trials()), 0.575, context)
-    },
-};
-
-/// Days on which London households use much electricity.
-pub const LONDON: Experiment = Experiment {
-    name: "london",
-    paper: Paper::Selection,
-    figure: "figure 5 and appendix D",
-    about: "Days on which London households use much electricity: the same search.",
-    data: &["lcl_daily_aggregate.csv.gz"],
-    time: "2 min",
-    trials: Trials { full: 200, quick: 20, smoke: 3 },
-    run: |context| {
-        let stream = Stream::london(context.data())?;
-        reported(&stream, Plan::london(context.trials()), 0.33, context)
-    },
-};
-
 /// All lines of a plan, or only one of them where it has to be quick.
-fn reported(
+pub(super) fn reported(
     stream: &Stream,
     mut plan: Plan,
     line: f64,

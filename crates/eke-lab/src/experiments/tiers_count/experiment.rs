@@ -138,7 +138,6 @@ fn on_grid(
     delta: Delta,
     index: usize,
 ) -> Result<Vec<Point>, Box<dyn Error>> {
-    #[expect(clippy::cast_precision_loss, reason = "a few tiers")]
     let tiers: Vec<f64> = (1..=plan.most).map(|tier| tier as f64 * spacing).collect();
     let exact = way.errors(&tiers, delta)?;
     let prepared = way.prepare(&tiers, delta)?;
@@ -241,7 +240,6 @@ impl Kind {
 const LEAST: f64 = 0.01;
 
 fn uniform<E: Entropy>(entropy: &mut E) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "53 bits")]
     let bits = (entropy.word() >> 11) as f64;
     bits / 9_007_199_254_740_992.0
 }

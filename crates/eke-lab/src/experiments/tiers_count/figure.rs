@@ -11,7 +11,6 @@ use eke_plot::svg::{Anchor, Mark, Stroke, Svg};
 /// The figure, as an SVG file.
 #[must_use]
 pub fn figure(results: &Results) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a few columns")]
     let columns = results.grids.len().max(results.random.len()).max(2) as f64;
     let lower = TOP + HEIGHT + BETWEEN;
     let mut svg = Svg::new(LEFT + columns * (WIDTH + GAP), lower + HEIGHT + 150.0);
@@ -76,7 +75,6 @@ impl Frame {
     const GRID: Stroke = Stroke { colour: "#dddddd", width: 1.0, dashes: "" };
 
     fn at(&self, tiers: usize, value: f64) -> (f64, f64) {
-        #[expect(clippy::cast_precision_loss, reason = "a few tiers")]
         let across = (tiers.max(1) - 1) as f64 / (self.count.max(2) - 1) as f64;
         let up = (value / self.y.0).ln() / (self.y.1 / self.y.0).ln();
         let (left, top) = self.corner;
@@ -159,7 +157,6 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
     let half = Way::ALL.len().div_ceil(2);
     for (index, way) in Way::ALL.into_iter().enumerate() {
         let (stroke, mark) = look(way);
-        #[expect(clippy::cast_precision_loss, reason = "a few lines")]
         let (x, y) = (LEFT + (index / half) as f64 * 380.0, top + (index % half) as f64 * 22.0);
         svg.line(&[(x, y), (x + 34.0, y)], stroke);
         svg.mark(mark, (x + 17.0, y), stroke.colour);

@@ -169,7 +169,6 @@ impl Prepared {
                         Some((finer, noise)) => finer.coarser(noise, level, entropy)?,
                     };
                     finer = Some((level, noise));
-                    #[expect(clippy::cast_precision_loss, reason = "noise of a count")]
                     draws.push(noise as f64);
                 }
                 draws.reverse();
@@ -210,13 +209,11 @@ where
     let mut account = account();
     let mut payer = AccountPayer { account: &mut account, journal: &mut NoHistory };
     let answers = release_tiers(&mut path, &exact, sensitivity, prices, &mut payer, entropy)?;
-    #[expect(clippy::cast_precision_loss, reason = "noise of a count")]
     let off = |answer: i64| (answer - truth) as f64 / f64::from(grid);
     Ok(answers.into_iter().map(|answer| off(answer.get())).collect())
 }
 
 fn noise<E: Entropy>(level: &GeometricLevel, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
-    #[expect(clippy::cast_precision_loss, reason = "noise of a count")]
     Ok(level.draw(entropy)? as f64)
 }
 

@@ -93,7 +93,6 @@ pub fn heatmap() -> String {
     .into_iter()
     .enumerate()
     {
-        #[expect(clippy::cast_precision_loss, reason = "two")]
         let left = 60.0 + index as f64 * (size.0 + 90.0);
         let top = 64.0;
         svg.text((left + size.0 / 2.0, top - 10.0), 13.0, Anchor::Middle, title);

@@ -49,7 +49,6 @@ impl Columns {
     /// # Errors
     /// It is missing, or of another kind.
     pub fn numbers(&mut self, name: &'static str) -> Result<Vec<Option<f64>>, DataError> {
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         let number = |value: i64| value as f64;
         match self.take(name) {
             Some(Column::Number(values)) => Ok(values),

@@ -1,0 +1,116 @@
+//! Older copies of paths: whether a receipt for a small step buys a whole point from one.
+
+use std::error::Error;
+use std::num::NonZeroU32;
+
+use eke_budget::purchase::{GroupPrices, GroupRaise};
+use eke_budget::{
+    Account, Adjacency, Amount, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt,
+};
+use eke_noise::path::{Column, Columns, MsdlapPath};
+use eke_noise::{Bundle, Exact, GeometricPath, LaplacePath, NoisePath};
+
+use crate::account;
+use crate::audit::{Audit, Finding, Method, Run};
+use crate::oracle::{End, Oracle, enumerate};
+use crate::seeded::Seeded;
+
+pub(in crate::audit) fn audits() -> Vec<Audit> {
+    vec![
+        Audit {
+            name: "older-copies",
+            about: "what is paid for from a point on is not drawn by a copy that has not come so far",
+            method: Method::Neighbours,
+            run: Run::Once(older_copies),
+        },
+        Audit {
+            name: "older-bundles",
+            about: "a geometric bundle and its older copy together lose what was charged",
+            method: Method::Enumeration,
+            run: Run::Once(older_bundles),
+        },
+    ]
+}
+
+fn raise(account: &mut Account, to: &str) -> Result<Receipt<Raise<Epsilon>>, Box<dyn Error>> {
+    let to: Amount<Epsilon> = to.parse()?;
+    let approved = account.raise(PathId::new([3; 32]), to, L1::new(1.0)?)?;
+    Ok(account.commit(approved, &mut NoHistory)?)
+}
+
+/// Epsilons of independent points that were drawn, against what was charged for them.
+fn drawn<P>(name: &str, mut path: P) -> Result<Finding, Box<dyn Error>>
+where
+    P: NoisePath<Value = i64, Currency = Epsilon> + Clone,
+{
+    let (mut account, mut entropy) = (crate::account(), Seeded::new(11));
+    let truth = Exact::new(100, L1::new(1.0)?);
+    let mut older = path.clone();
+    let first = raise(&mut account, "1")?;
+    path.refine(&truth, first, &mut entropy).map_err(|mismatch| mismatch.to_string())?;
+    let next = raise(&mut account, "1.001")?;
+    let again = older.refine(&truth, next, &mut entropy).is_ok();
+    Ok(Finding {
+        what: format!("{name}, and an older copy of it"),
+        measure: "epsilon",
+        claim: 1.001,
+        at_least: Some(1.0),
+        found: if again { 2.001 } else { 1.0 },
+    })
+}
+
+fn older_copies() -> Result<Vec<Finding>, Box<dyn Error>> {
+    let (id, one) = (PathId::new([3; 32]), L1::new(1.0)?);
+    Ok(vec![
+        drawn("a geometric path", GeometricPath::open(id, one))?,
+        drawn("a Laplace path", LaplacePath::open(id, one))?,
+        drawn("an MSDLap path", MsdlapPath::open(id, one)?)?,
+    ])
+}
+
+/// Pays for the next point of the one group of a bundle.
+fn pay(
+    account: &mut Account,
+    prices: &mut GroupPrices<Epsilon>,
+    bundle: PathId,
+    to: &str,
+) -> Option<Receipt<GroupRaise<Epsilon>>> {
+    let mut round = prices.round();
+    round.raise(0, to.parse().ok()?).ok()?;
+    let approved = account.raise_groups(round.offer(bundle)).ok()?;
+    let receipt = account.commit(approved, &mut NoHistory).ok()?;
+    prices.keep(&receipt).ok()?;
+    Some(receipt)
+}
+
+/// A bundle to 1, then to 3, and what an older copy draws for the receipt to 4; none where it
+/// refuses, and then the bundle itself takes it.
+fn copied(truth: i64, oracle: &mut Oracle) -> Option<(i64, i64, Option<i64>, i64)> {
+    let one = L1::new(1.0).ok()?;
+    let columns = vec![Column { sensitivity: one, share: 1 }];
+    let mut account = account();
+    let mut prices = GroupPrices::new(1, NonZeroU32::MIN, Metric::Hamming(Adjacency::AddRemove));
+    let mut bundle = Bundle::<Epsilon>::open(PathId::new([3; 32]), columns, 1).ok()?;
+    let exact = Exact::new(Columns(vec![vec![truth]]), vec![one]);
+    let last = |bundle: &Bundle<Epsilon>| Some(bundle.nearest(0, 0, Amount::MAX)?.1.get());
+    let id = bundle.id();
+    bundle.refine(&exact, pay(&mut account, &mut prices, id, "1")?, oracle).ok()?;
+    let (first, mut older) = (last(&bundle)?, bundle.clone());
+    bundle.refine(&exact, pay(&mut account, &mut prices, id, "3")?, oracle).ok()?;
+    let second = last(&bundle)?;
+    let (copy, third) = match older.refine(&exact, pay(&mut account, &mut prices, id, "4")?, oracle)
+    {
+        Ok(()) => (last(&older), second),
+        Err(mismatch) => {
+            bundle.refine(&exact, *mismatch.receipt, oracle).ok()?;
+            (None, last(&bundle)?)
+        }
+    };
+    Some((first, second, copy, third))
+}
+
+fn older_bundles() -> Result<Vec<Finding>, Box<dyn Error>> {
+    let side = |truth| enumerate(End::First, 1e-7, |oracle| copied(truth, oracle));
+    let laws = [side(0), side(1)];
+    Ok(vec![crate::audit::loss_finding("to 1, 3 and 4, truths 0 and 1", 4.0, laws)])
+}

@@ -1,0 +1,77 @@
+//! What picks of a ranking tell, worked out exactly: the divergences that zCDP bounds.
+
+use std::error::Error;
+
+use eke_budget::{L1, NoHistory, PathId, Rho};
+use eke_noise::evidence::Scores;
+use eke_noise::select::Moves;
+use eke_noise::{Exact, Ranking};
+
+use crate::account;
+use crate::audit::{Audit, Finding, Method, Run};
+use crate::oracle::{End, Law, Oracle, enumerate};
+
+pub(in crate::audit) fn audits() -> Vec<Audit> {
+    vec![Audit {
+        name: "ranking-loss",
+        about: "picks of a ranking cost their rho, no more and hardly less",
+        method: Method::Enumeration,
+        run: Run::Once(ranking_loss),
+    }]
+}
+
+/// The price of a pick: rate 1/2 at a spread of one.
+const EACH: &str = "0.03125";
+
+fn ranking_loss() -> Result<Vec<Finding>, Box<dyn Error>> {
+    let each = EACH.parse::<eke_budget::Amount<Rho>>()?;
+    let mut findings = Vec::new();
+    for (what, moves, picks, sides, least) in [
+        ("one of two, one score up", Moves::OneWay, 1, [&[5, 5][..], &[5, 6]], 0.95),
+        ("one of two, one up and one down", Moves::EitherWay, 1, [&[5, 5], &[4, 6]], 0.95),
+        ("two of three, two scores up", Moves::OneWay, 2, [&[5, 5, 5], &[5, 6, 6]], 0.7),
+        ("two of three, one far behind", Moves::OneWay, 2, [&[0, 6, 6], &[1, 6, 6]], 0.05),
+    ] {
+        let laws = sides.map(|scores: &[i64]| {
+            enumerate(End::First, 1e-9, |oracle| picked(scores, moves, picks, oracle))
+        });
+        let rho = each.times(picks).ok_or("a price beyond all bounds")?.to_f64();
+        let found = [1.1, 2.0, 4.0, 8.0, 32.0]
+            .into_iter()
+            .flat_map(|order| {
+                let [one, two] = &laws;
+                [divergence(order, one, two), divergence(order, two, one)].map(|d| d / order / rho)
+            })
+            .fold(0.0, f64::max);
+        let measure = "of the price";
+        findings.push(Finding {
+            what: what.to_owned(),
+            measure,
+            // But for what was left out.
+            claim: 1.0 + 1e-6,
+            at_least: Some(least),
+            found,
+        });
+    }
+    Ok(findings)
+}
+
+fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Option<Vec<u32>> {
+    let (mut account, sensitivity, each) = (account(), L1::new(1.0).ok()?, EACH.parse().ok()?);
+    let candidates = u32::try_from(scores.len()).ok()?;
+    let id = PathId::new([1; 32]);
+    let mut ranking = Ranking::<Rho>::open(id, candidates, &sensitivity, moves, each).ok()?;
+    let approved = account.raise(id, each.times(picks)?, ranking.spread()).ok()?;
+    let receipt = account.commit(approved, &mut NoHistory).ok()?;
+    let scores = Exact::new(Scores(scores.to_vec()), sensitivity);
+    ranking.pick(&scores, receipt, oracle).ok().map(eke_noise::Released::get)
+}
+
+/// The Rényi divergence of an order between two laws.
+pub(in crate::audit) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
+    let term = |(outcome, p): (&K, &f64)| {
+        let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
+        p.powf(order) * q.powf(1.0 - order)
+    };
+    one.outcomes.iter().map(term).sum::<f64>().ln() / (order - 1.0)
+}
