@@ -36,10 +36,9 @@ mod tiers;
 
 use std::error::Error;
 
+use eke_testkit::Fit;
+use eke_testkit::oracle::{End, Law, Oracle, enumerate};
 use serde::Serialize;
-
-use crate::fit::Fit;
-use crate::oracle::{End, Law, Oracle, enumerate};
 
 /// What auditing something takes: a name, and a way to go about it.
 pub struct Audit {

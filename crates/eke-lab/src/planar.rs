@@ -145,8 +145,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::fit::Fit;
-    use crate::seeded::Seeded;
+    use eke_testkit::{Fit, Seeded};
 
     const RUNS: usize = 200_000;
     const CELLS: i64 = 20;

@@ -9,11 +9,11 @@ use eke_budget::{
 };
 use eke_noise::path::{Column, Columns, MsdlapPath};
 use eke_noise::{Bundle, Exact, GeometricPath, LaplacePath, NoisePath};
+use eke_testkit::Seeded;
+use eke_testkit::oracle::{End, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run};
 use crate::account;
-use crate::oracle::{End, Oracle, enumerate};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![

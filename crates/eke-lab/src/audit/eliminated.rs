@@ -11,10 +11,10 @@ use eke_geo::crowd::{Rule, Split, Way};
 use eke_geo::width::Miss;
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
 use eke_local::fleet::Sheet;
+use eke_testkit::Seeded;
 
 use super::bounds::{self, Count};
 use super::{Audit, Finding, Method, Run};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![

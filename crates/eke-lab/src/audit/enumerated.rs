@@ -9,11 +9,11 @@ use eke_noise::{
     DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, choose,
 };
 use eke_select::{Change, Choice};
+use eke_testkit::oracle::{End, Law, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
 use crate::laws::{gaussian, geometric, path_of_three};
-use crate::oracle::{End, Law, Oracle, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;

@@ -7,12 +7,11 @@ use eke_budget::{Amount, L1, L2, NoHistory, PathId, Rho};
 use eke_noise::law::Noise;
 use eke_noise::select::NoisyScore;
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, NoisePath, Ratio};
+use eke_testkit::{Fit, Seeded};
 use statrs::function::erf::erfc;
 
 use super::{Audit, Finding, Method, Run};
 use crate::account;
-use crate::fit::Fit;
-use crate::seeded::Seeded;
 
 const DRAWS: usize = 300_000;
 

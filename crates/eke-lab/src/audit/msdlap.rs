@@ -7,13 +7,12 @@ use eke_budget::{Account, Epsilon, L1, NoHistory, PathId};
 use eke_noise::law::{Msdlap, Shifts};
 use eke_noise::path::MsdlapPath;
 use eke_noise::{Entropy, Exact, NoisePath, Ratio};
+use eke_testkit::oracle::{End, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;
-use crate::fit::Fit;
 use crate::laws::{geometric, residual};
-use crate::oracle::{End, enumerate};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;

@@ -10,13 +10,12 @@ use eke_geo::person::{Directions, HullPlan, HullPrices, NearestMethod};
 use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
 use eke_noise::Entropy;
 use eke_noise::select::{Allotment, Prepaid};
+use eke_testkit::oracle::{End, Law, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use super::ranked::divergence;
 use super::{Audit, Finding, Method, Run, fit_findings};
 use crate::account;
-use crate::fit::Fit;
-use crate::oracle::{End, Law, enumerate};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![

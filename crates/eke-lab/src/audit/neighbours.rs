@@ -14,11 +14,11 @@ use eke_noise::select::Comparison;
 use eke_noise::{
     Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, NoisePath, Ratio, Released, compare,
 };
+use eke_testkit::Seeded;
 
 use super::bounds::{self, Count};
 use super::{Audit, Finding, Method, Run};
 use crate::account;
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Neighbours;

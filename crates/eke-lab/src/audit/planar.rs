@@ -8,13 +8,12 @@ use eke_noise::evidence::Norms;
 use eke_noise::law::PlanarLaplace;
 use eke_noise::release::PointRelease;
 use eke_noise::{Exact, Ratio, release_point};
+use eke_testkit::oracle::{End, Law, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use super::{Audit, Finding, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::account;
-use crate::fit::Fit;
 use crate::laws::planar;
-use crate::oracle::{End, Law, enumerate};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;

@@ -6,10 +6,10 @@ use eke_budget::{L1, NoHistory, PathId, Rho};
 use eke_noise::evidence::Scores;
 use eke_noise::select::Moves;
 use eke_noise::{Exact, Ranking};
+use eke_testkit::oracle::{End, Law, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run};
 use crate::account;
-use crate::oracle::{End, Law, Oracle, enumerate};
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![Audit {

@@ -12,13 +12,12 @@ use eke_noise::{
     AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath,
     Ratio, reveal,
 };
+use eke_testkit::oracle::{End, Oracle, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use super::bounds::{self, Count};
 use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
-use crate::fit::Fit;
-use crate::oracle::{End, Oracle, enumerate};
-use crate::seeded::Seeded;
 use crate::stopper::Stopper;
 
 pub(super) fn audits() -> Vec<Audit> {

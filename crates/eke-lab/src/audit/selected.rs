@@ -14,11 +14,11 @@ use eke_select::{
     AboveThreshold, Change, Choice, Direction, Filter, GridLine, LineNoise, LineSpec, MaxNoise,
     NoisyMax, NoisyMaxSpec, SparseVector,
 };
+use eke_testkit::Seeded;
 
 use super::bounds::{self, Count};
 use super::{Audit, Finding, Method, Run};
 use crate::account;
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Neighbours;

@@ -11,9 +11,9 @@ use eke_budget::Metres;
 use eke_geo::shape::Rings;
 use eke_geo::{Lattice, Shape};
 use eke_noise::Entropy;
+use eke_testkit::Seeded;
 
 use super::{Audit, Finding, Method, Run};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![Audit {

@@ -7,12 +7,12 @@ use eke_budget::convert::SkellamCurve;
 use eke_budget::{Account, Amount, L1, L2, NoHistory, PathId, Rho};
 use eke_noise::law::SkellamLevel;
 use eke_noise::{AccountPayer, Exact, NoisePath, Ratio, Released, Skellam, SkellamPath, reveal};
+use eke_testkit::Seeded;
+use eke_testkit::oracle::{End, Law, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run, law_finding};
 use crate::account;
 use crate::laws::skellam;
-use crate::oracle::{End, Law, Oracle, enumerate};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;

@@ -9,12 +9,11 @@ use eke_local::{Method as Planning, Plan};
 use eke_noise::Entropy;
 use eke_noise::local::{BitTemplate, Chain, Hash, HashTemplate, ReportLaw, Template};
 use eke_noise::sampler::uniform_below;
+use eke_testkit::oracle::{End, Law, Oracle, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use super::steps::{Rescale, Steps, alone, loss};
 use super::{Audit, Finding, Method, Run};
-use crate::fit::Fit;
-use crate::oracle::{End, Law, Oracle, enumerate};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![

@@ -6,9 +6,9 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use eke_budget::{Amount, Epsilon, L1, L2, NoHistory, PathId, Price, Rho};
 use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, NoisePath, SystemEntropy};
+use eke_testkit::Seeded;
 
 use crate::Failure;
-use eke_lab::seeded::Seeded;
 
 /// Which paths to draw.
 #[derive(Args)]

@@ -258,7 +258,7 @@ impl Stopper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::Seeded;
+    use eke_testkit::Seeded;
 
     fn question() -> Question {
         let counts = vec![40_000, 20_000, 9000, 3000];

@@ -13,6 +13,7 @@ use eke_geo::{Blur, Place, Region, Tuple, TupleMetric};
 use eke_noise::release::{PointsRelease, release_points};
 use eke_noise::{GaussianPath, NoisePath};
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use crate::account;
 use crate::frame::context::Context;
@@ -20,7 +21,6 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Cell, Table};
-use crate::seeded::Seeded;
 
 /// Places told with noise.
 pub const IDENTITY: Experiment = Experiment {

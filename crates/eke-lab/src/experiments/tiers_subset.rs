@@ -14,10 +14,10 @@ use std::fmt;
 use eke_budget::{Amount, Epsilon};
 use eke_local::worth::subset;
 use eke_local::{Method, Plan};
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, Normal, Uniform};
 
 use crate::frame::context::Context;
-use crate::seeded::Seeded;
 
 pub use figure::{Shown, figure, heatmap};
 pub use reported::SUBSET;

@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 
 use crate::frame::data::Data;
 use crate::frame::experiment::{Experiment, Size};
-use crate::seeded::Seeded;
+use eke_testkit::Seeded;
 
 /// What an experiment is given.
 pub struct Context {

@@ -24,7 +24,7 @@ pub use images::{Image, PIXELS};
 pub use places::{Fix, Taxi};
 pub use words::WordCount;
 
-use crate::seeded::Seeded;
+use eke_testkit::Seeded;
 
 /// Where data come from.
 #[derive(Clone, Debug)]

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use eke_noise::sampler::{bernoulli, bernoulli_exp_neg, uniform_below};
 use eke_noise::{Entropy, Ratio};
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_testkit::{Fit, Seeded, Tape};
 
 fn coin(heads: f64) -> BTreeMap<bool, f64> {
     BTreeMap::from([(true, heads), (false, 1.0 - heads)])
@@ -26,16 +24,6 @@ fn coins_of_exponential_probability_have_it() {
     }
 }
 
-/// Words written down beforehand.
-struct Tape<'a>(&'a [u64], usize);
-
-impl Entropy for Tape<'_> {
-    fn word(&mut self) -> u64 {
-        self.1 += 1;
-        self.0.get(self.1 - 1).copied().unwrap_or(0)
-    }
-}
-
 /// The bits of exp(-1), from its decimals: 0x5E2D58D8B3BCDF1A BADEC7829054F90D ...
 #[test]
 fn a_coin_that_64_bits_do_not_decide_takes_more() {
@@ -52,9 +40,9 @@ fn a_coin_that_64_bits_do_not_decide_takes_more() {
         (vec![first, second, 0, 0], true, 4),
         (vec![first, second, u64::MAX, u64::MAX], false, 4),
     ] {
-        let mut tape = Tape(&words, 0);
+        let mut tape = Tape::new(&words).then(0);
         assert_eq!(bernoulli_exp_neg(&one, &mut tape), heads, "{words:x?}");
-        assert_eq!(tape.1, drawn, "{words:x?}");
+        assert_eq!(tape.used(), drawn, "{words:x?}");
     }
 }
 

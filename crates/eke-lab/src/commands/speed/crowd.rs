@@ -10,8 +10,8 @@ use clap::Args;
 use eke_budget::{Amount, Metres};
 use eke_geo::crowd::{Rule, Seen, Split};
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, Spending, count, density, neighbours};
-use eke_lab::seeded::Seeded;
 use eke_local::fleet::Sheet;
+use eke_testkit::Seeded;
 use serde::Serialize;
 
 use crate::Failure;

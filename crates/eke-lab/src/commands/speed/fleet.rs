@@ -12,10 +12,10 @@ use eke_local::device::Currency;
 use eke_local::fleet::{Prices, Sheet, Who};
 use eke_local::{Component, Fleet, Mechanism, Request};
 use eke_noise::local::{Categories, ReportLaw, Template};
+use eke_testkit::Seeded;
 use serde::Serialize;
 
 use crate::Failure;
-use eke_lab::seeded::Seeded;
 
 /// How many, and how to show it.
 #[derive(Args)]

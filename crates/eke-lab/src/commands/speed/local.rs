@@ -15,10 +15,10 @@ use eke_local::worth::subset;
 use eke_local::{Law, Method, Plan, Tally};
 use eke_noise::Entropy;
 use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
+use eke_testkit::Seeded;
 use serde::Serialize;
 
 use crate::Failure;
-use eke_lab::seeded::Seeded;
 
 /// How to show it.
 #[derive(Args)]

@@ -15,11 +15,11 @@ use eke_noise::{
     Bundle, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath, Laplace,
     LaplacePath, NoisePath, Ratio, Skellam, SkellamPath,
 };
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, Normal};
 use serde::Serialize;
 
 use crate::Failure;
-use eke_lab::seeded::Seeded;
 
 /// How to show it.
 #[derive(Args)]

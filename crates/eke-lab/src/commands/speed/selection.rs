@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use clap::Args;
 use eke_budget::{L1, NoHistory};
-use eke_lab::seeded::Seeded;
 use eke_noise::law::Noise;
 use eke_noise::select::NoisyScore;
 use eke_noise::{Exact, Ratio};
 use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SparseVector,
 };
+use eke_testkit::Seeded;
 use serde::Serialize;
 
 use crate::Failure;

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use super::trace::Traces;
 use super::way::Way;
@@ -11,7 +12,6 @@ use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Key, Table};
-use crate::seeded::Seeded;
 
 /// The nearest of one person's places.
 pub const NEAREST: Experiment = Experiment {

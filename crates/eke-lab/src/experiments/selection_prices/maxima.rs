@@ -6,6 +6,7 @@ use eke_budget::convert::{Curve, GaussianCurve, Method};
 use eke_budget::{Delta, L1, Rho};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{Change, MaxNoise, NoisyMax, NoisyMaxSpec};
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::normal::phi;
@@ -14,7 +15,6 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Cell, Table};
-use crate::seeded::Seeded;
 
 /// Prices of a noisy maximum.
 pub const NOISY_MAX_BOUNDS: Experiment = Experiment {

@@ -275,11 +275,11 @@ fn count(runs: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use eke_budget::{Account, BudgetSpec, NoHistory};
+    use eke_testkit::Seeded;
 
     use super::*;
     use crate::experiments::threshold_search::stream::made_up;
     use crate::experiments::threshold_search::transcript::Stretch;
-    use crate::seeded::Seeded;
 
     const AFTER: [(Accounting, Mechanism); 3] = [
         (Accounting::ExPost, Mechanism::Line { deviation: 0.1 }),

@@ -5,6 +5,7 @@ use std::error::Error;
 
 use eke_budget::Epsilon;
 use eke_select::Change;
+use eke_testkit::Seeded;
 
 use super::accounting::{Accounting, Bill};
 use super::mechanism::Mechanism;
@@ -12,7 +13,6 @@ use super::stream::Stream;
 use crate::account;
 use crate::frame::context::Context;
 use crate::frame::summary::Summary;
-use crate::seeded::Seeded;
 
 /// What to try.
 #[derive(Clone, Debug)]

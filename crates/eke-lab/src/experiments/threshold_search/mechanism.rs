@@ -8,11 +8,11 @@ use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SparseError,
     SparseVector,
 };
+use eke_testkit::Seeded;
 use serde::Serialize;
 
 use super::stream::Stream;
 use super::transcript::{Stretch, Transcript};
-use crate::seeded::Seeded;
 
 /// How days are told apart. Deviations are shares of the largest answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

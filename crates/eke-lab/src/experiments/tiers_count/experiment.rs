@@ -4,10 +4,10 @@ use std::error::Error;
 
 use eke_budget::Delta;
 use eke_noise::Entropy;
+use eke_testkit::Seeded;
 
 use super::way::Way;
 use crate::frame::context::Context;
-use crate::seeded::Seeded;
 
 /// What to try.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use std::error::Error;
 use eke_budget::convert::Method;
 use eke_budget::{Adjacency, Amount, BudgetSpec, Delta, Epsilon, Metric};
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use super::{Task, Told, Way};
 use crate::frame::context::Context;
@@ -12,7 +13,6 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// Counts of a Zipf law.
 pub const ZIPF: Experiment = Experiment {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use eke_geo::Place;
+use eke_testkit::Seeded;
 
 use super::{Data, DataError};
-use crate::seeded::Seeded;
 
 /// Where a taxi was.
 #[derive(Clone, Copy, Debug, PartialEq)]
