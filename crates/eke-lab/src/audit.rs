@@ -37,7 +37,7 @@ mod tiers;
 use std::error::Error;
 
 use eke_testkit::Fit;
-use eke_testkit::oracle::{End, Law, Oracle, enumerate};
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 use serde::Serialize;
 
 /// What auditing something takes: a name, and a way to go about it.
@@ -187,7 +187,11 @@ fn law_finding<K: Ord>(
 }
 
 /// The largest privacy loss of a mechanism between two inputs, against what is claimed.
-fn loss_finding<K: Ord>(what: impl Into<String>, epsilon: f64, laws: [Law<K>; 2]) -> Finding {
+fn loss_finding<K: Ord>(
+    what: impl Into<String>,
+    epsilon: f64,
+    laws: [Enumerated<K>; 2],
+) -> Finding {
     let [one, two] = laws;
     Finding {
         what: what.into(),

@@ -9,7 +9,7 @@ use eke_noise::{
     DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, NoisePath, Ratio, choose,
 };
 use eke_select::{Change, Choice};
-use eke_testkit::oracle::{End, Law, Oracle, enumerate};
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run, law_finding, loss_finding};
 use crate::account;
@@ -235,7 +235,7 @@ fn choice_loss() -> Findings {
 }
 
 /// The law of what a receipt chooses, if it does.
-type Chosen = Law<Option<Option<usize>>>;
+type Chosen = Enumerated<Option<Option<usize>>>;
 
 /// The largest loss between any two neighbours among three scores from 0 to 2.
 fn largest_loss(

@@ -6,7 +6,7 @@ use eke_budget::{L1, NoHistory, PathId, Rho};
 use eke_noise::evidence::Scores;
 use eke_noise::select::Moves;
 use eke_noise::{Exact, Ranking};
-use eke_testkit::oracle::{End, Law, Oracle, enumerate};
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run};
 use crate::account;
@@ -68,7 +68,7 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
 }
 
 /// The Rényi divergence of an order between two laws.
-pub(super) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
+pub(super) fn divergence<K: Ord>(order: f64, one: &Enumerated<K>, two: &Enumerated<K>) -> f64 {
     let term = |(outcome, p): (&K, &f64)| {
         let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
         p.powf(order) * q.powf(1.0 - order)

@@ -8,7 +8,7 @@ use eke_budget::{Account, Amount, L1, L2, NoHistory, PathId, Rho};
 use eke_noise::law::SkellamLevel;
 use eke_noise::{AccountPayer, Exact, NoisePath, Ratio, Released, Skellam, SkellamPath, reveal};
 use eke_testkit::Seeded;
-use eke_testkit::oracle::{End, Law, Oracle, enumerate};
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use super::{Audit, Finding, Method, Run, law_finding};
 use crate::account;
@@ -181,7 +181,7 @@ fn show<E: eke_noise::Entropy>(
 const ORDERS: [f64; 8] = [1.02, 1.1, 1.3, 1.6, 2.0, 3.0, 4.0, 6.0];
 
 /// The largest divergence over the order that two laws surely have.
-fn divergence(one: &Law<Option<i64>>, other: &Law<Option<i64>>) -> f64 {
+fn divergence(one: &Enumerated<Option<i64>>, other: &Enumerated<Option<i64>>) -> f64 {
     let at = |order: f64| {
         let terms = one.outcomes.iter().map(|(outcome, probability)| {
             probability.powf(order) * (other.of(outcome) + other.lost).powf(1.0 - order)

@@ -20,7 +20,7 @@ use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
-use crate::frame::table::{Cell, Table};
+use crate::frame::table::{Table, TableCell};
 
 /// Places told with noise.
 pub const IDENTITY: Experiment = Experiment {
@@ -135,7 +135,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
                     point.farthest.into(),
                     point.root.into(),
                     point.mean.into(),
-                    Cell::from(point.stated),
+                    TableCell::from(point.stated),
                     point.held.into(),
                 ],
             );

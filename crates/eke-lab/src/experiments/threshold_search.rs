@@ -20,9 +20,9 @@ mod stream;
 mod transcript;
 
 pub use accounting::{Accounting, Bill};
-pub use experiment::{AtThreshold, Band, Best, Plan, Results, Spread, run};
+pub use experiment::{AtThreshold, Band, Best, Results, SearchPlan, Spread, run};
 pub use figure::figure;
-pub use mechanism::Mechanism;
+pub use mechanism::SearchMechanism;
 pub use reported::{BIKES, LONDON};
 pub use stream::Stream;
 pub use transcript::{Stretch, Transcript};

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-pub use columns::{Column, Columns};
+pub use columns::{FileColumn, FileColumns};
 pub use flights::Flights;
 pub use households::Household;
 pub use images::{Image, PIXELS};
@@ -92,8 +92,8 @@ impl Data {
     }
 
     /// Columns of a Parquet file.
-    fn columns(&self, file: &str, names: &[&'static str]) -> Result<Columns, DataError> {
-        Columns::read(&self.path(file)?, names)
+    fn columns(&self, file: &str, names: &[&'static str]) -> Result<FileColumns, DataError> {
+        FileColumns::read(&self.path(file)?, names)
     }
 
     /// Columns of a compressed CSV file, row by row, each read by `row`.

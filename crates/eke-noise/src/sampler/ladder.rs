@@ -282,7 +282,7 @@ fn double(count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_testkit::Tape;
+    use eke_testkit::{Dice, Tape};
 
     fn ratio(value: f64) -> Ratio {
         Ratio::from_f64(value).unwrap()
@@ -438,12 +438,10 @@ mod tests {
     #[test]
     fn doubles_never_disagree_with_integers() {
         let ladder = Ladder::Poisson { mean: ratio(1000.5) };
-        let mut word = 0x9E37_79B9_7F4A_7C15u64;
+        let mut dice = Dice(1);
         let mut decided = 0;
         for _ in 0..200 {
-            word = word
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            let word = dice.word();
             if let Some(outcome) = ladder.decide_in_doubles(word) {
                 decided += 1;
                 for follow in [0, u64::MAX] {

@@ -11,7 +11,7 @@ use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
-use crate::frame::table::{Key, Table};
+use crate::frame::table::{Table, TableKey};
 
 /// The nearest of one person's places.
 pub const NEAREST: Experiment = Experiment {
@@ -95,7 +95,7 @@ fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error
                         }
                     };
                     line.push((at, found[0].mean));
-                    let [label, at] = [Key::from(way.label()), at.into()];
+                    let [label, at] = [TableKey::from(way.label()), at.into()];
                     match found[..] {
                         [ratio, further] => {
                             table.row([count.into(), label, at], [ratio.into(), further.into()]);

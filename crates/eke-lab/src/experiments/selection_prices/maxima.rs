@@ -14,7 +14,7 @@ use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
-use crate::frame::table::{Cell, Table};
+use crate::frame::table::{Table, TableCell};
 
 /// Prices of a noisy maximum.
 pub const NOISY_MAX_BOUNDS: Experiment = Experiment {
@@ -103,7 +103,7 @@ fn estimates(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
             let said: Vec<f64> = drawn.iter().flatten().copied().collect();
             let silent = drawn.len() - said.len();
             let (summary, spread) = if said.is_empty() {
-                (Cell::None, Cell::None)
+                (TableCell::None, TableCell::None)
             } else {
                 let summary = Summary::of(said.iter().copied());
                 lines[1].push((deviation, summary.mean));

@@ -3,13 +3,13 @@
 use std::error::Error;
 
 use super::accounting::Accounting;
-use super::experiment::{AtThreshold, Plan, Results, run};
+use super::experiment::{AtThreshold, Results, SearchPlan, run};
 use super::figure::figure;
 use super::stream::Stream;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
-use crate::frame::table::{Key, Table};
+use crate::frame::table::{Table, TableKey};
 
 /// Days on which many bikes are rented.
 pub const BIKES: Experiment = Experiment {
@@ -22,7 +22,7 @@ pub const BIKES: Experiment = Experiment {
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| {
         let stream = Stream::bikes(context.data())?;
-        reported(&stream, Plan::bikes(context.trials()), 0.575, context)
+        reported(&stream, SearchPlan::bikes(context.trials()), 0.575, context)
     },
 };
 
@@ -37,14 +37,14 @@ pub const LONDON: Experiment = Experiment {
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| {
         let stream = Stream::london(context.data())?;
-        reported(&stream, Plan::london(context.trials()), 0.33, context)
+        reported(&stream, SearchPlan::london(context.trials()), 0.33, context)
     },
 };
 
 /// All lines of a plan, or only one of them where it has to be quick.
 fn reported(
     stream: &Stream,
-    mut plan: Plan,
+    mut plan: SearchPlan,
     line: f64,
     context: &Context,
 ) -> Result<Report, Box<dyn Error>> {
@@ -59,7 +59,7 @@ fn reported(
     }
     let results = run(stream, &plan, context)?;
     let Results { stream: name, about, days, people, delta, .. } = &results;
-    let shown: Vec<Key> = plan.shown().map(Key::from).collect();
+    let shown: Vec<TableKey> = plan.shown().map(TableKey::from).collect();
     let shown = if context.size() == Size::Smoke { Vec::new() } else { shown };
     Ok(Report::new(format!(
         "{name}: {days} days of {people} people ({about}); {} searches of each",
@@ -75,7 +75,7 @@ fn reported(
 }
 
 /// The best within budgets.
-fn within(results: &Results, shown: Vec<Key>) -> Table {
+fn within(results: &Results, shown: Vec<TableKey>) -> Table {
     let keys = ["line", "above", "accounting", "budget of epsilon"];
     let mut table = Table::new("the best within a budget", keys, ["F1", "share of days answered"])
         .across_at("budget of epsilon", shown);
@@ -110,6 +110,6 @@ fn spreads(results: &Results) -> Table {
     table
 }
 
-fn label(accounting: Accounting) -> Key {
+fn label(accounting: Accounting) -> TableKey {
     accounting.label().into()
 }

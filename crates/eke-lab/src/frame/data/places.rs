@@ -102,7 +102,7 @@ impl Window {
 }
 
 fn by_taxi(
-    columns: &mut super::Columns,
+    columns: &mut super::FileColumns,
     window: Window,
     occupied: impl Fn(usize) -> Option<bool>,
 ) -> Result<Vec<Taxi>, DataError> {
