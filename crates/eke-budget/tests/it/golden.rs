@@ -1,7 +1,5 @@
 //! Conversions and bounds against values made with mpmath at forty digits.
 
-use std::collections::BTreeMap;
-
 use eke_budget::convert::{
     Curve, GaussianCurve, Method, Order, Row, bounded_range_to_zcdp, fixed_order_budget,
     pure_to_zcdp,

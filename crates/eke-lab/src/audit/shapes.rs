@@ -10,7 +10,6 @@ use std::error::Error;
 use eke_budget::Metres;
 use eke_geo::shape::Rings;
 use eke_geo::{Lattice, Shape};
-use eke_noise::Entropy;
 use eke_testkit::Seeded;
 
 use super::{Audit, Finding, Method, Run};

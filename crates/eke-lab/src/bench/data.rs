@@ -11,7 +11,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use eke_budget::{Amount, Rho};
-use eke_noise::Entropy;
 use eke_testkit::Seeded;
 use tempfile::TempDir;
 

@@ -180,7 +180,6 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_noise::Entropy;
 
     fn context() -> Context {
         Context::new(&crate::frame::experiment::experiments()[0], Size::Smoke)

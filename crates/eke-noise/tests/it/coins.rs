@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use eke_noise::Ratio;
 use eke_noise::sampler::{bernoulli, bernoulli_exp_neg, uniform_below};
-use eke_noise::{Entropy, Ratio};
 use eke_testkit::{Fit, Seeded, Tape};
 
 fn coin(heads: f64) -> BTreeMap<bool, f64> {
@@ -70,23 +70,23 @@ fn left_over_words_are_drawn_again() {
         if left_over == 0 {
             continue;
         }
-        let mut words = Tape(&tape, 0);
+        let mut words = Tape::new(tape);
         assert_eq!(uniform_below(bound, &mut words), left_over % bound);
-        assert_eq!(words.1, 2);
+        assert_eq!(words.used(), 2);
         tape[0] = u64::MAX;
-        let mut words = Tape(&tape, 0);
+        let mut words = Tape::new(tape);
         assert_eq!(uniform_below(bound, &mut words), u64::MAX % bound);
-        assert_eq!(words.1, 1);
+        assert_eq!(words.used(), 1);
     }
-    assert_eq!(uniform_below(0, &mut Tape(&[5], 0)), 0);
-    assert_eq!(uniform_below(1, &mut Tape(&[5], 0)), 0);
-    assert_eq!(uniform_below(1 << 10, &mut Tape(&[5], 0)), 5);
+    assert_eq!(uniform_below(0, &mut Tape::new([5])), 0);
+    assert_eq!(uniform_below(1, &mut Tape::new([5])), 0);
+    assert_eq!(uniform_below(1 << 10, &mut Tape::new([5])), 5);
 }
 
 #[test]
 fn rational_coins_are_exact() {
     for word in 0..12 {
-        assert_eq!(bernoulli(1, 4, &mut Tape(&[word], 0)), word % 4 < 1);
+        assert_eq!(bernoulli(1, 4, &mut Tape::new([word])), word % 4 < 1);
     }
     let mut entropy = Seeded::new(1);
     assert!((0..100).all(|_| bernoulli(3, 3, &mut entropy)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use eke_noise::law::Centre;
 use eke_noise::number::ScaleError;
-use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Laplace, Ratio};
+use eke_noise::{DiscreteGaussian, DiscreteLaplace, Laplace, Ratio};
 use eke_testkit::{Fit, Seeded, Tape};
 
 const DRAWS: usize = 200_000;

@@ -9,7 +9,7 @@ use eke_budget::{
 };
 use eke_noise::law::Noise;
 use eke_noise::select::{Ended, LineError, LineLaw, NoisyLine, Run};
-use eke_noise::{Entropy, Exact, Ratio};
+use eke_noise::{Exact, Ratio};
 use eke_testkit::{Counted, Fit, Seeded};
 
 /// Prices that are made up, and grow with the steps.

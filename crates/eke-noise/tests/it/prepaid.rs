@@ -6,10 +6,10 @@ use std::fmt::Debug;
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, Price, Rho,
 };
+use eke_noise::Exact;
 use eke_noise::evidence::{Norms, Scores};
 use eke_noise::path::MismatchReason;
 use eke_noise::select::{Allotment, DrawPrice, Moves, Prepaid, PrepaidError};
-use eke_noise::{Entropy, Exact};
 use eke_testkit::{Fit, Nothing, Seeded};
 
 fn account() -> Account {

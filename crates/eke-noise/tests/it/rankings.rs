@@ -8,7 +8,7 @@ use eke_budget::{
 use eke_noise::evidence::Scores;
 use eke_noise::path::MismatchReason;
 use eke_noise::select::Moves;
-use eke_noise::{Entropy, Exact, Ranking};
+use eke_noise::{Exact, Ranking};
 use eke_testkit::{Fit, Nothing, Seeded};
 
 const SCORES: [i64; 4] = [3, 5, 5, 0];

@@ -6,8 +6,8 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Delta, Entry, Epsilon, Journal, L1, Metric, NoHistory,
     Rho,
 };
+use eke_noise::Exact;
 use eke_noise::select::{LineError, LineLaw, NoisyLine};
-use eke_noise::{Entropy, Exact};
 use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SelectError,
     SparseError, SparseVector,

@@ -13,7 +13,6 @@ use clap::Args;
 use eke_budget::{Amount, Epsilon};
 use eke_local::worth::subset;
 use eke_local::{Law, Method, Plan, Tally};
-use eke_noise::Entropy;
 use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
 use eke_testkit::Seeded;
 use serde::Serialize;
