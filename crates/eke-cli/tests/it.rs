@@ -2,7 +2,7 @@
 //! `TRYCMD=overwrite cargo test -p eke` writes what is printed now; read the difference.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use eke_budget::{Adjacency, BudgetSpec, Charge, Metric, Rho};
@@ -82,14 +82,14 @@ fn commands(page: &str) -> Vec<String> {
 /// nothing outside of quotes stands for files.
 #[test]
 fn commands_reach_eke_as_they_are_written() {
-    let folder = std::env::temp_dir().join(format!("eke-typed-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let pages = documents().into_iter().chain(pages_in("tests/cmd"));
     let mut all: Vec<String> = pages.flat_map(|page| commands(&page)).collect();
     for command in
         ["init", "ask", "watch", "explain", "budget", "history", "demo", "tiers", "geo count"]
     {
-        let help = printed(typed(&format!("eke {command} --help"), &folder));
+        let help = printed(typed(&format!("eke {command} --help"), folder));
         let examples = help.lines().map(str::trim).filter(|line| line.starts_with("eke "));
         all.extend(examples.map(str::to_owned));
     }
@@ -97,7 +97,7 @@ fn commands_reach_eke_as_they_are_written() {
     for command in all.iter().filter(|command| !command.contains('…') && !command.contains('|')) {
         // As many of each as were written, whatever the shell does with the rest.
         let echo = format!("eke() {{ printf '%s ' \"$@\"; }}\n{command}");
-        let reached = printed(typed(&echo, &folder));
+        let reached = printed(typed(&echo, folder));
         let count = |text: &str, mark: char| text.matches(mark).count();
         assert_eq!(count(&reached, '$'), count(command, '$'), "{command}\n{reached}");
         let mut quote = None;
@@ -115,14 +115,13 @@ fn commands_reach_eke_as_they_are_written() {
         quoted += u32::from(command.contains('\''));
     }
     assert!(looked > 100 && quoted > 10, "{looked} {quoted}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Commands that only look begin no ledger; and where a price was asked for, nothing was missed.
 #[test]
 fn looking_begins_no_ledger_and_a_price_is_not_missed() {
-    let folder = std::env::temp_dir().join(format!("eke-looking-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let policy = "[unit.rider]\nadjacency = \"add-remove\"\n\
         budget = { epsilon = 2.0, delta = 1e-7 }\npure = 1.0\n\
         [dataset.trips]\nsource = \"trips.csv\"\nunit = \"rider\"\nunit_column = \"rider\"\n\
@@ -133,19 +132,18 @@ fn looking_begins_no_ledger_and_a_price_is_not_missed() {
     std::fs::write(folder.join("days.csv"), "day\n0\n1\n").unwrap();
     let watch = "eke watch 'SELECT COUNT(*) FROM trips WHERE day = $1' --over days.csv --above 100 --explain";
     for looks in ["eke budget", "eke history", "eke explain 'SELECT COUNT(*) FROM trips'", watch] {
-        let output = typed(looks, &folder);
+        let output = typed(looks, folder);
         let is_fine = output.status.success();
         let said = printed(output);
         assert!(is_fine && !said.contains("begun"), "{looks}: {said}");
         assert!(!folder.join("eke.ledger").exists(), "{looks}");
     }
     // What cannot be asked in this way is wrong usage, and neither refused nor a failure.
-    let wrong = typed(&watch.replace("--above 100", "--above 100 --error 0"), &folder);
+    let wrong = typed(&watch.replace("--above 100", "--above 100 --error 0"), folder);
     assert_eq!(wrong.status.code(), Some(2));
-    let said = printed(typed("eke ask 'SELECT COUNT(*) FROM trips' --price rho=0.01", &folder));
+    let said = printed(typed("eke ask 'SELECT COUNT(*) FROM trips' --price rho=0.01", folder));
     assert!(said.contains("a new ledger was begun: eke.ledger"), "{said}");
     assert!(said.contains("cost   rho 0.01") && !said.contains("not met"), "{said}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Only the steward sees notes about the policy, about rows and about reading them, and nobody sees
@@ -153,8 +151,8 @@ fn looking_begins_no_ledger_and_a_price_is_not_missed() {
 #[test]
 fn notes_are_for_the_steward_alone() {
     use std::io::Write as _;
-    let folder = std::env::temp_dir().join(format!("eke-notes-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let policy = "[unit.rider]\nadjacency = \"add-remove\"\n\
         budget = { epsilon = 2.0, delta = 1e-4 }\n\
         [dataset.trips]\nsource = \"trips.csv.gz\"\nunit = \"rider\"\nunit_column = \"rider\"\n\
@@ -166,7 +164,7 @@ fn notes_are_for_the_steward_alone() {
     let whole = packed.finish().unwrap();
     let ask = |price: &str| {
         let command = format!("eke ask 'SELECT COUNT(*) FROM trips' --price {price} --as ana");
-        printed(typed(&command, &folder))
+        printed(typed(&command, folder))
     };
     std::fs::write(folder.join("trips.csv.gz"), &whole).unwrap();
     let start = std::time::Instant::now();
@@ -178,16 +176,15 @@ fn notes_are_for_the_steward_alone() {
     seen += &ask("rho=2e-5");
     assert!(seen.contains("this is not available just now"), "{seen}");
     for command in ["eke budget --as ana", "eke budget --json --as ana", "eke history --as ana"] {
-        seen += &printed(typed(command, &folder));
+        seen += &printed(typed(command, folder));
     }
-    let told = printed(typed("eke budget", &folder));
+    let told = printed(typed("eke budget", folder));
     for note in ["the delta 1e-4", "1 rows of `trips` have no unit", "failed or were late"] {
         assert!(told.contains(note), "{note}: {told}");
         assert!(!seen.contains(note), "{note}: {seen}");
     }
-    let told = printed(typed("eke budget --json", &folder));
+    let told = printed(typed("eke budget --json", folder));
     assert!(told.contains("\"bits\"") && !seen.contains("\"bits\""), "{told} {seen}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// No account is opened for coordinates that cannot be degrees, and the owner of a ledger that
@@ -196,8 +193,8 @@ fn notes_are_for_the_steward_alone() {
 #[test]
 fn ledgers_of_places_are_made_for_degrees_and_for_their_owner() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = std::env::temp_dir().join(format!("eke-degrees-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let metres = "id,lon,lat\na,490000,5237000\nb,490100,5237100\n";
     std::fs::write(folder.join("metres.csv"), metres).unwrap();
     std::fs::write(folder.join("degrees.csv"), "id,lon,lat\na,4.9,52.37\nb,4.91,52.37\n").unwrap();
@@ -206,15 +203,14 @@ fn ledgers_of_places_are_made_for_degrees_and_for_their_owner() {
                  --circle 4.9,52.37,500";
     for (command, ledger) in [(release, "places.ledger"), (count, "people.ledger")] {
         let ledger = folder.join(ledger);
-        let said = printed(typed(&command.replace("FILE", "metres.csv"), &folder));
+        let said = printed(typed(&command.replace("FILE", "metres.csv"), folder));
         assert!(said.contains("cannot be degrees") && !ledger.exists(), "{command}: {said}");
-        let fine = typed(&command.replace("FILE", "degrees.csv"), &folder);
+        let fine = typed(&command.replace("FILE", "degrees.csv"), folder);
         assert!(fine.status.success() && !printed(fine).contains("may be read by others"));
         std::fs::set_permissions(&ledger, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let said = printed(typed(&command.replace("FILE", "degrees.csv"), &folder));
+        let said = printed(typed(&command.replace("FILE", "degrees.csv"), folder));
         assert!(said.contains("may be read by others"), "{command}: {said}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The commands at the top of the README, as they are printed: one that installs, and three that
@@ -222,8 +218,8 @@ fn ledgers_of_places_are_made_for_degrees_and_for_their_owner() {
 /// compared as numbers, and words as they are.
 #[test]
 fn the_first_commands_of_the_readme_end_with_an_answer() {
-    let folder = std::env::temp_dir().join(format!("eke-readme-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let readme = page("../../README.md");
     let block = |kind: &str| readme.split(kind).nth(1).unwrap().split("```").next().unwrap();
     let typed_in = block("```sh\n").replace("\\\n", "");
@@ -233,26 +229,25 @@ fn the_first_commands_of_the_readme_end_with_an_answer() {
     assert!(Path::new(env!("CARGO_MANIFEST_DIR")).ends_with(crate_folder), "{install}");
     assert_eq!(commands.len(), 2);
     for command in commands {
-        let output = typed(command, &folder);
+        let output = typed(command, folder);
         assert_eq!(output.status.code(), Some(0), "{command}\n{}", printed(output));
     }
-    let found = printed(typed(ask, &folder));
+    let found = printed(typed(ask, folder));
     assert_eq!(without_numbers(&found), without_numbers(block("```text\n")), "{ask}\n{found}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The session of `docs/start.md` in an empty folder: first the demonstration, then the rest.
 #[test]
 fn the_first_session_is_what_happens() {
-    let folder = std::env::temp_dir().join(format!("eke-start-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let start = page("../../docs/start.md");
     let demo = start.lines().find(|line| line.starts_with("eke demo")).unwrap();
-    let story = printed(typed(demo, &folder));
+    let story = printed(typed(demo, folder));
     assert!(story.contains("9. Bob asks for more") && story.contains("times as much."), "{story}");
     let mut commands = 0;
     for (command, expected) in sessions(&start) {
-        let output = typed(&command, &folder);
+        let output = typed(&command, folder);
         let code = if expected.contains("eke: refused") { 3 } else { 0 };
         assert_eq!(output.status.code(), Some(code), "{command}");
         let found = printed(output);
@@ -263,19 +258,18 @@ fn the_first_session_is_what_happens() {
     // The commands of its tables work there too.
     let tables = start.lines().filter(|line| line.starts_with("| `eke "));
     for command in tables.map(|line| line.split('`').nth(1).unwrap()) {
-        let output = typed(command, &folder);
+        let output = typed(command, folder);
         assert_eq!(output.status.code(), Some(0), "{command}\n{}", printed(output));
         commands += 1;
     }
     assert_eq!(commands, 9);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The commands about watching in the README and `docs/`, on rides made up for them.
 #[test]
 fn the_commands_about_watching_work_in_a_shell() {
-    let folder = std::env::temp_dir().join(format!("eke-watch-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/watch.in");
     for file in ["eke.toml", "rides.csv", "days.csv"] {
         std::fs::copy(data.join(file), folder.join(file)).unwrap();
@@ -283,14 +277,13 @@ fn the_commands_about_watching_work_in_a_shell() {
     let mut watched = 0;
     for page in documents() {
         for command in commands(&page).iter().filter(|command| command.contains("--over")) {
-            let output = typed(command, &folder);
+            let output = typed(command, folder);
             assert_eq!(output.status.code(), Some(0), "{command}");
             assert!(printed(output).contains("4 steps"), "{command}");
             watched += 1;
         }
     }
     assert!(watched >= 1);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// A watch that is interrupted ends its step and settles at what it came to: nothing stays set
@@ -301,15 +294,15 @@ fn the_commands_about_watching_work_in_a_shell() {
 fn a_watch_that_is_interrupted_is_settled() {
     use std::io::{BufRead as _, BufReader, Read as _};
     const STEPS: usize = 3_000;
-    let folder = std::env::temp_dir().join(format!("eke-stop-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/watch.in");
     for file in ["eke.toml", "rides.csv"] {
         std::fs::copy(data.join(file), folder.join(file)).unwrap();
     }
     std::fs::write(folder.join("steps.csv"), format!("fare\n{}", "1000\n".repeat(STEPS))).unwrap();
     let pure = || -> Vec<f64> {
-        let report = typed("eke budget --json", &folder).stdout;
+        let report = typed("eke budget --json", folder).stdout;
         let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
         let pure = report["accounts"][0]["pure"].as_array().unwrap();
         pure.iter().map(|amount| amount.as_f64().unwrap()).collect()
@@ -319,7 +312,7 @@ fn a_watch_that_is_interrupted_is_settled() {
         let mut child = Command::new(env!("CARGO_BIN_EXE_eke"))
             .args(["watch", "SELECT COUNT(*) FROM rides WHERE fare > $1", "--over", "steps.csv"])
             .args(["--above", "1000", "--error", "900", "--json"])
-            .current_dir(&folder)
+            .current_dir(folder)
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::piped())
             .stderr(std::process::Stdio::piped())
@@ -354,16 +347,16 @@ fn a_watch_that_is_interrupted_is_settled() {
             "{signal} {spent} {paid} {reserved}"
         );
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The examples of `docs/tiers.md`, in the same way.
 #[test]
 fn the_examples_about_tiers_are_what_happens() {
-    let folder = std::env::temp_dir();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let all = sessions(&page("../../docs/tiers.md"));
     for (command, expected) in &all {
-        let found = printed(typed(command, &folder));
+        let found = printed(typed(command, folder));
         assert_eq!(without_numbers(&found), without_numbers(expected), "{command}\n{found}");
     }
     assert!(all.len() >= 2);
@@ -398,8 +391,8 @@ fn without_noise(text: &str, once: bool) -> Vec<&str> {
 /// Every line of the table of exit codes in `docs/commands.md`, by commands that end so.
 #[test]
 fn exit_codes_are_those_of_the_table() {
-    let folder = std::env::temp_dir().join(format!("eke-codes-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/ask.in");
     for name in ["eke.toml", "trips.csv", "wrong.toml", "missing.toml", "cities.csv"] {
         std::fs::copy(from.join(name), folder.join(name)).unwrap();
@@ -445,29 +438,27 @@ fn exit_codes_are_those_of_the_table() {
     ] {
         assert!(table.contains(&format!("\n| {code} | ")), "{code}");
         for command in commands {
-            let output = typed(&command, &folder);
+            let output = typed(&command, folder);
             assert_eq!(output.status.code(), Some(code), "{command}\n{}", printed(output));
         }
     }
     assert!(table.contains("\n| 130 | "));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Where a goal is not met, the demonstration says so.
 #[test]
 fn the_demonstration_says_what_is_not_met() {
-    let folder = std::env::temp_dir().join(format!("eke-small-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let story = printed(typed("eke demo --riders 1000 --folder city", &folder));
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let story = printed(typed("eke demo --riders 1000 --folder city", folder));
     assert!(story.contains("not met: "), "{story}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The sessions of `docs/places.md`, on people and households made up for it.
 #[test]
 fn the_sessions_about_places_are_what_happens() {
-    let folder = std::env::temp_dir().join(format!("eke-places-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let mut rows = String::from("id,longitude,latitude\n");
     for person in 0..300u32 {
         let (out, turn) = (0.11 * (f64::from(person) / 300.0).sqrt(), f64::from(person) * 2.4);
@@ -479,7 +470,7 @@ fn the_sessions_about_places_are_what_happens() {
     std::fs::write(folder.join("households.csv"), format!("id,income\n{incomes}")).unwrap();
     let all = sessions(&page("../../docs/places.md"));
     for (command, expected) in &all {
-        let found = printed(typed(command, &folder));
+        let found = printed(typed(command, folder));
         // Noise decides how long bars are, and whether a count is surely on one side of a line.
         let same = |text: &str| text.replace('█', "").replace(", as far as can be told", "");
         let plain = |text: &str| without_numbers(&same(text));
@@ -488,7 +479,6 @@ fn the_sessions_about_places_are_what_happens() {
         assert_eq!(without_noise(&found, once), without_noise(expected, once), "{command}");
     }
     assert_eq!(all.len(), 6);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Runs `eke ledger`, and says its exit code, its output and its errors.
@@ -517,8 +507,8 @@ fn ask(file: &Path, key: &str) {
 
 #[test]
 fn a_ledger_is_verified_exported_and_anchored() {
-    let folder: PathBuf = std::env::temp_dir().join(format!("eke-cli-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let (file, old, kept) =
         (folder.join("eke.ledger"), folder.join("old"), folder.join("anchor.json"));
     let name = file.to_str().unwrap();
@@ -553,7 +543,6 @@ fn a_ledger_is_verified_exported_and_anchored() {
     assert!(code == 1 && error.contains("there is no such file: look at the path"), "{error}");
     let (code, _, error) = eke(&["verify", name, "--anchor", name]);
     assert!(code == 1 && error.contains("anchor"), "{error}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// What `eke ask --json` prints has the law of its price: 25 ledgers of 80 groups each, on a tiny
@@ -562,8 +551,8 @@ fn a_ledger_is_verified_exported_and_anchored() {
 #[test]
 fn what_is_printed_has_the_law_of_its_price() {
     const GROUPS: usize = 80;
-    let folder = std::env::temp_dir().join(format!("eke-law-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let keys: Vec<String> = (0..GROUPS).map(|group| group.to_string()).collect();
     let policy = format!(
         "[unit.rider]\nadjacency = \"add-remove\"\nbudget = {{ epsilon = 4.0, delta = 1e-5 }}\n\
@@ -591,7 +580,7 @@ fn what_is_printed_has_the_law_of_its_price() {
                 "rho=0.002",
                 "--json",
             ])
-            .current_dir(&folder)
+            .current_dir(folder)
             .output()
             .unwrap();
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -609,5 +598,4 @@ fn what_is_printed_has_the_law_of_its_price() {
     assert!(variance(1.2) < 0.83 && variance(0.8) > 1.17, "the controls pass: {}", variance(1.0));
     let beyond = scores.iter().filter(|score| score.abs() > 1.96).count();
     assert!((60..=145).contains(&beyond), "{beyond} of 2,000 beyond 1.96 deviations");
-    std::fs::remove_dir_all(&folder).unwrap();
 }

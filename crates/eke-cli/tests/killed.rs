@@ -5,12 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use eke_ledger::Register;
 use serde_json::Value;
+use tempfile::TempDir;
 
 const POLICY: &str = r#"
 [unit.rider]
@@ -101,9 +102,10 @@ fn spent(folder: &Path) -> BTreeMap<String, f64> {
     report["accounts"].as_array().unwrap().iter().map(of).collect()
 }
 
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("eke-killed-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// A folder of a steward's: the policy and the trips.
+fn steward() -> TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     std::fs::write(folder.join("eke.toml"), POLICY).unwrap();
     let mut rows = String::from("rider,zone,kind\n");
     for rider in 0..4_000 {
@@ -111,23 +113,24 @@ fn folder(name: &str) -> PathBuf {
         let _ = writeln!(rows, "r{rider},{},{kind}", [0, 0, 0, 0, 1, 1, 2][rider % 7]);
     }
     std::fs::write(folder.join("trips.csv"), rows).unwrap();
-    folder
+    scratch
 }
 
 #[test]
 fn a_ledger_outlives_programs_that_are_killed() {
     const KILLS: u32 = 40;
-    let folder = folder("asking");
-    json(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
+    let scratch = steward();
+    let folder = scratch.path();
+    json(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
     // A little longer than a question of some rounds takes that nobody kills.
     let start = Instant::now();
-    json(&folder, &words(&question(KILLS)));
+    json(folder, &words(&question(KILLS)));
     let whole = start.elapsed() * 5 / 4;
     let (mut killed, mut shown) = (0, Vec::new());
-    let mut before = spent(&folder);
+    let mut before = spent(folder);
     for number in 0..KILLS {
         let question = question(number);
-        let mut child = eke(&folder, &words(&question)).spawn().unwrap();
+        let mut child = eke(folder, &words(&question)).spawn().unwrap();
         // Spread over the whole of it, in no order: 17 and 40 have no common factor.
         std::thread::sleep(whole / KILLS * (number * 17 % KILLS) + Duration::from_millis(3));
         killed += u32::from(child.try_wait().unwrap().is_none());
@@ -139,28 +142,27 @@ fn a_ledger_outlives_programs_that_are_killed() {
             assert!(!output.status.success() && output.stderr.is_empty(), "{output:?}");
         }
         if number % 10 == 9 {
-            let now = spent(&folder);
+            let now = spent(folder);
             assert!(before.iter().all(|(name, spent)| now[name] >= *spent), "{before:?} {now:?}");
             before = now;
         }
     }
     assert!(killed > KILLS / 4 && !shown.is_empty(), "{killed} killed, {} shown", shown.len());
 
-    let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
+    let verified = run(folder, &["ledger", "verify", "eke.ledger"]);
     assert!(verified.status.success(), "{}", text(&verified.stdout));
     // The questions that were killed are asked again, and answered.
     for number in 0..5 {
-        json(&folder, &words(&question(KILLS - 1 - number)));
+        json(folder, &words(&question(KILLS - 1 - number)));
     }
     // What was shown is there, for nothing.
     for (question, answer) in &shown {
-        let again = json(&folder, &words(question));
+        let again = json(folder, &words(question));
         assert_eq!((&again["rows"], &again["free"]), (&answer["rows"], &Value::Bool(true)));
     }
-    let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
+    let verified = run(folder, &["ledger", "verify", "eke.ledger"]);
     assert!(verified.status.success(), "{}", text(&verified.stdout));
-    one_draw_for_each_charge(&folder);
-    std::fs::remove_dir_all(&folder).unwrap();
+    one_draw_for_each_charge(folder);
 }
 
 /// What a watch prints as JSON, line by line; the summary is not among it, and neither is a line
@@ -175,7 +177,8 @@ fn verdicts(printed: &str) -> Vec<(u64, bool)> {
 #[test]
 fn a_watch_outlives_programs_that_are_killed() {
     const KILLS: u32 = 30;
-    let folder = folder("watching");
+    let scratch = steward();
+    let folder = scratch.path();
     // As near to the line as makes verdicts a matter of luck.
     let write = |steps: usize| {
         let lines = (0..steps).map(|step| ["0\n", "1\n"][step % 2]).collect::<String>();
@@ -206,14 +209,14 @@ fn a_watch_outlives_programs_that_are_killed() {
         let of = |standing: &Value| standing["pure"][part].as_f64().unwrap();
         report["accounts"].as_array().unwrap().iter().map(of).collect::<Vec<f64>>()
     };
-    json(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
+    json(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
     let mut shown: BTreeMap<u64, bool> = BTreeMap::new();
     let mut killed = 0;
     for number in 0..KILLS {
         // There are always some steps that nobody has drawn yet.
         write(shown.len() + 8);
-        spent(&folder);
-        let mut child = eke(&folder, &watch(number)).spawn().unwrap();
+        spent(folder);
+        let mut child = eke(folder, &watch(number)).spawn().unwrap();
         // From before anything is charged to a few new steps on, in no order.
         let lines = match number % 5 {
             4 => 0,
@@ -233,12 +236,12 @@ fn a_watch_outlives_programs_that_are_killed() {
         }
     }
     assert!(killed > KILLS / 2, "{killed}");
-    spent(&folder);
+    spent(folder);
     // The next program goes on to the end, and all see the same.
     let all = shown.len() + 8;
     write(all);
     for number in 0..3 {
-        let output = run(&folder, &watch(number));
+        let output = run(folder, &watch(number));
         assert!(output.status.success(), "{}", text(&output.stderr));
         let now = verdicts(&text(&output.stdout));
         assert_eq!(now.len(), all);
@@ -246,17 +249,16 @@ fn a_watch_outlives_programs_that_are_killed() {
             assert_eq!(*shown.entry(step).or_insert(hit), hit, "step {step}");
         }
     }
-    let (spent, aside) = (epsilon(&folder, 1), epsilon(&folder, 2));
+    let (spent, aside) = (epsilon(folder, 1), epsilon(folder, 2));
     assert!(spent.iter().all(|spent| *spent > 0.0), "{spent:?}");
     for number in 0..3 {
-        let again = run(&folder, &watch(number));
+        let again = run(folder, &watch(number));
         assert_eq!(verdicts(&text(&again.stdout)).len(), all);
     }
-    assert_eq!((spent, aside), (epsilon(&folder, 1), epsilon(&folder, 2)));
-    let verified = run(&folder, &["ledger", "verify", "eke.ledger"]);
+    assert_eq!((spent, aside), (epsilon(folder, 1), epsilon(folder, 2)));
+    let verified = run(folder, &["ledger", "verify", "eke.ledger"]);
     assert!(verified.status.success(), "{}", text(&verified.stdout));
-    one_draw_for_each_charge(&folder);
-    std::fs::remove_dir_all(&folder).unwrap();
+    one_draw_for_each_charge(folder);
 }
 
 /// What does not fit into memory lies beside the ledger while rows are read, for nobody else to
@@ -265,7 +267,8 @@ fn a_watch_outlives_programs_that_are_killed() {
 #[test]
 fn rows_on_disk_are_our_own_and_are_swept() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = folder("spilling");
+    let scratch = steward();
+    let folder = scratch.path();
     let temporary = folder.join("tmp");
     std::fs::create_dir_all(&temporary).unwrap();
     let mut rows = String::from("rider,zone,kind\n");
@@ -273,7 +276,7 @@ fn rows_on_disk_are_our_own_and_are_swept() {
         let _ = writeln!(rows, "r{rider},{},day", rider % 3);
     }
     std::fs::write(folder.join("trips.csv"), rows).unwrap();
-    json(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
+    json(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", "rho=1e-5", "--json"]);
     let ours = folder.join("eke.ledger-rows");
     assert!(!ours.exists(), "nothing is left where nothing was killed");
     let runs = || std::fs::read_dir(&ours).map_or(0, |entries| entries.flatten().count());
@@ -281,7 +284,7 @@ fn rows_on_disk_are_our_own_and_are_swept() {
     for number in 0..20 {
         let price = format!("rho={}e-5", number + 2);
         let mut command =
-            eke(&folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", &price, "--json"]);
+            eke(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", &price, "--json"]);
         let mut child = command.env("TMPDIR", &temporary).spawn().unwrap();
         while runs() == 0 && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
@@ -303,9 +306,8 @@ fn rows_on_disk_are_our_own_and_are_swept() {
         std::fs::write(run.path().join("spilled"), "r17").unwrap();
     }
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
-    json(&folder, &["budget", "--json"]);
+    json(folder, &["budget", "--json"]);
     assert!(!ours.exists(), "what was left is gone");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// With little address space there is an answer or an error, and never a wait without an end; and
@@ -313,7 +315,8 @@ fn rows_on_disk_are_our_own_and_are_swept() {
 #[cfg(target_os = "linux")]
 #[test]
 fn little_address_space_is_an_error_and_nothing_hangs() {
-    let folder = folder("space");
+    let scratch = steward();
+    let folder = scratch.path();
     let price = |number: u32| format!("rho={}e-5", number + 1);
     let (mut failed, mut answered) = (0, 0);
     for (number, megabytes) in
@@ -326,7 +329,7 @@ fn little_address_space_is_an_error_and_nothing_hangs() {
         );
         let mut child = Command::new("sh")
             .args(["-c", &line, env!("CARGO_BIN_EXE_eke")])
-            .current_dir(&folder)
+            .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -345,7 +348,7 @@ fn little_address_space_is_an_error_and_nothing_hangs() {
         } else {
             failed += 1;
             // Whatever came of it, the next one goes on.
-            run(&folder, &["budget", "--looked"]);
+            run(folder, &["budget", "--looked"]);
             let next = [
                 "ask",
                 "SELECT COUNT(*) FROM trips",
@@ -355,11 +358,10 @@ fn little_address_space_is_an_error_and_nothing_hangs() {
                 "ana",
                 "--json",
             ];
-            json(&folder, &next);
+            json(folder, &next);
         }
     }
     assert!(failed > 0 && answered > 0, "{failed} {answered}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// A reader that breaks down over a damaged file prints nothing, and an analyst sees one sentence
@@ -367,8 +369,9 @@ fn little_address_space_is_an_error_and_nothing_hangs() {
 #[test]
 fn a_reader_that_breaks_down_is_one_sentence_for_an_analyst() {
     const SAID: &str = "eke: a new ledger was begun: eke.ledger\neke: this is not available just now, and what it may have cost stays paid: ask again later, or ask the steward\n";
-    let folder = folder("breaking");
-    run(&folder, &["demo", "--riders", "2000", "--folder", "city"]);
+    let scratch = steward();
+    let folder = scratch.path();
+    run(folder, &["demo", "--riders", "2000", "--folder", "city"]);
     let city = folder.join("city");
     let policy = std::fs::read_to_string(city.join("eke.toml")).unwrap();
     let policy = policy.replace("[dataset.trips]\n", "[dataset.trips]\nanswer_time = 0.02\n");
@@ -396,7 +399,6 @@ fn a_reader_that_breaks_down_is_one_sentence_for_an_analyst() {
         }
     }
     assert!(broken > 0);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Every request is charged once, and then answered once, given up, or lost.
@@ -427,7 +429,8 @@ fn one_draw_for_each_charge(folder: &Path) {
 fn a_count_that_is_killed_stays_paid() {
     const PEOPLE: u32 = 20_000;
     const KILLS: u32 = 5;
-    let folder = folder("counting");
+    let scratch = steward();
+    let folder = scratch.path();
     let mut rows = String::from("id,lon,lat\n");
     for person in 0..PEOPLE {
         let (east, north) = (person % 200, person / 200);
@@ -445,14 +448,14 @@ fn a_count_that_is_killed_stays_paid() {
         let words = [&words[..], &rest, &["--snapshot", name]].concat();
         words.into_iter().map(str::to_owned).collect::<Vec<String>>()
     };
-    json(&folder, &words(&count("first", "1e-9")));
+    json(folder, &words(&count("first", "1e-9")));
     let ledger = folder.join("people.ledger");
     let mut register = Register::open(&ledger).unwrap();
     let mut lost = 0u32;
     for kill in 0..KILLS {
         let name = format!("killed-{kill}");
         let before: Vec<u128> = grains(&mut register);
-        let mut child = eke(&folder, &words(&count(&name, "0.01"))).spawn().unwrap();
+        let mut child = eke(folder, &words(&count(&name, "0.01"))).spawn().unwrap();
         // From the moment on when it is reserved there is all of the drawing and storing to do.
         while register.under_way().unwrap().is_empty() && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
@@ -468,7 +471,7 @@ fn a_count_that_is_killed_stays_paid() {
         lost += 1;
         register.verify().unwrap();
         // The next one finds it dead, and is answered under the same name.
-        let next = json(&folder, &words(&count(&name, "0.001")));
+        let next = json(folder, &words(&count(&name, "0.001")));
         assert_eq!((&next["people"], &next["free"]), (&PEOPLE.into(), &false.into()));
         assert!(register.under_way().unwrap().is_empty());
         let whole = 10u128.pow(28);
@@ -478,7 +481,6 @@ fn a_count_that_is_killed_stays_paid() {
     assert!(lost > 0, "none was killed between reserving and settling");
     register.verify().unwrap();
     assert!(register.people().unwrap().iter().all(|person| person.spent <= person.budget));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// What everybody has spent.
@@ -491,7 +493,8 @@ fn grains(register: &mut Register) -> Vec<u128> {
 #[cfg(target_os = "linux")]
 #[test]
 fn without_memory_there_is_an_answer_or_no_charge() {
-    let folder = folder("memory");
+    let scratch = steward();
+    let folder = scratch.path();
     let ask = "exec \"$0\" ask 'SELECT COUNT(*) FROM trips' --price rho=0.01 --yes";
     for megabytes in [20, 60, 100, 130, 160, 250, 400, 560, 590, 620, 700, 900] {
         for file in ["eke.ledger", "eke.ledger-wal", "eke.ledger-shm", "eke.toml.anchor"] {
@@ -499,12 +502,12 @@ fn without_memory_there_is_an_answer_or_no_charge() {
         }
         let limited = format!("ulimit -c 0; ulimit -v {}; {ask}", megabytes * 1000);
         let output = Command::new("sh")
-            .current_dir(&folder)
+            .current_dir(folder)
             .args(["-c", &limited, env!("CARGO_BIN_EXE_eke")])
             .output()
             .unwrap();
         let told = text(&output.stderr);
-        let budget = text(&run(&folder, &["budget"]).stdout);
+        let budget = text(&run(folder, &["budget"]).stdout);
         let is_charged = !budget.contains("spent     rho 0\n");
         assert_eq!(output.status.success(), is_charged, "{megabytes} MB: {told}{budget}");
         match output.status.code() {
@@ -516,5 +519,4 @@ fn without_memory_there_is_an_answer_or_no_charge() {
             }
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

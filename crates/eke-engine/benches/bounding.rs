@@ -19,11 +19,12 @@ use eke_engine::testing::datafusion::logical_expr::lit;
 use eke_engine::testing::datafusion::prelude::{SessionContext, col};
 use eke_engine::testing::{RowsOptions, bounded_in_memory};
 use eke_sql::{Expr, Key, Plan, Sum, Summand, Type, VERSION};
+use eke_testkit::Dice;
 use tokio::runtime::Runtime;
 
 static PIECES: LazyLock<Vec<Vec<RecordBatch>>> = LazyLock::new(|| {
     let batch = |part: u64| {
-        let rows = (0..8_192).map(|row| mix(part * 8_192 + row));
+        let rows = (0..8_192).map(|row| Dice(part * 8_192 + row).word());
         let who: Int64Array = rows.clone().map(|row| i64::try_from(row % 100_000).ok()).collect();
         let city: StringViewArray =
             rows.clone().map(|row| Some(format!("city {}", (row >> 20) % 50))).collect();
@@ -142,12 +143,4 @@ fn bounded() {
     let bounded =
         bounded_in_memory(PIECES.clone(), &schema, &plan, &[1; 32], RowsOptions::usual()).unwrap();
     assert_eq!(bounded.unit_counts().len(), 50);
-}
-
-/// Numbers without a pattern.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

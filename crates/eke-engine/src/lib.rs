@@ -5,9 +5,10 @@
 //! use eke_engine::data::write_city;
 //! use eke_noise::{Confidence, Tolerance};
 //!
-//! # let folder = std::env::temp_dir().join(format!("eke-engine-doc-{}", std::process::id()));
+//! # let scratch = tempfile::tempdir()?;
+//! # let folder = scratch.path();
 //! // Somebody's data and a policy for them; here both are made up.
-//! let city = write_city(&folder, 2_000)?;
+//! let city = write_city(folder, 2_000)?;
 //! let engine = Engine::open(&city.policy)?;
 //! let question = Question {
 //!     sql: "SELECT district, COUNT(*) FROM trips GROUP BY district".into(),
@@ -24,8 +25,6 @@
 //! // The same again is the same, and free.
 //! let again = engine.ask(&question, &())?;
 //! assert!(again.free && again.rows == answer.rows);
-//! # drop(engine);
-//! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -27,8 +27,6 @@
 pub mod crowd;
 pub mod earth;
 pub mod person;
-#[cfg(test)]
-mod seeded;
 pub mod shape;
 pub mod width;
 

@@ -58,10 +58,10 @@ use std::error::Error;
 
 use eke_budget::L1;
 use eke_noise::{Exact, NoisePath};
+use eke_testkit::Fit;
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 use serde::Serialize;
 
-use crate::fit::Fit;
-use crate::oracle::{End, Law, Oracle, enumerate};
 use crate::{account, shown};
 
 /// What auditing something takes: a name, and a way to go about it.
@@ -244,7 +244,11 @@ fn order_finding<P: NoisePath<Value = i64>>(
 }
 
 /// The largest privacy loss of a mechanism between two inputs, against what is claimed.
-fn loss_finding<K: Ord>(what: impl Into<String>, epsilon: f64, laws: [Law<K>; 2]) -> Finding {
+fn loss_finding<K: Ord>(
+    what: impl Into<String>,
+    epsilon: f64,
+    laws: [Enumerated<K>; 2],
+) -> Finding {
     let [one, two] = laws;
     Finding {
         what: what.into(),

@@ -29,7 +29,7 @@ pub use work::{Sizes, Task, Work};
 
 /// One library that did one piece of work in one way.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct BenchRow {
     /// The work, by name.
     pub work: &'static str,
     /// Whose library.
@@ -50,7 +50,7 @@ pub struct Row {
     pub plausible: bool,
 }
 
-impl Row {
+impl BenchRow {
     /// The whole work's seconds on the clock, taken from the items that were done.
     #[must_use]
     pub fn seconds(&self) -> f64 {
@@ -83,9 +83,9 @@ pub struct Skipped {
 /// What came of one piece of work.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Line {
+pub enum Attempt {
     /// It was done.
-    Done(Row),
+    Done(BenchRow),
     /// It was not.
     Skipped(Skipped),
 }

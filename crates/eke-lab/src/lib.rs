@@ -8,13 +8,10 @@ pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "experiments")]
 pub mod experiments;
-pub mod fit;
 #[cfg(feature = "experiments")]
 pub mod frame;
 pub mod laws;
-pub mod oracle;
 pub mod planar;
-pub mod seeded;
 pub mod stopper;
 
 use std::error::Error;

@@ -14,7 +14,7 @@ use rand_distr::{Beta, Distribution, Gamma, Poisson, StandardNormal};
 /// Noise at one level, with the half variance it was drawn with. (That is stored with the path, and
 /// shown to nobody: with it the noise is normal, and tells more.)
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level<const N: usize> {
+pub struct PlanarLevel<const N: usize> {
     rate: f64,
     half: f64,
     noise: [f64; N],
@@ -31,7 +31,7 @@ pub enum PlanarError {
     NotInOrder,
 }
 
-impl<const N: usize> Level<N> {
+impl<const N: usize> PlanarLevel<N> {
     /// Noise at a level, from nothing.
     ///
     /// # Errors
@@ -144,8 +144,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::fit::Fit;
-    use crate::seeded::Seeded;
+    use eke_testkit::{Fit, Seeded};
 
     const RUNS: usize = 200_000;
     const CELLS: i64 = 20;
@@ -216,20 +215,20 @@ mod tests {
         (statistic, cells * (1.0 - part + 6.0 * part.sqrt()).powi(3))
     }
 
-    type Pairs<const N: usize> = Vec<[Level<N>; 2]>;
+    type Pairs<const N: usize> = Vec<[PlanarLevel<N>; 2]>;
 
     fn levels_are_one_path<const N: usize>(fine: f64, coarse: f64, seed: u64) {
         let mut generator = Seeded::new(seed).0;
         let e = &mut generator;
         let down: Pairs<N> = (0..RUNS)
             .map(|_| {
-                let level = Level::draw(fine, e).unwrap();
+                let level = PlanarLevel::draw(fine, e).unwrap();
                 [level, level.coarser(coarse, e).unwrap()]
             })
             .collect();
         let up: Pairs<N> = (0..RUNS)
             .map(|_| {
-                let level = Level::draw(coarse, e).unwrap();
+                let level = PlanarLevel::draw(coarse, e).unwrap();
                 [level.finer(fine, e).unwrap(), level]
             })
             .collect();
@@ -258,7 +257,7 @@ mod tests {
             fit(N).assert(&fit(N + 1), &format!("{order}, atoms, {N}"));
         }
         // Both orders have one joint law: lengths of both levels, and of what is between them.
-        let joint = |[f, c]: &[Level<N>; 2]| {
+        let joint = |[f, c]: &[PlanarLevel<N>; 2]| {
             let step: [f64; N] = std::array::from_fn(|at| c.noise()[at] - f.noise()[at]);
             let step = step.iter().map(|z| z * z).sum::<f64>().sqrt();
             let share = |rate: f64, length: f64| cell(below::<N>(rate, length)) / 3;
@@ -282,11 +281,11 @@ mod tests {
     #[test]
     fn levels_out_of_order_and_rates_out_of_range_get_a_sentence() {
         let mut generator = Seeded::new(504).0;
-        let level = Level::<2>::draw(1.0, &mut generator).unwrap();
+        let level = PlanarLevel::<2>::draw(1.0, &mut generator).unwrap();
         assert_eq!(level.coarser(1.0, &mut generator), Err(PlanarError::NotInOrder));
         assert_eq!(level.finer(0.5, &mut generator), Err(PlanarError::NotInOrder));
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e200] {
-            assert_eq!(Level::<2>::draw(wrong, &mut generator), Err(PlanarError::Rate));
+            assert_eq!(PlanarLevel::<2>::draw(wrong, &mut generator), Err(PlanarError::Rate));
         }
     }
 }

@@ -30,16 +30,15 @@ const TURNS: usize = 5;
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("eke-ledger-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     println!("{:<48} {:>9} {:>10}", "a second", "1 caller", "8 callers");
-    file(&folder);
-    crowd(&folder);
+    file(folder);
+    crowd(folder);
     match std::env::var("EKE_TEST_POSTGRES") {
         Ok(url) => database(&url),
         Err(_) => println!("\nPostgreSQL: not measured, run scripts/with-postgres cargo bench"),
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// A register of 200,000 people: how long each step takes for all of them.

@@ -4,9 +4,8 @@
 //! use eke_budget::*;
 //! use eke_ledger::*;
 //!
-//! # let folder = std::env::temp_dir().join(format!("eke-ledger-doc-{}", std::process::id()));
-//! # std::fs::create_dir_all(&folder)?;
-//! let ledger = Ledger::open(&Address::File(folder.join("eke.ledger")))?;
+//! # let folder = tempfile::tempdir()?;
+//! let ledger = Ledger::open(&Address::File(folder.path().join("eke.ledger")))?;
 //! let budget = BudgetSpec::zcdp(Rho::new(1.0)?).resolve(Metric::Hamming(Adjacency::AddRemove))?;
 //! ledger.open_account("riders", budget, Stamp::now("steward")).wait()?;
 //!
@@ -21,8 +20,6 @@
 //! let answer = ledger.answer(charged.claim, Answer::new("1234 trips"), Stamp::now("ana")).wait()?;
 //! let again = ledger.charge(request, "riders", price, Vec::<(&str, Spend<Charge>)>::new());
 //! assert_eq!(again.wait()?.answered(), Some(answer));
-//! # drop(ledger);
-//! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -2,7 +2,7 @@
 //!
 //! Samplers take any [`Entropy`]. The one that releases are drawn with is [`SystemEntropy`]: ChaCha
 //! with twelve rounds, keyed by the operating system, and nothing in this crate can be told to use
-//! a key of one's own. (The lab has a seeded one, and nothing depends on the lab.)
+//! a key of one's own. (The test kit has seeded ones, and nothing that ships depends on it.)
 
 use std::fmt;
 

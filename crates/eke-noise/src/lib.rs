@@ -54,9 +54,7 @@ pub mod select;
 pub mod stopping;
 
 #[cfg(test)]
-#[path = "../../eke-lab/src/fit.rs"]
-#[allow(unreachable_pub, dead_code, reason = "the lab exports it")]
-mod fit;
+mod kit;
 
 pub use entropy::{Entropy, SystemEntropy};
 pub use evidence::exact::{Exact, Released};

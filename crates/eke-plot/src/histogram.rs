@@ -1,6 +1,6 @@
 //! Histograms: how many there are of each kind, as bars side by side.
 
-use crate::svg::{Anchor, Stroke, Svg};
+use crate::svg::{Align, Stroke, Svg};
 
 /// A histogram.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Histogram {
     pub fn finish(&self) -> String {
         let width = self.bars.len() as f64 * BAR;
         let mut svg = Svg::new(LEFT + width + 24.0, TOP + HEIGHT + 58.0);
-        svg.text((LEFT, 26.0), 16.0, Anchor::Start, &self.title);
+        svg.text((LEFT, 26.0), 16.0, Align::Start, &self.title);
         let most = self.bars.iter().map(|bar| bar.1).fold(0.0, f64::max);
         let top = if most > 0.0 { most } else { 1.0 };
         let bottom = TOP + HEIGHT;
@@ -42,14 +42,14 @@ impl Histogram {
             svg.text(
                 (x + BAR / 2.0, bottom - height - 5.0),
                 11.0,
-                Anchor::Middle,
+                Align::Middle,
                 &count.to_string(),
             );
-            svg.text((x + BAR / 2.0, bottom + 15.0), 11.0, Anchor::Middle, label);
+            svg.text((x + BAR / 2.0, bottom + 15.0), 11.0, Align::Middle, label);
         }
         let axis = Stroke { colour: "#333333", width: 1.0, dashes: "" };
         svg.line(&[(LEFT, bottom), (LEFT + width, bottom)], axis);
-        svg.text((LEFT + width / 2.0, bottom + 40.0), 12.0, Anchor::Middle, &self.across);
+        svg.text((LEFT + width / 2.0, bottom + 40.0), 12.0, Align::Middle, &self.across);
         svg.upright((28.0, TOP + HEIGHT / 2.0), 12.0, &self.upwards);
         svg.finish()
     }

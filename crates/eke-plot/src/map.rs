@@ -3,7 +3,7 @@
 //! North is up and a metre is as long across as upwards. Everything drawn is public or has been
 //! released.
 
-use crate::svg::{Anchor, Mark, Stroke, Svg};
+use crate::svg::{Align, Mark, Stroke, Svg};
 
 /// A map.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +73,7 @@ impl Map {
         let frame = Frame::around(self.layers.iter().flat_map(|layer| layer.things.extent()));
         let legend = self.layers.len().div_ceil(2) as f64;
         let mut svg = Svg::new(WIDTH + 2.0 * LEFT, TOP + frame.size.1 + 26.0 + legend * 22.0);
-        svg.text((LEFT, 28.0), 16.0, Anchor::Start, &self.title);
+        svg.text((LEFT, 28.0), 16.0, Align::Start, &self.title);
         svg.cell((LEFT, TOP), frame.size, "#f7f7f7");
         for layer in &self.layers {
             layer.things.draw(&mut svg, &frame);
@@ -90,7 +90,7 @@ impl Map {
             let (column, row) = ((index % 2) as f64, (index / 2) as f64);
             let at = (LEFT + column * WIDTH / 2.0, bottom + 24.0 + row * 22.0);
             layer.things.sample(&mut svg, at);
-            svg.text((at.0 + 44.0, at.1 + 4.0), 12.0, Anchor::Start, &layer.label);
+            svg.text((at.0 + 44.0, at.1 + 4.0), 12.0, Align::Start, &layer.label);
         }
         svg.finish()
     }
@@ -255,7 +255,7 @@ impl Frame {
         let ends = [(left, bottom - 6.0), (left, bottom), (right, bottom), (right, bottom - 6.0)];
         svg.shade((left - 6.0, bottom - 24.0), (right - left + 12.0, 30.0), "#ffffff", 0.75);
         svg.line(&ends, Stroke { colour: "#222222", width: 1.6, dashes: "" });
-        svg.text((f64::midpoint(left, right), bottom - 8.0), 11.0, Anchor::Middle, &length(metres));
+        svg.text((f64::midpoint(left, right), bottom - 8.0), 11.0, Align::Middle, &length(metres));
     }
 }
 
@@ -264,7 +264,7 @@ fn north(svg: &mut Svg, (x, y): (f64, f64)) {
     svg.shade((x - 12.0, y - 10.0), (24.0, 46.0), "#ffffff", 0.75);
     let arrow = [(x, y - 6.0), (x + 6.0, y + 14.0), (x, y + 9.0), (x - 6.0, y + 14.0)];
     svg.solid(&arrow, "#222222");
-    svg.text((x, y + 30.0), 12.0, Anchor::Middle, "N");
+    svg.text((x, y + 30.0), 12.0, Align::Middle, "N");
 }
 
 /// A length as people write it.

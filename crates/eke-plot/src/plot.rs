@@ -3,7 +3,7 @@
 //! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines
 //! also differ by dashes and marks.
 
-use crate::svg::{Anchor, Mark, Stroke, Svg};
+use crate::svg::{Align, Mark, Stroke, Svg};
 
 /// How an axis is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Plot {
         let mut svg = Svg::new(width, height);
         let mut below = 26.0;
         for title in titles {
-            svg.text((LEFT, below), 16.0, Anchor::Start, &title);
+            svg.text((LEFT, below), 16.0, Align::Start, &title);
             below += LINE;
         }
         for (index, lines) in self.panels.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Plot {
             let (stroke, mark) = look(index);
             svg.line(&[(x, y), (x + 36.0, y)], stroke);
             svg.mark(mark, (x + 18.0, y), stroke.colour);
-            svg.text((x + 44.0, y + 4.0), 12.0, Anchor::Start, label);
+            svg.text((x + 44.0, y + 4.0), 12.0, Align::Start, label);
         }
         svg.finish()
     }
@@ -119,17 +119,17 @@ impl Plot {
         for (value, label) in x.ticks() {
             let place = corner.0 + x.place(value) * WIDTH;
             svg.line(&[(place, bottom), (place, corner.1)], grid);
-            svg.text((place, bottom + 15.0), 11.0, Anchor::Middle, &label);
+            svg.text((place, bottom + 15.0), 11.0, Align::Middle, &label);
         }
         for (value, label) in y.ticks() {
             let place = bottom - y.place(value) * HEIGHT;
             svg.line(&[(left, place), (left + WIDTH, place)], grid);
-            svg.text((left - 6.0, place + 4.0), 11.0, Anchor::End, &label);
+            svg.text((left - 6.0, place + 4.0), 11.0, Align::End, &label);
         }
         let axis = Stroke { colour: "#222222", width: 1.0, dashes: "" };
         svg.line(&[corner, (left, bottom), (left + WIDTH, bottom)], axis);
-        svg.text((left + WIDTH / 2.0, corner.1 - 8.0), 13.0, Anchor::Middle, &lines.title);
-        svg.text((left + WIDTH / 2.0, bottom + 32.0), 12.0, Anchor::Middle, &self.across);
+        svg.text((left + WIDTH / 2.0, corner.1 - 8.0), 13.0, Align::Middle, &lines.title);
+        svg.text((left + WIDTH / 2.0, bottom + 32.0), 12.0, Align::Middle, &self.across);
         svg.upright((left - 50.0, corner.1 + HEIGHT / 2.0), 12.0, &self.upwards);
         for (index, line) in lines.lines.iter().enumerate() {
             let (stroke, mark) = look(index);

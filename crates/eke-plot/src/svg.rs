@@ -23,7 +23,7 @@ pub struct Stroke {
 
 /// Where text stands to its point.
 #[derive(Clone, Copy, Debug)]
-pub enum Anchor {
+pub enum Align {
     /// Begins there.
     Start,
     /// Is centred there.
@@ -148,7 +148,7 @@ impl Svg {
     }
 
     /// Text of a size, in pixels.
-    pub fn text(&mut self, (x, y): (f64, f64), size: f64, anchor: Anchor, text: &str) {
+    pub fn text(&mut self, (x, y): (f64, f64), size: f64, anchor: Align, text: &str) {
         self.add(format_args!(
             "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" text-anchor=\"{}\">{}</text>",
             anchor.name(),
@@ -182,7 +182,7 @@ impl Svg {
     }
 }
 
-impl Anchor {
+impl Align {
     fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -223,12 +223,12 @@ impl Panel {
         for &value in x {
             let (bottom, top) = (self.at(value, self.y.0), self.at(value, self.y.1));
             svg.line(&[bottom, top], Self::GRID);
-            svg.text((bottom.0, bottom.1 + 16.0), 11.0, Anchor::Middle, &value.to_string());
+            svg.text((bottom.0, bottom.1 + 16.0), 11.0, Align::Middle, &value.to_string());
         }
         for &value in y {
             let (left, right) = (self.at(self.x.0, value), self.at(self.x.1, value));
             svg.line(&[left, right], Self::GRID);
-            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Anchor::End, &format!("{value:.1}"));
+            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Align::End, &format!("{value:.1}"));
         }
         let corners = [(self.x.0, self.y.1), (self.x.0, self.y.0), (self.x.1, self.y.0)];
         svg.line(&corners.map(|(x, y)| self.at(x, y)), Self::AXIS);
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn text_is_escaped() {
         let mut svg = Svg::new(10.0, 10.0);
-        svg.text((1.0, 1.0), 5.0, Anchor::Start, "a < b & c > d");
+        svg.text((1.0, 1.0), 5.0, Align::Start, "a < b & c > d");
         let svg = svg.finish();
         assert!(svg.contains("a &lt; b &amp; c &gt; d"));
         assert_eq!(well_formed(&svg), Ok(()));

@@ -1,7 +1,5 @@
 //! Conversions and bounds against values made with mpmath at forty digits.
 
-use std::collections::BTreeMap;
-
 use eke_budget::convert::{
     Curve, GaussianCurve, Method, Order, Row, bounded_range_to_zcdp, fixed_order_budget,
     pure_to_zcdp,
@@ -9,58 +7,12 @@ use eke_budget::convert::{
 use eke_budget::metric::Reach;
 use eke_budget::number::BoundedRange;
 use eke_budget::{Epsilon, Metres, Metric};
-use serde::Deserialize;
+use eke_testkit::Golden;
 
 use crate::CENTRAL;
 
-#[derive(Deserialize)]
-pub(crate) struct Golden {
-    pub(crate) name: String,
-    inputs: BTreeMap<String, String>,
-    value: String,
-}
-
 pub(crate) fn golden() -> Vec<Golden> {
-    serde_json::from_str(include_str!("../data/golden.json")).unwrap()
-}
-
-impl Golden {
-    pub(crate) fn input<T: std::str::FromStr<Err: std::fmt::Debug>>(&self, name: &str) -> T {
-        self.inputs[name].parse().unwrap()
-    }
-
-    /// The value, or if it is too small for a double, none.
-    pub(crate) fn value(&self) -> Option<f64> {
-        Some(self.value.parse().unwrap()).filter(|&value: &f64| value != 0.0)
-    }
-
-    /// The natural logarithm of the value, also where a double would not hold it.
-    fn ln(&self) -> f64 {
-        let (mantissa, exponent) = self.value.split_once('e').unwrap_or((&self.value, "0"));
-        mantissa.parse::<f64>().unwrap().ln() + exponent.parse::<f64>().unwrap() * 10f64.ln()
-    }
-
-    /// The computed loss is not below the truth, and hardly above it.
-    fn assert_not_below(&self, computed: f64) {
-        let truth = self.value().unwrap();
-        assert!(computed >= truth, "{} {:?}: {computed} < {truth}", self.name, self.inputs);
-        let excess = (computed - truth) / truth.abs();
-        assert!(excess <= 1e-9, "{} {:?}: {computed} is {excess:e} above", self.name, self.inputs);
-    }
-
-    /// The computed budget is not above the truth, and hardly below it.
-    fn assert_not_above(&self, computed: f64) {
-        let truth = self.value().unwrap();
-        assert!(computed <= truth, "{} {:?}: {computed} > {truth}", self.name, self.inputs);
-        let lack = (truth - computed) / truth.abs();
-        assert!(lack <= 1e-9, "{} {:?}: {computed} is {lack:e} below", self.name, self.inputs);
-    }
-
-    fn assert_ln_not_below(&self, computed: f64) {
-        let slack = self.ln().abs() * 1e-15;
-        assert!(computed >= self.ln() - slack, "{} {:?}: {computed}", self.name, self.inputs);
-        assert!(computed <= self.ln() + 1e-9 + slack, "{} {:?}", self.name, self.inputs);
-    }
+    Golden::read(include_str!("../data/golden.json"))
 }
 
 #[test]

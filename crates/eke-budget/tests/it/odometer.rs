@@ -3,27 +3,9 @@
 use eke_budget::account::TimeUniform;
 use eke_budget::metric::Reach;
 use eke_budget::{Account, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, NoHistory, Rho};
+use eke_testkit::Dice;
 
 use crate::{CENTRAL, account, amount, buy};
-
-/// SplitMix64: enough for a simulation, and nothing else.
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-        let bits = ((z ^ (z >> 31)) >> 11) as f64;
-        (bits + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 /// A Gaussian mechanism charged rho adds N(rho, 2 rho) to the loss. An adversary watches it and
 /// stops the moment it is above the bound; that may happen in at most a share delta of all runs.
@@ -54,7 +36,7 @@ fn the_time_uniform_bound_survives_an_adversary_who_stops_at_the_worst_moment() 
         })
         .collect();
 
-    let mut random = Random(7);
+    let mut random = Dice(7);
     let (mut crossed, mut crossed_without_half) = (0, 0);
     for _ in 0..RUNS {
         let (mut loss, mut above, mut above_without_half) = (0.0, false, false);

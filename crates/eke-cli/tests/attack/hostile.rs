@@ -319,9 +319,9 @@ fn statements() -> Vec<String> {
 
 #[test]
 fn hostile_statements_tell_nothing_and_take_nothing_down() {
-    let folder = Folder::new("hostile");
+    let folder = Folder::new();
     // One pair of CSV and one of Parquet.
-    let pairs = [Neighbours::new(&folder.0, 0), Neighbours::new(&folder.0, 1)];
+    let pairs = [Neighbours::new(folder.path(), 0), Neighbours::new(folder.path(), 1)];
     let statements = statements();
     assert!(statements.len() >= 400, "{} statements", statements.len());
     let quick = std::env::var_os("EKE_TEST_QUESTIONS").is_none();

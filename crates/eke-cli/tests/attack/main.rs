@@ -7,16 +7,16 @@
 //! (nightly 4,000).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod dice;
 mod hostile;
 mod questions;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::questions::Question;
 use crate::tables::{CANARY, Neighbours};
@@ -44,22 +44,21 @@ pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Shown {
 }
 
 /// A folder of its own for a test, removed when it ends well.
-pub(crate) struct Folder(pub(crate) PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("eke-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+        self.0.disable_cleanup(std::thread::panicking());
     }
 }
 
@@ -79,12 +78,12 @@ struct Tally {
 fn one_person_changes_nothing_but_released_numbers() {
     let wanted = std::env::var("EKE_TEST_QUESTIONS").ok().and_then(|many| many.parse().ok());
     let wanted: u64 = wanted.unwrap_or(140);
-    let folder = Folder::new("attack");
+    let folder = Folder::new();
     let tables = wanted.div_ceil(EACH);
     let half = |first: u64| {
         let mut tally = Tally::default();
         for number in (first..tables).step_by(2) {
-            let neighbours = Neighbours::new(&folder.0, usize::try_from(number).unwrap());
+            let neighbours = Neighbours::new(folder.path(), usize::try_from(number).unwrap());
             for question in number * EACH..(number + 1) * EACH {
                 let case = format!("table {number}, question {question}");
                 compare(&neighbours, &Question::random(question), &case, &mut tally);

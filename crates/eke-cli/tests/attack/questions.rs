@@ -1,7 +1,7 @@
 //! Random questions: everything that SQL in eke has, in any combination, with texts that grow,
 //! numbers at their ends, and predicates about one person.
 
-use crate::dice::Dice;
+use eke_testkit::Dice;
 
 /// A question, and how exact its answer must be.
 #[derive(Debug)]

@@ -16,8 +16,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::dice::Dice;
 use crate::run;
+use eke_testkit::Dice;
 
 /// Stands in every text of alice's: no output may ever hold it.
 pub(crate) const CANARY: &str = "c4n4ry";

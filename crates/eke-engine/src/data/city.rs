@@ -203,14 +203,14 @@ mod tests {
 
     #[test]
     fn a_city_is_always_the_same_and_its_policy_is_read() {
-        let folder = std::env::temp_dir().join(format!("eke-city-{}", std::process::id()));
-        let (one, other) = (write_city(&folder, 500).unwrap(), write_city(&folder, 500).unwrap());
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        let (one, other) = (write_city(folder, 500).unwrap(), write_city(folder, 500).unwrap());
         assert_eq!(one, other);
         let trips: u64 = one.truth.districts.iter().map(|district| district.1).sum();
         assert_eq!((one.truth.riders, one.truth.trips), (500, trips));
         assert!(one.truth.night_trips > 100);
         let policy = Policy::read(&one.policy).unwrap();
         assert_eq!(policy.analysts.len(), 2);
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -317,10 +317,8 @@ fn text(value: Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn file(name: &str, text: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("eke-places-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join(name);
+    fn file(name: &str, text: &str) -> tempfile::TempPath {
+        let file = tempfile::Builder::new().suffix(name).tempfile().unwrap().into_temp_path();
         std::fs::write(&file, text).unwrap();
         file
     }
@@ -352,7 +350,8 @@ mod tests {
     #[test]
     fn numbers_that_cannot_be_degrees_are_found_by_most_rows_and_not_by_one() {
         let check = |name: &str, text: &str| {
-            let places = PlaceFile::open(&file(name, text), &PlaceColumns::default()).unwrap();
+            let places = file(name, text);
+            let places = PlaceFile::open(&places, &PlaceColumns::default()).unwrap();
             places.check_degrees().map_err(|error| error.to_string())
         };
         let wrong = "lon,lat\n490000,5237000\n490100,5237100\n4.9,52.37\n";

@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn rows_that_change_while_they_are_read_are_not_counted() {
-        let folder = std::env::temp_dir().join(format!("eke-share-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
         let file = folder.join("rows.csv");
         std::fs::write(&file, "income\n1\n2\n3\n").unwrap();
         let share = ShareOf::open(&file, "income", &folder.join("rows.ledger")).unwrap();
@@ -318,6 +318,5 @@ mod tests {
         std::fs::write(&file, "income\n1\n1\n1\n1\n").unwrap();
         let changed = share.count(2.0, &fingerprint);
         assert!(matches!(changed, Err(PlacesError::Damaged(_))), "{changed:?}");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

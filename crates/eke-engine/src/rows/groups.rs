@@ -188,11 +188,9 @@ mod tests {
 
     #[test]
     fn groups_on_disk_lie_in_a_file_without_a_name() {
-        let folder = std::env::temp_dir().join(format!("eke-groups-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let mut file = nameless(&folder).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = nameless(folder.path()).unwrap();
         file.write_all(b"alice").unwrap();
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn what_a_program_left_is_taken_away_and_what_others_use_is_not() {
-        let folder = std::env::temp_dir().join(format!("eke-spill-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
         let ledger = Address::File(folder.join("eke.ledger"));
-        let spill = Spill::beside(&ledger, &folder);
+        let spill = Spill::beside(&ledger, folder);
         // One that is there for all to look into is for us alone from now on.
         fs::create_dir(spill.folder()).unwrap();
         #[cfg(unix)]
@@ -160,6 +160,5 @@ mod tests {
         assert!(!gone.exists() && run.path().join("rows").exists());
         drop(run);
         assert!(!folder.join("eke.ledger-rows").exists());
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -8,51 +8,41 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use eke_engine::report::Of;
 use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Question, Source, Stopped, Who};
 use eke_noise::{Confidence, Tolerance};
+use tempfile::TempDir;
 
 /// A folder of its own for each test, gone when it ends.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("eke-asking-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(tempfile::tempdir().unwrap())
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
+        std::fs::write(self.0.path().join(name), text).unwrap();
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     pub(crate) fn engine(&self) -> Engine {
-        Engine::open(&self.0.join("eke.toml")).unwrap()
+        Engine::open(&self.0.path().join("eke.toml")).unwrap()
     }
 
     /// The same files with a ledger of its own.
     pub(crate) fn fresh(&self) -> Engine {
-        let ledger = self.0.join("eke.ledger");
+        let ledger = self.0.path().join("eke.ledger");
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", ledger.display()));
         }
-        let _ = std::fs::remove_file(self.0.join("eke.toml.anchor"));
+        let _ = std::fs::remove_file(self.0.path().join("eke.toml.anchor"));
         self.engine()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -503,8 +493,8 @@ fn a_changed_file_is_the_stewards_to_declare() {
 #[test]
 fn rows_that_cannot_be_read_show_to_the_steward_alone() {
     let folder = Folder::new();
-    let city = eke_engine::data::write_city(&folder.0, 1000).unwrap();
-    let path = folder.0.join("trips.parquet");
+    let city = eke_engine::data::write_city(folder.path(), 1000).unwrap();
+    let path = folder.path().join("trips.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
     // The footer stays, the pages do not.
     let middle = bytes.len() / 2;
@@ -590,10 +580,10 @@ fn explaining_reads_no_rows_and_opens_no_ledger() {
     let folder = Folder::new();
     folder.write("eke.toml", &policy("add-remove", 2, 1, Some(3)));
     folder.write("trips.csv", "rider,zone,fare\n\"never ended");
-    let policy = eke_engine::policy::Policy::read(&folder.0.join("eke.toml")).unwrap();
+    let policy = eke_engine::policy::Policy::read(&folder.path().join("eke.toml")).unwrap();
     let explained = eke_engine::explain(&policy, ZONES, &Who::Steward).unwrap();
     assert_eq!(explained.accounts, ["rider"]);
-    assert!(!folder.0.join("eke.ledger").exists());
+    assert!(!folder.path().join("eke.ledger").exists());
     // Its prices are those that are charged: two groups of three, one column.
     let line = &explained.errors[1];
     folder.write("trips.csv", &trips(&[500, 300, 200]));
@@ -609,7 +599,7 @@ fn explaining_says_what_averages_tiers_and_earlier_answers_cost() {
     let folder = Folder::new();
     folder.write("eke.toml", &policy("add-remove", 2, 1, None));
     folder.write("trips.csv", &trips(&[500, 300, 200]));
-    let policy_of = || eke_engine::policy::Policy::read(&folder.0.join("eke.toml")).unwrap();
+    let policy_of = || eke_engine::policy::Policy::read(&folder.path().join("eke.toml")).unwrap();
     let explained = eke_engine::explain(&policy_of(), BOTH, &Who::Steward).unwrap();
     // At a price: of a thousand rows, as there are. The interval depends on the average a little.
     let line = explained.errors.iter().rfind(|line| line.rows == Some(1000.0)).unwrap();
@@ -660,7 +650,7 @@ fn an_answer_without_rows_says_how_many_units_a_group_takes() {
     folder.write("trips.csv", &trips(&[3, 2, 1]));
     let answer = ask(&folder.engine(), "ana", ZONES, price("0.001"));
     assert!(answer.rows.is_empty());
-    let policy = eke_engine::policy::Policy::read(&folder.0.join("eke.toml")).unwrap();
+    let policy = eke_engine::policy::Policy::read(&folder.path().join("eke.toml")).unwrap();
     let explained = eke_engine::explain(&policy, ZONES, &Who::Steward).unwrap();
     let eke_engine::ask::Keys::Selected { units, .. } = explained.keys else {
         panic!("{explained:?}")

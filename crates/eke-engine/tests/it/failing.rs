@@ -282,7 +282,7 @@ fn rows_that_are_nobodys_are_one_number_for_the_steward() {
 /// refused.
 #[test]
 fn unit_ids_are_exact_or_refused() {
-    let folder = rows::Folder::new("ids");
+    let folder = rows::Folder::new();
     let close = 9_007_199_254_740_992i128;
     let decimals = Decimal128Array::from(vec![close * 100, close * 100 + 100, close * 100 + 200])
         .with_precision_and_scale(38, 2)
@@ -298,15 +298,16 @@ fn unit_ids_are_exact_or_refused() {
         let columns = [("who", id), ("city", Arc::clone(&city)), ("fare", Arc::clone(&fare))];
         write_parquet(&folder, name, &RecordBatch::try_from_iter(columns).unwrap(), 2);
         let file = format!("{name}.parquet");
-        fs::rename(folder.0.join(name), folder.0.join(&file)).unwrap();
-        let source = Source::find(&folder.0, &file).unwrap();
+        fs::rename(folder.path().join(name), folder.path().join(&file)).unwrap();
+        let source = Source::find(folder.path(), &file).unwrap();
         let schema = source.schema(&BTreeMap::new()).unwrap();
         let found = bounded(&source, &schema, &by_city(), &[0; 32], RowsOptions::usual()).unwrap();
         assert_eq!(found.unit_counts(), [(vec![text("a")], 3)], "{name}");
     }
     // Files of one dataset agree on what ids are.
-    fs::rename(folder.0.join("nanos.parquet"), folder.0.join("unsigned2.parquet")).unwrap();
-    let source = Source::find(&folder.0, "unsigned*.parquet").unwrap();
+    fs::rename(folder.path().join("nanos.parquet"), folder.path().join("unsigned2.parquet"))
+        .unwrap();
+    let source = Source::find(folder.path(), "unsigned*.parquet").unwrap();
     assert!(source.schema(&BTreeMap::new()).is_err());
     let said = "cannot say which unit a row belongs to: floats";
     let folder = Folder::new();
@@ -344,7 +345,7 @@ fn write_cells(folder: &rows::Folder) {
     }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let options = WriterProperties::builder().set_dictionary_enabled(false).build();
-    let file = File::create(folder.0.join("cells.parquet")).unwrap();
+    let file = File::create(folder.path().join("cells.parquet")).unwrap();
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(options)).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let bytes = |cells: [&[u8]; 3]| cells.map(|cell| ByteArray::from(cell.to_vec())).to_vec();
@@ -374,9 +375,9 @@ fn write_cells(folder: &rows::Folder) {
 /// A damaged cell is NULL, and takes nothing else with it.
 #[test]
 fn a_cell_that_cannot_be_read_is_null_and_the_rest_is_there() {
-    let folder = rows::Folder::new("cells");
+    let folder = rows::Folder::new();
     write_cells(&folder);
-    let source = Source::find(&folder.0, "cells.parquet").unwrap();
+    let source = Source::find(folder.path(), "cells.parquet").unwrap();
     let schema = source.schema(&BTreeMap::new()).unwrap();
     let types: Vec<Option<Type>> = schema.iter().map(|(_, of)| *of).collect();
     let expected =
@@ -400,7 +401,7 @@ fn a_cell_that_cannot_be_read_is_null_and_the_rest_is_there() {
 /// Times that are beyond what microseconds reach are NULL, whatever they are stored in.
 #[test]
 fn a_time_beyond_all_microseconds_is_null() {
-    let folder = rows::Folder::new("times");
+    let folder = rows::Folder::new();
     let times: [(&str, ArrayRef); 2] = [
         ("seconds", Arc::new(TimestampSecondArray::from(vec![0, 1_i64 << 60, 86_400]))),
         ("millis", Arc::new(TimestampMillisecondArray::from(vec![0, i64::MAX, 86_400_000]))),
@@ -424,7 +425,7 @@ fn a_time_beyond_all_microseconds_is_null() {
         assert_eq!(memory.unwrap().unit_counts(), expected, "{name}");
         if name == "millis" {
             write_parquet(&folder, "times.parquet", &batch, 1);
-            let source = Source::find(&folder.0, "times.parquet").unwrap();
+            let source = Source::find(folder.path(), "times.parquet").unwrap();
             let file = bounded(&source, &schema, &plan, &[0; 32], RowsOptions::usual());
             assert_eq!(file.unwrap().unit_counts(), expected, "{name}");
         }
@@ -434,7 +435,7 @@ fn a_time_beyond_all_microseconds_is_null() {
 /// More values than a dictionary's numbers reach are values all the same.
 #[test]
 fn a_dictionary_that_is_too_small_for_its_column_fails_nothing() {
-    let folder = rows::Folder::new("dictionary");
+    let folder = rows::Folder::new();
     let batch = |from: i64| {
         let who: ArrayRef = Arc::new(Int64Array::from_iter_values(from..from + 100));
         let numbers = Int8Array::from_iter_values(0..100);
@@ -442,13 +443,13 @@ fn a_dictionary_that_is_too_small_for_its_column_fails_nothing() {
         let zone: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new(numbers, values));
         RecordBatch::try_from_iter([("who", who), ("zone", zone)]).unwrap()
     };
-    let file = File::create(folder.0.join("rows.parquet")).unwrap();
+    let file = File::create(folder.path().join("rows.parquet")).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch(0).schema(), None).unwrap();
     for from in [0, 100, 200] {
         writer.write(&batch(from)).unwrap();
     }
     writer.close().unwrap();
-    let source = Source::find(&folder.0, "rows.parquet").unwrap();
+    let source = Source::find(folder.path(), "rows.parquet").unwrap();
     let schema = source.schema(&BTreeMap::new()).unwrap();
     let keys = vec![Key { expr: column("zone"), of: Type::Int, public: None }];
     let plan = Plan { keys, sums: by_city().sums[..1].to_vec(), ..by_city() };
@@ -460,14 +461,14 @@ fn a_dictionary_that_is_too_small_for_its_column_fails_nothing() {
 /// charged.
 #[test]
 fn a_parquet_file_that_cannot_be_whole_is_refused_at_once() {
-    let folder = rows::Folder::new("offsets");
+    let folder = rows::Folder::new();
     write_cells(&folder);
-    let whole = fs::read(folder.0.join("cells.parquet")).unwrap();
+    let whole = fs::read(folder.path().join("cells.parquet")).unwrap();
     // The footer as it is, and less before it.
     let footer = u32::from_le_bytes(*whole[whole.len() - 8..].first_chunk().unwrap()) as usize + 8;
     let cut = [&whole[..4], &whole[whole.len() - footer..]].concat();
     folder.write("cut.parquet", &cut);
-    let error = Source::find(&folder.0, "cut.parquet").unwrap().schema(&BTreeMap::new());
+    let error = Source::find(folder.path(), "cut.parquet").unwrap().schema(&BTreeMap::new());
     assert_eq!(
         error.unwrap_err().to_string(),
         "`cut.parquet` is not a Parquet file, or it is damaged"
@@ -477,9 +478,9 @@ fn a_parquet_file_that_cannot_be_whole_is_refused_at_once() {
 /// A header is one line, and holds nothing but names.
 #[test]
 fn cells_never_become_names_of_columns() {
-    let folder = rows::Folder::new("returns");
+    let folder = rows::Folder::new();
     folder.write("old.csv", "rider,city\rada,Delft\rbob,Leiden\r");
-    let source = Source::find(&folder.0, "old.csv").unwrap();
+    let source = Source::find(folder.path(), "old.csv").unwrap();
     let names = |source: &Source| {
         let schema = source.schema(&BTreeMap::new()).unwrap();
         schema.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
@@ -487,12 +488,12 @@ fn cells_never_become_names_of_columns() {
     assert_eq!(names(&source), ["rider", "city"]);
     for name in ["ri\u{b}der", "ri\u{1b}[31mder", "ri\0der", "ri\u{202e}der", "\u{85}"] {
         folder.write("control.csv", format!("{name},city\nada,Delft\n"));
-        let said = Source::find(&folder.0, "control.csv").unwrap().schema(&BTreeMap::new());
+        let said = Source::find(folder.path(), "control.csv").unwrap().schema(&BTreeMap::new());
         let said = said.unwrap_err().to_string();
         assert!(said.contains("control characters") && !said.contains("der"), "{said}");
         let id: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         write_parquet(&folder, "c.parquet", &RecordBatch::try_from_iter([(name, id)]).unwrap(), 1);
-        let said = Source::find(&folder.0, "c.parquet").unwrap().schema(&BTreeMap::new());
+        let said = Source::find(folder.path(), "c.parquet").unwrap().schema(&BTreeMap::new());
         assert!(said.unwrap_err().to_string().contains("control characters"));
     }
 }

@@ -12,9 +12,6 @@
 mod asking;
 mod chosen;
 mod expressions;
-#[path = "../../../eke-sql/tests/it/random.rs"]
-#[allow(dead_code, reason = "the tests of the planner use more of it")]
-mod expressions_at_random;
 mod failing;
 mod identity;
 mod meaning;

@@ -4,7 +4,7 @@ use eke_engine::testing::compute;
 use eke_sql::{Type, Value, canonical, evaluate};
 use proptest::prelude::*;
 
-use crate::expressions_at_random::{COLUMNS, any_expr, look, row};
+use eke_testkit::expressions::{COLUMNS, any_expr, look, row};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]

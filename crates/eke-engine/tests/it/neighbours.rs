@@ -28,9 +28,10 @@ use std::collections::BTreeMap;
 
 use eke_engine::testing::{self, Bounded, RowsOptions, bounded_in_memory};
 use eke_sql::{Key, Plan, Type, Value};
+use eke_testkit::Dice;
 
 use crate::plain::{self, Groups, Row};
-use crate::random::{self, Dice};
+use crate::random;
 
 const HASH_KEY: [u8; 32] = [7; 32];
 const UNITS: [Type; 3] = [Type::Int, Type::Text, Type::Float];

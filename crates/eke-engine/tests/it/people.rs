@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::{Amount, Metres, Rho};
 use eke_engine::geo::{
@@ -14,44 +13,33 @@ use eke_geo::{Place, Plan, Region};
 use eke_ledger::register::{Asking, Reserved, Short};
 use eke_ledger::{Register, Stamp};
 use proptest::prelude::*;
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
+use tempfile::TempDir;
 
 /// A folder of its own, taken away afterwards.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
     fn new() -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("eke-people-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+        Self(tempfile::tempdir().unwrap())
     }
 
     fn file(&self, name: &str, text: &str) -> PlaceFile {
-        std::fs::write(self.0.join(name), text).unwrap();
+        std::fs::write(self.0.path().join(name), text).unwrap();
         self.read(name, PlaceColumns::default())
     }
 
     /// A file that is there, with these columns and the usual ids unless others are meant.
     fn read(&self, name: &str, columns: PlaceColumns) -> PlaceFile {
         let id = columns.id.or_else(|| Some("id".into()));
-        PlaceFile::open(&self.0.join(name), &PlaceColumns { id, ..columns }).unwrap()
+        PlaceFile::open(&self.0.path().join(name), &PlaceColumns { id, ..columns }).unwrap()
     }
 
     fn ledger(&self) -> PathBuf {
-        self.0.join("people.ledger")
+        self.0.path().join("people.ledger")
     }
 
     fn people(&self) -> People {
         People::open(&self.ledger(), Some(&opening())).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -247,7 +235,7 @@ fn other_columns_of_a_file_need_another_name() {
         latitude: Some(format!("{of}_lat")),
         ..PlaceColumns::default()
     };
-    std::fs::write(folder.0.join("both.csv"), text).unwrap();
+    std::fs::write(folder.0.path().join("both.csv"), text).unwrap();
     let home = folder.read("both.csv", columns("home"));
     let mut people = folder.people();
     for way in [Way::Distance, Way::Point] {

@@ -1,7 +1,7 @@
 //! One person's places, asked about from files and paid for out of an account on disk.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use eke_budget::metric::Reach;
 use eke_budget::{BudgetSpec, Charge, Epsilon, Metres, Rho};
@@ -9,38 +9,30 @@ use eke_engine::geo::{Opening, Person, PlaceColumns, PlaceFile, PlacePrice, Plac
 use eke_geo::person::{HullPlan, NearestMethod};
 use eke_geo::{Place, Region, TupleMetric};
 use eke_ledger::{Address, Ledger};
+use tempfile::TempDir;
 
 const BUDGET: f64 = 1e-4;
 
 /// A folder that goes away.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("eke-places-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
     }
 
     fn write(&self, name: &str, text: &str) -> PlaceFile {
-        let file = self.0.join(name);
+        let file = self.0.path().join(name);
         fs::write(&file, text).unwrap();
         open(&file)
     }
 
     fn ledger(&self) -> Address {
-        Address::File(self.0.join("places.ledger"))
+        Address::File(self.0.path().join("places.ledger"))
     }
 
     fn person(&self) -> Person {
         Person::open(&self.ledger(), "me", Some(&opening(TupleMetric::Farthest))).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -56,10 +48,10 @@ fn opening(metric: TupleMetric) -> Opening {
 /// A total that was lowered is found out before anything is paid from it.
 #[test]
 fn a_damaged_ledger_of_places_is_not_opened() {
-    let folder = Folder::new("damaged");
+    let folder = Folder::new();
     let file = folder.write("walk.csv", &walk());
     folder.person().release(&file, region(), rho("0.00001"), &|_| ()).unwrap();
-    let path = folder.0.join("places.ledger");
+    let path = folder.0.path().join("places.ledger");
     let mut bytes = fs::read(&path).unwrap();
     let spent = 10u128.pow(25).to_be_bytes();
     let is_spent = |at: &usize| bytes[*at..at + 16] == spent;
@@ -96,7 +88,7 @@ fn walk() -> String {
 /// ledger finds all of it.
 #[test]
 fn the_same_places_go_along_one_path() {
-    let folder = Folder::new("path");
+    let folder = Folder::new();
     let file = folder.write("walk.csv", &walk());
     let mut person = folder.person();
     let mut tell = |price| person.release(&file, region(), price, &|_| ()).unwrap();
@@ -128,7 +120,7 @@ fn the_same_places_go_along_one_path() {
 
 #[test]
 fn planar_releases_picks_and_hulls_are_charged_once() {
-    let folder = Folder::new("once");
+    let folder = Folder::new();
     let file = folder.write("walk.csv", &walk());
     let mut person = folder.person();
     let told = person.release(&file, region(), epsilon("0.01"), &|_| ()).unwrap();
@@ -152,8 +144,8 @@ fn planar_releases_picks_and_hulls_are_charged_once() {
 /// Homes and places of work in one file: each has noise of its own, and is paid for.
 #[test]
 fn other_columns_of_a_file_go_along_other_paths() {
-    let folder = Folder::new("columns");
-    let file = folder.0.join("both.csv");
+    let folder = Folder::new();
+    let file = folder.0.path().join("both.csv");
     fs::write(&file, "home,work,lat\n-122.48,-122.40,37.77\n-122.48,-122.40,37.77\n").unwrap();
     let read = |longitude: &str| {
         let columns = PlaceColumns { longitude: Some(longitude.into()), ..PlaceColumns::default() };
@@ -178,7 +170,7 @@ fn other_columns_of_a_file_go_along_other_paths() {
 /// Whether a file has changed is never found out by what is charged: it is said first.
 #[test]
 fn a_file_that_has_changed_is_asked_about_only_when_that_is_said() {
-    let folder = Folder::new("changed");
+    let folder = Folder::new();
     let file = folder.write("walk.csv", &walk());
     let mut person = folder.person();
     person.release(&file, region(), rho("0.00001"), &|_| ()).unwrap();
@@ -194,7 +186,7 @@ fn a_file_that_has_changed_is_asked_about_only_when_that_is_said() {
 /// Rows that are no places are told like others, and nothing says which they are.
 #[test]
 fn rows_without_a_place_are_told_like_others() {
-    let folder = Folder::new("rows");
+    let folder = Folder::new();
     let file = folder.write("odd.csv", "lon,lat\n-122.4,37.7\nx,y\n,\n400,37\n-122.5,37.8\n");
     let told = folder.person().release(&file, region(), rho("0.00001"), &|_| ()).unwrap();
     assert_eq!(told.places.len(), 5);
@@ -202,13 +194,13 @@ fn rows_without_a_place_are_told_like_others() {
 
 #[test]
 fn what_an_account_means_is_for_good() {
-    let folder = Folder::new("good");
+    let folder = Folder::new();
     let nobody = Person::open(&folder.ledger(), "me", None).unwrap_err().to_string();
     assert!(
         nobody.starts_with("there is no account `me`") && nobody.contains("--budget"),
         "{nobody}"
     );
-    assert!(!folder.0.join("places.ledger").exists(), "nothing was made");
+    assert!(!folder.0.path().join("places.ledger").exists(), "nothing was made");
     drop(folder.person());
     let other = Person::open(&folder.ledger(), "me", Some(&opening(TupleMetric::Sum)));
     let error = other.unwrap_err().to_string();
@@ -225,7 +217,7 @@ fn what_an_account_means_is_for_good() {
 /// next goes on.
 #[test]
 fn what_was_charged_and_lost_stays_paid_and_is_drawn_anew() {
-    let folder = Folder::new("lost");
+    let folder = Folder::new();
     let file = folder.write("walk.csv", &walk());
     let mut person = folder.person();
     person.release(&file, region(), rho("0.00001"), &|_| ()).unwrap();
@@ -242,7 +234,7 @@ fn what_was_charged_and_lost_stays_paid_and_is_drawn_anew() {
 
 #[test]
 fn the_sum_of_distances_leaves_more_for_each_place() {
-    let folder = Folder::new("sum");
+    let folder = Folder::new();
     let file = folder.write("walk.csv", &walk());
     let within = |name: &str, metric| {
         let mut person = Person::open(&folder.ledger(), name, Some(&opening(metric))).unwrap();

@@ -8,31 +8,9 @@ use eke_engine::testing::arrow::array::RecordBatch;
 use eke_engine::testing::arrow::datatypes::{Field, Schema};
 use eke_engine::testing::column_of;
 use eke_sql::{Binary, Expr, Key, Plan, Sum, Summand, Type, Unary, VERSION, Value};
+use eke_testkit::Dice;
 
 use crate::plain::Row;
-
-/// A source of numbers for tests: SplitMix64.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % sides as u64) as usize
-    }
-
-    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.roll(all.len())]
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
-        for index in (1..all.len()).rev() {
-            all.swap(index, self.roll(index + 1));
-        }
-    }
-}
 
 /// The columns of random tables. `who` is of a type of its own in each.
 pub(crate) fn schema(unit: Type) -> Vec<(String, Type)> {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,29 +16,26 @@ use eke_engine::testing::parquet::arrow::ArrowWriter;
 use eke_engine::testing::parquet::file::properties::WriterProperties;
 use eke_engine::testing::{Bounded, RowsError, RowsOptions, Source, bounded, bounded_in_memory};
 use eke_sql::{Binary, Expr, Key, Plan, Sum, Summand, Type, Unary, VERSION, Value};
+use tempfile::TempDir;
 
 use crate::random::column;
 
 const HASH_KEY: [u8; 32] = [3; 32];
 
 /// A folder that goes away with the test.
-pub(crate) struct Folder(pub(crate) PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("eke-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
     }
 
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.0.join(name), content).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        fs::write(self.path().join(name), content).unwrap();
     }
 }
 
@@ -73,7 +70,7 @@ fn trips(rows: &[(i32, Option<&str>, f64)]) -> RecordBatch {
 }
 
 pub(crate) fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch, group: usize) {
-    let file = File::create(folder.0.join(name)).unwrap();
+    let file = File::create(folder.path().join(name)).unwrap();
     let options = WriterProperties::builder().set_max_row_group_row_count(Some(group)).build();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(options)).unwrap();
     writer.write(batch).unwrap();
@@ -81,7 +78,7 @@ pub(crate) fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch, gr
 }
 
 fn read(folder: &Folder, source: &str, types: &[(&str, Type)]) -> Result<Bounded, RowsError> {
-    let source = Source::find(&folder.0, source).unwrap();
+    let source = Source::find(folder.path(), source).unwrap();
     let types = types.iter().map(|(name, of)| ((*name).to_owned(), *of)).collect();
     let schema = source.schema(&types).unwrap();
     bounded(&source, &schema, &by_city(), &HASH_KEY, RowsOptions::usual())
@@ -108,7 +105,7 @@ fn assert_rows(bounded: &Bounded) {
 
 #[test]
 fn parquet_files_are_read_whatever_their_pieces() {
-    let folder = Folder::new("pieces");
+    let folder = Folder::new();
     write_parquet(&folder, "one.parquet", &trips(&ROWS), 3);
     assert_rows(&read(&folder, "one.parquet", &[]).unwrap());
     for (index, row) in ROWS.iter().enumerate() {
@@ -123,9 +120,9 @@ const CSV: &str = "\u{feff}who,city,fare\n1,Delft,10\n1,Delft, 20 \n1,Delft,31.0
 
 #[test]
 fn csv_files_are_read_whatever_their_lines_are_like() {
-    let folder = Folder::new("lines");
+    let folder = Folder::new();
     folder.write("rows.csv", CSV);
-    let file = File::create(folder.0.join("packed.csv.gz")).unwrap();
+    let file = File::create(folder.path().join("packed.csv.gz")).unwrap();
     let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
     packed.write_all(CSV.as_bytes()).unwrap();
     packed.finish().unwrap();
@@ -146,7 +143,7 @@ fn csv_files_are_read_whatever_their_lines_are_like() {
 /// What one unit writes into a cell makes no rows of others and takes none of theirs in.
 #[test]
 fn rows_over_several_lines_are_their_writers_own() {
-    let folder = Folder::new("several");
+    let folder = Folder::new();
     let types = [("who", Type::Int), ("fare", Type::Float)];
     let others = "2,Delft,5\n3,\"Delft\",6\n4,\"Lei\nden\",7\n";
     let groups = ["Delft", "Leiden", "Lei\nden"].map(|city| vec![text(city)]);
@@ -169,7 +166,7 @@ fn rows_over_several_lines_are_their_writers_own() {
 
 #[test]
 fn cells_that_are_no_text_are_null() {
-    let folder = Folder::new("latin");
+    let folder = Folder::new();
     folder.write("rows.csv", b"who,city,fare\n1,Caf\xe9,5\n\xff,Delft,5\n".as_slice());
     let bounded = read(&folder, "rows.csv", &[("fare", Type::Int)]).unwrap();
     assert_eq!(bounded.unit_counts(), [(vec![Value::Null], 1)]);
@@ -177,9 +174,9 @@ fn cells_that_are_no_text_are_null() {
 
 #[test]
 fn a_damaged_row_group_is_an_error_that_says_nothing() {
-    let folder = Folder::new("damaged");
+    let folder = Folder::new();
     write_parquet(&folder, "rows.parquet", &trips(&ROWS), 1_000);
-    let path = folder.0.join("rows.parquet");
+    let path = folder.path().join("rows.parquet");
     let whole = fs::read(&path).unwrap();
     let mut failed = 0;
     for at in (4..whole.len() / 2).step_by(3) {
@@ -188,7 +185,7 @@ fn a_damaged_row_group_is_an_error_that_says_nothing() {
             *byte ^= 0xff;
         }
         fs::write(&path, damaged).unwrap();
-        let Ok(source) = Source::find(&folder.0, "rows.parquet") else { continue };
+        let Ok(source) = Source::find(folder.path(), "rows.parquet") else { continue };
         let Ok(schema) = source.schema(&[].into()) else { continue };
         if let Err(error) = bounded(&source, &schema, &by_city(), &HASH_KEY, RowsOptions::usual()) {
             assert_eq!(error.to_string(), "the rows could not be read to the end");
@@ -202,7 +199,7 @@ fn a_damaged_row_group_is_an_error_that_says_nothing() {
 
 #[test]
 fn a_packed_file_that_is_cut_short_is_an_error() {
-    let folder = Folder::new("cut");
+    let folder = Folder::new();
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     packed.write_all(CSV.as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
@@ -285,8 +282,8 @@ fn rows_are_spilled_into_their_own_folder() {
         };
         fs::read_dir(folder).map_or(0, |all| all.flatten().map(count).sum())
     }
-    let folder = Folder::new("spilled");
-    let (rows, is_over) = (folder.0.join("rows"), AtomicBool::new(false));
+    let folder = Folder::new();
+    let (rows, is_over) = (folder.path().join("rows"), AtomicBool::new(false));
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
     let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
     let most = std::thread::scope(|scope| {
@@ -403,7 +400,7 @@ fn five_hundred_operators_on_top_of_each_other_are_computed() {
 /// may be.
 #[test]
 fn columns_of_whole_numbers_are_no_degrees() {
-    let folder = Folder::new("degrees");
+    let folder = Folder::new();
     write_parquet(&folder, "places.parquet", &trips(&ROWS), 100);
     let open = |longitude: &str| {
         let columns = eke_engine::geo::PlaceColumns {
@@ -411,7 +408,7 @@ fn columns_of_whole_numbers_are_no_degrees() {
             latitude: Some("fare".to_owned()),
             ..eke_engine::geo::PlaceColumns::default()
         };
-        eke_engine::geo::PlaceFile::open(&folder.0.join("places.parquet"), &columns)
+        eke_engine::geo::PlaceFile::open(&folder.path().join("places.parquet"), &columns)
     };
     let error = open("who").unwrap_err().to_string();
     assert!(error.contains("`who`") && error.contains("degrees with their decimals"), "{error}");

@@ -17,7 +17,7 @@ use crate::random::column;
 use crate::rows::{Folder, by_city, text, write_parquet};
 
 fn says(folder: &Folder, source: &str) -> String {
-    match Source::find(&folder.0, source).and_then(|source| source.schema(&BTreeMap::new())) {
+    match Source::find(folder.path(), source).and_then(|source| source.schema(&BTreeMap::new())) {
         Ok(schema) => panic!("{schema:?}"),
         Err(error) => error.to_string(),
     }
@@ -25,13 +25,13 @@ fn says(folder: &Folder, source: &str) -> String {
 
 #[test]
 fn what_is_wrong_with_files_is_said_in_a_sentence_that_names_them() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     let one = |name: &str| {
         let array: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         RecordBatch::try_from_iter([(name, array)]).unwrap()
     };
     for name in ["empty", "mixed", "differ", "types"] {
-        fs::create_dir(folder.0.join(name)).unwrap();
+        fs::create_dir(folder.path().join(name)).unwrap();
     }
     folder.write("empty/readme.txt", "");
     folder.write("empty/.hidden.csv", "a\n1\n");
@@ -45,7 +45,7 @@ fn what_is_wrong_with_files_is_said_in_a_sentence_that_names_them() {
     write_parquet(&folder, "types/b.parquet", &words, 10);
     folder.write("text.parquet", "this is not Parquet at all");
     folder.write("short.parquet", "PAR1");
-    let whole = fs::read(folder.0.join("types/a.parquet")).unwrap();
+    let whole = fs::read(folder.path().join("types/a.parquet")).unwrap();
     let mut damaged = whole.clone();
     let footer = whole.len() - 60;
     damaged[footer..footer + 40].fill(0xee);
@@ -89,13 +89,13 @@ fn what_is_wrong_with_files_is_said_in_a_sentence_that_names_them() {
     for (source, expected) in cases {
         assert_eq!(says(&folder, source), expected);
     }
-    let source = Source::find(&folder.0, "twice.csv").unwrap();
-    fs::remove_file(folder.0.join("twice.csv")).unwrap();
+    let source = Source::find(folder.path(), "twice.csv").unwrap();
+    fs::remove_file(folder.path().join("twice.csv")).unwrap();
     assert!(
         source.schema(&BTreeMap::new()).unwrap_err().to_string().starts_with("there is no file")
     );
     folder.write("one.csv", "a\n");
-    let source = Source::find(&folder.0, "one.csv").unwrap();
+    let source = Source::find(folder.path(), "one.csv").unwrap();
     let declared = [("b".to_owned(), Type::Int)].into();
     let error = source.schema(&declared).unwrap_err();
     assert_eq!(error.to_string(), "`one.csv` has no column `b`");
@@ -103,7 +103,7 @@ fn what_is_wrong_with_files_is_said_in_a_sentence_that_names_them() {
 
 #[test]
 fn every_type_of_parquet_is_one_of_ours_or_none() {
-    let folder = Folder::new("types");
+    let folder = Folder::new();
     let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)]), None]);
     let words: DictionaryArray<Int32Type> = vec!["x", "y"].into_iter().collect();
     let decimals = Decimal128Array::from(vec![150, -1]).with_precision_and_scale(10, 2).unwrap();
@@ -144,7 +144,7 @@ fn every_type_of_parquet_is_one_of_ours_or_none() {
     let arrays = columns.iter().map(|(name, array, ..)| (*name, Arc::clone(array), true));
     let batch = RecordBatch::try_from_iter_with_nullable(arrays).unwrap();
     write_parquet(&folder, "all.parquet", &batch.slice(0, 1), 10);
-    let source = Source::find(&folder.0, "all.parquet").unwrap();
+    let source = Source::find(folder.path(), "all.parquet").unwrap();
     let schema = source.schema(&BTreeMap::new()).unwrap();
     let expected: Vec<_> =
         columns.iter().map(|(name, _, of, _)| ((*name).to_owned(), *of)).collect();
@@ -162,7 +162,7 @@ fn every_type_of_parquet_is_one_of_ours_or_none() {
 
 #[test]
 fn types_of_csv_are_guessed_from_what_cells_look_like() {
-    let folder = Folder::new("guess");
+    let folder = Folder::new();
     folder.write(
         "rows.csv",
         "id,code,price,when,day,ok,name,nothing,flag\n\
@@ -170,7 +170,7 @@ fn types_of_csv_are_guessed_from_what_cells_look_like() {
          2,4567,,2024-01-01T11:00:00Z,2024-02-29,F,Bob,,0\n\
          -3,8,7,,,,\n",
     );
-    let source = Source::find(&folder.0, "rows.csv").unwrap();
+    let source = Source::find(folder.path(), "rows.csv").unwrap();
     let expected = [
         ("id", Type::Int),
         ("code", Type::Text),
@@ -191,10 +191,10 @@ fn types_of_csv_are_guessed_from_what_cells_look_like() {
 
 #[test]
 fn a_fingerprint_tells_content_names_and_lengths_apart() {
-    let folder = Folder::new("finger");
+    let folder = Folder::new();
     folder.write("a.csv", "x\n1\n");
     folder.write("b.csv", "x\n2\n");
-    let source = Source::find(&folder.0, "*.csv").unwrap();
+    let source = Source::find(folder.path(), "*.csv").unwrap();
     let first = source.fingerprint().unwrap();
     assert_eq!(source.fingerprint_since(&first).unwrap(), first);
     let stored = serde_json::to_string(&first).unwrap();
@@ -210,8 +210,8 @@ fn a_fingerprint_tells_content_names_and_lengths_apart() {
     folder.write("b.csv", "x\n2\n");
     // Times are not part of it.
     assert_eq!(source.fingerprint_since(&first).unwrap().digest, first.digest);
-    fs::rename(folder.0.join("b.csv"), folder.0.join("c.csv")).unwrap();
+    fs::rename(folder.path().join("b.csv"), folder.path().join("c.csv")).unwrap();
     assert!(source.fingerprint().unwrap_err().to_string().starts_with("there is no file `b.csv`"));
-    let renamed = Source::find(&folder.0, "*.csv").unwrap();
+    let renamed = Source::find(folder.path(), "*.csv").unwrap();
     assert_ne!(renamed.fingerprint().unwrap().digest, first.digest);
 }

@@ -89,12 +89,12 @@ fn units_are_told_apart_by_all_of_their_names() {
 /// The same of a CSV file, whose cells are cut while they are read.
 #[test]
 fn units_of_a_csv_file_are_told_apart_by_all_of_their_names() {
-    let folder = Folder::new("names");
+    let folder = Folder::new();
     let start = "a".repeat(MAX_TEXT);
     let names = [start.clone(), format!("{start}é"), format!("{start}éx"), format!("{start}éy")];
     let rows: String = names.iter().map(|name| format!("{name},Delft\n")).collect();
     folder.write("names.csv", format!("who,city\n{rows}"));
-    let source = Source::find(&folder.0, "names.csv").unwrap();
+    let source = Source::find(folder.path(), "names.csv").unwrap();
     let schema = source.schema(&std::collections::BTreeMap::new()).unwrap();
     let plan = asked("SELECT city, COUNT(*) FROM trips GROUP BY city");
     let found = bounded(&source, &schema, &plan, &HASH_KEY, RowsOptions::usual()).unwrap();
@@ -114,7 +114,7 @@ fn the_name_of_a_unit_that_is_read_as_a_text_ends_where_texts_end() {
 
 #[test]
 fn keys_and_cells_end_where_texts_end_row_by_row() {
-    let folder = Folder::new("long-cells");
+    let folder = Folder::new();
     let most = "k".repeat(MAX_TEXT);
     let rows = [
         row("a", &most, ""),
@@ -138,7 +138,7 @@ fn keys_and_cells_end_where_texts_end_row_by_row() {
     ];
     assert_eq!(run(&rows, &plan, 3).unit_counts(), expected);
     for name in ["rows.csv", "rows.parquet"] {
-        let source = Source::find(&folder.0, name).unwrap();
+        let source = Source::find(folder.path(), name).unwrap();
         let schema = source.schema(&[("fare".to_owned(), Type::Int)].into()).unwrap();
         let found = bounded(&source, &schema, &plan, &HASH_KEY, RowsOptions::usual()).unwrap();
         assert_eq!(found.unit_counts(), expected, "{name}");

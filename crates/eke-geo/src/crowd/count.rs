@@ -361,7 +361,7 @@ mod tests {
     use super::*;
     use crate::Lattice;
     use crate::crowd::Split;
-    use crate::seeded::Seeded;
+    use eke_testkit::Dice as Seeded;
 
     fn amount(text: &str) -> Amount<Rho> {
         text.parse().unwrap()

@@ -392,7 +392,7 @@ mod tests {
     use super::*;
     use crate::Lattice;
     use crate::crowd::Split;
-    use crate::seeded::Seeded;
+    use eke_testkit::Dice as Seeded;
 
     const TOWNS: u64 = 2;
 

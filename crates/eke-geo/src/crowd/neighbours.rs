@@ -331,7 +331,7 @@ mod tests {
 
     use super::*;
     use crate::Lattice;
-    use crate::seeded::Seeded;
+    use eke_testkit::Dice as Seeded;
 
     /// In so many dimensions, people at about the same distance and a few who are closer.
     fn crowd(dimensions: usize, people: usize) -> Crowd {

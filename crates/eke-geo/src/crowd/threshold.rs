@@ -149,8 +149,8 @@ mod tests {
 
     use super::*;
     use crate::crowd::Split;
-    use crate::seeded::Seeded;
     use crate::width::Miss;
+    use eke_testkit::Dice as Seeded;
 
     fn account(rho: f64) -> Account {
         let budget = BudgetSpec::zcdp(Parameter::new(rho).unwrap())

@@ -208,7 +208,7 @@ fn best_ratio(c: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::Seeded;
+    use eke_testkit::Dice as Seeded;
 
     fn miss(value: f64) -> Miss {
         Miss::new(value).unwrap()

@@ -372,7 +372,7 @@ mod tests {
 
     /// How often the true distance is not between the ends, of so many.
     fn misses(interval: &DistanceInterval, distance: f64, runs: u32, seed: u64) -> u32 {
-        let mut seeded = crate::seeded::Seeded::new(seed);
+        let mut seeded = eke_testkit::Dice::new(seed);
         let missed = |_: &u32| {
             let mut square = (distance + seeded.normal()).powi(2);
             square += (1..interval.dimensions()).map(|_| seeded.normal().powi(2)).sum::<f64>();

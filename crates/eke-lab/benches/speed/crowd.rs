@@ -7,8 +7,8 @@ use divan::{Bencher, black_box};
 use eke_budget::{Amount, Metres};
 use eke_geo::crowd::{Rule, Seen, Split};
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density, neighbours};
-use eke_lab::seeded::Seeded;
 use eke_local::fleet::Sheet;
+use eke_testkit::Seeded;
 
 /// How people are asked.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use eke_budget::{Amount, Epsilon};
-use eke_lab::seeded::Seeded;
 use eke_local::device::Currency;
 use eke_local::fleet::{Prices, Sheet, Who};
 use eke_local::{Component, Fleet, Mechanism, Request};
 use eke_noise::local::{Categories, ReportLaw, Template};
+use eke_testkit::Seeded;
 
 const ACCOUNTS: u32 = 10_000_000;
 const DEVICES: u32 = 1_000_000;

@@ -7,8 +7,8 @@ use eke_budget::{Amount, Epsilon, Metres, NoHistory, Rho};
 use eke_geo::person::{HullPlan, NearestMethod};
 use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
 use eke_lab::account;
-use eke_lab::seeded::Seeded;
 use eke_noise::select::{Allotment, Prepaid};
+use eke_testkit::Seeded;
 
 /// Places around a few centres of a city, by a seed.
 static PLACES: LazyLock<Places> = LazyLock::new(|| {

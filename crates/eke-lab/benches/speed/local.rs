@@ -6,10 +6,10 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use eke_budget::{Amount, Epsilon};
-use eke_lab::seeded::Seeded;
 use eke_local::worth::subset;
 use eke_local::{Law, Method, Plan, Tally};
 use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
+use eke_testkit::Seeded;
 
 const USERS: u32 = 1_000_000;
 const CATEGORIES: u32 = 128;

@@ -7,13 +7,13 @@ use divan::{Bencher, black_box};
 use eke_budget::purchase::GroupPrices;
 use eke_budget::{Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Price, Rho};
 use eke_lab::account;
-use eke_lab::seeded::Seeded;
 use eke_noise::law::{Msdlap, PlanarLaplace, Shifts};
 use eke_noise::path::{Column, Columns};
 use eke_noise::{
     Bundle, DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, GeometricPath, Laplace,
     LaplacePath, NoisePath, Ratio, Skellam, SkellamPath,
 };
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, Normal};
 
 const SCALES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e6, 1e9];

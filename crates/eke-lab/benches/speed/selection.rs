@@ -3,13 +3,13 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use eke_budget::{L1, NoHistory};
-use eke_lab::seeded::Seeded;
 use eke_noise::law::Noise;
 use eke_noise::select::NoisyScore;
 use eke_noise::{Exact, Ratio};
 use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SparseVector,
 };
+use eke_testkit::Seeded;
 
 /// Fresh noise on a score, held against one other.
 fn compare(bencher: Bencher, noise: &Noise) {

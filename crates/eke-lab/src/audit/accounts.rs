@@ -15,10 +15,10 @@ use eke_budget::{
 };
 use eke_noise::Exact;
 use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
+use eke_testkit::Seeded;
 
 use super::bounds::{ALPHA, Count};
 use super::{Audit, Finding, Findings, Method, Run};
-use crate::seeded::Seeded;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![

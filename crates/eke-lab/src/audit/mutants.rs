@@ -24,7 +24,7 @@ pub struct Mutant {
 
 /// What became of a mutant.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct Tried {
     /// The mutant.
     pub mutant: &'static str,
     /// The audit that was to catch it.
@@ -179,7 +179,7 @@ impl Workshop {
     ///
     /// # Errors
     /// The source is not as a mutant expects it, does not build, or an audit could not be run.
-    pub fn try_mutants(&self, mutants: &[&Mutant]) -> io::Result<Vec<Outcome>> {
+    pub fn try_mutants(&self, mutants: &[&Mutant]) -> io::Result<Vec<Tried>> {
         let mut originals = Vec::new();
         for mutant in mutants {
             let original = fs::read_to_string(self.root.join(mutant.file))?;
@@ -201,7 +201,7 @@ impl Workshop {
                 .iter()
                 .map(|mutant| {
                     let caught = self.is_caught(mutant.audit)?;
-                    Ok(Outcome { mutant: mutant.name, audit: mutant.audit, caught })
+                    Ok(Tried { mutant: mutant.name, audit: mutant.audit, caught })
                 })
                 .collect()
         });

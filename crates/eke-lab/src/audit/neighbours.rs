@@ -12,11 +12,11 @@ use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, 
 use eke_noise::path::{Column, Columns};
 use eke_noise::select::Comparison;
 use eke_noise::{Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, Ratio, compare};
+use eke_testkit::Seeded;
 
 use super::bounds::{self, Count};
 use super::{Audit, Finding, Findings, Method, Run};
 use crate::laws::double;
-use crate::seeded::Seeded;
 use crate::{account, shown};
 
 pub(super) fn audits() -> Vec<Audit> {

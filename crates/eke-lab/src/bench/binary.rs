@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::clock::{Whose, timed};
 use super::work::{CITIES, MAX_GROUPS, MAX_ROWS};
-use super::{Data, Row, Task};
+use super::{BenchRow, Data, Task};
 
 /// The program beside this one, if it is there.
 #[must_use]
@@ -24,7 +24,12 @@ pub fn beside() -> Option<PathBuf> {
 ///
 /// # Errors
 /// The program could not be started, or said no.
-pub fn row(program: &Path, task: &Task, data: &Data, turns: usize) -> Result<Row, Box<dyn Error>> {
+pub fn row(
+    program: &Path,
+    task: &Task,
+    data: &Data,
+    turns: usize,
+) -> Result<BenchRow, Box<dyn Error>> {
     let folder = data.folder().join("policy");
     let how = "eke ask: a new process, bounded, durable";
     let (times, text) = timed(
@@ -51,7 +56,7 @@ pub fn row(program: &Path, task: &Task, data: &Data, turns: usize) -> Result<Row
         },
     )?;
     let result = off(&text, data)?;
-    Ok(Row {
+    Ok(BenchRow {
         work: task.work.name(),
         who: "eke".to_owned(),
         versions: [("eke".to_owned(), version(program)?)].into(),

@@ -6,20 +6,19 @@
 //! allows, so that bounding takes nothing away and everybody counts the same.
 
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use eke_budget::{Amount, Rho};
-use eke_noise::Entropy;
+use eke_testkit::Seeded;
+use tempfile::TempDir;
 
 use super::work::{CATEGORIES, CITIES, MAX_GROUPS, Sizes, charge};
-use crate::seeded::Seeded;
 
 /// The data, and the folder it lies in; the folder goes with it.
 pub struct Data {
-    folder: PathBuf,
+    folder: TempDir,
     /// Numbers that get noise.
     pub integers: Vec<i64>,
     /// Places, in metres.
@@ -42,13 +41,8 @@ impl Data {
     /// # Errors
     /// The folder or a file could not be written.
     pub fn new(sizes: &Sizes) -> Result<Self, Box<dyn Error>> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(format!("eke-bench-{}-{}", name.0, name.1));
-        fs::create_dir(&folder)?;
-        // From here on it is taken away, whatever happens.
         let mut data = Self {
-            folder,
+            folder: tempfile::tempdir()?,
             integers: Vec::new(),
             places: Vec::new(),
             rhos: Vec::new(),
@@ -64,7 +58,7 @@ impl Data {
     /// Where the files are.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// A city's name.
@@ -94,7 +88,7 @@ impl Data {
             let category = below(CATEGORIES).min(below(CATEGORIES));
             self.categories.push(u32::try_from(category)?);
         }
-        let mut trips = BufWriter::new(File::create(self.folder.join("trips.csv"))?);
+        let mut trips = BufWriter::new(File::create(self.folder().join("trips.csv"))?);
         writeln!(trips, "who,city")?;
         for _ in 0..sizes.rows {
             let who = below(sizes.people());
@@ -103,7 +97,7 @@ impl Data {
             writeln!(trips, "{who},{}", Self::city(city))?;
         }
         trips.flush()?;
-        let mut truth = BufWriter::new(File::create(self.folder.join("truth.csv"))?);
+        let mut truth = BufWriter::new(File::create(self.folder().join("truth.csv"))?);
         writeln!(truth, "city,trips")?;
         for (city, trips) in (0..).zip(&self.trips) {
             writeln!(truth, "{},{trips}", Self::city(city))?;
@@ -120,17 +114,11 @@ impl Data {
     }
 
     fn write(&self, name: &str, words: impl Iterator<Item = [u8; 8]>) -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(self.folder.join(name))?);
+        let mut file = BufWriter::new(File::create(self.folder().join(name))?);
         for word in words {
             file.write_all(&word)?;
         }
         file.flush()
-    }
-}
-
-impl Drop for Data {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

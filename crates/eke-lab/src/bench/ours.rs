@@ -19,13 +19,13 @@ use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 
 use super::clock::{Whose, timed};
 use super::work::CATEGORIES;
-use super::{Data, Row, Task, Work};
+use super::{BenchRow, Data, Task, Work};
 
 /// Our ways to do a piece of work; none for what the engine does.
 ///
 /// # Errors
 /// A library refused, which would be a mistake here.
-pub fn rows(task: &Task, data: &Data, turns: usize) -> Result<Vec<Row>, Box<dyn Error>> {
+pub fn rows(task: &Task, data: &Data, turns: usize) -> Result<Vec<BenchRow>, Box<dyn Error>> {
     let bench = Bench { task, data, turns };
     match task.work {
         Work::Gaussian => Ok(vec![bench.gaussian()?, bench.bundle()?]),
@@ -53,10 +53,10 @@ impl Bench<'_> {
         items: usize,
         run: impl FnMut() -> Result<T, Box<dyn Error>>,
         result: impl FnOnce(T) -> f64,
-    ) -> Result<Row, Box<dyn Error>> {
+    ) -> Result<BenchRow, Box<dyn Error>> {
         let (times, out) = timed(self.turns, Whose::Thread, || Ok(()), run)?;
         let (items, result) = (items as u64, result(out));
-        Ok(Row {
+        Ok(BenchRow {
             work: self.task.work.name(),
             who: "eke".to_owned(),
             versions: [("eke".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into(),
@@ -69,7 +69,7 @@ impl Bench<'_> {
         })
     }
 
-    fn gaussian(&self) -> Result<Row, Box<dyn Error>> {
+    fn gaussian(&self) -> Result<BenchRow, Box<dyn Error>> {
         let deviation = self.task.number("deviation");
         let mut entropy = SystemEntropy::new()?;
         let truth = &self.data.integers;
@@ -88,7 +88,7 @@ impl Bench<'_> {
     }
 
     /// Every integer is a group of one question: priced, bought from an account, and drawn.
-    fn bundle(&self) -> Result<Row, Box<dyn Error>> {
+    fn bundle(&self) -> Result<BenchRow, Box<dyn Error>> {
         let deviation = self.task.number("deviation");
         let mut entropy = SystemEntropy::new()?;
         let truth = &self.data.integers;
@@ -126,7 +126,7 @@ impl Bench<'_> {
         )
     }
 
-    fn laplace(&self) -> Result<Row, Box<dyn Error>> {
+    fn laplace(&self) -> Result<BenchRow, Box<dyn Error>> {
         let scale = self.task.number("scale");
         let mut entropy = SystemEntropy::new()?;
         let truth = &self.data.integers;
@@ -144,7 +144,7 @@ impl Bench<'_> {
         )
     }
 
-    fn convert(&self) -> Result<Row, Box<dyn Error>> {
+    fn convert(&self) -> Result<BenchRow, Box<dyn Error>> {
         let delta = Delta::new(self.task.number("delta"))?;
         self.row(
             "tight; rounded outward",
@@ -160,7 +160,7 @@ impl Bench<'_> {
         )
     }
 
-    fn compose(&self) -> Result<Row, Box<dyn Error>> {
+    fn compose(&self) -> Result<BenchRow, Box<dyn Error>> {
         let delta = Delta::new(self.task.number("delta"))?;
         self.row(
             "Account: a filter before each; exact",
@@ -178,7 +178,7 @@ impl Bench<'_> {
         )
     }
 
-    fn pick(&self) -> Result<Vec<Row>, Box<dyn Error>> {
+    fn pick(&self) -> Result<Vec<BenchRow>, Box<dyn Error>> {
         let rate = self.task.number("rate");
         let one = L1::new(1.0)?;
         let candidates = self.data.scores.len() as u64;
@@ -207,7 +207,7 @@ impl Bench<'_> {
         &self,
         how: &str,
         choice: impl Fn() -> Result<Choice, Box<dyn Error>>,
-    ) -> Result<Row, Box<dyn Error>> {
+    ) -> Result<BenchRow, Box<dyn Error>> {
         let mut entropy = SystemEntropy::new()?;
         let scores = &self.data.scores;
         let exact = Exact::new(Scores(scores.clone()), L1::new(1.0)?);
@@ -225,7 +225,7 @@ impl Bench<'_> {
         )
     }
 
-    fn local(&self) -> Result<Row, Box<dyn Error>> {
+    fn local(&self) -> Result<BenchRow, Box<dyn Error>> {
         let epsilon: Amount<Epsilon> = Amount::at_least(Epsilon::new(self.task.number("epsilon"))?);
         let size = subset::best_size(CATEGORIES, epsilon.to_f64());
         let law = Law::new(CATEGORIES, ReportLaw::Subset(Template::new(size, epsilon)))?;
@@ -253,7 +253,7 @@ impl Bench<'_> {
         )
     }
 
-    fn points(&self) -> Result<Row, Box<dyn Error>> {
+    fn points(&self) -> Result<BenchRow, Box<dyn Error>> {
         let rate = self.task.number("rate");
         let mut entropy = SystemEntropy::new()?;
         let places = &self.data.places;

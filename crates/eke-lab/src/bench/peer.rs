@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Data, Line, Row, Skipped, Task, Times, Work};
+use super::{Attempt, BenchRow, Data, Skipped, Task, Times, Work};
 
 /// A library to compare with.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ pub const PEERS: [Peer; 10] = [
 
 /// How often and for how long a peer may work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patience {
+pub struct PeerLimits {
     /// Turns that are measured.
     pub turns: usize,
     /// Seconds that a turn should take: of work that comes in items, fewer are done.
@@ -99,7 +99,13 @@ impl Peer {
 
     /// Does a piece of work, or says why not.
     #[must_use]
-    pub fn lines(&self, python: &Path, task: &Task, data: &Data, patience: Patience) -> Vec<Line> {
+    pub fn lines(
+        &self,
+        python: &Path,
+        task: &Task,
+        data: &Data,
+        patience: PeerLimits,
+    ) -> Vec<Attempt> {
         let mut lines = Vec::new();
         if let Err(error) = self.ask(python, task, data, patience, &mut lines) {
             lines.push(self.skipped(task, error.to_string()));
@@ -112,8 +118,8 @@ impl Peer {
         python: &Path,
         task: &Task,
         data: &Data,
-        patience: Patience,
-        lines: &mut Vec<Line>,
+        patience: PeerLimits,
+        lines: &mut Vec<Attempt>,
     ) -> Result<(), Box<dyn Error>> {
         let told = Told {
             work: task.work.name(),
@@ -147,7 +153,7 @@ impl Peer {
                 Said::Done(done) => {
                     ways += 1;
                     let Done { how, items, of, times, result } = done;
-                    lines.push(Line::Done(Row {
+                    lines.push(Attempt::Done(BenchRow {
                         work: task.work.name(),
                         who: self.name.to_owned(),
                         versions: versions.clone(),
@@ -168,8 +174,12 @@ impl Peer {
         }
     }
 
-    fn skipped(&self, task: &Task, reason: String) -> Line {
-        Line::Skipped(Skipped { work: Some(task.work.name()), who: self.name.to_owned(), reason })
+    fn skipped(&self, task: &Task, reason: String) -> Attempt {
+        Attempt::Skipped(Skipped {
+            work: Some(task.work.name()),
+            who: self.name.to_owned(),
+            reason,
+        })
     }
 }
 

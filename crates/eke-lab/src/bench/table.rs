@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Line, Row, Skipped, Task};
+use super::{Attempt, BenchRow, Skipped, Task};
 
 /// Where and how a run was made.
 pub struct About {
@@ -42,15 +42,15 @@ impl About {
 }
 
 /// The rows of one piece of work, with how many times as long as our first each took.
-fn compared<'a>(task: &Task, lines: &'a [Line]) -> Vec<(&'a Row, Option<f64>)> {
-    let rows: Vec<&Row> = lines
+fn compared<'a>(task: &Task, lines: &'a [Attempt]) -> Vec<(&'a BenchRow, Option<f64>)> {
+    let rows: Vec<&BenchRow> = lines
         .iter()
         .filter_map(|line| match line {
-            Line::Done(row) if row.work == task.work.name() => Some(row),
+            Attempt::Done(row) if row.work == task.work.name() => Some(row),
             _ => None,
         })
         .collect();
-    let time = |row: &Row| if task.work.is_single() { row.cpu() } else { Some(row.seconds()) };
+    let time = |row: &BenchRow| if task.work.is_single() { row.cpu() } else { Some(row.seconds()) };
     let ours = rows.iter().find(|row| row.who == "eke").and_then(|row| time(row));
     rows.iter()
         .map(|&row| (row, ours.and_then(|ours| time(row).map(|seconds| seconds / ours))))
@@ -61,7 +61,12 @@ fn compared<'a>(task: &Task, lines: &'a [Line]) -> Vec<(&'a Row, Option<f64>)> {
 ///
 /// # Errors
 /// The output could not be written.
-pub fn text(out: &mut impl Write, about: &About, tasks: &[Task], lines: &[Line]) -> io::Result<()> {
+pub fn text(
+    out: &mut impl Write,
+    about: &About,
+    tasks: &[Task],
+    lines: &[Attempt],
+) -> io::Result<()> {
     writeln!(out, "{}", about.sentence())?;
     for task in tasks {
         writeln!(out, "\n{}: {}", task.work.name(), task.about())?;
@@ -115,7 +120,7 @@ pub fn markdown(
     out: &mut impl Write,
     about: &About,
     tasks: &[Task],
-    lines: &[Line],
+    lines: &[Attempt],
 ) -> io::Result<()> {
     writeln!(out, "{}.\n", about.sentence())?;
     writeln!(out, "| work | library | how | seconds | of the processor | times eke |")?;
@@ -143,8 +148,8 @@ pub fn markdown(
         writeln!(out, "- *{}*: {}", task.work.name(), task.work.note())?;
     }
     let all = lines.iter().filter_map(|line| match line {
-        Line::Skipped(skipped) => Some(skipped),
-        Line::Done(_) => None,
+        Attempt::Skipped(skipped) => Some(skipped),
+        Attempt::Done(_) => None,
     });
     for Skipped { work, who, reason } in all {
         let work = work.map_or(String::new(), |work| format!(" at {work}"));
@@ -153,16 +158,16 @@ pub fn markdown(
     Ok(())
 }
 
-fn skipped<'a>(lines: &'a [Line], of: Option<&'static str>) -> Vec<&'a Skipped> {
-    let skipped = |line: &'a Line| match line {
-        Line::Skipped(skipped) if skipped.work == of => Some(skipped),
+fn skipped<'a>(lines: &'a [Attempt], of: Option<&'static str>) -> Vec<&'a Skipped> {
+    let skipped = |line: &'a Attempt| match line {
+        Attempt::Skipped(skipped) if skipped.work == of => Some(skipped),
         _ => None,
     };
     lines.iter().filter_map(skipped).collect()
 }
 
 /// A library with the version of its first package.
-fn library(row: &Row) -> String {
+fn library(row: &BenchRow) -> String {
     let of = |package: &str| row.versions.get(package);
     let version = match row.who.as_str() {
         "tumult" => of("tmlt.analytics"),
@@ -173,7 +178,7 @@ fn library(row: &Row) -> String {
 }
 
 /// How many items were done, where it was not all.
-fn some(row: &Row) -> String {
+fn some(row: &BenchRow) -> String {
     if row.items == row.of { String::new() } else { format!("  (from {} of them)", row.items) }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use clap::Args;
-use eke_lab::audit::mutants::{self, Outcome, Workshop};
+use eke_lab::audit::mutants::{self, Tried, Workshop};
 use eke_lab::audit::{self, Audit, Finding};
 use serde::Serialize;
 
@@ -127,7 +127,7 @@ impl Audits {
         let workers = std::thread::available_parallelism().map_or(1, usize::from).min(2);
         let queue = Mutex::new(batches.into_iter());
         let (tell, told) = mpsc::channel();
-        let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut outcomes: Vec<Tried> = Vec::new();
         std::thread::scope(|scope| {
             for number in 0..workers {
                 let (queue, tell) = (&queue, tell.clone());
@@ -164,7 +164,7 @@ impl Audits {
 }
 
 /// A batch, and what came of each mutant in it.
-type Done = std::io::Result<(Vec<&'static mutants::Mutant>, Vec<Outcome>)>;
+type Done = std::io::Result<(Vec<&'static mutants::Mutant>, Vec<Tried>)>;
 
 /// Takes batches until none is left, in a workshop of its own: builds and audits leave cores idle,
 /// which another one uses.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use eke_lab::bench::peer::{PEERS, Patience};
+use eke_lab::bench::peer::{PEERS, PeerLimits};
 use eke_lab::bench::table::{self, About};
-use eke_lab::bench::{Data, Line, Row, Sizes, Skipped, Task, Work, binary, ours};
+use eke_lab::bench::{Attempt, BenchRow, Data, Sizes, Skipped, Task, Work, binary, ours};
 use serde::Serialize;
 
 use super::{print_json, progress};
@@ -47,7 +47,7 @@ pub(crate) struct Bench {
 struct Whole<'a> {
     about: String,
     sizes: Sizes,
-    lines: &'a [Line],
+    lines: &'a [Attempt],
 }
 
 fn peer(text: &str) -> Result<String, String> {
@@ -105,7 +105,7 @@ impl Bench {
         tasks: &[Task],
         sizes: &Sizes,
         turns: usize,
-    ) -> Result<(Vec<Line>, Option<&'static str>), Failure> {
+    ) -> Result<(Vec<Attempt>, Option<&'static str>), Failure> {
         let failed = |error: Box<dyn std::error::Error>| Failure::Found(error.to_string());
         progress("making data");
         let data = Data::new(sizes).map_err(failed)?;
@@ -113,7 +113,7 @@ impl Bench {
             .peers
             .clone()
             .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers"));
-        let patience = Patience {
+        let patience = PeerLimits {
             turns,
             seconds: if self.quick { 1.0 } else { 5.0 },
             most: Duration::from_secs(if self.quick { 300 } else { 900 }),
@@ -133,7 +133,7 @@ impl Bench {
                     Some(program) => {
                         profile = profile_of(&program);
                         lines.push(match binary::row(&program, task, &data, turns) {
-                            Ok(row) => Line::Done(row),
+                            Ok(row) => Attempt::Done(row),
                             Err(error) => skipped(Some(name), "eke", error.to_string()),
                         });
                     }
@@ -144,8 +144,8 @@ impl Bench {
                     )),
                 }
             }
-            let rows: Vec<Row> = ours::rows(task, &data, turns).map_err(failed)?;
-            lines.extend(rows.into_iter().map(Line::Done));
+            let rows: Vec<BenchRow> = ours::rows(task, &data, turns).map_err(failed)?;
+            lines.extend(rows.into_iter().map(Attempt::Done));
             for peer in wanted.iter().filter(|peer| peer.works.contains(&task.work)) {
                 if let Some(python) = peer.python(&folder) {
                     progress(&format!("{name}: {}", peer.name));
@@ -164,8 +164,8 @@ impl Bench {
     }
 }
 
-fn skipped(work: Option<&'static str>, who: &str, reason: String) -> Line {
-    Line::Skipped(Skipped { work, who: who.to_owned(), reason })
+fn skipped(work: Option<&'static str>, who: &str, reason: String) -> Attempt {
+    Attempt::Skipped(Skipped { work, who: who.to_owned(), reason })
 }
 
 /// By the folder it was built in.

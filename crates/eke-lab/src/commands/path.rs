@@ -6,9 +6,9 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use eke_budget::{L1, L2, PathId};
 use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, NoisePath, SystemEntropy};
+use eke_testkit::Seeded;
 
 use crate::Failure;
-use eke_lab::seeded::Seeded;
 use eke_lab::shown;
 
 /// Which paths to draw.

@@ -6,9 +6,9 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use eke_noise::law::{Msdlap, PlanarLaplace, Shifts};
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Entropy, Ratio, SystemEntropy};
+use eke_testkit::Seeded;
 
 use crate::Failure;
-use eke_lab::seeded::Seeded;
 
 /// What to draw.
 #[derive(Args)]

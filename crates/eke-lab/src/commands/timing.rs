@@ -198,14 +198,14 @@ impl Timing {
     /// The program itself, with and without one unit.
     fn program(&self, eke: &Path) -> Result<Row, Failure> {
         let usage = |error: std::io::Error| Failure::Usage(error.to_string());
-        let folder = std::env::temp_dir().join(format!("eke-lab-rows-{}", std::process::id()));
+        let folder = tempfile::tempdir().map_err(usage)?;
         let question = self.question.clone().unwrap_or_else(|| {
             format!(
                 "SELECT COUNT(*) FROM trips WHERE CASE WHEN rider = 'alice' THEN note ELSE '' END LIKE '%{}b'",
                 "a".repeat(60)
             )
         });
-        let sides = ["with", "without"].map(|name| folder.join(name));
+        let sides = ["with", "without"].map(|name| folder.path().join(name));
         for (side, hers) in sides.iter().zip([ROWS, 0]) {
             fs::create_dir_all(side).map_err(usage)?;
             fs::write(side.join("eke.toml"), POLICY).map_err(usage)?;
@@ -221,7 +221,6 @@ impl Timing {
                 }
             }
         }
-        let _ = fs::remove_dir_all(&folder);
         let [one, other] = &times;
         let (what, claim) = ("eke ask, with 600 long rows and without".into(), Some(Claim::Same));
         Ok(Row { what, one: mean(one), other: mean(other), t: welch(one, other), claim })

@@ -26,7 +26,7 @@ use eke_noise::{Bundle, Confidence, Entropy, Exact, Goal, Schedule, Tolerance, W
 
 use crate::account;
 
-pub use question::Question;
+pub use question::GroupCounts;
 pub use reported::SAVINGS;
 
 /// When groups stop.
@@ -86,7 +86,7 @@ impl Way {
     /// It could not be paid for.
     pub fn answer<E: Entropy>(
         self,
-        question: &Question,
+        question: &GroupCounts,
         tolerance: f64,
         entropy: &mut E,
     ) -> Result<Found, Box<dyn Error>> {
@@ -151,7 +151,7 @@ impl Way {
 
     fn stopper(
         self,
-        question: &Question,
+        question: &GroupCounts,
         tolerance: f64,
         sensitivity: L2,
     ) -> Result<Stopper, Box<dyn Error>> {
@@ -254,11 +254,11 @@ impl Stopper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::Seeded;
+    use eke_testkit::Seeded;
 
-    fn question() -> Question {
+    fn question() -> GroupCounts {
         let counts = vec![40_000, 20_000, 9000, 3000];
-        Question { name: "made-up", counts, most_groups: 2, most_rows: 10, floor: 100.0 }
+        GroupCounts { name: "made-up", counts, most_groups: 2, most_rows: 10, floor: 100.0 }
     }
 
     /// 100 runs, seed 7. Prices are in the order that they must be in, and the calibrated rule

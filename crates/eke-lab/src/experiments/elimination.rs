@@ -17,10 +17,10 @@ use eke_geo::width::Miss;
 use eke_geo::{Allowance, Crowd, Lattice, Place, Plan, Region};
 use eke_local::fleet::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use crate::frame::context::Context;
 use crate::frame::summary::Summary;
-use crate::seeded::Seeded;
 
 pub use density::DENSITY;
 pub use many_queries::MANY_QUERIES;

@@ -13,14 +13,14 @@ use eke_geo::{Blur, Place, Region, Tuple, TupleMetric};
 use eke_noise::release::{PointsRelease, release_points};
 use eke_noise::{GaussianPath, NoisePath};
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use crate::account;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
-use crate::frame::table::{Cell, Table};
-use crate::seeded::Seeded;
+use crate::frame::table::{Table, TableCell};
 
 /// Places told with noise.
 pub const IDENTITY: Experiment = Experiment {
@@ -133,7 +133,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
                     point.farthest.into(),
                     point.root.into(),
                     point.mean.into(),
-                    Cell::from(point.stated),
+                    TableCell::from(point.stated),
                     point.held.into(),
                 ],
             );

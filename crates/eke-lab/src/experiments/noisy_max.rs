@@ -15,6 +15,7 @@ use eke_noise::evidence::Scores;
 use eke_noise::{Exact, choose};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
+use eke_testkit::Seeded;
 
 use crate::account;
 use crate::experiments::threshold_search::Stream;
@@ -23,7 +24,6 @@ use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// The day with the largest count.
 pub const NOISY_MAX: Experiment = Experiment {

@@ -23,9 +23,9 @@ mod transcript;
 
 pub use accounting::{Accounting, Bill};
 pub use bikes::BIKES;
-pub use experiment::{AtThreshold, Band, Best, Plan, Results, Spread, run};
+pub use experiment::{AtThreshold, Band, Best, Results, SearchPlan, Spread, run};
 pub use figure::figure;
 pub use london::LONDON;
-pub use mechanism::Mechanism;
+pub use mechanism::SearchMechanism;
 pub use stream::Stream;
 pub use transcript::{Stretch, Transcript};

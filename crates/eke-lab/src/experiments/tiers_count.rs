@@ -16,7 +16,7 @@ mod figure;
 mod reported;
 mod way;
 
-pub use experiment::{Mean, OnGrid, OnLists, Plan, Point, Ratio, Results, run};
+pub use experiment::{CountPlan, Mean, OnGrid, OnLists, Point, Results, WorstRatio, run};
 pub use figure::figure;
 pub use reported::COUNT;
 pub use way::Way;

@@ -14,10 +14,10 @@ use std::fmt;
 use eke_budget::{Amount, Epsilon};
 use eke_local::worth::subset;
 use eke_local::{Method, Plan};
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, Normal, Uniform};
 
 use crate::frame::context::Context;
-use crate::seeded::Seeded;
 
 pub use figure::{Shown, figure, heatmap};
 pub use reported::SUBSET;
@@ -184,7 +184,7 @@ pub struct Point {
 
 /// Everything about one kind of lists.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub struct ListPanel {
     /// The lists.
     pub lists: Lists,
     /// By number of tiers and way.
@@ -199,7 +199,7 @@ pub struct Results {
     /// How many random lists each mean is over.
     pub lists: u32,
     /// Evenly spaced lists, then random ones.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<ListPanel>,
 }
 
 /// The paper's lists.
@@ -239,7 +239,7 @@ pub fn run(
                 points.push(mean(categories, tiers, way, &drawn)?);
             }
         }
-        Ok(Panel { lists: kind, points })
+        Ok(ListPanel { lists: kind, points })
     })?;
     Ok(Results { categories, lists, panels })
 }

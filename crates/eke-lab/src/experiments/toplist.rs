@@ -197,8 +197,8 @@ fn path_id(number: u32) -> PathId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::Seeded;
     use eke_budget::{Adjacency, BudgetSpec, Metric};
+    use eke_testkit::Seeded;
 
     fn task(rho: f64) -> Task {
         let metric = Metric::Hamming(Adjacency::AddRemove);

@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 
 use crate::frame::data::Data;
 use crate::frame::experiment::{Experiment, Size};
-use crate::seeded::Seeded;
+use eke_testkit::Seeded;
 
 /// What an experiment is given.
 pub struct Context {
@@ -180,7 +180,6 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_noise::Entropy;
 
     fn context() -> Context {
         Context::new(&crate::frame::experiment::experiments()[0], Size::Smoke)

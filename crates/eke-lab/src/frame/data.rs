@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-pub use columns::{Column, Columns};
+pub use columns::{FileColumn, FileColumns};
 pub use flights::Flights;
 pub use households::Household;
 pub use images::{Image, PIXELS};
 pub use places::{Fix, Taxi};
 pub use words::WordCount;
 
-use crate::seeded::Seeded;
+use eke_testkit::Seeded;
 
 /// Where data come from.
 #[derive(Clone, Debug)]
@@ -92,8 +92,8 @@ impl Data {
     }
 
     /// Columns of a Parquet file.
-    fn columns(&self, file: &str, names: &[&'static str]) -> Result<Columns, DataError> {
-        Columns::read(&self.path(file)?, names)
+    fn columns(&self, file: &str, names: &[&'static str]) -> Result<FileColumns, DataError> {
+        FileColumns::read(&self.path(file)?, names)
     }
 
     /// Columns of a compressed CSV file, row by row, each read by `row`.

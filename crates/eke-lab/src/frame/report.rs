@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::frame::experiment::{Experiment, Paper, Size};
 use crate::frame::summary::Summary;
-use crate::frame::table::{Cell, Key, Table};
+use crate::frame::table::{Table, TableCell, TableKey};
 
 /// What an experiment came to.
 #[derive(Clone, Debug)]
@@ -242,34 +242,34 @@ struct Written<'a> {
 }
 
 /// A label with all of its digits.
-fn plain(key: &Key) -> String {
+fn plain(key: &TableKey) -> String {
     match key {
-        Key::Text(text) => text.clone(),
-        Key::Number(value) => value.to_string(),
+        TableKey::Text(text) => text.clone(),
+        TableKey::Number(value) => value.to_string(),
     }
 }
 
 /// Value, interval, quartiles and number of trials.
-fn fields(cell: &Cell) -> [String; 7] {
+fn fields(cell: &TableCell) -> [String; 7] {
     let none = || <[String; 7]>::default();
     match cell {
-        Cell::Summary(Summary { mean, quartiles, interval, n }) => {
+        TableCell::Summary(Summary { mean, quartiles, interval, n }) => {
             let [low, high] = interval
                 .map_or([String::new(), String::new()], |ends| ends.map(|end| end.to_string()));
             let [first, median, third] = quartiles.map(|quartile| quartile.to_string());
             [mean.to_string(), low, high, first, median, third, n.to_string()]
         }
-        Cell::Number(value) => {
+        TableCell::Number(value) => {
             let mut fields = none();
             fields[0] = value.to_string();
             fields
         }
-        Cell::Text(text) => {
+        TableCell::Text(text) => {
             let mut fields = none();
             fields[0].clone_from(text);
             fields
         }
-        Cell::None => none(),
+        TableCell::None => none(),
     }
 }
 
@@ -290,7 +290,7 @@ mod tests {
         let mut first = Table::new("one, with a comma", ["x"], ["y"]);
         first.row([0.1.into()], [Summary::of([1.0, 2.0, 4.0]).into()]);
         let mut second = Table::new("two", ["series", "x"], ["y", "z"]);
-        second.row(["a \"b\"".into(), 2u32.into()], [0.5.into(), Cell::None]);
+        second.row(["a \"b\"".into(), 2u32.into()], [0.5.into(), TableCell::None]);
         Report::new("a report").with_table(first).with_table(second).with_note("A note.")
     }
 

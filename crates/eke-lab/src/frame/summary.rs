@@ -77,7 +77,7 @@ fn count(n: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::Seeded;
+    use eke_testkit::Seeded;
 
     #[test]
     fn a_summary_has_what_the_textbook_has() {

@@ -20,24 +20,24 @@ pub struct Table {
     /// What was measured.
     pub measures: Vec<&'static str>,
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     #[serde(skip)]
-    across: Option<(usize, Vec<Key>)>,
+    across: Option<(usize, Vec<TableKey>)>,
 }
 
 /// A row.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct TableRow {
     /// Its labels.
-    pub keys: Vec<Key>,
+    pub keys: Vec<TableKey>,
     /// What was measured.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
 }
 
 /// A label.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Key {
+pub enum TableKey {
     /// In words.
     Text(String),
     /// A number.
@@ -47,7 +47,7 @@ pub enum Key {
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Cell {
+pub enum TableCell {
     /// Over trials.
     Summary(Summary),
     /// Worked out, or counted.
@@ -84,7 +84,7 @@ impl Table {
     /// # Panics
     /// There is no such label.
     #[must_use]
-    pub fn across_at(mut self, key: &str, shown: impl IntoIterator<Item = Key>) -> Self {
+    pub fn across_at(mut self, key: &str, shown: impl IntoIterator<Item = TableKey>) -> Self {
         let place = self.keys.iter().position(|other| *other == key);
         self.across = Some((place.expect("a label of the table"), shown.into_iter().collect()));
         self
@@ -94,9 +94,13 @@ impl Table {
     ///
     /// # Panics
     /// It has more or fewer labels or cells than the table.
-    pub fn row<const K: usize, const M: usize>(&mut self, keys: [Key; K], cells: [Cell; M]) {
+    pub fn row<const K: usize, const M: usize>(
+        &mut self,
+        keys: [TableKey; K],
+        cells: [TableCell; M],
+    ) {
         assert_eq!((K, M), (self.keys.len(), self.measures.len()), "the row fits the table");
-        self.rows.push(Row { keys: keys.into(), cells: cells.into() });
+        self.rows.push(TableRow { keys: keys.into(), cells: cells.into() });
     }
 
     /// As it is printed: a caption, and lines whose columns are aligned.
@@ -158,7 +162,7 @@ impl Table {
     /// A line a row, with all that a summary has.
     fn long(&self) -> Grid {
         let summed = |measure: usize| {
-            self.rows.iter().any(|row| matches!(row.cells[measure], Cell::Summary(_)))
+            self.rows.iter().any(|row| matches!(row.cells[measure], TableCell::Summary(_)))
         };
         let mut head: Vec<String> = self.keys.iter().map(|key| (*key).to_owned()).collect();
         for (index, measure) in self.measures.iter().enumerate() {
@@ -167,11 +171,11 @@ impl Table {
                 head.extend(["95 % of the mean".to_owned(), "quartiles".to_owned()]);
             }
         }
-        let line = |row: &Row| {
-            let mut line: Vec<String> = row.keys.iter().map(Key::shown).collect();
+        let line = |row: &TableRow| {
+            let mut line: Vec<String> = row.keys.iter().map(TableKey::shown).collect();
             for (index, cell) in row.cells.iter().enumerate() {
                 match cell {
-                    Cell::Summary(Summary { mean, interval, quartiles, .. }) => {
+                    TableCell::Summary(Summary { mean, interval, quartiles, .. }) => {
                         let between = interval.map_or(String::new(), |[low, high]| {
                             format!("{} to {}", number(low), number(high))
                         });
@@ -193,9 +197,9 @@ impl Table {
     }
 
     /// A column for each value of a label, and means with half of their intervals.
-    fn wide(&self, place: usize, shown: &[Key], measure: usize) -> Grid {
-        let mut columns: Vec<&Key> = Vec::new();
-        let mut labels: Vec<Vec<&Key>> = Vec::new();
+    fn wide(&self, place: usize, shown: &[TableKey], measure: usize) -> Grid {
+        let mut columns: Vec<&TableKey> = Vec::new();
+        let mut labels: Vec<Vec<&TableKey>> = Vec::new();
         for row in &self.rows {
             let key = &row.keys[place];
             if !columns.contains(&key) && (shown.is_empty() || shown.contains(key)) {
@@ -206,7 +210,7 @@ impl Table {
                 labels.push(label);
             }
         }
-        let cell = |label: &[&Key], column: &Key| {
+        let cell = |label: &[&TableKey], column: &TableKey| {
             let mut rows = self.rows.iter();
             let row = rows.find(|r| r.keys[place] == *column && Self::others(r, place) == label);
             row.map_or(String::new(), |row| row.cells[measure].shown())
@@ -223,7 +227,7 @@ impl Table {
         Grid { caption, labels: self.keys.len() - 1, head, rows: rows.collect() }
     }
 
-    fn others(row: &Row, place: usize) -> Vec<&Key> {
+    fn others(row: &TableRow, place: usize) -> Vec<&TableKey> {
         row.keys.iter().enumerate().filter(|(n, _)| *n != place).map(|(_, key)| key).collect()
     }
 }
@@ -237,7 +241,7 @@ struct Grid {
     rows: Vec<Vec<String>>,
 }
 
-impl Key {
+impl TableKey {
     /// As it is shown.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -251,7 +255,7 @@ impl Key {
     }
 }
 
-impl Cell {
+impl TableCell {
     /// As it is shown: a mean with half of its interval.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -319,75 +323,75 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-impl From<&str> for Key {
+impl From<&str> for TableKey {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Key {
+impl From<String> for TableKey {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<f64> for Key {
+impl From<f64> for TableKey {
     fn from(value: f64) -> Self {
         Self::Number(value)
     }
 }
 
-impl From<u32> for Key {
+impl From<u32> for TableKey {
     fn from(value: u32) -> Self {
         Self::Number(f64::from(value))
     }
 }
 
-impl From<usize> for Key {
+impl From<usize> for TableKey {
     fn from(value: usize) -> Self {
         let value = value as f64;
         Self::Number(value)
     }
 }
 
-impl From<Summary> for Cell {
+impl From<Summary> for TableCell {
     fn from(summary: Summary) -> Self {
         Self::Summary(summary)
     }
 }
 
-impl From<f64> for Cell {
+impl From<f64> for TableCell {
     fn from(value: f64) -> Self {
         Self::Number(value)
     }
 }
 
-impl From<u32> for Cell {
+impl From<u32> for TableCell {
     fn from(value: u32) -> Self {
         Self::Number(f64::from(value))
     }
 }
 
-impl From<usize> for Cell {
+impl From<usize> for TableCell {
     fn from(value: usize) -> Self {
         let value = value as f64;
         Self::Number(value)
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl<T: Into<Cell>> From<Option<T>> for Cell {
+impl<T: Into<TableCell>> From<Option<T>> for TableCell {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::None, Into::into)
     }
@@ -434,7 +438,7 @@ errors: worked out, by people
   other      3
 "
         );
-        let some = table().across_at("people", [Key::from(10u32)]).text();
+        let some = table().across_at("people", [TableKey::from(10u32)]).text();
         assert!(!some.contains("2,000"));
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use eke_lab::frame::context::Context;
 use eke_lab::frame::experiment::{Experiment, Size, experiments};
 use eke_lab::frame::report::{Report, Run};
-use eke_lab::frame::table::Cell;
+use eke_lab::frame::table::TableCell;
 use eke_plot::svg::well_formed;
 
 fn smoke(experiment: &'static Experiment, threads: usize) -> Report {
@@ -29,15 +29,15 @@ fn written(
     paths.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
 }
 
-fn finite(cell: &Cell) -> bool {
+fn finite(cell: &TableCell) -> bool {
     match cell {
-        Cell::Number(value) => value.is_finite(),
-        Cell::Summary(summary) => {
+        TableCell::Number(value) => value.is_finite(),
+        TableCell::Summary(summary) => {
             let interval = summary.interval.iter().flatten();
             let mut all = summary.quartiles.iter().chain(interval).chain([&summary.mean]);
             summary.n > 0 && all.all(|value| value.is_finite())
         }
-        Cell::Text(_) | Cell::None => true,
+        TableCell::Text(_) | TableCell::None => true,
     }
 }
 

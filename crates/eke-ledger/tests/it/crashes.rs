@@ -11,8 +11,9 @@ use std::str::FromStr;
 use eke_budget::PathId;
 use eke_ledger::journal::What;
 use eke_ledger::{Address, Digest, Ledger, LedgerError};
+use eke_testkit::Dice;
 
-use crate::history::{Dice, journals};
+use crate::history::journals;
 use crate::{ALONE, Place, amount, answer, budget, key, request, show, spend, stamp};
 
 const ADDRESS: &str = "EKE_TEST_CRASH_ADDRESS";
@@ -175,7 +176,7 @@ fn killed_at_random(place_for: impl Fn() -> Place) {
         drop(opened);
         for kill in 0..KILLS_A_LEDGER {
             let child = child(&place, &format!("{ledger}-{kill}"));
-            let sent = sent_before_death(child, dice.roll(12));
+            let sent = sent_before_death(child, dice.below(12));
             answers += sent.len();
             assert_eq!(look(&place, &sent), Wrong::default(), "ledger {ledger}, kill {kill}");
             if let Some((name, body)) = sent.last() {

@@ -8,6 +8,7 @@ use eke_budget::{Account, Amount, Charge, Entry, Event, PathId};
 use eke_ledger::journal::{Line, What};
 use eke_ledger::store::Store;
 use eke_ledger::{Ledger, LedgerError, Reserve, Show, Spend};
+use eke_testkit::Dice;
 
 use crate::{Place, answer, budget, on_every_store, path, request, show, spend, stamp};
 
@@ -142,27 +143,15 @@ impl History {
     }
 }
 
-/// A small generator: what it gives is the same in every run.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % sides
-    }
-}
-
 /// A caller who asks at random, and writes down what it is told.
 fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>) {
     let tell = |key: &str, told| history.lock().unwrap().told.push((key.to_owned(), told));
     let mut sent: Vec<(String, Spend<Charge>, Vec<u8>)> = Vec::new();
     for number in 0..30 {
         let key = format!("{name}-{number}");
-        match dice.roll(8) {
+        match dice.below(8) {
             0..3 => {
-                let item = spend(&format!("0.00{}", dice.roll(9) + 1));
+                let item = spend(&format!("0.00{}", dice.below(9) + 1));
                 let circles = vec![("ana", item.clone()), ("partners", item.clone())];
                 match ledger.charge(request(&key), "riders", item.clone(), circles).wait() {
                     Ok(outcome) => {
@@ -172,7 +161,7 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
                             .map(|entry| (Arc::clone(&entry.account), entry.sequence))
                             .collect();
                         tell(&key, Told::Charged(entries));
-                        if dice.roll(4) > 0 {
+                        if dice.below(4) > 0 {
                             let body = answer(ledger, charged, &key).body().to_vec();
                             tell(&key, Told::Sent(body));
                         }
@@ -182,8 +171,8 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
                 }
             }
             3..6 => {
-                let to = format!("0.00{}", dice.roll(90) + 1);
-                let item = show(path(u8::try_from(dice.roll(3)).unwrap()), &to);
+                let to = format!("0.00{}", dice.below(90) + 1);
+                let item = show(path(u8::try_from(dice.below(3)).unwrap()), &to);
                 let circles: Vec<(&str, Show<_>)> = vec![("partners", item)];
                 match ledger.charge(request(&key), "riders", item, circles).wait() {
                     Ok(outcome) => {
@@ -197,7 +186,7 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
                 }
             }
             6 => {
-                let worst = Amount::from_grains(u128::from(dice.roll(50) + 1) * 10_u128.pow(27));
+                let worst = Amount::from_grains(u128::from(dice.below(50) + 1) * 10_u128.pow(27));
                 let reserve = Reserve { worst, delta: Amount::ZERO };
                 let alone: Vec<(&str, Reserve)> = Vec::new();
                 match ledger.charge(request(&key), "riders", reserve, alone).wait() {
@@ -212,7 +201,7 @@ fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>
             }
             _ => {
                 let item = spend("0.001");
-                let key = format!("{name}-again-{}", dice.roll(3));
+                let key = format!("{name}-again-{}", dice.below(3));
                 let alone: Vec<(&str, Spend<Charge>)> = Vec::new();
                 match ledger.charge(request(&key), "riders", item.clone(), alone).wait() {
                     Ok(outcome) => {

@@ -7,23 +7,20 @@ use eke_ledger::journal::Report;
 use eke_ledger::store::{Sqlite, Store};
 use eke_ledger::{Address, Ledger, verify};
 use postgres::{Client, NoTls};
+use tempfile::TempDir;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Where a test keeps its ledger. It is taken away afterwards.
 pub(crate) struct Place {
-    folder: PathBuf,
+    folder: TempDir,
     schema: Option<(String, String)>,
 }
 
 impl Place {
     /// A file in a folder of its own.
     pub(crate) fn file() -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("eke-ledger-test-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self { folder, schema: None }
+        Self { folder: tempfile::tempdir().unwrap(), schema: None }
     }
 
     /// A schema of its own; none where the tests have no PostgreSQL.
@@ -32,15 +29,10 @@ impl Place {
             eprintln!("skipped on PostgreSQL: run ./test, or scripts/with-postgres cargo test");
             return None;
         };
-        let place = Self::file();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let schema = format!("test_{}_{number}", std::process::id());
         client(&url).batch_execute(&format!("CREATE SCHEMA {schema}")).unwrap();
-        Some(Self { schema: Some((url, schema)), folder: place.into_folder() })
-    }
-
-    fn into_folder(mut self) -> PathBuf {
-        std::mem::take(&mut self.folder)
+        Some(Self { folder: tempfile::tempdir().unwrap(), schema: Some((url, schema)) })
     }
 
     pub(crate) fn is_postgres(&self) -> bool {
@@ -48,12 +40,12 @@ impl Place {
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// The file of the ledger.
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.join("eke.ledger")
+        self.folder.path().join("eke.ledger")
     }
 
     pub(crate) fn address(&self) -> Address {
@@ -129,9 +121,6 @@ impl Drop for Place {
     fn drop(&mut self) {
         if let Some((url, schema)) = &self.schema {
             let _ = client(url).batch_execute(&format!("DROP SCHEMA {schema} CASCADE"));
-        }
-        if !self.folder.as_os_str().is_empty() {
-            let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 }

@@ -11,8 +11,8 @@ use eke_ledger::register::{
     Asking, Happened, RegisterError, Reservation, Reserved, Settled, Short,
 };
 use eke_ledger::{Register, Terms};
+use eke_testkit::Dice;
 
-use crate::history::Dice;
 use crate::{Place, amount, stamp};
 
 const FILE: &str = "EKE_TEST_REGISTER";
@@ -259,12 +259,12 @@ fn no_order_of_questions_ever_exceeds_an_account() {
         let mut open: BTreeMap<String, Reservation> = BTreeMap::new();
         let mut model = Model::default();
         for step in 0..STEPS {
-            let hand = usize::try_from(dice.roll(2)).unwrap();
-            let dataset = format!("d{}", dice.roll(3));
-            match dice.roll(8) {
+            let hand = usize::try_from(dice.below(2)).unwrap();
+            let dataset = format!("d{}", dice.below(3));
+            match dice.below(8) {
                 0 => {
-                    let budget = u128::from(dice.roll(20));
-                    let id = format!("p{}", dice.roll(9));
+                    let budget = u128::from(dice.below(20));
+                    let id = format!("p{}", dice.below(9));
                     let new = handles[hand].enrol(&[&id], rho(budget), &stamp("steward")).unwrap();
                     if new == 1 {
                         model.budgets.push(budget);
@@ -274,13 +274,13 @@ fn no_order_of_questions_ever_exceeds_an_account() {
                 1..=3 => {
                     let mut wanted = Vec::new();
                     for person in 0..u32::try_from(model.budgets.len()).unwrap() {
-                        if dice.roll(3) > 0 {
-                            wanted.push((person, rho(u128::from(dice.roll(9)))));
+                        if dice.below(3) > 0 {
+                            wanted.push((person, rho(u128::from(dice.below(9)))));
                         }
                     }
-                    let question = format!("q{}", dice.roll(12));
+                    let question = format!("q{}", dice.below(12));
                     let short =
-                        [Short::Fit, Short::Nothing][usize::try_from(dice.roll(2)).unwrap()];
+                        [Short::Fit, Short::Nothing][usize::try_from(dice.below(2)).unwrap()];
                     let told = handles[hand].reserve(&asking(&question, &dataset), &wanted, short);
                     if let Some(answer) = model.answered.get(&(dataset.clone(), question)) {
                         assert_eq!(told, Ok(Reserved::Answered(answer.clone())));
@@ -303,14 +303,14 @@ fn no_order_of_questions_ever_exceeds_an_account() {
                     assert_eq!(granted.granted().iter().map(grains).collect::<Vec<_>>(), held);
                     model.open.insert(dataset.clone(), (granted.number(), held));
                     // Some programs die here.
-                    if dice.roll(4) > 0 {
+                    if dice.below(4) > 0 {
                         open.insert(dataset, granted);
                     }
                 }
                 4 | 5 => {
                     let Some(granted) = open.remove(&dataset) else { continue };
                     let part = |&(_, held): &(u32, Amount<Rho>)| {
-                        rho(u128::from(dice.roll(1 + u64::try_from(held.grains()).unwrap())))
+                        rho(u128::from(dice.below(1 + u64::try_from(held.grains()).unwrap())))
                     };
                     let spent: Vec<Amount<Rho>> = granted.granted().iter().map(part).collect();
                     let answer = format!("{round}/{step}");
@@ -372,7 +372,7 @@ fn the_child_reserves_until_it_is_killed() {
         let spent: Vec<Amount<Rho>> = asked
             .granted()
             .iter()
-            .map(|(_, held)| Amount::from_grains(held.grains() / u128::from(1 + dice.roll(5))))
+            .map(|(_, held)| Amount::from_grains(held.grains() / u128::from(1 + dice.below(5))))
             .collect();
         let sum: u128 = spent.iter().map(|spent| spent.grains()).sum();
         settle(&mut register, &asked, spent, &format!("{number}")).unwrap();
@@ -400,7 +400,7 @@ fn killed_at_random_moments_a_register_gives_nothing_back() {
     let (mut reserved, mut left_open) = (Vec::new(), 0);
     for _ in 0..KILLS {
         let mut child = child(&place);
-        let lines = dice.roll(9);
+        let lines = dice.below(9);
         let mut told = 0;
         for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
             let words: Vec<&str> = line.split(' ').collect();

@@ -15,21 +15,8 @@ mod wire;
 
 use eke_budget::{Amount, Epsilon};
 use eke_local::Law;
-use eke_noise::Entropy;
 use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
-
-/// A generator with a seed, so that a test that passes passes again.
-struct Seeded(u64);
-
-impl Entropy for Seeded {
-    fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
+use eke_testkit::Dice as Seeded;
 
 fn epsilon(text: &str) -> Amount<Epsilon> {
     Amount::parse_up(text).unwrap()

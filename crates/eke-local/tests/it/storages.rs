@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use eke_local::device::{Currency, StorageError};
 use eke_local::{Device, DeviceError, FileStorage, Reply, Request, Storage};
+use tempfile::TempDir;
 
 use crate::devices::{ask, components, mechanism, of, pure, spent, words};
 use crate::{Seeded, epsilon};
@@ -20,29 +21,26 @@ const START: &str = "EKE_TEST_DEVICE_START";
 const KILLS: u64 = 30;
 
 /// A folder of its own, gone with the test.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("eke-device-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// Where the device is: a folder that its storage makes.
+    fn path(&self) -> PathBuf {
+        self.0.path().join("device")
     }
 
     fn open(&self) -> FileStorage {
-        FileStorage::open(&self.0).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        FileStorage::open(self.path()).unwrap()
     }
 }
 
 #[test]
 fn a_device_in_a_file_is_the_same_after_it_was_closed() {
-    let (folder, mut entropy) = (Folder::new("same"), Seeded(1));
+    let (folder, mut entropy) = (Folder::new(), Seeded(1));
     let mut device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
     let shown = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     drop(device);
@@ -53,9 +51,9 @@ fn a_device_in_a_file_is_the_same_after_it_was_closed() {
 
 #[test]
 fn a_device_runs_once_at_a_time() {
-    let folder = Folder::new("once");
+    let folder = Folder::new();
     let device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
-    let second = FileStorage::open(&folder.0).unwrap_err();
+    let second = FileStorage::open(folder.path()).unwrap_err();
     assert!(matches!(second, StorageError::Busy));
     assert_eq!(
         second.to_string(),
@@ -67,9 +65,9 @@ fn a_device_runs_once_at_a_time() {
 
 #[test]
 fn a_lost_file_does_not_become_a_full_account() {
-    let folder = Folder::new("lost");
+    let folder = Folder::new();
     drop(Device::create("device", pure(1.0), components(), folder.open()).unwrap());
-    std::fs::remove_file(folder.0.join("device.state")).unwrap();
+    std::fs::remove_file(folder.path().join("device.state")).unwrap();
     let lost = |error| matches!(error, DeviceError::Storage(StorageError::Lost));
     assert!(lost(Device::open(folder.open()).map(|_| ()).unwrap_err()));
     let create = Device::create("device", pure(1.0), components(), folder.open());
@@ -81,24 +79,24 @@ fn a_lost_file_does_not_become_a_full_account() {
 /// one.
 #[test]
 fn a_replacement_that_was_cut_off_leaves_the_old_device() {
-    let (folder, mut entropy) = (Folder::new("torn"), Seeded(2));
+    let (folder, mut entropy) = (Folder::new(), Seeded(2));
     let mut device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
     let shown = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     drop(device);
-    let bytes = std::fs::read(folder.0.join("device.state")).unwrap();
+    let bytes = std::fs::read(folder.path().join("device.state")).unwrap();
     for length in [0, 1, 40, bytes.len() - 1] {
-        std::fs::write(folder.0.join("device.next"), &bytes[..length]).unwrap();
+        std::fs::write(folder.path().join("device.next"), &bytes[..length]).unwrap();
         let mut device = Device::open(folder.open()).unwrap();
         assert_eq!(words(device.answer(&ask("a", 1), &mut entropy).unwrap()), shown);
     }
-    std::fs::write(folder.0.join("device.lock"), b"").unwrap();
+    std::fs::write(folder.path().join("device.lock"), b"").unwrap();
     drop(Device::open(folder.open()).unwrap());
-    std::fs::remove_file(folder.0.join("device.state")).unwrap();
+    std::fs::remove_file(folder.path().join("device.state")).unwrap();
     assert!(matches!(folder.open().load(), Err(StorageError::Lost)));
     // A first device that was never stored may be made again.
-    let fresh = Folder::new("fresh");
+    let fresh = Folder::new();
     drop(fresh.open());
-    std::fs::write(fresh.0.join("device.next"), &bytes[..40]).unwrap();
+    std::fs::write(fresh.path().join("device.next"), &bytes[..40]).unwrap();
     assert!(Device::create("device", pure(1.0), components(), fresh.open()).is_ok());
 }
 
@@ -129,7 +127,7 @@ fn the_child_answers_until_it_is_killed() {
 fn child(folder: &Folder, start: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "storages::the_child_answers_until_it_is_killed", "--nocapture"])
-        .env(FOLDER, &folder.0)
+        .env(FOLDER, folder.path())
         .env(START, start.to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -141,7 +139,7 @@ fn child(folder: &Folder, start: usize) -> Child {
 /// once.
 #[test]
 fn a_device_that_is_killed_has_stored_what_it_sent() {
-    let folder = Folder::new("killed");
+    let folder = Folder::new();
     drop(Device::create("device", pure(55.5), components(), folder.open()).unwrap());
     let mut sent: BTreeMap<usize, u64> = BTreeMap::new();
     for kill in 0..KILLS {

@@ -3,7 +3,6 @@
 use eke_local::estimate::TallyError;
 use eke_local::worth::ReportError;
 use eke_local::{Tally, Wire};
-use eke_noise::Entropy;
 use eke_noise::local::Hash;
 use proptest::prelude::*;
 

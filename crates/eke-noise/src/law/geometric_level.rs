@@ -350,6 +350,7 @@ fn one_less(x: &Ratio) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eke_testkit::Dice;
 
     fn level(text: &str) -> GeometricLevel {
         let value: f64 = text.parse().unwrap();
@@ -535,18 +536,7 @@ mod tests {
     /// Both ways of drawing it, on each side of where they meet.
     #[test]
     fn the_truncated_law_is_the_same_either_way() {
-        struct Words(u64);
-        impl Entropy for Words {
-            fn word(&mut self) -> u64 {
-                self.0 = self
-                    .0
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                let x = self.0 ^ (self.0 >> 29);
-                x.wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (x >> 32)
-            }
-        }
-        let mut entropy = Words(5);
+        let mut entropy = Dice(5);
         for (rate, n) in [(0.24, 3u64), (0.26, 3), (0.09, 10), (0.1, 10)] {
             let ratio = Ratio::from_f64(rate).unwrap();
             let mut counts = [0.0f64; 11];

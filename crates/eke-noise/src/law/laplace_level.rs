@@ -212,8 +212,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::fit::Fit;
-    use crate::number::real::tests::Seeded;
+    use eke_testkit::{Fit, Seeded};
 
     fn level(rate: &str) -> LaplaceLevel {
         LaplaceLevel::at(rate.parse().unwrap(), L1::new(1.0).unwrap()).unwrap()

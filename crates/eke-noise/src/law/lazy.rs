@@ -236,7 +236,7 @@ impl fmt::Debug for Lazy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::noisy::tests::Tape;
+    use eke_testkit::Tape;
 
     /// The coin of fraction 1/2 is exp(-1/8) = 0x.E1EB51276C110C3C 3EB1... for a normal number of
     /// whole part 0, and exp(-1/2) = 0x.9B4597E37CB04FF3 D675... for a Laplace number.
@@ -250,7 +250,7 @@ mod tests {
                 let mut number = Lazy { negative: false, whole: 0, head, tail, tail_bits: 0 };
                 // The word, its next bits, and zeros for the fraction's.
                 let words = [edge, second, 0];
-                let mut tape = Tape::new(&words);
+                let mut tape = Tape::new(&words).then(0);
                 assert_eq!(number.keeps(shape, &mut tape), kept, "{shape:?} {second:x}");
                 assert!(tape.used() >= 3 && number.bits() > 63, "decided too early");
             }
@@ -273,9 +273,12 @@ mod tests {
                         for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
                             let (mut quick, mut slow) = (number(), number());
                             let words = [word, 1 << 40, 1 << 41, 1 << 42];
-                            let kept = quick.keeps(shape, &mut Tape::new(&words));
-                            let exact =
-                                slow.keeps_exactly(shape, word, &mut Tape::new(&words[1..]));
+                            let kept = quick.keeps(shape, &mut Tape::new(&words).then(0));
+                            let exact = slow.keeps_exactly(
+                                shape,
+                                word,
+                                &mut Tape::new(&words[1..]).then(0),
+                            );
                             assert_eq!(kept, exact, "{shape:?} {whole} {head:x} {off:x}");
                         }
                     }

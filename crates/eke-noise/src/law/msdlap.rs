@@ -182,6 +182,7 @@ impl Msdlap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eke_testkit::Dice;
 
     fn noise(epsilon: f64, most: u32) -> Msdlap {
         Msdlap::new(&Ratio::from_f64(epsilon).unwrap(), Shifts::new(most).unwrap()).unwrap()
@@ -226,23 +227,14 @@ mod tests {
     /// there are some hundred counts; the control is a rate 5 % off.
     #[test]
     fn noise_drawn_in_parts_has_the_law_of_the_table() {
-        struct Words(u64);
-        impl Entropy for Words {
-            fn word(&mut self) -> u64 {
-                self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-                let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-                x ^ (x >> 31)
-            }
-        }
         const DRAWS: u32 = 400_000;
         let epsilon = Ratio::from_f64(0.75).unwrap();
-        let mut entropy = Words(7);
+        let mut entropy = Dice(7);
         let at_once = noise(0.75, 3);
         assert!(matches!(at_once.drawn, Drawn::AtOnce(_)));
         let part = DiscreteLaplace::new(&epsilon.inverse()).unwrap();
         let in_parts = Msdlap { drawn: Drawn::InParts(part), ..at_once.clone() };
-        let counts = |noise: &Msdlap, entropy: &mut Words| {
+        let counts = |noise: &Msdlap, entropy: &mut Dice| {
             let mut counts = [0.0f64; 41];
             for _ in 0..DRAWS {
                 let place = usize::try_from(noise.draw(entropy) + 20).ok();

@@ -256,6 +256,7 @@ fn lane_cells(open: u64) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eke_testkit::{Dice, Tape};
 
     fn at(text: &str) -> BitTemplate {
         BitTemplate::new(Amount::parse_up(text).unwrap())
@@ -281,15 +282,6 @@ mod tests {
         .collect()
     }
 
-    /// Words one after the other.
-    struct Tape(std::vec::IntoIter<u64>);
-
-    impl Entropy for Tape {
-        fn word(&mut self) -> u64 {
-            self.0.next().unwrap()
-        }
-    }
-
     /// Of all numbers of twelve bits, as many are heads as are below the probability's first
     /// twelve, in every lane, whatever the other lanes do.
     #[test]
@@ -308,7 +300,7 @@ mod tests {
                             .chain(std::iter::repeat_n(1 << lane, 1000))
                             .map(|bit| bit | (!(1 << lane) & 0x5555_5555_5555_5555))
                             .collect();
-                        coin.draw(1 << lane, &mut Tape(bits.into_iter())) != 0
+                        coin.draw(1 << lane, &mut Tape::new(bits)) != 0
                     })
                     .count();
                 assert_eq!(heads, below, "{:?} {lane}", coin.kept);
@@ -334,7 +326,7 @@ mod tests {
                         (u64::from(bit) << 5) | (u64::from(!digit(index)) * 0b101_0000)
                     })
                     .collect();
-                let heads = coin.draw(0b111_0000, &mut Tape(words.into_iter()));
+                let heads = coin.draw(0b111_0000, &mut Tape::new(words));
                 assert_eq!(heads >> 5 & 1 == 1, digit(differs), "{:?} {differs}", coin.kept);
                 // The first digit is zero, so the others, which begin with a one, are tails.
                 assert_eq!(heads & 0b101_0000, 0);
@@ -357,22 +349,15 @@ mod tests {
     /// first.
     #[test]
     fn reports_stay_within_their_categories() {
-        struct Words(u64);
-        impl Entropy for Words {
-            fn word(&mut self) -> u64 {
-                self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                self.0 ^ (self.0 >> 29)
-            }
-        }
         let chain = BitChain::new(70, vec![at("3"), at("3"), at("0.1")]).unwrap();
         let mut reports = vec![u64::MAX; 6];
         for category in 0..70 {
-            chain.draw(category, &mut reports, &mut Words(u64::from(category))).unwrap();
+            chain.draw(category, &mut reports, &mut Dice(u64::from(category))).unwrap();
             assert!(reports.chunks(2).all(|report| report[1] >> 6 == 0));
             assert_eq!(reports[..2], reports[2..4]);
         }
-        let outside = chain.draw(70, &mut reports, &mut Words(0));
+        let outside = chain.draw(70, &mut reports, &mut Dice(0));
         assert_eq!(outside, Err(ChainError::Outside(70)));
-        assert_eq!(chain.draw(0, &mut [0; 5], &mut Words(0)), Err(ChainError::Room(6)));
+        assert_eq!(chain.draw(0, &mut [0; 5], &mut Dice(0)), Err(ChainError::Room(6)));
     }
 }

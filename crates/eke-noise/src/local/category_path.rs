@@ -378,19 +378,11 @@ impl fmt::Debug for CategoryPath {
 #[cfg(test)]
 mod tests {
     use eke_budget::{Account, BudgetSpec, L1, NoHistory};
+    use eke_testkit::Dice;
 
     use super::*;
     use crate::local::share::PRICED;
     use crate::local::{Categories, HashTemplate};
-
-    struct Words(u64);
-
-    impl Entropy for Words {
-        fn word(&mut self) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            self.0 ^ (self.0 >> 29)
-        }
-    }
 
     /// 256 different laws, whose prices all take logarithms: what is done with them is counted, not
     /// timed. A path that priced them report by report would do so more than 30 000 times.
@@ -419,7 +411,7 @@ mod tests {
             let price = Epsilon::price(&chain, report).unwrap();
             let approved = account.raise(path.id(), price, L1::new(1.0).unwrap()).unwrap();
             let receipt = account.commit(approved, &mut NoHistory).unwrap();
-            let _ = path.refine(report, Some(&truth), receipt, &mut Words(7)).unwrap();
+            let _ = path.refine(report, Some(&truth), receipt, &mut Dice(7)).unwrap();
             assert_eq!(path.paid::<Epsilon>(), price);
         }
         assert_eq!(PRICED.get(), before);

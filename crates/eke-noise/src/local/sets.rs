@@ -218,20 +218,11 @@ fn bits<E: Entropy + ?Sized>(share: u32, width: usize, entropy: &mut E) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeMap;
 
-    struct Words(u64);
+    use eke_testkit::{Dice, Tape};
 
-    impl Entropy for Words {
-        fn word(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-    }
+    use super::*;
 
     const DRAWS: u32 = 120_000;
 
@@ -255,7 +246,7 @@ mod tests {
     /// it.
     #[test]
     fn sets_are_uniform_whichever_way_they_are_drawn() {
-        let mut entropy = Words(7);
+        let mut entropy = Dice(7);
         let mut parts = Parts::new(&mut entropy);
         for (categories, base, more) in [
             (6, Base::Empty, 3),
@@ -291,16 +282,11 @@ mod tests {
     /// independent bits of the probability have.
     #[test]
     fn bits_have_their_probability_and_are_independent() {
-        struct Tape(Vec<u64>);
-        impl Entropy for Tape {
-            fn word(&mut self) -> u64 {
-                self.0.pop().unwrap() << 61
-            }
-        }
         for share in 0..=16u32 {
             let mut counts = [0u32; 8];
             for all in 0..1u64 << 12 {
-                let mut tape = Tape((0..4).map(|at| all >> (3 * at) & 7).collect());
+                let words: Vec<u64> = (0..4).map(|at| (all >> (3 * at)) << 61).collect();
+                let mut tape = Tape::new(words);
                 counts[usize::try_from(bits(share, 3, &mut tape) & 7).unwrap()] += 1;
             }
             for (set, count) in (0u32..).zip(counts) {
@@ -314,7 +300,7 @@ mod tests {
     /// often in it.
     #[test]
     fn large_sets_have_their_size_and_treat_all_alike() {
-        let mut entropy = Words(8);
+        let mut entropy = Dice(8);
         let mut parts = Parts::new(&mut entropy);
         for (categories, more) in [(128, 34), (130, 64), (200, 150), (65, 13), (5000, 40)] {
             let rounds = 20_000u32;
@@ -345,7 +331,7 @@ mod tests {
     /// Words of which those that one set is scattered by can be repeated, as a sampler would that
     /// draws once for all words of a set.
     struct Repeating {
-        words: Words,
+        words: Dice,
         /// What the first word of a set was scattered by.
         first: Vec<u64>,
         /// How many there are of these, and how many words that they are repeated for.
@@ -374,7 +360,7 @@ mod tests {
         let free: Vec<u32> = (0..categories)
             .filter(|at| base.word(*at as usize / 64) >> (at % 64) & 1 == 0)
             .collect();
-        let mut words_of_pairs = Words(!seed);
+        let mut words_of_pairs = Dice(!seed);
         let mut any = || free[usize::try_from(words_of_pairs.word() % free.len() as u64).unwrap()];
         let mut pairs: Vec<(u32, u32)> = (0..200).map(|_| (any(), any())).collect();
         for apart in [1, 64, 128] {
@@ -385,7 +371,7 @@ mod tests {
         let share = share(more, categories - base.size());
         let digits = 4 - share.trailing_zeros() as usize;
         let shape = (digits, if repeated { words(categories) } else { 1 });
-        let mut entropy = Repeating { words: Words(seed), first: vec![0; digits], shape, drawn: 0 };
+        let mut entropy = Repeating { words: Dice(seed), first: vec![0; digits], shape, drawn: 0 };
         let mut parts = Parts::new(&mut entropy);
         let mut counts = vec![0u32; pairs.len()];
         let mut set = vec![0; words(categories)];
@@ -439,17 +425,12 @@ mod tests {
     /// to chance.
     #[test]
     fn as_many_numbers_draw_one_category_as_another() {
-        struct All(u64);
-        impl Entropy for All {
-            fn word(&mut self) -> u64 {
-                // Each number once, four to a word.
-                self.0 += 4;
-                (self.0 - 4..self.0).fold(0, |word, number| word << 16 | (number & 0xffff))
-            }
-        }
+        // Each number once, four to a word.
+        let word = |first: u64| (first..first + 4).fold(0, |word, number| word << 16 | number);
+        let all: Vec<u64> = (0..1 << 16).step_by(4).map(word).collect();
         for categories in [2, 3, 5, 7, 100, 128, 1000, 4095, 4096] {
             let among = Among::new(categories);
-            let mut all = All(0);
+            let mut all = Tape::new(&all);
             let mut parts = Parts::new(&mut all);
             let mut counts = vec![0u32; categories as usize];
             let each = (1 << 16) / categories;

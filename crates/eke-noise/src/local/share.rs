@@ -345,6 +345,7 @@ fn decide<E: Entropy + ?Sized>(word: u64, kept: Kept, entropy: &mut E) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eke_testkit::Tape;
 
     fn epsilon(text: &str) -> Amount<Epsilon> {
         Amount::parse_up(text).unwrap()
@@ -356,15 +357,6 @@ mod tests {
 
     fn whole(weight: u32, among: u32) -> Share {
         Share { weight: Weight::Whole(weight), among }
-    }
-
-    /// Words from the last to the first, and then another for good.
-    struct Tape(Vec<u64>, u64);
-
-    impl Entropy for Tape {
-        fn word(&mut self) -> u64 {
-            self.0.pop().unwrap_or(self.1)
-        }
     }
 
     #[test]
@@ -392,11 +384,11 @@ mod tests {
                         } else {
                             least + (UBig::ONE << 960) <= exact.lo
                         };
-                        let heads = keep.flip(&mut Tape(vec![word], follow));
+                        let heads = keep.flip(&mut Tape::new([word]).then(follow));
                         assert_eq!(heads, is_below, "{from:?} {to:?} {word:x} {follow:x}");
                         // The same number in two parts: its first sixteen bits, and then the
                         // others.
-                        let mut tape = Tape(vec![word << 16, word], follow);
+                        let mut tape = Tape::new([word, word << 16]).then(follow);
                         let heads = keep.flip_part(&mut Parts::new(&mut tape));
                         assert_eq!(heads, is_below, "{from:?} {to:?} {word:x} {follow:x} in parts");
                     }

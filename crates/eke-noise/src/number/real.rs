@@ -284,23 +284,7 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::fit::Fit;
-    use crate::select::noisy::tests::Tape;
-
-    /// A generator with a seed.
-    pub(crate) struct Seeded(ChaCha12Rng);
-
-    impl Seeded {
-        pub(crate) fn new(seed: u64) -> Self {
-            Self(ChaCha12Rng::seed_from_u64(seed))
-        }
-    }
-
-    impl Entropy for Seeded {
-        fn word(&mut self) -> u64 {
-            self.0.next_u64()
-        }
-    }
+    use eke_testkit::{Fit, Seeded, Tape};
 
     impl Real {
         /// A point with these first bits.
@@ -375,9 +359,13 @@ pub(crate) mod tests {
                     for off in (0..62).map(|bit| 1u64 << bit).chain([0]) {
                         for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
                             let words = [word, 1 << 40, 1 << 41, 1 << 42];
-                            let quick = step.keeps(&point, way, &mut Tape::new(&words));
-                            let exact =
-                                step.keeps_exactly(&point, way, word, &mut Tape::new(&words[1..]));
+                            let quick = step.keeps(&point, way, &mut Tape::new(&words).then(0));
+                            let exact = step.keeps_exactly(
+                                &point,
+                                way,
+                                word,
+                                &mut Tape::new(&words[1..]).then(0),
+                            );
                             assert_eq!(quick, exact, "{rate} {way:?} {head:x} {off:x}");
                         }
                     }
@@ -403,7 +391,11 @@ pub(crate) mod tests {
                 [(0, true), (next - 2, true), (next + 2, false), (u64::MAX, false)]
             {
                 let words = [edge, second, 0, 0];
-                assert_eq!(step.keeps(&point, way, &mut Tape::new(&words)), kept, "{way:?}");
+                assert_eq!(
+                    step.keeps(&point, way, &mut Tape::new(&words).then(0)),
+                    kept,
+                    "{way:?}"
+                );
             }
         }
     }

@@ -226,6 +226,7 @@ impl Uniform {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use eke_testkit::Tape;
 
     /// The distance of what a coin is about from its exponent is within its stated error.
     pub(crate) fn is_within_its_error(coin: &Coin, exact: &Ratio) -> bool {
@@ -235,15 +236,6 @@ pub(crate) mod tests {
         let off = about.minus(exact).or_else(|| exact.minus(&about));
         let error = Ratio::from_f64(coin.error);
         off.is_none_or(|off| error.is_some_and(|error| off.compare(&error).is_le()))
-    }
-
-    /// A few words, and then the last of them for good.
-    struct Tape(Vec<u64>);
-
-    impl Entropy for Tape {
-        fn word(&mut self) -> u64 {
-            if self.0.len() > 1 { self.0.remove(0) } else { self.0[0] }
-        }
     }
 
     /// On and around the edge between heads and tails, in its first 32 and its first 64 bits, with
@@ -278,7 +270,7 @@ pub(crate) mod tests {
                 let follow = if ones { u64::MAX } else { 0 };
                 let edge = u64::try_from(&power.lo >> 480usize).unwrap();
                 for first in edge.saturating_sub(3)..=(edge + 3).min(u64::from(u32::MAX)) {
-                    let mut tape = Tape(vec![follow]);
+                    let mut tape = Tape::always(follow);
                     let heads =
                         coin.flip_from(u32::try_from(first).unwrap(), &mut tape, || x.clone());
                     assert_eq!(heads, is_below(first, 32, ones), "{x:?} {first:x} {ones}");
@@ -286,7 +278,7 @@ pub(crate) mod tests {
                 let edge = u64::try_from(&power.lo >> 448usize).unwrap();
                 for off in [0, 1, 2, 1 << 8, 1 << 12, 1 << 13, 1 << 14, 1 << 20, 1 << 30] {
                     for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
-                        let mut tape = Tape(vec![word, follow]);
+                        let mut tape = Tape::new([word]).then(follow);
                         let heads = coin.flip(&mut tape, || x.clone());
                         assert_eq!(heads, is_below(word, 64, ones), "{x:?} {word:x} {ones}");
                     }
@@ -305,7 +297,11 @@ pub(crate) mod tests {
         {
             let coin = Coin { about, error };
             for (word, heads) in [(edge - (1 << 58), true), (edge + (1 << 58), false)] {
-                assert_eq!(coin.flip(&mut Tape(vec![word, 0]), || x.clone()), heads, "{about}");
+                assert_eq!(
+                    coin.flip(&mut Tape::new([word]).then(0), || x.clone()),
+                    heads,
+                    "{about}"
+                );
             }
         }
     }
@@ -331,7 +327,11 @@ pub(crate) mod tests {
             (u64::MAX, u64::MAX, 2),
         ] {
             let about = [1.0 / 3.0, 1.0 / 3.0];
-            assert_eq!(choose(about, thirds, &mut Tape(vec![word, follow])), outcome, "{word:x}");
+            assert_eq!(
+                choose(about, thirds, &mut Tape::new([word]).then(follow)),
+                outcome,
+                "{word:x}"
+            );
         }
         // Doubles that are off by less than the margin do not decide near an edge.
         let near = 1 << 22;
@@ -340,7 +340,11 @@ pub(crate) mod tests {
             for (word, outcome) in
                 [(third - near, 0), (third + near, 1), (2 * third - near, 1), (2 * third + near, 2)]
             {
-                assert_eq!(choose(about, thirds, &mut Tape(vec![word, 0])), outcome, "{off:e}");
+                assert_eq!(
+                    choose(about, thirds, &mut Tape::new([word]).then(0)),
+                    outcome,
+                    "{off:e}"
+                );
             }
         }
     }

@@ -308,7 +308,7 @@ pub(crate) fn below<E: Entropy + ?Sized>(bound: usize, entropy: &mut E) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::noisy::tests::Tape;
+    use eke_testkit::Tape;
     use proptest::prelude::*;
 
     /// The true weight of an item in units of 2⁻⁶², to 64 bits beyond them.
@@ -363,7 +363,7 @@ mod tests {
                 let little = 1u64 << off.0;
                 let word = if off.1 { edge.saturating_sub(little) } else { edge.saturating_add(little) };
                 for word in [edge, word] {
-                    let slow = table.decide(word, &mut Tape::new(&[follow, 1, 2, 3]));
+                    let slow = table.decide(word, &mut Tape::new([follow, 1, 2, 3]).then(0));
                     prop_assert!(!table.taken[slow]);
                     if let Some(quick) = table.near(word) {
                         prop_assert_eq!(quick, slow);
@@ -388,9 +388,9 @@ mod tests {
             let little = 1u64 << off.0;
             let word = if off.1 { edge.saturating_sub(little) } else { edge.saturating_add(little) };
             for word in [edge, word] {
-                let heads = table.shows_heads(2, 1, &mut Tape::new(&[word, follow, 1, 2, 3]));
+                let heads = table.shows_heads(2, 1, &mut Tape::new([word, follow, 1, 2, 3]).then(0));
                 let exactly = |bits| Fixed::exp_neg(&table.exponent(gap.cast_unsigned()), bits);
-                prop_assert_eq!(heads, is_below(word, exactly, &mut Tape::new(&[follow, 1, 2, 3])));
+                prop_assert_eq!(heads, is_below(word, exactly, &mut Tape::new([follow, 1, 2, 3]).then(0)));
             }
         }
     }
@@ -402,7 +402,7 @@ mod tests {
         let rate = Ratio::new(1, 1).unwrap();
         let table = WeightTable::new(&[-50, 0], &rate);
         assert_eq!(table.weights, [0, ONE]);
-        let draw = |words: &[u64]| table.draw(&mut Tape::new(words)).unwrap();
+        let draw = |words: &[u64]| table.draw(&mut Tape::new(words).then(0)).unwrap();
         // exp(-50) = 2⁻⁷² · 0.91, nearly.
         assert_eq!(draw(&[0, 1 << 55]), 0);
         assert_eq!(draw(&[0, 1 << 56]), 1);
@@ -427,7 +427,7 @@ mod tests {
         for item in 0..2000 {
             table.take(item);
         }
-        assert_eq!(table.draw(&mut Tape::new(&[])), None);
-        assert_eq!(table.flip(&mut Tape::new(&[])), None);
+        assert_eq!(table.draw(&mut Tape::always(0)), None);
+        assert_eq!(table.flip(&mut Tape::always(0)), None);
     }
 }

@@ -282,15 +282,7 @@ fn double(count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A few words, and then the last of them for good.
-    struct Tape(Vec<u64>);
-
-    impl Entropy for Tape {
-        fn word(&mut self) -> u64 {
-            if self.0.len() > 1 { self.0.remove(0) } else { self.0[0] }
-        }
-    }
+    use eke_testkit::{Dice, Tape};
 
     fn ratio(value: f64) -> Ratio {
         Ratio::from_f64(value).unwrap()
@@ -384,16 +376,16 @@ mod tests {
                 // Outcomes on either side that are wide enough to be hit off the edge.
                 for off in [1u64, 1 << 8, 1 << 16, 1 << 24, 1 << 32, 1 << 40] {
                     if before > 2 * off && after > 2 * off && edge > off {
-                        let low = ladder.draw(&mut Tape(vec![edge - off, u64::MAX]));
-                        let high = ladder.draw(&mut Tape(vec![edge + off, 0]));
+                        let low = ladder.draw(&mut Tape::new([edge - off]).then(u64::MAX));
+                        let high = ladder.draw(&mut Tape::new([edge + off]).then(0));
                         assert_eq!((low, high), (pair[0].0, pair[1].0), "{ladder:?} {off}");
                     }
                 }
                 if before > 2 && after > 2 {
                     let exact = &total.hi * UBig::from(edge) == &pair[0].1.lo << 64;
-                    assert!(exact || ladder.draw(&mut Tape(vec![edge, 0])) == pair[0].0);
+                    assert!(exact || ladder.draw(&mut Tape::new([edge]).then(0)) == pair[0].0);
                     assert_eq!(
-                        ladder.draw(&mut Tape(vec![edge, u64::MAX])),
+                        ladder.draw(&mut Tape::new([edge]).then(u64::MAX)),
                         pair[1].0,
                         "{ladder:?}"
                     );
@@ -446,16 +438,14 @@ mod tests {
     #[test]
     fn doubles_never_disagree_with_integers() {
         let ladder = Ladder::Poisson { mean: ratio(1000.5) };
-        let mut word = 0x9E37_79B9_7F4A_7C15u64;
+        let mut dice = Dice(1);
         let mut decided = 0;
         for _ in 0..200 {
-            word = word
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            let word = dice.word();
             if let Some(outcome) = ladder.decide_in_doubles(word) {
                 decided += 1;
                 for follow in [0, u64::MAX] {
-                    assert_eq!(ladder.decide(word, &mut Tape(vec![follow])), outcome);
+                    assert_eq!(ladder.decide(word, &mut Tape::always(follow)), outcome);
                 }
             }
         }

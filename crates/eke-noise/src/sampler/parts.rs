@@ -47,18 +47,11 @@ fn first(word: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Tape(Vec<u64>);
-
-    impl Entropy for Tape {
-        fn word(&mut self) -> u64 {
-            self.0.remove(0)
-        }
-    }
+    use eke_testkit::Tape;
 
     #[test]
     fn every_bit_of_a_word_is_handed_out_once() {
-        let mut tape = Tape(vec![0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210]);
+        let mut tape = Tape::new([0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210]);
         let mut parts = Parts::new(&mut tape);
         let all: Vec<u16> = (0..8).map(|_| parts.next(Vec::new)).collect();
         assert_eq!(all, [0x0123, 0x4567, 0x89ab, 0xcdef, 0xfedc, 0xba98, 0x7654, 0x3210]);

@@ -166,15 +166,7 @@ fn thresholds(weights: &impl Cumulative, bits: usize) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Words written down beforehand, then zeros.
-    struct Tape(Vec<u64>);
-
-    impl Entropy for Tape {
-        fn word(&mut self) -> u64 {
-            if self.0.is_empty() { 0 } else { self.0.remove(0) }
-        }
-    }
+    use eke_testkit::Tape;
 
     fn table(scale: u128, shape: Shape) -> Table {
         let rate = Ratio::new(1, scale).unwrap();
@@ -191,11 +183,11 @@ mod tests {
             // Where the law still moves from one outcome to the next.
             for (edge, outcome) in edges.filter(|(t, _)| t[0] + 1 < t[1] && t[1] + 1 < t[2]) {
                 let edge = edge[1];
-                assert_eq!(table.draw(&mut Tape(vec![edge, 0])), outcome);
-                assert_eq!(table.draw(&mut Tape(vec![edge, u64::MAX])), outcome + 1);
+                assert_eq!(table.draw(&mut Tape::new([edge, 0]).then(0)), outcome);
+                assert_eq!(table.draw(&mut Tape::new([edge, u64::MAX]).then(0)), outcome + 1);
                 // Off the edge the table decides alone.
-                assert_eq!(table.draw(&mut Tape(vec![edge - 1, u64::MAX])), outcome);
-                assert_eq!(table.draw(&mut Tape(vec![edge + 1, 0])), outcome + 1);
+                assert_eq!(table.draw(&mut Tape::new([edge - 1, u64::MAX]).then(0)), outcome);
+                assert_eq!(table.draw(&mut Tape::new([edge + 1, 0]).then(0)), outcome + 1);
             }
         }
     }
@@ -208,7 +200,7 @@ mod tests {
         let further = |ones: usize| {
             let mut words = vec![u64::MAX; ones];
             words.push(1 << 63);
-            table.draw(&mut Tape(words))
+            table.draw(&mut Tape::new(words).then(0))
         };
         let outcomes = [further(1), further(2), further(3), further(4)];
         assert!(

@@ -208,29 +208,10 @@ impl fmt::Debug for NoisyScore<'_> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use eke_testkit::Tape;
     use proptest::prelude::*;
-
-    /// Words written down beforehand, then zeros.
-    pub(crate) struct Tape<'a>(&'a [u64], usize);
-
-    impl<'a> Tape<'a> {
-        pub(crate) fn new(words: &'a [u64]) -> Self {
-            Self(words, 0)
-        }
-
-        pub(crate) fn used(&self) -> usize {
-            self.1
-        }
-    }
-
-    impl Entropy for Tape<'_> {
-        fn word(&mut self) -> u64 {
-            self.1 += 1;
-            self.0.get(self.1 - 1).copied().unwrap_or(0)
-        }
-    }
 
     fn noise(numerator: u128, denominator: u128) -> Noise {
         Noise::gaussian(Ratio::new(numerator, denominator).unwrap())
@@ -244,7 +225,7 @@ pub(crate) mod tests {
     fn what_is_known_decides_a_comparison_where_it_can() {
         let noise = noise(3, 2);
         let score = |score, number| Placed::of(score, &noise, number);
-        let mut nothing = Tape::new(&[]);
+        let mut nothing = Tape::always(0);
         for (one, other, order) in [
             (score(0, known(false, 1, 5)), score(0, known(false, 1, 7)), Ordering::Less),
             (score(0, known(true, 1, 5)), score(0, known(true, 1, 7)), Ordering::Greater),
@@ -264,7 +245,7 @@ pub(crate) mod tests {
     fn equal_bits_are_drawn_further() {
         let noise = noise(3, 2);
         let [mut one, mut other] = [0, 0].map(|_| Placed::of(0, &noise, known(false, 1, 9)));
-        let mut tape = Tape::new(&[4, 4, 1, 2]);
+        let mut tape = Tape::new([4, 4, 1, 2]).then(0);
         assert_eq!(one.compare(&noise, &mut other, &noise, &mut tape), Ordering::Less);
         assert_eq!(tape.used(), 4);
         // And it stays decided.
@@ -280,7 +261,7 @@ pub(crate) mod tests {
         {
             let mut one = Placed::of(0, &narrow, known(false, 0, 2));
             let mut other = Placed::of(0, &wide, known(false, 0, 2));
-            let mut tape = Tape::new(&words);
+            let mut tape = Tape::new(&words).then(0);
             assert_eq!(one.compare(&narrow, &mut other, &wide, &mut tape), order);
             assert_eq!(tape.used(), 2);
         }
@@ -296,7 +277,7 @@ pub(crate) mod tests {
         {
             // ±2 · 3.0 on top of ∓6.
             let mut on = Placed::of(if negative { 6 } else { -6 }, &noise, known(negative, 3, 0));
-            assert_eq!(on.is_at_least(0, &noise, &mut Tape::new(&words)), at_least);
+            assert_eq!(on.is_at_least(0, &noise, &mut Tape::new(&words).then(0)), at_least);
         }
     }
 
@@ -310,7 +291,7 @@ pub(crate) mod tests {
                 let noise = law(scale.clone());
                 let mut near = Placed::of(7, &noise, known(false, 1, 1 << 40));
                 let mut far = Placed::of(7, &noise, known(false, 1, 1 << 41));
-                let mut nothing = Tape::new(&[]);
+                let mut nothing = Tape::always(0);
                 let order = near.compare(&noise, &mut far, &noise, &mut nothing);
                 assert_eq!((order, nothing.used()), (Ordering::Less, 0));
             }
@@ -342,9 +323,9 @@ pub(crate) mod tests {
                 Placed::of(other_score, &law, known(negative, whole, other_head)),
             );
             let ((mut one, mut other), (mut first, mut second)) = (make(), make());
-            let quick = one.compare(&law, &mut other, &law, &mut Tape::new(&words));
+            let quick = one.compare(&law, &mut other, &law, &mut Tape::new(&words).then(0));
             let scale = &law.scale;
-            let slow = first.compare_exactly(scale, &mut second, scale, &mut Tape::new(&words));
+            let slow = first.compare_exactly(scale, &mut second, scale, &mut Tape::new(&words).then(0));
             prop_assert_eq!(quick, slow);
 
             // Against whole numbers around the value.
@@ -354,8 +335,8 @@ pub(crate) mod tests {
             let line = (value as i64).saturating_add(off.2);
             let (mut quick, mut slow) = (make().0, make().0);
             prop_assert_eq!(
-                quick.is_at_least(line, &law, &mut Tape::new(&words)),
-                slow.is_exactly_at_least(line, scale, &mut Tape::new(&words))
+                quick.is_at_least(line, &law, &mut Tape::new(&words).then(0)),
+                slow.is_exactly_at_least(line, scale, &mut Tape::new(&words).then(0))
             );
         }
 

@@ -9,8 +9,7 @@ use eke_noise::stopping::{
     AverageGoal, AverageLook, AverageOf, AverageRule, Ending, Estimate, Next, Part,
 };
 use eke_noise::{Confidence, DiscreteGaussian, Ratio, Schedule, Tolerance};
-
-use crate::Seeded;
+use eke_testkit::Seeded;
 
 const STEP: f64 = 1.0 / 1024.0;
 

@@ -10,9 +10,7 @@ use eke_budget::{
 };
 use eke_noise::path::{BundleLaw, Column, Columns, MismatchReason};
 use eke_noise::{Bundle, Exact};
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_testkit::{Fit, Seeded};
 
 fn bound(value: f64) -> L1 {
     L1::new(value).unwrap()

@@ -8,8 +8,7 @@ use eke_budget::{
 use eke_noise::local::{Categories, Chain, ChainError, ChainPrice, SubsetChain, Template, Weight};
 use eke_noise::path::MismatchReason;
 use eke_noise::{Category, CategoryPath, Exact};
-
-use crate::Seeded;
+use eke_testkit::Seeded;
 
 fn id(number: u8) -> PathId {
     PathId::new([number; 32])

@@ -6,10 +6,8 @@ use eke_budget::{Amount, Epsilon};
 use eke_noise::local::{
     BitTemplate, Chain, Hash, HashChain, HashTemplate, ReportLaw, Share, Template, Weight,
 };
+use eke_testkit::{Fit, Seeded};
 use proptest::prelude::*;
-
-use crate::Seeded;
-use crate::fit::Fit;
 
 /// Amounts from nothing to everything, with ordinary ones among them.
 fn amounts() -> impl Strategy<Value = Amount<Epsilon>> {

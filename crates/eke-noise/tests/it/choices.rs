@@ -7,9 +7,7 @@ use eke_noise::law::Noise;
 use eke_noise::select::{
     NoisyScore, choose_exponentially, noisy_max, permute_and_flip, uniform_subset,
 };
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_testkit::{Fit, Seeded};
 
 const SCORES: [i64; 4] = [3, 5, 5, 0];
 

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use eke_noise::Ratio;
 use eke_noise::sampler::{bernoulli, bernoulli_exp_neg, uniform_below};
-use eke_noise::{Entropy, Ratio};
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_testkit::{Fit, Seeded, Tape};
 
 fn coin(heads: f64) -> BTreeMap<bool, f64> {
     BTreeMap::from([(true, heads), (false, 1.0 - heads)])
@@ -26,16 +24,6 @@ fn coins_of_exponential_probability_have_it() {
     }
 }
 
-/// Words written down beforehand.
-struct Tape<'a>(&'a [u64], usize);
-
-impl Entropy for Tape<'_> {
-    fn word(&mut self) -> u64 {
-        self.1 += 1;
-        self.0.get(self.1 - 1).copied().unwrap_or(0)
-    }
-}
-
 /// The bits of exp(-1), from its decimals: 0x5E2D58D8B3BCDF1A BADEC7829054F90D ...
 #[test]
 fn a_coin_that_64_bits_do_not_decide_takes_more() {
@@ -52,9 +40,9 @@ fn a_coin_that_64_bits_do_not_decide_takes_more() {
         (vec![first, second, 0, 0], true, 4),
         (vec![first, second, u64::MAX, u64::MAX], false, 4),
     ] {
-        let mut tape = Tape(&words, 0);
+        let mut tape = Tape::new(&words).then(0);
         assert_eq!(bernoulli_exp_neg(&one, &mut tape), heads, "{words:x?}");
-        assert_eq!(tape.1, drawn, "{words:x?}");
+        assert_eq!(tape.used(), drawn, "{words:x?}");
     }
 }
 
@@ -82,23 +70,23 @@ fn left_over_words_are_drawn_again() {
         if left_over == 0 {
             continue;
         }
-        let mut words = Tape(&tape, 0);
+        let mut words = Tape::new(tape);
         assert_eq!(uniform_below(bound, &mut words), left_over % bound);
-        assert_eq!(words.1, 2);
+        assert_eq!(words.used(), 2);
         tape[0] = u64::MAX;
-        let mut words = Tape(&tape, 0);
+        let mut words = Tape::new(tape);
         assert_eq!(uniform_below(bound, &mut words), u64::MAX % bound);
-        assert_eq!(words.1, 1);
+        assert_eq!(words.used(), 1);
     }
-    assert_eq!(uniform_below(0, &mut Tape(&[5], 0)), 0);
-    assert_eq!(uniform_below(1, &mut Tape(&[5], 0)), 0);
-    assert_eq!(uniform_below(1 << 10, &mut Tape(&[5], 0)), 5);
+    assert_eq!(uniform_below(0, &mut Tape::new([5])), 0);
+    assert_eq!(uniform_below(1, &mut Tape::new([5])), 0);
+    assert_eq!(uniform_below(1 << 10, &mut Tape::new([5])), 5);
 }
 
 #[test]
 fn rational_coins_are_exact() {
     for word in 0..12 {
-        assert_eq!(bernoulli(1, 4, &mut Tape(&[word], 0)), word % 4 < 1);
+        assert_eq!(bernoulli(1, 4, &mut Tape::new([word])), word % 4 < 1);
     }
     let mut entropy = Seeded::new(1);
     assert!((0..100).all(|_| bernoulli(3, 3, &mut entropy)));

@@ -3,8 +3,8 @@
 use eke_budget::L2;
 use eke_noise::path::MismatchReason;
 use eke_noise::{GaussianPath, NoisePath};
+use eke_testkit::Seeded;
 
-use crate::Seeded;
 use crate::walk::{self, at, id, number};
 
 /// The truth, and what one unit changes it by, in steps of the grid.

@@ -13,8 +13,7 @@ use eke_budget::{
 use eke_noise::Exact;
 use eke_noise::path::MismatchReason;
 use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
-
-use crate::Seeded;
+use eke_testkit::Seeded;
 
 fn selection(rho: &str, delta: &str, most: u32) -> KeySelection {
     KeySelection {

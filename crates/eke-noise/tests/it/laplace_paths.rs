@@ -6,10 +6,9 @@ use eke_budget::L1;
 use eke_noise::evidence::Norms;
 use eke_noise::path::MismatchReason;
 use eke_noise::{Exact, Laplace, LaplacePath, NoisePath, Ratio};
+use eke_testkit::{Fit, Seeded};
 use serde_json::Value;
 
-use crate::Seeded;
-use crate::fit::Fit;
 use crate::walk::{ORDERS, Walk, at, id, number};
 
 const TRUTH: i64 = 1234;

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use eke_noise::Ratio;
 use eke_noise::law::GeometricLevel;
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_testkit::{Fit, Seeded};
 
 const FINE: f64 = 1.5;
 const MIDDLE: f64 = 0.9;

@@ -9,10 +9,8 @@ use eke_budget::{
 };
 use eke_noise::law::Noise;
 use eke_noise::select::{Ended, LineError, LineLaw, NoisyLine, Run};
-use eke_noise::{Entropy, Exact, Ratio};
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_noise::{Exact, Ratio};
+use eke_testkit::{Counted, Fit, Seeded};
 
 /// Prices that are made up, and grow with the steps.
 #[derive(Clone, Debug)]
@@ -102,29 +100,19 @@ fn one(value: i64) -> Exact<i64> {
     Exact::new(value, L1::new(1.0).unwrap())
 }
 
-/// Counts what is asked for.
-struct Counted(Seeded, Cell<u64>);
-
-impl Entropy for Counted {
-    fn word(&mut self) -> u64 {
-        self.1.set(self.1.get() + 1);
-        self.0.word()
-    }
-}
-
 const FAR_BELOW: i64 = -1000;
 const FAR_ABOVE: i64 = 1000;
 
 #[test]
 fn a_step_that_is_not_paid_for_draws_nothing() {
-    let mut entropy = Counted(Seeded::new(51), Cell::new(0));
+    let mut entropy = Counted::new(Seeded::new(51));
     let mut account = account();
     let round = reserve(&mut account, hundredths(6), Amount::ZERO);
     let mut line = NoisyLine::draw(rising(), round, &mut entropy);
     for _ in 0..2 {
         assert!(!line.next(&one(FAR_BELOW), &mut entropy).unwrap().get());
     }
-    let before = entropy.1.get();
+    let before = entropy.words();
     let error = line.next(&one(FAR_BELOW), &mut entropy).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -133,7 +121,7 @@ fn a_step_that_is_not_paid_for_draws_nothing() {
     let other = Exact::new(FAR_BELOW, L1::new(2.0).unwrap());
     line.pay(reserve(&mut account, hundredths(3), Amount::ZERO)).unwrap();
     assert_eq!(line.next(&other, &mut entropy).unwrap_err(), LineError::OtherSensitivity);
-    assert_eq!(entropy.1.get(), before);
+    assert_eq!(entropy.words(), before);
     assert_eq!(line.steps(), 2);
     // What was added is enough for one step.
     assert!(!line.next(&one(FAR_BELOW), &mut entropy).unwrap().get());
@@ -148,14 +136,14 @@ fn a_step_that_is_not_paid_for_draws_nothing() {
 
 #[test]
 fn a_line_is_not_used_again_after_a_hit() {
-    let mut entropy = Counted(Seeded::new(52), Cell::new(0));
+    let mut entropy = Counted::new(Seeded::new(52));
     let mut account = account();
     let round = reserve(&mut account, hundredths(30), Amount::ZERO);
     let mut line = NoisyLine::draw(rising(), round, &mut entropy);
     assert!(!line.next(&one(FAR_BELOW), &mut entropy).unwrap().get());
     assert!(line.next(&one(FAR_ABOVE), &mut entropy).unwrap().get());
     assert!(line.is_over());
-    let before = entropy.1.get();
+    let before = entropy.words();
     let error = line.next(&one(FAR_ABOVE), &mut entropy).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -164,7 +152,7 @@ fn a_line_is_not_used_again_after_a_hit() {
     // Also not after more has been paid.
     line.pay(reserve(&mut account, hundredths(30), Amount::ZERO)).unwrap();
     assert_eq!(line.next(&one(FAR_BELOW), &mut entropy).unwrap_err(), LineError::Over);
-    assert_eq!((entropy.1.get(), line.steps()), (before, 2));
+    assert_eq!((entropy.words(), line.steps()), (before, 2));
     settle(&mut account, line.end().unwrap());
     assert_eq!(spent(&account), (hundredths(5), Amount::ZERO));
 }

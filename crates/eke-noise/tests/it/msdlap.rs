@@ -6,9 +6,8 @@ use eke_budget::{Amount, L1, NoHistory};
 use eke_noise::law::{Msdlap, Shifts};
 use eke_noise::path::{MismatchReason, MsdlapPath};
 use eke_noise::{AccountPayer, NoisePath, Ratio, release_tiers};
+use eke_testkit::{Fit, Seeded};
 
-use crate::Seeded;
-use crate::fit::Fit;
 use crate::walk::{ORDERS, Walk, at, id, number, riders};
 
 const TRUTH: i64 = 1234;

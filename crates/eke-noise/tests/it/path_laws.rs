@@ -10,8 +10,8 @@ use eke_budget::{Adjacency, L1, L2, Metres, Metric, PathId, Price, Raise, Receip
 use eke_noise::evidence::Norms;
 use eke_noise::path::{Integers, MismatchReason, MsdlapPath};
 use eke_noise::{Entropy, Exact, GaussianPath, GeometricPath, LaplacePath, NoisePath, SkellamPath};
+use eke_testkit::{Nothing, Seeded};
 
-use crate::Seeded;
 use crate::walk::{Kept, Walk, account, ask, at, id, number, pay, riders};
 
 const TRUTH: i64 = 1_234_567;
@@ -81,15 +81,6 @@ macro_rules! every_law {
     };
 }
 
-/// Where nothing may be drawn.
-struct Untouched;
-
-impl Entropy for Untouched {
-    fn word(&mut self) -> u64 {
-        panic!("something was drawn")
-    }
-}
-
 impl<P: Kept> Law<P> {
     fn open(&self, number: u8) -> P {
         let sensitivity = <P::Currency as Price>::Sensitivity::try_from(self.sensitivity).unwrap();
@@ -126,7 +117,7 @@ impl<P: Kept> Walk<P> {
         receipt: Receipt<Raise<P::Currency>>,
     ) -> (MismatchReason, Receipt<Raise<P::Currency>>) {
         let before = self.path.clone();
-        let mismatch = self.path.refine(truth, receipt, &mut Untouched).unwrap_err();
+        let mismatch = self.path.refine(truth, receipt, &mut Nothing).unwrap_err();
         assert_eq!(self.path, before);
         (mismatch.reason, *mismatch.receipt)
     }
@@ -134,7 +125,7 @@ impl<P: Kept> Walk<P> {
     /// The same for a receipt for a coarser point.
     fn refuses_coarser(&mut self, receipt: Receipt<Coarsen<P::Currency>>) -> MismatchReason {
         let before = self.path.clone();
-        let mismatch = self.path.coarsen(receipt, &mut Untouched).unwrap_err();
+        let mismatch = self.path.coarsen(receipt, &mut Nothing).unwrap_err();
         assert_eq!(self.path, before);
         mismatch.reason
     }
@@ -179,7 +170,7 @@ fn points_in_every_order_are_drawn_once_and_cost_the_finest() {
             for (price, value) in &drawn {
                 let point = walk.path.point(at(price)).unwrap().get();
                 assert_eq!(&point, value, "{} {order:?}", law.name);
-                assert_eq!(&walk.coarsen_and_store(price, &mut Untouched), value);
+                assert_eq!(&walk.coarsen_and_store(price, &mut Nothing), value);
                 assert_eq!(walk.path.nearest(at(price)), Some(at(price)));
                 assert_eq!(walk.path.worth(at(price)), at(price));
             }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use eke_budget::L1;
 use eke_noise::{GeometricPath, Released};
+use eke_testkit::{Fit, Seeded};
 
-use crate::Seeded;
-use crate::fit::Fit;
 use crate::walk::{ORDERS, Walk, id, number};
 
 const TRUTH: i64 = 1234;

@@ -12,9 +12,7 @@ use eke_noise::number::ScaleError;
 use eke_noise::path::MismatchReason;
 use eke_noise::release::{Lengths, PointRelease, Points, PointsRelease, release_points};
 use eke_noise::{Exact, Ratio, release_point};
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_testkit::{Fit, Seeded};
 
 const DRAWS: usize = 300_000;
 

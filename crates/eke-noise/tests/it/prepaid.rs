@@ -6,22 +6,11 @@ use std::fmt::Debug;
 use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Epsilon, L1, L2, Metric, NoHistory, Price, Rho,
 };
+use eke_noise::Exact;
 use eke_noise::evidence::{Norms, Scores};
 use eke_noise::path::MismatchReason;
 use eke_noise::select::{Allotment, DrawPrice, Moves, Prepaid, PrepaidError};
-use eke_noise::{Entropy, Exact};
-
-use crate::Seeded;
-use crate::fit::Fit;
-
-/// Where nothing may be drawn.
-struct Nothing;
-
-impl Entropy for Nothing {
-    fn word(&mut self) -> u64 {
-        panic!("something was drawn");
-    }
-}
+use eke_testkit::{Fit, Nothing, Seeded};
 
 fn account() -> Account {
     let budget = BudgetSpec::zcdp(Rho::new(1e7).unwrap()).with_pure(Epsilon::new(1e7).unwrap());

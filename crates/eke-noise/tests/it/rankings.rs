@@ -8,21 +8,10 @@ use eke_budget::{
 use eke_noise::evidence::Scores;
 use eke_noise::path::MismatchReason;
 use eke_noise::select::Moves;
-use eke_noise::{Entropy, Exact, Ranking};
-
-use crate::Seeded;
-use crate::fit::Fit;
+use eke_noise::{Exact, Ranking};
+use eke_testkit::{Fit, Nothing, Seeded};
 
 const SCORES: [i64; 4] = [3, 5, 5, 0];
-
-/// Where nothing may be drawn.
-struct Nothing;
-
-impl Entropy for Nothing {
-    fn word(&mut self) -> u64 {
-        panic!("something was drawn");
-    }
-}
 
 /// The law of the first two picks: exponential choices, one after the other.
 fn ranked(rate: f64) -> BTreeMap<Vec<u32>, f64> {

@@ -8,9 +8,8 @@ use eke_noise::law::{LevelError, SkellamLevel};
 use eke_noise::path::MismatchReason;
 use eke_noise::stopping::NoAnswer;
 use eke_noise::{AccountPayer, NoisePath, Ratio, Skellam, SkellamPath, release_tiers, reveal};
+use eke_testkit::{Fit, Seeded};
 
-use crate::Seeded;
-use crate::fit::Fit;
 use crate::walk::{ORDERS, Walk, at, id, number, riders};
 
 const TRUTH: i64 = 1234;

@@ -11,8 +11,7 @@ use eke_noise::{
     AccountPayer, Confidence, Exact, GaussianPath, GeometricPath, Goal, LaplacePath, NoisePath,
     Schedule, Tolerance, Within, refine_until, release_tiers,
 };
-
-use crate::Seeded;
+use eke_testkit::Seeded;
 
 /// Steps of the grid in one, and what one unit changes a count by in steps.
 const GRID: f64 = 1024.0;

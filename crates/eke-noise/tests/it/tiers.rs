@@ -6,10 +6,8 @@ use eke_budget::convert::{Curve, Method};
 use eke_budget::{Delta, Epsilon, L1};
 use eke_noise::release::{TierError, TierLaw, Tiers};
 use eke_noise::{Confidence, TierPlan};
+use eke_testkit::{Fit, Seeded};
 use proptest::prelude::*;
-
-use crate::Seeded;
-use crate::fit::Fit;
 
 fn epsilon(value: f64) -> Epsilon {
     Epsilon::new(value).unwrap()

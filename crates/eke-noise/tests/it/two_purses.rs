@@ -6,8 +6,7 @@ use eke_budget::{
 };
 use eke_noise::stopping::NoAnswer;
 use eke_noise::{AccountPayer, Exact, GaussianPath, GeometricPath, LaplacePath, NoisePath, reveal};
-
-use crate::Seeded;
+use eke_testkit::Seeded;
 
 /// What one unit changes each of the truths by, in steps.
 const STEPS: f64 = 1024.0;

@@ -4,8 +4,8 @@ use eke_budget::{L1, L2};
 use eke_noise::evidence::Norms;
 use eke_noise::path::MismatchReason;
 use eke_noise::{Exact, GaussianPath, GeometricPath, NoisePath};
+use eke_testkit::Seeded;
 
-use crate::Seeded;
 use crate::walk::{Walk, id};
 
 const TRUTH: [i64; 3] = [5_000, -70_000, 0];

@@ -8,8 +8,7 @@ use eke_noise::evidence::Scores;
 use eke_noise::select::{ChoiceLaw, ChoiceRule};
 use eke_noise::{Exact, choose};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec, SelectError};
-
-use crate::Seeded;
+use eke_testkit::Dice;
 
 fn one() -> L1 {
     L1::new(1.0).unwrap()
@@ -47,7 +46,7 @@ fn all() -> Vec<Choice> {
 
 #[test]
 fn a_choice_draws_what_its_receipt_is_for() {
-    let mut entropy = Seeded::new(81);
+    let mut entropy = Dice(81);
     let scores = Exact::new(Scores(vec![0, 90, 0, 10]), one());
     for choice in all() {
         let winner = choose(&scores, buy(choice.clone()), &mut entropy).unwrap();
@@ -65,7 +64,7 @@ fn a_choice_draws_what_its_receipt_is_for() {
 /// count.
 #[test]
 fn noisy_maxima_are_drawn_from_what_was_priced() {
-    let mut entropy = Seeded::new(82);
+    let mut entropy = Dice(82);
     for noise in [MaxNoise::Gaussian(0.5), MaxNoise::Laplace(0.5)] {
         let choice = Choice::noisy_max(&NoisyMax::new(spec(noise)).unwrap()).unwrap();
         let scores = Exact::new(Scores(vec![0, i64::MAX, 5000, 101, i64::MAX]), one());

@@ -6,14 +6,13 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, Delta, Entry, Epsilon, Journal, L1, Metric, NoHistory,
     Rho,
 };
+use eke_noise::Exact;
 use eke_noise::select::{LineError, LineLaw, NoisyLine};
-use eke_noise::{Entropy, Exact};
 use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SelectError,
     SparseError, SparseVector,
 };
-
-use crate::Seeded;
+use eke_testkit::{Counted, Dice};
 
 fn one() -> L1 {
     L1::new(1.0).unwrap()
@@ -62,7 +61,7 @@ fn sum(amounts: impl IntoIterator<Item = Amount<Epsilon>>) -> Amount<Epsilon> {
 /// the steps since the last one, to the grain.
 #[test]
 fn what_a_search_cost_is_the_sum_of_its_runs() {
-    let (mut account, mut entropy) = (account("100", 1e-3), Seeded::new(71));
+    let (mut account, mut entropy) = (account("100", 1e-3), Dice(71));
     let law = line(15.0);
     let mut search = SparseVector::new(law.clone(), Filter::ExPost).unwrap();
     let (mut runs, mut at) = (Vec::new(), 0);
@@ -86,23 +85,13 @@ fn what_a_search_cost_is_the_sum_of_its_runs() {
     assert_eq!(purse(&account).0, realised);
 }
 
-/// Counts what is asked for.
-struct Counted(Seeded, Cell<u64>);
-
-impl Entropy for Counted {
-    fn word(&mut self) -> u64 {
-        self.1.set(self.1.get() + 1);
-        self.0.word()
-    }
-}
-
 /// Without a hit, exactly as many steps as are certain to fit, and not one more; the refusal draws
 /// nothing and leaves the account as it was.
 #[test]
 fn a_search_ends_with_the_purse() {
     for budget in ["0.2", "0.16", "0.13"] {
         let mut account = account(budget, 1e-3);
-        let mut entropy = Counted(Seeded::new(72), Cell::new(0));
+        let mut entropy = Counted::new(Dice(72));
         let law = line(25.0);
         let horizon = law.horizon(budget.parse().unwrap());
         assert!((2..100_000).contains(&horizon), "{budget}: {horizon}");
@@ -121,9 +110,9 @@ fn a_search_ends_with_the_purse() {
         };
         assert!(matches!(error, SparseError::Refused(_)), "{error}");
         assert_eq!(longest, horizon);
-        let (before, drawn) = (purse(&account), entropy.1.get());
+        let (before, drawn) = (purse(&account), entropy.words());
         assert!(search.next(&below, &mut account, &mut NoHistory, &mut entropy).is_err());
-        assert_eq!((purse(&account), entropy.1.get()), (before, drawn));
+        assert_eq!((purse(&account), entropy.words()), (before, drawn));
         search.stop(&mut account, &mut NoHistory).unwrap();
         assert_eq!(purse(&account), (law.stopped(horizon), Amount::ZERO, Amount::ZERO));
     }
@@ -131,7 +120,7 @@ fn a_search_ends_with_the_purse() {
 
 #[test]
 fn lines_may_change_after_a_hit_and_not_before() {
-    let (mut account, mut entropy) = (account("10", 1e-3), Seeded::new(73));
+    let (mut account, mut entropy) = (account("10", 1e-3), Dice(73));
     let mut search = SparseVector::new(line(5.0), Filter::ExPost).unwrap();
     let mut next = |search: &mut SparseVector, value| {
         search.next(&truth(value), &mut account, &mut NoHistory, &mut entropy).unwrap().get()
@@ -158,7 +147,7 @@ fn lines_may_change_after_a_hit_and_not_before() {
 #[test]
 fn a_capped_run_is_charged_the_cap_and_its_delta() {
     let delta = Delta::new(4e-4).unwrap();
-    let (mut account, mut entropy) = (account("8", 1e-3), Seeded::new(74));
+    let (mut account, mut entropy) = (account("8", 1e-3), Dice(74));
     let narrow = LineSpec { range: (90.0, 110.0), ..spec(12.0) };
     let plain = GridLine::new(AboveThreshold::new(narrow).unwrap()).unwrap();
     let law = plain.clone().capped(delta).unwrap();
@@ -201,7 +190,7 @@ fn a_capped_run_is_charged_the_cap_and_its_delta() {
 /// The baseline: every run is charged before it starts, hit or not, and nothing goes back.
 #[test]
 fn runs_charged_beforehand_cost_their_worst_case_each() {
-    let (mut account, mut entropy) = (account("1", 1e-3), Seeded::new(75));
+    let (mut account, mut entropy) = (account("1", 1e-3), Dice(75));
     let law = line(25.0);
     let mut search = SparseVector::new(law.clone(), Filter::ExAnte { steps: 5 }).unwrap();
     let e = law.worst(5).to_f64();
@@ -238,13 +227,13 @@ impl Journal for Switch<'_> {
 #[test]
 fn what_cannot_be_recorded_is_not_drawn_and_is_settled_later() {
     let (mut account, works) = (account("100", 1e-3), Cell::new(false));
-    let mut entropy = Counted(Seeded::new(76), Cell::new(0));
+    let mut entropy = Counted::new(Dice(76));
     let law = line(10.0);
     let mut search = SparseVector::new(law.clone(), Filter::ExPost).unwrap();
     let mut journal = Switch(&works);
     let error = search.next(&truth(0), &mut account, &mut journal, &mut entropy).unwrap_err();
     assert!(matches!(error, SparseError::Journal("the disk is gone")));
-    assert_eq!((entropy.1.get(), purse(&account).1), (0, Amount::ZERO));
+    assert_eq!((entropy.words(), purse(&account).1), (0, Amount::ZERO));
     works.set(true);
     assert!(!search.next(&truth(0), &mut account, &mut journal, &mut entropy).unwrap().get());
     works.set(false);
@@ -261,7 +250,7 @@ fn what_cannot_be_recorded_is_not_drawn_and_is_settled_later() {
 #[test]
 fn a_run_stays_with_the_account_that_pays_for_it() {
     let (mut ours, mut theirs) = (account("1", 1e-3), account("1", 1e-3));
-    let mut entropy = Seeded::new(77);
+    let mut entropy = Dice(77);
     let mut search = SparseVector::new(line(25.0), Filter::ExPost).unwrap();
     let below = truth(-500);
     for _ in 0..64 {
@@ -317,7 +306,7 @@ fn the_published_filter_breaks_its_promise_and_ours_does_not() {
     assert!(revealed(rounds) <= delta * (1.0 + 1e-9));
 
     // And so for searches with a delta of their own.
-    let (mut account, mut entropy) = (self::account("60", delta), Seeded::new(78));
+    let (mut account, mut entropy) = (self::account("60", delta), Dice(78));
     let filter = Filter::Renyi { delta: Delta::new(delta / 4.0).unwrap() };
     let mut search = SparseVector::new(line(15.0), filter).unwrap();
     while search.next(&truth(150), &mut account, &mut NoHistory, &mut entropy).is_ok() {

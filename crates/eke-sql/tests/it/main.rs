@@ -8,5 +8,4 @@ mod golden;
 mod parameters;
 mod policies;
 mod properties;
-mod random;
 mod tables;

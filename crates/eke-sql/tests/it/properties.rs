@@ -4,8 +4,8 @@ use eke_sql::{Expr, MAX_TEXT, Query, Shows, Summand, Type, Value, canonical, eva
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::random::{any_expr, expr, look, row};
 use crate::tables::tables;
+use eke_testkit::expressions::{any_expr, expr, look, row};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]

@@ -347,8 +347,8 @@ fn a_name_is_held_against_those_of_broken_sections_too() {
 
 #[test]
 fn what_is_wrong_with_files_is_told_beside_what_is_wrong_with_the_policy() {
-    let folder = std::env::temp_dir().join(format!("eke-mistakes-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     std::fs::write(folder.join("trips.csv"), "rider_id,fare,city\n").unwrap();
     let text = CITY
         .replace("trips.parquet", "trips.csv")
@@ -359,7 +359,6 @@ fn what_is_wrong_with_files_is_told_beside_what_is_wrong_with_the_policy() {
     let path = folder.join("eke.toml");
     std::fs::write(&path, text).unwrap();
     let told = super::super::Policy::read(&path).unwrap_err().to_string();
-    std::fs::remove_dir_all(&folder).unwrap();
     let lines: Vec<&str> =
         told.lines().map(|line| line.rsplit("eke.toml:").next().unwrap()).collect();
     let parts = [

@@ -119,8 +119,8 @@ fn a_password_in_the_address_is_not_printed() {
 
 #[test]
 fn a_file_that_cannot_be_read_says_what_to_do() {
-    let folder = std::env::temp_dir().join(format!("eke-policy-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let shown = folder.display();
     let path = folder.join("eke.toml");
     let told = || Policy::read(&path).unwrap_err().to_string();
@@ -132,10 +132,9 @@ fn a_file_that_cannot_be_read_says_what_to_do() {
     std::fs::write(&path, CITY).unwrap();
     assert_eq!(Policy::read(&path).unwrap().ledger, Address::File(folder.join("eke.ledger")));
     assert_eq!(
-        Policy::read(&folder).unwrap_err().to_string(),
+        Policy::read(folder).unwrap_err().to_string(),
         format!("{shown}: this is a folder: name the file in it, such as {shown}/eke.toml")
     );
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -8,9 +8,9 @@ use crate::crowd::count::count;
 use crate::crowd::density::density;
 use crate::crowd::neighbours::neighbours;
 use crate::crowd::{PlanError, Rule, Split, Way};
-use crate::seeded::Seeded;
 use crate::width::Miss;
 use crate::{Crowd, Lattice, Shape};
+use eke_testkit::Dice as Seeded;
 
 fn amount(text: &str) -> Amount<Rho> {
     text.parse().unwrap()

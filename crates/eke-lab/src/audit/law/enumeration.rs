@@ -7,13 +7,13 @@ use eke_noise::evidence::Scores;
 use eke_noise::select::{choose_exponentially, permute_and_flip, uniform_subset};
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, Ratio, choose};
 use eke_select::{Change, Choice};
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use crate::account;
 use crate::audit::{
     Audit, Finding, Findings, Method, Run, law_finding, loss_finding, order_finding, walk,
 };
 use crate::laws::{gaussian, geometric, path_of_three};
-use crate::oracle::{End, Law, Oracle, enumerate};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
@@ -230,7 +230,7 @@ fn choice_loss() -> Findings {
 }
 
 /// The law of what a receipt chooses, if it does.
-type Chosen = Law<Option<Option<usize>>>;
+type Chosen = Enumerated<Option<Option<usize>>>;
 
 /// The largest loss between any two neighbours among three scores from 0 to 2.
 fn largest_loss(

@@ -6,12 +6,12 @@ use eke_budget::{L1, L2, PathId};
 use eke_noise::law::Noise;
 use eke_noise::select::NoisyScore;
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, Ratio};
+use eke_testkit::Fit;
+use eke_testkit::Seeded;
 use statrs::function::erf::erfc;
 
 use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
-use crate::fit::Fit;
 use crate::laws::double;
-use crate::seeded::Seeded;
 use crate::{account, shown};
 
 const DRAWS: usize = 300_000;

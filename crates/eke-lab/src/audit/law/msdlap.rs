@@ -7,14 +7,14 @@ use eke_budget::{Account, L1, PathId};
 use eke_noise::law::{Msdlap, Shifts};
 use eke_noise::path::MsdlapPath;
 use eke_noise::{Entropy, Exact, Ratio};
+use eke_testkit::Fit;
+use eke_testkit::Seeded;
+use eke_testkit::oracle::{End, enumerate};
 
 use crate::audit::{
     Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
 };
-use crate::fit::Fit;
 use crate::laws::{geometric, residual};
-use crate::oracle::{End, enumerate};
-use crate::seeded::Seeded;
 use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {

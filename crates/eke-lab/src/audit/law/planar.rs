@@ -8,15 +8,14 @@ use eke_noise::evidence::Norms;
 use eke_noise::law::PlanarLaplace;
 use eke_noise::release::PointRelease;
 use eke_noise::{Exact, Ratio, release_point};
+use eke_testkit::oracle::{End, Enumerated, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use crate::account;
 use crate::audit::{
     Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
 };
-use crate::fit::Fit;
 use crate::laws::planar;
-use crate::oracle::{End, Law, enumerate};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;
@@ -67,7 +66,7 @@ fn planar_loss() -> Findings {
     for (x, y) in [(1i32, 0i32), (0, -1), (1, 1), (-1, 1), (2, 0), (1, 2)] {
         let moved = |[at_x, at_y]: [i64; 2]| [at_x + i64::from(x), at_y + i64::from(y)];
         let outcomes = here.outcomes.iter().map(|(&point, &found)| (moved(point), found)).collect();
-        let there = Law { outcomes, lost: here.lost, runs: here.runs };
+        let there = Enumerated { outcomes, lost: here.lost, runs: here.runs };
         let length = f64::from(x * x + y * y).sqrt();
         let what = format!("moved by ({x}, {y})");
         let mut finding = loss_finding(what, 3.0 * length, [here.clone(), there]);

@@ -5,11 +5,11 @@ use eke_budget::convert::SkellamCurve;
 use eke_budget::{Amount, L1, L2, PathId, Rho};
 use eke_noise::law::SkellamLevel;
 use eke_noise::{Exact, NoisePath, Ratio, Skellam, SkellamPath};
+use eke_testkit::Seeded;
+use eke_testkit::oracle::{End, Enumerated, enumerate};
 
 use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, order_finding};
 use crate::laws::skellam;
-use crate::oracle::{End, Law, enumerate};
-use crate::seeded::Seeded;
 use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
@@ -140,7 +140,7 @@ fn open(sensitivity: f64) -> Option<SkellamPath> {
 const ORDERS: [f64; 8] = [1.02, 1.1, 1.3, 1.6, 2.0, 3.0, 4.0, 6.0];
 
 /// The largest divergence over the order that two laws surely have.
-fn divergence(one: &Law<Option<i64>>, other: &Law<Option<i64>>) -> f64 {
+fn divergence(one: &Enumerated<Option<i64>>, other: &Enumerated<Option<i64>>) -> f64 {
     let at = |order: f64| {
         let terms = one.outcomes.iter().map(|(outcome, probability)| {
             probability.powf(order) * (other.of(outcome) + other.lost).powf(1.0 - order)

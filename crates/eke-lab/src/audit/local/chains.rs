@@ -6,9 +6,9 @@ use eke_budget::{Amount, Epsilon};
 use eke_noise::local::{
     BitChain, BitTemplate, Hash, HashChain, HashTemplate, Share, SubsetChain, Template, Weight,
 };
+use eke_testkit::oracle::{End, Oracle, enumerate};
 
 use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
-use crate::oracle::{End, Oracle, enumerate};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Enumeration;

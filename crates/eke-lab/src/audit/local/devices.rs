@@ -7,9 +7,9 @@ use eke_budget::{Amount, BudgetSpec, Charge, Epsilon, Metric};
 use eke_local::device::Currency;
 use eke_local::{Component, Device, Mechanism, MemoryStorage, Method, Plan, Reply, Request};
 use eke_noise::local::Categories;
+use eke_testkit::oracle::{End, Oracle, enumerate};
 
 use crate::audit::{Audit, Finding, Method as How, Run, loss_finding};
-use crate::oracle::{End, Oracle, enumerate};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {

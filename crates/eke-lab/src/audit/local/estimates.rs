@@ -4,9 +4,9 @@ use std::error::Error;
 
 use eke_local::{Law, Tally};
 use eke_noise::local::{BitTemplate, Chain, ReportLaw, Template};
+use eke_testkit::oracle::{End, enumerate};
 
 use crate::audit::{Audit, Finding, Method, Run};
-use crate::oracle::{End, enumerate};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {

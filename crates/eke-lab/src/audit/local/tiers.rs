@@ -9,12 +9,11 @@ use eke_local::{Method as Planning, Plan};
 use eke_noise::Entropy;
 use eke_noise::local::{BitTemplate, Chain, Hash, HashTemplate, ReportLaw, Template};
 use eke_noise::sampler::uniform_below;
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use super::steps::{Rescale, Steps, alone, loss};
 use crate::audit::{Audit, Finding, Findings, Method, Run};
-use crate::fit::Fit;
-use crate::oracle::{End, Law, Oracle, enumerate};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -129,13 +128,13 @@ fn reports(chain: &Chain, category: u32, oracle: &mut Oracle) -> Vec<u64> {
 }
 
 /// Some of the reports of a law over all.
-fn only(law: &Law<Vec<u64>>, places: &[usize]) -> Law<Vec<u64>> {
+fn only(law: &Enumerated<Vec<u64>>, places: &[usize]) -> Enumerated<Vec<u64>> {
     let mut outcomes = BTreeMap::new();
     for (reports, probability) in &law.outcomes {
         let some: Vec<u64> = places.iter().map(|&place| reports[place]).collect();
         *outcomes.entry(some).or_insert(0.0) += probability;
     }
-    Law { outcomes, ..*law }
+    Enumerated { outcomes, ..*law }
 }
 
 /// As it is drawn, for few categories: everything that can be drawn is tried.
@@ -164,7 +163,7 @@ fn tier_plans() -> Findings {
 }
 
 /// What one plan shows, given the law of all its reports for each category.
-fn add(worst: &mut Worst, plan: &Plan, laws: &[Law<Vec<u64>>]) {
+fn add(worst: &mut Worst, plan: &Plan, laws: &[Enumerated<Vec<u64>>]) {
     let claims = claims(plan);
     worst.plans += 1;
     for places in sets(claims.len()) {

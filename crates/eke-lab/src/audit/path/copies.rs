@@ -9,11 +9,11 @@ use eke_budget::{
 };
 use eke_noise::path::{Column, Columns, MsdlapPath};
 use eke_noise::{Bundle, Exact, GeometricPath, LaplacePath, NoisePath};
+use eke_testkit::Seeded;
+use eke_testkit::oracle::{End, Oracle, enumerate};
 
 use crate::account;
 use crate::audit::{Audit, Finding, Method, Run};
-use crate::oracle::{End, Oracle, enumerate};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![

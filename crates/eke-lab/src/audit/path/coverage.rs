@@ -6,10 +6,10 @@ use eke_noise::{
     AccountPayer, Confidence, Exact, GaussianPath, Goal, NoisePath, Schedule, Tolerance, Within,
     refine_until,
 };
+use eke_testkit::Seeded;
 
 use crate::account;
 use crate::audit::{Audit, Finding, Findings, Method, Run};
-use crate::seeded::Seeded;
 
 const RUNS: u32 = 10_000;
 /// More misses than this in 10,000 runs of probability 0.05 have probability below 1e-6.

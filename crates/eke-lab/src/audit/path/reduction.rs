@@ -12,14 +12,13 @@ use eke_noise::{
     AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath,
     Ratio, reveal,
 };
+use eke_testkit::oracle::{End, Oracle, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use crate::account;
 use crate::audit::bounds::{self, Count};
 use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, loss_finding};
-use crate::fit::Fit;
 use crate::laws::double;
-use crate::oracle::{End, Oracle, enumerate};
-use crate::seeded::Seeded;
 use crate::stopper::Stopper;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {

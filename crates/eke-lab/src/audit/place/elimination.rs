@@ -11,10 +11,10 @@ use eke_geo::crowd::{Rule, Split, Way};
 use eke_geo::width::Miss;
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
 use eke_local::fleet::Sheet;
+use eke_testkit::Seeded;
 
 use crate::audit::bounds::{self, Count};
 use crate::audit::{Audit, Finding, Findings, Method, Run};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![

@@ -10,14 +10,13 @@ use eke_geo::person::{Directions, HullPlan, HullPrices, NearestMethod};
 use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
 use eke_noise::Entropy;
 use eke_noise::select::{Allotment, Prepaid};
+use eke_testkit::oracle::{End, Enumerated, enumerate};
+use eke_testkit::{Fit, Seeded};
 
 use crate::account;
 use crate::audit::select::ranking::divergence;
 use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
-use crate::fit::Fit;
 use crate::laws::double;
-use crate::oracle::{End, Law, enumerate};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -174,7 +173,7 @@ fn searched(epsilon: f64, distances: &[f64]) -> Vec<f64> {
 }
 
 /// The law of two searches, the second without what the first has found.
-fn searched_twice(epsilon: f64, distances: &[f64]) -> Law<Vec<u32>> {
+fn searched_twice(epsilon: f64, distances: &[f64]) -> Enumerated<Vec<u32>> {
     let mut outcomes = BTreeMap::new();
     for (first, of_first) in (0u32..).zip(searched(epsilon, distances)) {
         let left: Vec<u32> = (0u32..).take(distances.len()).filter(|item| *item != first).collect();
@@ -183,7 +182,7 @@ fn searched_twice(epsilon: f64, distances: &[f64]) -> Law<Vec<u32>> {
             outcomes.insert(vec![first, *second], of_first * of_second);
         }
     }
-    Law { outcomes, lost: 0.0, runs: 0 }
+    Enumerated { outcomes, lost: 0.0, runs: 0 }
 }
 
 fn nearest_search() -> Findings {

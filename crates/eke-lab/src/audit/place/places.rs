@@ -11,14 +11,13 @@ use eke_budget::{Amount, Epsilon, Metres, NoHistory, PathId, Rho};
 use eke_geo::{Lattice, Place, Region, Tuple, TupleMetric};
 use eke_noise::release::{PointsRelease, release_points};
 use eke_noise::{GaussianPath, NoisePath};
+use eke_testkit::oracle::Oracle;
+use eke_testkit::{Fit, Seeded};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
 use crate::account;
 use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings, law_finding};
-use crate::fit::Fit;
 use crate::laws::{gaussian, planar};
-use crate::oracle::Oracle;
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![

@@ -10,10 +10,9 @@ use std::error::Error;
 use eke_budget::Metres;
 use eke_geo::shape::Rings;
 use eke_geo::{Lattice, Shape};
-use eke_noise::Entropy;
+use eke_testkit::Seeded;
 
 use crate::audit::{Audit, Finding, Findings, Method, Run};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {

@@ -14,11 +14,11 @@ use eke_select::{
     AboveThreshold, Change, Choice, Direction, Filter, GridLine, LineNoise, LineSpec, MaxNoise,
     NoisyMax, NoisyMaxSpec, SparseVector,
 };
+use eke_testkit::Seeded;
 
 use crate::account;
 use crate::audit::bounds::{self, Count};
 use crate::audit::{Audit, Finding, Findings, Method, Run};
-use crate::seeded::Seeded;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     let method = Method::Neighbours;

@@ -6,10 +6,10 @@ use eke_budget::{L1, NoHistory, PathId, Rho};
 use eke_noise::evidence::Scores;
 use eke_noise::select::Moves;
 use eke_noise::{Exact, Ranking};
+use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use crate::account;
 use crate::audit::{Audit, Finding, Method, Run};
-use crate::oracle::{End, Law, Oracle, enumerate};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![Audit {
@@ -68,7 +68,11 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
 }
 
 /// The Rényi divergence of an order between two laws.
-pub(in crate::audit) fn divergence<K: Ord>(order: f64, one: &Law<K>, two: &Law<K>) -> f64 {
+pub(in crate::audit) fn divergence<K: Ord>(
+    order: f64,
+    one: &Enumerated<K>,
+    two: &Enumerated<K>,
+) -> f64 {
     let term = |(outcome, p): (&K, &f64)| {
         let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
         p.powf(order) * q.powf(1.0 - order)

@@ -6,7 +6,7 @@ use crate::frame::data::Flights;
 
 /// Counts by group.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct GroupCounts {
     /// What groups are.
     pub name: &'static str,
     /// The bounded counts, by group.
@@ -19,7 +19,7 @@ pub struct Question {
     pub floor: f64,
 }
 
-impl Question {
+impl GroupCounts {
     /// The questions that are asked of flights.
     #[must_use]
     pub fn all(flights: &Flights) -> Vec<Self> {
@@ -99,11 +99,11 @@ mod tests {
         flights.aircraft.push(1);
         flights.month.push(2);
         let by = |row: usize| flights.month[row].to_string();
-        let all = Question::of("month", 3, 100, 1.0, &flights, by);
+        let all = GroupCounts::of("month", 3, 100, 1.0, &flights, by);
         assert_eq!(all.counts, [3, 2, 1]);
-        let rows = Question::of("month", 3, 2, 1.0, &flights, by);
+        let rows = GroupCounts::of("month", 3, 2, 1.0, &flights, by);
         assert_eq!(rows.counts, [2, 2, 1]);
-        let groups = Question::of("month", 1, 2, 1.0, &flights, by);
+        let groups = GroupCounts::of("month", 1, 2, 1.0, &flights, by);
         assert!(groups.counts.iter().sum::<i64>() <= 3, "{groups:?}");
         assert_eq!(groups.counts.len(), 3, "keys do not depend on bounds");
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use eke_plot::plot::{Lines, Plot, Scale};
 
-use super::{Found, Question, Way};
+use super::{Found, GroupCounts, Way};
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
@@ -25,7 +25,7 @@ pub const SAVINGS: Experiment = Experiment {
 
 fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let flights = context.data().flights()?;
-    let questions = Question::all(&flights);
+    let questions = GroupCounts::all(&flights);
     let tolerances: &[f64] = context.pick(&[0.05, 0.1, 0.2], &[0.05, 0.1], &[0.1]);
     let mut asked = Table::new(
         "the questions",

@@ -6,13 +6,13 @@ use eke_budget::Metres;
 use eke_geo::crowd::Way;
 use eke_geo::earth::distance;
 use eke_geo::{Place, density};
+use eke_testkit::Seeded;
 
 use super::{People, asks, figures, panel, tried};
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// How dense collisions are around a point.
 pub const DENSITY: Experiment = Experiment {

@@ -7,6 +7,7 @@ use eke_geo::crowd::{Carry, Rule, Series, Way};
 use eke_geo::{Allowance, Crowd, Place, Plan, count};
 use eke_local::fleet::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use super::range::{centre, square};
 use super::{People, asks, price};
@@ -16,7 +17,6 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// Many questions to the same taxis.
 pub const MANY_QUERIES: Experiment = Experiment {

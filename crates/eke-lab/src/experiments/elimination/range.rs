@@ -5,6 +5,7 @@ use std::error::Error;
 use eke_budget::Metres;
 use eke_geo::crowd::Way;
 use eke_geo::{Place, Shape, count};
+use eke_testkit::Seeded;
 
 use super::{People, asks, figures, panel, tried};
 use crate::frame::context::Context;
@@ -12,7 +13,6 @@ use crate::frame::data::Taxi;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// How many taxis are inside a square.
 pub const RANGE: Experiment = Experiment {

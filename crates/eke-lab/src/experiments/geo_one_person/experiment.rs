@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use super::trace::Traces;
 use super::way::Way;
@@ -10,8 +11,7 @@ use crate::frame::context::Context;
 use crate::frame::experiment::Size;
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
-use crate::frame::table::{Key, Table};
-use crate::seeded::Seeded;
+use crate::frame::table::{Table, TableKey};
 
 /// Where everything is tried that is not varied.
 const PRICE: f64 = 5e-5;
@@ -71,7 +71,7 @@ pub(super) fn reported(context: &Context, is_nearest: bool) -> Result<Report, Bo
                         }
                     };
                     line.push((at, found[0].mean));
-                    let [label, at] = [Key::from(way.label()), at.into()];
+                    let [label, at] = [TableKey::from(way.label()), at.into()];
                     match found[..] {
                         [ratio, further] => {
                             table.row([count.into(), label, at], [ratio.into(), further.into()]);

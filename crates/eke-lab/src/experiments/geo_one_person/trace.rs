@@ -4,9 +4,9 @@ use std::error::Error;
 
 use eke_budget::Metres;
 use eke_geo::{Lattice, Region};
+use eke_testkit::Seeded;
 
 use crate::frame::context::Context;
-use crate::seeded::Seeded;
 
 /// Where taxis were, in metres on the plane of a region.
 pub(super) struct Traces {

@@ -9,10 +9,10 @@ use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
 use eke_noise::law::PlanarLaplace;
 use eke_noise::select::{Allotment, Prepaid};
 use eke_noise::{DiscreteGaussian, Ratio};
+use eke_testkit::Seeded;
 
 use super::trace::apart;
 use crate::account;
-use crate::seeded::Seeded;
 
 /// A way to tell something of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

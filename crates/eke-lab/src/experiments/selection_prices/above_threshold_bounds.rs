@@ -5,6 +5,7 @@ use std::error::Error;
 use eke_budget::{Delta, L1};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{AboveThreshold, Change, Direction, LineNoise, LineSpec, RenyiLine};
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::normal::{ln_mean, ln_phi, phi};
@@ -13,7 +14,6 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// Prices of a line.
 pub const ABOVE_THRESHOLD_BOUNDS: Experiment = Experiment {

@@ -6,6 +6,7 @@ use eke_budget::convert::{Curve, GaussianCurve, Method};
 use eke_budget::{Delta, L1, Rho};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{Change, MaxNoise, NoisyMax, NoisyMaxSpec};
+use eke_testkit::Seeded;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::normal::phi;
@@ -13,8 +14,7 @@ use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
-use crate::frame::table::{Cell, Table};
-use crate::seeded::Seeded;
+use crate::frame::table::{Table, TableCell};
 
 /// Prices of a noisy maximum.
 pub const NOISY_MAX_BOUNDS: Experiment = Experiment {
@@ -103,7 +103,7 @@ fn estimates(context: &Context) -> Result<(Table, Plot), Box<dyn Error>> {
             let said: Vec<f64> = drawn.iter().flatten().copied().collect();
             let silent = drawn.len() - said.len();
             let (summary, spread) = if said.is_empty() {
-                (Cell::None, Cell::None)
+                (TableCell::None, TableCell::None)
             } else {
                 let summary = Summary::of(said.iter().copied());
                 lines[1].push((deviation, summary.mean));

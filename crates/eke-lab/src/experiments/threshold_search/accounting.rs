@@ -12,7 +12,7 @@ use eke_noise::select::LineLaw;
 use eke_select::{Change, GridLine, LineNoise, RenyiLine};
 use serde::Serialize;
 
-use super::mechanism::Mechanism;
+use super::mechanism::SearchMechanism;
 use super::stream::Stream;
 use super::transcript::Transcript;
 
@@ -79,13 +79,15 @@ impl Accounting {
 
     /// Those that account for a mechanism.
     #[must_use]
-    pub fn of(mechanism: &Mechanism) -> &'static [Self] {
+    pub fn of(mechanism: &SearchMechanism) -> &'static [Self] {
         match mechanism {
-            Mechanism::Line { .. } => &[Self::ExPost, Self::OneWay, Self::Split, Self::Moments],
-            Mechanism::Narrow { .. } => &[Self::Narrow],
-            Mechanism::Laplace { .. } => &[Self::Laplace],
-            Mechanism::Capped { .. } => &[Self::Whole],
-            Mechanism::Every { .. } => &[Self::Every],
+            SearchMechanism::Line { .. } => {
+                &[Self::ExPost, Self::OneWay, Self::Split, Self::Moments]
+            }
+            SearchMechanism::Narrow { .. } => &[Self::Narrow],
+            SearchMechanism::Laplace { .. } => &[Self::Laplace],
+            SearchMechanism::Capped { .. } => &[Self::Whole],
+            SearchMechanism::Every { .. } => &[Self::Every],
         }
     }
 }
@@ -115,7 +117,7 @@ impl Bill {
     /// The accounting has no price for it.
     pub fn new(
         accounting: Accounting,
-        mechanism: &Mechanism,
+        mechanism: &SearchMechanism,
         stream: &Stream,
         threshold: f64,
     ) -> Result<Self, Box<dyn Error>> {
@@ -139,7 +141,7 @@ impl Bill {
             Accounting::ExPost | Accounting::Laplace => after(Change::General)?,
             Accounting::OneWay | Accounting::Narrow => after(Change::Monotone)?,
             Accounting::Whole => {
-                let Mechanism::Capped { steps, .. } = *mechanism else {
+                let SearchMechanism::Capped { steps, .. } = *mechanism else {
                     return Err("not capped".into());
                 };
                 let worst = law(Change::General)?.worst(steps).to_parameter()?;
@@ -273,17 +275,17 @@ fn count(runs: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use eke_budget::{Account, BudgetSpec, NoHistory};
+    use eke_testkit::Seeded;
 
     use super::*;
     use crate::experiments::threshold_search::stream::made_up;
     use crate::experiments::threshold_search::transcript::Stretch;
-    use crate::seeded::Seeded;
 
-    const AFTER: [(Accounting, Mechanism); 3] = [
-        (Accounting::ExPost, Mechanism::Line { deviation: 0.1 }),
-        (Accounting::Laplace, Mechanism::Laplace { deviation: 0.1 }),
+    const AFTER: [(Accounting, SearchMechanism); 3] = [
+        (Accounting::ExPost, SearchMechanism::Line { deviation: 0.1 }),
+        (Accounting::Laplace, SearchMechanism::Laplace { deviation: 0.1 }),
         // Its own prices, though what is drawn does not depend on them.
-        (Accounting::OneWay, Mechanism::Line { deviation: 0.1 }),
+        (Accounting::OneWay, SearchMechanism::Line { deviation: 0.1 }),
     ];
 
     /// The account of a promise that is kept after the fact.
@@ -295,7 +297,7 @@ mod tests {
 
     fn drawn(
         accounting: Accounting,
-        mechanism: &Mechanism,
+        mechanism: &SearchMechanism,
         seed: u64,
         account: &mut Account,
     ) -> Transcript {
@@ -342,7 +344,7 @@ mod tests {
     /// Near the lower end of the range a miss costs more than a hit.
     #[test]
     fn a_step_that_may_miss_is_not_drawn_for_the_price_of_a_hit() {
-        let (stream, mechanism) = (made_up(), Mechanism::Line { deviation: 0.04 });
+        let (stream, mechanism) = (made_up(), SearchMechanism::Line { deviation: 0.04 });
         let mut bill = Bill::new(Accounting::ExPost, &mechanism, &stream, 0.2).unwrap();
         let mut total = |hit| bill.total(&Transcript(vec![Stretch { steps: 1, hit }])).unwrap();
         let (hit, miss) = (total(true), total(false));
@@ -355,7 +357,7 @@ mod tests {
     #[test]
     fn runs_that_are_charged_before_they_start_are_counted_by_the_account() {
         let stream = made_up();
-        let mechanism = Mechanism::Capped { deviation: 0.1, steps: 4 };
+        let mechanism = SearchMechanism::Capped { deviation: 0.1, steps: 4 };
         let mut bill = Bill::new(Accounting::Whole, &mechanism, &stream, 0.6).unwrap();
         let Prices::Concentrated { each, delta } = bill.0 else { panic!("not zCDP") };
         // Money for five runs and a half.
@@ -374,7 +376,7 @@ mod tests {
     #[test]
     fn moments_add_up_with_their_constants() {
         let stream = made_up();
-        let mechanism = Mechanism::Line { deviation: 0.1 };
+        let mechanism = SearchMechanism::Line { deviation: 0.1 };
         let mut bill = Bill::new(Accounting::Moments, &mechanism, &stream, 0.6).unwrap();
         let (line, query) = (100.0, 100.0 * 3f64.sqrt());
         let moment =
@@ -401,7 +403,7 @@ mod tests {
     #[test]
     fn the_split_filter_pays_for_every_run_with_its_share_of_delta() {
         let stream = made_up();
-        let mechanism = Mechanism::Line { deviation: 0.1 };
+        let mechanism = SearchMechanism::Line { deviation: 0.1 };
         let mut bill = Bill::new(Accounting::Split, &mechanism, &stream, 0.6).unwrap();
         let line = RenyiLine::new(600.0, stream.sensitivity().unwrap(), 100.0, 100.0 * 3f64.sqrt());
         // Half of a thousandth over 120 days, and the other half at the end.
@@ -424,9 +426,9 @@ mod tests {
             Bill::new(accounting, &mechanism, &stream, 0.6).unwrap().total(&transcript).unwrap()
         };
         let deviation = 0.1;
-        let general = total(Accounting::ExPost, Mechanism::Line { deviation });
-        let one_way = total(Accounting::OneWay, Mechanism::Line { deviation });
-        let narrow = total(Accounting::Narrow, Mechanism::Narrow { deviation, reach: 1.0 });
+        let general = total(Accounting::ExPost, SearchMechanism::Line { deviation });
+        let one_way = total(Accounting::OneWay, SearchMechanism::Line { deviation });
+        let narrow = total(Accounting::Narrow, SearchMechanism::Narrow { deviation, reach: 1.0 });
         assert!(narrow < one_way && one_way < general, "{narrow} {one_way} {general}");
     }
 
@@ -434,9 +436,9 @@ mod tests {
     fn a_budget_of_the_total_pays_for_all_days_and_one_below_does_not() {
         let stream = made_up();
         for mechanism in [
-            Mechanism::Line { deviation: 0.1 },
-            Mechanism::Capped { deviation: 0.1, steps: 4 },
-            Mechanism::Every { deviation: 0.1 },
+            SearchMechanism::Line { deviation: 0.1 },
+            SearchMechanism::Capped { deviation: 0.1, steps: 4 },
+            SearchMechanism::Every { deviation: 0.1 },
         ] {
             let all = drawn(Accounting::ExPost, &mechanism, 3, &mut crate::account());
             for &accounting in Accounting::of(&mechanism) {

@@ -1,6 +1,6 @@
 //! Bikes rented in a city, day by day.
 
-use super::experiment::Plan;
+use super::experiment::SearchPlan;
 use super::reported::reported;
 use super::stream::Stream;
 use crate::frame::experiment::{Experiment, Paper, Trials};
@@ -16,6 +16,6 @@ pub const BIKES: Experiment = Experiment {
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| {
         let stream = Stream::bikes(context.data())?;
-        reported(&stream, Plan::bikes(context.trials()), 0.575, context)
+        reported(&stream, SearchPlan::bikes(context.trials()), 0.575, context)
     },
 };

@@ -5,18 +5,18 @@ use std::error::Error;
 
 use eke_budget::Epsilon;
 use eke_select::Change;
+use eke_testkit::Seeded;
 
 use super::accounting::{Accounting, Bill};
-use super::mechanism::Mechanism;
+use super::mechanism::SearchMechanism;
 use super::stream::Stream;
 use crate::account;
 use crate::frame::context::Context;
 use crate::frame::summary::Summary;
-use crate::seeded::Seeded;
 
 /// What to try.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SearchPlan {
     /// The lines, as shares of the largest answer.
     pub thresholds: Vec<f64>,
     /// The deviations of the line that the paper tries.
@@ -31,7 +31,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl SearchPlan {
     /// The bikes' lines and noises; the figures that have other lines than 0.575 do not say which.
     #[must_use]
     pub fn bikes(runs: u32) -> Self {
@@ -57,19 +57,20 @@ impl Plan {
         self.budgets.iter().copied().skip(2).step_by(2)
     }
 
-    fn mechanisms(&self) -> Vec<Mechanism> {
+    fn mechanisms(&self) -> Vec<SearchMechanism> {
         let wide = self.wide.iter().filter(|wide| !self.printed.contains(wide));
         self.printed
             .iter()
             .chain(wide)
             .copied()
             .flat_map(|deviation| {
-                let narrow = [1.0, 2.0, 3.0].map(|reach| Mechanism::Narrow { deviation, reach });
-                let capped = [1, 4, 16].map(|steps| Mechanism::Capped { deviation, steps });
+                let narrow =
+                    [1.0, 2.0, 3.0].map(|reach| SearchMechanism::Narrow { deviation, reach });
+                let capped = [1, 4, 16].map(|steps| SearchMechanism::Capped { deviation, steps });
                 [
-                    Mechanism::Line { deviation },
-                    Mechanism::Laplace { deviation },
-                    Mechanism::Every { deviation },
+                    SearchMechanism::Line { deviation },
+                    SearchMechanism::Laplace { deviation },
+                    SearchMechanism::Every { deviation },
                 ]
                 .into_iter()
                 .chain(narrow)
@@ -132,7 +133,7 @@ pub struct Best {
     /// The share of days that were answered, on average.
     pub answered: f64,
     /// What was drawn.
-    pub mechanism: Mechanism,
+    pub mechanism: SearchMechanism,
 }
 
 /// All about one line.
@@ -173,9 +174,13 @@ pub struct Results {
 ///
 /// # Errors
 /// A mechanism does not exist on this grid.
-pub fn run(stream: &Stream, plan: &Plan, context: &Context) -> Result<Results, Box<dyn Error>> {
+pub fn run(
+    stream: &Stream,
+    plan: &SearchPlan,
+    context: &Context,
+) -> Result<Results, Box<dyn Error>> {
     let mechanisms = plan.mechanisms();
-    let jobs: Vec<(f64, Mechanism)> = plan
+    let jobs: Vec<(f64, SearchMechanism)> = plan
         .thresholds
         .iter()
         .flat_map(|&threshold| mechanisms.iter().map(move |&mechanism| (threshold, mechanism)))
@@ -215,9 +220,9 @@ struct Tried {
 
 fn tried(
     stream: &Stream,
-    plan: &Plan,
+    plan: &SearchPlan,
     threshold: f64,
-    mechanism: Mechanism,
+    mechanism: SearchMechanism,
     index: usize,
 ) -> Result<Tried, Box<dyn Error>> {
     let truth = stream.truth(threshold);
@@ -234,7 +239,7 @@ fn tried(
     for &accounting in Accounting::of(&mechanism) {
         let mut bill = Bill::new(accounting, &mechanism, stream, threshold)?;
         let printed = plan.printed.contains(&deviation);
-        if printed && matches!(mechanism, Mechanism::Line { .. }) {
+        if printed && matches!(mechanism, SearchMechanism::Line { .. }) {
             let epsilons = transcripts.iter().map(|t| bill.total(t)).collect::<Result<_, _>>()?;
             let f1 = transcripts.iter().map(|t| t.f1(&truth, t.days())).collect();
             let (epsilon, f1) = (Band::of(epsilons), Band::of(f1));
@@ -289,8 +294,8 @@ mod tests {
         Context::new(&BIKES, Size::Smoke)
     }
 
-    fn plan() -> Plan {
-        Plan {
+    fn plan() -> SearchPlan {
+        SearchPlan {
             thresholds: vec![0.6],
             printed: vec![0.1],
             wide: vec![0.02, 0.1, 0.3],
@@ -302,12 +307,12 @@ mod tests {
 
     #[test]
     fn results_are_the_same_with_the_same_seed() {
-        let found = |plan: &Plan| {
+        let found = |plan: &SearchPlan| {
             let results = run(&made_up(), plan, &context()).unwrap();
             format!("{results:?}")
         };
         assert_eq!(found(&plan()), found(&plan()));
-        assert_ne!(found(&plan()), found(&Plan { seed: 2, ..plan() }));
+        assert_ne!(found(&plan()), found(&SearchPlan { seed: 2, ..plan() }));
     }
 
     #[test]
@@ -332,7 +337,7 @@ mod tests {
             budget,
             f1: Band { summary: Summary::of([mean]), low: mean, high: mean },
             answered: 1.0,
-            mechanism: Mechanism::Line { deviation },
+            mechanism: SearchMechanism::Line { deviation },
         };
         let tried =
             [one(1.0, 0.5, 0.1), one(2.0, 0.6, 0.1), one(1.0, 0.7, 0.2), one(2.0, 0.4, 0.2)];

@@ -6,7 +6,7 @@
 
 use super::accounting::Accounting;
 use super::experiment::{AtThreshold, Best, Results, Spread};
-use eke_plot::svg::{Anchor, Mark, Panel, Stroke, Svg};
+use eke_plot::svg::{Align, Mark, Panel, Stroke, Svg};
 
 /// The figure, as an SVG file.
 #[must_use]
@@ -18,13 +18,13 @@ pub fn figure(results: &Results) -> String {
         "{}: {} days, {} people; means of {} searches",
         results.stream, results.days, results.people, results.runs
     );
-    svg.text((LEFT, 26.0), 16.0, Anchor::Start, &title);
+    svg.text((LEFT, 26.0), 16.0, Align::Start, &title);
     let lower = TOP + HEIGHT + BETWEEN;
     let (within, all) = (costs(results), spans(results));
     let mut left = LEFT;
     for line in &results.thresholds {
         let name = format!("line at {}: {} days above", line.threshold, line.above);
-        svg.text((left + WIDTH / 2.0, TOP - 12.0), 13.0, Anchor::Middle, &name);
+        svg.text((left + WIDTH / 2.0, TOP - 12.0), 13.0, Align::Middle, &name);
         let upper = Panel { corner: (left, TOP), size: (WIDTH, HEIGHT), x: all.0, y: all.1 };
         upper.axes(&mut svg, &ticks(all.0), &tenths(all.1));
         title_below(&mut svg, &upper, "epsilon of all days, with the paper's noise");
@@ -74,7 +74,7 @@ fn look(accounting: Accounting) -> Look {
 
 fn title_below(svg: &mut Svg, panel: &Panel, title: &str) {
     let ((left, top), (width, height)) = (panel.corner, panel.size);
-    svg.text((left + width / 2.0, top + height + 34.0), 12.0, Anchor::Middle, title);
+    svg.text((left + width / 2.0, top + height + 34.0), 12.0, Align::Middle, title);
 }
 
 fn spreads(svg: &mut Svg, panel: &Panel, line: &AtThreshold) {
@@ -117,11 +117,11 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
         let promise =
             if accounting.is_pure() { "δ = 0".to_owned() } else { format!("δ = {delta:.1e}") };
         let label = format!("{} ({promise})", accounting.label());
-        svg.text((x + 44.0, y + 4.0), 12.0, Anchor::Start, &label);
+        svg.text((x + 44.0, y + 4.0), 12.0, Align::Start, &label);
     }
     let below = top + half as f64 * 22.0 + 8.0;
     let note = "Bars and shades are the middle 80 % of searches; not all lines are shaded.";
-    svg.text((LEFT, below), 11.0, Anchor::Start, note);
+    svg.text((LEFT, below), 11.0, Align::Start, note);
 }
 
 /// What the lower panels span upwards.
@@ -160,14 +160,14 @@ fn tenths((low, high): (f64, f64)) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::experiments::threshold_search::stream::made_up;
-    use crate::experiments::threshold_search::{BIKES, Plan, run};
+    use crate::experiments::threshold_search::{BIKES, SearchPlan, run};
     use crate::frame::context::Context;
     use crate::frame::experiment::Size;
     use eke_plot::svg::well_formed;
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_accounting() {
-        let plan = Plan {
+        let plan = SearchPlan {
             thresholds: vec![0.5, 0.6],
             printed: vec![0.1],
             wide: vec![0.05],

@@ -1,6 +1,6 @@
 //! Electricity of London households, day by day.
 
-use super::experiment::Plan;
+use super::experiment::SearchPlan;
 use super::reported::reported;
 use super::stream::Stream;
 use crate::frame::experiment::{Experiment, Paper, Trials};
@@ -16,6 +16,6 @@ pub const LONDON: Experiment = Experiment {
     trials: Trials { full: 200, quick: 20, smoke: 3 },
     run: |context| {
         let stream = Stream::london(context.data())?;
-        reported(&stream, Plan::london(context.trials()), 0.33, context)
+        reported(&stream, SearchPlan::london(context.trials()), 0.33, context)
     },
 };

@@ -8,16 +8,16 @@ use eke_select::{
     AboveThreshold, Change, Direction, Filter, GridLine, LineNoise, LineSpec, SparseError,
     SparseVector,
 };
+use eke_testkit::Seeded;
 use serde::Serialize;
 
 use super::stream::Stream;
 use super::transcript::{Stretch, Transcript};
-use crate::seeded::Seeded;
 
 /// How days are told apart. Deviations are shares of the largest answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "mechanism")]
-pub enum Mechanism {
+pub enum SearchMechanism {
     /// A Gaussian line, and answers with sqrt(3) times its noise.
     Line {
         /// Of the line.
@@ -49,7 +49,7 @@ pub enum Mechanism {
     },
 }
 
-impl Mechanism {
+impl SearchMechanism {
     /// The deviation of the line, or of every answer.
     #[must_use]
     pub fn deviation(&self) -> f64 {
@@ -164,14 +164,14 @@ mod tests {
         let truth = stream.truth(0.5);
         let deviation = 0.001;
         for mechanism in [
-            Mechanism::Line { deviation },
-            Mechanism::Narrow { deviation, reach: 6.0 },
-            Mechanism::Laplace { deviation: deviation / 2.0 },
-            Mechanism::Capped { deviation, steps: 3 },
-            Mechanism::Every { deviation },
+            SearchMechanism::Line { deviation },
+            SearchMechanism::Narrow { deviation, reach: 6.0 },
+            SearchMechanism::Laplace { deviation: deviation / 2.0 },
+            SearchMechanism::Capped { deviation, steps: 3 },
+            SearchMechanism::Every { deviation },
         ] {
             let law = mechanism.law(&stream, 0.5, Change::General).unwrap();
-            let draw = |noise: &Mechanism, law: Option<&GridLine>| {
+            let draw = |noise: &SearchMechanism, law: Option<&GridLine>| {
                 let (mut account, mut entropy) = (account(), Seeded::new(5));
                 let found = noise.draw(&stream, 0.5, law, &mut account, &mut entropy).unwrap();
                 assert_eq!(found.days(), truth.len() as u64);
@@ -181,7 +181,7 @@ mod tests {
             assert!((found - 1.0).abs() < 1e-15, "{mechanism:?} {found}");
         }
         // The control: with noise as wide as the range they are not.
-        let wide = Mechanism::Line { deviation: 1.0 };
+        let wide = SearchMechanism::Line { deviation: 1.0 };
         let law = wide.law(&stream, 0.5, Change::General).unwrap();
         let mut entropy = Seeded::new(5);
         let found = wide.draw(&stream, 0.5, law.as_ref(), &mut account(), &mut entropy).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_capped_run_is_followed_by_another() {
         let stream = Stream { answers: vec![0; 10], ..made_up() };
-        let mechanism = Mechanism::Capped { deviation: 0.01, steps: 4 };
+        let mechanism = SearchMechanism::Capped { deviation: 0.01, steps: 4 };
         let law = mechanism.law(&stream, 0.5, Change::General).unwrap();
         let mut entropy = Seeded::new(6);
         let found =

@@ -3,18 +3,18 @@
 use std::error::Error;
 
 use super::accounting::Accounting;
-use super::experiment::{AtThreshold, Plan, Results, run};
+use super::experiment::{AtThreshold, Results, SearchPlan, run};
 use super::figure::figure;
 use super::stream::Stream;
 use crate::frame::context::Context;
 use crate::frame::experiment::Size;
 use crate::frame::report::Report;
-use crate::frame::table::{Key, Table};
+use crate::frame::table::{Table, TableKey};
 
 /// All lines of a plan, or only one of them where it has to be quick.
 pub(super) fn reported(
     stream: &Stream,
-    mut plan: Plan,
+    mut plan: SearchPlan,
     line: f64,
     context: &Context,
 ) -> Result<Report, Box<dyn Error>> {
@@ -29,7 +29,7 @@ pub(super) fn reported(
     }
     let results = run(stream, &plan, context)?;
     let Results { stream: name, about, days, people, delta, .. } = &results;
-    let shown: Vec<Key> = plan.shown().map(Key::from).collect();
+    let shown: Vec<TableKey> = plan.shown().map(TableKey::from).collect();
     let shown = if context.size() == Size::Smoke { Vec::new() } else { shown };
     Ok(Report::new(format!(
         "{name}: {days} days of {people} people ({about}); {} searches of each",
@@ -45,7 +45,7 @@ pub(super) fn reported(
 }
 
 /// The best within budgets.
-fn within(results: &Results, shown: Vec<Key>) -> Table {
+fn within(results: &Results, shown: Vec<TableKey>) -> Table {
     let keys = ["line", "above", "accounting", "budget of epsilon"];
     let mut table = Table::new("the best within a budget", keys, ["F1", "share of days answered"])
         .across_at("budget of epsilon", shown);
@@ -80,6 +80,6 @@ fn spreads(results: &Results) -> Table {
     table
 }
 
-fn label(accounting: Accounting) -> Key {
+fn label(accounting: Accounting) -> TableKey {
     accounting.label().into()
 }

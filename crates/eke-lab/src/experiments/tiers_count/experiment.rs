@@ -4,14 +4,14 @@ use std::error::Error;
 
 use eke_budget::Delta;
 use eke_noise::Entropy;
+use eke_testkit::Seeded;
 
 use super::way::Way;
 use crate::frame::context::Context;
-use crate::seeded::Seeded;
 
 /// What to try.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CountPlan {
     /// How far apart evenly spaced tiers are, as epsilons.
     pub spacings: Vec<f64>,
     /// The most tiers.
@@ -26,7 +26,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl CountPlan {
     /// The paper's lists.
     #[must_use]
     pub fn paper(runs: u32) -> Self {
@@ -70,7 +70,7 @@ pub struct OnGrid {
 
 /// The tier that fares worst, of m random ones.
 #[derive(Clone, Copy, Debug)]
-pub struct Ratio {
+pub struct WorstRatio {
     /// By which way.
     pub way: Way,
     /// How many tiers there are.
@@ -86,7 +86,7 @@ pub struct OnLists {
     /// The kind, as the paper writes it.
     pub lists: &'static str,
     /// All ways and numbers of tiers.
-    pub ratios: Vec<Ratio>,
+    pub ratios: Vec<WorstRatio>,
 }
 
 /// All of it.
@@ -108,7 +108,7 @@ pub struct Results {
 ///
 /// # Errors
 /// A tier has no price or cannot be drawn.
-pub fn run(plan: &Plan, context: &Context) -> Result<Results, Box<dyn Error>> {
+pub fn run(plan: &CountPlan, context: &Context) -> Result<Results, Box<dyn Error>> {
     let delta = Delta::new(plan.delta)?;
     let ways = Way::ALL.len();
     let points = context.each(plan.spacings.len() * ways, |index| {
@@ -121,18 +121,18 @@ pub fn run(plan: &Plan, context: &Context) -> Result<Results, Box<dyn Error>> {
         let (kind, entropy) = (Kind::ALL[index], &mut Seeded::new(seed(plan, 1000 + index)));
         Ok(OnLists { lists: kind.name(), ratios: on_lists(plan, kind, delta, entropy)? })
     })?;
-    let Plan { runs, lists, delta, .. } = *plan;
+    let CountPlan { runs, lists, delta, .. } = *plan;
     Ok(Results { runs, lists, delta, grids, random })
 }
 
-fn seed(plan: &Plan, index: usize) -> u64 {
+fn seed(plan: &CountPlan, index: usize) -> u64 {
     (plan.seed << 48) + ((index as u64) << 24)
 }
 
 /// The finest of one, two and more tiers. The first m of a longer list are a list of m, so one draw
 /// of the longest serves all.
 fn on_grid(
-    plan: &Plan,
+    plan: &CountPlan,
     spacing: f64,
     way: Way,
     delta: Delta,
@@ -159,11 +159,11 @@ fn on_grid(
 }
 
 fn on_lists<E: Entropy>(
-    plan: &Plan,
+    plan: &CountPlan,
     kind: Kind,
     delta: Delta,
     entropy: &mut E,
-) -> Result<Vec<Ratio>, Box<dyn Error>> {
+) -> Result<Vec<WorstRatio>, Box<dyn Error>> {
     let mut ratios = Vec::new();
     for count in 1..=plan.most {
         let mut sums = vec![[0.0; 2]; Way::QUICK.len()];
@@ -181,7 +181,7 @@ fn on_lists<E: Entropy>(
             }
         }
         for (way, [sum, square]) in Way::QUICK.into_iter().zip(sums) {
-            ratios.push(Ratio { way, tiers: count, ratio: Mean::of(sum, square, plan.lists) });
+            ratios.push(WorstRatio { way, tiers: count, ratio: Mean::of(sum, square, plan.lists) });
         }
     }
     Ok(ratios)
@@ -254,16 +254,16 @@ mod tests {
         Context::new(&COUNT, Size::Smoke)
     }
 
-    fn plan() -> Plan {
-        Plan { spacings: vec![0.2, 0.8], most: 6, runs: 3000, lists: 40, delta: 1e-6, seed: 1 }
+    fn plan() -> CountPlan {
+        CountPlan { spacings: vec![0.2, 0.8], most: 6, runs: 3000, lists: 40, delta: 1e-6, seed: 1 }
     }
 
     #[test]
     fn results_are_the_same_with_the_same_seed() {
-        let small = Plan { runs: 20, lists: 5, most: 3, ..plan() };
-        let found = |plan: &Plan| format!("{:?}", run(plan, &context()).unwrap());
+        let small = CountPlan { runs: 20, lists: 5, most: 3, ..plan() };
+        let found = |plan: &CountPlan| format!("{:?}", run(plan, &context()).unwrap());
         assert_eq!(found(&small), found(&small));
-        assert_ne!(found(&small), found(&Plan { seed: 2, ..small }));
+        assert_ne!(found(&small), found(&CountPlan { seed: 2, ..small }));
     }
 
     /// 3,000 runs, fixed seed: every mean is within six of its standard errors of the variance,
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn paths_lose_nothing_on_random_lists_and_gradual_release_more_with_every_tier() {
-        for lists in run(&Plan { runs: 1, ..plan() }, &context()).unwrap().random {
+        for lists in run(&CountPlan { runs: 1, ..plan() }, &context()).unwrap().random {
             let of = |way: Way| lists.ratios.iter().filter(move |ratio| ratio.way == way);
             assert!(of(Way::Geometric).all(|ratio| (ratio.ratio.mean - 1.0).abs() < 1e-12));
             let gradual: Vec<f64> = of(Way::Gradual).map(|ratio| ratio.ratio.mean).collect();

@@ -6,7 +6,7 @@
 
 use super::experiment::{OnGrid, OnLists, Results};
 use super::way::Way;
-use eke_plot::svg::{Anchor, Mark, Stroke, Svg};
+use eke_plot::svg::{Align, Mark, Stroke, Svg};
 
 /// The figure, as an SVG file.
 #[must_use]
@@ -18,7 +18,7 @@ pub fn figure(results: &Results) -> String {
         "A count in tiers: errors worked out (lines) and of {} draws (marks above); {} random lists",
         results.runs, results.lists
     );
-    svg.text((LEFT, 26.0), 16.0, Anchor::Start, &title);
+    svg.text((LEFT, 26.0), 16.0, Align::Start, &title);
     let count = results.grids.iter().flat_map(|grid| &grid.points).map(|point| point.tiers).max();
     let mut left = LEFT;
     for OnGrid { spacing, points } in &results.grids {
@@ -83,18 +83,18 @@ impl Frame {
 
     fn axes(&self, svg: &mut Svg, title: &str, below: &str) {
         let (left, top) = self.corner;
-        svg.text((left + WIDTH / 2.0, top - 12.0), 13.0, Anchor::Middle, title);
-        svg.text((left + WIDTH / 2.0, top + HEIGHT + 34.0), 12.0, Anchor::Middle, below);
+        svg.text((left + WIDTH / 2.0, top - 12.0), 13.0, Align::Middle, title);
+        svg.text((left + WIDTH / 2.0, top + HEIGHT + 34.0), 12.0, Align::Middle, below);
         for tiers in [1, 5, 10, 15, 20].into_iter().filter(|&tiers| tiers <= self.count) {
             let (bottom, top) = (self.at(tiers, self.y.0), self.at(tiers, self.y.1));
             svg.line(&[bottom, top], Self::GRID);
-            svg.text((bottom.0, bottom.1 + 16.0), 11.0, Anchor::Middle, &tiers.to_string());
+            svg.text((bottom.0, bottom.1 + 16.0), 11.0, Align::Middle, &tiers.to_string());
         }
         for tick in ticks(self.y) {
             let (left, right) = (self.at(1, tick), self.at(self.count, tick));
             svg.line(&[left, right], Self::GRID);
             let label = if tick < 0.001 { format!("{tick:e}") } else { tick.to_string() };
-            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Anchor::End, &label);
+            svg.text((left.0 - 6.0, left.1 + 4.0), 11.0, Align::End, &label);
         }
         let corners = [(1, self.y.1), (1, self.y.0), (self.count, self.y.0)];
         svg.line(&corners.map(|(tiers, value)| self.at(tiers, value)), Self::AXIS);
@@ -162,13 +162,13 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
         svg.mark(mark, (x + 17.0, y), stroke.colour);
         let delta = if way.has_delta() { format!(", at delta {delta:e}") } else { String::new() };
         let label = format!("{}{delta}", way.label());
-        svg.text((x + 44.0, y + 4.0), 12.0, Anchor::Start, &label);
+        svg.text((x + 44.0, y + 4.0), 12.0, Align::Start, &label);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{COUNT, Plan, run};
+    use super::super::{COUNT, CountPlan, run};
     use super::*;
     use crate::frame::context::Context;
     use crate::frame::experiment::Size;
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_way() {
-        let plan = Plan { runs: 50, lists: 5, most: 5, ..Plan::paper(50) };
+        let plan = CountPlan { runs: 50, lists: 5, most: 5, ..CountPlan::paper(50) };
         let context = Context::new(&COUNT, Size::Smoke);
         let svg = figure(&run(&plan, &context).unwrap());
         assert_eq!(well_formed(&svg), Ok(()));

@@ -2,13 +2,13 @@
 
 use std::error::Error;
 
-use super::experiment::{Mean, OnGrid, OnLists, Plan, Results, run};
+use super::experiment::{CountPlan, Mean, OnGrid, OnLists, Results, run};
 use super::figure::figure;
 use super::way::Way;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
-use crate::frame::table::{Cell, Key, Table};
+use crate::frame::table::{Table, TableCell, TableKey};
 
 /// A count told to several tiers.
 pub const COUNT: Experiment = Experiment {
@@ -26,7 +26,7 @@ pub const COUNT: Experiment = Experiment {
 const SHOWN: [u32; 6] = [1, 2, 3, 5, 10, 20];
 
 fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
-    let mut plan = Plan::paper(context.trials());
+    let mut plan = CountPlan::paper(context.trials());
     plan.seed = context.seed();
     match context.size() {
         Size::Full => {}
@@ -38,7 +38,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     }
     let results = run(&plan, context)?;
     let Results { runs, lists, delta, .. } = &results;
-    let shown = || SHOWN.map(Key::from);
+    let shown = || SHOWN.map(TableKey::from);
     let mut drawn = Table::new(
         "evenly spaced tiers, the finest of them",
         ["apart", "way", "tiers"],
@@ -62,7 +62,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
         for way in Way::QUICK {
             for ratio in ratios.iter().filter(|ratio| ratio.way == way) {
                 let keys = [(*lists).into(), way.label().into(), ratio.tiers.into()];
-                random.row(keys, [ratio.ratio.mean, ratio.ratio.error].map(Cell::from));
+                random.row(keys, [ratio.ratio.mean, ratio.ratio.error].map(TableCell::from));
             }
         }
     }

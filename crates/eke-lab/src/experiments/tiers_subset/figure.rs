@@ -3,7 +3,7 @@
 use super::bounds::{self, List};
 use super::{Point, Results, TIERS, Way};
 use eke_plot::plot::{Lines, Plot, Scale};
-use eke_plot::svg::{Anchor, Svg};
+use eke_plot::svg::{Align, Svg};
 
 /// What a figure shows of every point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn heatmap() -> String {
     svg.text(
         (60.0, 26.0),
         16.0,
-        Anchor::Start,
+        Align::Start,
         "how far a tier can be from what it would have alone, at most",
     );
     for (index, (list, title)) in [
@@ -95,7 +95,7 @@ pub fn heatmap() -> String {
     {
         let left = 60.0 + index as f64 * (size.0 + 90.0);
         let top = 64.0;
-        svg.text((left + size.0 / 2.0, top - 10.0), 13.0, Anchor::Middle, title);
+        svg.text((left + size.0 / 2.0, top - 10.0), 13.0, Align::Middle, title);
         for categories in 3..=CATEGORIES {
             // A box for every stretch of one colour.
             let mut from = 0;
@@ -114,13 +114,13 @@ pub fn heatmap() -> String {
         }
         for categories in (8..=CATEGORIES).step_by(8) {
             let x = left + CELL.0 * (f64::from(categories - 3) + 0.5);
-            svg.text((x, top + size.1 + 15.0), 11.0, Anchor::Middle, &categories.to_string());
+            svg.text((x, top + size.1 + 15.0), 11.0, Align::Middle, &categories.to_string());
         }
         for epsilon in 1..=6u32 {
             let y = top + size.1 - CELL.1 * (f64::from(epsilon * 10) - 0.5);
-            svg.text((left - 6.0, y + 4.0), 11.0, Anchor::End, &epsilon.to_string());
+            svg.text((left - 6.0, y + 4.0), 11.0, Align::End, &epsilon.to_string());
         }
-        svg.text((left + size.0 / 2.0, top + size.1 + 34.0), 12.0, Anchor::Middle, "categories");
+        svg.text((left + size.0 / 2.0, top + size.1 + 34.0), 12.0, Align::Middle, "categories");
         svg.upright((left - 32.0, top + size.1 / 2.0), 12.0, "epsilon of the tier");
     }
     let mut x = 60.0;
@@ -128,7 +128,7 @@ pub fn heatmap() -> String {
     for (most, colour) in SHADES {
         svg.cell((x, y), (20.0, 14.0), colour);
         let label = if most.is_finite() { format!("to {most}") } else { "above".to_owned() };
-        svg.text((x + 26.0, y + 12.0), 12.0, Anchor::Start, &label);
+        svg.text((x + 26.0, y + 12.0), 12.0, Align::Start, &label);
         x += 88.0;
     }
     svg.finish()

@@ -5,12 +5,12 @@ use std::error::Error;
 use eke_budget::convert::Method;
 use eke_budget::{Adjacency, Amount, BudgetSpec, Delta, Epsilon, Metric};
 use eke_plot::plot::{Lines, Plot, Scale};
+use eke_testkit::Seeded;
 
 use super::{Task, Told, Way};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
-use crate::seeded::Seeded;
 
 /// Ways and conversions side by side.
 const WAYS: [(&str, Way, Method); 4] = [

@@ -6,7 +6,7 @@ use super::reported::{Asked, report, spend_all};
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
-use crate::seeded::Seeded;
+use eke_testkit::Seeded;
 
 /// Counts of a Zipf law.
 pub const ZIPF: Experiment = Experiment {

@@ -7,7 +7,7 @@ use super::DataError;
 
 /// A column, a value or none for each row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Column {
+pub enum FileColumn {
     /// Whole numbers, also those that are stored with fewer bits, and yes (1) or no (0).
     Whole(Vec<Option<i64>>),
     /// Numbers.
@@ -18,12 +18,12 @@ pub enum Column {
 
 /// Columns of one file, all with a value or none for each of its rows.
 #[derive(Debug)]
-pub struct Columns {
+pub struct FileColumns {
     path: PathBuf,
-    columns: Vec<(&'static str, Column)>,
+    columns: Vec<(&'static str, FileColumn)>,
 }
 
-impl Columns {
+impl FileColumns {
     /// Reads these columns of a file.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Columns {
     /// It is missing, or of another kind.
     pub fn whole(&mut self, name: &'static str) -> Result<Vec<Option<i64>>, DataError> {
         match self.take(name) {
-            Some(Column::Whole(values)) => Ok(values),
+            Some(FileColumn::Whole(values)) => Ok(values),
             _ => Err(DataError::other(&self.path, name)),
         }
     }
@@ -51,8 +51,10 @@ impl Columns {
     pub fn numbers(&mut self, name: &'static str) -> Result<Vec<Option<f64>>, DataError> {
         let number = |value: i64| value as f64;
         match self.take(name) {
-            Some(Column::Number(values)) => Ok(values),
-            Some(Column::Whole(values)) => Ok(values.into_iter().map(|v| v.map(number)).collect()),
+            Some(FileColumn::Number(values)) => Ok(values),
+            Some(FileColumn::Whole(values)) => {
+                Ok(values.into_iter().map(|v| v.map(number)).collect())
+            }
             _ => Err(DataError::other(&self.path, name)),
         }
     }
@@ -63,12 +65,12 @@ impl Columns {
     /// It is missing, or of another kind.
     pub fn bytes(&mut self, name: &'static str) -> Result<Vec<Option<Vec<u8>>>, DataError> {
         match self.take(name) {
-            Some(Column::Bytes(values)) => Ok(values),
+            Some(FileColumn::Bytes(values)) => Ok(values),
             _ => Err(DataError::other(&self.path, name)),
         }
     }
 
-    fn take(&mut self, name: &str) -> Option<Column> {
+    fn take(&mut self, name: &str) -> Option<FileColumn> {
         let place = self.columns.iter().position(|(other, _)| *other == name)?;
         Some(self.columns.swap_remove(place).1)
     }
@@ -83,12 +85,12 @@ mod file {
     use parquet::errors::ParquetError;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
-    use super::{Column, DataError};
+    use super::{DataError, FileColumn};
 
     pub(super) fn read(
         path: &Path,
         names: &[&'static str],
-    ) -> Result<Vec<(&'static str, Column)>, DataError> {
+    ) -> Result<Vec<(&'static str, FileColumn)>, DataError> {
         let missing = |error: &dyn std::fmt::Display| DataError::missing(path, error);
         let opened = File::open(path).map_err(|error| missing(&error))?;
         let reader = SerializedFileReader::new(opened).map_err(|error| missing(&error))?;
@@ -103,7 +105,7 @@ mod file {
                 return Err(other());
             }
             let nullable = described.max_def_level() == 1;
-            let mut column: Option<Column> = None;
+            let mut column: Option<FileColumn> = None;
             for group in 0..reader.num_row_groups() {
                 let group = reader.get_row_group(group).map_err(|error| missing(&error))?;
                 let rows = group.metadata().num_rows();
@@ -113,17 +115,17 @@ mod file {
                 let part = part.ok_or_else(other)?;
                 column = match (column, part) {
                     (None, part) => Some(part),
-                    (Some(Column::Whole(mut all)), Column::Whole(part)) => {
+                    (Some(FileColumn::Whole(mut all)), FileColumn::Whole(part)) => {
                         all.extend(part);
-                        Some(Column::Whole(all))
+                        Some(FileColumn::Whole(all))
                     }
-                    (Some(Column::Number(mut all)), Column::Number(part)) => {
+                    (Some(FileColumn::Number(mut all)), FileColumn::Number(part)) => {
                         all.extend(part);
-                        Some(Column::Number(all))
+                        Some(FileColumn::Number(all))
                     }
-                    (Some(Column::Bytes(mut all)), Column::Bytes(part)) => {
+                    (Some(FileColumn::Bytes(mut all)), FileColumn::Bytes(part)) => {
                         all.extend(part);
-                        Some(Column::Bytes(all))
+                        Some(FileColumn::Bytes(all))
                     }
                     _ => return Err(other()),
                 };
@@ -138,29 +140,30 @@ mod file {
         reader: ColumnReader,
         rows: usize,
         nullable: bool,
-    ) -> Result<Option<Column>, ParquetError> {
+    ) -> Result<Option<FileColumn>, ParquetError> {
         Ok(Some(match reader {
             ColumnReader::BoolColumnReader(reader) => {
-                Column::Whole(all(reader, rows, nullable, |v: &bool| i64::from(*v))?)
+                FileColumn::Whole(all(reader, rows, nullable, |v: &bool| i64::from(*v))?)
             }
             ColumnReader::Int32ColumnReader(reader) => {
-                Column::Whole(all(reader, rows, nullable, |v: &i32| i64::from(*v))?)
+                FileColumn::Whole(all(reader, rows, nullable, |v: &i32| i64::from(*v))?)
             }
             ColumnReader::Int64ColumnReader(reader) => {
-                Column::Whole(all(reader, rows, nullable, |v: &i64| *v)?)
+                FileColumn::Whole(all(reader, rows, nullable, |v: &i64| *v)?)
             }
             ColumnReader::FloatColumnReader(reader) => {
-                Column::Number(all(reader, rows, nullable, |v: &f32| f64::from(*v))?)
+                FileColumn::Number(all(reader, rows, nullable, |v: &f32| f64::from(*v))?)
             }
             ColumnReader::DoubleColumnReader(reader) => {
-                Column::Number(all(reader, rows, nullable, |v: &f64| *v)?)
+                FileColumn::Number(all(reader, rows, nullable, |v: &f64| *v)?)
             }
-            ColumnReader::ByteArrayColumnReader(reader) => {
-                Column::Bytes(all(reader, rows, nullable, |v: &parquet::data_type::ByteArray| {
-                    v.data().to_vec()
-                })?)
-            }
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => Column::Bytes(all(
+            ColumnReader::ByteArrayColumnReader(reader) => FileColumn::Bytes(all(
+                reader,
+                rows,
+                nullable,
+                |v: &parquet::data_type::ByteArray| v.data().to_vec(),
+            )?),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => FileColumn::Bytes(all(
                 reader,
                 rows,
                 nullable,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use eke_geo::Place;
+use eke_testkit::Seeded;
 
 use super::{Data, DataError};
-use crate::seeded::Seeded;
 
 /// Where a taxi was.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +102,7 @@ impl Window {
 }
 
 fn by_taxi(
-    columns: &mut super::Columns,
+    columns: &mut super::FileColumns,
     window: Window,
     occupied: impl Fn(usize) -> Option<bool>,
 ) -> Result<Vec<Taxi>, DataError> {

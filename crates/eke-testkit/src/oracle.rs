@@ -48,7 +48,7 @@ struct Branch {
 
 /// A law worked out.
 #[derive(Clone, Debug)]
-pub struct Law<K> {
+pub struct Enumerated<K> {
     /// The probability of every outcome found.
     pub outcomes: BTreeMap<K, f64>,
     /// What is left out, of all outcomes together.
@@ -62,7 +62,7 @@ pub fn enumerate<K: Ord>(
     end: End,
     least: f64,
     mut mechanism: impl FnMut(&mut Oracle) -> K,
-) -> Law<K> {
+) -> Enumerated<K> {
     let mut oracle = Oracle {
         end,
         least,
@@ -83,7 +83,7 @@ pub fn enumerate<K: Ord>(
             *outcomes.entry(outcome).or_insert(0.0) += oracle.weight;
         }
         if !oracle.next_run() {
-            return Law { outcomes, lost: oracle.lost, runs };
+            return Enumerated { outcomes, lost: oracle.lost, runs };
         }
     }
 }
@@ -180,7 +180,7 @@ impl Entropy for Oracle {
     }
 }
 
-impl<K: Ord> Law<K> {
+impl<K: Ord> Enumerated<K> {
     /// The probability of an outcome, at least.
     pub fn of(&self, outcome: &K) -> f64 {
         self.outcomes.get(outcome).copied().unwrap_or(0.0)
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn losses_are_found_and_impossible_outcomes_are_large() {
-        let law = |of: &[(i32, f64)]| Law {
+        let law = |of: &[(i32, f64)]| Enumerated {
             outcomes: of.iter().copied().collect(),
             lost: 1e-12,
             runs: 1,

@@ -2,8 +2,7 @@
 //! probability 1e-9, and a control that must be rejected.
 //!
 //! With some two hundred fits the false alarms of one run of everything have a probability of about
-//! 2e-7; and since seeds are fixed, what has passed passes again. (The samplers' own tests include
-//! this file, so that there is one of it.)
+//! 2e-7; and since seeds are fixed, what has passed passes again.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Random values, rows and well-typed expressions over `trips`.
+//! Random rows and well-typed expressions over a table `trips`, whose columns are of all types.
 
 use eke_sql::{Binary, Expr, Function, Leaf, Type, Unary, Value};
 use proptest::prelude::*;
@@ -11,11 +11,8 @@ fn text(text: &str) -> Value {
 const TYPES: [Type; 6] =
     [Type::Bool, Type::Int, Type::Float, Type::Text, Type::Date, Type::Timestamp];
 
-/// A row of `trips`, in the order of [`COLUMNS`].
-pub(crate) type Row = Vec<Value>;
-
 /// The columns of `trips`.
-pub(crate) const COLUMNS: [(&str, Type); 8] = [
+pub const COLUMNS: [(&str, Type); 8] = [
     ("paid", Type::Bool),
     ("stops", Type::Int),
     ("fare", Type::Float),
@@ -26,13 +23,15 @@ pub(crate) const COLUMNS: [(&str, Type); 8] = [
     ("started", Type::Timestamp),
 ];
 
-/// What a leaf is in a row.
-pub(crate) fn look(row: &Row, leaf: Leaf<'_>) -> Value {
+/// What a leaf is in a row: the value of its column, or NULL.
+#[must_use]
+pub fn look(row: &[Value], leaf: Leaf<'_>) -> Value {
     let place = COLUMNS.iter().position(|(name, _)| leaf == Leaf::Column(name));
     place.map_or(Value::Null, |place| row[place].clone())
 }
 
-pub(crate) fn row() -> impl Strategy<Value = Row> {
+/// A row of `trips`, in the order of [`COLUMNS`], with NULLs and odd values in it.
+pub fn row() -> impl Strategy<Value = Vec<Value>> {
     COLUMNS.map(|(_, of)| value(of, true)).to_vec()
 }
 
@@ -98,8 +97,9 @@ fn leaf(of: Type) -> BoxedStrategy<Expr> {
 /// Expressions of each type, in the order of [`TYPES`]. Levels are built once, on the one below.
 type Level = Vec<BoxedStrategy<Expr>>;
 
-/// An expression of a type, so many levels deep at most.
-pub(crate) fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
+/// An expression of a type, of at most this many levels.
+#[must_use]
+pub fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
     pick(&levels(depth), of)
 }
 
@@ -109,7 +109,7 @@ fn levels(depth: u32) -> Level {
 }
 
 fn pick(level: &Level, of: Type) -> BoxedStrategy<Expr> {
-    let place = TYPES.iter().position(|own| *own == of).unwrap();
+    let place = TYPES.iter().position(|own| *own == of).expect("a type");
     level[place].clone()
 }
 
@@ -244,8 +244,8 @@ fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
     prop_oneof![1 => common, 2 => own].boxed()
 }
 
-/// Of any type.
-pub(crate) fn any_expr(depth: u32) -> impl Strategy<Value = (Type, Expr)> {
+/// An expression of any type, of at most this many levels.
+pub fn any_expr(depth: u32) -> impl Strategy<Value = (Type, Expr)> {
     let level = levels(depth);
     proptest::strategy::Union::new(
         TYPES.map(|of| pick(&level, of).prop_map(move |expr| (of, expr))),
