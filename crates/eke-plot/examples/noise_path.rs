@@ -8,7 +8,7 @@
 //! Gaussian path: from precision u to u' it adds a draw of variance 1/(u' - u) around the truth, by
 //! inverse variance. eke itself draws integers.
 
-use eke_plot::svg::{Anchor, Mark, Panel, Stroke, Svg};
+use eke_plot::svg::{Align, Mark, Panel, Stroke, Svg};
 
 /// The answer without noise.
 const TRUTH: f64 = 1234.0;
@@ -101,9 +101,9 @@ fn figure() -> String {
         y: (TRUTH - 150.0, TRUTH + 150.0),
     };
     let mut svg = Svg::new(880.0, 412.0);
-    svg.text((78.0, 26.0), 16.0, Anchor::Start, "One noise path, three audiences");
+    svg.text((78.0, 26.0), 16.0, Align::Start, "One noise path, three audiences");
     let together = "All three together know what the ministry knows. That point is paid for, once.";
-    svg.text((78.0, 48.0), 13.0, Anchor::Start, together);
+    svg.text((78.0, 48.0), 13.0, Align::Start, together);
     axes(&mut svg, &panel);
 
     // What 95 % of paths are within, and the truth.
@@ -113,7 +113,7 @@ fn figure() -> String {
     let truth = Stroke { colour: "#222222", width: 1.2, dashes: "4 4" };
     svg.line(&[panel.at(FIRST, TRUTH), panel.at(last, TRUTH)], truth);
     let (right, height) = panel.at(last, TRUTH);
-    svg.text((right - 2.0, height + 34.0), 12.0, Anchor::End, "the truth");
+    svg.text((right - 2.0, height + 34.0), 12.0, Align::End, "the truth");
     svg.line(&[(right - 22.0, height + 22.0), (right - 22.0, height + 3.0)], GRID);
 
     // The path as far as somebody has seen it, and as it would go on.
@@ -138,18 +138,18 @@ fn axes(svg: &mut Svg, panel: &Panel) {
     for (rho, label) in [(1e-4, "0.0001"), (1e-3, "0.001"), (1e-2, "0.01"), (1e-1, "0.1")] {
         let (place, bottom) = panel.at(rho, panel.y.0);
         svg.line(&[(place, bottom), panel.at(rho, panel.y.1)], GRID);
-        svg.text((place, bottom + 18.0), 12.0, Anchor::Middle, label);
+        svg.text((place, bottom + 18.0), 12.0, Align::Middle, label);
     }
     for answer in [1100, 1150, 1200, 1250, 1300, 1350] {
         let (left, place) = panel.at(panel.x.0, f64::from(answer));
         svg.line(&[(left, place), panel.at(panel.x.1, f64::from(answer))], GRID);
         let label = format!("{},{:03}", answer / 1000, answer % 1000);
-        svg.text((left - 8.0, place + 4.0), 12.0, Anchor::End, &label);
+        svg.text((left - 8.0, place + 4.0), 12.0, Align::End, &label);
     }
     let (left, bottom) = panel.at(panel.x.0, panel.y.0);
     let middle = left + panel.size.0 / 2.0;
     let across = "what the people in the data pay for a point of the path (rho)";
-    svg.text((middle, bottom + 44.0), 13.0, Anchor::Middle, across);
+    svg.text((middle, bottom + 44.0), 13.0, Align::Middle, across);
     svg.upright((left - 58.0, bottom - panel.size.1 / 2.0), 13.0, "the answer");
 }
 
@@ -164,8 +164,8 @@ fn stands(svg: &mut Svg, panel: &Panel, audience: &Audience, point: Point) {
     let thousands = (point.answer / 1000.0).floor();
     let rest = point.answer - 1000.0 * thousands;
     let seen = format!("{thousands:.0},{rest:03.0} \u{b1} {half:.0}");
-    svg.text((x + 8.0, top - 24.0), 13.0, Anchor::Start, audience.name);
-    svg.text((x + 8.0, top - 8.0), 12.0, Anchor::Start, &seen);
+    svg.text((x + 8.0, top - 24.0), 13.0, Align::Start, audience.name);
+    svg.text((x + 8.0, top - 8.0), 12.0, Align::Start, &seen);
 }
 
 fn main() {

@@ -23,7 +23,7 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| {
 });
 
 /// A currency, and how much of it is paid.
-trait Paid: PlacePrice {
+trait Paid: PlacePrice + std::fmt::Debug {
     const PRICE: &str;
 
     fn bought() -> Prepaid<Self> {

@@ -78,7 +78,7 @@ fn skellam(bencher: Bencher, scale: f64) {
 }
 
 /// A path of ten steps: approve, commit, draw.
-fn ten_steps<P: NoisePath<Value = i64>>(
+fn ten_steps<P: NoisePath<Value = i64, Currency: std::fmt::Debug>>(
     bencher: Bencher,
     open: impl Fn() -> P,
     sensitivity: <P::Currency as Price>::Sensitivity,

@@ -7,7 +7,7 @@ use eke_noise::evidence::Scores;
 use eke_noise::select::{choose_exponentially, permute_and_flip, uniform_subset};
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, Ratio, choose};
 use eke_select::{Change, Choice};
-use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
+use eke_testkit::oracle::{End, Enumerated, enumerate};
 
 use crate::account;
 use crate::audit::{

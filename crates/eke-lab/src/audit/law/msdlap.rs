@@ -11,9 +11,7 @@ use eke_testkit::Fit;
 use eke_testkit::Seeded;
 use eke_testkit::oracle::{End, enumerate};
 
-use crate::audit::{
-    Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
-};
+use crate::audit::{Audit, Findings, Method, Run, fit_findings, law_finding, loss_finding};
 use crate::laws::{geometric, residual};
 use crate::{account, shown};
 
