@@ -1,8 +1,8 @@
 //! Where randomness comes from.
 //!
 //! Samplers take any [`Entropy`]. The one that releases are drawn with is [`SystemEntropy`]: ChaCha
-//! with twelve rounds, keyed by the operating system, and nothing in this crate can be told to use
-//! a key of one's own. (The test kit has seeded ones, and nothing that ships depends on it.)
+//! with twelve rounds, keyed by the operating system, and no caller can give this crate a key of
+//! its own. (The test kit has seeded ones, and nothing that ships depends on it.)
 
 use std::fmt;
 

@@ -37,7 +37,7 @@
 //! | [`bernoulli`](sampler::bernoulli), [`bernoulli_exp_neg`](sampler::bernoulli_exp_neg), [`uniform_below`](sampler::uniform_below), [`uniform_subset`](select::uniform_subset) | coins and fair draws |
 //! | [`choose_exponentially`](select::choose_exponentially), [`permute_and_flip`](select::permute_and_flip), [`noisy_max`](select::noisy_max) | choosing by score |
 //! | [`Noise`](law::Noise), [`NoisyScore`](select::NoisyScore) | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
-//! | [`NoisyLine`](select::NoisyLine), [`LineLaw`](select::LineLaw) | above threshold: answers held against one noisy line |
+//! | [`NoisyLine`](select::NoisyLine), [`LineLaw`](select::LineLaw) | above threshold (sparse vector): answers compared with one noisy line |
 //! | [`residual`](residual::residual), [`NoiseLaw`](residual::NoiseLaw), [`Verdict`](residual::Verdict) | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 

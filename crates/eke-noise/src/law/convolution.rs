@@ -1,6 +1,6 @@
-//! The law of a sum of geometric noises, each times a weight of its own: 1, 2, …, so many.
+//! The law of a sum of geometric noises, each times a weight of its own: 1, 2, …, n.
 //!
-//! It is worked out from below. Every product rounds down and what is beyond a window counts as
+//! It is computed from below. Every product rounds down, and what is beyond a window counts as
 //! nothing, so the weights found are lower bounds; and since the law has a total of one, what they
 //! lack of it bounds everything that was left out, wherever it belongs.
 
@@ -31,9 +31,9 @@ impl Convolution {
         2.0 * self.reach(192) * f64::from(self.most) <= LARGEST
     }
 
-    /// How far out the sum is with a probability of no more than a few units in so many bits,
-    /// about: the widest part falls by `exp(-rate)` every `most` steps. (What this leaves out is
-    /// counted.)
+    /// About how far out the sum is with a probability of no more than a few units in the last of
+    /// the given bits: the widest part falls by `exp(-rate)` every `most` steps. (What this leaves
+    /// out is counted.)
     fn reach(&self, bits: usize) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let nats = bits as f64 * std::f64::consts::LN_2 + 8.0;
@@ -101,7 +101,7 @@ mod tests {
         Convolution::new(&Ratio::new(numerator, denominator).unwrap(), most)
     }
 
-    /// A sum of one part is geometric noise, whose table is worked out in another way.
+    /// A sum of one part is geometric noise, whose table is computed in another way.
     #[test]
     fn the_table_of_a_sum_is_that_of_one_geometric_noise() {
         for (numerator, denominator) in [(1, 10), (1, 1), (7, 3), (30, 1)] {

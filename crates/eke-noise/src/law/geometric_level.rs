@@ -3,10 +3,11 @@
 //!
 //! Noise at a level of rate r is two-sided geometric, `P(k)` proportional to `exp(-r |k|)`: the
 //! larger the rate, the finer the level. A coarser level is a finer one plus an independent
-//! residual, so whoever sees several levels learns no more than the finest tells. Here are the
-//! residual, and its two inverses: the finer noise given the coarser, and a level in between given
-//! both its neighbours. Together they draw levels in any order with the joint law of one path.
-//! (What finer noise is *of*, the truth, does not come in here: these are laws of the noise alone.)
+//! residual, so an observer of several levels learns no more than the finest tells
+//! (post-processing). Here are the residual, and its two inverses: the finer noise given the
+//! coarser, and a level in between given both its neighbours. Together they draw levels in any
+//! order with the joint law of one path. (What finer noise is *of*, the truth, does not come in
+//! here: these are laws of the noise alone.)
 
 use eke_budget::{Amount, Epsilon, L1};
 

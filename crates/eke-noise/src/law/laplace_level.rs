@@ -223,7 +223,7 @@ mod tests {
         assert!((computed - golden).abs() < 1e-15 + golden * 1e-13, "{computed} {golden}");
     }
 
-    /// Worked out with forty digits.
+    /// Golden values computed with forty digits.
     #[test]
     fn laplace_weights_match_the_golden_values() {
         for (fine, coarse, weight) in [

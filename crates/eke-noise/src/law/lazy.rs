@@ -67,7 +67,7 @@ pub(crate) struct Lazy {
 const HEAD: usize = 63;
 
 impl Lazy {
-    /// A standard normal number, as far as it takes to know that it is one.
+    /// A standard normal number, of which no more bits are drawn than its law needs.
     ///
     /// - Theorem: lazy-normal (docs/theorems.md)
     /// - Proves: a whole part with weights `exp(-whole²/2)` and a uniform fraction kept with
@@ -83,7 +83,7 @@ impl Lazy {
         Self::draw(table, Shape::Gaussian, entropy)
     }
 
-    /// A Laplace number of scale one, as far as it takes to know that it is one.
+    /// A Laplace number of scale one, of which no more bits are drawn than its law needs.
     ///
     /// - Theorem: lazy-laplace (docs/theorems.md)
     /// - Proves: a geometric whole part of ratio `exp(-1)` and a uniform fraction kept with
@@ -164,7 +164,7 @@ impl Lazy {
         }
     }
 
-    /// The exponent of that coin for a fraction of so many units. With unit 2^-b, the normal one is
+    /// The exponent of that coin for a fraction of n units. With unit 2^-b, the normal one is
     /// `n (2 whole 2^b + n)/2^(2b+1)`.
     fn exponent(&self, shape: Shape, units: &UBig) -> Ratio {
         let bits = self.bits();

@@ -13,7 +13,7 @@ use crate::number::fixed::Fixed;
 use crate::sampler::coin::Coin;
 use crate::{DiscreteLaplace, Entropy, Ratio};
 
-/// Planar Laplace noise of one rate in so many dimensions, one to three, prepared for many draws.
+/// Planar Laplace noise of one rate in N dimensions, one to three, prepared for many draws.
 ///
 /// - Theorem: planar-lattice (docs/theorems.md)
 /// - Proves: points that are r apart have laws within a factor `exp(rate · r)`, in every direction;

@@ -5,7 +5,7 @@
 //! changes two bits, so the report costs epsilon. A bit that is flipped with probability `(1 -
 //! s)/2` is the true one with probability s, its *share*, and else a fair one; a share becomes a
 //! smaller one by flipping again with probability `(1 - ratio of the shares)/2`. So every report is
-//! made from the one before it, and whoever sees several of them learns what the first of those
+//! made from the one before it, and an observer of several reports learns what the first of those
 //! tells.
 //!
 //! Coins are thrown 64 at a time: each compares its own random bits, one by one, with the binary
@@ -25,7 +25,7 @@ use crate::sampler::audit_cells::{self, Cell};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BitTemplate {
-    /// At most so much: each bit has half of it.
+    /// What the report costs at most. Each bit has half of it.
     pub epsilon: Amount<Epsilon>,
 }
 
@@ -142,7 +142,7 @@ pub struct Flips {
     digits: u64,
     /// How many of them are known for sure.
     known: u32,
-    /// What the rest of them is worked out from.
+    /// What the rest of them is computed from.
     kept: Kept,
 }
 
@@ -162,7 +162,7 @@ impl Flips {
     /// - Proves: comparing a uniform number's bits with the digits of a probability, up to the
     ///   first that differs, is a coin of that probability
     /// - Assumes: independent uniform bits (entropy)
-    /// - Deviates: nothing; digits are enclosed, and more of them worked out where coins need them
+    /// - Deviates: nothing; digits are enclosed, and more of them computed where coins need them
     /// - Checked by: `coins_thrown_together_have_their_probability`,
     ///   `coins_that_the_first_digits_do_not_decide_take_more`
     #[inline]
@@ -205,8 +205,8 @@ impl Flips {
     }
 }
 
-/// At least one more digit after so many. There is one: no such probability is a fraction of a
-/// power of two, being no fraction at all.
+/// At least one more digit after those that are done. There is one: no such probability is a
+/// fraction of a power of two, being no fraction at all.
 fn more_digits(kept: Kept, done: u32) -> (u64, u32) {
     let mut bits = 256;
     loop {
@@ -218,8 +218,8 @@ fn more_digits(kept: Kept, done: u32) -> (u64, u32) {
     }
 }
 
-/// The digits after the first so many, as far as enclosures of so many bits agree on them, up to
-/// 64.
+/// The digits after the first `done`, as far as enclosures of the given number of bits agree on
+/// them, up to 64.
 fn digits(kept: Kept, bits: usize, done: u32) -> (u64, u32) {
     // Half of what is not kept: one digit more.
     let flipped = kept.fixed(bits).complement();

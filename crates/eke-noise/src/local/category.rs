@@ -20,7 +20,7 @@ pub struct Category {
 }
 
 impl Category {
-    /// A category of so many, from 0.
+    /// A category by its index, from 0, among the given number.
     ///
     /// # Errors
     /// There are too few categories or too many, or this is not one of them. The sentence does not
@@ -53,7 +53,7 @@ impl fmt::Debug for Category {
 pub struct Categories(u32);
 
 impl Categories {
-    /// So many.
+    /// This number of categories.
     ///
     /// # Errors
     /// Too few, or too many.

@@ -86,8 +86,8 @@ mod sealed {
 /// - Checked by: `a_path_of_reports_costs_its_finest_and_what_is_coarser_is_free`,
 ///   `a_path_of_reports_takes_only_its_own_receipts`, `a_stored_path_goes_on_with_the_same_reports`
 ///
-/// Its stored form holds reports that nobody has paid for. It is the device's own: whoever reads it
-/// knows what the whole chain tells, so it must never leave the device. `Debug` does not show them.
+/// Its stored form holds reports that nobody has paid for. A reader of it knows what the whole
+/// chain tells, so it must never leave the device. `Debug` does not show the reports.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct CategoryPath {
@@ -293,8 +293,8 @@ impl CategoryPath {
                 return Err(MismatchReason::OtherCategories);
             }
             let mut words = vec![0; self.chain.words() * self.chain.reports()];
-            // Whoever maps a truth may make it one that there is not: it counts as the last there
-            // is.
+            // A caller that maps a truth may make it a category that does not exist: it counts as
+            // the last one.
             let category = truth.open().index().min(categories - 1);
             self.chain
                 .draw(category, &mut words, entropy)

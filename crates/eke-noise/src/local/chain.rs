@@ -2,10 +2,10 @@
 //! tells least, drawn once.
 //!
 //! A chain is a list of laws, one for each report, and every report is made from the one before it
-//! and from nothing else; so whoever sees several of them learns what the first of those tells, and
-//! pays for it alone. A report is a row of words: a set of categories ([`SubsetChain`]; of one
-//! category that is generalized randomized response), a hash and a value of it ([`HashChain`]), or
-//! one bit for each category ([`BitChain`]).
+//! and from nothing else. So an observer of several reports learns what the first of those tells,
+//! and only that one is paid for. A report is a row of words: a set of categories ([`SubsetChain`];
+//! of one category that is generalized randomized response), a hash and a value of it
+//! ([`HashChain`]), or one bit for each category ([`BitChain`]).
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ pub trait ChainLaw: Copy + fmt::Debug + sealed::Sealed {
     /// The coin by which a report is made from the one before it, or from the true category.
     type Coin: Clone + fmt::Debug;
 
-    /// What one report of it costs, if there is such a report over so many categories.
+    /// What one report of it costs, if there is such a report over the given number of categories.
     fn price(&self, categories: u32) -> Result<Amount<Epsilon>, ChainError>;
 
     /// The coin of the report at this place of a chain, if it can be made from the one before it.
@@ -257,7 +257,7 @@ impl Chain {
 
     /// What a report and all that come after it cost: what that one does ([`ReportLaw::epsilon`]),
     /// or, where rounding has made a later one dearer, what the dearest does. None if there is no
-    /// such report. It was worked out when the chain was made.
+    /// such report. It was computed when the chain was made.
     #[must_use]
     pub fn epsilon(&self, report: usize) -> Option<Amount<Epsilon>> {
         whichever!(self, chain => chain.prices.get(report).copied())

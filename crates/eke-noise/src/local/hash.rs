@@ -8,8 +8,8 @@
 //! drawing afresh takes of it. So a report of b bits and one share becomes one of any `b' <= b` and
 //! any smaller share by one coin.
 //!
-//! Every report is made from the one before it, and the hash from nothing, so whoever sees several
-//! of them learns what the first of those tells.
+//! Every report is made from the one before it, and the hash from nothing, so an observer of
+//! several reports learns what the first of those tells.
 
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Hash {
         Self { multiplier: entropy.word(), addend: entropy.word() }
     }
 
-    /// The value of a category in so many bits, 1 to 20.
+    /// The value of a category in the given number of bits, 1 to 20.
     #[inline]
     #[must_use]
     pub fn of(self, category: u32, bits: u32) -> u64 {
@@ -52,7 +52,7 @@ impl Hash {
     }
 }
 
-/// The first bits of a product and a sum of numbers of so many bits.
+/// The first bits of a product and a sum of numbers of `WIDTH` bits.
 #[inline]
 fn first_bits<const WIDTH: u32>(multiplier: u64, addend: u64, category: u32, bits: u32) -> u64 {
     let sum = multiplier.wrapping_mul(u64::from(category)).wrapping_add(addend);
@@ -72,7 +72,7 @@ pub struct HashTemplate {
 }
 
 impl HashTemplate {
-    /// The report of so many bits at this epsilon.
+    /// The report of n bits at this epsilon.
     #[must_use]
     pub fn new(bits: u32, epsilon: Amount<Epsilon>) -> Self {
         let weight = Weight::Of { epsilon, size: 1 };

@@ -2,16 +2,16 @@
 //!
 //! A set is a row of words, category i being bit i % 64 of word i / 64. What is added to a set is
 //! uniform among what is not in it, whichever way it is drawn: one by one, or many at once as
-//! independent bits of one probability, of which as many are then added or taken away again, one by
-//! one, as it takes to have the number asked for. Independent bits treat all categories alike, and
-//! so does every correction; the probability does not matter to the law, so it is a simple one, and
-//! rather too small than too large, since what is missing is found faster than what is too much.
+//! independent bits of one probability, with categories then added or taken away again, one by one,
+//! until the set has the number asked for. Independent bits treat all categories alike, and so does
+//! every correction; the probability does not matter to the law, so it is a simple one, and rather
+//! too small than too large, since adding a category is faster than finding one to remove.
 
 use crate::Entropy;
 use crate::sampler::audit_cells;
 use crate::sampler::parts::Parts;
 
-/// How many words a set of so many categories takes.
+/// How many words a set of n categories takes.
 pub(crate) fn words(categories: u32) -> usize {
     (categories as usize).div_ceil(64)
 }
@@ -37,7 +37,7 @@ pub(crate) fn fits(set: &[u64], categories: u32) -> bool {
         && (used == 0 || set.last().is_some_and(|last| last >> used == 0))
 }
 
-/// Up to so many, categories are added one by one.
+/// Up to this number, categories are added one by one.
 const FEW: u32 = 20;
 
 /// What a set is made from.
@@ -73,7 +73,7 @@ impl Base<'_> {
     }
 }
 
-/// So many categories, and how to draw one of them.
+/// The number of categories, and how to draw one of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Among {
     categories: u32,
@@ -81,8 +81,8 @@ pub(crate) struct Among {
     left_over: u64,
 }
 
-/// Up to so many categories one is drawn by 16 bits, of which then at most one in sixteen are left
-/// over.
+/// Up to this number of categories, one is drawn with 16 bits, of whose values at most one in
+/// sixteen is left over.
 const NARROW: u32 = 1 << 12;
 
 impl Among {
@@ -126,8 +126,8 @@ impl Among {
     }
 }
 
-/// Writes a set that extends another by so many categories, uniform among those that are not in it.
-/// There are as many, or it never ends.
+/// Writes a set that extends another by the given number of categories, uniform among those that
+/// are not in it. If there are fewer, it never ends.
 #[inline(always)]
 pub(crate) fn extend<E: Entropy + ?Sized>(
     set: &mut [u64],
@@ -296,8 +296,8 @@ mod tests {
         }
     }
 
-    /// Over more words than one: the size is right, what is held is held, and all others are as
-    /// often in it.
+    /// Over more words than one: the size is right, the set that was extended is kept, and all
+    /// other categories are equally often in it.
     #[test]
     fn large_sets_have_their_size_and_treat_all_alike() {
         let mut entropy = Dice(8);

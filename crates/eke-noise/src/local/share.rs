@@ -21,7 +21,7 @@ use crate::{Entropy, Ratio};
 
 #[cfg(test)]
 thread_local! {
-    /// How many prices a test has worked out.
+    /// How many prices a test has computed.
     pub(crate) static PRICED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -29,7 +29,8 @@ thread_local! {
 /// number.
 ///
 /// Epsilons are decimals, so two weights are the same only if they are written the same (a sum of
-/// powers of e with different rational exponents is never rational), and any two can be told apart.
+/// powers of e with different rational exponents is never rational), and any two can be
+/// distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Weight {
@@ -40,7 +41,7 @@ pub enum Weight {
         /// Its size.
         size: u32,
     },
-    /// So much.
+    /// A whole number.
     Whole(u32),
 }
 
@@ -122,7 +123,7 @@ impl Weight {
 pub struct Share {
     /// What it weighs.
     pub weight: Weight,
-    /// Among so many outcomes.
+    /// The number of outcomes it is among.
     pub among: u32,
 }
 
@@ -165,7 +166,7 @@ impl Share {
         }
     }
 
-    /// Enclosed in so many bits.
+    /// Enclosed in the given number of bits.
     ///
     /// With `x = exp(-epsilon)` it is `(1 - x) k/g` out of `x + (1 - x) k/g`, all between 0 and a
     /// few.
@@ -187,7 +188,7 @@ impl Share {
         }
     }
 
-    /// The share of a whole weight: so many out of so many.
+    /// The share of a whole weight, as numerator and denominator.
     fn whole(self, weight: u32) -> (UBig, UBig) {
         (weight.into(), (u64::from(weight) + u64::from(self.among.max(1))).into())
     }
@@ -218,7 +219,7 @@ impl Kept {
         self.from.is_some_and(|from| from.compare(self.to).is_eq())
     }
 
-    /// Enclosed in so many bits; where it is a fraction of so many bits, it is that.
+    /// Enclosed in the given number of bits, and exact where it is a fraction of that many bits.
     ///
     /// Where it is rational, both weights are whole: a ratio of shares with powers of e in them is
     /// never rational unless they are equal.

@@ -10,8 +10,8 @@
 //! weight w' <= w by one coin: with probability `(w'/(d + w'))/(w/(d + w))` it is kept and uniform
 //! categories are added, else it is drawn afresh.
 //!
-//! Every report is made from the one before it and from nothing else, so whoever sees several of
-//! them learns what the first of those tells.
+//! Every report is made from the one before it and from nothing else, so an observer of several
+//! reports learns what the first of those tells.
 
 use eke_budget::{Amount, Epsilon};
 use serde::{Deserialize, Serialize};

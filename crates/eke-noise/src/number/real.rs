@@ -130,7 +130,7 @@ impl Origin {
     }
 }
 
-/// The bits of a fraction after the first 64, so many words of them.
+/// The bits of a fraction after the first 64: the given number of words.
 fn tail(key: &[u64; 2], words: usize) -> UBig {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&key[0].to_le_bytes());

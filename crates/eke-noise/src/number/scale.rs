@@ -38,7 +38,7 @@ pub(crate) fn power_below(scale: f64) -> Result<u32, ScaleError> {
     Ok(log as u32)
 }
 
-/// A word taken apart: a sign, a place in a bin of so many bits, and where there is room for them,
+/// A word taken apart: a sign, a place in a bin of `shift` bits, and, where there is room for them,
 /// 32 bits more.
 #[inline]
 pub(crate) fn apart(word: u64, shift: u32) -> (bool, u64, Option<u32>) {

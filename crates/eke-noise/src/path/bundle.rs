@@ -25,7 +25,7 @@ use crate::path::{Mismatch, MismatchReason};
 use crate::{Entropy, Exact, Released};
 
 /// The truths of a bundle: for every column, one value per group. A unit changes each value of a
-/// column by at most that column's bound, and at most so many groups as the prices of the groups
+/// column by at most that column's bound, and at most as many groups as the prices of the groups
 /// are for.
 pub struct Columns(pub Vec<Vec<i64>>);
 
@@ -51,7 +51,7 @@ pub struct Column {
 
 /// No point.
 const NONE: u32 = u32::MAX;
-/// From so many draws of one law on, it is prepared.
+/// From this number of draws of one law on, the law is prepared.
 const MANY: u32 = 64;
 
 /// The paths of all groups of a question. `Bundle<Rho>` has Gaussian noise, `Bundle<Epsilon>`
@@ -124,8 +124,7 @@ pub enum BundleError {
 }
 
 impl<C: BundleLaw> Bundle<C> {
-    /// A bundle of so many groups, of which nothing has been revealed, for a question with this
-    /// digest.
+    /// A bundle of n groups, of which nothing has been revealed, for a question with this digest.
     ///
     /// # Errors
     /// There are no columns, or one has no share.

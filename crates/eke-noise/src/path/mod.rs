@@ -55,7 +55,7 @@ pub trait Integers:
     /// A coordinate; zero beyond the last.
     fn coordinate(&self, index: usize) -> i64;
 
-    /// A value of so many coordinates, each made from its index.
+    /// A value of `count` coordinates, each made from its index.
     ///
     /// # Errors
     /// Those of the function.

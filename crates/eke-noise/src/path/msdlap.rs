@@ -2,10 +2,10 @@
 //!
 //! A coarser point is a finer one plus residual noise in every part, each times its shift. The
 //! residuals do not depend on the truth, nor on the noise of the finest point. So they can be
-//! stored, and whoever reads them knows no more than whoever sees the finest point; they are what a
-//! point in between is drawn from. A finer point than the first would depend on how the noise of
-//! the first is divided among its parts, which is as good as the truth and kept nowhere. So a path
-//! is opened at its finest point, and goes one way.
+//! stored: their reader knows no more than an observer of the finest point. A point in between is
+//! drawn from them. A finer point than the first would depend on how the noise of the first is
+//! divided among its parts, which is as good as the truth and kept nowhere. So a path is opened at
+//! its finest point, and goes one way.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ use crate::{Entropy, Ratio, Released};
 ///   `a_path_takes_only_its_own_next_receipt`,
 ///   `laws_for_whole_units_take_nothing_paid_by_the_metre`
 ///
-/// Its state is what has been revealed, and can be stored with whoever may see its finest point;
-/// the truth is not in it.
+/// Its state is what has been revealed, and does not hold the truth. Any party that may see the
+/// finest point may store it.
 pub type MsdlapPath = Path<MsdlapPoints>;
 
 /// The law of an [`MsdlapPath`].

@@ -86,7 +86,7 @@ pub trait PathLaw: Clone + fmt::Debug + PartialEq + sealed::Sealed {
     /// before the truth is looked at.
     fn step(&self, step: Taken<Self::Currency>) -> Result<Self::Step, MismatchReason>;
 
-    /// The point of a step, given the finest before it, for a truth of so many coordinates.
+    /// The point of a step, given the finest before it, for a truth of n coordinates.
     fn finer<E: Entropy + ?Sized>(
         &self,
         step: Self::Step,

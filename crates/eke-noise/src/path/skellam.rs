@@ -1,14 +1,14 @@
 //! Paths of Skellam noise, priced in zCDP and opened at their finest point.
 //!
-//! Charging what the divergence grows by from point to point, while whoever pays looks at each
-//! before the next, is unsound for this noise. So a path has one purchase, at the finest point that
+//! Charging what the divergence grows by from point to point, while the buyer looks at each before
+//! the next, is unsound for this noise. So a path has one purchase, at the finest point that
 //! anybody will ever see of it, charged in full before anything is drawn. All other points are
 //! coarser, and free.
 //!
 //! Invariants: a point has the variance it was drawn with beside its price, so that a path read
-//! back has the law it had, also where prices have been worked out more closely since; of two
-//! points the one of the larger price has no larger variance; where their variances are equal so
-//! are their values.
+//! back has the law it had, even if prices have been computed more closely since; of two points the
+//! one of the larger price has no larger variance; where their variances are equal so are their
+//! values.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ use crate::{Entropy, Released};
 const KNOWN: usize = 256;
 
 thread_local! {
-    /// Variances by price and sensitivity: they are public, take a while to work out, and many
-    /// paths have the same.
+    /// Variances by price and sensitivity: they are public and slow to compute, and many paths
+    /// share them.
     static VARIANCES: RefCell<BTreeMap<(Amount<Rho>, u64), Variance>> =
         const { RefCell::new(BTreeMap::new()) };
 }

@@ -18,11 +18,12 @@ use crate::{Entropy, Exact, Ratio, Released};
 ///   the sensitivity, and the release is epsilon-private for units.
 /// - *Places*: the point is where somebody is, on a grid with a step of g metres. One metre is 1/g
 ///   steps, which is the sensitivity, and epsilon is per metre: places r metres apart on the grid
-///   are told apart by at most `epsilon · r`. Being put on the grid moves a place by half a
-///   diagonal of a cell at most, so for places that are r apart before it, it is
-///   `epsilon (r + sqrt(N) g)` in N dimensions: places a hair apart may be on either side of an
-///   edge. Take a grid far finer than the noise, and say so. The grid, and the region that places
-///   are clamped to, are public.
+///   are distinguished by at most `epsilon · r` (geo-indistinguishability). Being put on the grid
+///   moves a place by half a diagonal of a cell at most, so for places that are r apart before it,
+///   it is `epsilon (r + sqrt(N) g)` in N dimensions: places a hair apart may be on either side of
+///   an edge. Take a grid far finer than the noise, and say so. The grid, and the region that
+///   places are clamped to, are public.
+#[doc(alias = "geo-indistinguishability")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointRelease {
     /// The price, per unit of the metric.
@@ -38,8 +39,8 @@ impl Purchase for PointRelease {
 }
 
 impl PointRelease {
-    /// Whether a point of so many coordinates could be released: something to know before it is
-    /// paid for.
+    /// Whether a point of n coordinates could be released, which the caller should know before it
+    /// pays.
     ///
     /// # Errors
     /// There are too many coordinates or none, or the noise is too wide.
@@ -51,7 +52,7 @@ impl PointRelease {
         Ok(())
     }
 
-    /// How far the noise of a point of so many coordinates reaches, in steps; none if it cannot be
+    /// How far the noise of a point of n coordinates reaches, in steps; none if it cannot be
     /// released.
     #[must_use]
     pub fn radius(&self, coordinates: usize) -> Option<Radius> {

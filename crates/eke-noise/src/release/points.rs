@@ -14,8 +14,8 @@ use crate::path::{Mismatch, MismatchReason};
 use crate::release::point::{PointRelease, too_wide};
 use crate::{Entropy, Exact, Ratio, Released};
 
-/// From so many points on it pays to prepare the law. (Which way is taken is public, and changes no
-/// probability.)
+/// From this number of points on it pays to prepare the law. (Which way is taken is public, and
+/// changes no probability.)
 const PREPARED: usize = 64;
 
 /// Several points of as many coordinates each, one after the other.
@@ -34,7 +34,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// A bound on the sum of lengths of so many points of so many coordinates.
+    /// A bound on the sum of lengths of the given number of points of `dimensions` coordinates.
     #[must_use]
     pub fn new(sum: L2, points: usize, dimensions: usize) -> Self {
         Self { sum, points, dimensions }

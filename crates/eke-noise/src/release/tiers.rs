@@ -1,11 +1,11 @@
-//! Tiers: one number for several audiences, each as precise as it may be told.
+//! Tiers: one number for several audiences, as precise for each as it may know it.
 //!
-//! All answers are points of one path. Whoever compares some of them learns what the finest of
-//! those tells, and the people in the data pay for the finest of all, once. [`release_tiers`]
-//! reveals tiers of any path. A [`TierPlan`] does the rest for a number that is at hand: it prices
-//! the tiers, puts the number on a grid, pays from an account that holds the finest tier's price
-//! and no more, draws, and says how far off each answer may be and what independent answers would
-//! have cost.
+//! All answers are points of one path. An observer who compares some of them learns what the finest
+//! of those tells (post-processing), and the people in the data pay for the finest of all, once.
+//! [`release_tiers`] reveals tiers of any path. A [`TierPlan`] does the rest for a number that is
+//! at hand: it prices the tiers, puts the number on a grid, pays from an account that holds the
+//! finest tier's price and no more, draws, and says how far off each answer may be and what
+//! independent answers would have cost.
 
 mod loss;
 mod spread;
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Reveals one point of a path per tier, the finest first: one answer per tier, in the order given.
-/// Whoever sees any of them together learns what the finest of those tells, and no more.
+/// An observer of several of them learns what the finest of those tells, and no more.
 ///
 /// - Theorem: path-increments (docs/theorems.md)
 /// - Proves: any subset of the answers costs the finest of the subset
@@ -235,7 +235,7 @@ pub enum TierError {
 }
 
 impl From<SkellamError> for TierError {
-    /// Whoever has a plan cannot put its number on another grid.
+    /// The number of a plan cannot be put on another grid.
     fn from(error: SkellamError) -> Self {
         match error {
             SkellamError::NotWhole(sensitivity) => Self::NotWholeForSkellam(sensitivity),
@@ -260,8 +260,8 @@ const STEPS: f64 = 1024.0;
 const FURTHEST: f64 = 1_152_921_504_606_846_976.0;
 
 impl TierPlan {
-    /// Draws the answers for a number that whoever runs this knows: errors may speak of it. It is
-    /// paid for from an account of its own, which holds the finest tier's price.
+    /// Draws the answers for a number that the caller knows, so errors may speak of it. It is paid
+    /// for from an account of its own, which holds the finest tier's price.
     ///
     /// - Theorem: path-increments (docs/theorems.md)
     /// - Proves: any of the answers together cost the finest of them
@@ -407,7 +407,7 @@ impl TierPlan {
         })
     }
 
-    /// What a price tells. A tier's own price promises the epsilon that it was worked out from.
+    /// What a price tells. A tier's own price promises the epsilon that it was computed from.
     fn loss<C: Purse>(&self, prices: &[Amount<C>], price: Amount<C>) -> Result<Loss, TierError> {
         match prices.iter().zip(&self.tiers).find(|&(&own, _)| own == price) {
             Some((_, &tier)) => C::promised(tier, price, self.delta),

@@ -2,10 +2,10 @@
 //!
 //! A sampler looks at 64 random bits at a time, and does the same for whole stretches of them. It
 //! says which, whenever it asks for bits, to a source that wants to know. Sources of randomness do
-//! not; an auditor's source does, since with it the law of a mechanism can be worked out exactly:
-//! by trying every cell in turn, with the share of words in it as its probability. From a cell the
-//! auditor may take any word; that the first and the last of each lead to the same law is the check
-//! that what the sampler says of itself is true.
+//! not want to; an auditor's source does. With it the auditor computes the law of a mechanism
+//! exactly, by trying every cell in turn, with the share of words in it as its probability. From a
+//! cell the auditor may take any word; that the first and the last of each lead to the same law is
+//! the check that what the sampler says of itself is true.
 
 use dashu_int::UBig;
 
@@ -74,7 +74,7 @@ pub(crate) fn cut_at(thresholds: &[u64]) -> Vec<Cell> {
     cells
 }
 
-/// Cells by the remainder of division by a bound, with the smallest words, so many, left over.
+/// Cells by the remainder of division by a bound, with the smallest `left_over` words left over.
 pub(crate) fn remainders(bound: u64, left_over: u64) -> Vec<Cell> {
     let words = ((1u128 << 64) - u128::from(left_over)) / u128::from(bound);
     let mut cells: Vec<Cell> = (0..bound)
@@ -90,8 +90,8 @@ pub(crate) fn remainders(bound: u64, left_over: u64) -> Vec<Cell> {
     cells
 }
 
-/// Cells by the whole part of the first bits of a word, so many, as a fraction, times a bound;
-/// those whose product has a fraction below `left_over` are left over.
+/// Cells by the whole part of the first `BITS` bits of a word, as a fraction, times a bound; those
+/// whose product has a fraction below `left_over` are left over.
 pub(crate) fn parts<const BITS: u32>(bound: u64, left_over: u64) -> Vec<Cell> {
     let rest = 64 - BITS;
     let cell = |first: u128, last: u128| {
@@ -119,7 +119,7 @@ pub(crate) fn parts<const BITS: u32>(bound: u64, left_over: u64) -> Vec<Cell> {
     cells
 }
 
-/// Cells by the first bits of a word, so many.
+/// Cells by the first n bits of a word.
 pub(crate) fn leading(bits: u32) -> Vec<Cell> {
     let width = 64 - bits;
     let rest = if width == 64 { u64::MAX } else { (1 << width) - 1 };
@@ -133,7 +133,7 @@ pub(crate) fn leading(bits: u32) -> Vec<Cell> {
         .collect()
 }
 
-/// Cells by the first bits of a word, so many: below two numbers, from the one to the other, and
+/// Cells by the first `BITS` bits of a word: below two numbers, from the one to the other, and
 /// above them.
 pub(crate) fn cut_leading<const BITS: u32>(from: u64, to: u64) -> Vec<Cell> {
     let rest = 64 - BITS;
@@ -155,8 +155,8 @@ pub(crate) fn last_bit() -> Vec<Cell> {
 }
 
 /// Cells of words that a number of 32 bits is part of, cut where it is below, equal to or above an
-/// edge; the others are in the two words given, smallest and largest, and so many words share each
-/// number.
+/// edge; the others are in the two words given, smallest and largest, and the given number of words
+/// share each number.
 pub(crate) fn cut_inside(edge: u64, shift: u32, around: (u64, u64), words: u128) -> Vec<Cell> {
     const NUMBERS: u64 = 1 << 32;
     let edge = edge.min(NUMBERS - 1);

@@ -121,8 +121,8 @@ impl Binned {
         }
     }
 
-    /// What is told apart of a word that is a sign, a place in the bin that starts here, and the
-    /// first 32 bits of the coin that keeps it.
+    /// What the sampler distinguishes of a word that is a sign, a place in the bin that starts
+    /// here, and the first 32 bits of the coin that keeps it.
     fn cells(&self, start: u128) -> Vec<Cell> {
         let (unused, mut cells) = (((1 << 31) - 1) & !((1u64 << self.shift) - 1), Vec::new());
         for place in 0..1u64 << self.shift {

@@ -198,7 +198,7 @@ pub(crate) fn choose<const N: usize, E: Entropy + ?Sized>(
     }
 }
 
-/// A uniform number between 0 and 1, of which so many bits are known.
+/// A uniform number between 0 and 1, of which the first bits are known.
 pub(crate) struct Uniform {
     pub(crate) lowest: UBig,
     pub(crate) bits: usize,
@@ -257,7 +257,7 @@ pub(crate) mod tests {
             let about = x.approximate();
             let coin = Coin { about, error: about * 1e-14 };
             let power = Fixed::exp_neg(&x, 512);
-            // Whether a number of so many bits, then zeros or ones, is below exp(-x).
+            // Whether a number of `width` bits, then zeros or ones, is below exp(-x).
             let is_below = |bits: u64, width: usize, ones: bool| {
                 let number = UBig::from(bits) + UBig::from(u8::from(ones));
                 if ones {

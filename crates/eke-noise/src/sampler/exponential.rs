@@ -4,7 +4,7 @@
 //! A candidate weighs `exp(-rate (best - score))`. Weights are kept in units of 2⁻⁶², rounded, and
 //! summed as integers, so that what a sum is off by is what its weights are. The first 64 bits of a
 //! uniform number decide wherever they are further from an edge than that; elsewhere, and for
-//! candidates too light to be told from nothing, as many bits as it takes do.
+//! candidates whose weight rounds to nothing, as many bits as are needed do.
 //!
 //! Invariant: what is drawn has exactly its law, whatever the table is off by; what was taken out
 //! is not drawn again.
@@ -259,10 +259,10 @@ impl<'a> WeightTable<'a> {
 
 /// A weight in units of 2⁻⁶², rounded down.
 ///
-/// An exponent is so many parts of `ln 2/64` and a rest r of about half of one at most. The parts
-/// times the first 40 bits of that are exact, and so is what they are taken from the exponent by;
-/// their later bits and the series up to the fifth power are off by less than 6u, the power of two
-/// from the table by 2u, and products by u each: less than 16u in all.
+/// An exponent is a whole number of parts of `ln 2/64` and a rest r of about half of one at most.
+/// The parts times the first 40 bits of that are exact, and so is what they are taken from the
+/// exponent by; their later bits and the series up to the fifth power are off by less than 6u, the
+/// power of two from the table by 2u, and products by u each: less than 16u in all.
 #[inline]
 fn units(rate: f64, gap: u64, powers: &[f64; PARTS]) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "within the error")]

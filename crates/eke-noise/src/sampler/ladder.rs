@@ -1,9 +1,9 @@
 //! Laws on whole numbers that are known by the ratios of neighbouring probabilities, drawn exactly.
 //!
 //! From an outcome near the middle, the ratios lead to the weights of all others, upwards and
-//! downwards. One uniform number is held against their running sums, first those from the middle
+//! downwards. One uniform number is compared with their running sums, first those from the middle
 //! upwards and then those below it: in floating point where it is further from an edge than that is
-//! off by, and else in integers that enclose the weights, with as many bits as it takes.
+//! off by, and else in integers that enclose the weights, with as many bits as are needed.
 //!
 //! Invariant: ratios fall as outcomes grow (the laws are log-concave), so what is left out at
 //! either end is below a geometric series.
@@ -23,7 +23,7 @@ pub(crate) enum Ladder {
     /// `P(k)` proportional to `mean^(2k)/(k! (k + apart)!)`: the smaller of two Poisson numbers of
     /// one mean, given how far apart they are.
     Smaller { mean: Ratio, apart: u64 },
-    /// How many of so many are kept, each with this probability, which is below one.
+    /// How many of n are kept, each with this probability, which is below one.
     Kept { of: u64, share: Ratio },
 }
 

@@ -1,8 +1,8 @@
 //! Random bits in parts of sixteen, for draws that are nearly always decided by so few.
 //!
 //! A word is drawn for four parts. Parts of one uniform word are uniform and independent, so it
-//! makes no difference to any law; an auditor is asked for every part alone, so that what it works
-//! out is that of parts.
+//! makes no difference to any law; an auditor's source is asked for every part alone, so that it
+//! computes the law of parts.
 
 use crate::Entropy;
 use crate::sampler::audit_cells::Cell;

@@ -4,8 +4,8 @@
 //! whose cumulative weights can be enclosed. A uniform number U is drawn as 64 bits and compared
 //! with the cumulative probabilities C, of which the table has the first 64 bits, rounded down:
 //! bits below those of C mean that U is below C, bits above them that it is not, and equal bits are
-//! undecided. Then more bits of U and of C are worked out until they differ. So the law is exact,
-//! and one draw in 2⁵³ or so takes the long way.
+//! undecided. Then more bits of U are drawn, and more of C computed, until they differ. So the law
+//! is exact, and one draw in 2⁵³ or so takes the long way.
 
 use dashu_int::UBig;
 
@@ -16,7 +16,8 @@ use crate::{Entropy, Ratio};
 
 /// A law on 0, 1, 2, … that a table can be made of.
 pub(crate) trait Cumulative {
-    /// The cumulative weights up to where they no longer change in so many bits, and their total.
+    /// The cumulative weights up to where they no longer change in the given number of bits, and
+    /// their total.
     fn cumulative(&self, bits: usize) -> (Vec<Fixed>, Fixed);
 }
 
@@ -143,8 +144,8 @@ impl<L: Cumulative> Table<L> {
     }
 }
 
-/// The first 64 bits of every cumulative probability; none if so many bits of the weights do not
-/// decide them.
+/// The first 64 bits of every cumulative probability; none if the given number of bits of the
+/// weights does not decide them.
 fn thresholds(weights: &impl Cumulative, bits: usize) -> Option<Vec<u64>> {
     let (sums, total) = weights.cumulative(bits);
     let mut thresholds = Vec::new();

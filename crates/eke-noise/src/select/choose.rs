@@ -13,8 +13,8 @@ use crate::select::noisy_max;
 use crate::select::sampler::{choose_exponentially, permute_and_flip};
 use crate::{Entropy, Exact, Ratio, Released};
 
-/// A purchase that a candidate can be chosen for. Whoever implements it vouches that its charge
-/// covers the rule, for scores that one unit changes by at most the sensitivity.
+/// A purchase that a candidate can be chosen for. Its implementor vouches that the charge covers
+/// the rule, for scores that one unit changes by at most the sensitivity.
 pub trait ChoiceLaw: Purchase {
     /// What one unit can change each score by.
     fn sensitivity(&self) -> L1;
@@ -56,7 +56,7 @@ pub enum ChoiceRule {
 /// - Proves: the candidate has exactly the law of the rule (exponential-choice, permute-and-flip,
 ///   lazy-normal, lazy-laplace)
 /// - Assumes: candidates are public, and one unit changes each score by at most the sensitivity
-///   (caller); the charge covers the rule (whoever implements the purchase)
+///   (caller); the charge covers the rule (implementor of the purchase)
 /// - Deviates: scores beyond 2⁶² are clamped to it, which changes no sensitivity
 /// - Checked by: `a_choice_costs_its_epsilon_and_no_less`, `choices_have_their_laws_exactly`,
 ///   `a_choice_draws_what_its_receipt_is_for`

@@ -3,7 +3,7 @@
 //! Selection with Gaussian or Laplace noise is priced for continuous noise; on a grid it would cost
 //! more. So scores are compared with their noise on the real line. Doubles decide a comparison
 //! where what is known of both numbers, with a margin for every rounding, is apart; where it is
-//! not, integers decide, with as many bits more as it takes. The outcome is that of the exact
+//! not, integers decide, with as many more bits as they need. The outcome is that of the exact
 //! numbers either way.
 
 use std::cmp::Ordering;
@@ -34,7 +34,7 @@ impl<'a> NoisyScore<'a> {
         Self { noise, at: Placed::new(score, noise, entropy) }
     }
 
-    /// Which of two is larger, drawing as many bits more as it takes. Two are never equal (except
+    /// Which of two is larger, drawing more bits until that is known. Two are never equal (except
     /// with probability zero), and what has been decided once stays so.
     ///
     /// - Theorem: near-comparison (docs/theorems.md)
@@ -51,14 +51,15 @@ impl<'a> NoisyScore<'a> {
         self.at.compare(self.noise, &mut other.at, other.noise, entropy)
     }
 
-    /// Whether it is at least a number, drawing as many bits more as it takes.
+    /// Whether it is at least a number, drawing more bits until that is known.
     pub fn is_at_least<E: Entropy + ?Sized>(&mut self, number: i64, entropy: &mut E) -> bool {
         self.at.is_at_least(number, self.noise, entropy)
     }
 }
 
-/// The index of the largest score with independent noise added to each, on the real line; none if
-/// there are no scores.
+/// The index of the largest score with independent noise added to each, on the real line (report
+/// noisy max); none if there are no scores.
+#[doc(alias = "report noisy max")]
 pub fn noisy_max<E: Entropy + ?Sized>(
     scores: &[i64],
     noise: &Noise,
@@ -95,7 +96,7 @@ impl Placed {
     /// With u = 2⁻⁵³: the score is off by u of itself, the number by less than 4u of itself and
     /// 2⁻⁶³ for bits that are not known, the scale by 8u, product and sum by u each: less than 2u
     /// of the score and 15u of the noise in all, and 2⁻⁶³ scales. The error says 32u and 2⁻⁶²
-    /// scales, which leaves room for working out the error itself, and for comparing.
+    /// scales, which leaves room for computing the error itself, and for comparing.
     #[inline]
     fn of(score: i64, noise: &Noise, number: Lazy) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "within the error")]

@@ -1,4 +1,4 @@
-//! Keys that nobody has listed: which groups may be shown at all.
+//! Keys that nobody has listed: which groups may be shown at all (partition selection).
 //!
 //! That a group exists can be somebody's secret. So a key is shown only if enough units have it,
 //! counted with noise; a key that one unit alone has is shown with a probability that delta covers.
@@ -112,6 +112,7 @@ impl Purchase for KeySelection {
 /// # Errors
 /// The receipt is for another number of keys, or for noise that cannot be drawn; it comes back and
 /// nothing is drawn.
+#[doc(alias = "partition selection")]
 pub fn select_keys<K: Ord + Clone, E: Entropy + ?Sized>(
     counts: &Exact<KeyCounts<K>>,
     receipt: Receipt<KeySelection>,

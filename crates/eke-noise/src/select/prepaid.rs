@@ -147,7 +147,7 @@ impl<C: DrawPrice> Prepaid<C> {
         Ok(Released::new(point))
     }
 
-    /// So many candidates by their scores, the largest first, at a price each: as in a
+    /// The given number of candidates by their scores, the largest first, at a price each: as in a
     /// [`Ranking`](crate::Ranking), at once.
     ///
     /// - Theorem: peeling (docs/theorems.md)
@@ -176,10 +176,11 @@ impl<C: DrawPrice> Prepaid<C> {
         Ok(Released::new(picks::<C, E>(&values, &[], &rate, count, entropy)))
     }
 
-    /// So many candidates whose scores are about the largest, at a price each, by searching along
-    /// noisy lines: a line is laid a margin below the largest score, with noise; candidates are
-    /// held against it with noise of their own, in their order and again from the first, until one
-    /// is above; and the next is searched for among the others along a line of its own.
+    /// The given number of candidates whose scores are about the largest, at a price each, by
+    /// searching along noisy lines. A line is laid a margin below the largest score, with noise.
+    /// Candidates are compared with it, with noise of their own, in their order and again from the
+    /// first, until one is above. The next is searched for among the others, along a line of its
+    /// own.
     ///
     /// - Theorem: searching-along-a-line (docs/theorems.md)
     /// - Proves: a search costs epsilon pure and `5 epsilon²/18` zCDP, at scales `3/epsilon` of the
@@ -214,7 +215,7 @@ impl<C: DrawPrice> Prepaid<C> {
         Ok(Released::new(found))
     }
 
-    /// What is left after so many draws at a price.
+    /// What is left after `count` draws at a price.
     fn after(&self, each: Amount<C>, count: u32) -> Result<Amount<C>, PrepaidError> {
         if each.is_zero() {
             return Err(PrepaidError::Price);

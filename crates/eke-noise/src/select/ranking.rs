@@ -2,8 +2,9 @@
 //!
 //! Each pick is one choice among those that were not picked before: by the exponential mechanism
 //! where it is priced in zCDP, by permute and flip where it is priced in pure epsilon. So a ranking
-//! is a path of its own kind: drawn once, from its first pick on; whoever pays for more sees more
-//! of the same order; and what was seen is paid for once. It tells the order and no score.
+//! is a path of its own kind: it is drawn once, from its first pick on; an asker who pays for more
+//! sees more of the same order; and what was seen is paid for once. It tells the order and no
+//! score.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -95,8 +96,8 @@ mod sealed {
     impl Sealed for eke_budget::Epsilon {}
 }
 
-/// So many picks one after the other at a rate, each among those that are left; those that are gone
-/// are not picked.
+/// The given number of picks one after the other at a rate, each among those that are left; those
+/// that are gone are not picked.
 pub(crate) fn picks<C: PickPrice, E: Entropy + ?Sized>(
     scores: &[i64],
     gone: &[u32],
@@ -162,7 +163,7 @@ struct Stored<C: PickPrice> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankingError {
-    /// A pick costs nothing, or so much that no double holds its rate.
+    /// A pick costs nothing, or more than a rate in doubles can hold.
     #[error("a pick of a ranking needs a price, and scores whose sensitivity is within range")]
     Price,
     /// What is stored does not hang together.
@@ -173,8 +174,8 @@ pub enum RankingError {
 }
 
 impl<C: PickPrice> Ranking<C> {
-    /// A ranking of which nothing has been picked: so many candidates, whose scores one unit
-    /// changes by at most the sensitivity each, at a price a pick.
+    /// A ranking of which nothing has been picked: n candidates, whose scores one unit changes by
+    /// at most the sensitivity each, at a price a pick.
     ///
     /// # Errors
     /// The price is nothing, or out of range for that sensitivity.

@@ -13,6 +13,7 @@ use crate::{Entropy, Ratio};
 /// - Assumes: candidates are public; the price is for monotone or for general scores (caller)
 /// - Deviates: nothing
 /// - Checked by: `the_exponential_mechanism_has_its_law`
+#[doc(alias = "exponential mechanism")]
 pub fn choose_exponentially<E: Entropy + ?Sized>(
     scores: &[i64],
     rate: &Ratio,

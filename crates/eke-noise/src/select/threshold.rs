@@ -1,4 +1,4 @@
-//! Above threshold: one noisy line, and answer after answer held against it.
+//! Above threshold (sparse vector): one noisy line, and answer after answer compared with it.
 //!
 //! A run draws the noise of its line once, compares every answer with fresh noise of its own, and
 //! ends at the first hit. What it costs is known only afterwards: one price for a hit at step t,
@@ -22,9 +22,9 @@ use crate::path::{Mismatch, MismatchReason};
 use crate::select::noisy::Placed;
 use crate::{Entropy, Exact, Released};
 
-/// The law of a run and its prices. Whoever implements it vouches that the prices are those of the
-/// law: no outcome of a run may have a larger privacy loss than the price it names, for answers
-/// that one unit changes by at most the sensitivity, clamped to the range.
+/// The law of a run and its prices. Its implementor vouches that the prices are those of the law:
+/// no outcome of a run may have a larger privacy loss than the price it names, for answers that one
+/// unit changes by at most the sensitivity, clamped to the range.
 pub trait LineLaw {
     /// Where the line lies before its noise, in steps of the answers' grid.
     fn threshold(&self) -> i64;
@@ -41,15 +41,15 @@ pub trait LineLaw {
     /// The noise of the line and the noise of each answer.
     fn noise(&self) -> (Noise, Noise);
 
-    /// The largest price that a run can have come to after so many steps, however they went: never
-    /// below that of a hit or a stop there. It does not fall with the steps, but for what prices
-    /// are rounded up by: whatever covers a step covers those before it.
+    /// The largest price that a run can have come to after n steps, however they went: never below
+    /// that of a hit or a stop there. It does not fall with the steps, but for what prices are
+    /// rounded up by: whatever covers a step covers those before it.
     fn worst(&self, steps: u64) -> Amount<Epsilon>;
 
     /// The price of a hit at this step, from 1 on.
     fn halted(&self, steps: u64) -> Amount<Epsilon>;
 
-    /// The price of so many steps without a hit.
+    /// The price of n steps without a hit.
     fn stopped(&self, steps: u64) -> Amount<Epsilon>;
 
     /// The probability that the prices do not bound the loss; none for most laws.
@@ -58,7 +58,7 @@ pub trait LineLaw {
     }
 }
 
-/// A run under way.
+/// A run of above threshold that is under way.
 ///
 /// It is not `Clone`, since a copy would answer twice from one line, and shows nothing of its
 /// noise:
@@ -67,6 +67,8 @@ pub trait LineLaw {
 ///     line.clone()
 /// }
 /// ```
+#[doc(alias = "sparse vector")]
+#[doc(alias = "AboveThreshold")]
 #[must_use = "what was set aside for a run stays so until the run is ended"]
 pub struct NoisyLine<L> {
     law: L,
@@ -81,11 +83,11 @@ pub struct NoisyLine<L> {
 enum Paid {
     /// By what was set aside so far, to be settled.
     Rounds { rounds: Rounds, known: Known },
-    /// For so many steps, before it started.
+    /// For this number of steps, before it started.
     Whole(u64),
 }
 
-/// How far the rounds are known to reach, so that few prices are worked out.
+/// How far the rounds are known to reach, so that few prices are computed.
 struct Known {
     /// Steps that are covered.
     covered: u64,
@@ -108,7 +110,7 @@ impl Known {
             return false;
         }
         self.covered = step;
-        // Whoever goes on without paying again will go on for a while.
+        // A run that goes on without paying again will go on for a while.
         let further = step.saturating_add(self.ahead);
         if further > step && further < self.beyond {
             if fits(further) {
@@ -285,7 +287,7 @@ pub struct Ended {
     pub settlements: Vec<Settlement>,
 }
 
-/// A run of so many steps at most, to be bought as zCDP before it starts.
+/// A run of n steps at most, to be bought as zCDP before it starts.
 #[derive(Clone, Debug)]
 pub struct Run<L> {
     law: L,
@@ -294,7 +296,7 @@ pub struct Run<L> {
 }
 
 impl<L: LineLaw> Run<L> {
-    /// A run of so many steps at most, at the price of its worst outcome.
+    /// A run of n steps at most, at the price of its worst outcome.
     ///
     /// - Theorem: pure-to-zcdp (docs/theorems.md)
     /// - Proves: what cannot lose more than epsilon is `epsilon tanh(epsilon/2)`-zCDP; nothing of

@@ -2,8 +2,8 @@
 //!
 //! Stop at the first look with `|y| sqrt(u) >= K` and release `y (1 - b)`, where u is the precision
 //! of the answer y (one over its variance). In units of the truth the law of what is released does
-//! not depend on the truth, so K is worked out once for a tolerance, a confidence and the spacing
-//! of the looks: `eke-lab calibrate` prints the table below. For b the square of the tolerance is
+//! not depend on the truth, so K is computed once for a tolerance, a confidence and the spacing of
+//! the looks: `eke-lab calibrate` prints the table below. For b the square of the tolerance is
 //! about best.
 
 /// The half-width, in normal quantiles, of the interval of an answer that ends without having

@@ -28,7 +28,7 @@ pub struct GaussianRule {
     is_by_hand: bool,
 }
 
-/// The price at which the confidence sequence of whoever goes on by hand is tightest.
+/// The price at which the confidence sequence is tightest for an analyst who decides by hand.
 pub(crate) const BY_HAND: f64 = 1e-5;
 
 /// How many times as dear as the one before a look of a thrifty rule is at most.

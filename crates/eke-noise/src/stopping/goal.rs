@@ -72,8 +72,8 @@ number!(Tolerance, 1e-4, 0.9);
 number!(Steps, 1.0, 1e12);
 
 impl Confidence {
-    /// The two-sided normal quantile: a normal number is within so many deviations with the
-    /// confidence.
+    /// The two-sided normal quantile: with the given confidence, a normal number is within this
+    /// many standard deviations.
     #[must_use]
     pub fn quantile(self) -> f64 {
         crate::stopping::sequence::two_sided(1.0 - self.0)

@@ -31,8 +31,8 @@ impl<C: Price> Schedule<C> {
         Self { first, kind: Kind::Geometric { ratio: RATIO } }
     }
 
-    /// Each look so many times as dear as the one before; none unless the ratio is from 1.001 to
-    /// 1000 and the first price is not zero.
+    /// Each look costs `ratio` times as much as the one before; none unless the ratio is from 1.001
+    /// to 1000 and the first price is not zero.
     #[must_use]
     pub fn geometric(first: Amount<C>, ratio: f64) -> Option<Self> {
         let fits = (1.001..=1000.0).contains(&ratio) && !first.is_zero();

@@ -1,4 +1,5 @@
-//! Intervals that hold at every look at once, for whoever stops by hand.
+//! Intervals that hold at every look at once, for an analyst who decides by hand when to stop
+//! (confidence sequences).
 
 use crate::stopping::goal::Confidence;
 

@@ -45,7 +45,7 @@ impl Noise {
     }
 }
 
-/// Follows a rule for a truth of so many values of this average.
+/// Follows a rule for a truth of `count` values of this average.
 fn follow(rule: &AverageRule, count: f64, average: f64, entropy: &mut Seeded) -> (Estimate, f64) {
     let noise = |sensitivity| Noise { sensitivity, price: 0.0, weighed: 0.0 };
     let (mut of_sum, mut of_count) = (noise(of().sum.sensitivity), noise(of().count.sensitivity));

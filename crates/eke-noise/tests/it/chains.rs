@@ -1,4 +1,5 @@
-//! Chains of reports, as whoever is asked for one meets them: laws from strangers, and many draws.
+//! Chains of reports, as a device that is asked for one meets them: laws from strangers, and many
+//! draws.
 
 use std::collections::BTreeMap;
 

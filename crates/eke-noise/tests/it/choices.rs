@@ -79,7 +79,7 @@ fn permute_and_flip_has_its_law() {
     assert_eq!(permute_and_flip(&[], &rate, &mut entropy), None);
 }
 
-/// Of three hundred, whoever is taken is one of those with heads, all of them equally likely:
+/// Of three hundred candidates, one of those with heads is taken, all of them equally likely:
 /// `w ∫ prod (1 - w_j + w_j t) dt` over the others. Seeds 16 and 17, 20,000 draws, in classes; the
 /// control has a rate 20 % off.
 #[test]

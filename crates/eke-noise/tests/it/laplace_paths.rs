@@ -13,7 +13,7 @@ use crate::walk::{ORDERS, Walk, at, id, number};
 
 const TRUTH: i64 = 1234;
 
-/// Steps in one: so many that rounding hardly shows.
+/// Steps in one: enough that rounding hardly shows.
 const STEPS: f64 = 1_048_576.0;
 
 fn l1(steps: f64) -> L1 {

@@ -18,7 +18,7 @@ struct Cells {
 impl Cells {
     /// From a weight; summed exactly where the law is narrow, by the midpoint rule within a cell
     /// where it is wide (cells are a sixteenth of the scale at most, and the error far below what
-    /// so many draws could show).
+    /// the number of draws could show).
     fn new(scale: f64, weight: impl Fn(f64) -> f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "rounded")]
         let width = (scale / 8.0).floor().max(1.0) as i64;

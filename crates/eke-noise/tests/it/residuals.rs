@@ -1,4 +1,4 @@
-//! Whether one law of noise can be made of another, against laws worked out here in other ways.
+//! Whether one law of noise can be made of another, against laws computed here in other ways.
 
 use std::f64::consts::PI;
 

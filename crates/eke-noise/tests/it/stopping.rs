@@ -369,7 +369,7 @@ fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
 }
 
 /// Three tiers: each answer has the variance of its own price, all of them cost the finest, and
-/// whoever averages them in the best way has the finest one's variance.
+/// their best average has the finest one's variance.
 #[test]
 fn tiers_cost_the_finest_and_each_has_the_law_of_its_own_price() {
     let mut entropy = Seeded::new(100);
@@ -589,7 +589,8 @@ fn a_thrifty_goal_gives_up_early_and_its_interval_holds() {
     }
 }
 
-/// Whoever has looked before is told what always holds, and what is good enough is planned by that.
+/// An analyst who has looked before gets the interval that always holds, and what is good enough is
+/// planned by that.
 #[test]
 fn a_goal_by_hand_plans_by_what_always_holds() {
     let mut entropy = Seeded::new(88);

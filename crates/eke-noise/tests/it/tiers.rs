@@ -271,7 +271,7 @@ fn what_one_tier_cannot_do_has_nothing_to_do_with_others() {
 }
 
 /// Doubles hold every integer up to 2^53; a decimal beyond may have been read as another, and an
-/// answer be told as another. Up to half of that neither happens.
+/// answer shown as another. Up to half of that neither happens.
 #[test]
 fn integers_that_doubles_do_not_all_hold_are_refused() {
     let half = 2f64.powi(52);
@@ -303,8 +303,8 @@ fn intervals_of_answers_that_were_rounded_are_wider() {
     }
 }
 
-/// Variances that prices pay for are worked out nearly, and a tier that is close to another may
-/// have its noise: then it says so.
+/// Variances that prices pay for are computed nearly, and a tier that is close to another may have
+/// its noise: then the release says so.
 #[test]
 fn skellam_tiers_say_what_noise_they_have() {
     for (sensitivity, finest) in [(1.0, 0.5), (1.0, 2.0), (2.0, 8.0), (3.0, 4.0)] {

@@ -30,7 +30,7 @@ pub(super) trait Purse: Price {
     /// What a price promises.
     fn loss(price: Amount<Self>, delta: Delta) -> Result<Loss, TierError>;
 
-    /// What a price that was worked out from a tier promises: that tier.
+    /// What a price promises that was computed from a tier: that tier.
     fn promised(tier: Epsilon, price: Amount<Self>, delta: Delta) -> Result<Loss, TierError>;
 
     /// A budget of a price and no more.
