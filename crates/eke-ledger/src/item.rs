@@ -1,7 +1,7 @@
 //! Items that a request buys from an account: a release, a point of a path, groups of a bundle, a round.
 //!
 //! Items are data, so that the writer can price them where the account is. Only this crate makes
-//! new kinds: whoever holds an account could make receipts that nobody recorded.
+//! new kinds: a program that holds an account could make receipts that nobody recorded.
 
 use eke_budget::account::Entered;
 use eke_budget::purchase::{GroupOffer, GroupRaise, Level, PathError, Round};

@@ -142,7 +142,7 @@ impl Ledger {
     }
 
     /// Charges a request: what is wanted of the account that owns the path (the unit's), and of any
-    /// others (the circles of whoever asks), all of it or nothing.
+    /// others (the asker's circles), all of it or nothing.
     ///
     /// The receipts come when the charge is on disk. A request whose key was charged before is not
     /// charged again: it gets the answer that was stored.
@@ -275,13 +275,13 @@ impl Ledger {
         self.read(move |store| Ok(store.level(&account, path, currency)?))
     }
 
-    /// Names of accounts in order, after one, at most so many.
+    /// Names of accounts in order, after the given one, at most `most`.
     pub fn accounts(&self, after: Option<&str>, most: u32) -> Ticket<Vec<Arc<str>>> {
         let after = after.map(str::to_owned);
         self.read(move |store| Ok(store.names(after.as_deref(), most)?))
     }
 
-    /// Lines of an account's journal from one on, at most so many.
+    /// Lines of an account's journal from the given one on, at most `most`.
     pub fn lines(&self, account: &str, from: u64, most: u32) -> Ticket<Vec<LineRow>> {
         let account = account.to_owned();
         self.read(move |store| Ok(store.lines(&account, from, most)?))
@@ -308,7 +308,7 @@ impl Ledger {
         self.read(move |store| Ok(store.seen(&account, path)?))
     }
 
-    /// Paths that requests hold, at most so many. After a crash those of the program that crashed
+    /// Paths that requests hold, at most `most`. After a crash those of the program that crashed
     /// are among them, and can be given up.
     pub fn held(&self, most: u32) -> Ticket<Vec<Held>> {
         self.read(move |store| Ok(store.held(most)?))
@@ -335,7 +335,7 @@ impl Ledger {
         })
     }
 
-    /// Holds the ledger against an anchor without reading all of it: each journal must be at least
+    /// Compares the ledger with an anchor without reading all of it: each journal must be at least
     /// as long, and have the anchor's line where the anchor has it. Says what is wrong; none if
     /// nothing.
     pub fn differs_from(&self, anchor: Anchor) -> Ticket<Option<String>> {
@@ -400,7 +400,7 @@ impl fmt::Debug for Ledger {
 /// writer last, so that a ledger in a file moves all of its log into the file.
 impl Drop for Threads {
     fn drop(&mut self) {
-        // A thread that panicked has told whoever waited by dropping their replies.
+        // A thread that panicked has dropped its replies, which tells the callers that waited.
         self.reads = None;
         let _ = self.reader.take().map(JoinHandle::join);
         self.tasks = None;

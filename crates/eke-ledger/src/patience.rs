@@ -1,26 +1,26 @@
 //! Patience: how long a ledger waits for another program that holds its store.
 //!
-//! A minute in all, for whatever is asked at once. After a few seconds it is said that something is
-//! waited for; after the minute the one who asked is told, and nothing was written.
+//! A minute in all, for everything that is asked at once. After a few seconds the ledger says what
+//! it waits for. After the minute the caller gets an error, and nothing was written.
 
 use std::time::{Duration, Instant};
 
-/// How long is waited in all.
+/// How long a caller waits in all.
 pub const LONGEST: Duration = Duration::from_secs(60);
-/// After how long it is said.
+/// How long it waits before it says so.
 const SAID_AFTER: Duration = Duration::from_secs(3);
 /// How long between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
-/// What is said.
+/// What it says.
 const WAITING: &str =
     "another program holds the ledger: waiting for it, for a minute at the longest";
 
-/// How time passes for whoever waits. Tests put clocks here that do not.
+/// How time passes for a caller that waits. Tests put clocks here that do not wait.
 pub trait Waiting: Send + Sync {
     /// The time since some moment.
     fn now(&self) -> Duration;
 
-    /// Lets so much time pass.
+    /// Lets the given time pass.
     fn pause(&self, time: Duration);
 
     /// Says that something is waited for, once it has taken a few seconds.

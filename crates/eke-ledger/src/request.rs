@@ -13,8 +13,8 @@ pub(crate) const LONGEST_NAME: usize = 256;
 /// The most bytes that the text of a question has.
 pub(crate) const LONGEST_TEXT: usize = 65_536;
 
-/// The name of a request, chosen by whoever asks. Asked again under the same key, it is charged
-/// once and gets the same answer.
+/// The name of a request, chosen by the caller. A request that is repeated under the same key is
+/// charged once and gets the same answer (idempotency key).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Key(Arc<str>);

@@ -1,7 +1,7 @@
 //! Anchors: where every journal ended at some time, to be kept elsewhere.
 //!
-//! A journal that was cut, or a ledger restored from an old copy, is a true chain all the same.
-//! Held against an anchor it is not.
+//! A journal that was cut, or a ledger restored from an old copy, is still a valid chain. Compared
+//! with an anchor, it fails.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The audit: everything that can be worked out twice is, and has to agree.
+//! The audit: everything that can be computed twice is, and has to agree.
 //!
 //! Chains are hashed again, line by line. Histories are replayed through the filters, and have to
 //! end at the totals, rounds and levels that are stored. Answers, states, plans, rounds, sheets,
@@ -66,7 +66,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Looks through a ledger, and holds it against an anchor if there is one.
+/// Looks through a ledger, and compares it with an anchor if there is one.
 ///
 /// # Errors
 /// The store could not be read.

@@ -42,7 +42,7 @@ use work::{Work, bytes_of, disagree, seen_digest};
 pub struct Terms {
     /// What distances are measured by, and how far the promise reaches.
     pub metric: Metric,
-    /// Where places are: a text that means something to whoever makes the register.
+    /// Where places are: a text that means something to the maker of the register.
     pub space: Arc<str>,
 }
 
@@ -185,7 +185,7 @@ impl Register {
     }
 
     /// Enrols those who are not enrolled yet, each with this budget, and says how many they were.
-    /// Whoever is enrolled keeps the account they have.
+    /// People who are enrolled keep their accounts.
     ///
     /// # Errors
     /// An id is empty or too long, or the file failed.

@@ -18,8 +18,8 @@ const STEPS: [&str; 1] = [include_str!("1.sql")];
 const FORMAT: i64 = 1;
 
 impl Register {
-    /// Opens the register in a file. It must be there. Its whole journal is looked through, and its
-    /// accounts are held against it.
+    /// Opens the register in a file. It must be there. Its whole journal is read, and its accounts
+    /// are compared with it.
     ///
     /// # Errors
     /// It cannot be opened, is not a register, is damaged, or was written by a newer eke.

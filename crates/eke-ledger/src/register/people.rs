@@ -1,9 +1,9 @@
 //! The accounts of a register in memory, for as long as one transaction takes, and what they come
 //! to.
 //!
-//! The seal of accounts is a sum of digests, a row each, so that it is worked out anew from what
-//! has changed. It finds what a disk or a program has spoilt by mistake. Somebody who means to can
-//! make a file say anything: that is what anchors are for.
+//! The seal of accounts is a sum of digests, a row each, so that a change of some rows updates it
+//! without the others. It finds what a disk or a program has spoilt by mistake. Somebody who means
+//! to can make a file say anything: that is what anchors are for.
 
 use std::sync::LazyLock;
 

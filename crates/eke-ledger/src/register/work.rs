@@ -32,7 +32,7 @@ impl<'a> Work<'a> {
         entry::append(self.connection, self.name, Some(&self.last), (stamp, what), after)
     }
 
-    /// Of what somebody has reserved, so much is spent and the rest goes back.
+    /// Of what a person has reserved, the given amount is spent and the rest goes back.
     pub(super) fn take(
         &mut self,
         person: u32,

@@ -102,7 +102,7 @@ pub(crate) struct AccountColumns {
     pub(crate) epsilon_taken: Vec<u8>,
     pub(crate) epsilon_spent: Vec<u8>,
     pub(crate) epsilon_delta_spent: Vec<u8>,
-    /// What the store holds the others against: rho and its delta, epsilon and its delta.
+    /// What the store compares the others with: rho and its delta, epsilon and its delta.
     pub(crate) budgets: [Vec<u8>; 4],
 }
 

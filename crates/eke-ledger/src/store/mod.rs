@@ -3,7 +3,7 @@
 //! A store keeps rows and writes pages: all of a page, durably, or nothing of it. It decides
 //! nothing about privacy, but it checks again what Rust has decided: money never exceeds a budget,
 //! accounts stand where the writer thought they stood, keys and increments occur once. It is a
-//! seam: tests put stores here that fail when they are told to.
+//! seam: tests put stores here that fail on command.
 
 pub(crate) mod grains;
 pub(crate) mod page;
@@ -70,13 +70,13 @@ pub trait Store: Send {
     /// As for `lock`.
     fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError>;
 
-    /// Names of accounts in order, after one, at most so many.
+    /// Names of accounts in order, after the given one, at most `most`.
     ///
     /// # Errors
     /// As for `lock`.
     fn names(&mut self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>, StoreError>;
 
-    /// Lines of an account's journal from one on, at most so many.
+    /// Lines of an account's journal from the given one on, at most `most`.
     ///
     /// # Errors
     /// As for `lock`.
@@ -93,7 +93,7 @@ pub trait Store: Send {
         currency: Currencies,
     ) -> Result<Option<StoredLevel>, StoreError>;
 
-    /// How far an account has paid for every path and bundle, after one, at most so many.
+    /// How far an account has paid for every path and bundle, after the given one, at most `most`.
     ///
     /// # Errors
     /// As for `lock`.
@@ -128,7 +128,7 @@ pub trait Store: Send {
     /// As for `lock`.
     fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError>;
 
-    /// Paths that are held by requests, at most so many.
+    /// Paths that requests hold, at most `most`.
     ///
     /// # Errors
     /// As for `lock`.

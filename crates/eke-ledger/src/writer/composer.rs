@@ -53,7 +53,7 @@ struct Kept {
     position: Position,
     /// Whether it has to be read again before it is used.
     stale: bool,
-    /// How many paths it has been told of or has raised, about.
+    /// About how many paths it has read or has raised.
     paths: usize,
 }
 
@@ -93,7 +93,7 @@ impl Cache {
     }
 
     /// Forgets what can be read again, if there is much of it. Accounts with running rounds stay:
-    /// whoever holds a round can settle it only with the account that gave it.
+    /// the holder of a round can settle it only with the account that gave it.
     pub(crate) fn trim(&mut self, page: &Page) {
         if self.accounts.len() > MOST_ACCOUNTS {
             self.accounts.retain(|_, kept| !kept.account.standing().rounds.is_empty());

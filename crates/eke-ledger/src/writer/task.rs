@@ -35,10 +35,10 @@ pub(crate) trait Task: Send {
     /// Fills its part of the page.
     fn enter(&mut self, composer: &mut Composer<'_>) -> Result<(), Halt>;
 
-    /// Answers whoever asked, now that the page is on disk.
+    /// Answers the caller, now that the page is on disk.
     fn done(self: Box<Self>, recorded: &Recorded);
 
-    /// Answers whoever asked that it was not done.
+    /// Answers the caller that it was not done.
     fn failed(self: Box<Self>, error: LedgerError);
 }
 

@@ -167,7 +167,7 @@ fn whatever_is_changed_in_whatever_table_is_found() {
     let restore = || std::fs::write(&path, &pristine).unwrap();
     let open = || {
         let connection = rusqlite::Connection::open(&path).unwrap();
-        // Whoever can write to the file can take triggers and checks away.
+        // A program that can write to the file can take triggers and checks away.
         connection.pragma_update(None, "ignore_check_constraints", true).unwrap();
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
         let names: Vec<String> = {

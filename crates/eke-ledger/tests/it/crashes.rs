@@ -190,7 +190,7 @@ fn killed_at_random(place_for: impl Fn() -> Place) {
     println!("{} kills, {answers} answers sent, {early} kills before the first", kills());
 }
 
-/// What was sent is sent again to whoever retries, by whichever process.
+/// A caller that retries gets what was sent before, by whichever process.
 fn retried(place: &Place, name: &str, body: &str) {
     let ledger = place.ledger();
     let stored = ledger.stored_answer(key(name)).wait().unwrap().unwrap();

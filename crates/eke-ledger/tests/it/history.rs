@@ -1,5 +1,5 @@
-//! A checker of histories: what callers were told, and what the journal says, must be one serial
-//! story in which every answer was paid for once.
+//! A checker of histories: what callers heard, and what the journal says, must be one serial story
+//! in which every answer was paid for once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use eke_testkit::Dice;
 
 use crate::{Place, answer, budget, on_every_store, path, request, show, spend, stamp};
 
-/// What a caller was told of a request.
+/// What a caller heard of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Told {
     /// Charged, with the account and number of every receipt.
@@ -23,7 +23,7 @@ pub(crate) enum Told {
     No,
 }
 
-/// What all callers were told, by key.
+/// What all callers heard, by key.
 #[derive(Default)]
 pub(crate) struct History {
     pub(crate) told: Vec<(String, Told)>,
@@ -41,7 +41,7 @@ pub(crate) fn journals(store: &mut dyn Store) -> HashMap<Arc<str>, Vec<Line>> {
 }
 
 impl History {
-    /// Holds the history against the journals, and says the first thing that does not fit.
+    /// Compares the history with the journals, and says the first thing that does not fit.
     pub(crate) fn check(&self, journals: &HashMap<Arc<str>, Vec<Line>>) -> Result<(), String> {
         let mut charged: HashMap<String, HashSet<(Arc<str>, u64)>> = HashMap::new();
         let mut revealed: HashMap<String, usize> = HashMap::new();
@@ -143,7 +143,7 @@ impl History {
     }
 }
 
-/// A caller who asks at random, and writes down what it is told.
+/// A caller who asks at random, and writes down what it hears.
 fn caller(ledger: &Ledger, name: &str, dice: &mut Dice, history: &Mutex<History>) {
     let tell = |key: &str, told| history.lock().unwrap().told.push((key.to_owned(), told));
     let mut sent: Vec<(String, Spend<Charge>, Vec<u8>)> = Vec::new();

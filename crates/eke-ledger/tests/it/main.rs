@@ -39,7 +39,7 @@ fn path(number: u8) -> PathId {
     PathId::new([number; 32])
 }
 
-/// So much rho, and as much epsilon, each with a delta of 1e-6.
+/// A budget of `size` in rho and the same in epsilon, each with a delta of 1e-6.
 fn budget(size: &str) -> Budget {
     BudgetSpec::zcdp(size.parse().unwrap())
         .with_delta("1e-5".parse().unwrap())

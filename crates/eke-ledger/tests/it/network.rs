@@ -13,7 +13,7 @@ use eke_ledger::{Address, Ledger, LedgerError};
 use crate::Place;
 use crate::script::{check, check_retries, play};
 
-/// A connection passed on, and cut when so many messages have been sent to the server.
+/// A connection passed on, and cut when a given number of messages has been sent to the server.
 struct Wire {
     address: Address,
     left: Arc<AtomicI64>,

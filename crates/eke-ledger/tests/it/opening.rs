@@ -111,7 +111,7 @@ fn a_damaged_file_is_said_to_be_damaged_and_nothing_is_answered() {
 fn a_full_disk_stops_the_ledger_and_no_charge_is_lost() {
     let place = Place::file();
     drop(riders(&place, "1"));
-    // SQLite is told that its disk ends soon.
+    // A limit makes SQLite believe that its disk ends soon.
     let store = Sqlite::open(&place.path()).unwrap();
     let limited = store.limited_to(40).unwrap();
     let ledger = Ledger::over(Box::new(limited), place.store()).unwrap();
@@ -168,7 +168,7 @@ fn a_locked_file_is_waited_for_a_minute_and_said_and_the_ledger_goes_on() {
         assert_eq!(clock.now(), LONGEST * minutes);
         assert_eq!(clock.said(), number + 1);
     }
-    // Reading does not wait for whoever writes, unless they let nobody read.
+    // A reader does not wait for writers, unless they let nobody read.
     assert!(ledger.account("riders").wait().is_ok());
     other.execute_batch("COMMIT").unwrap();
     buy(&ledger, "q", spend("0.1"));

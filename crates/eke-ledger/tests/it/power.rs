@@ -49,7 +49,7 @@ impl Files {
     }
 }
 
-/// What had been told when the log was so long.
+/// What callers had heard when the log had this length.
 struct Step {
     log: usize,
     charged: usize,
@@ -57,7 +57,7 @@ struct Step {
 }
 
 /// Plays the script, and keeps the files from the middle of it: as they were when it ended, how
-/// long the log was whenever something was told, and all that was told.
+/// long the log was whenever a caller heard something, and all that callers heard.
 fn played() -> (Place, Ledger, Vec<Step>, Told) {
     let place = Place::file();
     let ledger = place.ledger();
@@ -76,7 +76,7 @@ fn played() -> (Place, Ledger, Vec<Step>, Told) {
     (place, ledger, steps, told)
 }
 
-/// What must be there when the log is cut at a place: all that was told while it was shorter.
+/// What must be there when the log is cut at a place: all that callers heard while it was shorter.
 /// Charges of rounds are not counted, so only names count.
 fn told_until(steps: &[Step], told: &Told, at: usize) -> Told {
     let last = steps.iter().take_while(|step| step.log <= at).last();
@@ -115,7 +115,7 @@ fn a_log_that_is_cut_or_torn_anywhere_keeps_all_that_was_told() {
     let (place, ledger, steps, told) = played();
     let files = Files::of(&place);
     drop(ledger);
-    // From where the ledger was made on: before that nobody could have been told anything.
+    // From where the ledger was made on: before that no caller could have heard anything.
     let made = steps[0].log - 10 * FRAME;
     let mut cuts: Vec<usize> = (made..files.log.len()).step_by(512).collect();
     cuts.extend((0..).map(|frame| HEADER + frame * FRAME).take_while(|&at| at <= files.log.len()));
@@ -159,7 +159,7 @@ fn a_recovery_that_is_cut_off_keeps_all_that_was_told() {
     let files = Files::of(&place);
     drop(ledger);
     for step in &steps {
-        // The crash tore the log behind what was told.
+        // The crash tore the log behind what callers had heard.
         let mut torn = files.cut(step.log);
         torn.log.extend([0x5a; 700]);
         let recovering = torn.put();

@@ -26,7 +26,7 @@ fn register(place: &Place) -> Register {
     Register::create(&place.path(), &terms(), &stamp("steward")).unwrap()
 }
 
-/// A register of so many people with a budget of 1 each.
+/// A register of n people with a budget of 1 each.
 fn enrolled(place: &Place, people: u32) -> Register {
     let mut register = register(place);
     let ids: Vec<String> = (0..people).map(|number| format!("p{number}")).collect();
@@ -85,8 +85,8 @@ fn what_is_reserved_is_taken_and_what_is_not_spent_goes_back() {
     let nothing = Amount::ZERO;
     let held = [(nothing, amount("0.4")), (nothing, nothing), (nothing, amount("0.7"))];
     assert_eq!(accounts(&mut register), held);
-    // Places of another name are asked about at the same time; whoever is short gets what fits, or
-    // nothing.
+    // Another question, about places of another name, at the same time: a person who is short gives
+    // what fits, or nothing.
     let all = [(0, amount("0.5")), (1, amount("0.5")), (2, amount("0.5"))];
     let second = ask(&mut register, "q1", "tuesday", &all).unwrap();
     assert_eq!(second.granted(), [all[0], all[1], (2, amount("0.3"))]);
@@ -102,7 +102,7 @@ fn what_is_reserved_is_taken_and_what_is_not_spent_goes_back() {
     let again = settle(&mut register, &first, vec![nothing, nothing], "43");
     assert_eq!(again, Err(RegisterError::NotUnderWay(first.number())));
     assert_eq!(accounts(&mut register), after);
-    // Whoever asks again hears the same, and nothing is taken.
+    // A repeated question gets the same answer, and nothing is taken.
     let heard = register.reserve(&asking("q1", "monday"), &all, Short::Fit).unwrap();
     assert_eq!(heard, Reserved::Answered(b"42".into()));
     assert_eq!(register.answer("monday", "q1").unwrap(), Some(b"42".into()));
@@ -204,7 +204,7 @@ fn one_question_at_a_time_draws_from_the_same_places() {
     );
     let under_way = other.under_way().unwrap();
     assert_eq!((under_way.len(), under_way[0].number, &*under_way[0].question), (1, 2, "q1"));
-    // Places that have changed have another name, whoever asks what.
+    // Places that have changed have another name, whatever the question.
     let moved = Asking { fingerprint: "2", ..asking("q1", "d") };
     let refused = other.reserve(&moved, &[], Short::Fit).unwrap_err();
     assert_eq!(refused, RegisterError::OtherPlaces("d".into()));
@@ -245,8 +245,8 @@ impl Model {
     }
 }
 
-/// Anything in any order, by two handles on one file that is opened again at any time, held against
-/// a model.
+/// Anything in any order, by two handles on one file that is opened again at any time, compared
+/// with a model.
 #[test]
 fn no_order_of_questions_ever_exceeds_an_account() {
     const ROUNDS: usize = 12;
@@ -419,7 +419,7 @@ fn killed_at_random_moments_a_register_gives_nothing_back() {
         child.wait().unwrap();
         let mut register = Register::open(&place.path()).unwrap();
         let open: Vec<u64> = register.under_way().unwrap().iter().map(|open| open.number).collect();
-        // What was settled is not open; what was told to be reserved is settled, or open.
+        // What was settled is not open; what a caller knows to be reserved is settled, or open.
         let entries = register.journal().unwrap();
         let ended: Vec<u64> = entries
             .iter()

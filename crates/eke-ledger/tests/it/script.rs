@@ -9,7 +9,7 @@ use eke_ledger::{Answer, Ledger, LedgerError, Reserve};
 use crate::history::journals;
 use crate::{ALONE, Place, amount, budget, key, path, request, show, spend, stamp};
 
-/// What a caller was told before the end.
+/// What a caller heard before the end.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) charged: Vec<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Told {
     pub(crate) end: Option<LedgerError>,
 }
 
-/// Lives through the script until something fails, telling what it is told.
+/// Lives through the script until something fails, telling what it hears.
 pub(crate) fn play(ledger: &Ledger, mut tell: impl FnMut(&str)) -> Told {
     let mut told = Told::default();
     let end = scenes(ledger, &mut told, &mut tell);
@@ -70,8 +70,8 @@ fn scenes(ledger: &Ledger, told: &mut Told, tell: &mut dyn FnMut(&str)) -> Resul
     Ok(())
 }
 
-/// Checks a ledger after its end: everything that was told is there, at most one thing more is, and
-/// all of it agrees with itself.
+/// Checks a ledger after its end: everything that the caller heard is there, at most one thing more
+/// is, and all of it is consistent.
 pub(crate) fn check(place: &Place, told: &Told) {
     place.is_sound();
     let mut store = place.address().read_only().unwrap();
@@ -97,7 +97,7 @@ pub(crate) fn check(place: &Place, told: &Told) {
     }
 }
 
-/// Checks that what was told is told again, and that nothing is drawn twice.
+/// Checks that a caller that retries hears the same again, and that nothing is drawn twice.
 pub(crate) fn check_retries(ledger: &Ledger, told: &Told) {
     for (name, body) in &told.answered {
         let stored = ledger.stored_answer(key(name)).wait().unwrap().unwrap();

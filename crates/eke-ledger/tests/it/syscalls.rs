@@ -74,7 +74,7 @@ fn run(place: &Place, inject: &str) -> Option<(Told, bool)> {
     Some((told, happened))
 }
 
-/// Makes every call of a kind fail in turn, or every so many, and says how many there were.
+/// Makes every call of a kind fail in turn, or every `step`-th, and says how many there were.
 fn every(call: &str, how: &str, step: usize) -> Option<u32> {
     for number in (1..).step_by(step) {
         let place = Place::file();

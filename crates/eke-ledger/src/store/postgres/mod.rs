@@ -247,7 +247,7 @@ fn broken(error: &Error) -> StoreError {
     StoreError::Broken(sentence(error))
 }
 
-/// What an error means to whoever keeps the ledger. It never holds the connection string.
+/// What an error means to the keeper of the ledger. It never holds the connection string.
 fn sentence(error: &Error) -> String {
     let Some(inner) = error.as_db_error() else {
         return "the connection to PostgreSQL was lost or could not be made: look at the server and the address".into();

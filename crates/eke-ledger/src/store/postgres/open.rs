@@ -12,7 +12,7 @@ use crate::LedgerError;
 const STEPS: [&str; 2] = [include_str!("1.sql"), include_str!("2.sql")];
 /// The version of the format that this program writes.
 const FORMAT: i64 = 2;
-/// A lock that whoever makes or upgrades a ledger holds: `ekel`.
+/// A lock that a program holds while it makes or upgrades a ledger: `ekel`.
 const UPGRADE_LOCK: i64 = 0x656b_656c;
 /// How long a connection may take to be made, and another program may hold a lock.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,7 +83,7 @@ fn settings(client: &mut Client) -> Result<(), String> {
         }
     }
     // `on` waits for this server's disk, and for those of its synchronous standbys if it has some.
-    // Whoever waits longer for a lock asks again.
+    // A program that waits longer for a lock tries again.
     let wanted = "SET synchronous_commit = on; SET lock_timeout = '1s'; \
                   SET standard_conforming_strings = on";
     client.batch_execute(wanted).map_err(said)

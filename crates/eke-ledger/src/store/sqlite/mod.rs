@@ -74,7 +74,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Moves what was appended into the file. Whoever reads at the same time is not waited for.
+    /// Moves what was appended into the file. It does not wait for readers.
     fn checkpoint(&mut self) -> Result<(), StoreError> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get::<_, i64>(0))
@@ -240,7 +240,7 @@ fn broken(error: &rusqlite::Error) -> StoreError {
     StoreError::Broken(sentence(error))
 }
 
-/// What an error means to whoever keeps the ledger.
+/// What an error means to the keeper of the ledger.
 pub(crate) fn sentence(error: &rusqlite::Error) -> String {
     use rusqlite::ffi::SQLITE_CONSTRAINT_CHECK;
     let Some(inner) = error.sqlite_error() else {

@@ -61,7 +61,7 @@ impl Sqlite {
         opened.map_err(|why| cannot(path, &why))
     }
 
-    /// The same store on a disk that ends after so many pages of 4 kB, for tests.
+    /// The same store on a disk that ends after n pages of 4 kB, for tests.
     ///
     /// # Errors
     /// The store failed.
