@@ -1,7 +1,7 @@
 //! Audits: what a mechanism claims, next to what was found when it was tried.
 //!
-//! Five methods. *Enumeration* works out a law, or the largest privacy loss between neighbouring
-//! inputs, exactly. *Integration* works out the probabilities of continuous noise, and the largest
+//! Five methods. *Enumeration* computes a law, or the largest privacy loss between neighbouring
+//! inputs, exactly. *Integration* computes the probabilities of continuous noise, and the largest
 //! loss between all neighbours of a small range. *Fit* compares draws with a law, beside a control
 //! that must be rejected. *Neighbours* runs a mechanism on neighbouring inputs and bounds its
 //! privacy loss from below, with confidence 1 - 1e-6: a bound above the claim refutes it, and one
@@ -82,7 +82,7 @@ type Findings = Result<Vec<Finding>, Box<dyn Error>>;
 enum Run {
     /// Something of one size.
     Once(fn() -> Findings),
-    /// So many runs on either of two inputs; this many unless said.
+    /// A given number of runs on either of two inputs, and the default of that number.
     Sampled(fn(u32) -> Findings, u32),
 }
 
@@ -173,8 +173,8 @@ pub fn all() -> Vec<Audit> {
 }
 
 impl Audit {
-    /// Runs it, with so many runs on either of two neighbouring inputs if it samples them: with
-    /// more it sees more.
+    /// Runs it. If it samples, `samples` is the number of runs on either of two neighbouring
+    /// inputs: with more it sees more.
     ///
     /// # Errors
     /// It could not be run.
@@ -196,7 +196,7 @@ fn law_finding<K: Ord>(
     let off = [End::First, End::Last]
         .map(|end| {
             let law = enumerate(end, least, &mechanism);
-            // A law of which much was left out was not worked out.
+            // A law of which much was left out counts as not computed.
             if law.lost > 0.02 { f64::INFINITY } else { law.off(&known) }
         })
         .into_iter()

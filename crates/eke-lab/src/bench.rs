@@ -2,10 +2,10 @@
 //! one run.
 //!
 //! A piece of [`Work`] is done by us ([`ours`], [`binary`]) and by every [`peer`] that is
-//! installed, each in its own Python. All read the same files ([`data`]), which a seed decides. Who
-//! does a piece of work hands in one number of what came out, and [`Task::plausible`] holds it
-//! against what the work asks for, so that nobody is fast by doing something else. A peer that is
-//! missing or fails is a [`Skipped`] line and never an error.
+//! installed, each in its own Python. All read the same files ([`data`]), which a seed decides. A
+//! competitor hands in one number of its result, and [`Task::plausible`] compares it with what the
+//! work asks for, so that nobody is fast by doing something else. A peer that is missing or fails
+//! is a [`Skipped`] line and never an error.
 //!
 //! Times are medians of turns, on the clock and of the processor. On a machine that does other
 //! things as well, long work waits more often than short work; processor time is what to compare

@@ -1,4 +1,4 @@
-//! The constants of the boundary at which a relative goal stops, worked out.
+//! Computes the constants of the boundary at which a relative goal stops.
 //!
 //! A truth of one is looked at with precision s (one over the variance), at geometrically spaced s.
 //! Then `m = y sqrt(s)` is `sqrt(s)` plus a standard normal number, and from one look to the next
@@ -50,7 +50,7 @@ pub const RATIOS: [f64; 4] = [1.05, 1.1, 1.3, 2.0];
 /// The least K for which the law of what is released does not depend on the truth.
 const LEAST: f64 = 8.0;
 
-/// Works out the table, and prints it as it stands in the code of the stopping rules.
+/// Computes the table, and prints it as it stands in the code of the stopping rules.
 ///
 /// # Errors
 /// The output could not be written.

@@ -29,7 +29,7 @@ enum Command {
     /// Measure our speed beside that of other libraries, those that scripts/bench-peers has
     /// installed.
     Bench(bench::Bench),
-    /// Work out the constants at which a relative goal stops, as they stand in the code (minutes).
+    /// Compute the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
     /// List the experiments: paper, figure, data there or not, how long it takes.
     #[cfg(feature = "experiments")]
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
             eprintln!("eke-lab: {sentence}");
             ExitCode::FAILURE
         }
-        // Whoever read the output has read enough.
+        // The reader of the output has closed it.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }

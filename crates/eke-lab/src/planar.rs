@@ -6,7 +6,8 @@
 //! variance 2G, where G has a gamma law of shape `(N+1)/2` and rate `rate²`. Gamma laws of one
 //! shape and different rates are one process: a coarser G is a finer one and an independent rest.
 //! So levels hang together as they do for geometric noise: a coarser level is a finer one and an
-//! independent residual, and whoever sees several knows no more than the finest tells.
+//! independent residual, and an observer of several knows no more than the finest tells
+//! (post-processing).
 
 use rand_chacha::ChaCha12Rng;
 use rand_distr::{Beta, Distribution, Gamma, Poisson, StandardNormal};
@@ -96,8 +97,8 @@ impl<const N: usize> PlanarLevel<N> {
     }
 }
 
-/// The probability that the rest of G between two rates is made of so many jumps: negative binomial
-/// of shape `(N+1)/2` and `p = (coarse/fine)²`. None of them is no residual.
+/// The probability that the rest of G between two rates is made of `count` jumps: negative binomial
+/// of shape `(N+1)/2` and `p = (coarse/fine)²`. No jump means no residual.
 #[must_use]
 pub fn jumps(dimensions: usize, fine: f64, coarse: f64, count: u32) -> f64 {
     let (shape, p) = (shape(dimensions), (coarse / fine).powi(2));

@@ -9,8 +9,8 @@
 
 use crate::laws::geometric;
 
-/// Noise at these levels, from coarse to fine, on truths that are so many steps apart: the more
-/// steps, the nearer to Laplace noise.
+/// Noise at these levels, from coarse to fine, on truths that are a given number of steps apart:
+/// the more steps, the nearer to Laplace noise.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     /// Epsilon at each look, rising.
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::laws::residual;
 
-    /// Levels from 0.1 to 1, each so many times the one before.
+    /// `count` levels from 0.1 to 1 in constant ratio.
     fn levels(count: u32) -> Vec<f64> {
         (0..count).map(|i| 0.1 * 10f64.powf(f64::from(i) / f64::from(count - 1))).collect()
     }

@@ -63,7 +63,7 @@ fn msdlap(bencher: Bencher, (most, scale): (u32, f64)) {
     draws(bencher, 0, |values, entropy| law.fill(values, entropy));
 }
 
-/// Points of so many coordinates, at scales of one over the rate.
+/// Points of N coordinates, at scales of one over the rate.
 #[divan::bench(args = [1.0, 10.0, 100.0, 1e6], consts = [2, 3])]
 fn planar_laplace<const N: usize>(bencher: Bencher, scale: f64) {
     let law = PlanarLaplace::<N>::new(&ratio(1.0 / scale)).unwrap();

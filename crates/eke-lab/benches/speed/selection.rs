@@ -11,7 +11,7 @@ use eke_select::{
 };
 use eke_testkit::Seeded;
 
-/// Fresh noise on a score, held against one other.
+/// Fresh noise on a score, compared with one other.
 fn compare(bencher: Bencher, noise: &Noise) {
     let mut entropy = Seeded::new(5);
     let mut line = NoisyScore::new(1000, noise, &mut entropy);
@@ -34,7 +34,7 @@ fn draw_and_compare_laplace(bencher: Bencher) {
 }
 
 /// Counts that stay about two deviations below the line, so that one in about a thousand is a hit;
-/// prices are worked out from nothing.
+/// no price is known beforehand.
 fn search(bencher: Bencher, filter: Filter) {
     const STEPS: u32 = 1_000_000;
     let one = L1::new(1.0).unwrap();

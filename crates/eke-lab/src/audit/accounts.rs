@@ -1,8 +1,8 @@
 //! Accounts: whether what is drawn for their receipts can add up to more than they promise.
 //!
-//! What is bought is told apart by its whole price, so the loss of a conversation is the sum of the
-//! prices of what was drawn. An asker buys until it is refused. It has seen everything that was
-//! drawn, whether the account knows of it or not.
+//! What is bought distinguishes its neighbours by its whole price, so the loss of a conversation is
+//! the sum of the prices of what was drawn. An asker buys until it is refused. It has seen
+//! everything that was drawn, whether the account knows of it or not.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -82,7 +82,7 @@ struct Conversation {
     drawn: u32,
 }
 
-/// So many tenths.
+/// An amount of `count` tenths.
 fn tenths(count: u32) -> Result<Amount<Epsilon>, Box<dyn Error>> {
     Ok(Amount::<Epsilon>::parse_up("0.1")?.times(count).ok_or("too much")?)
 }

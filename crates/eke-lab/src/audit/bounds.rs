@@ -14,8 +14,8 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// Clopper and Pearson's lower bound: below it, so many hits or more have a probability under
-    /// alpha.
+    /// Clopper and Pearson's lower bound: below it, this number of hits or more has a probability
+    /// under alpha.
     pub(super) fn lowest(self, alpha: f64) -> f64 {
         if self.hits == 0 {
             return 0.0;
@@ -61,7 +61,7 @@ fn quantile(probability: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The probability of so many hits or more, summed.
+    /// The probability of the given number of hits or more, summed.
     fn tail(hits: u32, runs: u32, p: f64) -> f64 {
         let mut sum = 0.0;
         for k in hits..=runs {

@@ -1,8 +1,8 @@
 //! Mechanisms on neighbouring inputs: a lower bound on what they cost, next to what they claim.
 //!
-//! A release is a vector of numbers. A fifth of the runs chooses a direction in which the two
-//! inputs are told apart best and a line across it, the others count how often each input's release
-//! is beyond it.
+//! A release is a vector of numbers. A fifth of the runs chooses the direction that distinguishes
+//! the two inputs best, and a line across it. The others count how often each input's release is
+//! beyond it.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -277,7 +277,7 @@ fn bundle_tiers(runs: u32) -> Findings {
     Ok(vec![finding("points 1.9 and 2 of a group revealed to 8", "rho", claim, found)])
 }
 
-/// A lower bound on the rho of a mechanism, from so many runs on either of two truths.
+/// A lower bound on the rho of a mechanism, from n runs on either of two truths.
 fn told_apart(
     runs: u32,
     mut mechanism: impl FnMut(i64) -> Result<Vec<f64>, Box<dyn Error>>,

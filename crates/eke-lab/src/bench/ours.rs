@@ -46,7 +46,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures one way of doing so many items.
+    /// Measures one way of doing the given number of items.
     fn row<T>(
         &self,
         how: &str,

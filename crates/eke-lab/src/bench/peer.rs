@@ -1,7 +1,7 @@
 //! Libraries to compare with, each in a Python environment of its own under a folder
 //! (`scripts/bench-peers` makes them).
 //!
-//! A peer's script (`bench/with_*.py`) is told one piece of work on its standard input and answers
+//! A peer's script (`bench/with_*.py`) reads one piece of work from its standard input and answers
 //! in lines of JSON: the versions first, then a line for each way it has of doing it.
 
 use std::collections::BTreeMap;

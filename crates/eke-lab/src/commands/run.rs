@@ -155,7 +155,7 @@ impl List {
     }
 }
 
-/// How far an experiment is, for whoever looks on.
+/// How far an experiment is, for the person at the terminal.
 fn bar(name: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

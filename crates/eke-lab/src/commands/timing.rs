@@ -241,7 +241,7 @@ max_rows = 3
 [analyst.ana]
 ";
 
-/// Twenty thousand rows of others, and so many of alice.
+/// Twenty thousand rows of others, and `hers` of alice.
 fn trips(hers: usize) -> String {
     let others = (0..20_000).map(|row| format!("u{},a note of {row}\n", row % 5_000));
     let hers = (0..hers).map(|_| format!("alice,{}\n", "a".repeat(MAX_TEXT)));

@@ -2,10 +2,11 @@
 //! intervals cost.
 //!
 //! Questions of the kind `SELECT carrier, COUNT(*) FROM flights GROUP BY carrier` about flights out
-//! of New York, where the unit is an aircraft: counts within a relative error, or an absolute one
-//! for groups so small that nothing relative is worth its price. Rows are bounded as eke's SQL
-//! bounds them: an aircraft keeps so many groups, by a hash of both, and counts for so many rows in
-//! each. What a question costs is the sum of the dearest groups that one aircraft can be in.
+//! of New York, where the privacy unit is an aircraft: counts within a relative error, or an
+//! absolute one for groups so small that nothing relative is worth its price. Rows are bounded as
+//! eke's SQL bounds them (contribution bounding): an aircraft keeps a limited number of groups, by
+//! a hash of both, and counts for a limited number of rows in each. What a question costs is the
+//! sum of the dearest groups that one aircraft can be in.
 //!
 //! Everything goes through one bundle and one account, as in a question; the ways differ in when a
 //! group stops.

@@ -157,7 +157,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     .with_svg("places", figure(&by_size, "places", Point::size).finish()))
 }
 
-/// Tells every trace, so many times.
+/// Releases every trace the given number of times.
 fn point(
     context: &Context,
     traces: &[Vec<Place>],
@@ -217,7 +217,7 @@ fn point(
     })
 }
 
-/// So many places of a trace, each at most once.
+/// `count` places of a trace, each at most once.
 fn picked(trace: &[Place], count: usize, seeded: &mut Seeded) -> Vec<Place> {
     let mut left = trace.to_vec();
     (0..count)

@@ -1,6 +1,6 @@
 //! What concentrated geo-privacy is worth as geo-privacy: the epsilon per metre that a rho per
 //! square metre keeps, by how far apart places may be and by delta; and what the two kinds of noise
-//! are off by at the same level. All of it is worked out.
+//! are off by at the same level. All of it is computed; nothing is drawn.
 
 use std::error::Error;
 

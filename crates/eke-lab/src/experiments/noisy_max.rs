@@ -1,5 +1,5 @@
-//! The day with the largest count, told privately: how close the day that is told comes, by what is
-//! added to counts.
+//! The day with the largest count, released privately (report noisy max): how close the released
+//! day comes, by the noise that is added to counts.
 //!
 //! The experiment of Lebensold, Precup and Balle on report noisy max (appendix B.3). *Accuracy* is
 //! one less what the chosen day lacks of the largest, as a share of the largest. Every mechanism is

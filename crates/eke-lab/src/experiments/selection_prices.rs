@@ -1,4 +1,4 @@
-//! Prices of choosing with Gaussian noise: worked out, estimated, as printed, and by other ways of
+//! Prices of choosing with Gaussian noise: computed, estimated, as printed, and by other ways of
 //! accounting.
 //!
 //! Figures 1 to 3 and 6 to 8 of Lebensold, Precup and Balle. Nothing is drawn but for Monte Carlo

@@ -4,7 +4,7 @@
 //! The experiment of Lebensold, Precup and Balle on bikes and on energy, with everything drawn
 //! exactly and priced with the bounds that hold. Runs follow one another, a day a step; when one
 //! has hit, the next day starts another. The truth is what a line without noise would say, and
-//! verdicts are held against it by their F1 score.
+//! verdicts are compared with it by their F1 score.
 //!
 //! Two things are asked. With the noise that the paper uses, all days are answered: what did it
 //! cost in the end? And with a budget fixed beforehand, where every filter stops when it has to and

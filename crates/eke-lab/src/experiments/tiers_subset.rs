@@ -140,7 +140,7 @@ impl Lists {
         !matches!(self, Self::Grid(_))
     }
 
-    /// A list of so many tiers, the finest first.
+    /// A list of n tiers, the finest first.
     fn draw(self, tiers: u32, seeded: &mut Seeded) -> Result<Vec<Amount<Epsilon>>, Box<dyn Error>> {
         const LEAST: f64 = 0.01;
         let mut list = Vec::with_capacity(tiers as usize);

@@ -1,10 +1,10 @@
 //! The largest counts, each within a relative error, for as long as a budget lasts.
 //!
-//! The experiment of Rogers, Samorodnitsky, Wu and Ramdas (section 7). Again and again the largest
-//! count that was not chosen before is chosen by the exponential mechanism, and told with as much
-//! noise as its size allows. What a count costs is known only when it is good enough; what is not
-//! good enough when the budget ends is not told. Asked is how many counts are told, and how many of
-//! them are as close as they should be.
+//! The experiment of Rogers, Samorodnitsky, Wu and Ramdas (section 7). Again and again the
+//! exponential mechanism chooses the largest count that was not chosen before, and the count is
+//! released with as much noise as its size allows. What a count costs is known only when it is good
+//! enough; a count that is not good enough when the budget ends is not released. The question is
+//! how many counts are released, and how many of them are as close as they should be.
 //!
 //! Every way here draws exact noise through eke's own paths and is charged to an account. The
 //! paper's two ways keep its stopping rule, its looks and its conversion; ours have the rule whose
@@ -57,7 +57,7 @@ pub enum Way {
 /// What came of a budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Told {
-    /// Counts that were told.
+    /// Counts that were released.
     pub results: usize,
     /// The share of them within the tolerance; 1 if there are none.
     pub precision: f64,

@@ -60,7 +60,7 @@ impl Context {
         Self { seed, data, ..self }
     }
 
-    /// On so many cores.
+    /// On this number of cores.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads: threads.max(1), ..self }
@@ -128,7 +128,7 @@ impl Context {
         })
     }
 
-    /// What so many jobs come to, in their order; all cores take part. A job that draws takes its
+    /// The results of n jobs, in their order; all cores take part. A job that draws takes its
     /// generator from [`Self::entropy`].
     ///
     /// # Errors
@@ -140,7 +140,8 @@ impl Context {
     ) -> Result<Vec<T>, Box<dyn Error>> {
         self.bar.inc_length(jobs as u64);
         let threads = self.threads.min(jobs.max(1));
-        // So many at once that taking them costs nothing, and so few that nobody waits at the end.
+        // Blocks large enough that taking one costs nothing, and small enough that no thread waits
+        // at the end.
         let block = (jobs / (threads * 16)).clamp(1, 4096);
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let done = Mutex::new(Vec::<(usize, Vec<_>)>::new());

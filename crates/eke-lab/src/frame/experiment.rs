@@ -61,9 +61,9 @@ impl Trials {
 pub enum Size {
     /// All of it.
     Full,
-    /// So much that all experiments take minutes together.
+    /// A part small enough that all experiments together take minutes.
     Quick,
-    /// So much that each takes seconds, on data that are made up from the seed.
+    /// A part small enough that each takes seconds, on data that are made up from the seed.
     Smoke,
 }
 

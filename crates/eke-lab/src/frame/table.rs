@@ -50,7 +50,7 @@ pub enum TableKey {
 pub enum TableCell {
     /// Over trials.
     Summary(Summary),
-    /// Worked out, or counted.
+    /// Computed, or counted.
     Number(f64),
     /// In words.
     Text(String),

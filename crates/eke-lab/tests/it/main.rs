@@ -226,7 +226,7 @@ fn boundaries_cover_between_the_rows_of_the_table() {
     assert!(looks.performance(lower).coverage < 0.95, "the control passes");
 }
 
-/// Rows that are quick to work out, worked out again.
+/// Rows that are quick to compute, computed again.
 #[test]
 fn the_table_is_what_the_program_works_out() {
     for (tolerance, confidence, ratio) in

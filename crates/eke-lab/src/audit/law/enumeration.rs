@@ -1,4 +1,4 @@
-//! Laws worked out exactly: samplers, choices, and the geometric path in every order.
+//! Laws computed exactly: samplers, choices, and the geometric path in every order.
 
 use std::error::Error;
 

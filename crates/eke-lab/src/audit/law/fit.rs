@@ -1,4 +1,4 @@
-//! Laws too wide to be worked out, compared with draws; each beside a control that must not fit.
+//! Laws too wide to be computed, compared with draws; each beside a control that must not fit.
 
 use std::collections::BTreeMap;
 

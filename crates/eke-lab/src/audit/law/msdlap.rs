@@ -1,4 +1,4 @@
-//! `MSDLap` noise, worked out exactly, and its tiers, compared with draws.
+//! `MSDLap` noise, computed exactly, and its tiers, compared with draws.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -39,7 +39,7 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
     ]
 }
 
-/// The law of a sum over shifts from 1 to so many, each part times its shift.
+/// The law of a sum over shifts from 1 to `most`, each part times its shift.
 fn weighted(most: i64, reach: i64, part: impl Fn(i64) -> f64) -> impl Fn(i64) -> f64 {
     let mut law = BTreeMap::from([(0, 1.0)]);
     for shift in 1..=most {

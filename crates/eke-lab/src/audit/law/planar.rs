@@ -1,4 +1,4 @@
-//! Planar Laplace noise, worked out exactly, and the release of points, compared with its law.
+//! Planar Laplace noise, computed exactly, and the release of points, compared with its law.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -183,9 +183,9 @@ fn skellam_loss() -> Findings {
     Ok(findings)
 }
 
-/// Buys as many of these points as a path sells one after the other, and works out what whoever
-/// stops at the best of them expects: `E exp((a-1) L - a (a-1) rho)` of the point stopped at, by
-/// going back from the finest. Nobody may expect more than one.
+/// Buys as many of these points as a path sells one after the other, and computes what an asker
+/// expects who stops at the best of them: `E exp((a-1) L - a (a-1) rho)` of the point stopped at,
+/// by going back from the finest. No asker may expect more than one.
 fn skellam_stopping() -> Findings {
     let mut findings = Vec::new();
     for (shift, prices) in [
@@ -270,7 +270,7 @@ mod tests {
             .collect();
         let found = gain(&bought, 1, 3.0);
         assert!((found - 1.085).abs() < 1e-3, "{found}");
-        // Whoever looks once gains nothing.
+        // An asker who looks once gains nothing.
         assert!(gain(&bought[19..], 1, 3.0) < 1.0 + 1e-6);
     }
 }

@@ -1,4 +1,4 @@
-//! Chains worked out on paper, one small step after the other, with nothing of the code that draws
+//! Chains computed as on paper, one small step after the other, with nothing of the code that draws
 //! them.
 //!
 //! A report is made from the one before it by the steps that the literature has: a subset gets one
@@ -51,8 +51,8 @@ impl Rescale {
 }
 
 impl Steps {
-    /// Works out a chain of reports of one kind; there is none if one tells more than the one
-    /// before leaves.
+    /// Computes a chain of reports of one kind; there is none if one tells more than the one before
+    /// leaves.
     pub(super) fn new(
         categories: u32,
         laws: &[ReportLaw],

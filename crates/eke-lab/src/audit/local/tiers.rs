@@ -42,7 +42,7 @@ pub(in crate::audit) fn audits() -> Vec<Audit> {
 /// categories.
 const SPREAD: Hash = Hash { multiplier: 0xa000_0000_0000_0000, addend: 0x9000_0000_0000_0000 };
 
-/// A list of tiers: so many at most, from a twentieth to four.
+/// A list of at most `most` tiers, from a twentieth to four.
 fn tiers(most: u64, entropy: &mut Seeded) -> Result<Vec<Amount<Epsilon>>, Box<dyn Error>> {
     (0..=uniform_below(most, entropy))
         .map(|_| {
@@ -142,7 +142,7 @@ fn tier_plans() -> Findings {
     let mut findings = Vec::new();
     let mut entropy = Seeded::new(21);
     for planning in Planning::ALL {
-        // Bits take so many words that three categories are too many.
+        // Bits draw more words: three categories would be too many.
         let cases: &[(u32, u64)] = match planning {
             Planning::Bits => &[(2, 2), (2, 2)],
             Planning::Hash | Planning::HashReference => &[(2, 4), (3, 4), (4, 4), (4, 4)],

@@ -1,5 +1,5 @@
-//! Noise reduction with pure noise: Laplace paths, whoever stops when it is best for them, and
-//! paths of both kinds side by side in one account.
+//! Noise reduction with pure noise: Laplace paths, an asker who stops when it pays best, and paths
+//! of both kinds side by side in one account.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -79,7 +79,7 @@ fn rounded_laplace() -> Findings {
     Ok(findings)
 }
 
-/// Steps in one: so many that rounding hardly shows.
+/// Steps in one: enough that rounding hardly shows.
 const STEPS: i64 = 1 << 20;
 /// A truth that a double does not hold.
 const TRUTH: i64 = (1 << 60) + 12_345;

@@ -45,7 +45,7 @@ fn lattice() -> Result<Lattice, Box<dyn Error>> {
     Ok(Lattice::boxed(2, Metres::new(1000.0)?, Metres::ONE)?)
 }
 
-/// Everybody at one place, so many metres to the east.
+/// Everybody at one place, the given number of metres to the east.
 fn crowd(east: f64) -> Result<Crowd, Box<dyn Error>> {
     let lattice = lattice()?;
     let point = lattice.put(&[east, 0.0]);
@@ -72,8 +72,8 @@ fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<Sight>, Box<dyn Error>> 
         .collect())
 }
 
-/// Places eight metres apart: everything that can be seen is told apart by no more than the whole
-/// allowance.
+/// Places eight metres apart: everything that can be seen distinguishes them by no more than the
+/// whole allowance.
 fn loss() -> Findings {
     const APART: f64 = 8.0;
     let mut findings = Vec::new();

@@ -1,5 +1,5 @@
-//! What is told of one person's places: which are nearest, worked out exactly or compared with its
-//! law, and the parts of hulls, whose noise is measured.
+//! What is released of one person's places: which are nearest, computed exactly or compared with
+//! its law, and the parts of hulls, whose noise is measured.
 
 use std::collections::BTreeMap;
 use std::error::Error;

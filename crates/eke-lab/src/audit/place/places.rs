@@ -1,8 +1,8 @@
 //! Places and tuples of them: how far apart they come to lie on a lattice, and what that and their
 //! noise tell.
 //!
-//! Distances on the earth are worked out here, by geodesics between the places themselves; nothing
-//! of the plane that places are laid out on is used for them. Neighbours are the worst that a few
+//! Distances on the earth are computed here, by geodesics between the places themselves; nothing of
+//! the plane that places are laid out on is used for them. Neighbours are the worst that a few
 //! thousand tries find: far from the middle, across, along the axes, at the edges of cells.
 
 use std::collections::BTreeMap;
@@ -230,8 +230,8 @@ impl Tries {
         self.0.unit()
     }
 
-    /// A place in a region, half of the time close to its rim, that moves by so much: across, along
-    /// an axis, or anywhere.
+    /// A place in a region, half of the time close to its rim, that moves by the given distance:
+    /// across, along an axis, or anywhere.
     fn by(&mut self, region: Region, metres: f64) -> Move {
         let part = if self.uniform() < 0.5 { 0.99 } else { self.uniform() };
         let outwards = 360.0 * self.uniform();
@@ -256,7 +256,7 @@ impl Tries {
         self.by(region, metres)
     }
 
-    /// A tuple that moves by so much in all: every place alike, or one of them alone.
+    /// A tuple that moves by the given distance in all: every place alike, or one of them alone.
     fn tuple(
         &mut self,
         region: Region,

@@ -64,7 +64,8 @@ fn distance_to_shape() -> Findings {
     Ok(findings)
 }
 
-/// The divergence of discrete Gaussian noise from the same that is moved by so many steps.
+/// The divergence of discrete Gaussian noise from the same that is moved by the given number of
+/// steps.
 fn renyi(order: f64, moved: u64, deviation: f64) -> f64 {
     let moved = moved as f64;
     // Where the terms are largest, and around it.

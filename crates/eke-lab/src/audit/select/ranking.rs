@@ -1,4 +1,4 @@
-//! What picks of a ranking tell, worked out exactly: the divergences that zCDP bounds.
+//! What picks of a ranking tell, computed exactly: the divergences that zCDP bounds.
 
 use std::error::Error;
 

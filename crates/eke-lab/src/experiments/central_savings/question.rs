@@ -39,8 +39,8 @@ impl GroupCounts {
         ]
     }
 
-    /// Counts, of which an aircraft is in the groups that a hash of both puts first, and for so
-    /// many rows in each.
+    /// Counts, of which an aircraft is in the groups that a hash of both puts first, and for a
+    /// limited number of rows in each.
     fn of(
         name: &'static str,
         most_groups: u32,

@@ -43,7 +43,7 @@ impl Traces {
         Ok(Self { lattice, taxis, ways })
     }
 
-    /// So many places of one taxi, without any of them twice; all if there are no more.
+    /// The given number of places of one taxi, none of them twice; all if there are no more.
     pub(super) fn tuple(&self, places: usize, seeded: &mut Seeded) -> Vec<[f64; 2]> {
         let taxi = &self.taxis[below(self.taxis.len(), seeded)];
         let mut fixes = taxi.clone();

@@ -1,4 +1,4 @@
-//! How nearest places and hulls are told, and what is drawn for it.
+//! How nearest places and hulls are released, and what is drawn for it.
 
 use std::error::Error;
 
@@ -52,8 +52,8 @@ impl Way {
         }
     }
 
-    /// How far what is told to be nearest is from a point, all of it together, for that of the
-    /// nearest; and how many metres further each is, on average.
+    /// The distances from a point to the places released as nearest, summed, over those to the
+    /// nearest ones; and how many metres further each is, on average.
     pub(super) fn ratio(
         self,
         lattice: Lattice,
@@ -104,7 +104,7 @@ impl Way {
         Ok([told.max(floor) / least.max(floor), (told - least) / count])
     }
 
-    /// What the hull that is told and the true one share, as a part of both together.
+    /// What the released hull and the true one share, as a part of both together.
     pub(super) fn shared(
         self,
         lattice: Lattice,

@@ -58,8 +58,8 @@ fn printed(threshold: f64, deviation: f64, t: u32) -> f64 {
     ln(SENSITIVITY) - ln(0.0)
 }
 
-/// When a search of answers that are all 0 ends: the line's noise, and then so many answers as it
-/// takes.
+/// When a search of answers that are all 0 ends: the line's noise, and then answers until one is
+/// above it.
 fn stop(threshold: f64, deviation: f64, seeded: &mut Seeded) -> f64 {
     let noise: f64 = StandardNormal.sample(&mut seeded.0);
     let hit = phi(-(threshold + deviation * noise) / (3f64.sqrt() * deviation));

@@ -219,7 +219,7 @@ impl Bill {
         days
     }
 
-    /// The epsilon of so many runs that were charged before they started.
+    /// The epsilon of n runs that were charged before they started.
     fn started(&self, runs: usize) -> Result<f64, ParameterError> {
         match &self.0 {
             _ if runs == 0 => Ok(0.0),

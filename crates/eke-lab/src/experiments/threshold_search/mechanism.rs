@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::stream::Stream;
 use super::transcript::{Stretch, Transcript};
 
-/// How days are told apart. Deviations are shares of the largest answer.
+/// How days above the line are found. Deviations are shares of the largest answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "mechanism")]
 pub enum SearchMechanism {
@@ -35,7 +35,7 @@ pub enum SearchMechanism {
         /// Of the line.
         deviation: f64,
     },
-    /// A Gaussian line that is given up after so many steps, for another.
+    /// A Gaussian line that is given up for another after a given number of steps.
     Capped {
         /// Of the line.
         deviation: f64,

@@ -1,6 +1,6 @@
 //! What a search said: runs, one after another.
 
-/// One run: so many days, and whether the last of them was a hit.
+/// One run: its number of days, and whether the last of them was a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The days.
@@ -36,7 +36,7 @@ impl Transcript {
         if found + there == 0 { 1.0 } else { f64::from(2 * right) / f64::from(found + there) }
     }
 
-    /// The days of the first so many runs.
+    /// The days of the first n runs.
     #[must_use]
     pub fn days_of(&self, runs: usize) -> u64 {
         self.0.iter().take(runs).map(|stretch| stretch.steps).sum()

@@ -1,4 +1,4 @@
-//! The experiment: evenly spaced tiers, drawn; and random ones, worked out.
+//! The experiment: evenly spaced tiers, drawn; and random ones, computed.
 
 use std::error::Error;
 
@@ -55,7 +55,7 @@ pub struct Point {
     pub epsilon: f64,
     /// Its mean squared error, drawn.
     pub drawn: Mean,
-    /// The same, worked out.
+    /// The same, computed.
     pub exact: f64,
 }
 

@@ -1,5 +1,5 @@
 //! The figure of the experiment: above, how far off the finest of m evenly spaced tiers is, lines
-//! worked out and marks drawn; below, how much worse than alone the worst of m random ones fares.
+//! computed and marks drawn; below, how much worse than alone the worst of m random ones fares.
 //!
 //! Colours are those of Okabe and Ito, which people who see fewer colours can tell apart; lines
 //! also differ by dashes and marks.

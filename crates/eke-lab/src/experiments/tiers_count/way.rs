@@ -1,4 +1,4 @@
-//! Ways to tell a count to tiers: what each answer is off by, worked out and drawn.
+//! Ways to tell a count to tiers: what each answer is off by, computed and drawn.
 
 use std::error::Error;
 
@@ -66,7 +66,7 @@ impl Way {
         matches!(self, Self::Gaussian | Self::Skellam)
     }
 
-    /// The mean squared error of each tier, worked out. Tiers are in order, the coarsest first.
+    /// The mean squared error of each tier, computed. Tiers are in order, the coarsest first.
     ///
     /// # Errors
     /// A tier has no price.

@@ -66,7 +66,7 @@ const SHADES: [(f64, &str); 9] = [
     (f64::INFINITY, "#d93806"),
 ];
 
-/// The colour of a bound, for a tier of so many tenths and one more.
+/// The colour of a bound, for a tier of `step` tenths and one more.
 fn shade(list: List, categories: u32, step: u32) -> &'static str {
     let factor = bounds::factor(list, categories, 0.1 * f64::from(step + 1));
     SHADES.iter().find(|(most, _)| factor <= *most).map_or("#d93806", |shade| shade.1)

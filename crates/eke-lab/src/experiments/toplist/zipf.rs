@@ -42,7 +42,7 @@ fn zipf(context: &Context) -> Result<Report, Box<dyn Error>> {
     Ok(report(title, "people", &found))
 }
 
-/// How often each value is drawn, of so many draws with these weights.
+/// How often each value is drawn, of `size` draws with these weights.
 fn sample(weights: &[f64], size: u32, seeded: &mut Seeded) -> Vec<u32> {
     let mut sums: Vec<f64> = Vec::with_capacity(weights.len());
     for weight in weights {
