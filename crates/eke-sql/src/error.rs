@@ -58,7 +58,7 @@ pub(crate) fn quote(what: &impl Display) -> String {
     format!("`{}`", line(&what.to_string(), 60))
 }
 
-/// A text on one line, without control characters, of so many characters at most.
+/// A text on one line, without control characters, of `most` characters at most.
 pub(crate) fn line(text: &str, most: usize) -> String {
     let mut short: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();

@@ -11,7 +11,7 @@ use crate::{Binary, Expr, Function, Unary, Value};
 
 /// The canonical form of an expression:
 ///
-/// - what has no leaves is worked out, unless it is infinite or needs `ln` or `exp` (whose last bit
+/// - what has no leaves is computed, unless it is infinite or needs `ln` or `exp` (whose last bit
 ///   is the machine's), and what has a NULL that makes it NULL is NULL;
 /// - NOT is pushed down to what it can be merged with, and double ones go;
 /// - runs of AND and OR are flat, sorted and without repetition, then balanced;
@@ -74,7 +74,7 @@ pub(crate) fn sort_key(expr: &Expr) -> String {
     format!("{}{json}", u8::from(matches!(expr, Expr::Literal(_))))
 }
 
-/// Worked out, if it has no leaves and the result can be written down.
+/// Computed (constant folding), if it has no leaves and the result can be written down.
 fn folded(expr: Expr) -> Expr {
     let leaf = |expr: &Expr| {
         matches!(

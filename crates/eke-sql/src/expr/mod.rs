@@ -1,8 +1,9 @@
 //! Expressions: our own form of them, fully typed and total.
 //!
-//! Whoever makes one has put every coercion into it as a [`Expr::Cast`], so that both sides of an
-//! operator have one type. An expression never fails: what cannot be done is NULL. What each one
-//! means is said by `evaluate`, value by value; an engine that works on columns must agree with it.
+//! The program that makes one has put every coercion into it as a [`Expr::Cast`], so that both
+//! sides of an operator have one type. An expression never fails: what cannot be done is NULL. What
+//! each one means is said by `evaluate`, value by value; an engine that works on columns must agree
+//! with it.
 
 pub(crate) mod canonical;
 pub(crate) mod civil;
@@ -144,8 +145,8 @@ pub enum Function {
     Trim,
     /// How many characters a text has.
     Length,
-    /// A text from a character (an int, from 1) on, so many characters (an int) if a third argument
-    /// says so; as PostgreSQL has it, but for a negative length: NULL.
+    /// A text from a character (an int, from 1) on; a third argument (an int) is the number of
+    /// characters. As in PostgreSQL, but NULL for a negative length.
     Substring,
     /// The year of a timestamp, as an int. NULL outside the years -9999 to 9999, as for all parts.
     Year,

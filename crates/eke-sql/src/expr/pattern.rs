@@ -123,7 +123,7 @@ fn ascii(character: char) -> Option<usize> {
     usize::try_from(u32::from(character)).ok().filter(|place| *place < ASCII)
 }
 
-/// How many words the states of so many characters take, the one before all of them included.
+/// How many words the states of n characters take, the one before all of them included.
 fn words(tokens: usize) -> usize {
     tokens / BITS + 1
 }

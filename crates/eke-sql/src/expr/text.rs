@@ -49,7 +49,7 @@ pub(crate) fn owned(mut text: String) -> String {
     text
 }
 
-/// The first so many bytes of a text, or fewer: no character is cut in two.
+/// The first `most` bytes of a text, or fewer: no character is cut in two.
 fn start(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
@@ -63,8 +63,8 @@ pub(crate) fn ends_with_escape(pattern: &str) -> bool {
     pattern.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1
 }
 
-/// The characters from `from` on, counted from 1, so many of them if `count` says so: as PostgreSQL
-/// has it, places before the first count too. None for a negative count.
+/// The characters from `from` on, counted from 1, `count` of them if it is given. As in PostgreSQL,
+/// places before the first count too. None for a negative count.
 #[must_use]
 pub fn substring(text: &str, from: i64, count: Option<i64>) -> Option<String> {
     let from = i128::from(from);

@@ -1,7 +1,7 @@
 //! Between what a number can be, from the policy's word about columns: what a sum's values are
 //! clamped to.
 //!
-//! Intervals are worked out in doubles without care for the last bit. They only choose the clamp,
+//! Intervals are computed in doubles without care for the last bit. They only choose the clamp,
 //! which is applied to every row whatever it holds; no sensitivity rests on them being right. What
 //! has no bounds has infinite ones.
 

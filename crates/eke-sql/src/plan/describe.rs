@@ -118,7 +118,7 @@ impl Sum {
         text
     }
 
-    /// So many steps, in the unit of what is added up.
+    /// A number of steps, in the unit of what is added up.
     fn natural(&self, steps: i64) -> f64 {
         crate::expr::evaluate::float_of_int(steps) * self.step()
     }

@@ -323,7 +323,7 @@ fn constants(expr: &Expr, into: &mut Vec<Value>) {
     expr.children().into_iter().for_each(|child| constants(child, into));
 }
 
-/// `p || p || …` so many times, in so many CTEs on top of each other.
+/// `p || p || …` with `many` terms, in `levels` CTEs on top of each other.
 fn doubled(start: &str, many: usize, levels: usize, end: &str) -> String {
     let mut sql = format!("WITH a0 AS (SELECT *, {start} AS p FROM trips)");
     let chain = vec!["p"; many].join(" || ");
@@ -371,7 +371,7 @@ fn texts_that_double_with_every_subquery_are_refused_before_they_are_there() {
     is_a_limit(doubled("note", 2, 40, end));
     is_a_limit(doubled("note", 9, 3, end));
     is_a_limit(doubled("note || 'a'", 20, 20, end));
-    // A long constant beside a column does not fold: so many copies of it are too much.
+    // A long constant beside a column does not fold: this number of copies of it is too large.
     let long = "x".repeat(4_000);
     is_a_limit(doubled(&format!("note || '{long}'"), 5, 3, end));
     // So they are where nothing goes through them.
