@@ -1,11 +1,12 @@
 //! A coordinator: the collector's side, and what it can know of the devices' budgets.
 //!
-//! It sees requests and replies, never a value. What a device has left it works out from what is
+//! It sees requests and replies, never a value. It computes what a device has left from what is
 //! public: the budget, what it has asked for, and what was halted. Replies get lost, so it takes
 //! the worst: everything that was asked for and not halted may have been paid for. What it says is
-//! left is therefore never more than what is, if nobody else asks: a collection that is planned by
-//! it is not halted. (Saying more would plan for answers that do not come; it would not harm
-//! anybody, since devices look after themselves.) When every request has had its reply it is exact.
+//! left is therefore never more than what is left, if nobody else asks: a collection that is
+//! planned by it is not halted. (Saying more would plan for answers that do not come; it would not
+//! harm anybody, since devices look after themselves.) When every request has had its reply it is
+//! exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,8 +185,8 @@ impl<U: Ord + Clone> Coordinator<U> {
     }
 
     /// Takes a reply. One that never comes leaves everything as it is: it may have been paid for. A
-    /// reply that comes again is taken again: whoever counts reports counts that of a user once,
-    /// with [`Tally::add_one`](crate::Tally::add_one).
+    /// reply that comes again is taken again: the collector counts the report of a user once, with
+    /// [`Tally::add_one`](crate::Tally::add_one).
     ///
     /// # Errors
     /// It is a reply to nothing that was asked, is no report of the law that was, or says something
@@ -225,7 +226,7 @@ impl<U: Ord + Clone> Coordinator<U> {
         }
     }
 
-    /// What a user has left at least. Whoever has not been asked has everything.
+    /// What a user has left at least. A user who has not been asked has everything.
     #[must_use]
     pub fn left(&self, user: &U) -> Left {
         let left = |budget: u128, currency| budget.saturating_sub(self.taken(user, currency));

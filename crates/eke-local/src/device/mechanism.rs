@@ -1,8 +1,8 @@
 //! What a device is asked to draw from: the laws of a chain's reports, said in full.
 //!
-//! A plan is the collector's business and its doubles are nobody else's. What a device gets are the
-//! laws that came of it, which it checks exactly and prices itself. Limits are on what it has to
-//! work out and to keep, whoever asks.
+//! A plan is the collector's business, and so are its doubles. A device gets the laws that came of
+//! it, which it checks exactly and prices itself. Limits bound what a device has to compute and to
+//! keep, for every collector.
 
 use eke_budget::{Amount, Charge, Epsilon, Rho};
 use eke_noise::local::{Chain, ChainError, ChainPrice, HashChain, ReportLaw, Weight};
@@ -21,7 +21,7 @@ pub const MOST_WORDS: usize = 1 << 16;
 const LEAST: Amount<Epsilon> = Amount::from_grains(Amount::<Epsilon>::ONE.grains() / 1_000_000);
 
 /// The most that a report costs, and the largest epsilon that its law may name. One for more hides
-/// nothing, and the larger an epsilon the longer its price takes to work out.
+/// nothing, and the larger an epsilon the longer its price takes to compute.
 const MOST: Amount<Epsilon> = Amount::from_grains(64 * Amount::<Epsilon>::ONE.grains());
 
 /// The laws of the reports of one chain, the one that tells most first.
@@ -88,7 +88,7 @@ impl Mechanism {
     }
 
     /// The chain of these laws, if a device draws from it. What is cheap to check is checked before
-    /// anything is worked out, and each law is priced once.
+    /// anything is computed, and each law is priced once.
     ///
     /// # Errors
     /// The laws are no chain, or beyond a limit.
@@ -105,7 +105,7 @@ impl Mechanism {
         Ok(chain)
     }
 
-    /// Whether it is within the limits that can be looked at before anything is worked out.
+    /// Whether it is within the limits that can be checked before anything is computed.
     pub(crate) fn fits(&self) -> Result<(), MechanismError> {
         if self.laws.len() > MOST_REPORTS {
             return Err(MechanismError::TooManyReports);

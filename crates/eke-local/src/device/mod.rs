@@ -55,8 +55,8 @@ pub struct Component {
 /// - Proves: whatever is asked, in whatever order, after whatever was seen of this and other
 ///   devices, all replies together are private in all that the device ever holds, at its budget
 /// - Assumes: the storage is this device's alone while it is open ([`Storage`]); it is not put back
-///   to an older copy (whoever keeps it, see [`Device::open_after`]); values are recorded, steps
-///   are begun and chains are forgotten without regard to replies that others should not learn of
+///   to an older copy (its keeper, see [`Device::open_after`]); values are recorded, steps are
+///   begun and chains are forgotten without regard to replies that others should not learn of
 ///   (host)
 /// - Deviates: it goes on after it has halted, which the paper's does not
 /// - Checked by: `what_a_device_says_besides_reports_does_not_depend_on_its_value`,
@@ -186,8 +186,8 @@ impl<S: Storage> Device<S> {
         Self::open_after(storage, 0)
     }
 
-    /// The device that is stored, if it has been stored at least as often as is known of. Whoever
-    /// keeps [`Device::generation`] where nobody puts it back finds out when the storage was.
+    /// The device that is stored, if it has been stored at least as often as is known. A host that
+    /// keeps [`Device::generation`] where it cannot be rolled back notices when the storage was.
     ///
     /// # Errors
     /// As for [`Device::open`]; or what is stored is older.
@@ -274,9 +274,9 @@ impl<S: Storage> Device<S> {
     /// Answers a request, or does not. The same request has the same reply for ever, and is paid
     /// for once.
     ///
-    /// The price is worked out from the laws. A claim that is not true is an error and not ignored:
-    /// whoever makes it keeps books that are wrong, or lies, and either should show before
-    /// something is spent.
+    /// The price is computed from the laws. A claim that is not true is an error and not ignored: a
+    /// collector that makes it keeps wrong books, or lies, and either should show before something
+    /// is spent.
     ///
     /// # Errors
     /// The request is at fault, and nothing has changed; or the storage failed, and the device has
@@ -317,7 +317,7 @@ impl<S: Storage> Device<S> {
         let place = match self.state.chains.iter().position(|kept| is_same(&kept)) {
             Some(index) => Place::Kept(index),
             None => {
-                // Before anything is worked out.
+                // Before anything is computed.
                 self.may_begin(request, held)?;
                 let path = path_id(&self.state.name, &request.question, component, request.step);
                 Place::New(Box::new(CategoryPath::open(path, request.mechanism.chain()?)))

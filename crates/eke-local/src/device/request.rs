@@ -1,6 +1,6 @@
 //! What a collector asks of a device, and what it gets.
 //!
-//! A request is public, and so is everything that is worked out from it before the value is looked
+//! A request is public, and so is everything that is computed from it before the value is looked
 //! at. On the way it is a version byte and JSON; the version never means anything else.
 
 use eke_budget::Charge;
@@ -52,7 +52,7 @@ pub enum Reply {
     Halted,
 }
 
-/// Why a request has no reply. All of it is known to whoever asked: none of it depends on a value.
+/// Why a request has no reply. The collector knows all of it: none of it depends on a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {

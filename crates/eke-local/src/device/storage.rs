@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// A place for one piece of bytes, for one device at a time.
 ///
-/// Whoever implements it sees to that: while one is open, no other on the same bytes is, in this
-/// program or another. Two devices on one storage would each spend the whole budget. A device looks
-/// before it stores whether somebody else has, and stops; but between its look and its storing only
+/// Its implementor sees to that: while one is open, no other on the same bytes is, in this program
+/// or another. Two devices on one storage would each spend the whole budget. Before it stores, a
+/// device looks whether another one has, and stops if so; but between its look and its storing only
 /// the storage can keep others out.
 pub trait Storage {
     /// What was stored last; none if nothing ever was.

@@ -11,7 +11,7 @@
 //! name the question and the tier, the number of reports in four bytes, lowest first, and the
 //! reports without their first two bytes.
 //!
-//! Whoever reads knows the law. Bytes that are not exactly what the law allows are refused: every
+//! The reader knows the law. Bytes that are not exactly what the law allows are refused: every
 //! report has one form and no other. Nothing is allocated by what bytes claim: room for one report
 //! is made by the law alone. Versions and forms keep their meaning for good.
 
@@ -41,9 +41,9 @@ pub struct Wire {
 enum Form {
     /// A set: a bit for each category.
     Set,
-    /// A set: so many categories of so many bits each.
+    /// A set: `size` categories of `width` bits each.
     List { size: u32, width: u32 },
-    /// A hash and a value of so many bits.
+    /// A hash and a value of `width` bits.
     Hash { width: u32 },
     /// A bit for each category, as many of them set as may be.
     Bits,

@@ -57,7 +57,7 @@ impl Counters {
         self.totals.as_flattened()
     }
 
-    /// Makes sure that so many rows fit.
+    /// Makes sure that n rows fit.
     #[inline]
     fn make_room(&mut self, rows: u32) {
         if self.pending + rows > FULL {
@@ -86,7 +86,7 @@ fn sum(one: u64, two: u64, three: u64) -> (u64, u64) {
     (odd ^ three, (one & two) | (odd & three))
 }
 
-/// Adds bits that count so much as the first of these planes does.
+/// Adds bits that count as much as the first of these planes does.
 #[inline]
 fn carry(planes: &mut [u64], mut bits: u64) {
     for plane in planes {

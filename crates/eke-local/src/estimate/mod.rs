@@ -37,12 +37,12 @@ pub enum Over {
     All,
 }
 
-/// From so many users to so many, both included.
+/// An interval for a number of users, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// At least so many.
+    /// The least number of users.
     pub low: u64,
-    /// At most so many.
+    /// The largest number of users.
     pub high: u64,
 }
 
@@ -145,11 +145,12 @@ impl Estimates {
         simplex::nearest(self.all_users(), number(self.reports))
     }
 
-    /// The categories that more than so many users hold, as far as the reports show it: with this
-    /// confidence none of them is held by fewer. Those that most users hold come first.
+    /// The categories that more than `above` users hold (heavy hitters), as far as the reports show
+    /// it: with this confidence none of them is held by fewer. Those that most users hold come
+    /// first.
     ///
     /// - Theorem: report-counts (docs/theorems.md)
-    /// - Proves: with the confidence, all categories named are held by more than so many users
+    /// - Proves: with the confidence, all categories named are held by more than `above` users
     /// - Assumes: every user reported once, by this law (caller)
     /// - Deviates: tails are doubles, off by a billionth of themselves
     /// - Checked by: `categories_that_nobody_holds_are_hardly_ever_heavy`
@@ -177,7 +178,7 @@ impl Estimates {
         (number(count) - number(self.reports) * self.law.miss()) / self.law.gap()
     }
 
-    /// The law of a category's count if so many users hold it.
+    /// The law of a category's count if n users hold it.
     fn given(&self, users: u64) -> Count {
         let others = self.reports.saturating_sub(users);
         Count { holders: users, hit: self.law.hit(), others, miss: self.law.miss() }
@@ -282,8 +283,8 @@ mod tests {
         assert!(all.low < interval.low && all.high > interval.high);
     }
 
-    /// The count from which on a category is heavy: unlikely enough if so many hold it, and no
-    /// larger than it has to be.
+    /// The count from which on a category is heavy: unlikely enough if no more than the given
+    /// number hold it, and no larger than it has to be.
     #[test]
     fn heavy_counts_are_the_first_that_are_unlikely_enough() {
         let law = law(10, 3, "1");

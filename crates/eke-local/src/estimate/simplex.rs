@@ -12,7 +12,7 @@ pub(crate) fn nearest(mut numbers: Vec<f64>, sum: f64) -> Vec<f64> {
     }
     let mut falling = numbers.clone();
     falling.sort_unstable_by(|a, b| b.total_cmp(a));
-    // What is taken if the first so many stay above zero: the last for which they do.
+    // What is taken if the first n stay above zero: the last n for which they do.
     let (mut total, mut taken) = (0.0, f64::INFINITY);
     for (kept, number) in (1u32..).zip(falling) {
         total += number;

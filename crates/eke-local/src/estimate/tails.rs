@@ -1,14 +1,14 @@
 //! How likely a count of reports is: the sum of two binomial numbers, one of users who hold a
 //! category and one of users who do not.
 //!
-//! Worked out in doubles by adding up what is likely, from the middle outwards and each term from
-//! the one before it. What is left out is less than 10⁻²⁵ of all, and what is computed is off by
-//! less than a billionth of itself; no table and no logarithm is needed.
+//! Computed in doubles by adding up what is likely, from the middle outwards and each term from the
+//! one before it. What is left out is less than 10⁻²⁵ of all, and what is computed is off by less
+//! than a billionth of itself; no table and no logarithm is needed.
 
 /// What is left out, relative to the likeliest number.
 const LEAST: f64 = 1e-30;
 
-/// The law of a count: so many users with one chance to be counted, so many with another.
+/// The law of a count: some users with one chance to be counted, the others with another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
     pub(crate) holders: u64,

@@ -71,8 +71,8 @@ impl Tally {
     }
 
     /// Counts reports of as many users as there are rows, one after the other as
-    /// [`eke_noise::local::Chain::fill`] writes them for a chain of one law. Whoever sends rows says how
-    /// many users they are of: what one user sends is for [`Tally::add_one`].
+    /// [`eke_noise::local::Chain::fill`] writes them for a chain of one law. The caller vouches for
+    /// the number of users: what one user sends is for [`Tally::add_one`].
     ///
     /// # Errors
     /// One of them is not of this law. Nothing is counted.

@@ -5,8 +5,9 @@
 //! halt, each has spent as much, and reports have the same laws. (A question at a step is the same
 //! for all of them, and they are all at the same step.) But it holds everybody's values in the
 //! clear, in memory, and stores nothing: it is for research and for load tests, and protects nobody
-//! from whoever runs it. (One device keeps at most [`MOST_CHAINS`](crate::device::MOST_CHAINS) chains; a
-//! fleet keeps as many as there is memory for.)
+//! from the program that runs it. (One device keeps at most
+//! [`MOST_CHAINS`](crate::device::MOST_CHAINS) chains; a fleet keeps as many as there is memory
+//! for.)
 
 pub(crate) mod sheet;
 pub(crate) mod simulation;

@@ -68,7 +68,7 @@ enum Budgets<C: Currency> {
 }
 
 impl<C: Currency> Sheet<C> {
-    /// So many accounts with one budget each.
+    /// The given number of accounts, each with the same budget.
     ///
     /// # Errors
     /// There are none, or too many.

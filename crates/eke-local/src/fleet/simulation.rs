@@ -97,8 +97,8 @@ pub const MOST_USERS: u32 = 10_000_000;
 const MOST: u64 = 1 << 27;
 
 impl Simulation {
-    /// Runs it. Intervals have this confidence. `progress` is told how many of how many tiers are
-    /// done.
+    /// Runs it. Intervals have this confidence. `progress` gets the number of tiers that are done,
+    /// and of all tiers.
     ///
     /// # Errors
     /// Something of it is out of range.
@@ -182,7 +182,8 @@ fn found(
     }
 }
 
-/// So many users over categories, in proportion to `1/(i + 1)^skew`, rounded so that they add up.
+/// The given number of users over categories, in proportion to `1/(i + 1)^skew`, rounded so that
+/// they add up.
 fn shares(categories: u32, users: u32, skew: f64) -> Vec<u64> {
     let weights: Vec<f64> =
         (1..=categories).map(|rank| libm::pow(f64::from(rank), -skew)).collect();

@@ -12,17 +12,17 @@ pub(crate) struct Choices<Most, Ratio> {
     pub(crate) options: usize,
     /// The most that a tier may keep with an option.
     pub(crate) most: Most,
-    /// How bad it is for a tier to have an option of which so much is kept; less where more is.
+    /// How bad an option is for a tier, by how much of it is kept: the more is kept, the less bad.
     pub(crate) ratio: Ratio,
 }
 
 /// The option of each tier.
 ///
-/// For a ratio that is to be reached, the most that can be kept with every option is worked out
-/// tier after tier: as much as the best of the options up to it kept before, and no more than the
-/// tier allows. More is better for this tier and all later ones, so nothing else needs to be
-/// remembered. The ratio is found by bisection of its logarithm, from the worst there is when any
-/// will do: tiers that no option suits can be off by many powers of ten.
+/// For a ratio that is to be reached, the most that can be kept with every option is computed tier
+/// after tier: as much as the best of the options up to it kept before, and no more than the tier
+/// allows. More is better for this tier and all later ones, so nothing else needs to be remembered.
+/// The ratio is found by bisection of its logarithm, from the worst there is when any will do:
+/// tiers that no option suits can be off by many powers of ten.
 pub(crate) fn best<Most, Ratio>(choices: &Choices<Most, Ratio>) -> Vec<usize>
 where
     Most: Fn(usize, usize) -> f64,

@@ -16,13 +16,13 @@ pub fn odds(share: &Share) -> f64 {
     share.weight.to_f64() / f64::from(share.among)
 }
 
-/// The same for a report of so many bits at an epsilon.
+/// The same for a report of n bits at an epsilon.
 #[must_use]
 pub fn odds_at(bits: u32, epsilon: f64) -> f64 {
     libm::ldexp(libm::expm1(epsilon), -i32::try_from(bits).unwrap_or(0))
 }
 
-/// How likely a report of so many bits supports the true category.
+/// How likely a report of n bits supports the true category.
 #[must_use]
 pub fn hit(bits: u32, odds: f64) -> f64 {
     (odds + miss(bits)) / (odds + 1.0)

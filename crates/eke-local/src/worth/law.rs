@@ -13,7 +13,7 @@ use crate::worth::bits;
 use crate::worth::hash;
 use crate::worth::subset;
 
-/// The law of a report about one of so many categories.
+/// The law of a report about one of n categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Plain", into = "Plain")]
 pub struct Law {
@@ -45,7 +45,7 @@ pub enum ReportError {
 }
 
 impl Law {
-    /// The law of reports about one of so many categories.
+    /// The law of reports about one of n categories.
     ///
     /// # Errors
     /// There is no such report.

@@ -47,7 +47,7 @@ pub(crate) fn device(budget: Budget) -> Device<MemoryStorage> {
     Device::create("device", budget, components(), MemoryStorage::new()).unwrap()
 }
 
-/// Reports at 1, 0.5 and 0.2 about so many categories.
+/// Reports at 1, 0.5 and 0.2 about n categories.
 pub(crate) fn mechanism(categories: u32) -> Mechanism {
     let tiers = ["1", "0.5", "0.2"].map(epsilon);
     Mechanism::from(&Plan::new(categories, &tiers, Method::RandomizedResponse).unwrap())
@@ -528,7 +528,7 @@ fn two_devices_on_one_storage_do_not_spend_its_budget_twice() {
     let mut two = Device::open(storage.clone()).unwrap();
     assert_eq!(two.answer(&ask("b", 0), &mut entropy).unwrap(), Reply::Halted);
     assert_eq!(words(two.answer(&ask("a", 0), &mut entropy).unwrap()), shown);
-    // Values and steps are no different: whoever comes second stops.
+    // Values and steps are no different: the second device stops.
     two.record("colour", 3).unwrap();
     assert!(matches!(one.begin("colour", 1), Err(DeviceError::Shared)));
     // Nor is a storage that was emptied a new one.
@@ -596,7 +596,7 @@ fn an_older_copy_is_found_by_whoever_kept_count() {
     assert!(Device::open_after(device.close(), known).is_ok());
     let error = Device::open_after(MemoryCopy(old.clone()), known).map(|_| ()).unwrap_err();
     assert!(matches!(error, DeviceError::RolledBack { stored: 1, known: 2 }));
-    // Whoever did not keep count does not notice.
+    // A host that did not keep count does not notice.
     assert!(Device::open(MemoryCopy(old)).is_ok());
 }
 

@@ -193,7 +193,7 @@ fn compare<C: ChainPrice>(
 }
 
 /// At an epsilon of 60 a report is the value, but for one in 10²⁵: each device answers for itself,
-/// whoever is asked with it and in whatever order they were drawn.
+/// whichever others are asked with it and in whatever order they were drawn.
 #[test]
 fn every_device_of_a_fleet_reports_its_own_value() {
     let laws = vec![ReportLaw::Subset(Template::new(1, epsilon("60")))];

@@ -27,7 +27,7 @@ fn sets(categories: u32, size: u32, text: &str) -> Law {
     Law::new(categories, ReportLaw::Subset(Template::new(size, epsilon(text)))).unwrap()
 }
 
-/// The law of hashed values of so many bits at this epsilon.
+/// The law of hashed values of n bits at this epsilon.
 fn hashes(categories: u32, bits: u32, text: &str) -> Law {
     Law::new(categories, ReportLaw::Hash(HashTemplate::new(bits, epsilon(text)))).unwrap()
 }

@@ -131,7 +131,7 @@ fn requests_are_read_as_they_were_sent() {
     for length in 0..bytes.len() {
         assert_eq!(Request::from_bytes(&bytes[..length]), Err(RequestError::Unreadable));
     }
-    // Unknown fields are not passed over: whoever sends them means something by them.
+    // Unknown fields are not passed over: their sender means something by them.
     let mut more = bytes.clone();
     more.truncate(bytes.len() - 1);
     more.extend(b",\"more\":1}");
