@@ -3,9 +3,9 @@
 //! Noise is drawn in integers, so points are too. Being put on a lattice moves a point by half a
 //! diagonal of a cell, and two points a hair apart may come to lie on either side of an edge. So a
 //! promise per metre cannot hold for points that are closer than a cell; it is made for a least
-//! distance, a metre unless said, and whoever is closer counts as that far away. From there on the
-//! lattice, the projection and what doubles round are part of how many steps a metre is, which is
-//! the sensitivity that all noise is priced for.
+//! distance, by default a metre, and points that are closer count as that far apart. From there on
+//! the lattice, the projection and what doubles round are part of how many steps a metre is, which
+//! is the sensitivity that all noise is priced for.
 
 use eke_budget::number::ParameterError;
 use eke_budget::{L2, Metres};
@@ -51,7 +51,7 @@ pub enum LatticeError {
     /// A point of no coordinates, or of too many.
     #[error("points have 1 to {} coordinates", Lattice::MOST_DIMENSIONS)]
     Dimensions,
-    /// So many steps that they do not fit.
+    /// More steps than fit.
     #[error(
         "coordinates up to {bound} at a least distance of {least} are more steps than are counted: take a larger least distance"
     )]
@@ -70,8 +70,8 @@ impl Lattice {
     /// The most coordinates that a point may have.
     pub const MOST_DIMENSIONS: usize = 1 << 16;
 
-    /// How much of the price is for the lattice, at most: its cells are so small that a least
-    /// distance is longer by less than one part in so many.
+    /// Bounds the part of the price that is for the lattice. Its cells are small enough that they
+    /// lengthen a least distance by less than one part in this number.
     const CELLS: f64 = 1024.0;
 
     /// The lattice on the plane of a region.
@@ -82,7 +82,7 @@ impl Lattice {
         Self::new(2, least, Space::Earth(region))
     }
 
-    /// The lattice in a space of so many dimensions whose coordinates are within a bound of zero;
+    /// The lattice in a space of n dimensions whose coordinates are within a bound of zero;
     /// whatever they are measured in is a metre here.
     ///
     /// # Errors
@@ -163,8 +163,8 @@ impl Lattice {
         self.steps_per_metre(factor, 1.0)
     }
 
-    /// `factor` times what a point moves by, and less than so many steps for rounding, for each
-    /// least distance.
+    /// `factor` times what a point moves by, and less than `rounding` steps more, for each least
+    /// distance.
     fn steps_per_metre(&self, factor: f64, rounding: f64) -> Result<L2, ParameterError> {
         let (stretch, slack) = match self.space {
             Space::Earth(region) => (region.stretch(), SLACK),
@@ -218,7 +218,7 @@ fn root(dimensions: usize) -> f64 {
 }
 
 /// The distance of two points of one lattice, in whole steps, rounded down: so functions of points
-/// that are made of distances are worked out in integers.
+/// that are made of distances are computed in integers.
 ///
 /// # Panics
 /// The points have different numbers of coordinates.
@@ -237,8 +237,8 @@ pub fn distance(one: &[i64], two: &[i64]) -> i64 {
     i64::try_from(square.isqrt()).unwrap_or(i64::MAX)
 }
 
-/// The distance of two points of a plane that are so many steps apart along its axes; none if that
-/// is 2^31 or more.
+/// The distance of two points of a plane, given how many steps they are apart along its axes; none
+/// if that is 2^31 or more.
 #[inline]
 pub(crate) fn on_plane(across: u64, up: u64) -> Option<i64> {
     let is_near = (across | up) >> 31 == 0;

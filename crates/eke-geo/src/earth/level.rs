@@ -1,9 +1,9 @@
-//! Prices of places as people think of them: how well places are told apart within a radius, and
-//! how far a released place is off.
+//! Prices of places as people think of them: how well places within a radius can be distinguished,
+//! and how far a released place is off.
 //!
 //! A price is per metre (epsilon) or per square metre (rho), and says little by itself. A *level*
-//! within a radius does: whoever sees what is released cannot tell two places within the radius of
-//! each other apart better than by the level, as in geo-indistinguishability. Errors are those of
+//! within a radius does: an observer of what is released cannot distinguish two places within the
+//! radius of each other better than by the level (geo-indistinguishability). Errors are those of
 //! one place on a plane.
 
 use eke_budget::convert::{ConvertError, Curve, Method};
@@ -11,12 +11,13 @@ use eke_budget::number::ParameterError;
 use eke_budget::{Delta, Epsilon, Metres, Rho};
 use serde::{Deserialize, Serialize};
 
-/// How well places that are within a radius of each other are told apart, at most.
+/// How well places that are within a radius of each other can be distinguished, at most.
 ///
 /// - Theorem: cgp-to-gp (docs/theorems.md)
-/// - Proves: at `epsilon` per metre places within the radius are told apart by the level at most,
-///   and at `rho` per square metre too, except with probability `delta`
-/// - Assumes: the prices bound the loss at every distance up to the radius (whoever charges them)
+/// - Proves: at `epsilon` per metre places within the radius are distinguished by the level at
+///   most, and at `rho` per square metre too, except with probability `delta`
+/// - Assumes: the prices bound the loss at every distance up to the radius (the caller, who charges
+///   them)
 /// - Deviates: prices round down, levels up
 /// - Checked by: `levels_match_the_golden_values`, `a_price_never_exceeds_the_level_it_is_for`
 ///
@@ -28,12 +29,14 @@ use serde::{Deserialize, Serialize};
 /// assert!((level.rho(Delta::new(1e-6)?)?.get() - 1.2951e-6).abs() < 1e-9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "geo-indistinguishability")]
+#[doc(alias = "geo-privacy")]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
     /// How far apart two places are.
     pub radius: Metres,
-    /// What they are told apart by, at most.
+    /// What they are distinguished by, at most.
     pub level: Epsilon,
 }
 

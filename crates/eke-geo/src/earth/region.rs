@@ -20,7 +20,7 @@ use crate::earth::PlaceError;
 /// equator.
 const POLAR_RADIUS: f64 = 6_356_752.314_245;
 
-/// How far geodesics that are worked out in doubles may be from the true ones, in metres: a hundred
+/// How far geodesics that are computed in doubles may be from the true ones, in metres: a hundred
 /// times what they are known to be.
 pub(crate) const SLACK: f64 = 2e-6;
 
@@ -30,8 +30,8 @@ pub(crate) const SLACK: f64 = 2e-6;
 /// - Proves: places that are r metres apart along the earth, wherever on it, are at most
 ///   `stretch · r` apart on the plane
 /// - Assumes: nothing about the places; the centre and the radius are public (caller)
-/// - Deviates: geodesics are worked out in doubles, which moves a place by less than a thousandth
-///   of a millimetre; a [`Lattice`](crate::Lattice) accounts for it
+/// - Deviates: geodesics are computed in doubles, which moves a place by less than a thousandth of
+///   a millimetre; a [`Lattice`](crate::Lattice) accounts for it
 /// - Checked by: `no_two_places_on_earth_are_stretched_by_more_than_stated`,
 ///   `places_come_back_from_the_plane`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

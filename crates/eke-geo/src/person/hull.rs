@@ -105,7 +105,7 @@ pub fn hull<C: PlacePrice, E: Entropy + ?Sized>(
     Ok(Hull { centre, radius, directions: count, anchors, points, outline, supports, error })
 }
 
-/// The point of the lattice in a direction from a centre, so many metres away.
+/// The point of the lattice in a direction from a centre, the given number of metres away.
 fn on_sphere(lattice: &Lattice, centre: &[i64], metres: f64, direction: &[f64]) -> Vec<i64> {
     let steps = direction.iter().map(|part| lattice.grid().steps(metres * part));
     centre.iter().zip(steps).map(|(at, steps)| at.saturating_add(steps)).collect()

@@ -34,7 +34,7 @@ pub enum Directions {
     Best,
     /// The same, but no fewer and no more than these.
     Between(u32, u32),
-    /// So many.
+    /// This number.
     Exactly(u32),
 }
 
@@ -217,8 +217,8 @@ impl HullPlan {
         }
     }
 
-    /// How far a hull is off that was looked for in so many directions on a circle of this radius
-    /// in metres, of which so many different places were found.
+    /// How far a hull is off that was looked for in the given number of directions on a circle of
+    /// this radius in metres, and for which the given number of different places was found.
     ///
     /// - Theorem: hull-containment (docs/theorems.md)
     /// - Proves: but for the confidence, all places are within the total of the hull, and its

@@ -65,7 +65,7 @@ pub enum PlacesError {
         "the price is too low: the noise would reach further than can be drawn; take a higher price"
     )]
     Price,
-    /// There is no such noise in so many dimensions.
+    /// There is no such noise in this number of dimensions.
     #[error(
         "at a pure price points have one, two or three coordinates: pay in rho for points of more"
     )]
@@ -84,7 +84,7 @@ pub enum PlacesError {
 /// What questions about places can be priced in: rho per square metre, or epsilon per metre.
 pub trait PlacePrice: DrawPrice {
     /// With probability `1 - beta`, what is picked at a price is no further beyond the nearest of
-    /// so many than this, in metres if a metre is a metre.
+    /// `among` places than this, in metres if a metre is a metre.
     ///
     /// - Theorem: choosing-by-distance (docs/theorems.md)
     /// - Proves: the weights of those further beyond add up to little
@@ -99,9 +99,9 @@ pub trait PlacePrice: DrawPrice {
     /// The epsilon that is published for a search at a price: that, or less.
     fn published_epsilon(each: Amount<Self>) -> f64;
 
-    /// What the noise of a point of so many coordinates at a price is beyond with probability
-    /// `beta` at most, in metres if a metre is a metre, and not on a lattice; infinite where there
-    /// is no such noise.
+    /// What the noise of a point of n coordinates at a price is beyond with probability `beta` at
+    /// most, in metres if a metre is a metre, and not on a lattice; infinite where there is no such
+    /// noise.
     ///
     /// - Theorem: hull-containment (docs/theorems.md)
     /// - Proves: tails of normal, chi-square and planar Laplace laws
@@ -113,11 +113,11 @@ pub trait PlacePrice: DrawPrice {
 }
 
 impl Nearest {
-    /// Whether the question can be asked of so many places at a price: something to know before it
-    /// is paid for.
+    /// Whether the question can be asked of n places at a price, which the caller should know
+    /// before it pays.
     ///
     /// # Errors
-    /// There are not so many places, or the price is too low.
+    /// There are fewer places, or the price is too low.
     pub fn check<C: PlacePrice>(
         &self,
         lattice: &Lattice,
@@ -135,8 +135,8 @@ impl Nearest {
     }
 
     /// With a confidence, how much further than the j-th nearest place the j-th that is found is at
-    /// most, in metres, for one j. For all of them at once, ask for a confidence that misses so
-    /// many times less. None unless the price can be drawn.
+    /// most, in metres, for one j. For all of them at once, divide the probability of a miss by
+    /// their number. None unless the price can be drawn.
     ///
     /// - Theorem: choosing-by-distance (docs/theorems.md), and searching-along-a-line for searches
     /// - Proves: the tails of picks and of searches
@@ -190,7 +190,7 @@ pub fn nearest<C: PlacePrice, E: Entropy + ?Sized>(
     find(places, &question.to, question.method, question.count, each, &mut prepaid, entropy)
 }
 
-/// So many places near to a point, at a price each.
+/// The given number of places near to a point, at a price each.
 pub(crate) fn find<C: PlacePrice, E: Entropy + ?Sized>(
     places: &Places,
     to: &[i64],
@@ -211,7 +211,7 @@ pub(crate) fn find<C: PlacePrice, E: Entropy + ?Sized>(
     Ok(found?)
 }
 
-/// One of so many equal parts of a price, rounded down.
+/// One of n equal parts of a price, rounded down.
 pub(crate) fn part<C: PlacePrice>(price: Amount<C>, parts: u32) -> Amount<C> {
     Amount::from_grains(price.grains() / u128::from(parts.max(1)))
 }
@@ -264,7 +264,7 @@ impl PlacePrice for Rho {
 
 impl PlacePrice for Epsilon {
     fn pick_error(each: Amount<Self>, among: usize, beta: f64) -> f64 {
-        // Whoever is taken was seen before the nearest, and its coin showed heads.
+        // The place that is taken was seen before the nearest, and its coin showed heads.
         let rate = each.to_f64() / 2.0;
         (libm::log(others(among) / (2.0 * beta)) / rate).max(0.0)
     }

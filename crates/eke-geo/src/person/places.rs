@@ -1,7 +1,7 @@
 //! One person's places: a tuple of points on a lattice, and what can be asked of it.
 //!
 //! How many points there are is public, and where each of them is in the tuple; where they are on
-//! the earth is not. So nothing here shows a point: what is worked out comes as an [`Exact`], with
+//! the earth is not. So nothing here shows a point: what is computed comes as an [`Exact`], with
 //! what a metre changes it by.
 //!
 //! Distances between tuples are those of their farthest points (dist-infinity). What is private by

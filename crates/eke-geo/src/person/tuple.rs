@@ -1,6 +1,6 @@
 //! Several places of one person: how far apart two tuples of them are, and how far on a lattice.
 //!
-//! A tuple has so many points, which is public. Two tuples are as far apart as the farthest two of
+//! The number of points of a tuple is public. Two tuples are as far apart as the farthest two of
 //! their points, or as all distances added up, or as the root of the sum of their squares. The
 //! first is the strictest: whatever is private by it is private by the others, which are never
 //! shorter.
@@ -44,7 +44,7 @@ impl fmt::Display for TupleMetric {
     }
 }
 
-/// Where tuples of so many points are put, and how many steps a metre moves them there.
+/// Where tuples of n points are put, and how many steps a metre moves them there.
 ///
 /// - Theorem: tuples (docs/theorems.md)
 /// - Proves: tuples that are r metres apart, r at least the least distance, are at most
@@ -94,8 +94,8 @@ impl Tuple {
         Self::on(points, metric, least, |least| Lattice::of(region, least))
     }
 
-    /// Tuples of points of so many coordinates within a bound of zero; whatever they are measured
-    /// in is a metre here.
+    /// Tuples of points of n coordinates within a bound of zero; whatever they are measured in is a
+    /// metre here.
     ///
     /// # Errors
     /// There are no points or no dimensions, or too many, or the least distance is too small for
@@ -196,7 +196,7 @@ impl Tuple {
         Norms::l2(self.steps(factor)?, self.coordinates())
     }
 
-    /// So many times what a point moves by, rounded up.
+    /// `factor` times what a point moves by, rounded up.
     fn steps(&self, factor: f64) -> Result<L2, ParameterError> {
         let steps = self.lattice.sensitivity().get() * factor;
         L2::new(if self.points == 1 { steps } else { steps * (1.0 + 4.0 * f64::EPSILON) })

@@ -2,7 +2,7 @@
 //! one shares.
 //!
 //! Which points are corners is decided in integers, exactly. Areas that two polygons share have
-//! corners between the lattice's, and are worked out in doubles.
+//! corners between the lattice's, and are computed in doubles.
 
 use serde::{Deserialize, Serialize};
 
@@ -213,8 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// All points are inside, all corners are points, every corner turns left, and whoever is
-        /// left out was not needed.
+        /// All points are inside, all corners are points, every corner turns left, and no point
+        /// that is left out was needed.
         #[test]
         fn a_hull_is_the_least_polygon_around_its_points(
             points in prop::collection::vec([-20i64..20, -20i64..20], 1..40),

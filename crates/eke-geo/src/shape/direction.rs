@@ -2,9 +2,9 @@
 
 use std::f64::consts::{PI, TAU};
 
-/// So many unit vectors in so many dimensions, spread evenly: on a circle exactly, on a sphere
-/// along a Fibonacci spiral, and in more dimensions by a sequence that fills the cube evenly, bent
-/// to normal numbers. In one dimension there are two.
+/// `count` unit vectors in n dimensions, spread evenly: on a circle exactly, on a sphere along a
+/// Fibonacci spiral, and in more dimensions by a sequence that fills the cube evenly, bent to
+/// normal numbers. In one dimension there are two.
 pub(crate) fn directions(dimensions: usize, count: u32) -> Vec<Vec<f64>> {
     let turns = (0..count).map(f64::from);
     let count = f64::from(count.max(1));

@@ -1,9 +1,9 @@
 //! How far points are from straight edges, in whole steps, exactly.
 //!
-//! A distance is the root of a ratio of integers. It is worked out in doubles first, with a bound
-//! on what they round, and where that does not decide which two whole steps it lies between,
-//! integers of 256 bits do. So what comes out is the distance rounded down or up, and nothing else,
-//! whatever the edges look like.
+//! A distance is the root of a ratio of integers. It is computed in doubles first, with a bound on
+//! what they round, and where that does not decide which two whole steps it lies between, integers
+//! of 256 bits do. So what comes out is the distance rounded down or up, and nothing else, whatever
+//! the edges look like.
 
 /// A point of a lattice in the plane, in steps.
 pub(crate) type Point = [i64; 2];
@@ -12,8 +12,8 @@ pub(crate) type Point = [i64; 2];
 /// clamped there.
 pub(crate) const FURTHEST: i64 = 1 << 60;
 
-/// What doubles may be off by when a distance is worked out, for each step of the largest
-/// coordinate: 46 roundings of 2⁻⁵³ at most.
+/// What doubles may be off by when a distance is computed, for each step of the largest coordinate:
+/// 46 roundings of 2⁻⁵³ at most.
 const OFF: f64 = 64.0 * f64::EPSILON / 2.0;
 
 /// Edges, each with two different ends.
@@ -138,7 +138,7 @@ impl Rough {
 }
 
 impl Rounded {
-    /// A number that is known to be within so much of a double, rounded, if that decides it.
+    /// A number that is known to be within `off` of a double, rounded, if that decides it.
     pub(crate) fn decided(self, value: f64, off: f64) -> Option<i64> {
         let (low, high) = (value - off, value + off);
         if !(0.0..9e18).contains(&low) {

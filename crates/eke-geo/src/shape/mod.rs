@@ -1,8 +1,8 @@
 //! Shapes on the plane, and how far points are inside or outside of them.
 //!
-//! A shape's corners are put on the lattice, and so are the points that are held against it. From
+//! A shape's corners are put on the lattice, and so are the points that are compared with it. From
 //! there on everything is integers: the distance from a shape's boundary, negative inside, is
-//! worked out exactly and rounded down to whole steps. It changes by no more than a point moves,
+//! computed exactly and rounded down to whole steps. It changes by no more than a point moves,
 //! rounding apart, for every shape there can be, which is what its price rests on. What a shape is
 //! worth to people (its area, where to cut for counting) is public and in doubles.
 //!
@@ -134,7 +134,7 @@ pub enum ShapeError {
 }
 
 impl Shape {
-    /// A rectangle around a point, its first side turned by so many degrees from east towards
+    /// A rectangle around a point, its first side turned by the given degrees from east towards
     /// north.
     ///
     /// # Errors
@@ -376,8 +376,8 @@ impl Shape {
 
     /// Where to cut a noisy distance for counting who is inside, in metres: people who are outside
     /// and within the noise's reach of the cut are as many as those inside, were they spread
-    /// evenly. With noise of a deviation of so many metres, whoever has a noisy distance below it
-    /// counts.
+    /// evenly. `deviation` is that of the noise in metres, and people whose noisy distance is below
+    /// the cut count.
     ///
     /// - Theorem: counting-cut (docs/theorems.md)
     /// - Proves: the area outside that is less than `deviation + cut` away is that inside that is

@@ -68,7 +68,7 @@ impl Offsets {
         Self::Sampled(Samples { sorted, cell, area, perimeter, bend })
     }
 
-    /// The area with the boundary moved out by so many metres, or in.
+    /// The area with the boundary moved out by the given number of metres, or in.
     pub(crate) fn area(&self, by: f64) -> Option<f64> {
         match self {
             Self::HalfPlane => None,
@@ -213,8 +213,8 @@ fn around(ring: &[[f64; 2]]) -> f64 {
     pairs(ring).map(|(one, two)| libm::hypot(two[0] - one[0], two[1] - one[1])).sum()
 }
 
-/// What is left of a convex ring, against the clock, when all within so many metres of its edges is
-/// taken off.
+/// What is left of a convex ring, against the clock, when all within the given number of metres of
+/// its edges is taken off.
 fn eroded(ring: &[[f64; 2]], by: f64) -> Vec<[f64; 2]> {
     let mut left = ring.to_vec();
     for (from, to) in pairs(ring) {

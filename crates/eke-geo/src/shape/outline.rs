@@ -1,7 +1,7 @@
 //! Outlines of polygons: closed rings of straight edges on the lattice.
 //!
-//! What is inside is told by counting how many edges a ray meets, so that every edge parts inside
-//! from outside whatever the rings are. That they are simple, and holes lie where holes do, is for
+//! Counting how many edges a ray meets says what is inside, so that every edge parts inside from
+//! outside whatever the rings are. That they are simple, and holes lie where holes do, is for
 //! people's sake: other rings are drawn by mistake, and mean something else to everybody.
 
 use crate::shape::ShapeError;

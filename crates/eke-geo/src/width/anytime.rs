@@ -223,8 +223,8 @@ mod tests {
         looks
     }
 
-    /// How many of so many are so rarely exceeded if each has the probability: five and a half
-    /// deviations, that is a false alarm in 1e7.
+    /// The number of hits in n runs of this probability that is hardly ever exceeded: five and a
+    /// half deviations above the mean, that is a false alarm in 1e7.
     fn at_most(runs: u32, probability: f64) -> f64 {
         let mean = f64::from(runs) * probability;
         mean + 5.5 * mean.sqrt()
@@ -275,8 +275,8 @@ mod tests {
         }
     }
 
-    /// How many of so many runs stop with the sign that is not this value's, how many with another
-    /// than at the last look, and how much of the last precision they spend.
+    /// How many of n runs stop with the sign that is not this value's, how many with another than
+    /// at the last look, and how much of the last precision they spend.
     fn signs(
         boundary: SignBoundary,
         value: f64,

@@ -111,7 +111,7 @@ impl Blur {
     }
 }
 
-/// The mean length of so many standard normals: `sqrt(2) Γ((d + 1)/2)/Γ(d/2)`.
+/// The mean length of a vector of d standard normals: `sqrt(2) Γ((d + 1)/2)/Γ(d/2)`.
 fn mean_length(dimensions: usize) -> f64 {
     let half = number(dimensions) / 2.0;
     libm::exp(libm::lgamma(half + 0.5) - libm::lgamma(half) + LN_2 / 2.0)

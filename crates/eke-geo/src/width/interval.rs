@@ -62,7 +62,7 @@ const PARTS: usize = 64;
 const SMOOTH: f64 = 0.02;
 
 impl DistanceInterval {
-    /// A table for so many dimensions; it takes some milliseconds.
+    /// A table for n dimensions; it takes some milliseconds.
     ///
     /// # Panics
     /// There are no dimensions.
@@ -370,7 +370,7 @@ mod tests {
         }
     }
 
-    /// How often the true distance is not between the ends, of so many.
+    /// In how many of n runs the true distance is not between the ends.
     fn misses(interval: &DistanceInterval, distance: f64, runs: u32, seed: u64) -> u32 {
         let mut seeded = eke_testkit::Dice::new(seed);
         let missed = |_: &u32| {

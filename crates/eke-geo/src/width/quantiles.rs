@@ -32,8 +32,8 @@ impl Miss {
         self.0
     }
 
-    /// One of so many equal parts, for as many things that may all go wrong; no smaller than can be
-    /// counted.
+    /// One of n equal parts, for n things that may all go wrong (union bound); no smaller than can
+    /// be counted.
     #[must_use]
     pub fn shared_by(self, parts: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 it does not matter")]
@@ -72,7 +72,7 @@ pub fn two_sided_width(miss: Miss) -> f64 {
     quantile(libm::log(miss.0 / 2.0))
 }
 
-/// What the length of normal noise in so many dimensions is above with this probability.
+/// What the length of normal noise in n dimensions is above with this probability.
 ///
 /// - Theorem: chi-width (docs/theorems.md)
 /// - Proves: a point with noise of deviation one in every coordinate is within it with probability
@@ -110,7 +110,7 @@ pub fn chi_width(dimensions: usize, miss: Miss) -> f64 {
 /// Each step squares what is off: after one as small as this nothing is left of it but rounding.
 const SMALL_STEP: f64 = 1e-9;
 
-/// What the length of normal noise in so many dimensions is *below* with this probability.
+/// What the length of normal noise in n dimensions is *below* with this probability.
 pub(crate) fn chi_lower(dimensions: f64, miss: Miss) -> f64 {
     let log = libm::log(miss.0);
     let (mut low, mut high) = (0.0, dimensions.sqrt());

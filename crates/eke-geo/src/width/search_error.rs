@@ -5,7 +5,8 @@
 /// the nearest place.
 const VISITS: f64 = 3.715_256_466_979_941;
 
-/// The least of the bounds on a search among so many, its line laid a margin beyond the nearest.
+/// The least of the bounds on a search among n places, with its line laid a margin beyond the
+/// nearest.
 ///
 /// - Theorem: searching-along-a-line (docs/theorems.md)
 /// - Proves: but for a probability of beta, what is found is no further beyond the nearest
