@@ -51,9 +51,9 @@ impl Default for Access {
 /// A question that is understood, and what is needed to answer it.
 pub(crate) struct Prepared {
     pub(crate) query: Query,
-    /// The unit's account, and then those of whoever asks.
+    /// The unit's account, and then those of the asker.
     pub(crate) payers: Payers,
-    /// The furthest point that whoever asks sees of any one path.
+    /// The furthest point that the asker sees of any one path.
     pub(crate) finest: Option<Amount<Rho>>,
     /// The number of the dataset's snapshot.
     pub(crate) snapshot: u32,
@@ -204,7 +204,7 @@ pub(crate) fn read_schema(folder: &Path, dataset: &Dataset) -> Result<(Table, Fo
     let source = Source::find(folder, &dataset.source).map_err(wrong)?.multiline(dataset.multiline);
     let mut declared = BTreeMap::new();
     if source.needs_types() {
-        // A column that the files lack is told of with the others, by its line.
+        // A column that the files lack is reported with the others, by its line.
         let there = source.schema(&BTreeMap::new()).map_err(wrong)?;
         let there: BTreeSet<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
         let columns = dataset.columns.iter().filter(|(name, _)| there.contains(name.as_str()));

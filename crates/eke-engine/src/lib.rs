@@ -40,7 +40,7 @@
 //!
 //! | to watch | |
 //! |---|---|
-//! | [`WatchQuestion`], [`Steps`](watch::Steps), [`Side`](watch::Side), [`Closeness`](watch::Closeness), [`NoiseLaw`](watch::NoiseLaw), [`Charging`](watch::Charging) | a question asked step after step, and the line that its answers are held against |
+//! | [`WatchQuestion`], [`Steps`](watch::Steps), [`Side`](watch::Side), [`Closeness`](watch::Closeness), [`NoiseLaw`](watch::NoiseLaw), [`Charging`](watch::Charging) | a question asked step after step, and the line that its answers are compared with (sparse vector) |
 //! | [`Verdict`](watch::Verdict), [`Watched`], [`WatchEnd`](watch::WatchEnd), [`Paid`](watch::Paid) | what came of a step and of a watch, and what it cost |
 //! | [`WatchPlan`](watch::WatchPlan), [`PriceAt`](watch::PriceAt) | what a watch would do and cost |
 //!
@@ -48,7 +48,7 @@
 //! |---|---|
 //! | [`PlaceFile`](geo::PlaceFile), [`PlaceColumns`](geo::PlaceColumns) | a file of places, and which of its columns hold what |
 //! | [`Person`](geo::Person), [`Opening`](geo::Opening), [`PersonStanding`](geo::PersonStanding) | the account of one person, and how it stands |
-//! | [`PlacePrice`](geo::PlacePrice), [`ReleasedPlaces`](geo::ReleasedPlaces), [`NearestPlaces`](geo::NearestPlaces), [`HullOfPlaces`](geo::HullOfPlaces), [`ToldHull`](geo::ToldHull) | what may be spent, and what was told for it |
+//! | [`PlacePrice`](geo::PlacePrice), [`ReleasedPlaces`](geo::ReleasedPlaces), [`NearestPlaces`](geo::NearestPlaces), [`HullOfPlaces`](geo::HullOfPlaces), [`ToldHull`](geo::ToldHull) | what may be spent, and what was released for it |
 //! | [`Features`](geo::Features), [`read_points`](geo::read_points), [`read_shapes`](geo::read_shapes), [`GeoJsonError`](geo::GeoJsonError) | GeoJSON |
 //! | [`PlacesError`](geo::PlacesError) | a no, in one sentence |
 //!

@@ -96,7 +96,7 @@ pub struct Policy {
 struct Named<T> {
     /// Those that could be read.
     read: BTreeMap<String, T>,
-    /// Those that could not be, which has been told.
+    /// Those that could not be read, which has been reported.
     broken: BTreeSet<String>,
     /// Whether there are no others.
     are_whole: bool,
@@ -114,7 +114,7 @@ impl<T> Named<T> {
         names.into_iter().collect()
     }
 
-    /// Whether nothing is known of something of this name because of what has been told elsewhere.
+    /// Whether something of this name is unknown because of a mistake that was reported elsewhere.
     fn is_told(&self, name: &str) -> bool {
         // One whose name cannot be may be the one that is meant.
         let unnamed = self.broken.iter().any(|name| name::check("", name).is_err());

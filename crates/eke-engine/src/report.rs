@@ -1,4 +1,4 @@
-//! What has been spent and asked: budgets and history, as whoever looks may see them.
+//! What has been spent and asked: budgets and history, as far as the reader may see them.
 
 use std::collections::BTreeMap;
 

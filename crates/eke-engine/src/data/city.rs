@@ -38,7 +38,7 @@ pub struct City {
     pub truth: Truth,
 }
 
-/// Writes the trips of so many riders and a policy for them into a folder.
+/// Writes the trips of n riders and a policy for them into a folder.
 ///
 /// # Errors
 /// A file cannot be written.

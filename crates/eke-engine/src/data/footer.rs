@@ -37,8 +37,8 @@ pub(crate) enum Cells {
     Arrow(DataType),
     /// As bytes that should be UTF-8.
     Text,
-    /// As whole numbers of any length, the highest byte first, of which so many digits are
-    /// fractional.
+    /// As whole numbers of any length, the highest byte first, with the given number of fractional
+    /// digits.
     Decimal(i8),
     /// As days and nanoseconds, read as microseconds.
     Int96,

@@ -1,4 +1,4 @@
-//! Whose a row is: ids of units, read exactly or not at all.
+//! Ids of privacy units: which unit a row belongs to, read exactly or not at all.
 //!
 //! Two ids that are read as one would let two people add what one may, and one that is read as two
 //! would be two people. So a unit column is not read as expressions read it (decimals as doubles,
@@ -31,7 +31,7 @@ pub(crate) enum Ids {
     Decimal,
     /// Days in milliseconds, as whole numbers.
     Milliseconds,
-    /// Times in so many parts of a second, as whole numbers.
+    /// Times as whole numbers, in the given number of parts of a second.
     Ticks(u32),
 }
 

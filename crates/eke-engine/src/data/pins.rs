@@ -7,8 +7,9 @@
 //! together with the column that says which unit a row belongs to.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.
-//! What is spent on them adds up for somebody who is both, and the steward is told. By the same
-//! column they may have them only if the policy said so when the rows were first asked about.
+//! What is spent on them adds up for somebody who is both, and a note says so to the steward. By
+//! the same column they may have them only if the policy said so when the rows were first asked
+//! about.
 //!
 //! It is kept as JSON with a version. Ledgers outlive code: what version 1 says may never change.
 

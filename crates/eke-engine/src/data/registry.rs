@@ -1,4 +1,5 @@
-//! What a ledger has been told about its datasets: where each lies, whose it is, and its snapshots.
+//! What a ledger knows about its datasets: where each lies, which unit its rows belong to, and its
+//! snapshots.
 //!
 //! It keeps a ledger from being used with other data than it was opened for, and notices when a
 //! file changes under a snapshot. A dataset keeps its unit and unit column for good. Its snapshots
@@ -83,7 +84,7 @@ pub struct Snapshot {
     pub declared: String,
     /// Where its rows were.
     pub source: String,
-    /// What tells whether the file is still the same. Whoever makes it knows what it says.
+    /// What tells whether the file is still the same. Only the program that makes it interprets it.
     pub fingerprint: Value,
 }
 

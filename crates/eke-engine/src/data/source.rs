@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads a row of a Parquet file, nor, but for [`Source::guess_types`], one of a CSV
 //! file. A file is looked at before it is opened: what is no ordinary file, such as a pipe, would
-//! wait for whoever writes to it.
+//! wait for its writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

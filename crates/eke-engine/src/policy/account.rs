@@ -1,4 +1,4 @@
-//! The accounts that a question draws on: the unit's, and those of whoever asks.
+//! The accounts that a question draws on: the unit's, and those of the asker.
 
 use eke_budget::{Budget, Metric};
 

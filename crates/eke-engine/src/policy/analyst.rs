@@ -10,7 +10,7 @@ use super::name::{self, suggestion};
 use super::section::{Field, Section, found};
 use super::{Named, PolicyError, budget};
 
-/// The name of whoever keeps the policy, who is no analyst.
+/// The name of the keeper of the policy, who is no analyst.
 const STEWARD: &str = "steward";
 const EXAMPLE: &str = "analysts = [\"bob\", \"eve\"]";
 

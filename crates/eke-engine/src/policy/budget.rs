@@ -48,7 +48,7 @@ pub(super) fn read(section: Section<'_>) -> Result<Option<BudgetSpec>, PolicyErr
         (Some(epsilon), None) => parameter::<Epsilon>(epsilon).map(BudgetSpec::promising),
         (None, Some(rho)) => parameter::<Rho>(rho).map(BudgetSpec::zcdp),
     };
-    // What is wrong with one part is told beside what is wrong with the others.
+    // Mistakes in one part are reported beside those in the others.
     let target = page.keep(target);
     let delta = page.keep(optional(find("delta"), parameter::<Delta>));
     let pure = page.keep(optional(find("pure"), parameter::<Epsilon>));

@@ -77,7 +77,7 @@ impl Dataset {
     pub(super) fn read(field: Field<'_>, units: &Named<Unit>) -> Result<Self, PolicyError> {
         let (name, page) = (field.name(), field.page());
         let title = format!("[dataset.{name}]");
-        // What is wrong with one part is told beside what is wrong with the others.
+        // Mistakes in one part are reported beside those in the others.
         let named = page.keep(name::check_table(name).map_err(|problem| field.wrong(problem)));
         let columns = page.keep(Self::read_columns(field, &title));
         // A key that is not known may be any of those that are missing.
@@ -113,7 +113,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// As much of a dataset that is wrong as its files can be held against.
+    /// Of a dataset with mistakes, the part that can be compared with its files.
     pub(super) fn sketch(field: Field<'_>) -> Option<Self> {
         let section = field.table("").ok()?;
         let (source, source_line) = read_source(section, "").ok()?;

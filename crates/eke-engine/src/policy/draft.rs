@@ -333,7 +333,7 @@ impl Draft<'_> {
     }
 }
 
-/// What a column is told to be used for.
+/// What the draft says that a column is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hint {
     /// Nothing: it is public, or a name for something.

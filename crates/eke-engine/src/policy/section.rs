@@ -46,7 +46,7 @@ impl Page {
         first.map_or(Ok(()), Err)
     }
 
-    /// An error that something else has been told of.
+    /// An error that follows from one that was reported elsewhere.
     pub(super) fn told_elsewhere(&self) -> PolicyError {
         self.wrong(0, "")
     }

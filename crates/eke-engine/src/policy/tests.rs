@@ -1,4 +1,4 @@
-//! Policies as people write them, and what they are told about them.
+//! Policies as people write them, and what eke says about them.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -7,7 +7,9 @@ use super::{PolicyError, budget, name};
 
 const KNOWN: [&str; 6] = ["adjacency", "budget", "pure", "zcdp_delta", "pure_delta", "people"];
 
-/// A kind of person or device whose privacy is protected, and the promise made to each of them.
+/// A kind of person or device whose privacy is protected (privacy unit), and the promise made to
+/// each of them.
+#[doc(alias = "privacy unit")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// What they are called. Their account has the same name.

@@ -1,7 +1,7 @@
 //! What a steward should think about, though nothing is wrong with it.
 //!
-//! How many people there are in the files is private, so it is not looked at: a delta is held
-//! against the number that the policy states, or against one that is large for most.
+//! How many people there are in the files is private, so it is not looked at: a delta is compared
+//! with the number that the policy states, or with one that is large for most.
 
 use std::collections::BTreeMap;
 

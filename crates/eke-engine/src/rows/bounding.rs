@@ -1,4 +1,5 @@
-//! Bounding: what each unit may add to a question, in one pass over the rows.
+//! Bounding: what each privacy unit may add to a question (contribution bounding), in one pass over
+//! the rows.
 //!
 //! An aggregate function of our own, grouped by unit. Of each unit's groups it keeps the
 //! `max_groups` with the smallest keyed hash of (unit, group), and adds up rows and steps in each.
@@ -7,9 +8,9 @@
 //! follows from the unit's own rows and the key alone: not from their order, nor from batches,
 //! partitions or other units.
 //!
-//! The hash is keyed BLAKE3: whoever can choose the names of groups or units, but does not know the
-//! key, cannot choose which groups are kept. It is computed once for a group that a unit keeps, and
-//! again only for rows of groups that it does not.
+//! The hash is keyed BLAKE3: a person who can choose the names of groups or units, but does not
+//! know the key, cannot choose which groups are kept. It is computed once for a group that a unit
+//! keeps, and again only for rows of groups that it does not.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -43,7 +44,7 @@ impl fmt::Debug for HashKey {
 }
 
 /// How much one unit may add, and to what. As an aggregate function its arguments are the unit, the
-/// keys of the group, and so many columns of steps; it returns a list of what is kept.
+/// keys of the group, and the columns of steps; it returns a list of what is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bounding {
     signature: Signature,
@@ -129,7 +130,7 @@ impl AggregateUDFImpl for Bounding {
 
 /// No entry.
 const NONE: u32 = u32::MAX;
-/// From so many groups per unit on, a group is looked up rather than searched for.
+/// From this number of groups per unit on, a group is looked up rather than searched for.
 const MANY: u32 = 24;
 
 /// What is kept of each unit so far.
@@ -137,7 +138,7 @@ pub(crate) struct Kept {
     limits: Arc<Limits>,
     units: Vec<Unit>,
     entries: Vec<Entry>,
-    /// So many sums for every entry.
+    /// The sums of every entry, one after the other.
     sums: Vec<i128>,
     names: Names,
     /// Entries by unit and name, where units have many.
@@ -428,7 +429,7 @@ impl GroupsAccumulator for Kept {
     }
 }
 
-/// A sum over so many rows, as that over `max_rows` of them: cut off towards zero, exactly.
+/// A sum over `rows` rows, scaled to that over `max_rows` of them: cut off towards zero, exactly.
 fn scaled(sum: i128, rows: u64, max_rows: u32) -> i128 {
     if rows <= u64::from(max_rows) {
         return sum;

@@ -140,7 +140,7 @@ impl Column {
         }
     }
 
-    /// So many NULLs.
+    /// A column of `rows` NULLs.
     pub(crate) fn nulls(of: Type, rows: usize) -> Self {
         match of {
             Type::Bool => Self::Bool(BooleanArray::new_null(rows)),
@@ -152,7 +152,7 @@ impl Column {
         }
     }
 
-    /// A value, so many times; none if it is NULL, which has no type.
+    /// A value, `rows` times; none if it is NULL, which has no type.
     pub(crate) fn constant(value: &Value, rows: usize) -> Option<Self> {
         Some(match value {
             Value::Null => return None,

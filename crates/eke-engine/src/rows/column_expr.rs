@@ -18,7 +18,7 @@ use crate::rows::column::{Column, text};
 
 #[cfg(test)]
 thread_local! {
-    /// How many texts were held against patterns.
+    /// How many texts were compared with patterns.
     pub(crate) static MATCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

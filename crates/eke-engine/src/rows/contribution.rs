@@ -1,9 +1,9 @@
 //! Contributions: what each row of a dataset brings to a plan, before anything is bounded.
 //!
-//! A row that takes part has a unit, the keys of its group, and so many steps for each sum that
+//! A row that takes part has a unit, the keys of its group, and a number of steps for each sum that
 //! depends on its values. All of it is computed from that row alone, and for every row, also for
-//! those that take no part: what a row takes does not tell whether it does. Texts that rows bring
-//! in end after [`MAX_TEXT`] bytes, but for the unit's, which is read exactly.
+//! those that take no part: the work that a row takes does not tell whether it takes part. Texts
+//! that rows bring in end after [`MAX_TEXT`] bytes, but for the unit's, which is read exactly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -117,8 +117,8 @@ impl Contributions {
         self.steps.len()
     }
 
-    /// How many rows are computed on at a time, of so many that may be: as many as have room for
-    /// their texts, however long those are. From the plan alone.
+    /// How many rows are computed on at a time, at most `most`: as many as have room for their
+    /// texts, however long those are. It follows from the plan alone.
     pub(crate) fn rows_at_a_time(&self, most: usize) -> usize {
         let columns = self.wanted.columns.iter().filter(|(_, of)| *of == Type::Text).count();
         let keys = self.keys.iter().map(|key| key.value.texts());

@@ -146,7 +146,7 @@ impl Builder {
     }
 }
 
-/// So many bytes off the start.
+/// Takes `N` bytes off the start.
 pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk()?;
     *bytes = rest;

@@ -46,7 +46,7 @@ impl Groups {
         self.batches.push(batch);
     }
 
-    /// Takes groups in: beyond so many bytes, to a file in this folder.
+    /// Takes groups in: beyond `memory` bytes, to a file in this folder.
     pub(crate) fn add(
         &mut self,
         batch: RecordBatch,

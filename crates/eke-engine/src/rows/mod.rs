@@ -68,7 +68,7 @@ pub struct RowsOptions<'a> {
     pub batch_rows: usize,
     /// How long it may take; for ever if there is none.
     pub time: Option<Duration>,
-    /// Is told now and then how many rows were read. For the steward: it depends on rows.
+    /// Gets the number of rows that were read, now and then. For the steward: it depends on rows.
     pub progress: Option<&'a dyn Fn(u64)>,
     /// The folder for rows that do not fit into memory; somewhere if there is none.
     pub spill: Option<&'a Path>,

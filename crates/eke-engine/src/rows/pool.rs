@@ -1,7 +1,7 @@
 //! Memory: how much of it a run may hold before it spills to disk.
 //!
-//! Nothing here decides whether there is an answer: whoever can spill is told to, and whoever
-//! cannot is given what it asks for.
+//! Nothing here decides whether there is an answer: an operator that can spill is made to, and one
+//! that cannot gets what it asks for.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,12 +21,12 @@ use datafusion::execution::memory_pool::{
 #[derive(Debug)]
 pub(crate) struct Pool {
     shared: FairSpillPool,
-    /// What whoever can spill has without asking.
+    /// What an operator that can spill has without asking.
     least: usize,
     given: AtomicUsize,
 }
 
-/// What whoever can spill has at least: enough for a batch, whatever it holds.
+/// What an operator that can spill has at least: enough for a batch, whatever it holds.
 const LEAST: usize = 4 << 20;
 /// Or, if that is more, this part of all there is.
 const PART: usize = 32;

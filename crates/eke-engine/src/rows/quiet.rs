@@ -1,4 +1,4 @@
-//! Work that may break down while it reads rows, without a word to whoever looks on.
+//! Work that may break down while it reads rows, without a word on the terminal.
 //!
 //! A library that is given a damaged file may panic, and what a panic prints may quote what it
 //! stumbled over. On threads that read rows nothing is printed: what was said is an error's detail,

@@ -4,8 +4,8 @@
 //! whole files of CSV. Only the columns that a plan needs are read, and all their rows: nothing is
 //! skipped by what statistics say about it. A row of a CSV file may have too few cells (NULL), or
 //! too many (left out); an empty cell is NULL, and so is one that is not UTF-8 or not of its
-//! column's type. Whose a row is, is read exactly ([`Ids`]), beside what expressions see of the
-//! same column.
+//! column's type. The unit that a row belongs to is read exactly ([`Ids`]), beside what expressions
+//! see of the same column.
 
 use std::fmt;
 use std::fs::File;
@@ -153,7 +153,7 @@ impl PartitionStream for Partition {
 
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
 
-/// The rows of a piece: so many of the columns at a time.
+/// The rows of a piece, `batch_rows` at a time, of the wanted columns.
 pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<Batches> {
     match piece {
         Piece::RowGroup { file, metadata, cells, touched: before, index } => {

@@ -76,7 +76,7 @@ impl Spill {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{}-{number}", Program::current()));
-        // Whoever has just ended may take the outer folder away.
+        // A run that has just ended may take the outer folder away.
         for _ in 0..16 {
             own_folder(&self.folder)?;
             match own_folder(&path) {

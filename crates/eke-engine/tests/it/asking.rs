@@ -88,7 +88,7 @@ pub(crate) fn policy(adjacency: &str, groups: u32, rows: u32, zones: Option<u32>
         .replace("VALUES", &values)
 }
 
-/// Riders of one trip each, so many in every zone; fares go round from 10 to 49.
+/// Riders of one trip each, a given number in every zone; fares go round from 10 to 49.
 pub(crate) fn trips(sizes: &[u32]) -> String {
     let mut text = String::from("rider,zone,fare\n");
     let mut rider = 0;
@@ -186,8 +186,8 @@ fn more_accuracy_goes_on_along_the_same_path() {
     assert!(less.free && less.is_met());
 }
 
-/// Whoever asks first, the riders pay for the finest point, and everybody's own accounts for their
-/// own.
+/// In whatever order analysts ask, the riders pay for the finest point, and every analyst's own
+/// accounts for that analyst's.
 #[test]
 fn a_lower_tier_sees_a_coarser_point_of_the_same_path() {
     const GROUPS: u32 = 200;
@@ -460,7 +460,7 @@ fn an_empty_answer_drains_nothing() {
     assert!(answer.cost.rho < whole / 100.0, "{}", answer.cost.rho);
 }
 
-/// The steward is told that a file has changed, and declares a new snapshot; an analyst notices
+/// The steward hears that a file has changed, and declares a new snapshot; an analyst notices
 /// nothing.
 #[test]
 fn a_changed_file_is_the_stewards_to_declare() {
@@ -488,7 +488,7 @@ fn a_changed_file_is_the_stewards_to_declare() {
     ask(&engine, "steward", COUNT, goal);
 }
 
-/// What goes wrong with rows is the steward's to know: an analyst is told that this is not
+/// What goes wrong with rows is the steward's to know: an analyst hears only that this is not
 /// available.
 #[test]
 fn rows_that_cannot_be_read_show_to_the_steward_alone() {
@@ -659,9 +659,9 @@ fn an_answer_without_rows_says_how_many_units_a_group_takes() {
     assert_eq!(ask(&folder.engine(), "ana", COUNT, price("0.001")).units, None);
 }
 
-/// Whoever goes on by hand sees intervals that hold at every look at once: of 200 groups with 95 %
-/// each, more than 27 are outside at some look with probability below 1e-6. The control, intervals
-/// of one look, is not.
+/// An analyst who goes on by hand sees intervals that hold at every look at once: of 200 groups
+/// with 95 % each, more than 27 are outside at some look with probability below 1e-6. The control,
+/// intervals of one look, is not.
 #[test]
 fn refining_by_hand_keeps_its_word() {
     const GROUPS: usize = 200;

@@ -214,7 +214,7 @@ fn answers_to_analysts_leave_on_slots() {
     assert_eq!(left("ana", nobodys, 10), (true, millis(510)));
     assert_eq!(left("steward", "SELECT SUM(fare) FROM trips", 10), (true, millis(0)));
     assert!(engine.failures().unwrap().is_empty());
-    // Late: it leaves at a later slot, counts, and the steward is told what to set.
+    // Late: it leaves at a later slot, counts, and the steward hears what to set.
     assert_eq!(left("ana", "SELECT SUM(fare) FROM trips", 600), (true, millis(600 + 2000)));
     let failed = &engine.failures().unwrap()[0];
     assert_eq!((failed.failed, failed.unseen), (1, 1));

@@ -47,7 +47,7 @@ pub(crate) fn groups(bounded: &Bounded, others: &Groups) -> Groups {
     names.iter().enumerate().map(|(index, keys)| (keys.clone(), sums(index))).collect()
 }
 
-/// Runs a plan over rows in so many pieces and batches.
+/// Runs a plan over rows in the given number of pieces and partitions.
 pub(crate) fn engine(
     rows: &[Row],
     plan: &Plan,

@@ -223,8 +223,7 @@ fn places_that_have_changed_need_another_name() {
     assert!((spent[3] - 2e-6).abs() < 1e-18 && (spent[20] - 1e-6).abs() < 1e-18, "{spent:?}");
 }
 
-/// Homes and places of work in one file: what was told of one is nothing that was told of the
-/// other.
+/// Homes and places of work in one file: an answer about the one is no answer about the other.
 #[test]
 fn other_columns_of_a_file_need_another_name() {
     let folder = Folder::new();
@@ -512,7 +511,7 @@ proptest! {
 
 /// Whole numbers in 1e-5 degrees would put everybody at the centre, and give them accounts for
 /// good. They are refused before anybody gets one; one odd row among others is not, and once
-/// everybody has an account nothing is told.
+/// everybody has an account the question is answered like others.
 #[test]
 fn no_account_is_opened_for_coordinates_that_cannot_be_degrees() {
     let folder = Folder::new();
@@ -536,8 +535,8 @@ fn no_account_is_opened_for_coordinates_that_cannot_be_degrees() {
     assert_eq!(accounts(&folder.ledger()).len(), 3);
 }
 
-/// A count has an interval that is never certain of itself, and of whoever is named a distance with
-/// its bounds.
+/// A count has an interval that is never certain of itself, and a person who is named has a
+/// distance with its bounds.
 #[test]
 fn answers_about_places_say_how_far_off_they_may_be() {
     let folder = Folder::new();

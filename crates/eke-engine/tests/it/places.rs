@@ -183,7 +183,7 @@ fn a_file_that_has_changed_is_asked_about_only_when_that_is_said() {
     assert!((told.cost - 1e-5).abs() < 1e-15 && told.places.len() == 11);
 }
 
-/// Rows that are no places are told like others, and nothing says which they are.
+/// Rows that are no places are released like others, and nothing says which they are.
 #[test]
 fn rows_without_a_place_are_told_like_others() {
     let folder = Folder::new();

@@ -247,9 +247,9 @@ fn a_refusal_says_which_limit_it_is() {
     assert!(refused.to_string().contains("the budget of `rider` has rho="), "{refused}");
 }
 
-/// A highest price that is too low is said to whoever asked for it, whoever that is and whatever is
-/// left: what the question costs at least is more than it may cost, nothing was charged for keys
-/// either, and what would fit does.
+/// An asker hears that a highest price is too low, analyst or steward, and whatever is left: what
+/// the question costs at least is more than it may cost, nothing was charged for keys either, and
+/// what would fit does.
 #[test]
 fn a_highest_price_below_what_is_needed_is_said_whatever_is_left() {
     let folder = Folder::new();
@@ -330,7 +330,7 @@ fn a_price_is_neither_met_nor_missed() {
     assert!(cells(&answer).iter().all(Option::is_some));
 }
 
-/// Stops after so many looks.
+/// Stops after a given number of looks.
 struct Stopping {
     after: u32,
     seen: AtomicU32,

@@ -206,8 +206,8 @@ fn one_group_is_not_counted_as_many() {
     }
 }
 
-/// Many programs at once on the paths of one question: all are answered, nobody is told of damage,
-/// and who asks again gets the same for nothing.
+/// Many programs at once on the paths of one question: all are answered, none hears of damage, and
+/// one that asks again gets the same for nothing.
 #[test]
 fn many_programs_at_once_are_all_answered() {
     let folder = Folder::new();

@@ -82,7 +82,7 @@ fn another_name_for_a_unit_is_not_another_budget() {
         assert!(engine.snapshot(dataset).is_err());
         assert_eq!(engine.budget(&Who::Steward).unwrap()[0].spent.rho, 0.0);
     }
-    // Another column is another unit: the steward is told that their budgets add up.
+    // Another column is another unit: the steward hears that their budgets add up.
     let by_zone = renamed("zone", "rides", "trips.csv").replace("\"rider\"", "\"zone\"");
     folder
         .write("eke.toml", &by_zone.replace("zone = { type = \"int\" , values = [0, 1, 2] }", ""));
@@ -122,7 +122,7 @@ fn what_only_the_steward_can_change_is_one_sentence_for_analysts() {
         assert!(error.contains(steward), "{error}");
         assert!(!SAID.contains(steward));
     }
-    // What is about the analyst is told.
+    // An analyst hears what is about the analyst.
     folder.write("eke.toml", &usual);
     let error = told(&ask(&folder.engine(), "ann", ALL, "0.02").unwrap_err());
     assert!(error.starts_with("there is no analyst `ann`"), "{error}");
@@ -356,7 +356,7 @@ fn a_refusal_does_not_tell_whose_account_it_was() {
     };
     assert_eq!(refused(Who::Analyst("ana".into())), 0);
     assert!(refused(Who::Steward) > 0);
-    // The steward is told, and so is an analyst with a budget of its own.
+    // The steward hears of it, and so does an analyst with a budget of its own.
     let error = told(&ask(&engine, "steward", FARES, &format!("{whole}")).unwrap_err());
     assert!(error.contains("rho="), "{error}");
     let error = told(&ask(&engine, "bob", FARES, &format!("{whole}")).unwrap_err());
@@ -553,8 +553,8 @@ fn the_files_of_a_ledger_are_for_their_owner_alone() {
     assert!(said.contains("may be read by others") && said.contains("chmod 600"), "{said}");
 }
 
-/// A bit is turned over at 300 places of a ledger that has been asked, one at a time. Whoever asks
-/// again gets the answers and prices of the whole ledger, or none.
+/// A bit is turned over at 300 places of a ledger that has been asked, one at a time. A repeated
+/// question gets the answers and prices of the undamaged ledger, or none.
 #[test]
 fn a_bit_that_was_turned_over_makes_no_answer_cheaper_or_another_one() {
     const PLACES: usize = 300;

@@ -232,7 +232,7 @@ fn a_tier_sees_as_many_picks_as_it_may() {
     // That it is fewer than were wanted, and why, is said.
     assert!(answer.picked && answer.tier.is_some_and(|tier| tier.rho == 1e-3), "{answer:?}");
     assert!(ask(&engine, "bob", &sql, relative(0.2)).tier.is_some());
-    // Bob and whoever he is with have paid for what he saw.
+    // Bob and his circle have paid for what he saw.
     for of in [Of::Analyst("bob".into()), Of::Circle("partners".into())] {
         assert!((spent_by(&engine, &of) - answer.cost.rho).abs() < 1e-12, "{of:?}");
     }

@@ -53,7 +53,7 @@ fn policy(pure: &str, partners: &str) -> String {
     POLICY.replace("ADJACENCY", "add-remove").replace("PURE", pure).replace("PARTNERS", partners)
 }
 
-/// So many riders on each day, of one ride each.
+/// A given number of riders on each day, of one ride each.
 fn rides(days: &[u32]) -> String {
     let mut text = String::from("rider,day,fare\n");
     let mut rider = 0;
@@ -70,8 +70,8 @@ fn steps(days: std::ops::Range<u32>) -> Steps {
     Steps { names: vec!["day".into()], lines: days.map(|day| vec![day.to_string()]).collect() }
 }
 
-/// Above 50, told rightly 40 off but for one in a million: answers of 0 and 100 are told wrongly
-/// once in 1e8.
+/// Above 50. Answers that are 40 off the line get the right verdict but for one in a million; those
+/// of 0 and 100 get the wrong one once in 1e8.
 fn watch(who: &str, days: std::ops::Range<u32>) -> WatchQuestion {
     let who = if who == "steward" { Who::Steward } else { Who::Analyst(who.to_owned()) };
     WatchQuestion {
@@ -505,7 +505,7 @@ fn a_step_is_set_aside_for_before_its_rows_are_read() {
     }
 }
 
-/// Rows that cannot be read: the steward is told, and pays for what was drawn; an analyst is told
+/// Rows that cannot be read: the steward hears of it, and pays for what was drawn; an analyst hears
 /// nothing more than that it is not available.
 #[test]
 fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
@@ -596,7 +596,7 @@ fn two_programs_that_watch_at_once_see_the_same_and_pay_once() {
     }
 }
 
-/// A program that ends without a word leaves its worst case set aside, and whoever comes next goes
+/// A program that ends without a word leaves its worst case set aside, and the next program goes
 /// on.
 #[test]
 fn what_a_lost_program_set_aside_stays_so() {
@@ -613,8 +613,8 @@ fn what_a_lost_program_set_aside_stays_so() {
         engine.watch(&steward, &stop, &mut |_| true)
     }));
     if gone.is_ok() {
-        // How often progress is told depends on how rows are read: nothing was lost, and nothing is
-        // tested.
+        // How often progress is reported depends on how rows are read: nothing was lost, and
+        // nothing is tested.
         panic!("rows were told less often than steps were drawn");
     }
     let (spent, reserved) = pure(&engine, &Of::Everyone);
@@ -660,7 +660,7 @@ fn verdicts_are_as_often_right_as_was_asked_for() {
     }
 }
 
-/// What must be told rightly at a distance is not clamped to less than that.
+/// Answers that must get the right verdict at a distance are not clamped to less than that.
 #[test]
 fn a_clamp_leaves_room_for_what_was_asked_for() {
     let folder = Folder::new();

@@ -39,6 +39,7 @@ use crate::{
 ///
 /// # Errors
 /// The finest does not fit, a point could not be paid for, or the truth is not the path's.
+#[doc(alias = "post-processing")]
 pub fn release_tiers<P, Y, E>(
     path: &mut P,
     truth: &Exact<P::Value>,

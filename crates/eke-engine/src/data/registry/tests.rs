@@ -1,4 +1,4 @@
-//! What a ledger is told about its datasets, and what it says of others.
+//! What a ledger learns about its datasets, and what it says of others.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What people are told when they get a policy wrong.
+//! What eke says of mistakes in a policy.
 
 use super::{CITY, parse};
 
@@ -290,8 +290,8 @@ fn all_mistakes_are_told_at_once_in_the_order_of_their_lines() {
     let lines: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap()).collect();
     let expected = [3, 7, 11, 14, 15, 15, 27, 33].map(|line| format!("eke.toml:{line}"));
     assert_eq!(lines, expected, "{told}");
-    // What hangs on something that was told is not told as well: the datasets of the broken unit,
-    // say.
+    // What follows from a reported mistake is not reported as well: the datasets of the broken
+    // unit, say.
     assert!(!told.contains("there is no [unit.rider]"), "{told}");
 }
 
@@ -324,7 +324,7 @@ fn all_mistakes_of_one_section_are_told_at_once() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert_eq!(told.lines().count(), 10, "{told}");
-    // What is there twice is told as often as it is.
+    // Each entry that is there twice is reported.
     let twice = CITY.replace("max_rows = 20", "max_rows = 20\nmax_rows = 21")
         + "[analyst.ana]\n[tier.internal]\n";
     assert_eq!(parse(&twice).unwrap_err().to_string().matches("here twice").count(), 3);
