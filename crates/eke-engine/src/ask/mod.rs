@@ -32,6 +32,7 @@ use eke_budget::{Amount, Charge, Delta, Metric, PathId, Refusal, Rho};
 use eke_ledger::patience::Patience;
 use eke_ledger::{Key, Ledger, Stamp};
 use eke_noise::SystemEntropy;
+use eke_noise::entropy::random_bytes;
 use eke_sql::{Measure, Plan, Summand, Value};
 
 use crate::ask::answer::Found;
@@ -154,8 +155,8 @@ impl Engine {
         let prepared = self.prepare(&question.sql, &question.who)?;
         let entropy =
             SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
+        let nonce: [u8; 8] =
+            random_bytes().map_err(|error| EngineError::Entropy(error.to_string()))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let route = Route::of(&prepared.query, &question.goal, &prepared.payers.unit.budget);
         let mut asking = Asking {

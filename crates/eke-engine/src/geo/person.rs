@@ -21,6 +21,7 @@ use eke_geo::TupleMetric;
 use eke_ledger::patience::{Patience, Silently};
 use eke_ledger::store::Currencies;
 use eke_ledger::{Address, Key, Ledger, LedgerError, Request, Show, Spend, Stamp};
+use eke_noise::entropy::random_bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError};
@@ -162,8 +163,8 @@ impl Person {
         }
         let there = ledger.account(account).wait()?.ok_or_else(missing)?;
         let budget = there.budget().clone();
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce).map_err(|error| PlacesError::Entropy(error.to_string()))?;
+        let nonce: [u8; 8] =
+            random_bytes().map_err(|error| PlacesError::Entropy(error.to_string()))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let program = format!("{}/{nonce}", process::name());
         let (address, account) = (address.clone(), account.to_owned());

@@ -8,6 +8,7 @@ use eke_budget::purchase::Round;
 use eke_budget::{Amount, Charge, Epsilon, Metric, PathId, Purchase as _, Receipt, Refusal, Rho};
 use eke_ledger::patience::Patience;
 use eke_ledger::{Claim, Key, Ledger, Request, Reserve, Spend, Stamp};
+use eke_noise::entropy::random_bytes;
 use eke_noise::select::{LineLaw, Run as Whole};
 use eke_noise::{Exact, SystemEntropy};
 use eke_sql::Plan;
@@ -263,8 +264,8 @@ impl Engine {
         let prospect = self.prospect(question)?;
         let entropy =
             SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce).map_err(|error| EngineError::Entropy(error.to_string()))?;
+        let nonce: [u8; 8] =
+            random_bytes().map_err(|error| EngineError::Entropy(error.to_string()))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let viewings = prospect.prepared.payers.others.iter().map(|_| Viewing::new()).collect();
         let mut session = Session {

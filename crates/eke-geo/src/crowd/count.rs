@@ -96,21 +96,17 @@ pub fn count<E: Entropy + ?Sized>(
     crowd.check_shape(shape)?;
     let crowd_size = crowd.people();
     let mut judge = Judge::new(shape, plan, crowd_size);
-    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
-    let truths: Vec<i64>;
-    let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], 2, lattice.sensitivity(), seen.clone()),
-        Way::Distance => {
-            truths = points.chunks_exact(2).map(|point| shape.signed_distance(point)).collect();
-            (&truths[..], 1, lattice.of_function(1.0)?, Seen::default())
-        }
+    let Crowd { positions, accounts, seen, noise, observer } = crowd;
+    let (truths, known) = match plan.way {
+        Way::Point => (positions.points(), seen.clone()),
+        Way::Distance => (positions.outside(shape)?, Seen::default()),
     };
-    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    let walk = Walk { truths, allowance, plan };
     let stop = |reports: &Reports, walking: &mut Vec<u32>, look: Look| {
         judge.stop(reports, walking, look);
-        watch.tell(look, walking.len());
+        observer.tell(look, walking.len());
     };
-    let (reports, _, spending) = walk.run(accounts, laws, known, entropy, stop)?;
+    let (reports, _, spending) = walk.run(accounts, noise, known, entropy, stop)?;
     let counted = judge.counted(&reports);
     if plan.way == Way::Point {
         *seen = reports.into_seen();
@@ -355,8 +351,8 @@ impl<'a> Judge<'a> {
 
 #[cfg(test)]
 mod tests {
+    use eke_budget::account::Sheet;
     use eke_budget::{Amount, Metres, Rho};
-    use eke_local::fleet::Sheet;
 
     use super::*;
     use crate::Lattice;
@@ -391,7 +387,7 @@ mod tests {
     }
 
     fn inside(crowd: &Crowd, shape: &Shape) -> f64 {
-        crowd.points.chunks_exact(2).filter(|point| shape.contains(point)).count() as f64
+        crowd.positions.truth().chunks_exact(2).filter(|point| shape.contains(point)).count() as f64
     }
 
     fn paper(split: Split) -> Plan {
@@ -405,25 +401,23 @@ mod tests {
     /// A judge that is listened to, but nobody stops: so what it decided can be held against the
     /// end.
     fn decided_wrongly(way: Way, part: f64, seed: u64) -> (u32, u32, f64) {
-        let (mut crowd, shape) = (crowd(3000, 1), square());
+        let (crowd, shape) = (crowd(3000, 1), square());
         let plan = Plan { way, ..Plan::default() };
         let mut judge = Judge::new(&shape, &plan, 3000);
         judge.part = part;
         let allowance = Allowance::Same(amount("2e-6"));
-        let distances: Vec<i64> =
-            crowd.points.chunks_exact(2).map(|point| shape.signed_distance(point)).collect();
-        let (truths, width, sensitivity) = match way {
-            Way::Point => (&crowd.points, 2, crowd.lattice.sensitivity()),
-            Way::Distance => (&distances, 1, crowd.lattice.of_function(1.0).unwrap()),
+        let Crowd { positions, mut accounts, mut noise, .. } = crowd;
+        let truths = match way {
+            Way::Point => positions.points(),
+            Way::Distance => positions.outside(&shape).unwrap(),
         };
-        let walk = Walk { truths, width, sensitivity, allowance: &allowance, plan: &plan };
+        let walk = Walk { truths, allowance: &allowance, plan: &plan };
         let mut shadow: Vec<u32> = (0..3000).collect();
         let listen = |reports: &Reports, _: &mut Vec<u32>, look: Look| {
             judge.stop(reports, &mut shadow, look);
         };
-        let accounts = &mut crowd.accounts;
         let (reports, ..) = walk
-            .run(accounts, &mut crowd.laws, Seen::default(), &mut Seeded(seed), listen)
+            .run(&mut accounts, &mut noise, Seen::default(), &mut Seeded(seed), listen)
             .unwrap();
         let (mut early, mut wrong) = (0, 0);
         for person in 0..3000 {
@@ -479,7 +473,7 @@ mod tests {
                 let counted = count(&mut crowd, &shape, &allowance, &plan, &mut entropy).unwrap();
                 // On the edge, neither side is known.
                 missed |= counted.low != 0 || counted.high != 1;
-                let off = crowd.seen().points[0] - crowd.points[0] as f64;
+                let off = crowd.seen().points()[0] - crowd.positions.truth()[0] as f64;
                 would_miss |= off.abs() > width * sensitivity / (2.0 * price).sqrt();
             }
             wrong += u32::from(missed);

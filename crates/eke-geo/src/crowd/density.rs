@@ -78,27 +78,25 @@ pub fn density<E: Entropy + ?Sized>(
     entropy: &mut E,
 ) -> Result<Density, CrowdError> {
     crowd.check_point(at)?;
-    let dimensions = crowd.lattice.dimensions();
-    let distances = if plan.way == Way::Distance { crowd.distances(at) } else { Vec::new() };
-    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
-    let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
-        Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
+    let Crowd { positions, accounts, seen, noise, observer } = crowd;
+    let (truths, known) = match plan.way {
+        Way::Point => (positions.points(), seen.clone()),
+        Way::Distance => (positions.distances(at)?, Seen::default()),
     };
-    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    let walk = Walk { truths, allowance, plan };
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let centre = match plan.way {
         Way::Point => at.iter().map(|&steps| steps as f64).collect(),
         Way::Distance => vec![0.0],
     };
-    let bandwidth = bandwidth.get() / lattice.grid().step();
+    let bandwidth = bandwidth.get() / positions.lattice().grid().step();
     let judge = Judge { centre, bandwidth: bandwidth * bandwidth, plan };
     let (mut stopped, mut rounds) = (vec![false; accounts.len()], 1);
     let (reports, _, spending) =
-        walk.run(accounts, laws, known, entropy, |reports, walking, look| {
+        walk.run(accounts, noise, known, entropy, |reports, walking, look| {
             rounds = look.rounds;
             judge.stop(reports, walking, look, &mut stopped);
-            watch.tell(look, walking.len());
+            observer.tell(look, walking.len());
         })?;
     let density = judge.density(&reports, &stopped, rounds, spending);
     if plan.way == Way::Point {
@@ -386,8 +384,8 @@ impl Terms {
 
 #[cfg(test)]
 mod tests {
+    use eke_budget::account::Sheet;
     use eke_budget::{Amount, Rho};
-    use eke_local::fleet::Sheet;
 
     use super::*;
     use crate::Lattice;

@@ -95,7 +95,7 @@ fn a_reply_is_one_report_of_the_law_that_was_asked_for_and_stays_it() {
     let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Seeded(1));
     let reply = device.answer(&request, &mut entropy).unwrap();
     let Reply::Report(report) = &reply else { panic!("it can pay") };
-    let words = report.peek().words().to_vec();
+    let words = report.words().to_vec();
     assert_eq!(reply_of(&words), reply);
     assert_eq!(coordinator.take(&1, &other, &reply), Err(ReplyError::NotAsked));
     for (bad, error) in [

@@ -73,7 +73,7 @@ pub(crate) fn of(
 
 pub(crate) fn words(reply: Reply) -> Vec<u64> {
     match reply {
-        Reply::Report(report) => report.peek().words().to_vec(),
+        Reply::Report(report) => report.words().to_vec(),
         Reply::Halted => panic!("halted"),
     }
 }
@@ -492,7 +492,7 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
                     }
                 };
                 if let Reply::Report(report) = reply {
-                    let words = report.peek().words().to_vec();
+                    let words = report.words().to_vec();
                     assert_eq!(*shown.entry(key).or_insert_with(|| words.clone()), words);
                     // What was shown is stored, charge and chain, now.
                     let mut copy = Device::open(MemoryCopy(storage.load().unwrap())).unwrap();

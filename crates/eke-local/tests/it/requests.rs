@@ -21,7 +21,7 @@ fn try_out(device: &mut Device<MemoryStorage>, request: &Request) -> Result<(), 
             };
             prop_assert!(paid <= before.0.0.plus(most).unwrap());
             prop_assert!(rho <= before.0.1.plus(most_rho).unwrap());
-            prop_assert!(!report.peek().words().is_empty());
+            prop_assert!(!report.words().is_empty());
         }
         Ok(Reply::Halted) | Err(DeviceError::Request(_)) => {
             prop_assert_eq!((spent(device), device.generation()), before);

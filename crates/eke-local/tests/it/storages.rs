@@ -118,7 +118,7 @@ fn the_child_answers_until_it_is_killed() {
     let start: usize = std::env::var(START).unwrap().parse().unwrap();
     for number in (0..3 * 60).cycle().skip(start) {
         let line = match device.answer(&play(number), &mut entropy).unwrap() {
-            Reply::Report(report) => format!("sent {number} {}\n", report.peek().words()[0]),
+            Reply::Report(report) => format!("sent {number} {}\n", report.words()[0]),
             Reply::Halted => format!("halted {number}\n"),
         };
         // One write, so that a line is sent or not.

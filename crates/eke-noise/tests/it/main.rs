@@ -22,7 +22,6 @@ mod paths;
 mod planar;
 mod prepaid;
 mod rankings;
-mod residuals;
 mod skellam;
 mod stopping;
 mod tiers;

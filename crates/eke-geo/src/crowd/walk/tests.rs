@@ -1,6 +1,7 @@
 //! Walks of a few people and of many: what they pay, and what they report.
 
-use eke_budget::{Metres, Rho};
+use eke_budget::{L2, Metres, Rho};
+use eke_noise::release::RowBound;
 use proptest::prelude::*;
 
 use super::*;
@@ -24,6 +25,11 @@ fn plan(way: Way, split: Split, rule: Rule) -> Plan {
     Plan { way, split, rule, beta: Miss::new(0.05).unwrap() }
 }
 
+/// Truths that a metre moves by 2,048 steps.
+fn exact(truths: &[i64], width: usize) -> Exact<Rows<'_>> {
+    Exact::new(Rows(truths.into()), RowBound::new(L2::new(2048.0).unwrap(), width))
+}
+
 const SPLITS: [Split; 4] = [
     Split::Even(4),
     Split::Even(9),
@@ -40,14 +46,19 @@ fn walk_at_random(
 ) -> (Vec<Vec<u32>>, Spending, Reports) {
     let people = accounts.len();
     let truths = vec![7; people];
-    let sensitivity = L2::new(2048.0).unwrap();
-    let walk = Walk { truths: &truths, width: 1, sensitivity, allowance, plan };
+    let walk = Walk { truths: exact(&truths, 1), allowance, plan };
     let (mut walked, mut coin) = (Vec::new(), Seeded(seed ^ 77));
     let (reports, _, spending) = walk
-        .run(accounts, &mut Laws::default(), Seen::default(), &mut Seeded(seed), |_, walking, _| {
-            walked.push(walking.clone());
-            walking.retain(|_| coin.uniform() < 0.8);
-        })
+        .run(
+            accounts,
+            &mut RowNoise::default(),
+            Seen::default(),
+            &mut Seeded(seed),
+            |_, walking, _| {
+                walked.push(walking.clone());
+                walking.retain(|_| coin.uniform() < 0.8);
+            },
+        )
         .unwrap();
     (walked, spending, reports)
 }
@@ -102,12 +113,11 @@ fn whoever_cannot_pay_stays_out() {
     let mut accounts = Sheet::each(vec![amount("1"), amount("0.6"), amount("0.2")]).unwrap();
     let allowance = Allowance::Same(amount("1"));
     let plan = plan(Way::Distance, Split::Even(4), Rule::Ours);
-    let (truths, sensitivity) = ([0, 0, 0], L2::new(2048.0).unwrap());
-    let walk = Walk { truths: &truths, width: 1, sensitivity, allowance: &allowance, plan: &plan };
+    let walk = Walk { truths: exact(&[0, 0, 0], 1), allowance: &allowance, plan: &plan };
     let mut walked = Vec::new();
     let keep = |_: &Reports, walking: &mut Vec<u32>, _: Look| walked.push(walking.clone());
     let (_, walking, spending) = walk
-        .run(&mut accounts, &mut Laws::default(), Seen::default(), &mut Seeded(1), keep)
+        .run(&mut accounts, &mut RowNoise::default(), Seen::default(), &mut Seeded(1), keep)
         .unwrap();
     assert_eq!(walked, [vec![0, 1], vec![0, 1], vec![0], vec![0]]);
     assert_eq!(walking, [0]);
@@ -124,7 +134,6 @@ fn whoever_cannot_pay_stays_out() {
 #[test]
 fn reports_have_the_law_that_was_paid_for() {
     const PEOPLE: u32 = 40_000;
-    let sensitivity = L2::new(2048.0).unwrap();
     for (split, stop) in
         [(Split::Even(4), false), (Split::Even(4), true), (Split::Doubling(3), false)]
     {
@@ -132,15 +141,14 @@ fn reports_have_the_law_that_was_paid_for() {
         let mut accounts = Sheet::same(amount("1"), PEOPLE as usize).unwrap();
         let allowance = Allowance::Same(amount("0.8"));
         let plan = plan(Way::Point, split, Rule::Ours);
-        let walk =
-            Walk { truths: &truths, width: 2, sensitivity, allowance: &allowance, plan: &plan };
+        let walk = Walk { truths: exact(&truths, 2), allowance: &allowance, plan: &plan };
         let halve = |_: &Reports, walking: &mut Vec<u32>, _: Look| {
             if stop {
                 walking.retain(|person| person % 2 == 0);
             }
         };
         let (reports, ..) = walk
-            .run(&mut accounts, &mut Laws::default(), Seen::default(), &mut Seeded(3), halve)
+            .run(&mut accounts, &mut RowNoise::default(), Seen::default(), &mut Seeded(3), halve)
             .unwrap();
         let mut sum = 0.0;
         for person in 0..PEOPLE {
@@ -189,12 +197,13 @@ fn a_second_question_goes_on_from_what_was_seen() {
     let wider = Allowance::Same(amount("2e-5"));
     let centre = lattice.put(&[0.0, 0.0]);
     let far = density(&mut again, &centre, metres(500.0), &wider, &once, &mut Seeded(8)).unwrap();
-    for (seen, spent) in people.seen().prices.iter().zip(&far.spending.spent) {
+    for (seen, spent) in people.seen().prices().iter().zip(&far.spending.spent) {
         assert_eq!(seen.plus(*spent), Some(amount("2e-5")));
     }
     let near = neighbours(&mut again, &centre, 5, &wider, &once, &mut Seeded(9)).unwrap();
     assert_eq!(near.spending.spent, vec![Amount::ZERO; 500]);
-    assert!(again.restore(Seen { prices: vec![], points: vec![0.5] }).is_err());
+    let other = Seen::stored(vec![Amount::ONE], vec![0.5, 0.5]).unwrap();
+    assert!(matches!(again.restore(other), Err(CrowdError::Seen { .. })));
 }
 
 #[test]
@@ -238,12 +247,12 @@ fn questions_at_other_prices_go_on_from_what_was_seen() {
             furthest = furthest.max(price);
             count(&mut people, &square, &Allowance::Same(price), &plan, &mut Seeded(6)).unwrap();
             // What was paid is what was seen, and no more than the furthest point.
-            assert_eq!(people.accounts().spent(), people.seen().prices);
-            assert!(people.seen().prices.iter().all(|seen| *seen <= furthest));
+            assert_eq!(people.accounts().spent(), people.seen().prices());
+            assert!(people.seen().prices().iter().all(|seen| *seen <= furthest));
         }
         // Whoever walked to the end of one question is within a small step of it.
         let least = Amount::from_grains(amount("1e-5").grains() / 1024 * 1023);
-        assert!(people.seen().prices.iter().all(|seen| *seen >= least));
+        assert!(people.seen().prices().iter().all(|seen| *seen >= least));
     }
 }
 
@@ -258,7 +267,7 @@ fn prices_are_checked_before_anybody_pays() {
     let small = Allowance::Same(amount("1e-5"));
     count(&mut people, &square, &small, &asked, &mut Seeded(6)).unwrap();
     let (seen, spent) = (people.seen().clone(), people.accounts().spent().to_vec());
-    assert_eq!(seen.prices.len(), 50);
+    assert_eq!(seen.prices().len(), 50);
     let large = Allowance::Same(amount("1e6"));
     let refused = count(&mut people, &square, &large, &asked, &mut Seeded(7));
     assert!(matches!(refused, Err(CrowdError::Narrow(_))), "{refused:?}");
@@ -275,7 +284,7 @@ fn people_who_have_moved_keep_their_accounts_and_nothing_else() {
     let price = Allowance::Same(amount("1e-5"));
     for times in 1..=3u32 {
         people.move_to(vec![0; 100]).unwrap();
-        assert!(people.seen().prices.is_empty());
+        assert!(people.seen().prices().is_empty());
         count(&mut people, &square, &price, &asked, &mut Seeded(6)).unwrap();
         let paid = amount("1e-5").times(times).unwrap();
         assert_eq!(people.accounts().spent(), [paid; 50]);

@@ -7,11 +7,11 @@ use std::io::Write;
 use std::time::Instant;
 
 use clap::Args;
+use eke_budget::account::Sheet;
 use eke_budget::{Amount, Metres};
 use eke_geo::crowd::{Rule, Seen, Split};
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, Spending, count, density, neighbours};
 use eke_lab::seeded::Seeded;
-use eke_local::fleet::Sheet;
 use serde::Serialize;
 
 use crate::Failure;

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use clap::Args;
+use eke_budget::account::{Prices, Sheet, Who};
 use eke_budget::{Amount, Epsilon};
 use eke_local::device::Currency;
-use eke_local::fleet::{Prices, Sheet, Who};
 use eke_local::{Component, Fleet, Mechanism, Request};
 use eke_noise::local::{Categories, ReportLaw, Template};
 use serde::Serialize;
