@@ -29,6 +29,7 @@
 //! | [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`](number::LInf), [`Variance`], [`Metres`], [`BoundedRange`](number::BoundedRange) | parameters, each a type, checked when made |
 //! | [`Metric`], [`Adjacency`], [`Reach`](metric::Reach) | what "close" means |
 //! | [`convert`] | from one statement to another, never understating the loss |
+//! | [`residual`] | whether one law of noise can be made of another by adding noise |
 //! | [`normal`] | the normal distribution in its tails, for prices |
 //!
 //! | to spend it | |
@@ -46,6 +47,7 @@
 //! | [`Approved`], [`Receipt`], [`Journal`] | proof that a release was charged and recorded first |
 //! | [`Batch`](account::Batch), [`Entered`](account::Entered), [`Recorded`](account::Recorded) | approvals of many requests, recorded together |
 //! | [`Standing`](account::Standing), [`Totals`](account::Totals) | an account without its history, to be kept and restored |
+//! | [`Sheet`](account::Sheet), [`Paid`](account::Paid) | many people's accounts as columns, and proof that a column of them was charged |
 //! | [`Odometer`], [`TimeUniform`](account::TimeUniform) | what has been spent |
 //!
 //! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.
@@ -58,6 +60,7 @@ pub mod metric;
 pub mod number;
 pub mod purchase;
 mod refusal;
+pub mod residual;
 
 pub use account::Account;
 pub use account::odometer::Odometer;

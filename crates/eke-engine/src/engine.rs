@@ -8,6 +8,7 @@ use std::time::Duration;
 use eke_budget::{Amount, Rho};
 use eke_ledger::patience::{Patience, Silently, Waiting};
 use eke_ledger::{Address, Ledger, LedgerError, Stamp};
+use eke_noise::entropy::random_bytes;
 use eke_sql::{Plan, Query, Table, Type};
 
 use crate::ask::question::Who;
@@ -410,9 +411,8 @@ impl Engine {
             let (version, mut registry) = match self.sheet(unit)? {
                 Some(sheet) => sheet,
                 None => {
-                    let mut key = [0; 32];
-                    getrandom::fill(&mut key)
-                        .map_err(|error| EngineError::Entropy(error.to_string()))?;
+                    let key =
+                        random_bytes().map_err(|error| EngineError::Entropy(error.to_string()))?;
                     (0, Registry::new(key)?)
                 }
             };

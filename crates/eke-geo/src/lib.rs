@@ -18,7 +18,6 @@
 //! | [`Crowd`], [`Plan`], [`Allowance`], [`Spending`] | many people with one place and one account each, how they are asked, and what that took |
 //! | [`count()`], [`density()`], [`neighbours()`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
 //! | [`Series`](crowd::Series), [`Carry`](crowd::Carry) | many questions to the same people |
-//! | [`threshold`](crowd::threshold) | whether a count is below a line, in the central model |
 //! | [`chi_width`](width::chi_width), [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
 //! | [`AnytimeBall`](width::AnytimeBall), [`SignBoundary`](width::SignBoundary) | what holds at every look at once |
 //!

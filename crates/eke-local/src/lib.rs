@@ -8,7 +8,7 @@
 //! | [`Mechanism`], [`Request`], [`Reply`] | what a device is asked, and what it answers |
 //! | [`Device`], [`Component`] | what a device holds, its account, and its side of the protocol |
 //! | [`Coordinator`], [`Question`] | the collector's side: who is asked what, and what each has left at least |
-//! | [`Fleet`], [`Sheet`](fleet::Sheet) | millions of devices and their accounts as columns, for research and load tests |
+//! | [`Fleet`] | millions of devices as columns, for research and load tests |
 //! | [`Storage`], [`FileStorage`], [`MemoryStorage`] | where it keeps what it must not lose |
 //! | [`Law`], [`Tally`], [`Estimates`] | counting reports, and what the counts say |
 //! | [`Wire`] | reports as bytes |

@@ -70,10 +70,18 @@ impl SystemEntropy {
     /// # Errors
     /// The operating system gave no key.
     pub fn new() -> Result<Self, NoEntropy> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|error| NoEntropy(error.to_string()))?;
-        Ok(Self { generator: ChaCha12Rng::from_seed(key) })
+        Ok(Self { generator: ChaCha12Rng::from_seed(random_bytes()?) })
     }
+}
+
+/// Bytes from the operating system, for keys and for names that nobody guesses or meets twice.
+///
+/// # Errors
+/// The operating system gave none.
+pub fn random_bytes<const N: usize>() -> Result<[u8; N], NoEntropy> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| NoEntropy(error.to_string()))?;
+    Ok(bytes)
 }
 
 impl Entropy for SystemEntropy {

@@ -24,11 +24,13 @@
 //! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
 //! | [`choose`], [`compare`], [`release_point`], [`release_points`](release::release_points) | the verbs that open an [`Exact`] for one answer |
 //! | [`Allotment`](select::Allotment), [`Prepaid`](select::Prepaid) | several draws that are bought as one, each taking its part |
+//! | [`release_rows`](release::release_rows), [`Rows`](release::Rows) | many people's numbers, each with noise that the person paid for |
 //! | [`NoisePath`], [`Path`](path::Path), [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
 //! | [`MsdlapPath`](path::MsdlapPath) | the same for whole sensitivities above one, from fine to coarse |
 //! | [`Category`], [`CategoryPath`], [`Report`](local::Report) | one category's reports, fine to coarse, drawn once on a device |
 //! | [`Bundle`] | the paths of all groups of a question, refined together |
 //! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`](stopping::ConfidenceSequence) | following a path until its answer is good enough |
+//! | [`which_side`](stopping::which_side) | on which side of a line a count is, in as few looks as it takes |
 //! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
 //! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
 //! | [`Chain`](local::Chain): [`SubsetChain`](local::SubsetChain), [`HashChain`](local::HashChain), [`BitChain`](local::BitChain) | one category's reports, fine to coarse, in the local model |
@@ -38,7 +40,6 @@
 //! | [`choose_exponentially`](select::choose_exponentially), [`permute_and_flip`](select::permute_and_flip), [`noisy_max`](select::noisy_max) | choosing by score |
 //! | [`Noise`](law::Noise), [`NoisyScore`](select::NoisyScore) | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
 //! | [`NoisyLine`](select::NoisyLine), [`LineLaw`](select::LineLaw) | above threshold (sparse vector): answers compared with one noisy line |
-//! | [`residual`](residual::residual), [`NoiseLaw`](residual::NoiseLaw), [`Verdict`](residual::Verdict) | whether one law of noise can be made of another by adding noise |
 //! | [`Ratio`] | scales and variances, exact |
 
 pub mod entropy;
@@ -48,7 +49,6 @@ pub mod local;
 pub mod number;
 pub mod path;
 pub mod release;
-pub mod residual;
 pub mod sampler;
 pub mod select;
 pub mod stopping;

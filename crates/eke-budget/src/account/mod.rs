@@ -8,11 +8,13 @@ pub(crate) mod batch;
 pub(crate) mod book;
 pub(crate) mod odometer;
 pub(crate) mod purse;
+pub(crate) mod sheet;
 pub(crate) mod standing;
 
 pub use batch::{Batch, Entered, Recorded};
 pub use odometer::{Odometer, RunningBound, TimeUniform};
 pub use purse::{Limits, Purse};
+pub use sheet::{Paid, Prices, SamePrice, Sheet, SheetError, Who};
 pub use standing::{Standing, StandingError, Totals};
 
 use std::collections::HashMap;

@@ -12,7 +12,9 @@ mod groups;
 mod odometer;
 mod parameters;
 mod paths;
+mod residuals;
 mod rounds;
+mod sheets;
 mod skellam;
 mod wide;
 

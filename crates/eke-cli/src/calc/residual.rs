@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use eke_noise::residual::{
+use eke_budget::residual::{
     BochnerMatrix, NoResidual, NoiseLaw, Probabilities, Residual, ResidualPart, Verdict, residual,
 };
 use serde::Serialize;

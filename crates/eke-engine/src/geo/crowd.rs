@@ -6,6 +6,7 @@
 //! places and the answer are stored together; and only then is the answer shown. Nothing that is
 //! shown, an error or a price depends on anybody's place but through what was released.
 
+use eke_budget::account::Sheet;
 use eke_budget::{Amount, Metres, Rho};
 use eke_geo::crowd::{Seen, Way};
 use eke_geo::shape::Rings;
@@ -14,7 +15,6 @@ use eke_geo::{
 };
 use eke_ledger::Digest;
 use eke_ledger::register::{Reserved, Settled};
-use eke_local::fleet::Sheet;
 use serde::{Deserialize, Serialize};
 
 use super::people::{People, PeopleStanding};
@@ -247,7 +247,7 @@ impl People {
         let mut crowd = Crowd::new(lattice, points, accounts).map_err(asked)?;
         crowd.restore(known.clone()).map_err(asked)?;
         if let Some(told) = self.rounds.clone() {
-            crowd.watch(move |round, rounds, people| told(round, rounds, people));
+            crowd.observe(move |round, rounds, people| told(round, rounds, people));
         }
         let allowance = allowance(asking.allowance, granted, &known).ok_or(PlacesError::Spent)?;
         let told = target.ask(&mut crowd, &allowance, &asking.plan);
@@ -319,18 +319,17 @@ impl People {
         if stored.is_empty() {
             return Ok(Seen::default());
         }
-        let mut seen =
-            Seen { prices: vec![Amount::ZERO; people], points: vec![0.0; people * width] };
+        let (mut prices, mut points) = (vec![Amount::ZERO; people], vec![0.0; people * width]);
         for (person, bytes) in stored {
             let at = person as usize;
             let read = read_point(&bytes, width);
             let (Some((price, point)), true) = (read, at < people) else {
                 return Err(damaged("what was released of a place is not of this register"));
             };
-            seen.prices[at] = price;
-            seen.points[at * width..(at + 1) * width].copy_from_slice(&point);
+            prices[at] = price;
+            points[at * width..(at + 1) * width].copy_from_slice(&point);
         }
-        Ok(seen)
+        Seen::stored(prices, points).map_err(damaged)
     }
 }
 
@@ -433,7 +432,7 @@ impl Area {
 /// How far each person's path may be followed: as far as the allowance goes, or what they have left
 /// and what has been seen before; none if nobody's can be.
 fn allowance(allowed: Amount<Rho>, granted: &[Amount<Rho>], known: &Seen) -> Option<Allowance> {
-    let known = known.prices.iter().copied().chain(std::iter::repeat(Amount::ZERO));
+    let known = known.prices().iter().copied().chain(std::iter::repeat(Amount::ZERO));
     let each: Vec<Amount<Rho>> = granted
         .iter()
         .zip(known)
@@ -453,16 +452,16 @@ fn allowance(allowed: Amount<Rho>, granted: &[Amount<Rho>], known: &Seen) -> Opt
 /// and coordinates in 8 each.
 fn written(before: &Seen, after: &Seen, width: usize) -> Vec<(u32, Vec<u8>)> {
     let further = |&(person, price): &(usize, &Amount<Rho>)| {
-        before.prices.get(person).copied().unwrap_or(Amount::ZERO) < *price
+        before.prices().get(person).copied().unwrap_or(Amount::ZERO) < *price
     };
     let row = |(person, price): (usize, &Amount<Rho>)| {
         let mut bytes = price.grains().to_be_bytes().to_vec();
-        for steps in &after.points[person * width..(person + 1) * width] {
+        for steps in &after.points()[person * width..(person + 1) * width] {
             bytes.extend(steps.to_le_bytes());
         }
         (u32::try_from(person).unwrap_or(u32::MAX), bytes)
     };
-    after.prices.iter().enumerate().filter(further).map(row).collect()
+    after.prices().iter().enumerate().filter(further).map(row).collect()
 }
 
 fn read_point(bytes: &[u8], width: usize) -> Option<(Amount<Rho>, Vec<f64>)> {

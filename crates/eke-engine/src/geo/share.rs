@@ -13,9 +13,9 @@ use eke_budget::{
     Account, Adjacency, Amount, BudgetSpec, L1, L2, MemoryJournal, Metric, PathId, Rho,
 };
 use eke_geo::Plan;
-use eke_geo::crowd::{Line, ThresholdError, threshold};
 use eke_ledger::register::{Asking, Reservation, Reserved, Settled, Short};
 use eke_ledger::{Digest, Register, Stamp, Terms};
+use eke_noise::stopping::which_side;
 use eke_noise::{AccountPayer, Exact, GaussianPath};
 use eke_sql::Type;
 use serde::{Deserialize, Serialize};
@@ -194,10 +194,11 @@ impl ShareOf {
         let mut path = GaussianPath::<i64>::open(id, one);
         #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
         let line = rows as f64 * asking.share;
-        let at = Line { sensitivity: one, at: line, price: asking.price };
+        let asked = asking.plan.side(one, line, asking.price);
+        let asked = asked.map_err(|error| free(PlacesError::Asked(error.to_string())))?;
         let mut entropy = entropy().map_err(free)?;
         let till = &mut AccountPayer { account: &mut account, journal: &mut journal };
-        let told = threshold(&mut path, &truth, &at, &asking.plan, till, &mut entropy);
+        let told = which_side(&mut path, &truth, &asked, till, &mut entropy);
         let spent = account.odometer().zcdp().map_or(Amount::ZERO, |purse| purse.spent());
         match told {
             Ok(told) => {
@@ -212,7 +213,6 @@ impl ShareOf {
                 };
                 Ok((answer, spent))
             }
-            Err(ThresholdError::Plan(error)) => Err((PlacesError::Asked(error.to_string()), spent)),
             Err(error) => Err((PlacesError::Asked(error.to_string()), spent)),
         }
     }

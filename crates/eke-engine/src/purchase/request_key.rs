@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use eke_budget::PathId;
 use eke_ledger::{Key, LedgerError};
+use eke_noise::entropy::{NoEntropy, random_bytes};
 
 use super::process::Program;
 use crate::ask::question::Who;
@@ -70,9 +71,8 @@ impl AskingName {
     ///
     /// # Errors
     /// The system gives no randomness.
-    pub(crate) fn new(who: &Who) -> Result<Self, getrandom::Error> {
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce)?;
+    pub(crate) fn new(who: &Who) -> Result<Self, NoEntropy> {
+        let nonce: [u8; 8] = random_bytes()?;
         let nonce = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let analyst = who.analyst().filter(|analyst| analyst.len() <= LONGEST_ANALYST);
         Ok(Self { program: Program::current(), nonce, analyst: analyst.map(str::to_owned) })

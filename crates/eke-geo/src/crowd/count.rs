@@ -96,21 +96,17 @@ pub fn count<E: Entropy + ?Sized>(
     crowd.check_shape(shape)?;
     let crowd_size = crowd.people();
     let mut judge = Judge::new(shape, plan, crowd_size);
-    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
-    let truths: Vec<i64>;
-    let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], 2, lattice.sensitivity(), seen.clone()),
-        Way::Distance => {
-            truths = points.chunks_exact(2).map(|point| shape.signed_distance(point)).collect();
-            (&truths[..], 1, lattice.of_function(1.0)?, Seen::default())
-        }
+    let Crowd { positions, accounts, seen, noise, observer } = crowd;
+    let (truths, known) = match plan.way {
+        Way::Point => (positions.points(), seen.clone()),
+        Way::Distance => (positions.outside(shape)?, Seen::default()),
     };
-    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    let walk = Walk { truths, allowance, plan };
     let stop = |reports: &Reports, walking: &mut Vec<u32>, look: Look| {
         judge.stop(reports, walking, look);
-        watch.tell(look, walking.len());
+        observer.tell(look, walking.len());
     };
-    let (reports, _, spending) = walk.run(accounts, laws, known, entropy, stop)?;
+    let (reports, _, spending) = walk.run(accounts, noise, known, entropy, stop)?;
     let counted = judge.counted(&reports);
     if plan.way == Way::Point {
         *seen = reports.into_seen();
@@ -355,13 +351,13 @@ impl<'a> Judge<'a> {
 
 #[cfg(test)]
 mod tests {
+    use eke_budget::account::Sheet;
     use eke_budget::{Amount, Metres, Rho};
-    use eke_local::fleet::Sheet;
 
     use super::*;
     use crate::Lattice;
     use crate::crowd::Split;
-    use eke_testkit::Dice as Seeded;
+    use eke_testkit::Dice;
 
     fn amount(text: &str) -> Amount<Rho> {
         text.parse().unwrap()
@@ -381,7 +377,7 @@ mod tests {
 
     /// People in a square of 8 km, and many in its middle.
     fn crowd(people: usize, seed: u64) -> Crowd {
-        let (lattice, mut seeded) = (lattice(), Seeded(seed));
+        let (lattice, mut seeded) = (lattice(), Dice(seed));
         let mut point = || {
             let side = if seeded.uniform() < 0.5 { 8000.0 } else { 3000.0 };
             lattice.put(&[0, 1].map(|_| side * (seeded.uniform() - 0.5)))
@@ -391,7 +387,7 @@ mod tests {
     }
 
     fn inside(crowd: &Crowd, shape: &Shape) -> f64 {
-        crowd.points.chunks_exact(2).filter(|point| shape.contains(point)).count() as f64
+        crowd.positions.truth().chunks_exact(2).filter(|point| shape.contains(point)).count() as f64
     }
 
     fn paper(split: Split) -> Plan {
@@ -405,26 +401,23 @@ mod tests {
     /// A judge that is listened to, but nobody stops: so what it decided can be held against the
     /// end.
     fn decided_wrongly(way: Way, part: f64, seed: u64) -> (u32, u32, f64) {
-        let (mut crowd, shape) = (crowd(3000, 1), square());
+        let (crowd, shape) = (crowd(3000, 1), square());
         let plan = Plan { way, ..Plan::default() };
         let mut judge = Judge::new(&shape, &plan, 3000);
         judge.part = part;
         let allowance = Allowance::Same(amount("2e-6"));
-        let distances: Vec<i64> =
-            crowd.points.chunks_exact(2).map(|point| shape.signed_distance(point)).collect();
-        let (truths, width, sensitivity) = match way {
-            Way::Point => (&crowd.points, 2, crowd.lattice.sensitivity()),
-            Way::Distance => (&distances, 1, crowd.lattice.of_function(1.0).unwrap()),
+        let Crowd { positions, mut accounts, mut noise, .. } = crowd;
+        let truths = match way {
+            Way::Point => positions.points(),
+            Way::Distance => positions.outside(&shape).unwrap(),
         };
-        let walk = Walk { truths, width, sensitivity, allowance: &allowance, plan: &plan };
+        let walk = Walk { truths, allowance: &allowance, plan: &plan };
         let mut shadow: Vec<u32> = (0..3000).collect();
         let listen = |reports: &Reports, _: &mut Vec<u32>, look: Look| {
             judge.stop(reports, &mut shadow, look);
         };
-        let accounts = &mut crowd.accounts;
-        let (reports, ..) = walk
-            .run(accounts, &mut crowd.laws, Seen::default(), &mut Seeded(seed), listen)
-            .unwrap();
+        let (reports, ..) =
+            walk.run(&mut accounts, &mut noise, Seen::default(), &mut Dice(seed), listen).unwrap();
         let (mut early, mut wrong) = (0, 0);
         for person in 0..3000 {
             let cut = judge.cut(reports.stand(person).end);
@@ -471,7 +464,7 @@ mod tests {
         for seed in 0..200 {
             let accounts = Sheet::same(Amount::ONE, 1).unwrap();
             let mut crowd = Crowd::new(lattice, lattice.put(&[1000.0, 0.0]), accounts).unwrap();
-            let (mut entropy, mut price) = (Seeded(seed), 1e-5);
+            let (mut entropy, mut price) = (Dice(seed), 1e-5);
             let (mut missed, mut would_miss) = (false, false);
             for _ in 0..100 {
                 price *= 1.1;
@@ -479,7 +472,7 @@ mod tests {
                 let counted = count(&mut crowd, &shape, &allowance, &plan, &mut entropy).unwrap();
                 // On the edge, neither side is known.
                 missed |= counted.low != 0 || counted.high != 1;
-                let off = crowd.seen().points[0] - crowd.points[0] as f64;
+                let off = crowd.seen().points()[0] - crowd.positions.truth()[0] as f64;
                 would_miss |= off.abs() > width * sensitivity / (2.0 * price).sqrt();
             }
             wrong += u32::from(missed);
@@ -499,7 +492,7 @@ mod tests {
         let allowance = Allowance::Same(Amount::floor(rho).unwrap());
         let (mut misses, mut control, mut certain) = (0.0, 0.0, 0.0);
         for run in 0..runs {
-            let mut seeded = Seeded(1000 * run + people as u64);
+            let mut seeded = Dice(1000 * run + people as u64);
             let mut point = || {
                 // Along an edge, and away from it; corners are left out.
                 let off = spread * deviation * (2.0 * seeded.uniform() - 1.0);
@@ -552,7 +545,7 @@ mod tests {
                 let mut crowd = Crowd::new(lattice, points.clone(), accounts).unwrap();
                 let plan = Plan { way, rule, ..Plan::default() };
                 let allowance = Allowance::Same(amount("0.1"));
-                let counted = count(&mut crowd, &shape, &allowance, &plan, &mut Seeded(1)).unwrap();
+                let counted = count(&mut crowd, &shape, &allowance, &plan, &mut Dice(1)).unwrap();
                 assert_eq!((counted.estimate, counted.unheard), (2.0, 3), "{way:?} {rule:?}");
                 assert_eq!((counted.interval[1], counted.high), (5.0, 5), "{way:?} {rule:?}");
             }
@@ -569,7 +562,7 @@ mod tests {
             for seed in 0..runs {
                 crowd.restore(Seen::default()).unwrap();
                 let counted =
-                    count(&mut crowd, &shape, &allowance, plan, &mut Seeded(!seed)).unwrap();
+                    count(&mut crowd, &shape, &allowance, plan, &mut Dice(!seed)).unwrap();
                 error += (counted.estimate - truth).powi(2);
                 saved += counted.spending.saved();
                 assert!(f64::from(counted.low) <= truth && truth <= f64::from(counted.high));

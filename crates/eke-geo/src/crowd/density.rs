@@ -78,27 +78,25 @@ pub fn density<E: Entropy + ?Sized>(
     entropy: &mut E,
 ) -> Result<Density, CrowdError> {
     crowd.check_point(at)?;
-    let dimensions = crowd.lattice.dimensions();
-    let distances = if plan.way == Way::Distance { crowd.distances(at) } else { Vec::new() };
-    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
-    let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
-        Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
+    let Crowd { positions, accounts, seen, noise, observer } = crowd;
+    let (truths, known) = match plan.way {
+        Way::Point => (positions.points(), seen.clone()),
+        Way::Distance => (positions.distances(at)?, Seen::default()),
     };
-    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    let walk = Walk { truths, allowance, plan };
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let centre = match plan.way {
         Way::Point => at.iter().map(|&steps| steps as f64).collect(),
         Way::Distance => vec![0.0],
     };
-    let bandwidth = bandwidth.get() / lattice.grid().step();
+    let bandwidth = bandwidth.get() / positions.lattice().grid().step();
     let judge = Judge { centre, bandwidth: bandwidth * bandwidth, plan };
     let (mut stopped, mut rounds) = (vec![false; accounts.len()], 1);
     let (reports, _, spending) =
-        walk.run(accounts, laws, known, entropy, |reports, walking, look| {
+        walk.run(accounts, noise, known, entropy, |reports, walking, look| {
             rounds = look.rounds;
             judge.stop(reports, walking, look, &mut stopped);
-            watch.tell(look, walking.len());
+            observer.tell(look, walking.len());
         })?;
     let density = judge.density(&reports, &stopped, rounds, spending);
     if plan.way == Way::Point {
@@ -386,13 +384,13 @@ impl Terms {
 
 #[cfg(test)]
 mod tests {
+    use eke_budget::account::Sheet;
     use eke_budget::{Amount, Rho};
-    use eke_local::fleet::Sheet;
 
     use super::*;
     use crate::Lattice;
     use crate::crowd::Split;
-    use eke_testkit::Dice as Seeded;
+    use eke_testkit::Dice;
 
     const TOWNS: u64 = 2;
 
@@ -404,7 +402,7 @@ mod tests {
         let bandwidth = 500.0;
         let (mut error, mut saved, mut deviation) = (0.0, 0.0, 0.0);
         for town in 0..TOWNS {
-            let mut seeded = Seeded(town);
+            let mut seeded = Dice(town);
             let mut point = || {
                 let side = if seeded.uniform() < 0.5 { 12_000.0 } else { 3000.0 };
                 lattice.put(&[0, 1].map(|_| side * (seeded.uniform() - 0.5)))
@@ -421,7 +419,7 @@ mod tests {
             let allowance = Allowance::Same(rho);
             let bandwidth = Metres::new(bandwidth).unwrap();
             for seed in 0..runs {
-                let entropy = &mut Seeded(!seed);
+                let entropy = &mut Dice(!seed);
                 crowd.restore(Seen::default()).unwrap();
                 let found =
                     density(&mut crowd, &centre, bandwidth, &allowance, plan, entropy).unwrap();
@@ -472,7 +470,7 @@ mod tests {
         let (mut outside, mut off) = (0, 0);
         for seed in 0..40 {
             crowd.restore(Seen::default()).unwrap();
-            let entropy = &mut Seeded(seed);
+            let entropy = &mut Dice(seed);
             let found =
                 density(&mut crowd, &[0, 0], bandwidth, &allowance, &plan, entropy).unwrap();
             let [low, high] = found.interval.unwrap();
@@ -519,7 +517,7 @@ mod tests {
         let (mut outside, mut control) = (0, 0);
         for seed in 0..2000 {
             crowd.restore(Seen::default()).unwrap();
-            let entropy = &mut Seeded(seed);
+            let entropy = &mut Dice(seed);
             let found =
                 density(&mut crowd, &[0, 0], bandwidth, &allowance, &plan, entropy).unwrap();
             let [low, high] = found.interval.unwrap();
@@ -550,7 +548,7 @@ mod tests {
     /// is 1. Bells there are exp(41) high.
     #[test]
     fn kernels_of_many_dimensions_are_not_cut_off() {
-        let (mut seeded, kernel) = (Seeded(9), Kernel::new(784, 1.0, 0.1, 2.0 / 3.0));
+        let (mut seeded, kernel) = (Dice(9), Kernel::new(784, 1.0, 0.1, 2.0 / 3.0));
         let bell = kernel.expected(0.0);
         let mut contribution = || {
             let square: f64 = (0..784).map(|_| 0.1 * seeded.normal().powi(2)).sum();

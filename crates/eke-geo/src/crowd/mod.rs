@@ -1,73 +1,72 @@
 //! Many people with one place each, and an account each, as columns.
 //!
-//! A crowd holds everybody's points in the clear, in memory, as a fleet does: it plays the devices
-//! of all of them, and protects nobody from whoever runs it. What leaves it are reports with noise
-//! that was paid for before it was drawn. What has been seen of a person's point is one point on a
-//! path: a later question goes on from there.
+//! A crowd holds everybody's points in memory: it plays the devices of all of them, and protects
+//! nobody from the program that runs it. What is computed of points is `Exact`, and what leaves
+//! are reports with noise that was paid for before it was drawn: each round charges a column of
+//! accounts, and the proof of that ([`Paid`](eke_budget::account::Paid)) is what noise is drawn
+//! for. What has been seen of a person's point is one point on a path: a later question goes on
+//! from there.
 
 pub(crate) mod bell;
 pub(crate) mod count;
 pub(crate) mod density;
 pub(crate) mod neighbours;
 pub(crate) mod plan;
+pub(crate) mod positions;
 pub(crate) mod reports;
 pub(crate) mod schedule;
+pub(crate) mod seen;
 pub(crate) mod series;
-pub(crate) mod threshold;
+mod side;
 pub(crate) mod walk;
 
 pub use count::{Count, count};
 pub use density::{Density, density};
 pub use neighbours::{Neighbours, neighbours};
 pub use plan::{Allowance, Plan, PlanError, Rule, Split, Way};
+pub use seen::{Seen, SeenError};
 pub use series::{Carry, Series};
-pub use threshold::{Line, Threshold, ThresholdError, threshold};
 pub use walk::{Round, Spending};
 
 use std::fmt;
 
+use eke_budget::account::{Sheet, SheetError};
 use eke_budget::number::ParameterError;
 use eke_budget::{Amount, Rho};
-use eke_local::fleet::{Sheet, SheetError};
-use serde::{Deserialize, Serialize};
+use eke_noise::release::{RowError, RowNoise};
 
-use crate::crowd::walk::{Laws, Look};
+use crate::crowd::positions::Positions;
+use crate::crowd::walk::Look;
 use crate::{Lattice, Shape};
 
-/// Everybody's points and accounts.
+/// Everybody's points and accounts. Points cannot be looked at:
+/// ```compile_fail,E0616
+/// fn look(crowd: eke_geo::Crowd) {
+///     crowd.positions;
+/// }
+/// ```
 pub struct Crowd {
-    pub(crate) lattice: Lattice,
-    pub(crate) points: Vec<i64>,
-    pub(crate) accounts: Sheet<Rho>,
-    pub(crate) seen: Seen,
+    positions: Positions,
+    accounts: Sheet<Rho>,
+    seen: Seen,
     /// Noise that has been prepared.
-    pub(crate) laws: Laws,
-    pub(crate) watch: Watch,
+    noise: RowNoise,
+    observer: Observer,
 }
 
 /// Who wants to know about rounds: somebody who waits.
 #[derive(Default)]
-pub(crate) struct Watch(Option<Told>);
+struct Observer(Option<Told>);
 
 /// Told how many rounds there were, how many there may be, and how many people go on.
 type Told = Box<dyn Fn(usize, usize, usize) + Send + Sync>;
 
-impl Watch {
-    pub(crate) fn tell(&self, look: Look, walking: usize) {
+impl Observer {
+    fn tell(&self, look: Look, walking: usize) {
         if let Some(told) = &self.0 {
             told(look.round, look.rounds, walking);
         }
     }
-}
-
-/// What has been released of everybody's points. It may be shown, and stored.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Seen {
-    /// How far each person's path has been followed; empty if nobody's has.
-    pub prices: Vec<Amount<Rho>>,
-    /// What was seen there, in steps of the lattice, coordinate by coordinate and person by person.
-    pub points: Vec<f64>,
 }
 
 /// Why people were not asked.
@@ -143,6 +142,19 @@ pub enum CrowdError {
     /// A number out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// Noise that was not prepared for these people.
+    #[error(transparent)]
+    Rows(RowError),
+}
+
+impl From<RowError> for CrowdError {
+    fn from(error: RowError) -> Self {
+        match error {
+            RowError::Narrow(price) => Self::Narrow(price),
+            RowError::Wide(price) => Self::Wide(price),
+            error => Self::Rows(error),
+        }
+    }
 }
 
 impl Crowd {
@@ -155,14 +167,12 @@ impl Crowd {
         points: Vec<i64>,
         accounts: Sheet<Rho>,
     ) -> Result<Self, CrowdError> {
-        check(&lattice, &points, accounts.len())?;
         Ok(Self {
-            lattice,
-            points,
+            positions: Positions::new(lattice, points, accounts.len())?,
             accounts,
             seen: Seen::default(),
-            laws: Laws::default(),
-            watch: Watch::default(),
+            noise: RowNoise::default(),
+            observer: Observer::default(),
         })
     }
 
@@ -172,8 +182,8 @@ impl Crowd {
     /// # Errors
     /// There are not as many points as accounts, or one is beyond the lattice. Nobody has moved.
     pub fn move_to(&mut self, points: Vec<i64>) -> Result<(), CrowdError> {
-        check(&self.lattice, &points, self.accounts.len())?;
-        (self.points, self.seen) = (points, Seen::default());
+        self.positions = Positions::new(*self.lattice(), points, self.accounts.len())?;
+        self.seen = Seen::default();
         Ok(())
     }
 
@@ -186,7 +196,7 @@ impl Crowd {
     /// What points are on.
     #[must_use]
     pub fn lattice(&self) -> &Lattice {
-        &self.lattice
+        self.positions.lattice()
     }
 
     /// Everybody's accounts.
@@ -203,113 +213,42 @@ impl Crowd {
 
     /// Calls this after every round of every question: how many rounds there were, how many there
     /// may be, and how many people go on. All of it may be shown.
-    pub fn watch(&mut self, told: impl Fn(usize, usize, usize) + Send + Sync + 'static) {
-        self.watch = Watch(Some(Box::new(told)));
+    pub fn observe(&mut self, told: impl Fn(usize, usize, usize) + Send + Sync + 'static) {
+        self.observer = Observer(Some(Box::new(told)));
     }
 
     /// Goes on from what was released of everybody's points before.
     ///
     /// # Errors
-    /// It is not of as many people and coordinates, or a number is not one.
+    /// It is not of as many people and coordinates.
     pub fn restore(&mut self, seen: Seen) -> Result<(), CrowdError> {
-        let (people, dimensions) = (self.people(), self.lattice.dimensions());
-        let nobody = seen.prices.is_empty() && seen.points.is_empty();
-        let fits = seen.prices.len() == people && seen.points.len() == people * dimensions;
-        if !(nobody || fits) || seen.points.iter().any(|steps| !steps.is_finite()) {
+        let (people, dimensions) = (self.people(), self.lattice().dimensions());
+        if !seen.fits(people, dimensions) {
             return Err(CrowdError::Seen { people, dimensions });
         }
         self.seen = seen;
         Ok(())
     }
 
-    pub(crate) fn check_shape(&self, shape: &Shape) -> Result<(), CrowdError> {
-        let fits = self.lattice.dimensions() == 2 && shape.grid() == self.lattice.grid();
+    fn check_shape(&self, shape: &Shape) -> Result<(), CrowdError> {
+        let fits = self.lattice().dimensions() == 2 && shape.grid() == self.lattice().grid();
         fits.then_some(()).ok_or(CrowdError::Shape)
     }
 
-    pub(crate) fn check_point(&self, point: &[i64]) -> Result<(), CrowdError> {
-        let (given, dimensions) = (point.len(), self.lattice.dimensions());
+    fn check_point(&self, point: &[i64]) -> Result<(), CrowdError> {
+        let (given, dimensions) = (point.len(), self.lattice().dimensions());
         if given != dimensions {
             return Err(CrowdError::Dimensions { given, dimensions });
         }
-        let bound = self.lattice.bound();
+        let bound = self.lattice().bound();
         let inside = point.iter().all(|steps| (-bound..=bound).contains(steps));
         inside.then_some(()).ok_or(CrowdError::Beyond)
     }
-
-    /// How far everybody is from a point, in whole steps, rounded down.
-    pub(crate) fn distances(&self, to: &[i64]) -> Vec<i64> {
-        let dimensions = self.lattice.dimensions();
-        let rows = self.points.chunks_exact(dimensions);
-        // Sums of squares of differences are within 63 bits, or they are not.
-        let widest = 2 * u128::from(self.lattice.bound().unsigned_abs());
-        if widest * widest * dimensions as u128 <= i64::MAX as u128 {
-            rows.map(|point| {
-                let square = |(&one, &two): (&i64, &i64)| (one - two) * (one - two);
-                floor_root(point.iter().zip(to).map(square).sum::<i64>())
-            })
-            .collect()
-        } else {
-            rows.map(|point| crate::earth::distance(point, to)).collect()
-        }
-    }
 }
-
-/// Whether there is a point of the lattice for everybody.
-fn check(lattice: &Lattice, points: &[i64], people: usize) -> Result<(), CrowdError> {
-    let dimensions = lattice.dimensions();
-    if points.len() / dimensions != people || !points.len().is_multiple_of(dimensions) {
-        return Err(CrowdError::Points { coordinates: points.len(), people, dimensions });
-    }
-    let bound = lattice.bound();
-    if points.iter().any(|steps| !(-bound..=bound).contains(steps)) {
-        return Err(CrowdError::Beyond);
-    }
-    Ok(())
-}
-
-/// The square root of a number that is not negative, rounded down: nearly by floating point, and
-/// then exactly.
-fn floor_root(number: i64) -> i64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "off by one at most, which is made good"
-    )]
-    let root = ((number as f64).sqrt() as i64).min(MOST_ROOT);
-    if root * root > number {
-        root - 1
-    } else if root < MOST_ROOT && (root + 1) * (root + 1) <= number {
-        root + 1
-    } else {
-        root
-    }
-}
-
-/// The largest number whose square is below 2⁶³.
-const MOST_ROOT: i64 = 3_037_000_499;
 
 impl fmt::Debug for Crowd {
     /// Points are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Crowd").field("people", &self.people()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn roots_are_rounded_down(root in 0..=MOST_ROOT, shift in 0u32..40, off in -2i64..=2) {
-            let root = root >> shift;
-            for number in [(root * root).saturating_add(off), i64::MAX - off.abs(), off] {
-                if number >= 0 {
-                    prop_assert_eq!(floor_root(number), number.isqrt());
-                }
-            }
-        }
     }
 }

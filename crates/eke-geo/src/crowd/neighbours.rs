@@ -80,28 +80,26 @@ pub fn neighbours<E: Entropy + ?Sized>(
     if !(1..=most).contains(&k) {
         return Err(CrowdError::Neighbours { asked: k, most });
     }
-    let dimensions = crowd.lattice.dimensions();
-    let distances = if plan.way == Way::Distance { crowd.distances(to) } else { Vec::new() };
-    let Crowd { lattice, points, accounts, seen, laws, watch } = crowd;
-    let (truths, width, sensitivity, known) = match plan.way {
-        Way::Point => (&points[..], dimensions, lattice.sensitivity(), seen.clone()),
-        Way::Distance => (&distances[..], 1, lattice.of_function(1.0)?, Seen::default()),
+    let Crowd { positions, accounts, seen, noise, observer } = crowd;
+    let (truths, known) = match plan.way {
+        Way::Point => (positions.points(), seen.clone()),
+        Way::Distance => (positions.distances(to)?, Seen::default()),
     };
-    let walk = Walk { truths, width, sensitivity, allowance, plan };
+    let walk = Walk { truths, allowance, plan };
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let centre = to.iter().map(|&steps| steps as f64).collect();
     let mut judge = Judge { centre, k, plan, out: vec![false; accounts.len()] };
     let mut rounds = 1;
     let (reports, _, spending) =
-        walk.run(accounts, laws, known, entropy, |reports, walking, look| {
+        walk.run(accounts, noise, known, entropy, |reports, walking, look| {
             rounds = look.rounds;
             judge.stop(reports, walking, look);
-            watch.tell(look, walking.len());
+            observer.tell(look, walking.len());
         })?;
     let (people, distances) = judge.nearest(&reports);
     let heard = (0u32..).take(reports.people()).filter(|&person| reports.heard(person)).count();
     let heard = u32::try_from(heard).unwrap_or(u32::MAX);
-    let step = lattice.grid().step();
+    let step = positions.lattice().grid().step();
     let distances = distances.into_iter().map(|steps| steps * step).collect();
     let (within, rivals) = judge.bounds(&reports, rounds, &people);
     let metres = |ends: [f64; 2]| ends.map(|steps| steps * step);
@@ -326,18 +324,18 @@ fn most_misses(people: usize, spare: usize, miss: Miss) -> Miss {
 
 #[cfg(test)]
 mod tests {
+    use eke_budget::account::Sheet;
     use eke_budget::{Amount, Metres};
-    use eke_local::fleet::Sheet;
 
     use super::*;
     use crate::Lattice;
-    use eke_testkit::Dice as Seeded;
+    use eke_testkit::Dice;
 
     /// In so many dimensions, people at about the same distance and a few who are closer.
     fn crowd(dimensions: usize, people: usize) -> Crowd {
         let bound = Metres::new(1000.0).unwrap();
         let (lattice, mut seeded) =
-            (Lattice::boxed(dimensions, bound, Metres::ONE).unwrap(), Seeded(1));
+            (Lattice::boxed(dimensions, bound, Metres::ONE).unwrap(), Dice(1));
         let mut points = Vec::new();
         for person in 0..people {
             let reach = if person % 100 == 0 { 150.0 } else { 400.0 };
@@ -352,30 +350,23 @@ mod tests {
     /// were out in all.
     fn lost(way: Way, dimensions: usize, beta: f64, seed: u64) -> (f64, f64) {
         const PEOPLE: u32 = 2000;
-        let mut crowd = crowd(dimensions, PEOPLE as usize);
+        let crowd = crowd(dimensions, PEOPLE as usize);
         let plan = Plan { way, beta: Miss::new(beta).unwrap(), ..Plan::default() };
         let centre = vec![0.0; dimensions];
         let mut judge = Judge { centre, k: 10, plan: &plan, out: vec![false; PEOPLE as usize] };
-        let distances = crowd.distances(&vec![0; dimensions]);
-        let (truths, width, sensitivity) = match way {
-            Way::Point => (&crowd.points, dimensions, crowd.lattice.sensitivity()),
-            Way::Distance => (&distances, 1, crowd.lattice.of_function(1.0).unwrap()),
+        let Crowd { positions, mut accounts, mut noise, .. } = crowd;
+        let truths = match way {
+            Way::Point => positions.points(),
+            Way::Distance => positions.distances(&vec![0; dimensions]).unwrap(),
         };
         let allowance = Allowance::Same("2e-4".parse().unwrap());
-        let walk = Walk { truths, width, sensitivity, allowance: &allowance, plan: &plan };
+        let walk = Walk { truths, allowance: &allowance, plan: &plan };
         let mut shadow: Vec<u32> = (0..PEOPLE).collect();
-        let accounts = &mut crowd.accounts;
-        let (reports, ..) = walk
-            .run(
-                accounts,
-                &mut crowd.laws,
-                Seen::default(),
-                &mut Seeded(seed),
-                |reports, _, look| {
-                    judge.stop(reports, &mut shadow, look);
-                },
-            )
-            .unwrap();
+        let listen = |reports: &Reports, _: &mut Vec<u32>, look: Look| {
+            judge.stop(reports, &mut shadow, look);
+        };
+        let (reports, ..) =
+            walk.run(&mut accounts, &mut noise, Seen::default(), &mut Dice(seed), listen).unwrap();
         let out = std::mem::replace(&mut judge.out, vec![false; PEOPLE as usize]);
         let (nearest, _) = judge.nearest(&reports);
         let lost = nearest.iter().filter(|person| out[**person as usize]).count();
@@ -407,13 +398,14 @@ mod tests {
             let (mut wrong, mut control, mut nearer) = (0, 0, 0);
             for seed in 0..100 {
                 let mut crowd = crowd(2, 300);
-                let truths = crowd.distances(&[0, 0]);
-                let step = crowd.lattice.grid().step();
-                let away = |person: u32| truths[person as usize] as f64 * step;
+                let step = crowd.lattice().grid().step();
+                let points = crowd.positions.truth().as_chunks::<2>().0.to_vec();
+                let away = |person: u32| {
+                    crate::earth::distance(&points[person as usize], &[0, 0]) as f64 * step
+                };
                 let allowance = Allowance::Same("2e-5".parse().unwrap());
-                let near =
-                    neighbours(&mut crowd, &[0, 0], 10, &allowance, &plan, &mut Seeded(seed))
-                        .unwrap();
+                let near = neighbours(&mut crowd, &[0, 0], 10, &allowance, &plan, &mut Dice(seed))
+                    .unwrap();
                 let is_in = |(&person, ends): (&u32, &[f64; 2])| {
                     ends[0] <= away(person) && away(person) <= ends[1]
                 };
@@ -449,7 +441,7 @@ mod tests {
                 let allowance = Allowance::Same("0.1".parse().unwrap());
                 let plan = Plan { way, rule, ..Plan::default() };
                 let asked = |crowd: &mut Crowd, k| {
-                    neighbours(crowd, &[0, 0], k, &allowance, &plan, &mut Seeded(1)).unwrap()
+                    neighbours(crowd, &[0, 0], k, &allowance, &plan, &mut Dice(1)).unwrap()
                 };
                 let near = asked(&mut crowd, 3);
                 assert_eq!((&near.people[..], near.heard), (&[1, 4][..], 2), "{way:?} {rule:?}");

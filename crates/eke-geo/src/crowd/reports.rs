@@ -4,7 +4,9 @@
 //! from which a point could be read, so whoever stops does so for what has been released of
 //! everybody.
 
+use eke_budget::account::SamePrice;
 use eke_budget::{Amount, Rho};
+use eke_noise::Released;
 
 use crate::crowd::Seen;
 use crate::crowd::schedule::{Schedules, Stand, Step};
@@ -22,14 +24,6 @@ pub(crate) struct Reports {
     means: Vec<f64>,
     /// Whose path was followed before this question; empty if nobody's was.
     before: Vec<bool>,
-}
-
-/// People in a row to whom a round does the same.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub(crate) step: Step,
-    /// How many they are.
-    pub(crate) people: usize,
 }
 
 /// Something for each stand, worked out when it is first needed.
@@ -94,9 +88,9 @@ impl Reach {
 impl Reports {
     /// No reports yet, but for what has been seen.
     pub(crate) fn new(width: usize, schedules: &Schedules, seen: Seen) -> Self {
-        let before = seen.prices.iter().map(|price| !price.is_zero()).collect();
+        let before = seen.prices().iter().map(|price| !price.is_zero()).collect();
         let (stands, at) = (schedules.stands().to_vec(), schedules.starts().to_vec());
-        let mut means = seen.points;
+        let mut means = seen.into_points();
         means.resize(at.len() * width, 0.0);
         Self { width, stands, at, means, before }
     }
@@ -144,42 +138,45 @@ impl Reports {
         self.stand(person).now
     }
 
-    /// What a round does to everybody who walks.
-    pub(crate) fn runs(
+    /// What a round does to everybody who walks, and what it costs them: one step and one price
+    /// for people in a row to whom it does the same.
+    pub(crate) fn steps(
         &self,
         walking: &[u32],
         mut step: impl FnMut(u32) -> Step,
-        runs: &mut Vec<Run>,
+        (steps, prices): (&mut Vec<Step>, &mut Vec<SamePrice<Rho>>),
     ) {
-        runs.clear();
+        steps.clear();
+        prices.clear();
         let at = |person: &u32| self.at[*person as usize];
         for these in walking.chunk_by(|one, two| at(one) == at(two)) {
-            runs.push(Run { step: step(at(&these[0])), people: these.len() });
+            let step = step(at(&these[0]));
+            steps.push(step);
+            prices.push(SamePrice { price: step.due, accounts: these.len() });
         }
     }
 
-    /// Takes one more report of each of these people into their averages: truths and noise, one
-    /// after the other.
-    pub(crate) fn add(&mut self, people: &[u32], step: &Step, truths: &[i64], noise: &[i64]) {
-        let take = |mean: &mut f64, truth: i64, noise: i64| {
+    /// Takes one more report of each of these people into their averages.
+    pub(crate) fn add(&mut self, people: &[u32], step: &Step, reports: Released<&[i64]>) {
+        let take = |mean: &mut f64, report: i64| {
             #[expect(clippy::cast_precision_loss, reason = "an average of what was released")]
-            let report = truth.saturating_add(noise) as f64;
+            let report = report as f64;
             *mean += (report - *mean) * step.part;
         };
+        let reports = reports.get();
         if self.width == 1 {
-            for (&person, &noise) in people.iter().zip(noise) {
+            for (&person, &report) in people.iter().zip(reports) {
                 let index = person as usize;
-                take(&mut self.means[index], truths[index], noise);
+                take(&mut self.means[index], report);
                 self.at[index] = step.to;
             }
             return;
         }
-        for (&person, noise) in people.iter().zip(noise.chunks_exact(self.width)) {
+        for (&person, reports) in people.iter().zip(reports.chunks_exact(self.width)) {
             let start = person as usize * self.width;
-            let row = start..start + self.width;
-            let truths = &truths[row.clone()];
-            for ((mean, &truth), &noise) in self.means[row].iter_mut().zip(truths).zip(noise) {
-                take(mean, truth, noise);
+            let means = &mut self.means[start..start + self.width];
+            for (mean, &report) in means.iter_mut().zip(reports) {
+                take(mean, report);
             }
             self.at[person as usize] = step.to;
         }
@@ -195,7 +192,7 @@ impl Reports {
     /// What has been seen, to go on from.
     pub(crate) fn into_seen(self) -> Seen {
         let prices = self.at.iter().map(|&at| self.stands[at as usize].spent).collect();
-        Seen { prices, points: self.means }
+        Seen::reported(prices, self.means)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Allowances depend on accounts, and what accounts have spent depends on released values alone.
 
+use eke_budget::account::Sheet;
 use eke_budget::{Amount, Rho};
-use eke_local::fleet::Sheet;
 
 use crate::crowd::plan::Allowance;
 use crate::crowd::reports::rho;
@@ -97,7 +97,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_local::fleet::{Prices, Who};
+    use eke_budget::account::{Prices, Who};
     use proptest::prelude::*;
 
     fn spending(allowed: &Allowance, spent: Vec<Amount<Rho>>) -> Spending {

@@ -2,18 +2,16 @@
 //!
 //! In every round the prices are fixed first, from public numbers and what has been released; then
 //! everybody who is still walking is charged, and whoever cannot pay stays out from there on; then
-//! noise is drawn for those who paid. The rule sees [`Reports`] alone. This file is the only one
-//! that holds truths beside noise.
+//! noise is drawn for those who paid. Truths are not opened here, and the rule sees [`Reports`]
+//! alone.
 
-use std::collections::HashMap;
-
-use eke_budget::{Amount, L2, Rho};
-use eke_local::fleet::{Prices, Sheet, Who};
-use eke_noise::law::variance_for;
-use eke_noise::{DiscreteGaussian, Entropy, Ratio};
+use eke_budget::account::Sheet;
+use eke_budget::{Amount, Rho};
+use eke_noise::release::{RowNoise, Rows, release_rows};
+use eke_noise::{Entropy, Exact};
 
 use crate::crowd::plan::{Allowance, Plan};
-use crate::crowd::reports::{Reports, Run, rho};
+use crate::crowd::reports::{Reports, rho};
 use crate::crowd::schedule::Schedules;
 use crate::crowd::{CrowdError, Seen};
 
@@ -75,12 +73,8 @@ pub(crate) struct Look {
 
 /// What people are asked.
 pub(crate) struct Walk<'a> {
-    /// What noise is added to, person by person.
-    pub(crate) truths: &'a [i64],
-    /// How many numbers each has.
-    pub(crate) width: usize,
-    /// How many steps a metre moves it.
-    pub(crate) sensitivity: L2,
+    /// What noise is added to, person by person, with how many steps a metre moves it.
+    pub(crate) truths: Exact<Rows<'a>>,
     pub(crate) allowance: &'a Allowance,
     pub(crate) plan: &'a Plan,
 }
@@ -99,35 +93,37 @@ impl Walk<'_> {
     pub(crate) fn run<E: Entropy + ?Sized>(
         &self,
         accounts: &mut Sheet<Rho>,
-        laws: &mut Laws,
+        noise: &mut RowNoise,
         seen: Seen,
         entropy: &mut E,
         mut stop: impl FnMut(&Reports, &mut Vec<u32>, Look),
     ) -> Result<(Reports, Vec<u32>, Spending), CrowdError> {
         let people = accounts.len();
-        let (plan, allowance, sensitivity) = (self.plan, self.allowance, self.sensitivity);
-        let schedules = Schedules::new(plan, allowance, &seen.prices, people, sensitivity)?;
-        laws.begin(sensitivity, self.width);
+        let (plan, allowance, bound) = (self.plan, self.allowance, *self.truths.sensitivity());
+        let schedules = Schedules::new(plan, allowance, seen.prices(), people, bound.length())?;
+        noise.begin(bound);
         // Whatever may be due can be drawn, whoever stops when, before anybody is charged.
         for due in schedules.all_dues() {
-            laws.variance(due)?;
+            noise.can_draw(due)?;
         }
-        let mut reports = Reports::new(self.width, &schedules, seen);
+        let mut reports = Reports::new(bound.width(), &schedules, seen);
         let mut walking: Vec<u32> = schedules.members();
         let mut rounds = Vec::new();
         let count = schedules.rounds();
-        let (mut runs, mut noise) = (Vec::new(), Vec::new());
+        let (mut steps, mut prices) = (Vec::new(), Vec::new());
         for round in 0..count {
             if walking.is_empty() {
                 break;
             }
-            reports.runs(&walking, |stand| schedules.step(stand, round), &mut runs);
-            laws.prepare(&runs)?;
-            let refused = charge(accounts, &mut walking, &runs)?;
-            if refused > 0 {
-                reports.runs(&walking, |stand| schedules.step(stand, round), &mut runs);
-            }
-            self.draw(&walking, &runs, laws, &mut reports, &mut noise, entropy)?;
+            let step = |stand| schedules.step(stand, round);
+            reports.steps(&walking, step, (&mut steps, &mut prices));
+            noise.prepare(&prices)?;
+            let asked = walking.len();
+            let paid = accounts.charge_column(&mut walking, &mut prices)?;
+            release_rows(&self.truths, paid, noise, entropy, |at, people, released| {
+                reports.add(people, &steps[at], released);
+            })?;
+            let refused = asked - walking.len();
             let walked = walking.len();
             stop(&reports, &mut walking, Look { round: round + 1, rounds: count });
             let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -138,152 +134,6 @@ impl Walk<'_> {
         // between two of them.
         let spent = reports.paid_since(schedules.starts());
         Ok((reports, walking, Spending { allowed: allowance.clone(), spent, rounds }))
-    }
-
-    /// Draws what has been paid for.
-    fn draw<E: Entropy + ?Sized>(
-        &self,
-        walking: &[u32],
-        runs: &[Run],
-        laws: &Laws,
-        reports: &mut Reports,
-        noise: &mut Vec<i64>,
-        entropy: &mut E,
-    ) -> Result<(), CrowdError> {
-        // A few people at a time, so that noise stays in the cache.
-        let batch = (4096 / self.width).max(1);
-        let mut rest = walking;
-        for Run { step, people } in runs {
-            let (these, after) = rest.split_at(*people);
-            rest = after;
-            if step.due.is_zero() {
-                continue;
-            }
-            for people in these.chunks(batch) {
-                noise.resize(people.len() * self.width, 0);
-                laws.fill(step.due, noise, entropy)?;
-                reports.add(people, step, self.truths, noise);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Charges everybody who walks, and leaves out those who cannot pay: how many they are.
-fn charge(
-    accounts: &mut Sheet<Rho>,
-    walking: &mut Vec<u32>,
-    runs: &[Run],
-) -> Result<usize, CrowdError> {
-    let (mut refused, mut rest) = (Vec::new(), &walking[..]);
-    for Run { step, people } in runs {
-        let (these, after) = rest.split_at(*people);
-        rest = after;
-        refused.extend(accounts.charge(Who::These(these), Prices::Same(step.due))?);
-    }
-    if !refused.is_empty() {
-        let mut out = refused.iter().peekable();
-        walking.retain(|person| out.next_if_eq(&person).is_none());
-    }
-    Ok(refused.len())
-}
-
-/// Laws of noise by price: prepared where many people need one, and drawn from once otherwise. They
-/// are kept from question to question.
-#[derive(Default)]
-pub(crate) struct Laws {
-    sensitivity: Option<L2>,
-    width: usize,
-    laws: HashMap<Amount<Rho>, Law>,
-}
-
-enum Law {
-    Prepared(DiscreteGaussian),
-    /// With how often it has been drawn from.
-    Once(Ratio, usize),
-}
-
-impl Laws {
-    /// From so many draws of a law on it is prepared, which takes as long.
-    const MANY: usize = 256;
-    /// The narrowest noise there is, in steps: as for paths.
-    const NARROWEST: f64 = 8.0;
-    /// The most laws that are kept.
-    const MOST: usize = 1024;
-
-    /// Begins a question about numbers of this sensitivity.
-    fn begin(&mut self, sensitivity: L2, width: usize) {
-        if self.sensitivity != Some(sensitivity) || self.laws.len() > Self::MOST {
-            self.laws.clear();
-        }
-        (self.sensitivity, self.width) = (Some(sensitivity), width);
-    }
-
-    /// Makes sure that all these can be drawn, before anybody is charged.
-    fn prepare(&mut self, runs: &[Run]) -> Result<(), CrowdError> {
-        let mut counts: Vec<(Amount<Rho>, usize)> = Vec::new();
-        for Run { step, people } in runs.iter().filter(|run| !run.step.due.is_zero()) {
-            match counts.iter_mut().rev().take(8).find(|(price, _)| *price == step.due) {
-                Some((_, count)) => *count += people,
-                None => counts.push((step.due, *people)),
-            }
-        }
-        counts.sort_unstable();
-        for group in counts.chunk_by(|one, two| one.0 == two.0) {
-            let draws = group.iter().map(|(_, count)| count).sum::<usize>() * self.width;
-            self.learn(group[0].0, draws)?;
-        }
-        Ok(())
-    }
-
-    /// The variance of noise of a price, if that can be drawn.
-    fn variance(&self, price: Amount<Rho>) -> Result<Ratio, CrowdError> {
-        let sensitivity = self.sensitivity.ok_or(CrowdError::Wide(price))?;
-        let variance = variance_for(sensitivity, price).ok_or(CrowdError::Wide(price))?;
-        let scale = sensitivity.get() / (2.0 * rho(price)).sqrt();
-        if scale < Self::NARROWEST {
-            return Err(CrowdError::Narrow(price));
-        }
-        // What can be prepared can be drawn once, too.
-        if scale >= 4_398_046_511_104.0 {
-            return Err(CrowdError::Wide(price));
-        }
-        Ok(variance)
-    }
-
-    fn learn(&mut self, price: Amount<Rho>, draws: usize) -> Result<(), CrowdError> {
-        let drawn = match self.laws.get(&price) {
-            Some(Law::Prepared(_)) => return Ok(()),
-            Some(Law::Once(_, drawn)) => drawn.saturating_add(draws),
-            None => draws,
-        };
-        let variance = self.variance(price)?;
-        let law = if drawn >= Self::MANY {
-            Law::Prepared(DiscreteGaussian::new(&variance).map_err(|_| CrowdError::Wide(price))?)
-        } else {
-            Law::Once(variance, drawn)
-        };
-        self.laws.insert(price, law);
-        Ok(())
-    }
-
-    /// Noise of a price.
-    fn fill<E: Entropy + ?Sized>(
-        &self,
-        price: Amount<Rho>,
-        noise: &mut [i64],
-        entropy: &mut E,
-    ) -> Result<(), CrowdError> {
-        match self.laws.get(&price).ok_or(CrowdError::Wide(price))? {
-            Law::Prepared(law) => law.fill(noise, entropy),
-            Law::Once(variance, _) => {
-                for noise in noise {
-                    *noise = DiscreteGaussian::once(variance, entropy)
-                        .map_err(|_| CrowdError::Wide(price))?;
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -208,7 +208,7 @@ fn best_ratio(c: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_testkit::Dice as Seeded;
+    use eke_testkit::Dice;
 
     fn miss(value: f64) -> Miss {
         Miss::new(value).unwrap()
@@ -251,7 +251,7 @@ mod tests {
     fn balls_hold_at_every_look_at_once() {
         const RUNS: u32 = 4000;
         for (dimensions, seed) in [(1, 31), (2, 32), (5, 33)] {
-            let mut seeded = Seeded::new(seed);
+            let mut seeded = Dice::new(seed);
             let ball = AnytimeBall::tightest_at(3.0, dimensions, miss(0.05));
             let once = crate::width::chi_width(dimensions, miss(0.05));
             let (mut missed, mut control) = (0u32, 0u32);
@@ -284,7 +284,7 @@ mod tests {
         runs: u32,
         seed: u64,
     ) -> (u32, u32, f64) {
-        let mut seeded = Seeded::new(seed);
+        let mut seeded = Dice::new(seed);
         let looks: Vec<(f64, f64)> = looks(last / 400.0, 1.1, last)
             .into_iter()
             .map(|look| (look, boundary.at(look)))
@@ -326,7 +326,7 @@ mod tests {
                 assert!(f64::from(wrong) <= at_most(RUNS, 0.02), "{boundary:?} {value}: {wrong}");
             }
         }
-        let mut seeded = Seeded::new(71);
+        let mut seeded = Dice::new(71);
         let mut wrong = 0u32;
         for _ in 0..RUNS {
             let (mut motion, mut before, mut stopped) = (0.0, 0.0, None);

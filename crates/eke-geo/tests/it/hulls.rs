@@ -6,7 +6,7 @@ use eke_geo::shape::Convex;
 use eke_geo::{Hull, Lattice, PlacePrice, Places, hull};
 use eke_noise::Confidence;
 
-use crate::{Nothing, Seeded, disc, epsilon, fund, metres, plane, rho};
+use crate::{Dice, Nothing, disc, epsilon, fund, metres, plane, rho};
 
 fn true_hull(points: &[[f64; 2]]) -> Convex {
     let lattice = plane();
@@ -17,7 +17,7 @@ fn true_hull(points: &[[f64; 2]]) -> Convex {
 fn with_much_to_spend_a_hull_is_nearly_the_true_one() {
     let points = disc(2000, 8000.0, 3);
     let (places, truth) = (Places::new(plane(), &points), true_hull(&points));
-    let mut bits = Seeded(31);
+    let mut bits = Dice(31);
     for plan in [HullPlan::default(), HullPlan::published()] {
         let found = hull(&places, &plan, fund(rho("10")), &mut bits).unwrap();
         let near = found.outline.as_ref().unwrap().jaccard(&truth);
@@ -34,7 +34,7 @@ fn better_picks_make_better_hulls() {
     let points = disc(2000, 8000.0, 4);
     let (places, truth) = (Places::new(plane(), &points), true_hull(&points));
     let mean = |plan: &HullPlan| {
-        let mut bits = Seeded(32);
+        let mut bits = Dice(32);
         let near = |_| {
             let found = hull(&places, plan, fund(rho("0.00005")), &mut bits).unwrap();
             found.outline.unwrap().jaccard(&truth)
@@ -65,7 +65,7 @@ fn hulls_are_within_what_is_said_of_them() {
     fn off<C: PlacePrice + std::fmt::Debug>(price: Amount<C>, plan: &HullPlan, seed: u64) -> f64 {
         let points = disc(60, 6000.0, seed);
         let places = Places::new(plane(), &points);
-        let mut bits = Seeded(seed);
+        let mut bits = Dice(seed);
         let is_off = |found: Hull| {
             let released: Vec<[f64; 2]> =
                 found.points.iter().map(|at| plane().metres(at).try_into().unwrap()).collect();
@@ -86,7 +86,7 @@ fn hulls_are_within_what_is_said_of_them() {
 #[test]
 fn a_hull_spends_no_more_than_its_fund() {
     let places = Places::new(plane(), disc(40, 500.0, 5));
-    let mut bits = Seeded(35);
+    let mut bits = Dice(35);
     // A draw beyond what is left would be refused.
     for price in ["0.0001", "0.000123456789", "7"] {
         for directions in [Directions::Exactly(7), Directions::Exactly(64), Directions::Best] {
@@ -105,7 +105,7 @@ fn a_hull_spends_no_more_than_its_fund() {
 
 #[test]
 fn hulls_of_other_dimensions_are_points_and_how_far_they_reach() {
-    let mut bits = Seeded(36);
+    let mut bits = Dice(36);
     let ball = Lattice::boxed(3, metres(1000.0), metres(1.0)).unwrap();
     let corners = (0..8).map(|corner| [0, 1, 2].map(|axis| f64::from(corner >> axis & 1) * 200.0));
     let places = Places::new(ball, corners);

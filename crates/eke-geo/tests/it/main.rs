@@ -10,7 +10,7 @@ use eke_budget::metric::Reach;
 use eke_budget::{Account, Amount, BudgetSpec, Epsilon, Metres, Metric, NoHistory, Rho};
 use eke_geo::{Lattice, PlacePrice};
 use eke_noise::select::{Allotment, Prepaid};
-use eke_testkit::{Dice as Seeded, Nothing};
+use eke_testkit::{Dice, Nothing};
 
 fn metres(value: f64) -> Metres {
     Metres::new(value).unwrap()
@@ -39,7 +39,7 @@ fn epsilon(text: &str) -> Amount<Epsilon> {
 
 /// Points on a disc, by a seed.
 fn disc(count: usize, radius: f64, seed: u64) -> Vec<[f64; 2]> {
-    let mut bits = Seeded(seed);
+    let mut bits = Dice(seed);
     (0..count)
         .map(|_| {
             let (angle, part) = (std::f64::consts::TAU * bits.uniform(), bits.uniform().sqrt());

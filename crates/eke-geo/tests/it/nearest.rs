@@ -7,7 +7,7 @@ use eke_noise::evidence::Scores;
 use eke_noise::{Confidence, Exact};
 use proptest::prelude::*;
 
-use crate::{Nothing, Seeded, disc, epsilon, fund, metres, plane, rho};
+use crate::{Dice, Nothing, disc, epsilon, fund, metres, plane, rho};
 
 const PAPER: NearestMethod = NearestMethod::Paper { margin: None };
 
@@ -21,7 +21,7 @@ fn the_nearest_are_found_where_there_is_much_to_spend() {
     let points = [[900.0, 0.0], [0.0, -10.0], [300.0, 300.0], [-40.0, 30.0], [5000.0, 1.0]];
     let places = Places::new(lattice, points);
     assert_eq!((places.count(), format!("{places:?}").as_str()), (5, "Places(..)"));
-    let mut bits = Seeded(1);
+    let mut bits = Dice(1);
     for method in [NearestMethod::Ranked, PAPER] {
         let found = nearest(&places, &question(3, method), fund(rho("1000")), &mut bits).unwrap();
         assert_eq!(found.get(), [1, 3, 2], "{method:?}");
@@ -57,7 +57,7 @@ fn what_cannot_be_asked_is_refused_in_a_sentence() {
 
 /// What two tuples' values are apart, read with hardly any noise.
 fn apart(one: &Exact<Vec<i64>>, two: &Exact<Vec<i64>>) -> f64 {
-    let mut bits = Seeded(2);
+    let mut bits = Dice(2);
     let mut read = |exact| {
         let mut money = fund(rho("100000000"));
         money.release(exact, rho("99999999"), &mut bits).unwrap().get()
@@ -123,7 +123,7 @@ fn excess<C: PlacePrice + std::fmt::Debug>(
     let length = |at: &[f64; 2]| at[0].hypot(at[1]);
     let best = points.iter().map(length).fold(f64::MAX, f64::min);
     let said = question.error(&lattice, 500, price, Confidence::new(0.9).unwrap()).unwrap();
-    let mut bits = Seeded(seed);
+    let mut bits = Dice(seed);
     let (mut sum, mut beyond) = (0.0, 0.0);
     for _ in 0..RUNS {
         let found = nearest(&places, &question, fund(price), &mut bits).unwrap().get()[0];
@@ -173,7 +173,7 @@ fn noise_reaches_as_far_as_is_said() {
         let lattice = Lattice::boxed(dimensions, metres(1000.0), metres(1.0)).unwrap();
         let truth = lattice.exact(vec![0; dimensions]).unwrap();
         let reach = C::reach(price, dimensions, 0.2) * lattice.sensitivity().get();
-        let mut bits = Seeded(seed);
+        let mut bits = Dice(seed);
         let mut money = fund(Amount::from_grains(price.grains() * 1000));
         let outside = (0..1000).filter(|_| {
             let noise = money.release(&truth, price, &mut bits).unwrap().get();

@@ -4,10 +4,10 @@
 use std::fmt;
 
 use divan::{Bencher, black_box};
+use eke_budget::account::Sheet;
 use eke_budget::{Amount, Metres};
 use eke_geo::crowd::{Rule, Seen, Split};
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density, neighbours};
-use eke_local::fleet::Sheet;
 use eke_testkit::Seeded;
 
 /// How people are asked.

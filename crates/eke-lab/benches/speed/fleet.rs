@@ -3,9 +3,9 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
+use eke_budget::account::{Prices, Sheet, Who};
 use eke_budget::{Amount, Epsilon};
 use eke_local::device::Currency;
-use eke_local::fleet::{Prices, Sheet, Who};
 use eke_local::{Component, Fleet, Mechanism, Request};
 use eke_noise::local::{Categories, ReportLaw, Template};
 use eke_testkit::Seeded;

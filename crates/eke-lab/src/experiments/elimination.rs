@@ -11,11 +11,11 @@ mod threshold;
 
 use std::error::Error;
 
+use eke_budget::account::Sheet;
 use eke_budget::{Amount, Metres, Rho};
 use eke_geo::crowd::{Rule, Seen, Split, Way};
 use eke_geo::width::Miss;
 use eke_geo::{Allowance, Crowd, Lattice, Place, Plan, Region};
-use eke_local::fleet::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_testkit::Seeded;
 

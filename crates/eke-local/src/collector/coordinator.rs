@@ -209,7 +209,7 @@ impl<U: Ord + Clone> Coordinator<U> {
                 Err(ReplyError::Contradiction)
             }
             Reply::Report(report) => {
-                let words = report.peek().words();
+                let words = report.words();
                 law.check(words).map_err(ReplyError::NoReport)?;
                 let digest = digest(words);
                 if *asked.reports.entry(request.report).or_insert(digest) != digest {

@@ -431,7 +431,7 @@ impl<S: Storage> Device<S> {
         if is_new {
             self.store()?;
         }
-        Ok(Reply::Report(report))
+        Ok(Reply::Report(report.get()))
     }
 
     fn truth(&self, component: &str) -> Result<eke_noise::Exact<Category>, DeviceError> {

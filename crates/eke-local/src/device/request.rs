@@ -4,7 +4,6 @@
 //! at. On the way it is a version byte and JSON; the version never means anything else.
 
 use eke_budget::Charge;
-use eke_noise::Released;
 use eke_noise::local::Report;
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +44,9 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// The report.
-    Report(Released<Report>),
+    /// The report. A device makes it of what its path has released; the collector has the word of
+    /// whoever sent it.
+    Report(Report),
     /// The account cannot pay for it, and has not. Cheaper reports and those shown before are still
     /// to be had.
     Halted,

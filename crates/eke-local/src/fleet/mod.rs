@@ -9,15 +9,14 @@
 //! [`MOST_CHAINS`](crate::device::MOST_CHAINS) chains; a fleet keeps as many as there is memory
 //! for.)
 
-pub(crate) mod sheet;
 pub(crate) mod simulation;
 
-pub use sheet::{Prices, Sheet, SheetError, Who};
 pub use simulation::{MOST_USERS, Simulated, SimulatedTier, Simulation, SimulationError};
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use eke_budget::account::{Prices, Sheet, SheetError, Who};
 use eke_budget::{Amount, Charge};
 use eke_noise::Entropy;
 use eke_noise::local::{Chain, ChainError, ChainPrice};

@@ -4,13 +4,14 @@
 //! It shows what reports are worth before anybody is asked. How many hold what is made up and
 //! public, so nobody is protected here; the reports are drawn as devices draw them.
 
+use eke_budget::account::{Sheet, SheetError, Who};
 use eke_budget::{Amount, Epsilon};
 use eke_noise::local::Categories;
 use eke_noise::{Confidence, Entropy};
 
 use crate::device::{Currency, RequestError};
 use crate::estimate::{Over, TallyError};
-use crate::fleet::{FleetError, Sheet, SheetError, Who};
+use crate::fleet::FleetError;
 use crate::plan::PlanError;
 use crate::{Component, Estimates, Fleet, Law, Mechanism, Method, Plan, Request, Tally};
 

@@ -8,7 +8,7 @@ use eke_local::{Coordinator, Device, MemoryStorage, Question, Reply, Request};
 use proptest::prelude::*;
 
 use crate::devices::{ask, both, components, mechanism, pure};
-use crate::{Seeded, epsilon};
+use crate::{Dice, epsilon};
 
 fn question(name: &str, component: &str, currency: Currency) -> Question {
     let mechanism = mechanism(if component == "colour" { 8 } else { 4 });
@@ -66,7 +66,7 @@ fn questions_stay_what_they_are_and_replies_are_to_something() {
     assert!(matches!(coordinator.ask(&zcdp, 0, 1, [1]), Err(RequestError::NoPurse(_))));
     assert!(coordinator.ask(&a, 0, 3, [1]).is_err());
 
-    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Seeded(1));
+    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Dice(1));
     let reply = device.answer(&request, &mut entropy).unwrap();
     assert_eq!(coordinator.take(&2, &request, &reply), Err(ReplyError::NotAsked));
     let dearer = coordinator.request(&a, 0, 0).unwrap();
@@ -92,10 +92,10 @@ fn a_reply_is_one_report_of_the_law_that_was_asked_for_and_stays_it() {
     let mut other = request.clone();
     other.component = "size".into();
 
-    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Seeded(1));
+    let (mut device, mut entropy) = (devices(&pure(1.2), 1).remove(0), Dice(1));
     let reply = device.answer(&request, &mut entropy).unwrap();
     let Reply::Report(report) = &reply else { panic!("it can pay") };
-    let words = report.peek().words().to_vec();
+    let words = report.words().to_vec();
     assert_eq!(reply_of(&words), reply);
     assert_eq!(coordinator.take(&1, &other, &reply), Err(ReplyError::NotAsked));
     for (bad, error) in [
@@ -156,7 +156,7 @@ proptest! {
     fn a_coordinator_never_says_that_more_is_left_than_is(moves in moves(), seed in any::<u64>()) {
         let budget = both();
         let mut coordinator = Coordinator::new(budget.clone());
-        let (mut devices, mut entropy) = (devices(&budget, USERS), Seeded(seed));
+        let (mut devices, mut entropy) = (devices(&budget, USERS), Dice(seed));
         let (mut under_way, mut lost) = (Vec::<Sent>::new(), 0);
         let mut deliver = |sent: &mut Sent, devices: &mut Vec<Device<MemoryStorage>>| {
             let reply = devices[sent.user].answer(&sent.request, &mut entropy).unwrap();
@@ -216,7 +216,7 @@ proptest! {
     ) {
         let budget = both();
         let mut coordinator = Coordinator::new(budget.clone());
-        let (mut device, mut entropy) = (devices(&budget, 1).remove(0), Seeded(seed));
+        let (mut device, mut entropy) = (devices(&budget, 1).remove(0), Dice(seed));
         let mut refused = 0;
         for (number, report, arrives, pays_pure) in asked {
             let currency = if pays_pure { Currency::Pure } else { Currency::Zcdp };

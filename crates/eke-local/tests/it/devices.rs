@@ -18,7 +18,7 @@ use eke_noise::local::{
 };
 use proptest::prelude::*;
 
-use crate::{Seeded, epsilon};
+use crate::{Dice, epsilon};
 
 pub(crate) fn pure(budget: f64) -> Budget {
     BudgetSpec::promising(Epsilon::new(budget).unwrap()).resolve(Metric::Discrete).unwrap()
@@ -73,7 +73,7 @@ pub(crate) fn of(
 
 pub(crate) fn words(reply: Reply) -> Vec<u64> {
     match reply {
-        Reply::Report(report) => report.peek().words().to_vec(),
+        Reply::Report(report) => report.words().to_vec(),
         Reply::Halted => panic!("halted"),
     }
 }
@@ -95,7 +95,7 @@ fn fault(result: Result<Reply, DeviceError>) -> RequestError {
 
 #[test]
 fn a_question_is_paid_for_up_to_its_finest_report_and_its_replies_stay_the_same() {
-    let (mut device, mut entropy) = (device(pure(2.0)), Seeded(1));
+    let (mut device, mut entropy) = (device(pure(2.0)), Dice(1));
     device.record("colour", 5).unwrap();
     let first = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     assert_eq!(spent(&device).0, epsilon("0.5"));
@@ -115,7 +115,7 @@ fn a_question_is_paid_for_up_to_its_finest_report_and_its_replies_stay_the_same(
 
 #[test]
 fn a_device_that_has_halted_goes_on_with_what_it_can_pay() {
-    let (mut device, mut entropy) = (device(pure(1.3)), Seeded(2));
+    let (mut device, mut entropy) = (device(pure(1.3)), Dice(2));
     let shown = words(device.answer(&ask("a", 0), &mut entropy).unwrap());
     let before = device.generation();
     for _ in 0..3 {
@@ -130,7 +130,7 @@ fn a_device_that_has_halted_goes_on_with_what_it_can_pay() {
 
 #[test]
 fn all_components_and_steps_are_paid_for_by_one_account() {
-    let (mut device, mut entropy) = (device(both()), Seeded(3));
+    let (mut device, mut entropy) = (device(both()), Dice(3));
     let _ = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     let size = |step, currency| of("a size", "size", step, mechanism(4), 1, currency);
     let zcdp = size(0, Currency::Zcdp);
@@ -164,7 +164,7 @@ fn every_kind_of_chain_is_drawn_kept_and_shown_again() {
         ],
     ];
     for laws in kinds {
-        let (mut device, mut entropy) = (device(pure(1.0)), Seeded(4));
+        let (mut device, mut entropy) = (device(pure(1.0)), Dice(4));
         let mechanism = Mechanism { categories: 8, laws };
         let request = |report| of("a", "colour", 0, mechanism.clone(), report, Currency::Pure);
         let coarse = words(device.answer(&request(1), &mut entropy).unwrap());
@@ -178,7 +178,7 @@ fn every_kind_of_chain_is_drawn_kept_and_shown_again() {
 
 #[test]
 fn a_device_checks_every_request_itself() {
-    let (mut device, mut entropy) = (device(pure(2.0)), Seeded(5));
+    let (mut device, mut entropy) = (device(pure(2.0)), Dice(5));
     let e = &mut entropy;
     device.begin("colour", 3).unwrap();
     let good = Request { step: 3, ..ask("a", 1) };
@@ -278,7 +278,7 @@ fn a_device_checks_every_request_itself() {
 
 #[test]
 fn what_is_forgotten_stays_spent_and_is_not_asked_for_again() {
-    let (mut device, mut entropy) = (device(pure(2.0)), Seeded(6));
+    let (mut device, mut entropy) = (device(pure(2.0)), Dice(6));
     for step in 1..=3 {
         device.begin("colour", step).unwrap();
         let _ = words(device.answer(&Request { step, ..ask("a", 1) }, &mut entropy).unwrap());
@@ -299,7 +299,7 @@ fn what_is_forgotten_stays_spent_and_is_not_asked_for_again() {
 
 #[test]
 fn a_device_keeps_so_many_chains_and_no_more() {
-    let (mut device, mut entropy) = (device(pure(1e6)), Seeded(7));
+    let (mut device, mut entropy) = (device(pure(1e6)), Dice(7));
     for question in 0..MOST_CHAINS {
         let _ = words(device.answer(&ask(&question.to_string(), 2), &mut entropy).unwrap());
     }
@@ -322,7 +322,7 @@ fn the_longest_chains_are_answered_until_there_is_no_room() {
         })
     };
     let mechanism = Mechanism { categories: 8, laws: (0..256).map(law).collect() };
-    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(12));
+    let (mut device, mut entropy) = (device(pure(1.0)), Dice(12));
     let good = of("0", "colour", 0, mechanism, 255, Currency::Pure);
     for question in 0..MOST_KEPT_REPORTS / 256 {
         let request = Request { question: question.to_string(), ..good.clone() };
@@ -355,7 +355,7 @@ fn what_is_stored_is_as_long_whatever_the_value_and_the_reports_are() {
     for value in 0..1100 {
         let storage = MemoryStorage::new();
         let mut device = Device::create("device", pure(3.0), components(), storage).unwrap();
-        let mut entropy = Seeded(u64::from(value));
+        let mut entropy = Dice(u64::from(value));
         device.record("place", value).unwrap();
         for (question, law) in ["a", "b", "c"].into_iter().zip(kinds) {
             let mechanism = Mechanism { categories: 1100, laws: vec![law] };
@@ -398,7 +398,7 @@ fn devices_are_made_of_what_they_can_keep() {
 
 #[test]
 fn a_device_shows_no_value_and_no_chain_when_it_is_printed() {
-    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(8));
+    let (mut device, mut entropy) = (device(pure(1.0)), Dice(8));
     device.record("colour", 6).unwrap();
     let _ = words(device.answer(&ask("a", 2), &mut entropy).unwrap());
     assert_eq!(format!("{device:?}"), "Device { name: \"device\", generation: 3, chains: 1, .. }");
@@ -447,7 +447,7 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
     for stored in [false, true] {
         for n in 0.. {
             let mut storage = Failing::default();
-            let mut entropy = Seeded(9);
+            let mut entropy = Dice(9);
             let mut shown: BTreeMap<(String, usize), Vec<u64>> = BTreeMap::new();
             *storage.fails.borrow_mut() = Some((n, stored));
             let mut failed = false;
@@ -492,7 +492,7 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
                     }
                 };
                 if let Reply::Report(report) = reply {
-                    let words = report.peek().words().to_vec();
+                    let words = report.words().to_vec();
                     assert_eq!(*shown.entry(key).or_insert_with(|| words.clone()), words);
                     // What was shown is stored, charge and chain, now.
                     let mut copy = Device::open(MemoryCopy(storage.load().unwrap())).unwrap();
@@ -516,7 +516,7 @@ fn a_failing_storage_never_shows_what_is_not_stored() {
 /// spent: it stops instead of storing over it, and nothing leaves it; opened again it knows.
 #[test]
 fn two_devices_on_one_storage_do_not_spend_its_budget_twice() {
-    let (storage, mut entropy) = (Failing::default(), Seeded(13));
+    let (storage, mut entropy) = (Failing::default(), Dice(13));
     let mut one = Device::create("device", pure(1.0), components(), storage.clone()).unwrap();
     let mut two = Device::open(storage.clone()).unwrap();
     let shown = words(one.answer(&ask("a", 0), &mut entropy).unwrap());
@@ -560,7 +560,7 @@ impl eke_noise::Entropy for NoWords {
 
 #[test]
 fn a_stored_device_that_is_cut_or_changed_anywhere_is_not_opened() {
-    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(10));
+    let (mut device, mut entropy) = (device(pure(1.0)), Dice(10));
     let _ = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     let bytes = device.close().load().unwrap().unwrap();
     let open = |bytes: Vec<u8>| Device::open(MemoryCopy(Some(bytes))).map(|_| ());
@@ -587,7 +587,7 @@ fn a_stored_device_that_is_cut_or_changed_anywhere_is_not_opened() {
 
 #[test]
 fn an_older_copy_is_found_by_whoever_kept_count() {
-    let (mut device, mut entropy) = (device(pure(1.0)), Seeded(11));
+    let (mut device, mut entropy) = (device(pure(1.0)), Dice(11));
     let mut storage = device.close();
     let old = storage.load().unwrap();
     device = Device::open(storage).unwrap();
@@ -643,7 +643,7 @@ proptest! {
         script in requests(), values in (0..8u32, 0..4u32), seed in any::<u64>(),
     ) {
         let mut devices = [device(both()), device(both())];
-        let mut entropies = [Seeded(seed), Seeded(!seed)];
+        let mut entropies = [Dice(seed), Dice(!seed)];
         devices[1].record("colour", values.0).unwrap();
         devices[1].record("size", values.1).unwrap();
         devices[0].record("colour", 0).unwrap();
@@ -677,7 +677,7 @@ proptest! {
         let budget = both();
         let most = (budget.pure().unwrap().budget, budget.zcdp().unwrap().budget);
         let mut device = device(budget);
-        let mut entropy = Seeded(seed);
+        let mut entropy = Dice(seed);
         let mut epsilons: BTreeMap<(String, u64), Amount<Epsilon>> = BTreeMap::new();
         let mut rhos: BTreeMap<(String, u64), Amount<Rho>> = BTreeMap::new();
         for (begins, request) in script {

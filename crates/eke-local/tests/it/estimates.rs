@@ -11,19 +11,19 @@ use eke_local::{Law, Tally};
 use eke_noise::Confidence;
 use eke_noise::local::ReportLaw;
 
-use crate::{Seeded, bits, hashes, reports, sets};
+use crate::{Dice, bits, hashes, reports, sets};
 
 /// Tallies of a population, again and again.
 struct Rounds {
     law: Law,
     values: Vec<u32>,
-    entropy: Seeded,
+    entropy: Dice,
 }
 
 impl Rounds {
     fn new(law: Law, holders: &[usize], seed: u64) -> Self {
         let values = (0..).zip(holders).flat_map(|(v, &n)| std::iter::repeat_n(v, n)).collect();
-        Self { law, values, entropy: Seeded(seed) }
+        Self { law, values, entropy: Dice(seed) }
     }
 
     fn tally(&mut self) -> Tally {

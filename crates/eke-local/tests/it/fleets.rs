@@ -1,89 +1,20 @@
-//! Sheets against accounts, and fleets against their devices.
+//! Fleets against their devices.
 
 use std::collections::BTreeMap;
 
-use eke_budget::{Account, Amount, Charge, Epsilon, NoHistory, Rho};
+use eke_budget::account::{Sheet, SheetError, Who};
+use eke_budget::{Amount, Epsilon, Rho};
 use eke_local::device::{Currency, RequestError};
-use eke_local::fleet::{FleetError, Prices, Sheet, SheetError, Who};
+use eke_local::fleet::FleetError;
 use eke_local::{Device, DeviceError, Fleet, Mechanism, MemoryStorage, Reply, Request};
 use eke_noise::local::{ChainPrice, ReportLaw, Template};
 use proptest::prelude::*;
 
-use crate::devices::{ask, both, components, mechanism, of, pure, requests, spent};
-use crate::{Seeded, epsilon};
-
-#[test]
-fn a_sheet_says_whom_it_did_not_charge_and_leaves_them_as_they_were() {
-    let mut sheet = Sheet::each(["1", "0.5", "2", "0"].map(epsilon).to_vec()).unwrap();
-    assert_eq!(sheet.charge(Who::Everyone, Prices::Same(epsilon("0.6"))), Ok(vec![1, 3]));
-    assert_eq!(sheet.spent(), ["0.6", "0", "0.6", "0"].map(epsilon));
-    let each = ["0.5", "1", "0"].map(epsilon);
-    assert_eq!(sheet.charge(Who::These(&[1, 2, 3]), Prices::Each(&each)), Ok(vec![]));
-    assert_eq!(sheet.charge(Who::These(&[0, 2]), Prices::Same(epsilon("0.4"))), Ok(vec![]));
-    assert_eq!(sheet.charge(Who::Everyone, Prices::Same(Amount::GRAIN)), Ok(vec![0, 1, 2, 3]));
-    assert_eq!(sheet.charge(Who::Everyone, Prices::Same(Amount::MAX)), Ok(vec![0, 1, 2, 3]));
-    assert_eq!(sheet.left(0), Some(Amount::ZERO));
-    assert_eq!(sheet.left(4), None);
-}
-
-#[test]
-fn a_sheet_charges_nobody_if_something_is_wrong() {
-    let mut sheet = Sheet::same(epsilon("1"), 3).unwrap();
-    let (before, price) = (sheet.clone(), Prices::Same(epsilon("0.1")));
-    for (these, error) in [
-        (vec![0, 3], SheetError::NoAccount(3)),
-        (vec![1, 1], SheetError::Order),
-        (vec![2, 0], SheetError::Order),
-        (vec![u32::MAX], SheetError::NoAccount(3)),
-    ] {
-        assert_eq!(sheet.charge(Who::These(&these), price), Err(error));
-    }
-    let two = ["0.1", "0.1"].map(epsilon);
-    let error = SheetError::Prices { accounts: 3, prices: 2 };
-    assert_eq!(sheet.charge(Who::Everyone, Prices::Each(&two)), Err(error));
-    assert_eq!(sheet, before);
-    assert_eq!(Sheet::<Epsilon>::each(vec![]), Err(SheetError::TooMany));
-}
-
-#[test]
-fn what_is_left_is_told_at_fractions_of_the_accounts() {
-    let sheet = Sheet::each(["3", "1", "5", "4", "2"].map(epsilon).to_vec()).unwrap();
-    let at = sheet.left_at(&[0.0, 0.25, 0.5, 1.0, 1.5, f64::NAN]);
-    let some = |text| Some(epsilon(text));
-    assert_eq!(at, [some("1"), some("2"), some("3"), some("5"), None, None]);
-}
+use crate::devices::{ask, both, components, mechanism, of, requests, spent};
+use crate::{Dice, epsilon};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-
-    #[test]
-    fn a_sheet_charges_and_refuses_as_accounts_do(
-        budgets in prop::collection::vec(1..50u32, 1..6),
-        charges in prop::collection::vec((any::<u8>(), prop::collection::vec(1..30u32, 6)), 1..20),
-    ) {
-        let tenths = |n: u32| epsilon(&format!("{}.{}", n / 10, n % 10));
-        let mut sheet = Sheet::each(budgets.iter().map(|&n| tenths(n)).collect()).unwrap();
-        let open = |&n: &u32| Account::open("one", pure(f64::from(n) / 10.0), &mut NoHistory).unwrap();
-        let mut accounts: Vec<Account> = budgets.iter().map(open).collect();
-        for (bits, prices) in charges {
-            let these: Vec<u32> =
-                (0u32..).take(accounts.len()).filter(|account| bits >> account & 1 == 1).collect();
-            let prices: Vec<_> = prices.iter().take(these.len()).map(|&n| tenths(n)).collect();
-            let mut refused = Vec::new();
-            for (&account, &epsilon) in these.iter().zip(&prices) {
-                let charge = Charge::Pure { epsilon, delta: Amount::ZERO };
-                let paying = &mut accounts[account as usize];
-                match paying.approve(charge) {
-                    Ok(approved) => { let _ = paying.commit(approved, &mut NoHistory).unwrap().redeem(); }
-                    Err(_) => refused.push(account),
-                }
-            }
-            prop_assert_eq!(sheet.charge(Who::These(&these), Prices::Each(&prices)), Ok(refused));
-            let spent: Vec<_> =
-                accounts.iter().map(|one| one.odometer().pure().unwrap().spent()).collect();
-            prop_assert_eq!(sheet.spent(), spent);
-        }
-    }
 
     /// The same requests to the same devices, as columns and one by one: the same faults in the
     /// same words, the same devices answer and halt, and each has spent as much. Those asked alone
@@ -127,7 +58,7 @@ fn compare<C: ChainPrice>(
         device.record("size", *size).unwrap();
         devices.push(device);
     }
-    let (mut one, mut two) = (Seeded(seed), Seeded(seed));
+    let (mut one, mut two) = (Dice(seed), Dice(seed));
     // The fleet has one purse.
     let own = |request: &&(bool, Request)| (request.1.currency() == Currency::Pure) == is_pure;
     let mut drawn_alone: BTreeMap<(String, u64, u32), bool> = BTreeMap::new();
@@ -147,7 +78,7 @@ fn compare<C: ChainPrice>(
             match (&replies, reply) {
                 (Ok(replies), Ok(Reply::Report(report))) => {
                     prop_assert!(replies.answered.contains(&device));
-                    shown.extend_from_slice(report.peek().words());
+                    shown.extend_from_slice(report.words());
                 }
                 (Ok(replies), Ok(Reply::Halted)) => prop_assert!(replies.halted.contains(&device)),
                 (Ok(replies), Err(DeviceError::Request(RequestError::Past { .. }))) => {
@@ -186,7 +117,7 @@ fn compare<C: ChainPrice>(
             if alone && drawn_alone.get(&key) == Some(&true) {
                 prop_assert_eq!(replies.reports, shown);
             }
-            (one, two) = (Seeded(seed ^ at), Seeded(seed ^ at));
+            (one, two) = (Dice(seed ^ at), Dice(seed ^ at));
         }
     }
     Ok(())
@@ -201,7 +132,7 @@ fn every_device_of_a_fleet_reports_its_own_value() {
     let mut fleet = Fleet::<Epsilon>::new(Sheet::same(epsilon("160"), 6).unwrap());
     let values = vec![3, 1, 4, 1, 5, 7];
     fleet.hold(components().remove(0), values.clone()).unwrap();
-    let mut entropy = Seeded(3);
+    let mut entropy = Dice(3);
     for these in [vec![4], vec![1, 4, 5], vec![0, 1, 2, 3, 4, 5]] {
         let replies = fleet.answer(&request, Who::These(&these), &mut entropy).unwrap();
         assert_eq!((&replies.answered, replies.words), (&these, 1));
@@ -224,7 +155,7 @@ fn a_fleet_takes_no_values_that_are_none() {
     assert!(matches!(fleet.begin("colour", 1, Some(vec![8, 0])), Err(FleetError::Value(_))));
     assert!(matches!(fleet.begin("colour", 0, None), Err(FleetError::StepBack { now: 0 })));
     assert!(matches!(fleet.begin("shape", 1, None), Err(FleetError::Component(_))));
-    let mut entropy = Seeded(4);
+    let mut entropy = Dice(4);
     let outside = fleet.answer(&ask("a", 0), Who::These(&[2]), &mut entropy).unwrap_err();
     assert_eq!(outside, FleetError::Sheet(SheetError::NoAccount(2)));
     // Nobody can pay for it, so it is no question yet.

@@ -16,7 +16,7 @@ mod wire;
 use eke_budget::{Amount, Epsilon};
 use eke_local::Law;
 use eke_noise::local::{BitTemplate, Chain, HashTemplate, ReportLaw, Template};
-use eke_testkit::Dice as Seeded;
+use eke_testkit::Dice;
 
 fn epsilon(text: &str) -> Amount<Epsilon> {
     Amount::parse_up(text).unwrap()
@@ -38,7 +38,7 @@ fn bits(categories: u32, text: &str) -> Law {
 }
 
 /// Reports of these values.
-fn reports(law: &Law, values: &[u32], entropy: &mut Seeded) -> Vec<u64> {
+fn reports(law: &Law, values: &[u32], entropy: &mut Dice) -> Vec<u64> {
     let chain = Chain::new(law.categories(), &[law.report()]).unwrap();
     let mut reports = vec![0; values.len() * law.words()];
     chain.fill(values, &mut reports, entropy).unwrap();

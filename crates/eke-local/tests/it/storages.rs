@@ -14,7 +14,7 @@ use eke_local::{Device, DeviceError, FileStorage, Reply, Request, Storage};
 use tempfile::TempDir;
 
 use crate::devices::{ask, components, mechanism, of, pure, spent, words};
-use crate::{Seeded, epsilon};
+use crate::{Dice, epsilon};
 
 const FOLDER: &str = "EKE_TEST_DEVICE_FOLDER";
 const START: &str = "EKE_TEST_DEVICE_START";
@@ -40,7 +40,7 @@ impl Folder {
 
 #[test]
 fn a_device_in_a_file_is_the_same_after_it_was_closed() {
-    let (folder, mut entropy) = (Folder::new(), Seeded(1));
+    let (folder, mut entropy) = (Folder::new(), Dice(1));
     let mut device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
     let shown = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     drop(device);
@@ -79,7 +79,7 @@ fn a_lost_file_does_not_become_a_full_account() {
 /// one.
 #[test]
 fn a_replacement_that_was_cut_off_leaves_the_old_device() {
-    let (folder, mut entropy) = (Folder::new(), Seeded(2));
+    let (folder, mut entropy) = (Folder::new(), Dice(2));
     let mut device = Device::create("device", pure(1.0), components(), folder.open()).unwrap();
     let shown = words(device.answer(&ask("a", 1), &mut entropy).unwrap());
     drop(device);
@@ -116,7 +116,7 @@ fn the_child_answers_until_it_is_killed() {
     let start: usize = std::env::var(START).unwrap().parse().unwrap();
     for number in (0..3 * 60).cycle().skip(start) {
         let line = match device.answer(&play(number), &mut entropy).unwrap() {
-            Reply::Report(report) => format!("sent {number} {}\n", report.peek().words()[0]),
+            Reply::Report(report) => format!("sent {number} {}\n", report.words()[0]),
             Reply::Halted => format!("halted {number}\n"),
         };
         // One write, so that a line is sent or not.

@@ -6,12 +6,12 @@ use eke_local::{Tally, Wire};
 use eke_noise::local::Hash;
 use proptest::prelude::*;
 
-use crate::{Seeded, bits, hashes, reports, sets};
+use crate::{Dice, bits, hashes, reports, sets};
 
 /// Uniform sets of a size, by swapping.
 fn rows(categories: u32, size: u32, rows: usize, seed: u64) -> Vec<u64> {
     let words = (categories as usize).div_ceil(64);
-    let mut entropy = Seeded(seed);
+    let mut entropy = Dice(seed);
     let mut all = vec![0; words * rows];
     let mut order: Vec<u32> = (0..categories).collect();
     for row in all.chunks_exact_mut(words) {
@@ -127,7 +127,7 @@ fn a_frame_is_counted_whole_or_not_at_all() {
     let values: Vec<u32> = (0..100).collect();
     let question = [9; 32];
     for law in [sets(100, 4, "1"), sets(100, 30, "1"), hashes(100, 7, "1"), bits(100, "1")] {
-        let reports = reports(&law, &values, &mut Seeded(5));
+        let reports = reports(&law, &values, &mut Dice(5));
         let mut frame = Vec::new();
         Wire::new(law).write_frame(&question, &reports, &mut frame).unwrap();
         let (mut one, mut two) = (Tally::new(law), Tally::new(law));
@@ -149,7 +149,7 @@ fn a_frame_is_counted_whole_or_not_at_all() {
 fn hashed_values_are_counted_for_the_categories_that_have_them() {
     let law = hashes(70, 2, "1");
     let values: Vec<u32> = (0..70).collect();
-    let reports = reports(&law, &values, &mut Seeded(6));
+    let reports = reports(&law, &values, &mut Dice(6));
     for rows in [0, 1, 15, 16, 17, 70] {
         let mut tally = Tally::new(law);
         tally.add(&reports[..rows * 3]).unwrap();

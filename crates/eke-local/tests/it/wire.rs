@@ -4,7 +4,7 @@ use eke_local::device::{VERSION, WireError};
 use eke_local::{Law, Wire};
 use proptest::prelude::*;
 
-use crate::{Seeded, bits, hashes, sets};
+use crate::{Dice, bits, hashes, sets};
 
 const QUESTION: [u8; 32] = [7; 32];
 
@@ -25,7 +25,7 @@ fn laws() -> impl Strategy<Value = Law> {
 /// Reports of all categories.
 fn reports(law: &Law, seed: u64) -> Vec<u64> {
     let values: Vec<u32> = (0..law.categories()).collect();
-    crate::reports(law, &values, &mut Seeded(seed))
+    crate::reports(law, &values, &mut Dice(seed))
 }
 
 proptest! {

@@ -28,6 +28,14 @@
 //!     Released { value }
 //! }
 //! ```
+//! What is read from a file or a wire is a number that somebody wrote there. It was released if a
+//! path that was stored says so, and not by itself:
+//! ```compile_fail,E0277
+//! # use eke_noise::Released;
+//! fn read(text: &str) -> Released<i64> {
+//!     serde_json::from_str(text).unwrap()
+//! }
+//! ```
 //! A closure could carry a value out, so mapping takes plain functions:
 //! ```compile_fail,E0308
 //! # use eke_noise::Exact;
@@ -40,7 +48,7 @@ use std::fmt;
 
 use eke_budget::L1;
 use eke_budget::number::ParameterError;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::evidence::bound::{Bound, Norms};
 
@@ -89,6 +97,7 @@ mod sealed {
     impl Sealed for crate::Category {}
     impl Sealed for crate::path::Columns {}
     impl Sealed for crate::release::Points {}
+    impl Sealed for crate::release::Rows<'_> {}
     impl<K> Sealed for crate::select::KeyCounts<K> {}
 }
 
@@ -155,7 +164,8 @@ impl fmt::Debug for Scores {
     }
 }
 
-/// A value that has been noised and paid for, and may leave.
+/// A value that has been noised and paid for, and may leave. It can be written, and not read: a
+/// mechanism makes one for a receipt, or a path shows a point again that it was stored with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Released<T> {
@@ -175,12 +185,5 @@ impl<T> Released<T> {
     /// The value, looked at.
     pub fn peek(&self) -> &T {
         &self.value
-    }
-}
-
-/// A revealed point as it is stored: safe to keep with whoever may see it.
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Released<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Self::new)
     }
 }

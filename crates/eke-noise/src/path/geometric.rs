@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use eke_budget::{Amount, Epsilon, L1, PathId};
 
+use crate::Entropy;
 use crate::evidence::exact::{Truth, clamped};
 use crate::law::geometric_level::GeometricLevel;
 use crate::path::bundle_law::Taken;
@@ -11,7 +12,6 @@ use crate::path::points::{
     Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
 };
 use crate::path::{Integers, MismatchReason};
-use crate::{Entropy, Released};
 
 /// A path of two-sided geometric noise, priced in pure epsilon: a point at epsilon has noise of
 /// rate epsilon over the sensitivity, on an integer truth or in every coordinate of a vector of
@@ -54,7 +54,7 @@ impl<T: Integers> sealed::Sealed for GeometricPoints<T> {}
 impl<T: Integers> PathLaw for GeometricPoints<T> {
     type Currency = Epsilon;
     type Value = T;
-    type Point = Released<T>;
+    type Point = T;
     /// Its level, and that of the point before it.
     type Step = (GeometricLevel, Option<GeometricLevel>);
     type Stored = Stored<Self>;
@@ -70,8 +70,8 @@ impl<T: Integers> PathLaw for GeometricPoints<T> {
         Some(T::l1(bound))
     }
 
-    fn coordinates(point: &Released<T>) -> usize {
-        point.peek().len()
+    fn coordinates(point: &T) -> usize {
+        point.len()
     }
 
     fn step(&self, step: Taken<Epsilon>) -> Result<Self::Step, MismatchReason> {
@@ -84,38 +84,37 @@ impl<T: Integers> PathLaw for GeometricPoints<T> {
     fn finer<E: Entropy + ?Sized>(
         &self,
         (level, coarser): Self::Step,
-        finest: Option<&Released<T>>,
+        finest: Option<&T>,
         (truth, count): (&T, usize),
         entropy: &mut E,
-    ) -> Result<Released<T>, MismatchReason> {
-        let coarser = coarser.as_ref().zip(finest.map(Released::peek));
-        let value = T::make(count, |coordinate| {
+    ) -> Result<T, MismatchReason> {
+        let coarser = coarser.as_ref().zip(finest);
+        T::make(count, |coordinate| {
             let coarser = coarser.map(|(level, point)| (level, point.coordinate(coordinate)));
             level.around(clamped(truth.coordinate(coordinate)), coarser, entropy)
-        });
-        value.map(Released::new)
+        })
     }
 
     fn coarser<E: Entropy + ?Sized>(
         &self,
         Beside { to, finer: (at, finer), coarser }: Beside<'_, Self>,
         entropy: &mut E,
-    ) -> Result<(Amount<Epsilon>, Released<T>), MismatchReason> {
-        let (level, fine_level, finer) = (self.level(to)?, self.level(at)?, finer.peek());
+    ) -> Result<(Amount<Epsilon>, T), MismatchReason> {
+        let (level, fine_level) = (self.level(to)?, self.level(at)?);
         let coarser = match coarser {
             None => None,
-            Some((at, point)) => Some((self.level(at)?, point.peek())),
+            Some((at, point)) => Some((self.level(at)?, point)),
         };
         let value = T::make(finer.len(), |coordinate| {
             let coarser =
                 coarser.as_ref().map(|(level, point)| (level, point.coordinate(coordinate)));
             level.beside((&fine_level, finer.coordinate(coordinate)), coarser, entropy)
         })?;
-        Ok((to, Released::new(value)))
+        Ok((to, value))
     }
 
     fn value(&self, _: &Points<Self>, (_, point): Priced<'_, Self>) -> T {
-        point.peek().clone()
+        point.clone()
     }
 
     fn read(stored: Stored<Self>) -> Result<Path<Self>, DamagedPath> {

@@ -19,7 +19,7 @@ use crate::law::msdlap::{NotWhole, Shifts};
 use crate::path::MismatchReason;
 use crate::path::bundle_law::Taken;
 use crate::path::points::{Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, sealed};
-use crate::{Entropy, Ratio, Released};
+use crate::{Entropy, Ratio};
 
 /// A path of `MSDLap` noise, priced in pure epsilon: a point at epsilon has the noise of [`Msdlap`]
 /// at epsilon and the path's sensitivity, on an integer truth.
@@ -74,7 +74,7 @@ struct Opened {
     /// The price of the finest point.
     at: Amount<Epsilon>,
     /// The value there.
-    value: Released<i64>,
+    value: i64,
     /// By the price of a coarser point, how far the noise of each shift is from that of the finest.
     coarser: BTreeMap<Amount<Epsilon>, Vec<i64>>,
 }
@@ -84,7 +84,7 @@ impl From<MsdlapPath> for Stored {
         let Path { id, law, payer, mut points } = path;
         let opened = payer.zip(points.pop_last()).map(|(payer, (at, point))| {
             let coarser = points.into_iter().map(|(at, point)| (at, point.parts)).collect();
-            Opened { payer, at, value: Released::new(point.finest), coarser }
+            Opened { payer, at, value: point.finest, coarser }
         });
         Self { id, sensitivity: law.sensitivity, opened }
     }
@@ -188,7 +188,7 @@ impl PathLaw for MsdlapPoints {
             return Err(DamagedPath);
         }
         let all = coarser.into_iter().chain([(at, vec![0; shifts.count()])]);
-        let points = all.map(|(at, parts)| (at, MsdlapPoint { finest: value.get(), parts }));
+        let points = all.map(|(at, parts)| (at, MsdlapPoint { finest: value, parts }));
         Path::stored(id, law, Some(payer), points.collect())
     }
 }

@@ -17,6 +17,7 @@ use eke_budget::convert::{SkellamCurve, SkellamError};
 use eke_budget::{Amount, L1, L2, PathId, Rho, Variance};
 use serde::{Deserialize, Serialize};
 
+use crate::Entropy;
 use crate::evidence::exact::clamped;
 use crate::law::skellam_level::SkellamLevel;
 use crate::path::bundle_law::Taken;
@@ -24,7 +25,6 @@ use crate::path::points::{
     Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
 };
 use crate::path::{Integers, MismatchReason};
-use crate::{Entropy, Released};
 
 /// How many variances are remembered.
 const KNOWN: usize = 256;
@@ -64,7 +64,7 @@ pub struct SkellamPoints {
 pub struct SkellamPoint {
     /// Of the noise it has.
     variance: Variance,
-    value: Released<i64>,
+    value: i64,
 }
 
 impl SkellamPath {
@@ -152,7 +152,7 @@ impl PathLaw for SkellamPoints {
         entropy: &mut E,
     ) -> Result<SkellamPoint, MismatchReason> {
         let value = clamped(truth).saturating_add(level.draw(entropy)?);
-        Ok(SkellamPoint { variance, value: Released::new(value) })
+        Ok(SkellamPoint { variance, value })
     }
 
     fn coarser<E: Entropy + ?Sized>(
@@ -172,18 +172,18 @@ impl PathLaw for SkellamPoints {
         at.can_be_drawn()?;
         // The noise of every point is off by the same truth, which cancels.
         let value = match coarser {
-            None => fine.coarser(finer.value.get(), &at, entropy)?,
+            None => fine.coarser(finer.value, &at, entropy)?,
             Some(coarser) => {
                 let coarse = level(coarser.variance)?;
-                let beyond = (&coarse, coarser.value.get());
-                at.between((&fine, finer.value.get()), beyond, entropy)?
+                let beyond = (&coarse, coarser.value);
+                at.between((&fine, finer.value), beyond, entropy)?
             }
         };
-        Ok((to, SkellamPoint { variance, value: Released::new(value) }))
+        Ok((to, SkellamPoint { variance, value }))
     }
 
     fn value(&self, _: &Points<Self>, (_, point): Priced<'_, Self>) -> i64 {
-        point.value.get()
+        point.value
     }
 
     /// Points have a price that could pay for their variance, are in order, and are equal where

@@ -1,9 +1,11 @@
-//! Releasing once: points, and one answer per tier.
+//! Releasing once: points, one answer per tier, many people's rows.
 
 pub(crate) mod point;
 pub(crate) mod points;
+pub(crate) mod rows;
 pub(crate) mod tiers;
 
 pub use point::{PointRelease, release_point};
 pub use points::{Lengths, Points, PointsRelease, release_points};
+pub use rows::{RowBound, RowError, RowNoise, Rows, release_rows};
 pub use tiers::{Colluders, Loss, Tier, TierError, TierLaw, TierPlan, Tiers, release_tiers};

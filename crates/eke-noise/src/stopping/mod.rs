@@ -8,6 +8,7 @@ pub(crate) mod goal;
 pub(crate) mod pure_rule;
 pub(crate) mod schedule;
 pub(crate) mod sequence;
+pub(crate) mod side;
 
 pub use average::{AverageGoal, AverageLook, AverageOf, AverageRule, Part};
 pub use follow::{
@@ -19,3 +20,4 @@ pub use goal::{Confidence, Goal, GoalError, Steps, Tolerance, Within};
 pub use pure_rule::{GeometricRule, LaplaceRule, PureRule};
 pub use schedule::Schedule;
 pub use sequence::{ConfidenceSequence, deviations};
+pub use side::{Side, SideQuestion, SideStop, which_side};

@@ -19,7 +19,6 @@ mod paths;
 mod planar;
 mod prepaid;
 mod rankings;
-mod residuals;
 mod skellam;
 mod stopping;
 mod tiers;

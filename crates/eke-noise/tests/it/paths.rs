@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use eke_budget::L1;
-use eke_noise::{GeometricPath, Released};
+use eke_noise::{GeometricPath, NoisePath as _};
 use eke_testkit::{Fit, Seeded};
 
-use crate::walk::{ORDERS, Walk, id, number};
+use crate::walk::{ORDERS, Walk, at, id, number};
 
 const TRUTH: i64 = 1234;
 
@@ -66,7 +66,9 @@ fn an_exact_value_shows_nothing_and_maps_with_its_sensitivity() {
     assert!(doubled.sensitivity().get() >= 2.0 && doubled.sensitivity().get() < 2.000_001);
     assert!(doubled.clone().map(|value| value, 0).is_err());
     assert_eq!(doubled.clone().map(|v| v, 1).unwrap().sensitivity(), doubled.sensitivity());
-    let released: Released<i64> = serde_json::from_str("5").unwrap();
+    let mut walk = walk(5, 1.0);
+    walk.refine("100", &mut Seeded::new(57));
+    let released = walk.path.point(at("100")).unwrap();
     assert_eq!((released.get(), serde_json::to_string(&released).unwrap()), (5, "5".to_owned()));
 }
 

@@ -517,13 +517,15 @@ fn what_cannot_be_drawn_is_not_paid_for() {
 /// relatively; the interval narrows with the square of the number of looks, and no faster.
 #[test]
 fn a_geometric_goal_spends_its_error_over_its_looks() {
-    use eke_noise::Released;
-    use eke_noise::stopping::{Look, Next, Rule};
+    use crate::walk::{Walk, at, number};
     let (one, confidence) = (L1::new(1.0).unwrap(), Confidence::new(0.95).unwrap());
     let most: Amount<Epsilon> = "8".parse().unwrap();
     let goal = Goal { within: relative(0.2), confidence, floor: None, most };
     let rule = GeometricRule::new(goal, Schedule::up_to(most), one);
-    let value: Released<i64> = serde_json::from_str("100").unwrap();
+    // At an epsilon of 100 there is no noise to be seen.
+    let mut walk = Walk::new(GeometricPath::open(id(), one), number(100, 1.0), 1.0);
+    assert_eq!(walk.refine("100", &mut Seeded::new(57)), 100);
+    let value = walk.path.point(at("100")).unwrap();
     let price: Amount<Epsilon> = "0.5".parse().unwrap();
     for number in [1, 2, 5] {
         let look = Look { number, asked: price, price, value };

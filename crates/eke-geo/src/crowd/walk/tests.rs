@@ -1,6 +1,7 @@
 //! Walks of a few people and of many: what they pay, and what they report.
 
-use eke_budget::{Metres, Rho};
+use eke_budget::{L2, Metres, Rho};
+use eke_noise::release::RowBound;
 use proptest::prelude::*;
 
 use super::*;
@@ -10,7 +11,7 @@ use crate::crowd::neighbours::neighbours;
 use crate::crowd::{PlanError, Rule, Split, Way};
 use crate::width::Miss;
 use crate::{Crowd, Lattice, Shape};
-use eke_testkit::Dice as Seeded;
+use eke_testkit::Dice;
 
 fn amount(text: &str) -> Amount<Rho> {
     text.parse().unwrap()
@@ -22,6 +23,11 @@ fn metres(value: f64) -> Metres {
 
 fn plan(way: Way, split: Split, rule: Rule) -> Plan {
     Plan { way, split, rule, beta: Miss::new(0.05).unwrap() }
+}
+
+/// Truths that a metre moves by 2,048 steps.
+fn exact(truths: &[i64], width: usize) -> Exact<Rows<'_>> {
+    Exact::new(Rows(truths.into()), RowBound::new(L2::new(2048.0).unwrap(), width))
 }
 
 const SPLITS: [Split; 4] = [
@@ -40,14 +46,19 @@ fn walk_at_random(
 ) -> (Vec<Vec<u32>>, Spending, Reports) {
     let people = accounts.len();
     let truths = vec![7; people];
-    let sensitivity = L2::new(2048.0).unwrap();
-    let walk = Walk { truths: &truths, width: 1, sensitivity, allowance, plan };
-    let (mut walked, mut coin) = (Vec::new(), Seeded(seed ^ 77));
+    let walk = Walk { truths: exact(&truths, 1), allowance, plan };
+    let (mut walked, mut coin) = (Vec::new(), Dice(seed ^ 77));
     let (reports, _, spending) = walk
-        .run(accounts, &mut Laws::default(), Seen::default(), &mut Seeded(seed), |_, walking, _| {
-            walked.push(walking.clone());
-            walking.retain(|_| coin.uniform() < 0.8);
-        })
+        .run(
+            accounts,
+            &mut RowNoise::default(),
+            Seen::default(),
+            &mut Dice(seed),
+            |_, walking, _| {
+                walked.push(walking.clone());
+                walking.retain(|_| coin.uniform() < 0.8);
+            },
+        )
         .unwrap();
     (walked, spending, reports)
 }
@@ -102,12 +113,11 @@ fn whoever_cannot_pay_stays_out() {
     let mut accounts = Sheet::each(vec![amount("1"), amount("0.6"), amount("0.2")]).unwrap();
     let allowance = Allowance::Same(amount("1"));
     let plan = plan(Way::Distance, Split::Even(4), Rule::Ours);
-    let (truths, sensitivity) = ([0, 0, 0], L2::new(2048.0).unwrap());
-    let walk = Walk { truths: &truths, width: 1, sensitivity, allowance: &allowance, plan: &plan };
+    let walk = Walk { truths: exact(&[0, 0, 0], 1), allowance: &allowance, plan: &plan };
     let mut walked = Vec::new();
     let keep = |_: &Reports, walking: &mut Vec<u32>, _: Look| walked.push(walking.clone());
     let (_, walking, spending) = walk
-        .run(&mut accounts, &mut Laws::default(), Seen::default(), &mut Seeded(1), keep)
+        .run(&mut accounts, &mut RowNoise::default(), Seen::default(), &mut Dice(1), keep)
         .unwrap();
     assert_eq!(walked, [vec![0, 1], vec![0, 1], vec![0], vec![0]]);
     assert_eq!(walking, [0]);
@@ -124,7 +134,6 @@ fn whoever_cannot_pay_stays_out() {
 #[test]
 fn reports_have_the_law_that_was_paid_for() {
     const PEOPLE: u32 = 40_000;
-    let sensitivity = L2::new(2048.0).unwrap();
     for (split, stop) in
         [(Split::Even(4), false), (Split::Even(4), true), (Split::Doubling(3), false)]
     {
@@ -132,15 +141,14 @@ fn reports_have_the_law_that_was_paid_for() {
         let mut accounts = Sheet::same(amount("1"), PEOPLE as usize).unwrap();
         let allowance = Allowance::Same(amount("0.8"));
         let plan = plan(Way::Point, split, Rule::Ours);
-        let walk =
-            Walk { truths: &truths, width: 2, sensitivity, allowance: &allowance, plan: &plan };
+        let walk = Walk { truths: exact(&truths, 2), allowance: &allowance, plan: &plan };
         let halve = |_: &Reports, walking: &mut Vec<u32>, _: Look| {
             if stop {
                 walking.retain(|person| person % 2 == 0);
             }
         };
         let (reports, ..) = walk
-            .run(&mut accounts, &mut Laws::default(), Seen::default(), &mut Seeded(3), halve)
+            .run(&mut accounts, &mut RowNoise::default(), Seen::default(), &mut Dice(3), halve)
             .unwrap();
         let mut sum = 0.0;
         for person in 0..PEOPLE {
@@ -158,7 +166,7 @@ fn reports_have_the_law_that_was_paid_for() {
 
 fn crowd(people: usize, seed: u64) -> Crowd {
     let lattice = Lattice::boxed(2, metres(20_000.0), Metres::ONE).unwrap();
-    let mut seeded = Seeded(seed);
+    let mut seeded = Dice(seed);
     let mut point = || [seeded.uniform(), seeded.uniform()].map(|part| 8000.0 * (part - 0.5));
     let points = (0..people).flat_map(|_| lattice.put(&point())).collect();
     Crowd::new(lattice, points, Sheet::same(amount("1"), people).unwrap()).unwrap()
@@ -173,14 +181,14 @@ fn a_second_question_goes_on_from_what_was_seen() {
     let square = Shape::rectangle(&lattice, [0.0, 0.0], [metres(2000.0); 2], 0.0).unwrap();
     let asked = plan(Way::Point, Split::Even(8), Rule::Paper);
     let small = Allowance::Same(amount("1e-5"));
-    let first = count(&mut people, &square, &small, &asked, &mut Seeded(6)).unwrap();
+    let first = count(&mut people, &square, &small, &asked, &mut Dice(6)).unwrap();
     assert!(first.spending.saved() > 0.3);
     let stored = serde_json::to_string(people.seen()).unwrap();
     // Another program, which reads what was stored.
     let mut again = crowd(500, 5);
     again.restore(serde_json::from_str(&stored).unwrap()).unwrap();
     assert_eq!(again.seen(), people.seen());
-    let same = count(&mut again, &square, &small, &asked, &mut Seeded(7)).unwrap();
+    let same = count(&mut again, &square, &small, &asked, &mut Dice(7)).unwrap();
     // Whoever had stopped stops again at the latest where it did; whoever had not has walked to the
     // end.
     assert_eq!(same.spending.spent, vec![Amount::ZERO; 500]);
@@ -188,13 +196,14 @@ fn a_second_question_goes_on_from_what_was_seen() {
     let once = plan(Way::Point, Split::Even(1), Rule::Once);
     let wider = Allowance::Same(amount("2e-5"));
     let centre = lattice.put(&[0.0, 0.0]);
-    let far = density(&mut again, &centre, metres(500.0), &wider, &once, &mut Seeded(8)).unwrap();
-    for (seen, spent) in people.seen().prices.iter().zip(&far.spending.spent) {
+    let far = density(&mut again, &centre, metres(500.0), &wider, &once, &mut Dice(8)).unwrap();
+    for (seen, spent) in people.seen().prices().iter().zip(&far.spending.spent) {
         assert_eq!(seen.plus(*spent), Some(amount("2e-5")));
     }
-    let near = neighbours(&mut again, &centre, 5, &wider, &once, &mut Seeded(9)).unwrap();
+    let near = neighbours(&mut again, &centre, 5, &wider, &once, &mut Dice(9)).unwrap();
     assert_eq!(near.spending.spent, vec![Amount::ZERO; 500]);
-    assert!(again.restore(Seen { prices: vec![], points: vec![0.5] }).is_err());
+    let other = Seen::stored(vec![Amount::ONE], vec![0.5, 0.5]).unwrap();
+    assert!(matches!(again.restore(other), Err(CrowdError::Seen { .. })));
 }
 
 #[test]
@@ -203,7 +212,7 @@ fn what_cannot_be_asked_is_refused_before_anybody_pays() {
     let centre = people.lattice().put(&[0.0, 0.0]);
     let everything = plan(Way::Distance, Split::Even(4), Rule::Ours);
     let mut ask = |k, to: &[i64], allowance: &Allowance| {
-        let asked = neighbours(&mut people, to, k, allowance, &everything, &mut Seeded(1));
+        let asked = neighbours(&mut people, to, k, allowance, &everything, &mut Dice(1));
         assert_eq!(people.accounts().spent(), [Amount::ZERO; 50]);
         asked.unwrap_err()
     };
@@ -236,14 +245,14 @@ fn questions_at_other_prices_go_on_from_what_was_seen() {
         for (price, plan) in steps.into_iter().chain([("1e-5", once), ("1e-6", once)]) {
             let price = amount(price);
             furthest = furthest.max(price);
-            count(&mut people, &square, &Allowance::Same(price), &plan, &mut Seeded(6)).unwrap();
+            count(&mut people, &square, &Allowance::Same(price), &plan, &mut Dice(6)).unwrap();
             // What was paid is what was seen, and no more than the furthest point.
-            assert_eq!(people.accounts().spent(), people.seen().prices);
-            assert!(people.seen().prices.iter().all(|seen| *seen <= furthest));
+            assert_eq!(people.accounts().spent(), people.seen().prices());
+            assert!(people.seen().prices().iter().all(|seen| *seen <= furthest));
         }
         // Whoever walked to the end of one question is within a small step of it.
         let least = Amount::from_grains(amount("1e-5").grains() / 1024 * 1023);
-        assert!(people.seen().prices.iter().all(|seen| *seen >= least));
+        assert!(people.seen().prices().iter().all(|seen| *seen >= least));
     }
 }
 
@@ -256,11 +265,11 @@ fn prices_are_checked_before_anybody_pays() {
     let square = Shape::rectangle(&lattice, [0.0, 0.0], [metres(2000.0); 2], 0.0).unwrap();
     let asked = plan(Way::Point, Split::Doubling(20), Rule::Ours);
     let small = Allowance::Same(amount("1e-5"));
-    count(&mut people, &square, &small, &asked, &mut Seeded(6)).unwrap();
+    count(&mut people, &square, &small, &asked, &mut Dice(6)).unwrap();
     let (seen, spent) = (people.seen().clone(), people.accounts().spent().to_vec());
-    assert_eq!(seen.prices.len(), 50);
+    assert_eq!(seen.prices().len(), 50);
     let large = Allowance::Same(amount("1e6"));
-    let refused = count(&mut people, &square, &large, &asked, &mut Seeded(7));
+    let refused = count(&mut people, &square, &large, &asked, &mut Dice(7));
     assert!(matches!(refused, Err(CrowdError::Narrow(_))), "{refused:?}");
     assert_eq!((people.seen(), people.accounts().spent()), (&seen, &spent[..]));
 }
@@ -275,8 +284,8 @@ fn people_who_have_moved_keep_their_accounts_and_nothing_else() {
     let price = Allowance::Same(amount("1e-5"));
     for times in 1..=3u32 {
         people.move_to(vec![0; 100]).unwrap();
-        assert!(people.seen().prices.is_empty());
-        count(&mut people, &square, &price, &asked, &mut Seeded(6)).unwrap();
+        assert!(people.seen().prices().is_empty());
+        count(&mut people, &square, &price, &asked, &mut Dice(6)).unwrap();
         let paid = amount("1e-5").times(times).unwrap();
         assert_eq!(people.accounts().spent(), [paid; 50]);
     }

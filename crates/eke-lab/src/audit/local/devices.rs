@@ -66,7 +66,7 @@ impl Asker {
             price: self.prices[report],
         };
         Ok(match device.answer(&request, oracle)? {
-            Reply::Report(report) => report.peek().words().first().copied(),
+            Reply::Report(report) => report.words().first().copied(),
             Reply::Halted => None,
         })
     }

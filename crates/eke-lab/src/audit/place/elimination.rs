@@ -6,11 +6,11 @@
 
 use std::error::Error;
 
+use eke_budget::account::Sheet;
 use eke_budget::{Amount, Metres, Rho};
 use eke_geo::crowd::{Rule, Split, Way};
 use eke_geo::width::Miss;
 use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
-use eke_local::fleet::Sheet;
 use eke_testkit::Seeded;
 
 use crate::audit::bounds::{self, Count};
@@ -67,7 +67,7 @@ fn seen(east: f64, rule: Rule, seed: u64) -> Result<Vec<Sight>, Box<dyn Error>> 
     let (seen, step) = (crowd.seen(), lattice.grid().step());
     let spent = crowd.accounts().spent().iter();
     Ok(spent
-        .zip(seen.points.chunks_exact(2))
+        .zip(seen.points().chunks_exact(2))
         .map(|(spent, at)| (spent.to_f64(), at[0] * step))
         .collect())
 }
@@ -137,7 +137,7 @@ fn noise() -> Findings {
         let square = |(spent, at): (&Amount<Rho>, &[f64])| {
             at.iter().map(|steps| steps * steps).sum::<f64>() * spent.to_f64() / unit
         };
-        let sum: f64 = spent.zip(crowd.seen().points.chunks_exact(2)).map(square).sum();
+        let sum: f64 = spent.zip(crowd.seen().points().chunks_exact(2)).map(square).sum();
         let mean = sum / (2.0 * PEOPLE as f64);
         findings.push(Finding {
             what: what.to_owned(),

@@ -1,11 +1,11 @@
 //! Many questions to the same taxis, minute after minute: figure 6.
 
+use eke_budget::account::Sheet;
 use std::error::Error;
 
 use eke_budget::Amount;
 use eke_geo::crowd::{Carry, Rule, Series, Way};
 use eke_geo::{Allowance, Crowd, Place, Plan, count};
-use eke_local::fleet::Sheet;
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_testkit::Seeded;
 

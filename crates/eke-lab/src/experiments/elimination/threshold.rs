@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use eke_budget::{L1, L2, NoHistory, PathId};
-use eke_geo::crowd::{Line, Way, threshold};
+use eke_geo::crowd::Way;
+use eke_noise::stopping::which_side;
 use eke_noise::{AccountPayer, Exact, GaussianPath};
 use eke_plot::plot::{Lines, Plot, Scale};
 
@@ -65,17 +66,11 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                         let mut account = account();
                         let mut payer =
                             AccountPayer { account: &mut account, journal: &mut NoHistory };
-                        let asked = Line { sensitivity, at: line * GRID, price: most };
+                        let asked = ask.plan.side(sensitivity, line * GRID, most)?;
                         let mut entropy =
                             context.entropy(&format!("{share} {rho} {}", ask.label), trial);
-                        let found = threshold(
-                            &mut path,
-                            &truth,
-                            &asked,
-                            &ask.plan,
-                            &mut payer,
-                            &mut entropy,
-                        )?;
+                        let found =
+                            which_side(&mut path, &truth, &asked, &mut payer, &mut entropy)?;
                         let wrong = found.below != (f64::from(hit) < line);
                         Ok((wrong, 1.0 - found.price.to_f64() / most.to_f64()))
                     })?;

@@ -2,6 +2,8 @@
 //! `TRYCMD=overwrite cargo test -p eke` writes what is printed now; read the difference.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod invariants;
+
 use std::path::Path;
 use std::process::Command;
 

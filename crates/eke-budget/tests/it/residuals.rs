@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use eke_noise::residual::{
+use eke_budget::residual::{
     BochnerMatrix, Doubt, NoResidual, NoiseLaw, ResidualPart, Verdict, residual,
 };
 use proptest::prelude::*;

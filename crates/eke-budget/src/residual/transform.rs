@@ -50,10 +50,10 @@ impl NoiseLaw {
     /// The characteristic function `E exp(itX)`; in several dimensions, along a line.
     ///
     /// ```
-    /// use eke_noise::residual::NoiseLaw;
+    /// use eke_budget::residual::NoiseLaw;
     /// let at_one = NoiseLaw::laplace(2.0)?.characteristic(1.0);
     /// assert!((at_one - 0.2).abs() < 1e-15);
-    /// # Ok::<(), eke_noise::residual::NoiseLawError>(())
+    /// # Ok::<(), eke_budget::residual::NoiseLawError>(())
     /// ```
     #[must_use]
     pub fn characteristic(&self, t: f64) -> f64 {

@@ -203,11 +203,11 @@ fn digits(value: f64) -> String {
 /// Whether there is an independent residual that takes noise of one law to another.
 ///
 /// ```
-/// use eke_noise::residual::{Verdict, residual};
-/// let verdict = |from: &str, to: &str| Ok::<_, eke_noise::residual::NoiseLawError>(residual(from.parse()?, to.parse()?));
+/// use eke_budget::residual::{Verdict, residual};
+/// let verdict = |from: &str, to: &str| Ok::<_, eke_budget::residual::NoiseLawError>(residual(from.parse()?, to.parse()?));
 /// assert!(matches!(verdict("geometric:2", "geometric:1")?, Verdict::Yes(_)));
 /// assert!(matches!(verdict("discrete-gaussian:1", "discrete-gaussian:1.1")?, Verdict::No { .. }));
-/// # Ok::<(), eke_noise::residual::NoiseLawError>(())
+/// # Ok::<(), eke_budget::residual::NoiseLawError>(())
 /// ```
 ///
 /// - Theorem: residual-exists (docs/theorems.md)

@@ -12,11 +12,11 @@ use serde::{Serialize, Serializer};
 /// written as its name and its parameters, with colons in between.
 ///
 /// ```
-/// use eke_noise::residual::NoiseLaw;
+/// use eke_budget::residual::NoiseLaw;
 /// assert_eq!("laplace:2".parse::<NoiseLaw>()?, NoiseLaw::laplace(2.0)?);
 /// let error = "laplace:0".parse::<NoiseLaw>().unwrap_err().to_string();
 /// assert_eq!(error, "the scale of laplace is 0: write a number from 1e-6 to 1e6");
-/// # Ok::<(), eke_noise::residual::NoiseLawError>(())
+/// # Ok::<(), eke_budget::residual::NoiseLawError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseLaw(pub(crate) Kind);

@@ -1,11 +1,48 @@
 //! Many accounts in one currency, as columns.
 //!
 //! An account here is a budget and what has been spent of it, in exact amounts, and the filter is
-//! that of a purse. There is no history and no receipt: a sheet is for fleets in one process, for
-//! research and for load tests.
+//! that of a purse. A sheet has no history, as an account with [`NoHistory`](crate::NoHistory):
+//! its budgets are what was reserved for everybody elsewhere, on disk, and its totals are settled
+//! there afterwards.
+//!
+//! One charge of many accounts is one [`Paid`], which a mechanism uses up when it draws. It cannot
+//! be made by hand, copied, or used twice:
+//!
+//! ```compile_fail,E0451
+//! use eke_budget::Rho;
+//! use eke_budget::account::{Paid, SamePrice};
+//! fn forge<'a>(accounts: &'a [u32], prices: &'a [SamePrice<Rho>]) -> Paid<'a, Rho> {
+//!     Paid { accounts, prices }
+//! }
+//! ```
+//! ```compile_fail,E0599
+//! # use eke_budget::Rho;
+//! # use eke_budget::account::Paid;
+//! fn copy<'a>(paid: Paid<'a, Rho>) -> [Paid<'a, Rho>; 2] {
+//!     [paid.clone(), paid]
+//! }
+//! ```
+//! ```compile_fail,E0382
+//! # use eke_budget::Rho;
+//! # use eke_budget::account::Paid;
+//! fn draw_twice(paid: Paid<'_, Rho>) {
+//!     let once = paid.redeem();
+//!     let twice = paid.redeem();
+//! }
+//! ```
+//! While it is held, nobody is added to those who paid:
+//! ```compile_fail,E0499
+//! # use eke_budget::Rho;
+//! # use eke_budget::account::{SamePrice, Sheet};
+//! fn bring_a_friend(sheet: &mut Sheet<Rho>, who: &mut Vec<u32>, prices: &mut [SamePrice<Rho>]) {
+//!     let paid = sheet.charge_column(who, prices).unwrap();
+//!     who.push(7);
+//!     paid.redeem().count();
+//! }
+//! ```
 
-use eke_budget::Amount;
-use eke_budget::number::Currency;
+use crate::Amount;
+use crate::number::Currency;
 
 /// Which accounts.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +60,48 @@ pub enum Prices<'a, C> {
     Same(Amount<C>),
     /// Each its own, in the order in which they are named.
     Each(&'a [Amount<C>]),
+}
+
+/// Accounts in a row that are charged the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamePrice<C> {
+    /// What each of them is charged.
+    pub price: Amount<C>,
+    /// How many they are.
+    pub accounts: usize,
+}
+
+/// Proof that many accounts were charged, each its own price. Good for one draw.
+#[must_use = "a column of charges is paid for: hand it to the mechanism that draws"]
+#[derive(Debug)]
+pub struct Paid<'a, C: Currency> {
+    accounts: &'a [u32],
+    prices: &'a [SamePrice<C>],
+}
+
+impl<'a, C: Currency> Paid<'a, C> {
+    /// Who paid, in rising order.
+    #[must_use]
+    pub fn accounts(&self) -> &'a [u32] {
+        self.accounts
+    }
+
+    /// What they paid, in their order.
+    #[must_use]
+    pub fn prices(&self) -> &'a [SamePrice<C>] {
+        self.prices
+    }
+
+    /// Uses the proof up: each price, and those who paid it. Called by the mechanism that draws,
+    /// which may draw once for each of them.
+    pub fn redeem(self) -> impl Iterator<Item = (Amount<C>, &'a [u32])> {
+        let mut rest = self.accounts;
+        self.prices.iter().map(move |same| {
+            let (these, after) = rest.split_at(same.accounts);
+            rest = after;
+            (same.price, these)
+        })
+    }
 }
 
 /// Why nobody was charged.
@@ -55,13 +134,22 @@ pub enum SheetError {
 /// - Assumes: prices are fixed before what they pay for is drawn (caller)
 /// - Deviates: nothing; amounts are exact
 /// - Checked by: `a_sheet_charges_and_refuses_as_accounts_do`
-#[derive(Clone, Debug, PartialEq)]
+///
+/// A sheet is not `Clone`: a copy would spend the same budgets twice.
+/// ```compile_fail,E0308
+/// # use eke_budget::Rho;
+/// # use eke_budget::account::Sheet;
+/// fn copy(sheet: &Sheet<Rho>) -> Sheet<Rho> {
+///     sheet.clone()
+/// }
+/// ```
+#[derive(Debug, PartialEq)]
 pub struct Sheet<C: Currency> {
     budgets: Budgets<C>,
     spent: Vec<Amount<C>>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 enum Budgets<C: Currency> {
     Same(Amount<C>),
     Each(Vec<Amount<C>>),
@@ -146,6 +234,40 @@ impl<C: Currency> Sheet<C> {
         })
     }
 
+    /// Charges accounts, named in rising order, for what is drawn next. Those that cannot pay are
+    /// left as they are, and struck from the names and from the numbers of accounts: what remains
+    /// of both is who paid what.
+    ///
+    /// - Theorem: device-filter (docs/theorems.md)
+    /// - Proves: no account spends more than its budget, and who is named afterwards has paid
+    /// - Assumes: prices are fixed before what they pay for is drawn (caller)
+    /// - Deviates: nothing; amounts are exact
+    /// - Checked by: `a_column_of_charges_is_paid_by_those_it_names`
+    ///
+    /// # Errors
+    /// An account that there is not or that is named twice, or other numbers of accounts than are
+    /// named. Nobody is charged.
+    pub fn charge_column<'a>(
+        &mut self,
+        accounts: &'a mut Vec<u32>,
+        prices: &'a mut [SamePrice<C>],
+    ) -> Result<Paid<'a, C>, SheetError> {
+        let named = self.check(Who::These(accounts))?;
+        let priced = prices.iter().map(|same| same.accounts).sum();
+        if priced != named {
+            return Err(SheetError::Prices { accounts: named, prices: priced });
+        }
+        // One loop for each kind of budgets, which are many accounts and few instructions.
+        let paid = match &self.budgets {
+            Budgets::Same(budget) => strike(&mut self.spent, accounts, prices, |_| *budget),
+            Budgets::Each(each) => {
+                strike(&mut self.spent, accounts, prices, |account| each[account])
+            }
+        };
+        accounts.truncate(paid);
+        Ok(Paid { accounts, prices })
+    }
+
     /// What is left, from the least to the most, at these fractions of the accounts: at 0.5 the
     /// median. None where a fraction is not between 0 and 1.
     #[must_use]
@@ -170,7 +292,10 @@ impl<C: Currency> Sheet<C> {
     }
 
     /// How many accounts are named, if each is one and they rise.
-    pub(crate) fn check(&self, who: Who<'_>) -> Result<usize, SheetError> {
+    ///
+    /// # Errors
+    /// One is not, or they do not.
+    pub fn check(&self, who: Who<'_>) -> Result<usize, SheetError> {
         let Who::These(these) = who else { return Ok(self.len()) };
         if these.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err(SheetError::Order);
@@ -213,4 +338,29 @@ fn charge_each<C: Currency>(
         }
     }
     refused
+}
+
+/// Charges accounts, and brings those that paid to the front: how many they are.
+fn strike<C: Currency>(
+    spent: &mut [Amount<C>],
+    accounts: &mut [u32],
+    prices: &mut [SamePrice<C>],
+    budget: impl Fn(usize) -> Amount<C>,
+) -> usize {
+    let (mut next, mut paid) = (0, 0);
+    for same in prices {
+        let (first, end) = (paid, next + same.accounts);
+        for at in next..end {
+            let account = accounts[at];
+            let index = account as usize;
+            let after = spent[index].plus(same.price).filter(|after| *after <= budget(index));
+            if let Some(after) = after {
+                spent[index] = after;
+                accounts[paid] = account;
+                paid += 1;
+            }
+        }
+        (next, same.accounts) = (end, paid - first);
+    }
+    paid
 }
