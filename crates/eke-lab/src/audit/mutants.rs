@@ -545,8 +545,8 @@ const MUTANTS: &[Mutant] = &[
         about: "the noise of the first line is that of the lines after it",
         audit: "sparse-vector",
         file: "crates/eke-select/src/sparse_vector.rs",
-        find: "            None => self.run = Some(Line::draw(self.law.clone(), round, entropy)),\n",
-        replace: "            None => {\n                thread_local! { static SEED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) }; }\n                struct Same(u64);\n                impl Entropy for Same { fn word(&mut self) -> u64 { self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407); let w = (self.0 ^ (self.0 >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9); w ^ (w >> 32) } }\n                if self.hits == 0 { SEED.set(entropy.word()); }\n                self.run = Some(Line::draw(self.law.clone(), round, &mut Same(SEED.get())));\n            }\n",
+        find: "            None => self.run = Some(NoisyLine::draw(self.law.clone(), round, entropy)),\n",
+        replace: "            None => {\n                thread_local! { static SEED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) }; }\n                struct Same(u64);\n                impl Entropy for Same { fn word(&mut self) -> u64 { self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407); let w = (self.0 ^ (self.0 >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9); w ^ (w >> 32) } }\n                if self.hits == 0 { SEED.set(entropy.word()); }\n                self.run = Some(NoisyLine::draw(self.law.clone(), round, &mut Same(SEED.get())));\n            }\n",
     },
     Mutant {
         name: "log-dropped",
