@@ -4,7 +4,6 @@
 //! eight connections reach that each write their own charges with one conditional update and one
 //! insert. Without `EKE_TEST_POSTGRES` only the file is measured.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on should stop")]
-#![allow(clippy::cast_precision_loss, reason = "figures to be read")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

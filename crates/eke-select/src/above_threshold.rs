@@ -339,7 +339,6 @@ impl Place {
 
     /// The factor of `count` answers at the upper end of the range that are not above the line.
     fn others(&self, count: u64) -> Factor {
-        #[expect(clippy::cast_precision_loss, reason = "steps are at most 1e12")]
         Factor::new(self.slope, [self.line, self.high], self.unit, count as f64)
     }
 

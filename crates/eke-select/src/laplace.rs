@@ -20,7 +20,6 @@ impl LaplaceLine {
     /// - Deviates: nothing
     /// - Checked by: `laplace_lines_never_cost_more_than_is_said`
     pub(crate) fn halting_at(&self, t: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "steps are at most 1e12")]
         let before = (t - 1) as f64;
         let (line, query) = (1.0 / self.line, 1.0 / self.query);
         match self.change {
@@ -40,7 +39,6 @@ impl LaplaceLine {
 
     /// For having stopped after t steps without a halt.
     pub(crate) fn without_halt(&self, t: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "steps are at most 1e12")]
         let steps = t as f64;
         (steps / self.query).min(1.0 / self.line)
     }

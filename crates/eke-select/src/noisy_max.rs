@@ -111,7 +111,6 @@ impl NoisyMax {
                 if self.spec.candidates == 2 {
                     return ln_ratio_of_one(&factor(1.0), shift);
                 }
-                #[expect(clippy::cast_precision_loss, reason = "rounded up where it is not exact")]
                 let others = (self.spec.candidates - 1) as f64;
                 let others = if others > LARGEST_EXACT { others.next_up() } else { others };
                 ln_ratio(&Integrand::new(vec![factor(others)]), &[shift])
@@ -141,7 +140,6 @@ impl NoisyMax {
         if self.spec.candidates == 1 {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "rounded up below")]
         let candidates = self.spec.candidates as f64;
         // A general change is twice a monotone one, seen from its middle.
         let [_, moved] = furthest(self.spec.sensitivity, self.spec.range);

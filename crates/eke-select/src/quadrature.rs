@@ -98,7 +98,6 @@ impl Sums {
             return None;
         }
         // Exact: the step has 21 bits, and the number of a node 32.
-        #[expect(clippy::cast_precision_loss, reason = "checked above")]
         let node = |number: i64| integrand.node(number as f64 * step, shifts);
         let first = node(middle);
         let mut sums = Self {

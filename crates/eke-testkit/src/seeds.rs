@@ -39,7 +39,6 @@ impl Seeded {
 
     /// A number from 0 to 1, without 1: 53 bits, for what privacy does not depend on.
     pub fn unit(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
         let bits = (self.0.next_u64() >> 11) as f64;
         bits / 9_007_199_254_740_992.0
     }
@@ -108,7 +107,6 @@ impl Dice {
 
     /// A number between 0 and 1, without both: 52 bits and a half.
     pub fn uniform(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "52 bits")]
         let bits = (self.word() >> 12) as f64;
         bits * 2f64.powi(-52) + 2f64.powi(-53)
     }

@@ -282,7 +282,6 @@ impl<C: Currency> Sheet<C> {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                clippy::cast_precision_loss,
                 reason = "between 0 and the last account, of which there are fewer than 2^32"
             )]
             let rank = (fraction * last as f64).round() as usize;

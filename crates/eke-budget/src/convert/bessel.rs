@@ -67,9 +67,7 @@ impl Probabilities {
 }
 
 pub(super) fn double(count: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let count = count as f64;
-    count
+    count as f64
 }
 
 /// The whole number above a small positive double.

@@ -78,9 +78,7 @@ fn transform(values: &mut [(f64, f64)]) {
 }
 
 fn double(count: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a count of numbers in memory")]
-    let count = count as f64;
-    count
+    count as f64
 }
 
 #[cfg(test)]

@@ -171,7 +171,6 @@ impl Prices<'_> {
     /// What a unit can change a sum by.
     fn unit(&self, column: usize) -> f64 {
         let sum = &self.plan.sums[column];
-        #[expect(clippy::cast_precision_loss, reason = "shown in three digits")]
         let steps = sum.sensitivity(self.plan.max_rows) as f64;
         steps * sum.step()
     }

@@ -180,9 +180,7 @@ fn worse(found: &Found) -> Stopped {
 }
 
 fn ratio(part: usize, of: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
-    let ratio = part as f64 / of.max(1) as f64;
-    ratio
+    part as f64 / of.max(1) as f64
 }
 
 /// What an expression over keys and measures comes to for one group.

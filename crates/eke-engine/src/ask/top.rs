@@ -116,7 +116,6 @@ fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> 
     let group = group.to_f64() * f64::from(factor);
     let all = public_group_count(&query.plan).unwrap_or(usize::MAX);
     let most = f64::from(query.plan.max_groups);
-    #[expect(clippy::cast_precision_loss, reason = "a comparison of prices")]
     let (all, count) = ((all as f64).min(most), count as f64);
     count * pick_price(unit).to_f64() + count.min(most) * group < all * group
 }

@@ -559,15 +559,11 @@ fn whole(column: Amount<Rho>, columns: u32) -> Amount<Rho> {
 }
 
 fn steps(sensitivity: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-    let steps = sensitivity as f64;
-    steps
+    sensitivity as f64
 }
 
 fn double(value: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let value = value as f64;
-    value
+    value as f64
 }
 
 #[cfg(test)]

@@ -179,7 +179,6 @@ impl Dice {
     }
 
     fn part(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
         let part = (self.next() >> 11) as f64 / 9_007_199_254_740_992.0;
         part
     }

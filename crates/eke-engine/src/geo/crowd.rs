@@ -502,13 +502,11 @@ fn savings(granted: &[Amount<Rho>], spent: &[Amount<Rho>]) -> Savings {
     }
     let at =
         |quarters: usize| kept.get((kept.len().max(1) - 1) * quarters / 4).copied().unwrap_or(0.0);
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let mean = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
     Savings { mean, quarter: at(1), half: at(2), three_quarters: at(3), tenths }
 }
 
 fn mean(spent: &[Amount<Rho>]) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let people = spent.len().max(1) as f64;
     spent.iter().map(|spent| spent.to_f64()).sum::<f64>() / people
 }

@@ -316,7 +316,6 @@ enum Moment {
 
 impl Moment {
     fn of(value: Option<Value>) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "microseconds of this age are exact")]
         match value {
             None | Some(Value::Null) => Self::Unknown,
             Some(Value::Bool(truth)) => Self::Number(f64::from(u8::from(truth))),

@@ -192,7 +192,6 @@ impl ShareOf {
         let truth = Exact::new(below, L1::new(1.0).map_err(|error| free(error.into()))?);
         let id = PathId::new(*Digest::of(question.as_bytes()).bytes());
         let mut path = GaussianPath::<i64>::open(id, one);
-        #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
         let line = rows as f64 * asking.share;
         let asked = asking.plan.side(one, line, asking.price);
         let asked = asked.map_err(|error| free(PlacesError::Asked(error.to_string())))?;

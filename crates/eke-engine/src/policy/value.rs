@@ -40,7 +40,6 @@ pub(super) fn fit(value: &Value, of: Type) -> Option<Value> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "callers have checked that it is a double")]
 fn exact(int: i64) -> f64 {
     int as f64
 }

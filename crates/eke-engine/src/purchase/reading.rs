@@ -139,7 +139,6 @@ impl Reading {
 /// - Checked by: `failures_tell_as_much_as_there_are_ways_to_choose_them`
 #[must_use]
 pub fn failure_bits(failed: u64, questions: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a number to show")]
     let (failed, questions) = (failed.min(questions) as f64, questions as f64);
     // Logarithms, added up as 2^a + 2^b = 2^a (1 + 2^(b - a)).
     let (mut term, mut sum, mut chosen) = (0.0f64, 0.0f64, 0.0f64);
@@ -359,7 +358,6 @@ mod tests {
         for questions in [0, 1, 2, 7, 40, 100] {
             for failed in 0..=questions.min(12) {
                 let ways: u128 = (0..=failed).map(|k| choose(questions, k)).sum();
-                #[expect(clippy::cast_precision_loss, reason = "a number to compare")]
                 let bits = (ways as f64).log2();
                 let found = failure_bits(failed, questions);
                 assert!((found - bits).abs() < 1e-9, "{failed} of {questions}: {found} {bits}");

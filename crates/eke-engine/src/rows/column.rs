@@ -344,7 +344,6 @@ pub(crate) fn wide(bytes: &[u8]) -> Option<i256> {
 }
 
 /// The nearest double, or one beside it.
-#[expect(clippy::cast_precision_loss, reason = "as expressions read decimals")]
 fn close(number: i256) -> f64 {
     let narrow = number.as_i128();
     if i256::from_i128(narrow) == number {

@@ -391,7 +391,6 @@ pub(crate) fn swing(sum: &Sum, max_rows: u32, adjacency: Adjacency) -> L1 {
 
 fn rounded_up(steps: u64) -> L1 {
     let exact = steps.max(1);
-    #[expect(clippy::cast_precision_loss, reason = "corrected at once")]
     let nearest = exact as f64;
     #[expect(
         clippy::cast_possible_truncation,

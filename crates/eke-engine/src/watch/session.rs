@@ -420,7 +420,6 @@ impl<'a> Session<'a> {
             Charging::ExAnte => Paid::Rho(rho(whole(law, left_steps)?.charge()).to_f64()),
         };
         let left = self.left()?;
-        #[expect(clippy::cast_precision_loss, reason = "a small number")]
         let much = aside.get() > left.get() / CONFIRM_ABOVE_ONE_IN as f64;
         if much && !self.context.observer.confirm_watch(aside, left) {
             return Err(EngineError::Declined);

@@ -134,9 +134,7 @@ pub fn count<E: Entropy + ?Sized>(
 const NINETEEN_IN_TWENTY: f64 = 1.959_963_984_540_054;
 
 fn number(people: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
-    let people = people as f64;
-    people
+    people as f64
 }
 
 /// What reports come to in the end.
@@ -223,7 +221,6 @@ impl<'a> Judge<'a> {
                 let mean = reports.mean(person);
                 #[expect(clippy::cast_possible_truncation, reason = "saturates far outside")]
                 let point = [mean[0].round() as i64, mean[1].round() as i64];
-                #[expect(clippy::cast_precision_loss, reason = "an estimate")]
                 let value = self.shape.signed_distance(&point) as f64;
                 value
             }
@@ -291,7 +288,6 @@ impl<'a> Judge<'a> {
             off
         };
         let offs: Vec<f64> = walking.iter().map(&mut off).collect();
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
         let people = reports.people() as f64;
         // Where many are misplaced, those stopped wrongly do not cancel out as well.
         let wobble = wobble.max(1.0).min(8.0 * wobble.sqrt()).max(1.0);

@@ -84,7 +84,6 @@ pub fn density<E: Entropy + ?Sized>(
         Way::Distance => (positions.distances(at)?, Seen::default()),
     };
     let walk = Walk { truths, allowance, plan };
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let centre = match plan.way {
         Way::Point => at.iter().map(|&steps| steps as f64).collect(),
         Way::Distance => vec![0.0],
@@ -125,7 +124,6 @@ impl Kernel {
     /// narrower than a least part of the bandwidth squared, or than a third of the variance. Noise
     /// beyond that blurs it, and all that is kept is its integral.
     fn new(dimensions: usize, bandwidth: f64, variance: f64, least: f64) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
         let dimensions = dimensions as f64;
         let third = if least < 0.5 { variance / 3.0 } else { 0.0 };
         let width = (bandwidth - variance).max(least * bandwidth).max(third);
@@ -264,7 +262,6 @@ impl Judge<'_> {
             wobble += moves.at(square);
             sum += expected.at(square);
         }
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
         let (step, people) = (step as f64, reports.people() as f64);
         let wobble = (wobble * step).max(Self::FLOOR);
         let miss = Self::LOST * wobble.sqrt() / (sum * step).max(1.0);
@@ -319,7 +316,6 @@ impl Judge<'_> {
                 most += wobble;
             }
         }
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
         let people = reports.people() as f64;
         let (estimate, deviation) = (sum / people, variance.sqrt() / people);
         // One in 20 fails: of that a 50th for where people are, and the rest for noise.

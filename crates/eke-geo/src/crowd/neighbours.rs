@@ -86,7 +86,6 @@ pub fn neighbours<E: Entropy + ?Sized>(
         Way::Distance => (positions.distances(to)?, Seen::default()),
     };
     let walk = Walk { truths, allowance, plan };
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let centre = to.iter().map(|&steps| steps as f64).collect();
     let mut judge = Judge { centre, k, plan, out: vec![false; accounts.len()] };
     let mut rounds = 1;
@@ -217,7 +216,6 @@ impl Judge<'_> {
             Way::Point => {
                 // With f the square in the end, the one now is f + d s² on average, of variance 2 d
                 // s⁴ + 4 s² f.
-                #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
                 let dimensions = self.centre.len() as f64;
                 let middle = self.square(reports, person) - dimensions * to_come;
                 let z = deviations * deviations * to_come;
@@ -252,7 +250,6 @@ impl Judge<'_> {
         let value = |person: u32| {
             match (self.plan.way, self.plan.rule) {
                 (Way::Point, Rule::Ours) => {
-                    #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
                     let dimensions = self.centre.len() as f64;
                     // Unequal noise makes lengths unequal: what it adds is taken off.
                     let square = self.square(reports, person);
@@ -307,7 +304,6 @@ impl Ladder {
 /// with a probability of at most a miss: by Chernoff's bound, `(e m/a)^a e^-m` for a or more hits
 /// where m are expected.
 fn most_misses(people: usize, spare: usize, miss: Miss) -> Miss {
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32")]
     let (people, hits) = (people as f64, (spare + 1) as f64);
     let target = libm::log(miss.get());
     let (mut low, mut high) = (0.0, hits);

@@ -86,11 +86,7 @@ impl Positions {
 /// The square root of a number that is not negative, rounded down: nearly by floating point, and
 /// then exactly.
 fn floor_root(number: i64) -> i64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "off by one at most, which is made good"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "off by one at most, which is made good")]
     let root = ((number as f64).sqrt() as i64).min(MOST_ROOT);
     if root * root > number {
         root - 1

@@ -159,7 +159,6 @@ impl Reports {
     /// Takes one more report of each of these people into their averages.
     pub(crate) fn add(&mut self, people: &[u32], step: &Step, reports: Released<&[i64]>) {
         let take = |mean: &mut f64, report: i64| {
-            #[expect(clippy::cast_precision_loss, reason = "an average of what was released")]
             let report = report as f64;
             *mean += (report - *mean) * step.part;
         };
@@ -199,7 +198,6 @@ impl Reports {
 /// An amount as a number.
 #[inline]
 pub(crate) fn rho(amount: Amount<Rho>) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "for what is computed from released values")]
     let grains = amount.grains() as f64;
     grains * 1e-30
 }

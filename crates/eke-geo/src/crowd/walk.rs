@@ -43,7 +43,6 @@ impl Spending {
     #[must_use]
     pub fn saved(&self) -> f64 {
         let shares = self.shares();
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^32 people")]
         let people = shares.len().max(1) as f64;
         shares.iter().sum::<f64>() / people
     }

@@ -212,7 +212,6 @@ impl Lattice {
 }
 
 fn root(dimensions: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
     let dimensions = dimensions as f64;
     dimensions.sqrt()
 }
@@ -248,7 +247,6 @@ pub(crate) fn on_plane(across: u64, up: u64) -> Option<i64> {
 /// The whole part of a root, of less than 2^63: that of doubles is off by one at most.
 #[inline]
 fn root_of(square: i64) -> i64 {
-    #[expect(clippy::cast_precision_loss, reason = "put right below")]
     let about = (square as f64).sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "below 2^32")]
     let about = about as i64;

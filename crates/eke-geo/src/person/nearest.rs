@@ -223,7 +223,6 @@ pub(crate) fn unit(lattice: &Lattice) -> f64 {
 
 /// How far off distances can be for having been put on the lattice and rounded, twice.
 pub(crate) fn slack(lattice: &Lattice) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
     let root = (lattice.dimensions() as f64).sqrt();
     2.0 * (1.0 + root) * lattice.grid().step()
 }
@@ -253,7 +252,6 @@ impl PlacePrice for Rho {
             * match dimensions {
                 1 => Confidence::new(1.0 - beta).map_or((2.0 * log).sqrt(), Confidence::quantile),
                 2 => (2.0 * log).sqrt(),
-                #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
                 more => {
                     let more = more as f64;
                     (more + 2.0 * (more * log).sqrt() + 2.0 * log).sqrt()
@@ -284,7 +282,5 @@ impl PlacePrice for Epsilon {
 }
 
 fn others(among: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "for information")]
-    let others = among.saturating_sub(1) as f64;
-    others
+    among.saturating_sub(1) as f64
 }

@@ -99,7 +99,6 @@ impl Places {
             let coordinates = || self.points.iter().skip(axis).step_by(dimensions).copied();
             coordinates().min().unwrap_or(0) + coordinates().max().unwrap_or(0)
         };
-        #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
         let root = (dimensions as f64).sqrt();
         let sensitivity = 2.0 * root * self.lattice.sensitivity().get() * (1.0 + 1e-14);
         let bound = Norms::l2(L2::new(sensitivity)?, dimensions)?;

@@ -245,9 +245,7 @@ impl Tuple {
 }
 
 fn number(points: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "at most 2^24")]
-    let number = points as f64;
-    number
+    points as f64
 }
 
 #[cfg(test)]

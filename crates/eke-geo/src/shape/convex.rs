@@ -63,7 +63,6 @@ impl Convex {
         // Every part is exact, and their sum is at most twice the area of the largest square.
         let twice: u128 =
             others.windows(2).map(|pair| turn(first, pair[0], pair[1]).unsigned_abs()).sum();
-        #[expect(clippy::cast_precision_loss, reason = "rounded once")]
         let twice = twice as f64;
         twice / 2.0
     }
@@ -100,7 +99,6 @@ impl Convex {
         let near = |point: [i64; 2]| {
             let apart = |axis: usize| {
                 let apart = i128::from(point[axis]) - i128::from(origin[axis]);
-                #[expect(clippy::cast_precision_loss, reason = "an estimate")]
                 let apart = apart as f64;
                 apart
             };

@@ -31,7 +31,6 @@ pub(crate) fn chord(dimensions: usize, count: u32) -> f64 {
         1 => 0.0,
         2 => 2.0 * libm::sin(PI / (2.0 * count)),
         _ => {
-            #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
             let dimensions = dimensions as f64;
             // The volume of a ball in one dimension less, over the surface of the sphere.
             let (ball, _) = libm::lgamma_r((dimensions + 1.0) / 2.0);
@@ -54,7 +53,6 @@ fn on_circle(angle: f64) -> [f64; 2] {
 /// coordinates of it making two normal numbers.
 fn spread(dimensions: usize, turn: f64) -> Vec<f64> {
     let pairs = dimensions.div_ceil(2) * 2;
-    #[expect(clippy::cast_precision_loss, reason = "at most 2^16")]
     let power = pairs as f64 + 1.0;
     let mut root = 1.0f64;
     for _ in 0..64 {

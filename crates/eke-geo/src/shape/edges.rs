@@ -156,7 +156,6 @@ impl Rounded {
 
     /// The root of a whole number, in integers where doubles do not decide.
     pub(crate) fn root(self, square: u128) -> i64 {
-        #[expect(clippy::cast_precision_loss, reason = "within what it may be off by")]
         let about = (square as f64).sqrt();
         if let Some(decided) = self.decided(about, about * 2.0 * f64::EPSILON) {
             return decided;
@@ -168,7 +167,6 @@ impl Rounded {
 
     /// A whole number divided by the root of a square, in integers where doubles do not decide.
     pub(crate) fn quotient(self, value: u128, square: u128) -> i64 {
-        #[expect(clippy::cast_precision_loss, reason = "what is lost is put right below")]
         let about = value as f64 / (square as f64).sqrt();
         if let Some(decided) = self.decided(about, about * 4.0 * f64::EPSILON) {
             return decided;
@@ -222,10 +220,6 @@ fn apart(one: Point, two: Point) -> [i128; 2] {
     [0, 1].map(|at| i128::from(two[at]) - i128::from(one[at]))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "what is lost is part of what doubles may be off by"
-)]
 pub(crate) fn double(steps: i64) -> f64 {
     steps as f64
 }

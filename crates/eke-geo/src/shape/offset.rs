@@ -140,7 +140,6 @@ impl Offsets {
 
 impl Samples {
     fn area(&self, by: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a few ten thousand")]
         let cells = |by: f64| self.sorted.partition_point(|&distance| distance < by) as f64;
         self.area + self.cell * (cells(by) - cells(0.0))
     }

@@ -68,7 +68,6 @@ impl AnytimeBall {
     #[must_use]
     pub fn tightest_at(precision: f64, dimensions: usize, miss: Miss) -> Self {
         assert!(dimensions > 0 && precision > 0.0, "a point has coordinates and a precision");
-        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let dimensions = dimensions as f64;
         let log = -2.0 * libm::log(miss.get());
         Self { dimensions, gamma: precision / best_ratio(log / dimensions), log }

@@ -118,9 +118,7 @@ fn mean_length(dimensions: usize) -> f64 {
 }
 
 fn number(count: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "at most 2^24")]
-    let number = count as f64;
-    number
+    count as f64
 }
 
 #[cfg(test)]

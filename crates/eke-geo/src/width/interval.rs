@@ -69,7 +69,6 @@ impl DistanceInterval {
     #[must_use]
     pub fn new(dimensions: usize, miss: Miss) -> Self {
         assert!(dimensions > 0, "a point has coordinates");
-        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let d = dimensions as f64;
         let half = miss.shared_by(2);
         let width = two_sided_width(miss);
@@ -266,7 +265,6 @@ fn poisson(count: f64, mean: f64) -> f64 {
     if count == 0.0 { libm::exp(-mean) } else { crate::width::gamma::between(count, mean) }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few")]
 fn double(n: usize) -> f64 {
     n as f64
 }

@@ -36,7 +36,6 @@ impl Miss {
     /// be counted.
     #[must_use]
     pub fn shared_by(self, parts: usize) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 it does not matter")]
         Self((self.0 / parts.max(1) as f64).max(1e-100))
     }
 }
@@ -89,7 +88,6 @@ pub fn chi_width(dimensions: usize, miss: Miss) -> f64 {
     if dimensions == 2 {
         return (-2.0 * libm::log(miss.0)).sqrt();
     }
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
     let d = dimensions as f64;
     let log = libm::log(miss.0);
     // The logarithm of the tail is concave and falls: from above, steps along its slope stay above.

@@ -56,9 +56,7 @@ pub(crate) fn published(epsilon: f64, log: f64) -> f64 {
 }
 
 pub(crate) fn number(count: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "for information")]
-    let count = count as f64;
-    count
+    count as f64
 }
 
 #[cfg(test)]

@@ -586,7 +586,7 @@ const MUTANTS: &[Mutant] = &[
         audit: "laplace-path-law",
         file: "crates/eke-noise/src/law/laplace_level.rs",
         find: "        if happens(&pair.same(), entropy) {\n            return Ok(point);\n",
-        replace: "        if happens(&pair.same(), entropy) {\n            let (whole, head, key, more) = point.into();\n            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]\n            return Ok((whole as f64 as i64, head, key, more).into());\n",
+        replace: "        if happens(&pair.same(), entropy) {\n            let (whole, head, key, more) = point.into();\n            #[expect(clippy::cast_possible_truncation)]\n            return Ok((whole as f64 as i64, head, key, more).into());\n",
     },
     Mutant {
         name: "laplace-weight",

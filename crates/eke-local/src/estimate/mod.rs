@@ -194,7 +194,6 @@ impl Estimates {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "users are fewer than 2^53")]
 fn number(count: u64) -> f64 {
     count as f64
 }

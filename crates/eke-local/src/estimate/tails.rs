@@ -69,7 +69,6 @@ struct Binomial {
 
 impl Binomial {
     #[expect(
-        clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "users are fewer than 2^53, and the likeliest number is one of theirs"

@@ -163,14 +163,12 @@ fn found(
     users: u32,
     confidence: Confidence,
 ) -> SimulatedTier {
-    #[expect(clippy::cast_precision_loss, reason = "millions at most")]
     let off = |(estimate, &truth): (f64, &u64)| (estimate - truth as f64).powi(2);
     let squares: f64 = estimates.all_users().into_iter().zip(truth).map(off).sum();
     let held = (0u32..).zip(truth).filter(|&(category, users)| {
         let interval = estimates.interval(category, confidence, Over::Each);
         interval.is_some_and(|interval| (interval.low..=interval.high).contains(users))
     });
-    #[expect(clippy::cast_precision_loss, reason = "a million at most")]
     let categories = truth.len() as f64;
     let held = u32::try_from(held.count()).unwrap_or(u32::MAX);
     SimulatedTier {

@@ -202,7 +202,6 @@ fn hashed_reports_support_categories_as_often_as_they_say() {
                 for report in 0..g {
                     // The true category is the first.
                     let true_one = if value(0) == report { share } else { 0.0 };
-                    #[expect(clippy::cast_precision_loss, reason = "small")]
                     let probability = (true_one + (1.0 - share) / g as f64) / functions as f64;
                     for category in 0..d {
                         let support = f64::from(u8::from(value(category) == report));

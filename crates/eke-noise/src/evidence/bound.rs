@@ -54,7 +54,6 @@ impl Norms {
     /// # Errors
     /// The bound on the sum would be out of range.
     pub fn l2(l2: L2, coordinates: usize) -> Result<Self, ParameterError> {
-        #[expect(clippy::cast_precision_loss, reason = "the product is rounded up beyond it")]
         let root = (coordinates.max(1) as f64).sqrt();
         let sum = l2.get() * root * (1.0 + 4.0 * f64::EPSILON);
         Ok(Self { l1: L1::new(sum)?, l2, coordinates })

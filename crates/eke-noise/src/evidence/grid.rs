@@ -70,10 +70,6 @@ impl Grid {
     /// So many steps, as a number.
     #[must_use]
     pub fn length(self, steps: i64) -> f64 {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "beyond 2^53 steps the last ones do not matter"
-        )]
         libm::ldexp(steps as f64, self.exponent)
     }
 
@@ -141,7 +137,6 @@ impl Exact<Vec<f64>> {
     /// A sensitivity in steps is out of range.
     pub fn on(&self, grid: Grid) -> Result<Exact<Vec<i64>>, ParameterError> {
         let coordinates = self.sensitivity().coordinates();
-        #[expect(clippy::cast_precision_loss, reason = "rounded up beyond it")]
         let count = coordinates.max(1) as f64;
         let up = 1.0 + 4.0 * f64::EPSILON;
         let l1 = (self.sensitivity().sum().get() / grid.step() + count) * up;

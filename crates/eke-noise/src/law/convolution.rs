@@ -35,7 +35,6 @@ impl Convolution {
     /// the given bits: the widest part falls by `exp(-rate)` every `most` steps. (What this leaves
     /// out is counted.)
     fn reach(&self, bits: usize) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let nats = bits as f64 * std::f64::consts::LN_2 + 8.0;
         let most = f64::from(self.most);
         nats * most / self.about_rate + most * most

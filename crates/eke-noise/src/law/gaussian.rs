@@ -144,7 +144,6 @@ impl<'a> Proposals<'a> {
     /// `E`, nearly.
     fn whole_coin(&self, noise: i64) -> Coin {
         let (variance, left) = (self.variance.approximate(), self.centre.left.approximate());
-        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
         let (size, width) = (noise.unsigned_abs() as f64, self.width as f64);
         let middle = variance / width;
         let away = self.leads_away(noise);

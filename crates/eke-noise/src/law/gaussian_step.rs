@@ -155,7 +155,6 @@ pub(crate) fn average(first: (u128, i64), others: impl IntoIterator<Item = (u128
     for (weight, other) in others {
         let weight = double(weight);
         total += weight;
-        #[expect(clippy::cast_precision_loss, reason = "noise is below 2^53 steps")]
         let apart = (i128::from(other) - i128::from(value)) as f64;
         moved += weight * apart;
     }
@@ -164,9 +163,7 @@ pub(crate) fn average(first: (u128, i64), others: impl IntoIterator<Item = (u128
 }
 
 fn double(weight: u128) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a weight of an average")]
-    let weight = weight as f64;
-    weight
+    weight as f64
 }
 
 pub(crate) fn too_wide(error: ScaleError) -> MismatchReason {

@@ -213,7 +213,6 @@ fn truncated<E: Entropy + ?Sized>(
     entropy: &mut E,
 ) -> Result<u64, LevelError> {
     let bound = u128::from(n) + 1;
-    #[expect(clippy::cast_precision_loss, reason = "only decides how it is drawn")]
     if rate.approximate() * bound as f64 > 1.0 {
         // What is left of a geometric number when n + 1 is taken away again and again has exactly
         // this law, since the geometric law has no memory.
@@ -260,13 +259,7 @@ impl Pair {
     /// n: `q^(n+1) (1-c²)/(1-f²)`, `f c (1-q)/(1-f²)` and `q^n` times that. It is from 0 to n else.
     fn parts(&self, n: u64) -> [f64; 3] {
         let fine = 1.0 / one_less(&self.fine.times(&2u8.into()));
-        let to_n = libm::exp(
-            -self.difference.approximate() * {
-                #[expect(clippy::cast_precision_loss, reason = "within the margin of the choice")]
-                let n = n as f64;
-                n
-            },
-        );
+        let to_n = libm::exp(-self.difference.approximate() * { n as f64 });
         let equal =
             to_n * power(&self.difference) * one_less(&self.coarse.times(&2u8.into())) * fine;
         let below = power(&self.sum) * one_less(&self.difference) * fine;

@@ -118,13 +118,11 @@ impl Lazy {
     fn keeps<E: Entropy + ?Sized>(&mut self, shape: Shape, entropy: &mut E) -> bool {
         let word = entropy.word();
         // In floating point, with a margin for the bits that are not known and for rounding.
-        #[expect(clippy::cast_precision_loss, reason = "within the margin")]
         let (x, whole) = (self.head as f64 * HEAD_UNIT, self.whole as f64);
         let exponent = match shape {
             Shape::Gaussian => x * (2.0 * whole + x) / 2.0,
             Shape::Geometric => x,
         };
-        #[expect(clippy::cast_precision_loss, reason = "within the margin")]
         let uniform = word as f64 * WORD_UNIT;
         let margin = 1e-14 * (1.0 + whole);
         // exp(-y) >= 1 - y, which is quickly had.
@@ -204,7 +202,6 @@ impl Lazy {
     /// A double near the number: within 2⁻⁶³ of it, and 2⁻⁵¹ times its size.
     #[inline]
     pub(crate) fn about(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "as stated")]
         let size = self.whole as f64 + self.head as f64 * HEAD_UNIT;
         if self.negative { -size } else { size }
     }

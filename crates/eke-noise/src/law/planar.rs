@@ -145,7 +145,6 @@ impl Keeping {
     #[inline]
     fn coin(&self, point: &[i64]) -> Coin {
         let (square, sum) = point.iter().fold((0.0, 0.0), |(square, sum), &coordinate| {
-            #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
             let size = (coordinate as f64).abs();
             (square + size * size, sum + size)
         });

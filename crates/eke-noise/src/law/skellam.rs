@@ -134,7 +134,6 @@ impl Weights {
     /// enclosures are depends on it.
     fn start(&self, bits: usize) -> u64 {
         let variance = 2.0 * self.lambda.approximate();
-        #[expect(clippy::cast_precision_loss, reason = "only decides where to start")]
         let wanted = 3.0 * bits as f64 * std::f64::consts::LN_2;
         let (mut sum, mut j, mut at) = (0.0, 0, 0.5);
         while sum < wanted {

@@ -135,7 +135,6 @@ fn exponent(biased: u64) -> i32 {
 fn leading(value: &UBig) -> (f64, i32) {
     let shift = value.bit_len().saturating_sub(64);
     let top = u64::try_from(value >> shift).expect("64 bits");
-    #[expect(clippy::cast_precision_loss, reason = "an approximation")]
     (top as f64, i32::try_from(shift).unwrap_or(i32::MAX / 4))
 }
 

@@ -222,7 +222,6 @@ impl Exponential {
     /// The coin that keeps a place.
     fn keeps<E: Entropy + ?Sized>(&self, point: &Real, way: Way, entropy: &mut E) -> bool {
         let word = entropy.word();
-        #[expect(clippy::cast_precision_loss, reason = "within the margin")]
         let (place, uniform) = (self.place(point, way) as f64, word as f64);
         let exponent = self.about * libm::ldexp(place, -64);
         // For rounding, and for the bits that come after the first 64: less than a unit of them.

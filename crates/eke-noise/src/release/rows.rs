@@ -196,7 +196,6 @@ impl RowNoise {
     fn variance(&self, price: Amount<Rho>) -> Result<Ratio, RowError> {
         let length = self.bound.ok_or(RowError::Unprepared)?.length;
         let variance = variance_for(length, price).ok_or(RowError::Wide(price))?;
-        #[expect(clippy::cast_precision_loss, reason = "far from either end it does not matter")]
         let rho = price.grains() as f64 * 1e-30;
         let scale = length.get() / (2.0 * rho).sqrt();
         if scale < Self::NARROWEST {

@@ -162,7 +162,6 @@ impl Binned {
 
     #[inline]
     fn coin(&self, excess: u128) -> Coin {
-        #[expect(clippy::cast_precision_loss, reason = "within the error stated")]
         let about = excess as f64 * self.about_rate;
         Coin { about, error: about * 1e-14 }
     }

@@ -167,7 +167,6 @@ pub(crate) fn choose<const N: usize, E: Entropy + ?Sized>(
         });
         audit_cells::cut(&sums)
     });
-    #[expect(clippy::cast_precision_loss, reason = "within the margin")]
     let uniform = libm::ldexp(word as f64, -64);
     let mut sum = 0.0;
     let mut undecided = false;

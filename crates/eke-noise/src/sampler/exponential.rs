@@ -265,7 +265,6 @@ impl<'a> WeightTable<'a> {
 /// power of two from the table by 2u, and products by u each: less than 16u in all.
 #[inline]
 fn units(rate: f64, gap: u64, powers: &[f64; PARTS]) -> u64 {
-    #[expect(clippy::cast_precision_loss, reason = "within the error")]
     let exponent = rate * gap as f64;
     // What is not a number is no less than that either.
     let exponent = if exponent < NOTHING { exponent } else { NOTHING };
@@ -295,10 +294,7 @@ const ROUNDING: f64 = 6_755_399_441_055_744.0;
 /// The powers of two from 0 to -1, in parts.
 fn powers() -> &'static [f64; PARTS] {
     static POWERS: OnceLock<[f64; PARTS]> = OnceLock::new();
-    POWERS.get_or_init(|| {
-        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-        std::array::from_fn(|part| libm::exp2(-(part as f64) / PARTS as f64))
-    })
+    POWERS.get_or_init(|| std::array::from_fn(|part| libm::exp2(-(part as f64) / PARTS as f64)))
 }
 
 pub(crate) fn below<E: Entropy + ?Sized>(bound: usize, entropy: &mut E) -> usize {

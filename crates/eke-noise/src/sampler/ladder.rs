@@ -124,7 +124,6 @@ impl Ladder {
             steps += 1.0;
         }
         let total = above + below;
-        #[expect(clippy::cast_precision_loss, reason = "within the margin")]
         let at = libm::ldexp(word as f64, -64) * total;
         let margin = total * steps * STEP_ERROR;
         if !margin.is_finite() {
@@ -274,9 +273,7 @@ fn over(ratio: &Ratio, divisor: &UBig) -> Ratio {
 }
 
 fn double(count: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let count = count as f64;
-    count
+    count as f64
 }
 
 #[cfg(test)]

@@ -99,7 +99,6 @@ impl Placed {
     /// scales, which leaves room for computing the error itself, and for comparing.
     #[inline]
     fn of(score: i64, noise: &Noise, number: Lazy) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "within the error")]
         let centre = score as f64;
         // What is not a number decides nothing.
         let scale = noise.about.unwrap_or(f64::NAN);
@@ -153,7 +152,6 @@ impl Placed {
         noise: &Noise,
         entropy: &mut E,
     ) -> bool {
-        #[expect(clippy::cast_precision_loss, reason = "within the error")]
         let line = number as f64;
         let apart = self.about - line;
         if apart.abs() > self.error + line.abs() * ROUNDING {

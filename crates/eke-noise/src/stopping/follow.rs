@@ -104,9 +104,7 @@ pub(crate) fn around(value: f64, half: f64, ending: Ending) -> Estimate {
 }
 
 pub(crate) fn double(value: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let value = value as f64;
-    value
+    value as f64
 }
 
 /// Who pays for the points of a path.

@@ -95,7 +95,6 @@ impl<C: Price> Schedule<C> {
 
 /// A price times a ratio, rounded up.
 pub(crate) fn times<C: Price>(price: Amount<C>, ratio: f64) -> Amount<C> {
-    #[expect(clippy::cast_precision_loss, reason = "a price to be looked at, charged exactly")]
     let grains = price.grains() as f64 * ratio;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     Amount::from_grains(grains.ceil() as u128)

@@ -111,7 +111,6 @@ pub fn which_side<Y: Payer<Rho>, E: Entropy + ?Sized>(
             Err(error) => return Err(error),
         };
         let price = path.worth(path.nearest(at).unwrap_or(at));
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let off = value as f64 - line;
         let now = variance(price);
         let sure = sure * now.sqrt();

@@ -97,7 +97,6 @@ fn bessel(variance: f64, furthest: f64, outside: f64) -> Option<f64> {
     let mut ratios = vec![0.0; reach];
     let mut next = 0.0;
     for k in (1..=reach).rev() {
-        #[expect(clippy::cast_precision_loss, reason = "a few millions")]
         let ratio = 1.0 / (2.0 * k as f64 / variance + next);
         ratios[k - 1] = ratio;
         next = ratio;
@@ -113,7 +112,6 @@ fn bessel(variance: f64, furthest: f64, outside: f64) -> Option<f64> {
     for (half, weight) in weights.iter().enumerate().rev() {
         beyond += 2.0 * weight / total;
         if half == 0 || beyond * (1.0 + 1e-11) > outside {
-            #[expect(clippy::cast_precision_loss, reason = "a few millions")]
             return Some(half as f64);
         }
     }
@@ -172,7 +170,6 @@ fn summed(rate: f64, shifts: u32, furthest: f64, outside: f64) -> Option<f64> {
     let mut inside = law[reach];
     for half in 0..reach {
         if inside * (1.0 - 1e-11) >= 1.0 - outside {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^18")]
             return Some(half as f64);
         }
         inside += law[reach + half + 1] + law[reach - half - 1];
