@@ -47,7 +47,7 @@
 //! | [`Approved`], [`Receipt`], [`Journal`] | proof that a release was charged and recorded first |
 //! | [`Batch`](account::Batch), [`Entered`](account::Entered), [`Recorded`](account::Recorded) | approvals of many requests, recorded together |
 //! | [`Standing`](account::Standing), [`Totals`](account::Totals) | an account without its history, to be kept and restored |
-//! | [`Sheet`](account::Sheet), [`Paid`](account::Paid) | many people's accounts as columns, and proof that a column of them was charged |
+//! | [`Sheet`](account::Sheet), [`PaidColumn`](account::PaidColumn) | many people's accounts as columns, and proof that a column of them was charged |
 //! | [`Odometer`], [`TimeUniform`](account::TimeUniform) | what has been spent |
 //!
 //! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.

@@ -98,7 +98,6 @@ fn leaf(of: Type) -> BoxedStrategy<Expr> {
 type Level = Vec<BoxedStrategy<Expr>>;
 
 /// An expression of a type, of at most this many levels.
-#[must_use]
 pub fn expr(of: Type, depth: u32) -> BoxedStrategy<Expr> {
     pick(&levels(depth), of)
 }

@@ -32,6 +32,7 @@ impl Golden {
     ///
     /// # Panics
     /// There is none of this name, or it is of another type.
+    #[must_use]
     pub fn input<T: FromStr<Err: Debug>>(&self, name: &str) -> T {
         self.inputs[name].parse().expect("a number")
     }

@@ -14,7 +14,7 @@ pub(crate) mod standing;
 pub use batch::{Batch, Entered, Recorded};
 pub use odometer::{Odometer, RunningBound, TimeUniform};
 pub use purse::{Limits, Purse};
-pub use sheet::{Paid, Prices, SamePrice, Sheet, SheetError, Who};
+pub use sheet::{PaidColumn, Prices, SamePrice, Sheet, SheetError, Who};
 pub use standing::{Standing, StandingError, Totals};
 
 use std::collections::HashMap;

@@ -5,27 +5,27 @@
 //! its budgets are what was reserved for everybody elsewhere, on disk, and its totals are settled
 //! there afterwards.
 //!
-//! One charge of many accounts is one [`Paid`], which a mechanism uses up when it draws. It cannot
+//! One charge of many accounts is one [`PaidColumn`], which a mechanism uses up when it draws. It cannot
 //! be made by hand, copied, or used twice:
 //!
 //! ```compile_fail,E0451
 //! use eke_budget::Rho;
-//! use eke_budget::account::{Paid, SamePrice};
-//! fn forge<'a>(accounts: &'a [u32], prices: &'a [SamePrice<Rho>]) -> Paid<'a, Rho> {
-//!     Paid { accounts, prices }
+//! use eke_budget::account::{PaidColumn, SamePrice};
+//! fn forge<'a>(accounts: &'a [u32], prices: &'a [SamePrice<Rho>]) -> PaidColumn<'a, Rho> {
+//!     PaidColumn { accounts, prices }
 //! }
 //! ```
 //! ```compile_fail,E0599
 //! # use eke_budget::Rho;
-//! # use eke_budget::account::Paid;
-//! fn copy<'a>(paid: Paid<'a, Rho>) -> [Paid<'a, Rho>; 2] {
+//! # use eke_budget::account::PaidColumn;
+//! fn copy<'a>(paid: PaidColumn<'a, Rho>) -> [PaidColumn<'a, Rho>; 2] {
 //!     [paid.clone(), paid]
 //! }
 //! ```
 //! ```compile_fail,E0382
 //! # use eke_budget::Rho;
-//! # use eke_budget::account::Paid;
-//! fn draw_twice(paid: Paid<'_, Rho>) {
+//! # use eke_budget::account::PaidColumn;
+//! fn draw_twice(paid: PaidColumn<'_, Rho>) {
 //!     let once = paid.redeem();
 //!     let twice = paid.redeem();
 //! }
@@ -74,12 +74,12 @@ pub struct SamePrice<C> {
 /// Proof that many accounts were charged, each its own price. Good for one draw.
 #[must_use = "a column of charges is paid for: hand it to the mechanism that draws"]
 #[derive(Debug)]
-pub struct Paid<'a, C: Currency> {
+pub struct PaidColumn<'a, C: Currency> {
     accounts: &'a [u32],
     prices: &'a [SamePrice<C>],
 }
 
-impl<'a, C: Currency> Paid<'a, C> {
+impl<'a, C: Currency> PaidColumn<'a, C> {
     /// Who paid, in rising order.
     #[must_use]
     pub fn accounts(&self) -> &'a [u32] {
@@ -251,7 +251,7 @@ impl<C: Currency> Sheet<C> {
         &mut self,
         accounts: &'a mut Vec<u32>,
         prices: &'a mut [SamePrice<C>],
-    ) -> Result<Paid<'a, C>, SheetError> {
+    ) -> Result<PaidColumn<'a, C>, SheetError> {
         let named = self.check(Who::These(accounts))?;
         let priced = prices.iter().map(|same| same.accounts).sum();
         if priced != named {
@@ -265,7 +265,7 @@ impl<C: Currency> Sheet<C> {
             }
         };
         accounts.truncate(paid);
-        Ok(Paid { accounts, prices })
+        Ok(PaidColumn { accounts, prices })
     }
 
     /// What is left, from the least to the most, at these fractions of the accounts: at 0.5 the

@@ -32,6 +32,7 @@ const NONE: u32 = u32::MAX;
 ///
 /// ```
 /// use std::num::NonZeroU32;
+/// use eke_budget::purchase::GroupPrices;
 /// use eke_budget::*;
 ///
 /// let budget = BudgetSpec::zcdp(Rho::new(1.0)?).resolve(Metric::Hamming(Adjacency::AddRemove))?;

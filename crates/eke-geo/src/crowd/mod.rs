@@ -3,7 +3,7 @@
 //! A crowd holds everybody's points in memory: it plays the devices of all of them, and protects
 //! nobody from the program that runs it. What is computed of points is `Exact`, and what leaves
 //! are reports with noise that was paid for before it was drawn: each round charges a column of
-//! accounts, and the proof of that ([`Paid`](eke_budget::account::Paid)) is what noise is drawn
+//! accounts, and the proof of that ([`PaidColumn`](eke_budget::account::PaidColumn)) is what noise is drawn
 //! for. What has been seen of a person's point is one point on a path: a later question goes on
 //! from there.
 

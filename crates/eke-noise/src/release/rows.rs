@@ -20,13 +20,13 @@
 //! ```
 //! Rows that nobody has marked as a truth are not released either, and a truth does not open:
 //! ```compile_fail,E0308
-//! # use eke_budget::account::Paid;
+//! # use eke_budget::account::PaidColumn;
 //! # use eke_budget::Rho;
 //! # use eke_noise::release::{RowNoise, Rows, release_rows};
 //! # use eke_noise::{Entropy, Exact};
 //! fn bare(
 //!     points: &[i64],
-//!     paid: Paid<'_, Rho>,
+//!     paid: PaidColumn<'_, Rho>,
 //!     noise: &mut RowNoise,
 //!     entropy: &mut impl Entropy,
 //! ) {
@@ -45,7 +45,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-use eke_budget::account::{Paid, SamePrice};
+use eke_budget::account::{PaidColumn, SamePrice};
 use eke_budget::number::ParameterError;
 use eke_budget::{Amount, L2, Rho};
 
@@ -247,7 +247,7 @@ impl fmt::Debug for RowNoise {
 /// what was paid stays paid.
 pub fn release_rows<E: Entropy + ?Sized>(
     truths: &Exact<Rows<'_>>,
-    paid: Paid<'_, Rho>,
+    paid: PaidColumn<'_, Rho>,
     noise: &mut RowNoise,
     entropy: &mut E,
     mut each: impl FnMut(usize, &[u32], Released<&[i64]>),

@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(named("SELECT COUNT(*) FROM TRIPS WHERE a = 'public'"), "trips");
         assert_eq!(named("SELECT public FROM (SELECT * FROM riders) AS trips"), "Riders");
         assert_eq!(named("SELECT 1 FROM \"riders\""), "");
-        let with = "WITH x AS (SELECT * FROM public) SELECT COUNT(*) FROM x, (trips)";
+        let with = "WITH x AS (SELECT * FROM public) SELECT COUNT(*) FROM x, trips AS t";
         assert_eq!(named(with), "public trips");
         assert_eq!(named("SELECT 1 FROM trips UNION SELECT 1 FROM riders"), "Riders trips");
         assert!(relations("SELEC", tables.into_iter()).is_err());
