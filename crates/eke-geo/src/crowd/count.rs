@@ -221,8 +221,7 @@ impl<'a> Judge<'a> {
                 let mean = reports.mean(person);
                 #[expect(clippy::cast_possible_truncation, reason = "saturates far outside")]
                 let point = [mean[0].round() as i64, mean[1].round() as i64];
-                let value = self.shape.signed_distance(&point) as f64;
-                value
+                self.shape.signed_distance(&point) as f64
             }
         }
     }

@@ -99,8 +99,7 @@ impl Convex {
         let near = |point: [i64; 2]| {
             let apart = |axis: usize| {
                 let apart = i128::from(point[axis]) - i128::from(origin[axis]);
-                let apart = apart as f64;
-                apart
+                apart as f64
             };
             [apart(0), apart(1)]
         };
