@@ -74,7 +74,7 @@ pub(crate) struct Asking<'a> {
 pub(crate) struct Followed {
     pub(crate) state: State,
     /// The answer, where the last round has stored it.
-    pub(crate) answer: Option<Answer>,
+    pub(crate) answer: Option<Box<Answer>>,
 }
 
 impl Engine {
@@ -291,14 +291,14 @@ impl<'a> Asking<'a> {
             }
             self.context.check_over()?;
             let taken = match self.round(state, &needed, walk)? {
-                Round::Taken(taken) => *taken,
+                Round::Taken(taken) => taken,
                 Round::Refused(state, refusal) => {
                     walk.refuse().ok_or_else(|| self.refused(&refusal))?;
                     if walk.is_part() {
                         return Ok(Followed { state, answer: None });
                     }
                     match self.round(state, &[], walk)? {
-                        Round::Taken(taken) => *taken,
+                        Round::Taken(taken) => taken,
                         Round::Refused(_, refusal) => return Err(self.refused(&refusal)),
                     }
                 }
@@ -374,7 +374,7 @@ impl<'a> Asking<'a> {
     /// The answer that a walk has ended with.
     fn answered(&self, followed: Followed, walk: &Walk) -> Result<Answer, EngineError> {
         match followed.answer {
-            Some(answer) => Ok(answer),
+            Some(answer) => Ok(*answer),
             None => self.finish(Some(&followed.state), &walk.found(), walk.looks()),
         }
     }

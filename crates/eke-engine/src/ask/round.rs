@@ -21,7 +21,7 @@ use crate::purchase::{self, Again, Bought, Drawn, Offer, Order};
 /// What came of a round.
 pub(crate) enum Round {
     /// It was taken, and stored.
-    Taken(Box<Followed>),
+    Taken(Followed),
     /// The budget does not allow it; nothing was charged.
     Refused(State, Refusal),
 }
@@ -29,6 +29,9 @@ pub(crate) enum Round {
 /// The most steps of one group that a round draws. A price that takes more is reached in further
 /// rounds.
 const STEPS: u128 = 64;
+
+/// What accounts are charged, by their names.
+type Offers = Vec<(String, RaiseGroups<Rho>)>;
 
 /// A round that is bought: some groups are taken further and looked at, for one charge; or the
 /// answer is stored, for nothing.
@@ -43,13 +46,13 @@ struct Further<'r> {
 impl<'a> Order<'a, Asking<'a>> for Further<'_> {
     type Own = RaiseGroups<Rho>;
     type Others = RaiseGroups<Rho>;
-    type Made = Option<Answer>;
+    type Made = Option<Box<Answer>>;
 
     fn offer(
         &mut self,
         asking: &mut Asking<'a>,
         _: Again,
-    ) -> Result<Offer<RaiseGroups<Rho>, RaiseGroups<Rho>, Option<Answer>>, EngineError> {
+    ) -> Result<Offer<RaiseGroups<Rho>, RaiseGroups<Rho>, Self::Made>, EngineError> {
         let path = self.state.bundle.id();
         // Levels first, and then the points: if nobody draws now, these are the prices of those
         // points, or of older ones, which the ledger refuses.
@@ -87,7 +90,7 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         asking: &mut Asking<'a>,
         own: Receipt<GroupRaise<Rho>>,
         others: Vec<Receipt<GroupRaise<Rho>>>,
-    ) -> Result<Drawn<Option<Answer>>, EngineError> {
+    ) -> Result<Drawn<Self::Made>, EngineError> {
         let Self { state, needed, walk, prices } = self;
         asking.draw(state, own, others, prices)?;
         for (account, prices) in asking.context.payers().iter().zip(&*prices) {
@@ -106,7 +109,7 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
                 state.answers.insert(asking.answer_name(), found.clone());
                 let answer = asking.finish(Some(state), &found, walk.looks())?;
                 let body = serde_json::to_vec(&answer).map_err(damaged)?;
-                (Some(answer), body)
+                (Some(Box::new(answer)), body)
             }
         };
         let stored = serde_json::to_vec(state).map_err(damaged)?;
@@ -121,7 +124,7 @@ impl Further<'_> {
         &mut self,
         asking: &Asking<'_>,
         levels: &[Amount<Rho>],
-    ) -> Result<Option<Vec<(String, RaiseGroups<Rho>)>>, EngineError> {
+    ) -> Result<Option<Offers>, EngineError> {
         let Self { state, needed, .. } = self;
         let bundle = state.bundle.id();
         let (most, metric) = (asking.most(), asking.metric());
@@ -177,9 +180,7 @@ impl Asking<'_> {
     ) -> Result<Round, EngineError> {
         let mut further = Further { state, needed, walk, prices: Vec::new() };
         Ok(match purchase::buy(self, &mut further)? {
-            Bought::Made(answer) => {
-                Round::Taken(Box::new(Followed { state: further.state, answer }))
-            }
+            Bought::Made(answer) => Round::Taken(Followed { state: further.state, answer }),
             Bought::Refused(refusal) => Round::Refused(further.state, refusal),
         })
     }

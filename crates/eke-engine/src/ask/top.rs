@@ -229,7 +229,7 @@ impl Asking<'_> {
         }
         let mut walk = Walk::ended(found, looks);
         match self.round(state, &[], &mut walk)? {
-            Round::Taken(taken) => self.answered(*taken, &walk),
+            Round::Taken(taken) => self.answered(taken, &walk),
             Round::Refused(_, refusal) => Err(self.refused(&refusal)),
         }
     }

@@ -179,8 +179,7 @@ impl Dice {
     }
 
     fn part(&mut self) -> f64 {
-        let part = (self.next() >> 11) as f64 / 9_007_199_254_740_992.0;
-        part
+        (self.next() >> 11) as f64 / 9_007_199_254_740_992.0
     }
 
     fn district(&mut self) -> usize {

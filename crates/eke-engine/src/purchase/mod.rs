@@ -72,11 +72,7 @@ pub(crate) trait Order<'a, B: Buyer<'a>> {
 
     /// What there is already, or what to charge for the rest. It is asked again whenever something
     /// came between.
-    fn offer(
-        &mut self,
-        buyer: &mut B,
-        again: Again,
-    ) -> Result<Offer<Self::Own, Self::Others, Self::Made>, B::Error>;
+    fn offer(&mut self, buyer: &mut B, again: Again) -> Result<OfferOf<'a, B, Self>, B::Error>;
 
     /// Whether what the offer was made for is still so, now that nobody else can change it.
     fn still_holds(&mut self, _buyer: &mut B) -> Result<bool, B::Error> {
@@ -91,6 +87,10 @@ pub(crate) trait Order<'a, B: Buyer<'a>> {
         others: Vec<Receipt<<Self::Others as Item>::Bought>>,
     ) -> Result<Drawn<Self::Made>, B::Error>;
 }
+
+/// The offers of an order.
+pub(crate) type OfferOf<'a, B, O> =
+    Offer<<O as Order<'a, B>>::Own, <O as Order<'a, B>>::Others, <O as Order<'a, B>>::Made>;
 
 /// Why an offer is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -247,7 +247,7 @@ mod tests {
                 let mut number = Lazy { negative: false, whole: 0, head, tail, tail_bits: 0 };
                 // The word, its next bits, and zeros for the fraction's.
                 let words = [edge, second, 0];
-                let mut tape = Tape::new(&words).then(0);
+                let mut tape = Tape::new(words).then(0);
                 assert_eq!(number.keeps(shape, &mut tape), kept, "{shape:?} {second:x}");
                 assert!(tape.used() >= 3 && number.bits() > 63, "decided too early");
             }
@@ -270,7 +270,7 @@ mod tests {
                         for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
                             let (mut quick, mut slow) = (number(), number());
                             let words = [word, 1 << 40, 1 << 41, 1 << 42];
-                            let kept = quick.keeps(shape, &mut Tape::new(&words).then(0));
+                            let kept = quick.keeps(shape, &mut Tape::new(words).then(0));
                             let exact = slow.keeps_exactly(
                                 shape,
                                 word,

@@ -358,7 +358,7 @@ pub(crate) mod tests {
                     for off in (0..62).map(|bit| 1u64 << bit).chain([0]) {
                         for word in [edge.saturating_sub(off), edge.saturating_add(off)] {
                             let words = [word, 1 << 40, 1 << 41, 1 << 42];
-                            let quick = step.keeps(&point, way, &mut Tape::new(&words).then(0));
+                            let quick = step.keeps(&point, way, &mut Tape::new(words).then(0));
                             let exact = step.keeps_exactly(
                                 &point,
                                 way,
@@ -390,11 +390,7 @@ pub(crate) mod tests {
                 [(0, true), (next - 2, true), (next + 2, false), (u64::MAX, false)]
             {
                 let words = [edge, second, 0, 0];
-                assert_eq!(
-                    step.keeps(&point, way, &mut Tape::new(&words).then(0)),
-                    kept,
-                    "{way:?}"
-                );
+                assert_eq!(step.keeps(&point, way, &mut Tape::new(words).then(0)), kept, "{way:?}");
             }
         }
     }

@@ -260,7 +260,7 @@ mod tests {
         {
             let mut one = Placed::of(0, &narrow, known(false, 0, 2));
             let mut other = Placed::of(0, &wide, known(false, 0, 2));
-            let mut tape = Tape::new(&words).then(0);
+            let mut tape = Tape::new(words).then(0);
             assert_eq!(one.compare(&narrow, &mut other, &wide, &mut tape), order);
             assert_eq!(tape.used(), 2);
         }
@@ -276,7 +276,7 @@ mod tests {
         {
             // ±2 · 3.0 on top of ∓6.
             let mut on = Placed::of(if negative { 6 } else { -6 }, &noise, known(negative, 3, 0));
-            assert_eq!(on.is_at_least(0, &noise, &mut Tape::new(&words).then(0)), at_least);
+            assert_eq!(on.is_at_least(0, &noise, &mut Tape::new(words).then(0)), at_least);
         }
     }
 
