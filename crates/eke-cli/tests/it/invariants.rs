@@ -192,8 +192,11 @@ fn holds_points(path: &str, code: &str) -> Option<&'static str> {
     (path != "positions.rs").then(|| word(code, &["Exact::new"])).flatten()
 }
 
+/// A path, and what could stand in the file.
+type Sample = (&'static str, &'static str);
+
 /// Every rule, with a file that breaks it and one that does not.
-const RULES: &[(Rule, (&str, &str), (&str, &str))] = &[
+const RULES: &[(Rule, Sample, Sample)] = &[
     (
         draws,
         ("crates/eke-engine/src/ask/mod.rs", "getrandom::fill(&mut nonce)?;"),
