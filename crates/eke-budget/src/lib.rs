@@ -30,7 +30,7 @@
 //! | [`Metric`], [`Adjacency`], [`Reach`](metric::Reach) | what "close" means |
 //! | [`convert`] | from one statement to another, never understating the loss |
 //! | [`residual`] | whether one law of noise can be made of another by adding noise |
-//! | [`normal`] | the normal distribution in its tails, for prices |
+//! | [`normal`](number::normal) | the normal distribution in its tails, for prices |
 //!
 //! | to spend it | |
 //! |---|---|
