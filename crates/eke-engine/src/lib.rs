@@ -66,6 +66,10 @@ pub mod geo;
 pub mod policy;
 pub mod purchase;
 pub mod report;
+#[cfg_attr(
+    not(feature = "testing"),
+    allow(dead_code, unreachable_pub, reason = "tests of this crate use it")
+)]
 mod rows;
 #[cfg(feature = "testing")]
 #[doc(hidden)]

@@ -1,8 +1,8 @@
 //! Buying: what is charged, held, drawn, stored and shown, in this order and in this place alone.
 //!
-//! An order says what there is already and what the rest costs ([`Order::offer`]). All accounts
+//! An order says what there is already and what the rest costs (`Order::offer`). All accounts
 //! are charged for that or none, on disk. From then on whoever has the receipts holds the path, and
-//! nobody else changes it. Only now are rows read and noise is drawn ([`Order::draw`]), and what
+//! nobody else changes it. Only now are rows read and noise is drawn (`Order::draw`), and what
 //! was drawn is stored before anybody sees it. If drawing fails, what was charged stays paid, and
 //! the path is given up for others.
 //!

@@ -1,5 +1,5 @@
 //! What expressions do with single values, for engines that work on columns: the same functions
-//! that [`evaluate`](crate::expr::evaluate()) uses, so that there is one meaning.
+//! that [`evaluate`](crate::evaluate()) uses, so that there is one meaning.
 
 pub use crate::expr::civil::{date_of_text, date_to_text, timestamp_of_text, timestamp_to_text};
 pub use crate::expr::evaluate::{float_of_int, int_of_float, moment};

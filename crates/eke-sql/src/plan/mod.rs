@@ -103,7 +103,7 @@ impl Plan {
     /// the plan.
     ///
     /// The same question, written differently in trivial ways, has the same digest; see
-    /// [`crate::expr::canonical()`].
+    /// [`crate::canonical()`].
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
