@@ -1,4 +1,5 @@
-//! Items that a request buys from an account: a release, a point of a path, groups of a bundle, a round.
+//! Items that a request buys from an account: a release, a point of a path, groups of a bundle, a
+//! round.
 //!
 //! Items are data, so that the writer can price them where the account is. Only this crate makes
 //! new kinds: a program that holds an account could make receipts that nobody recorded.

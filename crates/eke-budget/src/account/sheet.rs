@@ -5,8 +5,8 @@
 //! its budgets are what was reserved for everybody elsewhere, on disk, and its totals are settled
 //! there afterwards.
 //!
-//! One charge of many accounts is one [`PaidColumn`], which a mechanism uses up when it draws. It cannot
-//! be made by hand, copied, or used twice:
+//! One charge of many accounts is one [`PaidColumn`], which a mechanism uses up when it draws. It
+//! cannot be made by hand, copied, or used twice:
 //!
 //! ```compile_fail,E0451
 //! use eke_budget::Rho;

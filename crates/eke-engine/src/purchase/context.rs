@@ -1,5 +1,5 @@
-//! What questions and watches have in common: who asks what of which rows, who pays, and what may be
-//! said when something does not work.
+//! What questions and watches have in common: who asks what of which rows, who pays, and what may
+//! be said when something does not work.
 //!
 //! Everything that depends on who asks is decided here. An analyst hears nothing of why rows could
 //! not be read, which counts as a failure instead (rule 10), and sees no numbers of other accounts.

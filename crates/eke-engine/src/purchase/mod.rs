@@ -205,27 +205,29 @@ pub(crate) fn buy<'a, B: Buyer<'a>, O: Order<'a, B>>(
             Err(error) => return Err(error.into()),
         };
         let key = claim.key().clone();
-        if !order.still_holds(buyer)? {
-            give_up(buyer, path, key)?;
-            again = Again::Moved;
-            continue;
-        }
-        return match order.draw(buyer, own, others) {
-            Ok(Drawn { body, state, made }) => {
-                let body = Body::new(body);
-                let body = match state {
-                    Some(state) => body.with_state(state),
-                    None => body,
-                };
-                buyer.ledger().answer(claim, body, buyer.stamp()).wait()?;
-                Ok(Bought::Made(made))
+        let drawn = match order.still_holds(buyer) {
+            Ok(true) => order.draw(buyer, own, others),
+            Ok(false) => {
+                give_up(buyer, path, key)?;
+                again = Again::Moved;
+                continue;
             }
-            Err(error) => {
-                // What was paid for is lost; somebody else may go on.
-                let _ = give_up(buyer, path, key);
-                Err(error)
-            }
+            Err(error) => Err(error),
         };
+        let stored = drawn.and_then(|Drawn { body, state, made }| {
+            let body = Body::new(body);
+            let body = match state {
+                Some(state) => body.with_state(state),
+                None => body,
+            };
+            buyer.ledger().answer(claim, body, buyer.stamp()).wait()?;
+            Ok(made)
+        });
+        if stored.is_err() {
+            // What was paid for is lost; somebody else may go on.
+            let _ = give_up(buyer, path, key);
+        }
+        return stored.map(Bought::Made);
     }
 }
 

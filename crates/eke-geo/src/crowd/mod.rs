@@ -1,11 +1,11 @@
 //! Many people with one place each, and an account each, as columns.
 //!
 //! A crowd holds everybody's points in memory: it plays the devices of all of them, and protects
-//! nobody from the program that runs it. What is computed of points is `Exact`, and what leaves
-//! are reports with noise that was paid for before it was drawn: each round charges a column of
-//! accounts, and the proof of that ([`PaidColumn`](eke_budget::account::PaidColumn)) is what noise is drawn
-//! for. What has been seen of a person's point is one point on a path: a later question goes on
-//! from there.
+//! nobody from the program that runs it. What is computed of points is `Exact`, and what leaves are
+//! reports with noise that was paid for before it was drawn: each round charges a column of
+//! accounts, and the proof of that ([`PaidColumn`](eke_budget::account::PaidColumn)) is what noise
+//! is drawn for. What has been seen of a person's point is one point on a path: a later question
+//! goes on from there.
 
 pub(crate) mod bell;
 pub(crate) mod count;

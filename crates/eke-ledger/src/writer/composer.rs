@@ -1,8 +1,8 @@
 //! The composer: where the writer keeps accounts, and fills a page from the requests of a batch.
 //!
 //! Accounts are kept between batches, but never trusted to be current: a page is written only if
-//! the store finds each account where the composer thinks it stands, and one that stands elsewhere is
-//! read again.
+//! the store finds each account where the composer thinks it stands, and one that stands elsewhere
+//! is read again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! What reports of binary randomized response are worth.
 //!
-//! A report has a bit for each category (see [`eke_noise::local::BitChain`]), flipped with probability
-//! `f = 1/(exp(h) + 1)` where h is what each bit tells. The true category's is set with probability
-//! `t = 1 - f`; `(bit - f)/(t - f)` is an unbiased estimate of whether v is the true one.
+//! A report has a bit for each category (see [`eke_noise::local::BitChain`]), flipped with
+//! probability `f = 1/(exp(h) + 1)` where h is what each bit tells. The true category's is set with
+//! probability `t = 1 - f`; `(bit - f)/(t - f)` is an unbiased estimate of whether v is the true
+//! one.
 
 /// How likely the true category's bit is set.
 #[must_use]

@@ -1,8 +1,8 @@
 //! What reports of local hashing are worth.
 //!
-//! A report is a hash and a value of b bits (see [`eke_noise::local::HashChain`]), with probability s, its
-//! share, that of the true category, and else uniform. It *supports* the categories with that
-//! value. Values of different categories are independent, so it supports the true one with
+//! A report is a hash and a value of b bits (see [`eke_noise::local::HashChain`]), with probability
+//! s, its share, that of the true category, and else uniform. It *supports* the categories with
+//! that value. Values of different categories are independent, so it supports the true one with
 //! probability `t = s + (1 - s)/2^b` and any other with probability `f = 1/2^b`;
 //! `(1{v is supported} - f)/(t - f)` is an unbiased estimate of whether v is the true one. All that
 //! is by the draw of the hash too, which has to be each report's own.

@@ -1,9 +1,9 @@
 //! What reports of the subset mechanism are worth.
 //!
 //! A report names k of d categories and weighs `w = k (exp(epsilon) - 1)` (see
-//! [`eke_noise::local::SubsetChain`]). It holds the true category with probability t and any other with
-//! probability f; `(1{v in report} - f)/(t - f)` is an unbiased estimate of whether v is the true
-//! one.
+//! [`eke_noise::local::SubsetChain`]). It holds the true category with probability t and any other
+//! with probability f; `(1{v in report} - f)/(t - f)` is an unbiased estimate of whether v is the
+//! true one.
 
 /// How likely a report of this size and weight holds the true category.
 #[must_use]

@@ -1,5 +1,5 @@
-//! An table: candidates of which one after another is drawn, by weights that are exponential in their
-//! scores.
+//! An table: candidates of which one after another is drawn, by weights that are exponential in
+//! their scores.
 //!
 //! A candidate weighs `exp(-rate (best - score))`. Weights are kept in units of 2⁻⁶², rounded, and
 //! summed as integers, so that what a sum is off by is what its weights are. The first 64 bits of a

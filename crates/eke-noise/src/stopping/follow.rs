@@ -1,10 +1,11 @@
 //! Following a path until its answer is good enough.
 //!
 //! A rule sees what has been released and says where to look next, or that this is it:
-//! [`GaussianRule`](crate::stopping::GaussianRule), [`GeometricRule`](crate::stopping::GeometricRule) and
-//! [`LaplaceRule`](crate::stopping::LaplaceRule) for the kinds of paths. It draws nothing and pays nothing,
-//! so that a caller that follows many paths at once can ask it for each; [`refine_until`] follows
-//! one.
+//! [`GaussianRule`](crate::stopping::GaussianRule),
+//! [`GeometricRule`](crate::stopping::GeometricRule) and
+//! [`LaplaceRule`](crate::stopping::LaplaceRule) for the kinds of paths. It draws nothing and pays
+//! nothing, so that a caller that follows many paths at once can ask it for each; [`refine_until`]
+//! follows one.
 
 use eke_budget::evidence::CommitError;
 use eke_budget::purchase::{Coarsen, PathError};
