@@ -1,6 +1,8 @@
 //! Mutants: plausible mistakes, made on purpose in a copy of the source, each of which an audit
 //! must catch. What an audit cannot catch it does not audit.
 
+pub mod reach;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -164,7 +166,7 @@ impl Workshop {
     /// # Errors
     /// The source is not there any more, or could not be copied.
     pub fn new(number: usize) -> io::Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+        let root = root()?;
         let folder = root.join("target").join("mutants");
         let folder = folder.join(number.to_string());
         let (copy, build) = (folder.join("source"), folder.join("build"));
@@ -240,6 +242,11 @@ impl Workshop {
             _ => Err(io::Error::other(String::from_utf8_lossy(&audited.stderr).into_owned())),
         }
     }
+}
+
+/// The folder of the source that this program was built from.
+fn root() -> io::Result<PathBuf> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()
 }
 
 /// Copies a file or folder, leaving alone what is the same, so that it is not built again.

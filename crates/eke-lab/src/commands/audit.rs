@@ -1,10 +1,12 @@
 //! `eke-lab audit`: claims, and what was found when they were tried.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use clap::Args;
+use eke_lab::audit::mutants::reach::{Caught, Reach};
 use eke_lab::audit::mutants::{self, Tried, Workshop};
 use eke_lab::audit::{self, Audit, Finding};
 use serde::Serialize;
@@ -27,6 +29,12 @@ pub(crate) struct Audits {
     /// Build every mutant alone, and not together with mistakes in other mechanisms (an hour).
     #[arg(long, requires = "mutants")]
     alone: bool,
+    /// Leave out mutants that were caught when all that their audit can reach was as it is now.
+    #[arg(long, requires = "mutants")]
+    changed: bool,
+    /// Write down which mutants were caught, and at which source.
+    #[arg(long, requires = "mutants")]
+    record: bool,
     /// Runs on either of two neighbouring inputs, for audits that sample them; each has its own
     /// number without it.
     #[arg(long, value_parser = clap::value_parser!(u32).range(10_000..=1_000_000_000))]
@@ -118,7 +126,20 @@ impl Audits {
     fn try_mutants(&self, out: &mut impl Write) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::Found(error.to_string());
         let wanted = |audit: &str| self.name.as_ref().is_none_or(|name| name == audit);
-        let mutants: Vec<_> = mutants::all().iter().filter(|m| wanted(m.audit)).collect();
+        let mut mutants: Vec<_> = mutants::all().iter().filter(|m| wanted(m.audit)).collect();
+        let mut caught = Caught::read().map_err(failed)?;
+        let digests = digests(&mutants).map_err(failed)?;
+        if self.changed {
+            let all = mutants.len();
+            mutants.retain(|mutant| !caught.has(mutant, &digests[mutant.name]));
+            if !self.json {
+                let before = all - mutants.len();
+                writeln!(out, "{before} of {all} mutants were caught at this source before")?;
+            }
+            if mutants.is_empty() {
+                return Ok(());
+            }
+        }
         let batches = if self.alone {
             mutants.iter().map(|&mutant| vec![mutant]).collect()
         } else {
@@ -149,6 +170,17 @@ impl Audits {
             progress("");
             Ok::<(), Failure>(())
         })?;
+        if self.record {
+            // What was changed meanwhile is not what was tried.
+            let now = self::digests(&mutants).map_err(failed)?;
+            for outcome in outcomes.iter().filter(|outcome| outcome.caught) {
+                let name = outcome.mutant;
+                if now[name] == digests[name] {
+                    caught.insert(name, now[name].clone());
+                }
+            }
+            caught.write().map_err(failed)?;
+        }
         let missed = outcomes.iter().filter(|outcome| !outcome.caught).count();
         if self.json {
             print_json(out, &outcomes)?;
@@ -161,6 +193,12 @@ impl Audits {
             Err(Failure::Found(format!("{missed} mutants were missed")))
         }
     }
+}
+
+/// The source that each mutant depends on, by name.
+fn digests(mutants: &[&mutants::Mutant]) -> std::io::Result<BTreeMap<&'static str, String>> {
+    let reach = Reach::new()?;
+    mutants.iter().map(|mutant| Ok((mutant.name, reach.digest(mutant)?))).collect()
 }
 
 /// A batch, and what came of each mutant in it.

@@ -1,0 +1,1 @@
+SELECT city, COUNT(*), SUM(fare) AS revenue FROM trips GROUP BY city

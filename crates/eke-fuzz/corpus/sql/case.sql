@@ -1,0 +1,1 @@
+SELECT SUM(CASE WHEN fare > 10 THEN stops ELSE 0 END) FROM trips WHERE lower(city) IN ('delft', 'leiden') AND NOT paid

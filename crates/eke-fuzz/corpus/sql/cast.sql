@@ -1,0 +1,1 @@
+SELECT SUM(CAST(coalesce(stops, 0) AS DOUBLE) / NULLIF(stops, 0)) FROM trips WHERE stops % 2 = 1 -- odd

@@ -1,0 +1,1 @@
+SELECT COUNT(DISTINCT rider_id) FROM trips JOIN zones ON trips.zone = zones.zone

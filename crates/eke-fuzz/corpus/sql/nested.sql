@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM (SELECT * FROM (SELECT rider_id, "fare" FROM trips) AS a) AS b

@@ -1,0 +1,1 @@
+SELECT fare FROM trips

@@ -1,0 +1,1 @@
+SELECT substr(zone, 1, 3) || '-' || upper(city) AS place, COUNT(*) FROM trips WHERE zone LIKE 'a%_' GROUP BY place

@@ -1,0 +1,1 @@
+WITH t AS (SELECT rider_id, city, fare * 2 AS double FROM trips WHERE fare BETWEEN 1 AND 2) SELECT city, SUM(double) FROM t GROUP BY 1

@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    eke_fuzz::target("sql").expect("a target").read(bytes);
+});
