@@ -402,7 +402,7 @@ mod tests {
         let table = [
             (EngineError::Policy(policy), Failed),
             (EngineError::Source(missing()), Failed),
-            (EngineError::Sql(SqlError::Syntax(word())), No),
+            (EngineError::Sql(eke_sql::error::SyntaxError::Empty.into()), No),
             (EngineError::Registry(RegistryError::Unknown(word())), Failed),
             (EngineError::Rows(lowered(), Amount::ZERO), Failed),
             (EngineError::WatchRows(lowered()), Failed),

@@ -9,4 +9,5 @@ mod parameters;
 mod policies;
 mod properties;
 mod random;
+mod refusals;
 mod tables;
