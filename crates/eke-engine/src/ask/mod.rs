@@ -595,7 +595,7 @@ impl<'a> Asking<'a> {
     pub(crate) fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
         let rule = |measure| {
             MeasureRule::new(measure, self.plan(), &self.question.goal, most)
-                .map_err(|error| EngineError::Goal(error.to_string()))
+                .map_err(EngineError::from)
         };
         self.prepared.query.measures.iter().map(rule).collect()
     }
@@ -645,8 +645,7 @@ impl<'a> Asking<'a> {
             tier: tier.map(|finest| (column, finest)),
         };
         for measure in &self.prepared.query.measures {
-            let rule = MeasureRule::new(measure, plan, goal, most)
-                .map_err(|error| EngineError::Goal(error.to_string()))?;
+            let rule = MeasureRule::new(measure, plan, goal, most)?;
             let rule = if seen { rule.by_hand() } else { rule };
             let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
             if let Some(planned) = rule.planned().filter(beyond) {

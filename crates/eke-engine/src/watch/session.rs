@@ -22,7 +22,7 @@ use crate::ask::Observer;
 use crate::ask::question::Who;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
-use crate::error::{EngineError, short};
+use crate::error::{EngineError, WrongGoal, short};
 use crate::policy::AccountSpec;
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::payers::Payers;
@@ -600,7 +600,7 @@ impl<'a> Session<'a> {
 
 /// A run that is bought before it starts.
 pub(super) fn whole(law: &Law, steps: u64) -> Result<Whole<Law>, EngineError> {
-    Whole::new(law.clone(), steps).map_err(|error| EngineError::Goal(error.to_string()))
+    Ok(Whole::new(law.clone(), steps).map_err(WrongGoal::from)?)
 }
 
 pub(super) fn rho(charge: Charge) -> Amount<Rho> {
