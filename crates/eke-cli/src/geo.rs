@@ -16,9 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use eke_budget::metric::Reach;
 use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, Rho};
-use eke_engine::geo::{
-    Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice, PlacesError,
-};
+use eke_engine::geo::{Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice};
 use eke_geo::{Level, Place, Region, TupleMetric};
 use eke_ledger::Address;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -95,16 +93,6 @@ impl Geo {
             Self::Neighbours(neighbours) => neighbours.run(out),
             Self::Threshold(threshold) => threshold.run(out),
             Self::Accounts(accounts) => accounts.run(out),
-        }
-    }
-}
-
-impl From<PlacesError> for Failure {
-    fn from(error: PlacesError) -> Self {
-        match error {
-            PlacesError::Refused(_) | PlacesError::Spent => Self::Refused(error.to_string()),
-            PlacesError::Asked(sentence) => Self::Usage(sentence),
-            other => Self::Failed(other.into()),
         }
     }
 }

@@ -9,6 +9,7 @@ mod calc;
 mod demo;
 mod explain;
 mod geo;
+mod hint;
 mod init;
 mod ledger;
 mod local;
@@ -23,8 +24,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use eke_engine::error::Limit;
-use eke_engine::{EngineError, ErrorKind, Refused};
 
 /// Questions about people's data, answered under a privacy budget that lasts.
 #[derive(Parser)]
@@ -78,30 +77,6 @@ enum Failure {
     Interrupted(String),
     /// The budget does not allow it, or it cannot be answered privately.
     Refused(String),
-}
-
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        match (error.kind(), error) {
-            (_, EngineError::Refused(refused)) => Self::Refused(in_flags(&refused)),
-            (_, EngineError::Stopped) => Self::Interrupted(EngineError::Stopped.to_string()),
-            (ErrorKind::Refused, error) => Self::Refused(error.to_string()),
-            (ErrorKind::Usage, error) => Self::Usage(error.to_string()),
-            (ErrorKind::Failed, error) => Self::Failed(error.into()),
-        }
-    }
-}
-
-/// A refusal, with what would fit as it is written here.
-fn in_flags(refused: &Refused) -> String {
-    let error = refused.error.map(|error| format!("--within {error}"));
-    let price = refused.price_told().map(|price| format!("--price rho={price}"));
-    let at_most = refused.at_most.map(|most| format!("--at-most rho={most}"));
-    let advice = match (refused.limit, refused.fits) {
-        (Limit::Tenth, Some(_)) => ": set a highest price with --at-most".to_owned(),
-        _ => refused.advice(error.or(price), at_most),
-    };
-    format!("{}; {}{advice}", refused.reason(), refused.stays_paid())
 }
 
 impl From<io::Error> for Failure {

@@ -16,7 +16,7 @@ use crate::data::anchored::Anchored;
 use crate::data::ids::Ids;
 use crate::data::registry::{Identity, Registry, RegistryError};
 use crate::data::source::{Fingerprint, Source, SourceError};
-use crate::error::EngineError;
+use crate::error::{EngineError, NotAllowed, NotAnswered};
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
 use crate::purchase::payers::Payers;
 use crate::rows::spill::Spill;
@@ -113,11 +113,8 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
     let query = eke_sql::plan(sql, &ground.tables)?;
     let understood = ground.understood(policy, query, who)?;
     if let Some(account) = understood.payers.iter().find(|one| one.budget.zcdp().is_none()) {
-        return Err(EngineError::Beyond(format!(
-            "`{}` has a pure budget alone, and SQL questions are paid in rho: give it a delta in {}",
-            account.name,
-            policy.path().display()
-        )));
+        let (account, policy) = (account.name.clone(), policy.path().to_owned());
+        return Err(NotAllowed::NoRho { account, policy }.into());
     }
     Ok(understood)
 }
@@ -175,9 +172,7 @@ impl Ground {
     ) -> Result<Understood, EngineError> {
         let dataset = policy.dataset(&query.plan.dataset)?;
         let PolicyProtection::Private { unit, .. } = &dataset.protection else {
-            let name = &dataset.name;
-            let sentence = format!("`{name}` is public: read it directly");
-            return Err(EngineError::Unanswerable(sentence));
+            return Err(NotAnswered::Public { dataset: dataset.name.clone() }.into());
         };
         let payers = policy.payers(unit, who.analyst())?;
         let finest = policy.finest(who.analyst())?;
@@ -462,10 +457,7 @@ impl Engine {
     pub fn snapshot(&self, dataset: &str) -> Result<Declared, EngineError> {
         let dataset = self.policy.dataset(dataset)?;
         let PolicyProtection::Private { unit, .. } = &dataset.protection else {
-            return Err(EngineError::Goal(format!(
-                "`{}` is public: it has no snapshots, and is read as it is",
-                dataset.name
-            )));
+            return Err(EngineError::NoSnapshots { dataset: dataset.name.clone() });
         };
         let stamp = Stamp::now(Who::Steward.name());
         let (_, (source, ..)) = schema(&self.policy, dataset)?;

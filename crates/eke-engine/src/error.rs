@@ -1,15 +1,25 @@
 //! What can go wrong with a question, each in one sentence that says what to do.
 
-use eke_budget::number::Currency;
-use eke_budget::{Amount, Delta, Rho};
+mod asked;
+mod kind;
+mod refused;
+
+use eke_budget::{Amount, Rho};
 use eke_ledger::LedgerError;
 use eke_noise::path::MismatchReason;
 use eke_sql::SqlError;
+use eke_sql::error::{NameError, Named};
+
+pub use asked::{NoKeys, NotAllowed, NotAnswered, WayToPay, WrongGoal};
+pub use kind::ErrorKind;
+pub use refused::{Limit, Refused};
+pub(crate) use refused::{cut, short, three_digits_up};
 
 use crate::ask::question::Who;
 use crate::data::registry::RegistryError;
 use crate::data::source::SourceError;
 use crate::policy::PolicyError;
+use crate::watch::WrongSteps;
 
 pub use crate::rows::RowsError;
 
@@ -36,8 +46,8 @@ pub enum EngineError {
     #[error("{}; the step was charged and not drawn: watch again when the rows can be read", .0.detail())]
     WatchRows(RowsError),
     /// The steps of a watch cannot be what they are.
-    #[error("{0}")]
-    Steps(String),
+    #[error(transparent)]
+    Steps(#[from] WrongSteps),
     /// The budget does not allow the first look. Nothing was charged.
     #[error(transparent)]
     Refused(Box<Refused>),
@@ -48,17 +58,23 @@ pub enum EngineError {
     #[error("stopped: what was paid for is kept, and asking the same again goes on from there")]
     Stopped,
     /// A number in the goal is out of range.
-    #[error("{0}")]
-    Goal(String),
-    /// What whoever asks may see or spend does not allow it. Nothing was charged.
-    #[error("{0}")]
-    Beyond(String),
+    #[error(transparent)]
+    Goal(#[from] WrongGoal),
+    /// A public dataset was declared to have changed.
+    #[error("`{dataset}` is public: it has no snapshots, and is read as it is")]
+    NoSnapshots {
+        /// The dataset.
+        dataset: String,
+    },
+    /// What the asker may see or spend does not allow it. Nothing was charged.
+    #[error(transparent)]
+    Beyond(#[from] NotAllowed),
     /// The question is not one that can be answered in this way.
-    #[error("{0}")]
-    Unanswerable(String),
+    #[error(transparent)]
+    Unanswerable(#[from] NotAnswered),
     /// Keys would have to be selected, and cannot be.
-    #[error("{0}")]
-    Keys(String),
+    #[error(transparent)]
+    Keys(#[from] NoKeys),
     /// The ledger did not do what it was asked.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -112,49 +128,65 @@ pub enum EngineError {
     Entropy(String),
 }
 
-/// What kind of failure an error is: what a program that asks does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// Something that should have worked did not.
-    Failed,
-    /// Something is asked for in a way that cannot be.
-    Usage,
-    /// A budget does not allow it, or it cannot be answered privately.
-    Refused,
-}
-
 impl EngineError {
     /// What kind of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Refused(_)
-            | Self::Ledger(LedgerError::Refused(_))
-            | Self::Keys(_)
-            | Self::Beyond(_)
-            | Self::Unanswerable(_)
-            | Self::Undrawable(_)
-            | Self::NotOpen
-            | Self::StewardMustLook => ErrorKind::Refused,
-            Self::Goal(_) => ErrorKind::Usage,
-            Self::Sql(SqlError::NoThread) => ErrorKind::Failed,
-            Self::Sql(_) => ErrorKind::Refused,
-            Self::Policy(_)
-            | Self::Source(_)
-            | Self::Registry(_)
-            | Self::Rows(..)
-            | Self::WatchRows(_)
-            | Self::Steps(_)
-            | Self::Declined
-            | Self::Stopped
-            | Self::Ledger(_)
-            | Self::UnderWay(_)
-            | Self::Unavailable
-            | Self::NotReady(_)
-            | Self::Damaged(_)
-            | Self::OtherLedger { .. }
-            | Self::Entropy(_) => ErrorKind::Failed,
+            Self::Policy(error) => policy_kind(error),
+            Self::Sql(error) => sql_kind(error),
+            Self::Ledger(error) => ledger_kind(error),
+            Self::Goal(_) | Self::NoSnapshots { .. } => ErrorKind::Usage,
+            Self::Steps(_) => ErrorKind::Input,
+            Self::Refused(_) => ErrorKind::Refused,
+            Self::Beyond(_) => ErrorKind::Forbidden,
+            Self::Unanswerable(_) | Self::Keys(_) | Self::Undrawable(_) => ErrorKind::Unanswerable,
+            Self::NotOpen | Self::StewardMustLook => ErrorKind::NotOpen,
+            Self::Declined => ErrorKind::Declined,
+            Self::Stopped => ErrorKind::Stopped,
+            Self::UnderWay(_) => ErrorKind::Busy,
+            Self::Unavailable | Self::NotReady(_) => ErrorKind::Unavailable,
+            Self::Source(_) | Self::Registry(_) | Self::OtherLedger { .. } => ErrorKind::Setup,
+            Self::Damaged(_) => ErrorKind::Damaged,
+            Self::Rows(..) | Self::WatchRows(_) | Self::Entropy(_) => ErrorKind::Failed,
         }
+    }
+}
+
+fn policy_kind(error: &PolicyError) -> ErrorKind {
+    match error {
+        PolicyError::UnknownAnalyst { .. } => ErrorKind::NobodyKnown,
+        PolicyError::UnknownUnit { .. } | PolicyError::UnknownDataset { .. } => ErrorKind::Unknown,
+        PolicyError::Missing { .. }
+        | PolicyError::Unreadable { .. }
+        | PolicyError::Wrong { .. }
+        | PolicyError::Several { .. } => ErrorKind::Setup,
+    }
+}
+
+fn sql_kind(error: &SqlError) -> ErrorKind {
+    match error {
+        SqlError::Syntax(_) => ErrorKind::Syntax,
+        SqlError::Limit(_) => ErrorKind::TooLarge,
+        SqlError::Unsupported(_) => ErrorKind::Unanswerable,
+        SqlError::Name(NameError::Unknown { what: Named::Table, .. }) => ErrorKind::NoTable,
+        SqlError::Name(_) => ErrorKind::Name,
+        SqlError::Type(_) => ErrorKind::Type,
+        SqlError::Bounds(_) => ErrorKind::Unbounded,
+        SqlError::NoThread => ErrorKind::Unavailable,
+        // A refusal of a question that this crate does not know yet.
+        _ => ErrorKind::Unanswerable,
+    }
+}
+
+/// What kind of failure the ledger's is, for questions and for places.
+pub(crate) fn ledger_kind(error: &LedgerError) -> ErrorKind {
+    match error {
+        LedgerError::Refused(_) => ErrorKind::Refused,
+        LedgerError::UnderWay { .. } | LedgerError::Busy(_) => ErrorKind::Busy,
+        LedgerError::Damaged(_) => ErrorKind::Damaged,
+        LedgerError::OtherBudget(_) => ErrorKind::Setup,
+        _ => ErrorKind::Failed,
     }
 }
 
@@ -176,188 +208,37 @@ impl EngineError {
             }
             Self::Policy(_) | Self::Source(_) | Self::Registry(_) => Self::NotOpen,
             Self::Damaged(_)
+            | Self::OtherLedger { .. }
             | Self::Ledger(LedgerError::OtherBudget(_) | LedgerError::Damaged(_)) => Self::NotOpen,
-            Self::Ledger(_) | Self::UnderWay(_) => Self::Unavailable,
-            error => error,
+            Self::Ledger(_)
+            | Self::UnderWay(_)
+            | Self::Rows(..)
+            | Self::WatchRows(_)
+            | Self::NotReady(_) => Self::Unavailable,
+            // What follows from the question, the policy's word and what the asker has left.
+            Self::Sql(_)
+            | Self::Steps(_)
+            | Self::Goal(_)
+            | Self::NoSnapshots { .. }
+            | Self::Beyond(_)
+            | Self::Unanswerable(_)
+            | Self::Keys(_)
+            | Self::Refused(_)
+            | Self::Undrawable(_)
+            | Self::Declined
+            | Self::Stopped
+            | Self::Unavailable
+            | Self::NotOpen
+            | Self::StewardMustLook
+            | Self::Entropy(_) => self,
         }
     }
-}
-
-/// A refusal: what was asked, what fits, and what accuracy that would be.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Refused {
-    /// Whose budget it is, in words.
-    pub whose: String,
-    /// What does not allow it.
-    pub limit: Limit,
-    /// What it costs at least, in all; none if it is not known before it is asked for. Where a tier
-    /// does not allow it: the price of the point of a path that it takes.
-    pub asked: Option<Amount<Rho>>,
-    /// What would still fit; none if whoever asked may not know.
-    pub fits: Option<Amount<Rho>>,
-    /// What is left of the delta for selecting keys, where that is what was missing.
-    pub delta: Option<Amount<Delta>>,
-    /// An absolute error that would be taken instead, where there is one such number.
-    pub error: Option<f64>,
-    /// A price that would be taken instead.
-    pub price: Option<Amount<Rho>>,
-    /// A highest price that would be taken, where the one that was asked for is too low.
-    pub at_most: Option<Amount<Rho>>,
-    /// What was charged for the question before it was refused, and stays paid.
-    pub charged: Amount<Rho>,
-}
-
-/// What does not allow a question.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
-    /// What is left of a budget.
-    Budget,
-    /// The highest price that was asked for with it.
-    AtMost,
-    /// A tenth of what is left of a budget: a relative error without a highest price goes no
-    /// further.
-    Tenth,
-    /// How far the tier of whoever asks sees any one path.
-    Tier(Amount<Rho>),
-}
-
-impl Refused {
-    /// A refusal that does not say whose budget it was, nor how much is left of it.
-    #[must_use]
-    pub fn plainly() -> Self {
-        let (whose, limit) = ("the budget".to_owned(), Limit::Budget);
-        let (asked, fits, delta) = (None, None, None);
-        let (error, price, at_most) = (None, None, None);
-        let charged = Amount::ZERO;
-        Self { whose, limit, asked, fits, delta, error, price, at_most, charged }
-    }
-}
-
-impl From<Refused> for EngineError {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(Box::new(refused))
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; {}", self.reason(), self.stays_paid())?;
-        let error = self.error.map(|error| format!("an error of {error}"));
-        let price = self.price.map(|price| format!("a price of rho={price}"));
-        let at_most = self.at_most.map(|most| format!("a highest price of rho={most}"));
-        f.write_str(&self.advice(error.or(price), at_most))
-    }
-}
-
-impl Refused {
-    /// What to do, given what would fit in the words of whoever tells it.
-    #[must_use]
-    pub fn advice(&self, instead: Option<String>, at_most: Option<String>) -> String {
-        match (instead, at_most) {
-            (Some(one), Some(other)) => format!(": {one} would fit, or {other}"),
-            (Some(one), None) | (None, Some(one)) => format!(": {one} would fit"),
-            (None, None) if self.fits.is_none() => ": ask for less, or ask the steward".to_owned(),
-            (None, None) => match self.limit {
-                Limit::AtMost => ": ask for less".to_owned(),
-                Limit::Tenth => ": set a highest price".to_owned(),
-                Limit::Budget | Limit::Tier(_) => String::new(),
-            },
-        }
-    }
-
-    /// What became of the budget.
-    #[must_use]
-    pub fn stays_paid(&self) -> String {
-        if self.charged.is_zero() {
-            return "nothing was charged".to_owned();
-        }
-        format!("rho={} was charged before that, and stays paid", short_up(self.charged))
-    }
-
-    /// What was asked for and what does not allow it, without what would fit.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        let Self { whose, .. } = self;
-        let Some(fits) = self.fits.map(short) else {
-            return format!("refused: {whose} does not allow it any more");
-        };
-        let mut text = match (self.asked.map(short_up), self.limit) {
-            (Some(asked), Limit::Budget) => {
-                format!("refused: this costs rho={asked}, and {whose} has rho={fits} left for it")
-            }
-            (Some(asked), Limit::AtMost) => format!(
-                "refused: this costs at least rho={asked}, and it may cost rho={fits} at most"
-            ),
-            (Some(asked), Limit::Tenth) => format!(
-                "refused: this costs at least rho={asked}, and a relative error without a highest \
-                 price may cost rho={fits}, a tenth of what {whose} has left"
-            ),
-            (Some(asked), Limit::Tier(finest)) => format!(
-                "refused: this takes a point of its path at rho={asked}, and your tier sees no \
-                 path further than rho={}",
-                short(finest)
-            ),
-            (None, _) => format!(
-                "refused: {whose} has rho={fits} left, which is not enough for a first look"
-            ),
-        };
-        if let Some(delta) = self.delta {
-            text.push_str(&format!(" and delta={:e} for selecting keys", delta.to_f64()));
-        }
-        text
-    }
-
-    /// The price that would be taken instead, as it is told; none if there is no such price.
-    #[must_use]
-    pub fn price_told(&self) -> Option<String> {
-        self.price.map(|price| price.to_string())
-    }
-}
-
-/// A price in four digits, rounded down: what there is.
-pub(crate) fn short<C: Currency>(amount: Amount<C>) -> String {
-    four_digits(amount.to_f64(), f64::floor)
-}
-
-/// A price in four digits, rounded up: what something costs.
-pub(crate) fn short_up<C: Currency>(amount: Amount<C>) -> String {
-    four_digits(amount.to_f64(), f64::ceil)
-}
-
-fn four_digits(value: f64, round: fn(f64) -> f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
-    let digits = 3 - value.log10().floor() as i32;
-    let scale = 10f64.powi(digits);
-    // What is a hair above four digits is those.
-    let scaled = value * scale;
-    let near = scaled.round();
-    let whole = if (scaled - near).abs() < 1e-6 { near } else { round(scaled) };
-    let cut = whole / scale;
-    if (1e-4..1e6).contains(&cut) { format!("{cut}") } else { format!("{cut:e}") }
-}
-
-/// A price in four digits, rounded down: as it is told. None if it is nothing.
-pub(crate) fn cut(amount: Amount<Rho>) -> Option<Amount<Rho>> {
-    let last = amount.grains().checked_ilog10()?.saturating_sub(3);
-    let last = 10u128.checked_pow(last)?;
-    Some(Amount::from_grains(amount.grains() / last * last))
-}
-
-/// An error in three digits, rounded up.
-pub(crate) fn three_digits_up(value: f64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
-    let digits = 2 - value.abs().log10().floor().clamp(-300.0, 300.0) as i32;
-    let scale = 10f64.powi(digits);
-    (value * scale).ceil() / scale
 }
 
 #[cfg(test)]
 mod tests {
+    use eke_sql::error::{BoundsError, LimitError, Sought, SyntaxError, TypeError, Unsupported};
+
     use super::*;
 
     /// Which variant an error is: one that is added is given a number here, and a line in the table
@@ -388,59 +269,131 @@ mod tests {
             EngineError::StewardMustLook => 21,
             EngineError::NotReady(_) => 22,
             EngineError::NotOpen => 23,
+            EngineError::NoSnapshots { .. } => 24,
         }
     }
+
+    /// One error of each case. What only the steward may know has the marker in it.
+    fn one_of_each() -> Vec<(EngineError, ErrorKind)> {
+        use ErrorKind as K;
+        let marker = || MARKER.to_owned();
+        let lowered = || RowsError::Plan(crate::rows::lower::LowerError::NoColumn(marker()));
+        let policy = PolicyError::Unreadable { path: MARKER.into(), problem: marker() };
+        let refused = Refused { whose: "your budget".into(), ..Refused::plainly() };
+        let public = || "cities".to_owned();
+        vec![
+            (EngineError::Policy(policy), K::Setup),
+            (EngineError::Source(SourceError::Missing(marker())), K::Setup),
+            (EngineError::Sql(SyntaxError::Empty.into()), K::Syntax),
+            (EngineError::Registry(RegistryError::Unknown(marker())), K::Setup),
+            (EngineError::Rows(lowered(), Amount::ZERO), K::Failed),
+            (EngineError::WatchRows(lowered()), K::Failed),
+            (EngineError::Steps(WrongSteps::Empty), K::Input),
+            (EngineError::Refused(Box::new(refused)), K::Refused),
+            (EngineError::Declined, K::Declined),
+            (EngineError::Stopped, K::Stopped),
+            (EngineError::Goal(WrongGoal::NowhereNear), K::Usage),
+            (EngineError::Beyond(NotAllowed::RunBeyondTier { steps: 3 }), K::Forbidden),
+            (EngineError::Unanswerable(NotAnswered::WatchOfGroups), K::Unanswerable),
+            (EngineError::Keys(NoKeys::NoDelta), K::Unanswerable),
+            (EngineError::Ledger(LedgerError::Stopped(MARKER.into())), K::Failed),
+            (EngineError::UnderWay(marker()), K::Busy),
+            (EngineError::Unavailable, K::Unavailable),
+            (EngineError::Damaged(marker()), K::Damaged),
+            (EngineError::Undrawable(MismatchReason::TooFine), K::Unanswerable),
+            (EngineError::Entropy("none".into()), K::Failed),
+            (EngineError::OtherLedger { anchor: marker(), why: marker() }, K::Setup),
+            (EngineError::StewardMustLook, K::NotOpen),
+            (EngineError::NotReady(marker()), K::Unavailable),
+            (EngineError::NotOpen, K::NotOpen),
+            (EngineError::NoSnapshots { dataset: public() }, K::Usage),
+        ]
+    }
+
+    const MARKER: &str = "for-the-steward";
 
     #[test]
     fn every_error_has_its_kind() {
-        use ErrorKind::{Failed, Refused as No, Usage};
-        let word = || "a sentence".to_owned();
-        let missing = || SourceError::Missing("trips.csv".to_owned());
-        let lowered = || RowsError::Plan(crate::rows::lower::LowerError::NoColumn(word()));
-        let policy =
-            PolicyError::Unreadable { path: "eke.toml".into(), problem: "it is not there".into() };
-        let refused = Refused { whose: "your budget".into(), ..Refused::plainly() };
-        let table = [
-            (EngineError::Policy(policy), Failed),
-            (EngineError::Source(missing()), Failed),
-            (EngineError::Sql(SqlError::Syntax(word())), No),
-            (EngineError::Registry(RegistryError::Unknown(word())), Failed),
-            (EngineError::Rows(lowered(), Amount::ZERO), Failed),
-            (EngineError::WatchRows(lowered()), Failed),
-            (EngineError::Steps(word()), Failed),
-            (EngineError::Refused(Box::new(refused)), No),
-            (EngineError::Declined, Failed),
-            (EngineError::Stopped, Failed),
-            (EngineError::Goal(word()), Usage),
-            (EngineError::Beyond(word()), No),
-            (EngineError::Unanswerable(word()), No),
-            (EngineError::Keys(word()), No),
-            (EngineError::Ledger(LedgerError::Stopped("it ended".into())), Failed),
-            (EngineError::UnderWay(word()), Failed),
-            (EngineError::Unavailable, Failed),
-            (EngineError::Damaged(word()), Failed),
-            (EngineError::Undrawable(MismatchReason::TooFine), No),
-            (EngineError::Entropy(word()), Failed),
-            (EngineError::OtherLedger { anchor: word(), why: word() }, Failed),
-            (EngineError::StewardMustLook, No),
-            (EngineError::NotReady(word()), Failed),
-            (EngineError::NotOpen, No),
-        ];
+        let table = one_of_each();
         for (place, (error, kind)) in table.iter().enumerate() {
             assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
         }
-        assert_eq!(table.len(), 24);
+        assert_eq!(table.len(), 25);
     }
 
     #[test]
-    fn prices_are_told_in_four_digits_and_never_more_than_they_are() {
-        for text in ["0.0857123", "1", "2.5e-9", "123.456", "1e-27", "9.9999e-5", "4e-21"] {
-            let amount: Amount<Rho> = text.parse().unwrap();
-            let told = cut(amount).unwrap();
-            assert!(told <= amount && told.to_f64() > amount.to_f64() * 0.999, "{text} {told}");
-            assert_eq!(told.to_string().parse::<Amount<Rho>>().unwrap(), told, "{text}");
-            assert!(told.to_string().len() <= 9, "{told}");
+    fn kinds_within_a_case_are_told_apart() {
+        use ErrorKind as K;
+        let unknown = |what| NameError::Unknown {
+            what,
+            name: "x".into(),
+            sought: Sought::Anywhere,
+            near: None,
+            known: Vec::new(),
+        };
+        let path = || std::path::PathBuf::from("eke.toml");
+        let name = || "ana".to_owned();
+        let table = [
+            (EngineError::Sql(unknown(Named::Table).into()), K::NoTable),
+            (EngineError::Sql(unknown(Named::Column).into()), K::Name),
+            (EngineError::Sql(TypeError::CountOfNull.into()), K::Type),
+            (EngineError::Sql(LimitError::Depth.into()), K::TooLarge),
+            (EngineError::Sql(Unsupported::NoFrom.into()), K::Unanswerable),
+            (EngineError::Sql(BoundsError::NoValues { key: name() }.into()), K::Unbounded),
+            (EngineError::Sql(SqlError::NoThread), K::Unavailable),
+            (PolicyError::Missing { path: path() }.into(), K::Setup),
+            (PolicyError::UnknownAnalyst { path: path(), name: name() }.into(), K::NobodyKnown),
+            (PolicyError::UnknownDataset { path: path(), name: name() }.into(), K::Unknown),
+            (EngineError::Ledger(LedgerError::Busy("x".into())), K::Busy),
+            (EngineError::Ledger(LedgerError::Damaged("x".into())), K::Damaged),
+        ];
+        for (error, kind) in table {
+            assert_eq!(error.kind(), kind, "{error}");
         }
-        assert_eq!(cut(Amount::ZERO), None);
+    }
+
+    #[test]
+    fn an_analyst_is_told_nothing_that_is_for_the_steward() {
+        let ana = Who::Analyst("ana".into());
+        let told: std::collections::BTreeSet<String> = one_of_each()
+            .into_iter()
+            .filter(|(error, _)| error.to_string().contains(MARKER))
+            .map(|(error, _)| {
+                let told = error.told_to(&ana);
+                assert!(!format!("{told:?} {told}").contains(MARKER), "{told:?}");
+                format!("{:?}", told.kind())
+            })
+            .collect();
+        // Whatever it was, it is one of two.
+        assert_eq!(told.into_iter().collect::<Vec<_>>(), ["NotOpen", "Unavailable"]);
+        for (error, kind) in one_of_each() {
+            let before = error.to_string();
+            assert_eq!(error.told_to(&Who::Steward).to_string(), before, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn no_sentence_names_a_flag() {
+        let ways = vec![
+            WayToPay::AskSteward,
+            WayToPay::PureBudget { policy: "eke.toml".into(), pure: 0.5, steps: 9 },
+            WayToPay::PureBudgetWithin { policy: "eke.toml".into(), pure: 0.5, distance: 90.0 },
+            WayToPay::BeforeEachRun { distance: None },
+            WayToPay::BeforeEachRun { distance: Some(90.0) },
+            WayToPay::FewerSteps,
+        ];
+        let account = || "rider".to_owned();
+        let others: [EngineError; 6] = [
+            NotAllowed::NoPure { account: account(), ways }.into(),
+            NotAllowed::NoRhoForRuns { account: account() }.into(),
+            WrongGoal::NoDistance.into(),
+            WrongGoal::Range { from: 2.0, to: 1.0 }.into(),
+            WrongGoal::NowhereNear.into(),
+            PolicyError::Missing { path: "eke.toml".into() }.into(),
+        ];
+        for error in one_of_each().into_iter().map(|(error, _)| error).chain(others) {
+            let told = error.to_string();
+            assert!(!told.contains("--"), "{told}");
+        }
     }
 }

@@ -130,16 +130,13 @@ impl Policy {
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let unreadable =
             |problem: String| PolicyError::Unreadable { path: path.to_owned(), problem };
-        let bytes = crate::data::source::read_file(path).map_err(|error| {
-            unreadable(match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    "there is no such file: draft a policy with `eke init FILE`, or say where it is with --policy".into()
-                }
-                std::io::ErrorKind::IsADirectory => {
-                    format!("this is a folder: name the file in it, such as {}", path.join("eke.toml").display())
-                }
-                _ => format!("cannot be read ({error}): check that you may read it"),
-            })
+        let bytes = crate::data::source::read_file(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => PolicyError::Missing { path: path.to_owned() },
+            std::io::ErrorKind::IsADirectory => unreadable(format!(
+                "this is a folder: name the file in it, such as {}",
+                path.join("eke.toml").display()
+            )),
+            _ => unreadable(format!("cannot be read ({error}): check that you may read it")),
         })?;
         match std::str::from_utf8(&bytes) {
             Ok(text) => {

@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::ask::question::Who;
 
 pub use plan::{PriceAt, WatchPlan};
-pub use steps::Steps;
+pub use steps::{Steps, WrongSteps};
 
 /// A question to be watched.
 #[derive(Clone, Debug, PartialEq)]

@@ -41,7 +41,7 @@ mod plan;
 mod table;
 
 // From text to plan: words, syntax, rows, typed expressions, sums and keys.
-mod error;
+pub mod error;
 
 pub use error::SqlError;
 pub use expr::canonical::canonical;

@@ -225,8 +225,7 @@ impl Asking<'_> {
             tier: tier.map(|finest| (column, finest)),
         };
         for measure in &self.context.prepared.query.measures {
-            let rule = MeasureRule::new(measure, plan, goal, most)
-                .map_err(|error| EngineError::Goal(error.to_string()))?;
+            let rule = MeasureRule::new(measure, plan, goal, most)?;
             let rule = if seen { rule.by_hand() } else { rule };
             let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
             if let Some(planned) = rule.planned().filter(beyond) {

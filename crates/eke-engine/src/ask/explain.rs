@@ -11,7 +11,7 @@ use crate::ask::question::{Accuracy, Goal, Who};
 use crate::ask::top::{self, Sorting};
 use crate::ask::walk::{MeasureRule, average_of, interval};
 use crate::engine::{Understood, understand};
-use crate::error::EngineError;
+use crate::error::{EngineError, NoKeys};
 use crate::policy::Policy;
 
 /// What a question would do and cost.
@@ -114,7 +114,7 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
             let selection = keys::selection(plan, &payers.unit.budget)?;
             keys::check_tier(&selection, finest)?;
             let Charge::Zcdp { rho, delta } = selection.charge() else {
-                return Err(EngineError::Keys("a selection has a price in rho".into()));
+                return Err(NoKeys::NotInRho.into());
             };
             let units = selection.threshold().unwrap_or(i64::MAX);
             Keys::Selected { units, cost: Cost::new(rho, delta) }

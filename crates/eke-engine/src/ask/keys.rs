@@ -9,7 +9,7 @@ use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
-use crate::error::EngineError;
+use crate::error::{EngineError, NoKeys};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::request_key::{AccountDigest, RequestKey, SelectionName};
 use crate::purchase::turn::{Turn, turn_path};
@@ -73,9 +73,7 @@ pub(crate) fn selection(plan: &Plan, budget: &Budget) -> Result<KeySelection, En
         adjacency: plan.adjacency,
     };
     if selection.threshold().is_none() {
-        return Err(EngineError::Keys(
-            "the keys of this question are not public, and selecting them needs a budget with a delta: list them in the policy as `values`, or group by something else".into(),
-        ));
+        return Err(NoKeys::NoDelta.into());
     }
     Ok(selection)
 }
@@ -88,9 +86,7 @@ pub(crate) fn check_tier(
     if finest.is_none_or(|finest| selection.rho <= finest) {
         return Ok(());
     }
-    Err(EngineError::Keys(
-        "the keys of this question are not public, and your tier may not see keys selected at the price that it takes: ask for public keys, or ask the steward".into(),
-    ))
+    Err(NoKeys::BeyondTier.into())
 }
 
 impl Asking<'_> {

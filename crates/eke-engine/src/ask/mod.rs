@@ -312,11 +312,9 @@ impl<'a> Asking<'a> {
     }
 
     pub(crate) fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
-        let rule = |measure| {
-            MeasureRule::new(measure, self.plan(), &self.question.goal, most)
-                .map_err(|error| EngineError::Goal(error.to_string()))
-        };
-        self.context.prepared.query.measures.iter().map(rule).collect()
+        let rule = |measure| MeasureRule::new(measure, self.plan(), &self.question.goal, most);
+        let rules = self.context.prepared.query.measures.iter().map(rule);
+        Ok(rules.collect::<Result<_, _>>()?)
     }
 
     /// What an answer is found by: whose points it is of, its measures and its goal.

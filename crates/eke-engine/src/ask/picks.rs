@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::ask::top::Route;
-use crate::error::EngineError;
+use crate::error::{EngineError, WrongGoal};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Again, Bought, Drawn, Offer, Order};
 
@@ -223,13 +223,11 @@ impl Asking<'_> {
         let plan = self.plan();
         let sum = &plan.sums[by.sum];
         let (moves, factor) = moves(plan, sum);
-        let out_of_range = |error: String| EngineError::Goal(error);
-        let sensitivity = crate::rows::sensitivity(sum, plan.max_rows)
-            .times(factor)
-            .map_err(|error| out_of_range(error.to_string()))?;
+        let sensitivity =
+            crate::rows::sensitivity(sum, plan.max_rows).times(factor).map_err(WrongGoal::from)?;
         let count = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         Ranking::open(self.ranking_path(by, groups)?, count, &sensitivity, moves, by.each)
-            .map_err(|error| out_of_range(error.to_string()))
+            .map_err(|error| WrongGoal::from(error).into())
     }
 
     /// What a ranking is found by: what its scores depend on, and the price of a pick.

@@ -16,7 +16,7 @@ use crate::ask::question::{Accuracy, Goal};
 use crate::ask::round::Round;
 use crate::ask::state::State;
 use crate::ask::walk::Walk;
-use crate::error::{EngineError, short};
+use crate::error::{EngineError, NotAllowed};
 
 /// How many are picked before they are measured, side by side.
 const BATCH: u32 = 8;
@@ -330,11 +330,7 @@ impl Asking<'_> {
         let Some(finest) = self.finest() else { return Ok(count) };
         let most = finest.grains() / by.each.grains().max(1);
         match u32::try_from(most).unwrap_or(u32::MAX).min(count) {
-            0 if count > 0 => Err(EngineError::Beyond(format!(
-                "refused: picking the largest costs rho={} each, and your tier sees no path that far; nothing was \
-                 charged: ask for a price and not for an accuracy, or ask the steward",
-                short(by.each)
-            ))),
+            0 if count > 0 => Err(NotAllowed::PicksBeyondTier { each: by.each }.into()),
             visible => Ok(visible),
         }
     }

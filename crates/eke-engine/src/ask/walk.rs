@@ -15,6 +15,7 @@ use eke_sql::{Measure, Plan, Summand};
 
 use crate::ask::answer::{Evidence, Found, Stopped};
 use crate::ask::question::{Accuracy, Goal};
+use crate::error::WrongGoal;
 
 /// The price that all ladders of looks start from, so that all questions about a path look at the
 /// same points.
@@ -33,13 +34,6 @@ pub(crate) enum MeasureRule {
     Average { sum: (usize, f64), count: (usize, f64), rule: AverageRule },
 }
 
-/// Why a goal cannot be followed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub(crate) enum GoalError {
-    #[error("an error of {0} is out of range: write a positive number")]
-    OutOfRange(f64),
-}
-
 impl MeasureRule {
     /// The rule of a measure, where a column costs at most this.
     pub(crate) fn new(
@@ -47,7 +41,7 @@ impl MeasureRule {
         plan: &Plan,
         goal: &Goal,
         most: Amount<Rho>,
-    ) -> Result<Self, GoalError> {
+    ) -> Result<Self, WrongGoal> {
         let first = LADDER.parse().unwrap_or(Amount::GRAIN);
         let schedule = Schedule::geometric(first, RATIO).unwrap_or(Schedule::up_to(most));
         match *measure {
@@ -57,7 +51,7 @@ impl MeasureRule {
                 let in_steps = |error: f64| {
                     let steps = (error / step).clamp(1.0, 1e12);
                     let fits = error.is_finite() && error > 0.0;
-                    Steps::new(steps).ok().filter(|_| fits).ok_or(GoalError::OutOfRange(error))
+                    Steps::new(steps).ok().filter(|_| fits).ok_or(WrongGoal::Error { error })
                 };
                 let floor = in_steps(floor(measure, plan, goal))?;
                 let (within, floor) = match goal.accuracy {
@@ -68,7 +62,7 @@ impl MeasureRule {
                 let confidence = goal.confidence;
                 let goal = eke_noise::Goal { within, confidence, floor, most };
                 let sensitivity =
-                    L2::new(sensitivity).map_err(|_| GoalError::OutOfRange(sensitivity))?;
+                    L2::new(sensitivity).map_err(|_| WrongGoal::Error { error: sensitivity })?;
                 let rule = GaussianRule::new(goal, schedule, sensitivity).thrifty();
                 let is_count = counts(sum);
                 Ok(Self::Sum { column, step, is_count, rule })
@@ -83,7 +77,7 @@ impl MeasureRule {
                     Accuracy::Price(_) => (None, None),
                 };
                 if let Some(error) = absolute.filter(|error| !(error.is_finite() && *error > 0.0)) {
-                    return Err(GoalError::OutOfRange(error));
+                    return Err(WrongGoal::Error { error });
                 }
                 let goal = AverageGoal { relative, absolute, confidence: goal.confidence, most };
                 let rule = AverageRule::new(goal, schedule, of).thrifty();

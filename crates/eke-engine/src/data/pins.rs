@@ -22,7 +22,7 @@ use eke_ledger::{LedgerError, Stamp};
 use serde::{Deserialize, Serialize};
 
 use crate::data::registry::{Registry, RegistryError};
-use crate::data::source::{DataFile, Source};
+use crate::data::source::{DataFile, Source, SourceError};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{Dataset, Policy, PolicyProtection};
@@ -209,7 +209,7 @@ fn digest(file: &DataFile, bytes: impl Read) -> Result<Option<String>, EngineErr
     let mut content = blake3::Hasher::new_derive_key("eke 2026 content of a dataset's file");
     content
         .update_reader(bytes)
-        .map_err(|error| EngineError::Goal(format!("`{}` cannot be read: {error}", file.name)))?;
+        .map_err(|error| SourceError::Unreadable { file: file.name.clone(), error })?;
     Ok((content.count() > 0).then(|| content.finalize().to_hex().to_string()))
 }
 

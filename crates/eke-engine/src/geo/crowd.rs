@@ -8,7 +8,7 @@
 
 use eke_budget::account::Sheet;
 use eke_budget::{Amount, Metres, Rho};
-use eke_geo::crowd::{Seen, Way};
+use eke_geo::crowd::{CrowdError, Seen, Way};
 use eke_geo::shape::Rings;
 use eke_geo::{
     Allowance, Crowd, Lattice, Place, Plan, Shape, Spending, count, density, neighbours,
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::people::{People, PeopleStanding};
 use super::release::{damaged, entropy};
-use super::{PlaceFile, PlacesError};
+use super::{PlaceFile, PlacesError, WrongAsking};
 
 /// Those who have less of an allowance left than one part in so many are not asked: it would hardly
 /// be heard through the noise.
@@ -201,7 +201,7 @@ impl People {
             }
             match asking.question {
                 CrowdQuestion::Neighbours { k, .. } if !(1..=people).contains(&k) => {
-                    Err(PlacesError::Asked(format!("ask for 1 to {people} neighbours, not {k}")))
+                    Err(WrongAsking::Neighbours { k, people }.into())
                 }
                 _ => Ok(()),
             }
@@ -243,7 +243,7 @@ impl People {
         let by_point = asking.plan.way == Way::Point;
         let known =
             if by_point { self.read_seen(dataset, granted, &lattice)? } else { Seen::default() };
-        let accounts = Sheet::each(granted.to_vec()).map_err(asked)?;
+        let accounts = Sheet::each(granted.to_vec()).map_err(CrowdError::from).map_err(asked)?;
         let mut crowd = Crowd::new(lattice, points, accounts).map_err(asked)?;
         crowd.restore(known.clone()).map_err(asked)?;
         if let Some(told) = self.rounds.clone() {
@@ -515,6 +515,6 @@ fn count_short(granted: &[Amount<Rho>], allowed: Amount<Rho>) -> u32 {
     u32::try_from(granted.iter().filter(|granted| **granted < allowed).count()).unwrap_or(u32::MAX)
 }
 
-fn asked(error: impl std::fmt::Display) -> PlacesError {
-    PlacesError::Asked(error.to_string())
+fn asked(error: impl Into<WrongAsking>) -> PlacesError {
+    error.into().into()
 }

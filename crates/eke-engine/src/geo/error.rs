@@ -1,17 +1,23 @@
 //! What can go wrong with places in files, each in one sentence that says what to do.
 
 use std::io;
+use std::path::PathBuf;
 
-use eke_budget::Refusal;
 use eke_budget::budget::BudgetError;
 use eke_budget::number::ParameterError;
-use eke_geo::earth::{LatticeError, RegionError};
+use eke_budget::{Amount, Metres, Refusal, Rho};
+use eke_geo::crowd::{CrowdError, PlanError};
+use eke_geo::earth::{LatticeError, PlaceError, RegionError};
 use eke_geo::person::TupleError;
+use eke_geo::shape::ShapeError;
+use eke_geo::{Region, TupleMetric};
 use eke_ledger::LedgerError;
 use eke_ledger::register::RegisterError;
+use eke_noise::path::MismatchReason;
 
 use super::GeoJsonError;
 use crate::data::source::SourceError;
+use crate::error::{ErrorKind, ledger_kind};
 
 /// Why nothing was told about places. Nothing in it depends on anybody's places, but for
 /// `NotDegrees`, which is before there are accounts.
@@ -25,12 +31,12 @@ pub enum PlacesError {
     #[error(transparent)]
     Source(SourceError),
     /// A file without a column that is needed.
-    #[error("`{file}` has no column {tried}: say which one it is with --{what}")]
+    #[error("`{file}` has no column {tried}: say which one it is")]
     NoColumn {
         /// The file.
         file: String,
-        /// What is looked for: longitude, latitude, id, …
-        what: &'static str,
+        /// What is looked for.
+        what: PlaceColumn,
         /// The names that were tried, in words.
         tried: String,
     },
@@ -105,9 +111,214 @@ pub enum PlacesError {
     /// There is no randomness.
     #[error("the system gives no random numbers: {0}")]
     Entropy(String),
-    /// What was asked cannot be; the sentence says why.
-    #[error("{0}")]
-    Asked(String),
+    /// What was asked cannot be.
+    #[error(transparent)]
+    Asked(#[from] WrongAsking),
+}
+
+/// What a column of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceColumn {
+    /// Degrees east.
+    Longitude,
+    /// Degrees north.
+    Latitude,
+    /// Who it is about.
+    Id,
+    /// When it was.
+    Time,
+    /// The number that is asked about.
+    Number,
+}
+
+/// What is wrong with what was asked about places, or with what is to pay for it. Surfaces that have
+/// flags match on the cases.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WrongAsking {
+    /// Times of a file that has none.
+    #[error("times are read from CSV and Parquet files, and not from GeoJSON: leave them out")]
+    GeoJsonTimes,
+    /// There is no account, and nothing to open it with.
+    #[error(
+        "there is no account `{account}` in {address}: open it with a budget, such as rho=1e-4 \
+         (per square metre) or epsilon=0.01 (per metre)"
+    )]
+    NoAccount {
+        /// The account.
+        account: String,
+        /// The ledger.
+        address: String,
+    },
+    /// The account was opened for something else.
+    #[error(
+        "account `{account}` was opened with the metric {metric} and a least distance of {} m, \
+         which are for good: leave them out, or open an account of another name",
+        least.get()
+    )]
+    OpenedWith {
+        /// The account.
+        account: String,
+        /// How far apart two lists of places are for it.
+        metric: TupleMetric,
+        /// The least distance that it tells apart.
+        least: Metres,
+    },
+    /// The account is of something else than places.
+    #[error("the ledger holds something else under this account: give the account another name")]
+    OtherAccount,
+    /// The places have changed since they were first asked about.
+    #[error(
+        "`{file}` has changed since it was first asked about: declare that it has changed to ask \
+         about it as it is now, which is charged anew"
+    )]
+    Changed {
+        /// The file.
+        file: String,
+    },
+    /// Other places have been asked about under the same name.
+    #[error(
+        "the places called `{name}` have changed since they were first asked about, or are read \
+         from other columns: give them another name"
+    )]
+    OtherPlaces {
+        /// The name.
+        name: String,
+    },
+    /// There are no accounts of people, and nothing to make them for.
+    #[error(
+        "there are no accounts in {}: make them for a region, with a budget for everybody",
+        path.display()
+    )]
+    NoPeople {
+        /// Where they would be.
+        path: PathBuf,
+    },
+    /// The accounts of people were made for something else.
+    #[error(
+        "the accounts in {} were made for {} m around {}, with a least distance of {} m and a \
+         reach of {} m, which are for good: leave them out, or make other accounts",
+        path.display(), region.radius().get(), region.centre(), least.get(), reach.get()
+    )]
+    MadeFor {
+        /// Where they are.
+        path: PathBuf,
+        /// Where people are.
+        region: Region,
+        /// The least distance that is told apart.
+        least: Metres,
+        /// How far a person's place may be from another.
+        reach: Metres,
+    },
+    /// The file is something else.
+    #[error("{} does not hold accounts for places: look at the path", path.display())]
+    OtherFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nobody to ask.
+    #[error("`{file}` names nobody, and nobody is enrolled")]
+    Nobody {
+        /// The file of places.
+        file: String,
+    },
+    /// People without an account, and no budget to open it with.
+    #[error(
+        "{people} people of `{file}` have no account yet: give them one with a budget, which is \
+         for good"
+    )]
+    NotEnrolled {
+        /// How many they are.
+        people: usize,
+        /// The file of places.
+        file: String,
+    },
+    /// More neighbours than there are people, or none.
+    #[error("ask for 1 to {people} neighbours, not {k}")]
+    Neighbours {
+        /// How many were asked for.
+        k: usize,
+        /// How many people there are.
+        people: usize,
+    },
+    /// Rows without a budget.
+    #[error("there is no budget in {} yet: give these rows one, which is for good", ledger.display())]
+    NoBudget {
+        /// Where it would be.
+        ledger: PathBuf,
+    },
+    /// A budget that does not pay for the question that it is opened for.
+    #[error(
+        "a budget of rho {budget} does not pay for a question of rho {price}, and would be for \
+         good: nothing was opened"
+    )]
+    SmallBudget {
+        /// The budget.
+        budget: Amount<Rho>,
+        /// What the question may cost.
+        price: Amount<Rho>,
+    },
+    /// A part of all rows that is none.
+    #[error("a share is between 0 and 1")]
+    Share {
+        /// What was asked for.
+        share: f64,
+    },
+    /// Noise that cannot be drawn.
+    #[error("this cannot be drawn, and nothing was told: {0}")]
+    Undrawable(MismatchReason),
+    /// What was bought once.
+    #[error("what was bought once cannot be drawn twice")]
+    DrawnTwice,
+    /// A look could not be had.
+    #[error("{problem}")]
+    NoLook {
+        /// Why.
+        problem: String,
+    },
+    /// A question about one person's places that cannot be.
+    #[error(transparent)]
+    Person(#[from] eke_geo::person::PlacesError),
+    /// A question to people that cannot be.
+    #[error(transparent)]
+    Crowd(#[from] CrowdError),
+    /// Rounds that there are not.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// An area that is none.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A corner of an area that is no place.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// No lattice for such a region.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
+}
+
+impl PlacesError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Refused(_) | Self::Spent => ErrorKind::Refused,
+            Self::Asked(_) => ErrorKind::Usage,
+            Self::Missing(_)
+            | Self::Source(_)
+            | Self::NoColumn { .. }
+            | Self::ColumnType { .. }
+            | Self::NotDegrees(_)
+            | Self::GeoJson { .. }
+            | Self::Damaged(_)
+            | Self::Region(_)
+            | Self::Lattice(_)
+            | Self::Tuple(_)
+            | Self::Parameter(_)
+            | Self::Budget(_) => ErrorKind::Input,
+            Self::Ledger(error) => ledger_kind(error),
+            Self::Stored(_) => ErrorKind::Damaged,
+            Self::Unwritable { .. } | Self::Register(_) | Self::Entropy(_) => ErrorKind::Failed,
+        }
+    }
 }
 
 impl From<SourceError> for PlacesError {
@@ -131,9 +342,9 @@ impl From<LedgerError> for PlacesError {
 impl From<RegisterError> for PlacesError {
     fn from(error: RegisterError) -> Self {
         match error {
-            RegisterError::OtherPlaces(name) => Self::Asked(format!(
-                "the places called `{name}` have changed since they were first asked about, or are read from other columns: give them another name with --snapshot"
-            )),
+            RegisterError::OtherPlaces(name) => {
+                WrongAsking::OtherPlaces { name: name.to_string() }.into()
+            }
             other => Self::Register(other),
         }
     }

@@ -17,8 +17,8 @@ use std::path::Path;
 use eke_geo::Place;
 use eke_sql::{Type, Value};
 
-use super::PlacesError;
 use super::geojson::{self, Fault};
+use super::{PlaceColumn, PlacesError, WrongAsking};
 use crate::data::ids::Ids;
 use crate::data::source::{self, Fingerprint, Source};
 use crate::purchase::identity;
@@ -87,14 +87,13 @@ impl PlaceFile {
         if is_geojson(file) {
             let source = Source::one(file)?;
             if columns.time.is_some() {
-                let times = "times are read from CSV and Parquet files, and not from GeoJSON: leave them out";
-                return Err(PlacesError::Asked(times.into()));
+                return Err(WrongAsking::GeoJsonTimes.into());
             }
             return Ok(Self { name, source, kind: Kind::GeoJson { id: columns.id.clone() } });
         }
         let source = Source::find(Path::new(""), &name)?;
         let schema = source.schema(&BTreeMap::new())?;
-        let find = |what: &'static str, given: Option<&str>, usual: &[&str]| {
+        let find = |what: PlaceColumn, given: Option<&str>, usual: &[&str]| {
             let names = given.map_or_else(|| usual.to_vec(), |given| vec![given]);
             let is = |column: &str, name: &str| match given {
                 Some(_) => column == name,
@@ -108,8 +107,12 @@ impl PlaceFile {
             })
         };
         let mut wanted = vec![
-            find("longitude", columns.longitude.as_deref(), &["longitude", "lon", "lng"])?,
-            find("latitude", columns.latitude.as_deref(), &["latitude", "lat"])?,
+            find(
+                PlaceColumn::Longitude,
+                columns.longitude.as_deref(),
+                &["longitude", "lon", "lng"],
+            )?,
+            find(PlaceColumn::Latitude, columns.latitude.as_deref(), &["latitude", "lat"])?,
         ];
         let mut optional = |what, given: Option<&str>| {
             given.map(|given| find(what, Some(given), &[])).transpose().map(|found| {
@@ -120,8 +123,8 @@ impl PlaceFile {
             })
         };
         let id = columns.id.as_deref();
-        let id = id.map(|given| find("id", Some(given), &[])).transpose()?;
-        let time = optional("time", columns.time.as_deref())?;
+        let id = id.map(|given| find(PlaceColumn::Id, Some(given), &[])).transpose()?;
+        let time = optional(PlaceColumn::Time, columns.time.as_deref())?;
         let typed = |(at, (column, of)): (usize, (String, Option<Type>))| {
             let readable = match of {
                 Some(Type::Float | Type::Text) => true,
@@ -445,8 +448,7 @@ mod tests {
     fn columns_that_are_not_there_are_named() {
         let places = file("columns.csv", "x,y\n1,2\n");
         let error = PlaceFile::open(&places, &PlaceColumns::default()).unwrap_err().to_string();
-        let end =
-            "has no column `longitude` or `lon` or `lng`: say which one it is with --longitude";
+        let end = "has no column `longitude` or `lon` or `lng`: say which one it is";
         assert!(error.ends_with(end), "{error}");
         let columns = PlaceColumns {
             longitude: Some("x".into()),
@@ -456,6 +458,6 @@ mod tests {
         assert_eq!(PlaceFile::open(&places, &columns).unwrap().rows(&|_| ()).unwrap().len(), 1);
         let columns = PlaceColumns { id: Some("who".into()), ..columns };
         let error = PlaceFile::open(&places, &columns).unwrap_err().to_string();
-        assert!(error.ends_with("has no column `who`: say which one it is with --id"), "{error}");
+        assert!(error.ends_with("has no column `who`: say which one it is"), "{error}");
     }
 }

@@ -20,7 +20,7 @@ pub use crowd::{
     Area, CrowdAnswer, CrowdAnswered, CrowdAsking, CrowdEstimate, CrowdQuestion, CrowdRound, Near,
     Savings,
 };
-pub use error::PlacesError;
+pub use error::{PlaceColumn, PlacesError, WrongAsking};
 pub use geojson::{
     Fault, Features, GeoJsonError, PointFeature, ShapeFeature, read_points, read_shapes,
 };

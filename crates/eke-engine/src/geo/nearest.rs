@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::person::{Person, PersonStanding, PlacePrice};
 use super::release::{damaged, entropy};
-use super::{PlaceFile, PlacesError};
+use super::{PlaceFile, PlacesError, WrongAsking};
 
 /// The nearest places, as rows of their file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -108,7 +108,6 @@ impl Person {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
 pub(super) fn cannot(error: eke_geo::person::PlacesError) -> PlacesError {
-    PlacesError::Asked(error.to_string())
+    WrongAsking::from(error).into()
 }

@@ -24,7 +24,8 @@ use eke_ledger::{Person as Account, Register, Stamp, Terms};
 use eke_sql::Value;
 
 use super::input::PlaceRow;
-use super::{PlaceFile, PlacesError};
+use super::release::damaged;
+use super::{PlaceFile, PlacesError, WrongAsking};
 use crate::purchase::process::Program;
 use crate::purchase::reservation;
 
@@ -94,27 +95,19 @@ impl People {
     pub fn open(path: &Path, opening: Option<&PeopleOpening>) -> Result<Self, PlacesError> {
         if !path.exists() {
             let Some(opening) = opening else {
-                return Err(PlacesError::Asked(format!(
-                    "there are no accounts in {}: make them with --region longitude,latitude,radius and --budget",
-                    path.display()
-                )));
+                return Err(WrongAsking::NoPeople { path: path.to_owned() }.into());
             };
             let least = opening.least.unwrap_or(Metres::ONE);
-            let lattice = Lattice::of(opening.region, least).map_err(asked)?;
+            let lattice = Lattice::of(opening.region, least).map_err(WrongAsking::from)?;
             let radius = opening.region.radius().get();
             let reach = opening.reach.map_or_else(|| Metres::new(2.0 * radius), Ok)?;
-            let space = serde_json::to_string(&lattice).map_err(asked)?;
+            let space = serde_json::to_string(&lattice).map_err(damaged)?;
             let metric = Metric::Euclidean(Reach::Within(reach));
             let terms = Terms { metric, space: space.into() };
             Register::create(path, &terms, &Stamp::now("steward"))?;
         }
         let register = Register::open(path)?;
-        let other = || {
-            PlacesError::Asked(format!(
-                "{} does not hold accounts for places: look at the path",
-                path.display()
-            ))
-        };
+        let other = || PlacesError::from(WrongAsking::OtherFile { path: path.to_owned() });
         let Metric::Euclidean(Reach::Within(reach)) = register.terms().metric else {
             return Err(other());
         };
@@ -205,18 +198,13 @@ impl People {
         let (ids, places) = last_places(rows);
         let new = ids.iter().filter(|id| !known.contains(id.as_str())).count();
         if enrolled.is_empty() && new == 0 {
-            return Err(PlacesError::Asked(format!(
-                "`{}` names nobody, and nobody is enrolled",
-                file.name()
-            )));
+            return Err(WrongAsking::Nobody { file: file.name().to_owned() }.into());
         }
         check(enrolled.len() + new)?;
         if new > 0 {
-            let budget = budget.ok_or_else(|| {
-                PlacesError::Asked(format!(
-                    "{new} people of `{}` have no account yet: give them one with --budget, which is for good",
-                    file.name()
-                ))
+            let budget = budget.ok_or_else(|| WrongAsking::NotEnrolled {
+                people: new,
+                file: file.name().to_owned(),
             })?;
             self.register.enrol(&ids, budget, &Stamp::now("steward"))?;
             enrolled = self.register.people()?;
@@ -274,14 +262,13 @@ impl People {
         if same {
             return Ok(());
         }
-        Err(PlacesError::Asked(format!(
-            "the accounts in {} were made with --region {},{} --least {} --reach {}, which are for good: leave them out, or make other accounts",
-            self.path.display(),
-            region.centre(),
-            region.radius().get(),
-            self.lattice.least().get(),
-            self.reach.get()
-        )))
+        Err(WrongAsking::MadeFor {
+            path: self.path.clone(),
+            region,
+            least: self.lattice.least(),
+            reach: self.reach,
+        }
+        .into())
     }
 }
 
@@ -328,10 +315,6 @@ impl Moment {
             },
         }
     }
-}
-
-fn asked(error: impl std::fmt::Display) -> PlacesError {
-    PlacesError::Asked(error.to_string())
 }
 
 #[cfg(test)]

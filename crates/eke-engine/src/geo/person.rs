@@ -23,7 +23,7 @@ use eke_ledger::store::Currencies;
 use eke_ledger::{Address, Key, Ledger, LedgerError, Request, Show, Spend, Stamp};
 use serde::{Deserialize, Serialize};
 
-use super::{PlaceFile, PlacesError};
+use super::{PlaceFile, PlacesError, WrongAsking};
 use crate::ask::question::Who;
 use crate::data::source::Fingerprint;
 use crate::purchase::identity::{Identity, Purpose};
@@ -127,9 +127,8 @@ impl Person {
             .map(|opening| opening.budget.resolve(Metric::Euclidean(opening.reach)))
             .transpose()?;
         let missing = || {
-            PlacesError::Asked(format!(
-                "there is no account `{account}` in {address}: open it with --budget, such as --budget rho=1e-4 (per square metre) or --budget epsilon=0.01 (per metre)"
-            ))
+            let (account, address) = (account.to_owned(), address.to_string());
+            PlacesError::from(WrongAsking::NoAccount { account, address })
         };
         if opening.is_none() {
             // A ledger that is not there is not made.
@@ -225,10 +224,7 @@ impl Person {
         let Some(last) = self.pinned.latest(file.name()) else { return self.declare(file, false) };
         let now = file.fingerprint_since(&last.fingerprint)?;
         if now.digest != last.fingerprint.digest {
-            return Err(PlacesError::Asked(format!(
-                "`{}` has changed since it was first asked about: add --changed to ask about it as it is now, which is charged anew",
-                file.name()
-            )));
+            return Err(WrongAsking::Changed { file: file.name().to_owned() }.into());
         }
         Ok(self.pinned.snapshotted(file.name()))
     }
@@ -449,16 +445,13 @@ where
 }
 
 fn drawn_twice() -> PlacesError {
-    PlacesError::Asked("what was bought once cannot be drawn twice".into())
+    WrongAsking::DrawnTwice.into()
 }
 
 impl Pinned {
     fn read(bytes: &[u8]) -> Result<Self, PlacesError> {
-        let other =
-            "the ledger holds something else under this account: give --account another name";
-        let pinned: Self =
-            serde_json::from_slice(bytes).map_err(|_| PlacesError::Asked(other.into()))?;
-        if pinned.version == VERSION { Ok(pinned) } else { Err(PlacesError::Asked(other.into())) }
+        let pinned: Self = serde_json::from_slice(bytes).map_err(|_| WrongAsking::OtherAccount)?;
+        if pinned.version == VERSION { Ok(pinned) } else { Err(WrongAsking::OtherAccount.into()) }
     }
 
     fn write(&self) -> Vec<u8> {
@@ -470,11 +463,8 @@ impl Pinned {
         if (self.metric, self.least) == (opening.metric, opening.least) {
             return Ok(());
         }
-        Err(PlacesError::Asked(format!(
-            "account `{account}` was opened with --metric {} and --least {}, which are for good: leave them out, or open an account of another name",
-            self.metric,
-            self.least.get()
-        )))
+        let (account, metric, least) = (account.to_owned(), self.metric, self.least);
+        Err(WrongAsking::OpenedWith { account, metric, least }.into())
     }
 
     fn latest(&self, file: &str) -> Option<&Snapshot> {

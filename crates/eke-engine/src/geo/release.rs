@@ -14,7 +14,7 @@ use eke_noise::{GaussianPath, NoisePath, SystemEntropy};
 use serde::Serialize;
 
 use super::person::{Person, PersonStanding, PlacePrice};
-use super::{PlaceFile, PlacesError};
+use super::{PlaceFile, PlacesError, WrongAsking};
 
 /// Places as they were told, and how far they may be off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,7 +101,7 @@ impl Person {
         if let Some(more) = to.minus(worth(&path)).filter(|more| !more.is_zero()) {
             let too_much = || damaged("more has been spent on it than is counted");
             let next = path.finest().plus(more).ok_or_else(too_much)?;
-            path.can_refine(next).map_err(|reason| cannot(&reason))?;
+            path.can_refine(next).map_err(cannot)?;
             // What was paid for and lost before it was drawn stays paid, and is a gap in the path.
             let paid = self.level(id)?.max(path.finest());
             let to = paid.plus(more).ok_or_else(too_much)?;
@@ -116,7 +116,7 @@ impl Person {
                 path = load()?;
                 let truth = tuple.exact(self.put(file, tuple, seen)?);
                 path.refine(&truth, receipt, &mut entropy()?)
-                    .map_err(|Mismatch { reason, .. }| cannot(&reason))?;
+                    .map_err(|Mismatch { reason, .. }| cannot(reason))?;
                 serde_json::to_vec(&path).map_err(damaged)
             })?;
         }
@@ -142,14 +142,14 @@ impl Person {
             return Err(damaged("a price in rho is for Gaussian noise"));
         };
         let release = PointsRelease { epsilon, sensitivity: tuple.lengths() };
-        release.can_release().map_err(|reason| cannot(&reason))?;
+        release.can_release().map_err(cannot)?;
         let name = self.path("identity", file, &(tuple, epsilon.to_string()))?;
         let charge = Charge::Pure { epsilon, delta: Amount::ZERO };
         let question = asked("tell", file, tuple, &charge.to_string());
         let (body, is_free) = self.spend(&question, name, &release, |receipt| {
             let truth = tuple.exact_points(self.put(file, tuple, seen)?);
             let points = release_points(&truth, receipt, &mut entropy()?)
-                .map_err(|Mismatch { reason, .. }| cannot(&reason))?;
+                .map_err(|Mismatch { reason, .. }| cannot(reason))?;
             serde_json::to_vec(&points).map_err(damaged)
         })?;
         Ok(Told {
@@ -197,6 +197,6 @@ pub(super) fn damaged(why: impl std::fmt::Display) -> PlacesError {
     PlacesError::Stored(why.to_string())
 }
 
-fn cannot(reason: &MismatchReason) -> PlacesError {
-    PlacesError::Asked(format!("this cannot be drawn, and nothing was told: {reason}"))
+fn cannot(reason: MismatchReason) -> PlacesError {
+    WrongAsking::Undrawable(reason).into()
 }

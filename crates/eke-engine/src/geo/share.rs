@@ -20,8 +20,8 @@ use eke_noise::{AccountPayer, Exact, GaussianPath};
 use eke_sql::Type;
 use serde::{Deserialize, Serialize};
 
-use super::PlacesError;
 use super::release::{damaged, entropy};
+use super::{PlaceColumn, PlacesError, WrongAsking};
 use crate::data::source::{Fingerprint, Source};
 use crate::purchase::process::Program;
 use crate::purchase::reservation;
@@ -112,7 +112,7 @@ impl ShareOf {
         let found = schema.into_iter().find(|(found, _)| found == column);
         let Some((column, of)) = found else {
             let tried = format!("`{column}`");
-            return Err(PlacesError::NoColumn { file: name, what: "column", tried });
+            return Err(PlacesError::NoColumn { file: name, what: PlaceColumn::Number, tried });
         };
         let of = of.filter(|of| matches!(of, Type::Int | Type::Float | Type::Text));
         let Some(of) = of else {
@@ -128,7 +128,7 @@ impl ShareOf {
     /// Too little is left, or something does not work; the error says what.
     pub fn ask(&mut self, asking: &ShareAsking) -> Result<ShareAnswered, PlacesError> {
         if !(asking.share > 0.0 && asking.share < 1.0) {
-            return Err(PlacesError::Asked("a share is between 0 and 1".into()));
+            return Err(WrongAsking::Share { share: asking.share }.into());
         }
         let dataset = asking.snapshot.as_deref().unwrap_or(&self.name).to_owned();
         let (column, plan) = (&self.column.0, &asking.plan);
@@ -186,15 +186,15 @@ impl ShareOf {
         let budget =
             BudgetSpec::zcdp(budget).resolve(METRIC).map_err(|error| free(error.into()))?;
         let mut journal = MemoryJournal::new();
-        let mut account = Account::open("rows", budget, &mut journal)
-            .map_err(|error| free(PlacesError::Asked(error.to_string())))?;
+        let mut account =
+            Account::open("rows", budget, &mut journal).map_err(|error| free(damaged(error)))?;
         let one = L2::new(1.0).map_err(|error| free(error.into()))?;
         let truth = Exact::new(below, L1::new(1.0).map_err(|error| free(error.into()))?);
         let id = PathId::new(*Digest::of(question.as_bytes()).bytes());
         let mut path = GaussianPath::<i64>::open(id, one);
         let line = rows as f64 * asking.share;
         let asked = asking.plan.side(one, line, asking.price);
-        let asked = asked.map_err(|error| free(PlacesError::Asked(error.to_string())))?;
+        let asked = asked.map_err(|error| free(WrongAsking::Plan(error).into()))?;
         let mut entropy = entropy().map_err(free)?;
         let till = &mut AccountPayer { account: &mut account, journal: &mut journal };
         let told = which_side(&mut path, &truth, &asked, till, &mut entropy);
@@ -212,7 +212,7 @@ impl ShareOf {
                 };
                 Ok((answer, spent))
             }
-            Err(error) => Err((PlacesError::Asked(error.to_string()), spent)),
+            Err(error) => Err((WrongAsking::NoLook { problem: error.to_string() }.into(), spent)),
         }
     }
 
@@ -227,16 +227,10 @@ impl ShareOf {
             None => true,
         };
         if is_new {
-            let budget = budget.ok_or_else(|| {
-                PlacesError::Asked(format!(
-                    "there is no budget in {} yet: give these rows one with --budget, which is for good",
-                    self.ledger.display()
-                ))
-            })?;
+            let budget =
+                budget.ok_or_else(|| WrongAsking::NoBudget { ledger: self.ledger.clone() })?;
             if budget < price {
-                return Err(PlacesError::Asked(format!(
-                    "a budget of rho {budget} does not pay for a question of rho {price}, and would be for good: nothing was opened"
-                )));
+                return Err(WrongAsking::SmallBudget { budget, price }.into());
             }
             self.register()?.enrol(&["rows"], budget, &Stamp::now("steward"))?;
         }

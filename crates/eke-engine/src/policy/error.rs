@@ -7,6 +7,15 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
+    /// There is no such file.
+    #[error(
+        "{}: there is no such file: draft a policy with `eke init FILE`, or say where it is",
+        path.display()
+    )]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
     /// The file cannot be read at all.
     #[error("{}: {problem}", path.display())]
     Unreadable {

@@ -11,7 +11,7 @@ use eke_select::{AboveThreshold, Change, Direction, GridLine, LineNoise, LineSpe
 use eke_sql::{Plan, Sum};
 
 use super::{Closeness, NoiseLaw, Side, WatchQuestion};
-use crate::error::EngineError;
+use crate::error::{EngineError, WrongGoal};
 use crate::rows::swing;
 
 /// How many deviations off the line answers are clamped, where noise is normal and nothing else was
@@ -48,22 +48,16 @@ impl Law {
         plan: &Plan,
         sum: &Sum,
     ) -> Result<Self, EngineError> {
-        let wrong = |text: String| EngineError::Goal(text);
         let step = sum.step();
         let line = question.line / step;
         if line.is_nan() || line.abs() >= FURTHEST {
-            return Err(wrong(format!(
-                "the line at {} is out of range: write one that an answer can come near",
-                question.line
-            )));
+            return Err(WrongGoal::Line { line: question.line }.into());
         }
         let distance = distance(question)? / step;
         let change = change(plan, sum);
         let miss = 1.0 - question.confidence.get();
         if miss >= 0.5 {
-            return Err(wrong(
-                "a verdict is right half of the time whatever it costs: ask for a confidence above 50%".into(),
-            ));
+            return Err(WrongGoal::Confidence { confidence: question.confidence.get() }.into());
         }
         let noise = match question.noise {
             NoiseLaw::Gaussian => {
@@ -90,11 +84,11 @@ impl Law {
             direction,
             noise,
         };
-        let prices = AboveThreshold::new(spec).map_err(|error| wrong(error.to_string()))?;
+        let prices = AboveThreshold::new(spec).map_err(WrongGoal::from)?;
         if prices.worst(1).amount() == Amount::MAX {
-            return Err(nowhere_near());
+            return Err(WrongGoal::NowhereNear.into());
         }
-        let line = GridLine::new(prices).map_err(|error| wrong(error.to_string()))?;
+        let line = GridLine::new(prices).map_err(WrongGoal::from)?;
         Ok(Self { line, step })
     }
 
@@ -174,13 +168,11 @@ fn distance(question: &WatchQuestion) -> Result<f64, EngineError> {
     if distance.is_finite() && distance > 0.0 {
         return Ok(distance);
     }
-    Err(EngineError::Goal(match question.closeness {
-        Closeness::Relative(_) => {
-            "no distance is a part of a line at 0: say how far off it answers must be told rightly with --error"
-        }
-        Closeness::Absolute(_) => "the distance from the line must be a positive number, such as 100",
+    Err(match question.closeness {
+        Closeness::Relative(_) => WrongGoal::NoDistance,
+        Closeness::Absolute(distance) => WrongGoal::Distance { distance },
     }
-    .into()))
+    .into())
 }
 
 /// Whether one unit can move all answers only up, or only down.
@@ -206,13 +198,10 @@ fn range(
     let low = if least == 0 { 0.0 } else { -FURTHEST };
     let high = if most == 0 { 0.0 } else { FURTHEST };
     let (from, to) = match (question.range, noise) {
-        (Some((from, to)), _) => {
-            let (from, to) = (from / sum.step(), to / sum.step());
+        (Some(asked), _) => {
+            let (from, to) = (asked.0 / sum.step(), asked.1 / sum.step());
             if !(from < to && from.abs() < FURTHEST && to.abs() < FURTHEST) {
-                return Err(EngineError::Goal(
-                    "a range goes from a smaller to a larger number, such as --range 0 10000"
-                        .into(),
-                ));
+                return Err(WrongGoal::Range { from: asked.0, to: asked.1 }.into());
             }
             (from.round(), to.round())
         }
@@ -227,14 +216,7 @@ fn range(
     if from < to {
         return Ok((from, to));
     }
-    Err(nowhere_near())
-}
-
-fn nowhere_near() -> EngineError {
-    EngineError::Goal(
-        "no answer can come near the line: put it where answers are, or give a --range that it is in"
-            .into(),
-    )
+    Err(WrongGoal::NowhereNear.into())
 }
 
 /// How many deviations a normal number is above with this probability, below a half.

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::law::{FURTHEST, Law};
 use super::session::Prospect;
-use super::{Charging, Closeness, NoiseLaw, Paid, Side, WatchQuestion};
+use super::{Charging, Closeness, NoiseLaw, Paid, Side, WatchQuestion, WrongSteps};
 use crate::engine::{Engine, Ground, Understood};
-use crate::error::EngineError;
+use crate::error::{EngineError, NotAllowed, NotAnswered, WayToPay, WrongGoal};
 use crate::policy::AccountSpec;
 
 /// What a watch would do and cost.
@@ -224,8 +224,7 @@ fn price(law: &Law, steps: u64, charging: Charging) -> Result<PriceAt, EngineErr
     let (hit, quiet) = match charging {
         Charging::ExPost => (law.halted(steps).to_f64(), law.stopped(steps).to_f64()),
         Charging::ExAnte => {
-            let run = Whole::new(law.clone(), steps)
-                .map_err(|error| EngineError::Goal(error.to_string()))?;
+            let run = Whole::new(law.clone(), steps).map_err(WrongGoal::from)?;
             let rho = super::session::rho(run.charge()).to_f64();
             return Ok(PriceAt { steps, hit: Paid::Rho(rho), quiet: Paid::Rho(rho) });
         }
@@ -235,9 +234,8 @@ fn price(law: &Law, steps: u64, charging: Charging) -> Result<PriceAt, EngineErr
 
 /// How many steps without a hit are certain to fit what is left.
 fn fits(law: &Law, left: Paid) -> Result<Option<u64>, EngineError> {
-    let wrong = |error: eke_budget::number::ParameterError| EngineError::Goal(error.to_string());
     let steps = match left {
-        Paid::Epsilon(left) => law.horizon(Amount::floor(left).map_err(wrong)?),
+        Paid::Epsilon(left) => law.horizon(Amount::floor(left).map_err(WrongGoal::from)?),
         Paid::Rho(left) => {
             // The largest epsilon whose zCDP price fits.
             let (mut low, mut high) = (0.0, left.max(2.0 * left.sqrt()) + 1.0);
@@ -247,7 +245,7 @@ fn fits(law: &Law, left: Paid) -> Result<Option<u64>, EngineError> {
                 let rho = eke_budget::Epsilon::new(middle).and_then(|e| pure_to_zcdp(e, metric));
                 if rho.is_ok_and(|rho| rho.get() <= left) { low = middle } else { high = middle }
             }
-            law.horizon(Amount::floor(low).map_err(wrong)?)
+            law.horizon(Amount::floor(low).map_err(WrongGoal::from)?)
         }
     };
     Ok(Some(steps).filter(|&steps| steps < eke_select::AboveThreshold::LONGEST))
@@ -264,7 +262,7 @@ fn understand(engine: &Engine, question: &WatchQuestion) -> Result<Understanding
     let (policy, who, sql) = (engine.policy(), &question.who, &question.sql);
     let lines = &question.steps.lines;
     let Some(first) = lines.first() else {
-        return Err(EngineError::Steps("there are no steps to watch: give at least one".into()));
+        return Err(WrongSteps::Empty.into());
     };
     let ground = Ground::new(policy, sql, who)?;
     let open = eke_sql::plan_open(sql, &ground.tables, first)?;
@@ -272,14 +270,11 @@ fn understand(engine: &Engine, question: &WatchQuestion) -> Result<Understanding
     let mut plans = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
         let query = eke_sql::plan_with(sql, &ground.tables, line)
-            .map_err(|error| EngineError::Steps(format!("step {}: {error}", index + 1)))?;
+            .map_err(|error| WrongSteps::Question { step: index + 1, error })?;
         // They choose rows, and nothing else.
         let same = Plan { filter: open.plan.filter.clone(), ..query.plan.clone() } == open.plan;
         if !same || query.measures != open.measures {
-            return Err(EngineError::Steps(format!(
-                "step {} is another question than the first: parameters choose rows, and nothing else",
-                index + 1
-            )));
+            return Err(WrongSteps::OtherQuestion { step: index + 1 }.into());
         }
         plans.push(query.plan);
     }
@@ -304,34 +299,25 @@ pub(super) fn check_tier(
     if run.is_ok_and(|run| Amount::at_least(run) <= finest) {
         return Ok(());
     }
-    Err(EngineError::Beyond(
-        "your tier may not see verdicts that are this sure, over so many steps: ask for a larger distance from the line or for fewer steps, or ask the steward".into(),
-    ))
+    Err(NotAllowed::RunBeyondTier { steps }.into())
 }
 
 /// One number, which is one sum.
 fn check_question(query: &Query) -> Result<(), EngineError> {
-    let wrong = |text: &str| Err(EngineError::Unanswerable(text.to_owned()));
     if !query.plan.keys.is_empty() {
-        return wrong(
-            "a watch has one answer a step: leave GROUP BY out, and give its values as parameters",
-        );
+        return Err(NotAnswered::WatchOfGroups.into());
     }
     if query.having.is_some()
         || !query.order.is_empty()
         || query.limit.is_some()
         || query.offset > 0
     {
-        return wrong(
-            "a watch has one answer a step: leave HAVING, ORDER BY, LIMIT and OFFSET out",
-        );
+        return Err(NotAnswered::WatchOfSomeRows.into());
     }
     match query.measures.as_slice() {
         [Measure::Sum(_)] if query.plan.sums.len() == 1 && query.outputs.len() == 1 => Ok(()),
-        [Measure::Average { .. }] => wrong(
-            "an AVG is two sums, and only one can be held against a line: watch the SUM or the COUNT",
-        ),
-        _ => wrong("a watch has one answer a step: select one COUNT or SUM"),
+        [Measure::Average { .. }] => Err(NotAnswered::WatchOfAverage.into()),
+        _ => Err(NotAnswered::WatchOfSeveral.into()),
     }
 }
 
@@ -350,14 +336,12 @@ fn check_purses(
     let Some(account) = missing else { return Ok(()) };
     let name = &account.name;
     if question.charging == Charging::ExAnte {
-        return Err(EngineError::Beyond(format!(
-            "`{name}` has a pure budget alone, and runs that are paid for before they start are paid in rho: leave out --charge ex-ante"
-        )));
+        return Err(NotAllowed::NoRhoForRuns { account: name.clone() }.into());
     }
     let mut ways = Vec::new();
     let is_steward = question.who.analyst().is_none();
     if !is_steward {
-        ways.push("ask the steward".to_owned());
+        ways.push(WayToPay::AskSteward);
     } else if engine.ledger().account(name).wait()?.is_some() {
         // What an account was opened with is for good.
     } else if let Some(way) =
@@ -369,16 +353,14 @@ fn check_purses(
     let left = engine.left_for_watch(seen, Charging::ExAnte)?.get();
     let plan = (&understood.query.plan, steps);
     if cost(law, steps, Charging::ExAnte)? <= left {
-        ways.push("pay for each run before it starts with --charge ex-ante".to_owned());
+        ways.push(WayToPay::BeforeEachRun { distance: None });
     } else if let Some(distance) = distance_that_fits(question, plan, Charging::ExAnte, left) {
-        ways.push(format!(
-            "pay for each run before it starts with --charge ex-ante --error {distance}"
-        ));
+        ways.push(WayToPay::BeforeEachRun { distance: Some(distance) });
     }
-    let ways = if ways.is_empty() { "ask for fewer steps".to_owned() } else { ways.join(", or ") };
-    Err(EngineError::Beyond(format!(
-        "`{name}` has no pure budget, which pays for what a watch comes to: {ways}"
-    )))
+    if ways.is_empty() {
+        ways.push(WayToPay::FewerSteps);
+    }
+    Err(NotAllowed::NoPure { account: name.clone(), ways }.into())
 }
 
 /// What to write into the policy so that the account, which is not open, pays for a run of all
@@ -388,20 +370,14 @@ fn pure_part(
     question: &WatchQuestion,
     (account, plan): (&AccountSpec, &Plan),
     (law, steps): (&Law, u64),
-) -> Result<Option<String>, EngineError> {
+) -> Result<Option<WayToPay>, EngineError> {
     let Some(promise) = account.budget.promise() else { return Ok(None) };
-    let policy = engine.policy().path().display();
+    let policy = engine.policy().path().to_owned();
     let (half, wanted) = (promise.epsilon.get() / 2.0, cost(law, steps, Charging::ExPost)?);
     if in_three_digits(wanted) <= half {
-        let wanted = in_three_digits(wanted);
-        return Ok(Some(format!(
-            "write pure = {wanted} beside its budget in {policy}, which pays for a run of {steps} steps"
-        )));
+        let pure = in_three_digits(wanted);
+        return Ok(Some(WayToPay::PureBudget { policy, pure, steps }));
     }
     let distance = distance_that_fits(question, (plan, steps), Charging::ExPost, half);
-    Ok(distance.map(|distance| {
-        format!(
-            "write pure = {half} beside its budget in {policy}, and ask with --error {distance} for what that pays"
-        )
-    }))
+    Ok(distance.map(|distance| WayToPay::PureBudgetWithin { policy, pure: half, distance }))
 }

@@ -21,7 +21,7 @@ use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
 use crate::ask::observer::Observer;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
-use crate::error::{EngineError, short};
+use crate::error::{EngineError, WrongGoal, short};
 use crate::purchase::context::{Context, RefusedBy};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::turn::{Turn, turn_path};
@@ -551,7 +551,7 @@ impl<'a> Session<'a> {
 
 /// A run that is bought before it starts.
 pub(super) fn whole(law: &Law, steps: u64) -> Result<Whole<Law>, EngineError> {
-    Whole::new(law.clone(), steps).map_err(|error| EngineError::Goal(error.to_string()))
+    Ok(Whole::new(law.clone(), steps).map_err(WrongGoal::from)?)
 }
 
 pub(super) fn rho(charge: Charge) -> Amount<Rho> {

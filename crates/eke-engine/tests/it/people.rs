@@ -214,7 +214,7 @@ fn places_that_have_changed_need_another_name() {
     let moved = folder.file("people.csv", &spiral(20).replace("p3,", "p03,"));
     let before = accounts(&folder.ledger()).iter().map(|a| a.1).max();
     let refused = people.ask(&moved, &question, &|_| ()).unwrap_err().to_string();
-    assert!(refused.contains("have changed") && refused.ends_with("with --snapshot"), "{refused}");
+    assert!(refused.contains("have changed") && refused.ends_with("another name"), "{refused}");
     assert_eq!(accounts(&folder.ledger()).iter().map(|a| a.1).max(), before);
     question.snapshot = Some("later".into());
     // One more has been enrolled; the one who is gone is still asked, and pays.
@@ -442,7 +442,7 @@ fn what_a_program_that_died_has_reserved_stays_paid() {
 fn what_accounts_were_made_for_is_for_good() {
     let folder = Folder::new();
     let missing = People::open(&folder.ledger(), None).unwrap_err().to_string();
-    assert!(missing.contains("make them with --region"), "{missing}");
+    assert!(missing.contains("make them for a region"), "{missing}");
     drop(folder.people());
     drop(People::open(&folder.ledger(), None).unwrap());
     let region = Region::new(centre(), metres(10_000.0)).unwrap();
@@ -458,7 +458,7 @@ fn what_accounts_were_made_for_is_for_good() {
     let mut question = asking(within(1.0), "1e-6", Way::Point, Rule::Once);
     question.budget = None;
     let refused = folder.people().ask(&file, &question, &|_| ()).unwrap_err().to_string();
-    assert!(refused.starts_with("3 people of `") && refused.contains("--budget"), "{refused}");
+    assert!(refused.starts_with("3 people of `") && refused.contains("with a budget"), "{refused}");
     assert_eq!(accounts(&folder.ledger()).len(), 0);
 }
 

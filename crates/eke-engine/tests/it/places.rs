@@ -177,7 +177,7 @@ fn a_file_that_has_changed_is_asked_about_only_when_that_is_said() {
     let longer = format!("{}-122.4,37.8\n", walk());
     let file = folder.write("walk.csv", &longer);
     let error = person.release(&file, region(), rho("0.00001"), &|_| ()).unwrap_err().to_string();
-    assert!(error.contains("has changed since it was first asked about: add --changed"), "{error}");
+    assert!(error.contains("has changed since it was first asked about: declare"), "{error}");
     person.declare_changed(&file).unwrap();
     let told = person.release(&file, region(), rho("0.00001"), &|_| ()).unwrap();
     assert!((told.cost - 1e-5).abs() < 1e-15 && told.places.len() == 11);
@@ -197,14 +197,17 @@ fn what_an_account_means_is_for_good() {
     let folder = Folder::new();
     let nobody = Person::open(&folder.ledger(), "me", None).unwrap_err().to_string();
     assert!(
-        nobody.starts_with("there is no account `me`") && nobody.contains("--budget"),
+        nobody.starts_with("there is no account `me`") && nobody.contains("open it with a budget"),
         "{nobody}"
     );
     assert!(!folder.0.path().join("places.ledger").exists(), "nothing was made");
     drop(folder.person());
     let other = Person::open(&folder.ledger(), "me", Some(&opening(TupleMetric::Sum)));
     let error = other.unwrap_err().to_string();
-    assert!(error.contains("was opened with --metric farthest and --least 1"), "{error}");
+    assert!(
+        error.contains("opened with the metric farthest and a least distance of 1 m"),
+        "{error}"
+    );
     let larger = Opening {
         budget: BudgetSpec::zcdp(Rho::new(1.0).unwrap()),
         ..opening(TupleMetric::Farthest)

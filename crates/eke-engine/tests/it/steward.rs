@@ -117,7 +117,7 @@ fn what_only_the_steward_can_change_is_one_sentence_for_analysts() {
         let engine = folder.engine();
         let error = ask(&engine, "ana", ALL, "0.02").unwrap_err();
         assert!(matches!(error, EngineError::NotOpen), "{steward}: {error}");
-        assert_eq!((told(&error).as_str(), error.kind()), (SAID, ErrorKind::Refused));
+        assert_eq!((told(&error).as_str(), error.kind()), (SAID, ErrorKind::NotOpen));
         let error = told(&ask(&engine, "steward", ALL, "0.02").unwrap_err());
         assert!(error.contains(steward), "{error}");
         assert!(!SAID.contains(steward));

@@ -9,6 +9,7 @@ use std::sync::{Barrier, Mutex};
 
 use eke_budget::{Amount, Epsilon, L1};
 use eke_engine::ask::{Clock, StoppedClock};
+use eke_engine::error::{NotAllowed, WayToPay};
 use eke_engine::report::Of;
 use eke_engine::watch::{Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd};
 use eke_engine::{Engine, EngineError, Observer, WatchQuestion, Watched, Who};
@@ -360,11 +361,9 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
     folder.write("eke.toml", &without);
     folder.write("rides.csv", &rides(&[0, 100, 0, 0, 0]));
     let engine = folder.engine();
-    let told = engine.watch(&watch("ana", 0..5), &(), &mut |_| true).unwrap_err().to_string();
-    assert!(
-        told.contains("ask the steward, or pay") && told.contains("--charge ex-ante"),
-        "{told}"
-    );
+    let told = engine.watch(&watch("ana", 0..5), &(), &mut |_| true).unwrap_err();
+    let ways = [WayToPay::AskSteward, WayToPay::BeforeEachRun { distance: None }];
+    assert_eq!(ways_to_pay(told), ways);
     let question = |who: &str| WatchQuestion { charging: Charging::ExAnte, ..watch(who, 0..5) };
     let prices = prices(&engine, &question("ana"));
     let (first, watched) = run(&engine, &question("ana"));
@@ -390,14 +389,16 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
     folder.write("eke.toml", &without.replace("[tier.partner]\n", &finest));
     let one = WatchQuestion { steps: steps(0..1), ..question("eve") };
     let told = folder.engine().watch(&one, &(), &mut |_| true).unwrap_err();
-    assert!(told.to_string().contains("over so many steps"), "{told}");
+    assert!(told.to_string().contains("may not see verdicts that are this sure"), "{told}");
     assert_eq!(rho(&engine, &analyst("eve")), 0.0);
 }
 
-/// The number after a word.
-fn number_after(text: &str, word: &str) -> Option<f64> {
-    let (_, rest) = text.split_once(word)?;
-    rest.split(|c: char| !(c.is_ascii_digit() || ".e-".contains(c))).next()?.parse().ok()
+/// What would work instead, where an account has no pure budget.
+fn ways_to_pay(error: EngineError) -> Vec<WayToPay> {
+    match error {
+        EngineError::Beyond(NotAllowed::NoPure { ways, .. }) => ways,
+        other => panic!("{other}"),
+    }
 }
 
 #[test]
@@ -427,34 +428,34 @@ fn what_a_watch_is_told_to_do_instead_works() {
                 )
                 .unwrap();
         }
-        let told = engine.watch(&question, &(), &mut |_| true).unwrap_err().to_string();
+        let ways = ways_to_pay(engine.watch(&question, &(), &mut |_| true).unwrap_err());
         drop(engine);
-        let (first, second) = told.split_once(", or ").unwrap_or(("", &told));
-        assert_eq!(first.contains("pure = "), !open, "{told}");
-        let at = |way: &str| {
-            number_after(way, "--error ").map_or(question.closeness, Closeness::Absolute)
-        };
+        let at = |distance: Option<f64>| distance.map_or(question.closeness, Closeness::Absolute);
         // Paid for before it starts, with the policy as it is.
-        assert!(second.contains("--charge ex-ante"), "{told}");
-        let ante =
-            WatchQuestion { charging: Charging::ExAnte, closeness: at(second), ..question.clone() };
+        let Some(&WayToPay::BeforeEachRun { distance }) = ways.last() else { panic!("{ways:?}") };
+        let closeness = at(distance);
+        let ante = WatchQuestion { charging: Charging::ExAnte, closeness, ..question.clone() };
         let engine = folder.engine();
         let plan = engine.explain_watch(&ante).unwrap();
-        assert!(plan.certain >= 1 && plan.would_fit.is_none(), "{told}: {plan:?}");
+        assert!(plan.certain >= 1 && plan.would_fit.is_none(), "{ways:?}: {plan:?}");
         if open {
-            assert!(run(&engine, &ante).1.steps > 0, "{told}");
+            assert!(ways.len() == 1 && run(&engine, &ante).1.steps > 0, "{ways:?}");
             continue;
         }
         drop(engine);
         // Or from a pure part.
-        let pure = number_after(first, "pure = ").unwrap();
+        let (pure, distance) = match ways[0] {
+            WayToPay::PureBudget { pure, .. } => (pure, None),
+            WayToPay::PureBudgetWithin { pure, distance, .. } => (pure, Some(distance)),
+            _ => panic!("{ways:?}"),
+        };
         let with = format!("[unit.rider]\npure = {pure}");
         folder.write("eke.toml", &without.replacen("[unit.rider]", &with, 1));
-        let post = WatchQuestion { closeness: at(first), ..question };
+        let post = WatchQuestion { closeness: at(distance), ..question };
         let engine = folder.engine();
         let plan = engine.explain_watch(&post).unwrap();
         assert!(plan.fits.is_none_or(|fits| fits >= 5) && plan.would_fit.is_none(), "{plan:?}");
-        assert!(run(&engine, &post).1.steps > 0, "{told}");
+        assert!(run(&engine, &post).1.steps > 0, "{ways:?}");
     }
 }
 
@@ -764,12 +765,11 @@ fn what_cannot_be_watched_is_refused_before_anything_is_spent() {
         closeness: Closeness::Relative(Tolerance::new(0.05).unwrap()),
         ..watch("ana", 0..2)
     };
-    assert!(told(&zero).contains("--error"));
+    assert!(told(&zero).contains("say how far off it"));
     let far = WatchQuestion { line: -1e6, range: None, ..watch("ana", 0..2) };
     assert!(told(&far).contains("no answer can come near"));
-    assert!(
-        told(&WatchQuestion { range: Some((9.0, 3.0)), ..watch("ana", 0..2) }).contains("--range")
-    );
+    let backwards = WatchQuestion { range: Some((9.0, 3.0)), ..watch("ana", 0..2) };
+    assert!(told(&backwards).contains("from a smaller to a larger number"));
     assert!(told(&WatchQuestion { line: f64::NAN, ..watch("ana", 0..2) }).contains("out of range"));
     assert!(told(&watch("nobody", 0..2)).contains("there is no analyst `nobody`"));
     let half = WatchQuestion { confidence: Confidence::new(0.5).unwrap(), ..watch("ana", 0..2) };
@@ -795,7 +795,7 @@ fn what_cannot_be_watched_is_refused_before_anything_is_spent() {
     let engine = folder.fresh();
     engine.explain_watch(&watch("bob", 0..1)).unwrap();
     let told = engine.watch(&watch("bob", 0..50), &(), &mut |_| true).unwrap_err();
-    assert!(told.to_string().contains("over so many steps"), "{told}");
+    assert!(told.to_string().contains("may not see verdicts that are this sure"), "{told}");
 }
 
 #[test]

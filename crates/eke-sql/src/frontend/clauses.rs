@@ -5,17 +5,30 @@
 use sqlparser::ast;
 
 use crate::SqlError;
+use crate::error::Unsupported;
 
 /// The sentence for what is no SELECT.
 pub(crate) fn no_set(body: &ast::SetExpr) -> SqlError {
-    SqlError::unsupported(match body {
-        ast::SetExpr::SetOperation { .. } => {
-            "UNION, INTERSECT and EXCEPT are not supported: ask the questions one by one, or write OR in WHERE"
+    match body {
+        ast::SetExpr::SetOperation { .. } => Unsupported::Features {
+            what: "UNION, INTERSECT and EXCEPT",
+            instead: "ask the questions one by one, or write OR in WHERE",
         }
-        ast::SetExpr::Values(_) => "VALUES is not supported: ask about a table of the policy",
-        ast::SetExpr::Table(_) => "TABLE is not supported: write SELECT … FROM …",
-        _ => "Only SELECT is answered: rows are not changed here",
-    })
+        .into(),
+        ast::SetExpr::Values(_) => no("VALUES", "ask about a table of the policy"),
+        ast::SetExpr::Table(_) => no("TABLE", "write SELECT … FROM …"),
+        _ => Unsupported::NotSelect.into(),
+    }
+}
+
+/// A part of SQL that eke does not answer.
+pub(crate) fn no(what: &'static str, instead: &'static str) -> SqlError {
+    Unsupported::Feature { what, instead }.into()
+}
+
+/// Parts of SQL that eke does not answer.
+pub(crate) fn none(what: &'static str, instead: &'static str) -> SqlError {
+    Unsupported::Features { what, instead }.into()
 }
 
 /// The parts of a query that there may be. Whatever else it has is refused.
@@ -38,18 +51,17 @@ pub(crate) fn parts(
         format_clause,
         pipe_operators,
     } = query;
-    let no = |what: &str| Err(SqlError::unsupported(what));
     if fetch.is_some() {
-        return no("FETCH is not supported: write LIMIT");
+        return Err(no("FETCH", "write LIMIT"));
     }
     if !locks.is_empty() {
-        return no("FOR UPDATE and FOR SHARE are not supported: nothing is locked here");
+        return Err(none("FOR UPDATE and FOR SHARE", "nothing is locked here"));
     }
     if for_clause.is_some() || settings.is_some() || format_clause.is_some() {
-        return no("FOR, SETTINGS and FORMAT are not supported: end the question after LIMIT");
+        return Err(none("FOR, SETTINGS and FORMAT", "end the question after LIMIT"));
     }
     if !pipe_operators.is_empty() {
-        return no("Pipes (|>) are not supported: write SELECT … FROM … WHERE … GROUP BY …");
+        return Err(none("Pipes (|>)", "write SELECT … FROM … WHERE … GROUP BY …"));
     }
     Ok((with.as_ref(), body, order_by.as_ref(), limit_clause.as_ref()))
 }
@@ -91,18 +103,17 @@ pub(crate) fn clauses(select: &ast::Select) -> Result<Clauses<'_>, SqlError> {
         value_table_mode,
         flavor,
     } = select;
-    let no = |what: &str| Err(SqlError::unsupported(what));
     if !matches!(distinct, None | Some(ast::Distinct::All)) {
-        return no("SELECT DISTINCT is not supported: write GROUP BY with COUNT, SUM or AVG");
+        return Err(no("SELECT DISTINCT", "write GROUP BY with COUNT, SUM or AVG"));
     }
     if top.is_some() {
-        return no("TOP is not supported: write LIMIT");
+        return Err(no("TOP", "write LIMIT"));
     }
     if into.is_some() {
-        return no("INTO is not supported: answers are returned, not stored");
+        return Err(no("INTO", "answers are returned, not stored"));
     }
     if !named_window.is_empty() || qualify.is_some() {
-        return no("WINDOW and QUALIFY are not supported: write GROUP BY and HAVING");
+        return Err(none("WINDOW and QUALIFY", "write GROUP BY and HAVING"));
     }
     let plain = optimizer_hints.is_empty()
         && select_modifiers.is_none()
@@ -116,17 +127,13 @@ pub(crate) fn clauses(select: &ast::Select) -> Result<Clauses<'_>, SqlError> {
         && value_table_mode.is_none()
         && *flavor == ast::SelectFlavor::Standard;
     if !plain {
-        return no(
-            "Only SELECT … FROM … WHERE … GROUP BY … HAVING … is supported: take other clauses and hints out",
-        );
+        return Err(Unsupported::OtherClause.into());
     }
     let group_by = match group_by {
         ast::GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => keys,
-        ast::GroupByExpr::All(_) => return no("GROUP BY ALL is not supported: name the keys"),
+        ast::GroupByExpr::All(_) => return Err(no("GROUP BY ALL", "name the keys")),
         ast::GroupByExpr::Expressions(..) => {
-            return no(
-                "WITH ROLLUP, CUBE and TOTALS are not supported: ask one GROUP BY at a time",
-            );
+            return Err(none("WITH ROLLUP, CUBE and TOTALS", "ask one GROUP BY at a time"));
         }
     };
     Ok(Clauses {
@@ -150,9 +157,7 @@ pub(crate) fn plain_wildcard(options: &ast::WildcardAdditionalOptions) -> Result
         opt_alias: None,
     } = options
     else {
-        return Err(SqlError::unsupported(
-            "* with EXCEPT, REPLACE, RENAME or an alias is not supported: name the columns",
-        ));
+        return Err(no("* with EXCEPT, REPLACE, RENAME or an alias", "name the columns"));
     };
     Ok(())
 }

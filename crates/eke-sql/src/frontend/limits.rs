@@ -2,6 +2,7 @@
 
 use sqlparser::keywords::Keyword;
 
+use crate::error::{LimitError, line};
 use crate::{Expr, MAX_TEXT, Plan, SqlError, Summand, Table};
 
 /// The most text, in bytes.
@@ -42,35 +43,22 @@ pub(crate) const GROUPS: u64 = 100_000;
 
 /// A refusal of what has too many nodes.
 pub(crate) fn too_large() -> SqlError {
-    SqlError::limit(format!(
-        "The question is too large: it has more than {NODES} expression nodes, once subqueries are put in; \
-         ask a shorter one, or several"
-    ))
+    LimitError::Nodes { most: NODES }.into()
 }
 
 /// A refusal of a constant that is longer than texts are.
 pub(crate) fn too_long(text: &str) -> SqlError {
-    SqlError::limit(format!(
-        "The constant '{}' has {} bytes, and texts end after {MAX_TEXT}: write a shorter one",
-        crate::error::line(text, 40),
-        text.len()
-    ))
+    LimitError::Constant { text: line(text, 40), bytes: text.len(), most: MAX_TEXT }.into()
 }
 
 /// A refusal of what goes through texts too often.
 pub(crate) fn too_much_text() -> SqlError {
-    SqlError::limit(format!(
-        "The question goes through texts more than {PASSES} times for each row: ask with fewer or shorter patterns, \
-         and with fewer ||, casts and functions of text"
-    ))
+    LimitError::Passes { most: PASSES }.into()
 }
 
 /// A refusal of what is nested too deeply.
 pub(crate) fn too_deep() -> SqlError {
-    SqlError::limit(
-        "The question is nested too deeply: write it with fewer parentheses, CASEs, subqueries, signs or \
-         operators inside each other",
-    )
+    LimitError::Depth.into()
 }
 
 /// An expression, if it is within the limits.

@@ -6,7 +6,7 @@
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::SqlError;
-use crate::error::{line, quote};
+use crate::error::{LISTED, NameError, Named, Sought, short};
 
 /// Whether a written name means this one.
 pub(crate) fn means(written: &Ident, name: &str) -> bool {
@@ -27,7 +27,7 @@ pub(crate) fn simple(name: &ObjectName) -> Option<&Ident> {
 
 /// The one place that a written name means.
 pub(crate) fn find<'a>(
-    what: &str,
+    what: Named,
     written: &Ident,
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<Option<usize>, SqlError> {
@@ -35,17 +35,14 @@ pub(crate) fn find<'a>(
         names.enumerate().filter(|(_, name)| means(written, name)).map(|(place, _)| place);
     match (found.next(), found.next()) {
         (place, None) => Ok(place),
-        (_, Some(_)) => Err(SqlError::name(format!(
-            "There are several {what}s {}: give each a name of its own, or quote the one you mean",
-            quote(&written.value)
-        ))),
+        (_, Some(_)) => Err(NameError::Several { what, name: short(&written.value) }.into()),
     }
 }
 
 /// What to say where there is no such name: the nearest, or a list.
 pub(crate) fn unknown<'a>(
-    what: &str,
-    place: &str,
+    what: Named,
+    sought: Sought,
     written: &str,
     names: impl Iterator<Item = &'a str>,
 ) -> SqlError {
@@ -55,19 +52,9 @@ pub(crate) fn unknown<'a>(
         .map(|name| (distance(written, name), *name))
         .min()
         .filter(|(distance, name)| distance * 3 <= name.chars().count().max(3));
-    let hint = match near {
-        Some((_, name)) => format!("did you mean {}?", quote(&name)),
-        None if names.is_empty() => format!("there are no {what}s"),
-        None => {
-            let mut listed: Vec<String> =
-                names.iter().take(20).map(|name| line(name, 60)).collect();
-            if names.len() > 20 {
-                listed.push("…".to_owned());
-            }
-            format!("the {what}s are {}", listed.join(", "))
-        }
-    };
-    SqlError::name(format!("There is no {what} {}{place}: {hint}", quote(&written)))
+    let near = near.map(|(_, name)| short(&name));
+    let known = names.iter().take(LISTED + 1).map(short).collect();
+    NameError::Unknown { what, name: short(&written), sought, near, known }.into()
 }
 
 /// How many letters to change, add or take away, whatever their case (Levenshtein), of names that

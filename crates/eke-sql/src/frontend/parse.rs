@@ -11,7 +11,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::SqlError;
-use crate::error::quote;
+use crate::error::{LimitError, SyntaxError, Unsupported, line, short};
 use crate::frontend::dialect::Sql;
 use crate::frontend::limits;
 
@@ -44,27 +44,19 @@ pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
     }
     match parser.peek_token().token {
         Token::EOF => Ok(query),
-        _ if ended => Err(SqlError::unsupported(
-            "Only one statement is answered at a time: ask the others by themselves",
-        )),
-        word => Err(SqlError::syntax(format!(
-            "This is not SQL that eke reads: {} is not expected after the query",
-            quote(&word)
-        ))),
+        _ if ended => Err(Unsupported::SeveralStatements.into()),
+        word => Err(SyntaxError::Trails { word: short(&word) }.into()),
     }
 }
 
 /// The words of a text, if they are few enough, not too deep, and begin as a query does.
 fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
     if sql.len() > limits::BYTES {
-        return Err(SqlError::limit(format!(
-            "The question has more than {} KB of text: ask a shorter one",
-            limits::BYTES / 1024
-        )));
+        return Err(LimitError::Text { most_kilobytes: limits::BYTES / 1024 }.into());
     }
     let mut tokens = Tokenizer::new(dialect, sql)
         .tokenize_with_location()
-        .map_err(|error| SqlError::syntax(format!("This is not SQL that eke reads: {error}")))?;
+        .map_err(|error| SyntaxError::unread(&error))?;
     // The parser steps over blanks and comments one by one: a run of them becomes one.
     let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
     tokens.dedup_by(|next, previous| blank(next) && blank(previous));
@@ -131,14 +123,11 @@ fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
         .find(|token| !matches!(token, Token::LParen | Token::Whitespace(_)));
     let word = match first {
         None | Some(Token::EOF | Token::SemiColon) => {
-            return Err(SqlError::syntax("There is no question: write SELECT … FROM …"));
+            return Err(SyntaxError::Empty.into());
         }
         Some(Token::Word(word)) => word,
         Some(other) => {
-            return Err(SqlError::syntax(format!(
-                "This is not SQL that eke reads: a question begins with SELECT or WITH, not with {}",
-                quote(other)
-            )));
+            return Err(SyntaxError::Begins { word: short(other) }.into());
         }
     };
     let name = word.value.to_uppercase();
@@ -174,10 +163,7 @@ fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
         Keyword::FROM => "write SELECT before FROM",
         _ => "ask with SELECT … FROM …",
     };
-    Err(SqlError::unsupported(format!(
-        "{} is not supported: {instead}",
-        crate::error::line(&name, 40)
-    )))
+    Err(Unsupported::Statement { word: line(&name, 40), instead }.into())
 }
 
 /// What the parser says, as one sentence.
@@ -185,7 +171,7 @@ fn said(error: ParserError) -> SqlError {
     match error {
         ParserError::RecursionLimitExceeded => limits::too_deep(),
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
-            SqlError::syntax(format!("This is not SQL that eke reads: {text}"))
+            SyntaxError::unread(&text).into()
         }
     }
 }

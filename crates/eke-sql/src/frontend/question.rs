@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use sqlparser::ast;
 
-use crate::error::{line, quote};
+use crate::error::{BoundsError, NameError, Named, SyntaxError, Unsupported, line, short};
 use crate::expr::canonical::{canonical, run, sort_key};
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
 use crate::frontend::clauses::{Clauses, clauses, no_set, parts};
@@ -74,9 +74,11 @@ fn question<'a>(
         ast::SetExpr::Query(inner) if order_by.is_none() && limit.is_none() => {
             source.usage.deeper(|| question(inner, source, scope))
         }
-        ast::SetExpr::Query(_) => Err(SqlError::unsupported(
-            "ORDER BY and LIMIT after a query in parentheses are not supported: take the parentheses away",
-        )),
+        ast::SetExpr::Query(_) => Err(Unsupported::Features {
+            what: "ORDER BY and LIMIT after a query in parentheses",
+            instead: "take the parentheses away",
+        }
+        .into()),
         other => Err(no_set(other)),
     }
 }
@@ -93,15 +95,16 @@ fn answer<'a>(
     let Protection::Private { unit_column, adjacency, max_groups, max_rows } =
         &rows.table.protection
     else {
-        return Err(SqlError::unsupported("The table is public: it can be read directly"));
+        return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
     };
     if *max_rows == 0 || *max_rows > grid::MAX_ROWS || *max_groups == 0 {
-        return Err(SqlError::bounds(format!(
-            "The policy lets a unit of `{}` touch {max_groups} groups with {max_rows} rows each: both must be \
-             at least 1, and rows at most {}",
-            line(&rows.table.name, 60),
-            grid::MAX_ROWS
-        )));
+        return Err(BoundsError::Unit {
+            table: short(&rows.table.name),
+            max_groups: *max_groups,
+            max_rows: *max_rows,
+            most_rows: grid::MAX_ROWS,
+        }
+        .into());
     }
 
     let aggregates = RefCell::new(Aggregates::default());
@@ -134,9 +137,7 @@ fn answer<'a>(
     }
     let shows_values = outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)));
     if !shows_values && written.is_empty() {
-        return Err(SqlError::unsupported(
-            "SELECT without an aggregate would show rows: write COUNT, SUM or AVG",
-        ));
+        return Err(Unsupported::NoAggregate.into());
     }
 
     let after = After { within: &within, items: &items, aliases: &aliases, keys: &sorted };
@@ -182,10 +183,7 @@ fn answer<'a>(
     let query = Query { plan, measures, outputs, having, order, offset, limit };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     if !shows_values && (query.largest_first().is_none() || !is_cut) {
-        return Err(SqlError::unsupported(
-            "SELECT of keys alone is answered for the largest: write ORDER BY with a COUNT or SUM, DESC and LIMIT, \
-             without HAVING and OFFSET, or add COUNT, SUM or AVG to SELECT",
-        ));
+        return Err(Unsupported::KeysAlone.into());
     }
     Ok(query)
 }
@@ -249,14 +247,14 @@ impl Within<'_> {
                 ast::SelectItem::UnnamedExpr(expr) => (expr, None),
                 ast::SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
                 ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..) => {
-                    return Err(SqlError::unsupported(
-                        "SELECT * would show rows: write COUNT(*), SUM or AVG, and the keys of GROUP BY",
-                    ));
+                    return Err(Unsupported::SelectStar.into());
                 }
                 ast::SelectItem::ExprWithAliases { .. } => {
-                    return Err(SqlError::unsupported(
-                        "Several aliases for one expression are not supported: write AS name",
-                    ));
+                    return Err(Unsupported::Features {
+                        what: "Several aliases for one expression",
+                        instead: "write AS name",
+                    }
+                    .into());
                 }
             };
             let name = match (alias, expr) {
@@ -270,17 +268,17 @@ impl Within<'_> {
             let bound = binder.bind(expr)?;
             let measured = |expr: &Expr| matches!(expr, Expr::Measure(_));
             if !measured(&bound.expr) && bound.expr.any(&measured) {
-                return Err(SqlError::unsupported(format!(
-                    "{} is not supported: arithmetic on aggregates does not stand in SELECT; select each aggregate \
-                     by itself, or write AVG(x) for SUM(x) / COUNT(x)",
-                    quote(expr)
-                )));
+                return Err(Unsupported::form(
+                    expr,
+                    "arithmetic on aggregates does not stand in SELECT; select each aggregate by \
+                     itself, or write AVG(x) for SUM(x) / COUNT(x)",
+                ));
             }
             let bound = Bound { expr: limits::checked(canonical(bound.expr))?, of: bound.of };
             items.push(Item { name, alias: alias.cloned(), bound });
         }
         if items.is_empty() {
-            return Err(SqlError::syntax("SELECT selects nothing: write COUNT(*), SUM or AVG"));
+            return Err(SyntaxError::SelectsNothing.into());
         }
         Ok(items)
     }
@@ -300,20 +298,13 @@ impl Within<'_> {
                 None => binder.bind(expr)?,
             };
             if bound.expr.any(&|expr| matches!(expr, Expr::Measure(_))) {
-                return Err(SqlError::unsupported(format!(
-                    "GROUP BY {} is an aggregate: group by columns and expressions over them",
-                    line(&expr.to_string(), 60)
-                )));
+                return Err(Unsupported::KeyOfAggregate { written: short(expr) }.into());
             }
             let key = limits::checked(canonical(bound.expr))?;
             let unit = self.rows.unit_column();
             if key.tells_units(unit) {
-                return Err(SqlError::unsupported(format!(
-                    "GROUP BY {} makes a group of every unit, and what is about one of them is not shown: group by \
-                     what many units have in common; COUNT(DISTINCT {}) counts units",
-                    line(&expr.to_string(), 60),
-                    crate::expr::display::identifier(unit)
-                )));
+                let unit = short(&crate::expr::display::identifier(unit));
+                return Err(Unsupported::KeyOfUnits { written: short(expr), unit }.into());
             }
             keys.push(Bound { expr: key, of: bound.of });
         }
@@ -342,15 +333,18 @@ impl After<'_> {
         let exprs = match kind {
             ast::OrderByKind::Expressions(exprs) if interpolate.is_none() => exprs,
             _ => {
-                return Err(SqlError::unsupported(
-                    "ORDER BY ALL is not supported: name what to sort by",
-                ));
+                return Err(Unsupported::Feature {
+                    what: "ORDER BY ALL",
+                    instead: "name what to sort by",
+                }
+                .into());
             }
         };
         let mut order = Vec::new();
         for ast::OrderByExpr { expr, options, with_fill } in exprs {
             if with_fill.is_some() {
-                return Err(SqlError::unsupported("WITH FILL is not supported: take it out"));
+                let (what, instead) = ("WITH FILL", "take it out");
+                return Err(Unsupported::Feature { what, instead }.into());
             }
             let bound = match self.output(expr)? {
                 Some(place) => self.items[place].bound.clone(),
@@ -376,22 +370,18 @@ impl After<'_> {
         let mut found = self.items.iter().enumerate().filter(|(_, item)| alias(item));
         match (found.next(), found.next()) {
             (Some((place, item)), Some((_, other))) if item.bound == other.bound => Ok(Some(place)),
-            (_, Some(_)) => Err(SqlError::name(format!(
-                "There are several aliases {}: give each a name of its own",
-                quote(&name.value)
-            ))),
+            (_, Some(_)) => {
+                Err(NameError::Twice { what: Named::Alias, name: short(&name.value) }.into())
+            }
             (found, None) => Ok(found.map(|(place, _)| place)),
         }
     }
 
     /// With keys for what is a key; no column may be left.
-    fn over_answers(&self, expr: Expr, clause: &str) -> Result<Expr, SqlError> {
+    fn over_answers(&self, expr: Expr, clause: &'static str) -> Result<Expr, SqlError> {
         let expr = canonical(self.keyed(expr));
         if let Some(column) = expr.columns().first() {
-            return Err(SqlError::unsupported(format!(
-                "{} in {clause} is neither a key of GROUP BY nor inside an aggregate: add it to one of them",
-                quote(column)
-            )));
+            return Err(Unsupported::OfRows { column: short(column), clause }.into());
         }
         limits::checked(expr)
     }
@@ -417,29 +407,23 @@ fn bare(mut expr: &ast::Expr) -> &ast::Expr {
 }
 
 /// The place of the item that a bare number means, from 0.
-fn ordinal(expr: &ast::Expr, items: usize, clause: &str) -> Result<Option<usize>, SqlError> {
+fn ordinal(
+    expr: &ast::Expr,
+    items: usize,
+    clause: &'static str,
+) -> Result<Option<usize>, SqlError> {
     let ast::Expr::Value(value) = bare(expr) else { return Ok(None) };
     let ast::Value::Number(digits, false) = &value.value else {
-        return Err(SqlError::unsupported(format!(
-            "{clause} {} is a constant: write a column, an expression or the number of an item of SELECT",
-            quote(expr)
-        )));
+        return Err(Unsupported::ByConstant { clause, written: short(expr) }.into());
     };
     match digits.parse::<usize>() {
         Ok(place) if (1..=items).contains(&place) => Ok(Some(place - 1)),
-        _ => Err(SqlError::name(format!(
-            "{clause} {} is no item of SELECT: there are {items}",
-            line(digits, 40)
-        ))),
+        _ => Err(NameError::NoItem { clause, number: line(digits, 40), items }.into()),
     }
 }
 
 fn not_a_key(item: &Item) -> SqlError {
-    SqlError::unsupported(format!(
-        "`{}` is neither a key nor an aggregate, and would show rows: add it to GROUP BY, or put it into \
-         COUNT, SUM or AVG",
-        line(&item.name, 60)
-    ))
+    Unsupported::ShowsRows { item: short(&item.name) }.into()
 }
 
 /// OFFSET and LIMIT.
@@ -457,8 +441,10 @@ fn window(limit: Option<&ast::LimitClause>) -> Result<(u64, Option<u64>), SqlErr
             };
             Ok((offset, limit))
         }
-        Some(_) => Err(SqlError::unsupported(
-            "LIMIT with BY or a comma is not supported: write LIMIT n OFFSET m",
-        )),
+        Some(_) => Err(Unsupported::Feature {
+            what: "LIMIT with BY or a comma",
+            instead: "write LIMIT n OFFSET m",
+        }
+        .into()),
     }
 }

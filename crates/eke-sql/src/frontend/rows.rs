@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use sqlparser::ast;
 
-use crate::error::quote;
+use crate::error::{LimitError, NameError, Named, Sought, TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
 use crate::frontend::bind::{Binder, Bound, LimitUsage, Parameters};
-use crate::frontend::clauses::{Clauses, clauses, no_set, parts, plain_wildcard};
+use crate::frontend::clauses::{Clauses, clauses, no, no_set, none, parts, plain_wildcard};
 use crate::frontend::limits;
 use crate::frontend::names;
 use crate::{Expr, Protection, SqlError, Table};
@@ -41,10 +41,7 @@ impl<'a> Relation<'a> {
     /// A dataset as it is.
     fn table(table: &'a Table) -> Result<Self, SqlError> {
         if table.protection == Protection::Public {
-            return Err(SqlError::unsupported(format!(
-                "{} is public: it can be read directly, without a budget; ask about a private table",
-                quote(&table.name)
-            )));
+            return Err(Unsupported::PublicTable { table: short(&table.name) }.into());
         }
         let field = |column: &crate::Column| Field {
             name: column.name.clone(),
@@ -69,15 +66,11 @@ impl<'a> Relation<'a> {
     /// The column that a name means.
     pub(crate) fn find(&self, name: &ast::Ident) -> Result<Option<Rc<Bound>>, SqlError> {
         let place =
-            names::find("column", name, self.fields.iter().map(|field| field.name.as_str()))?;
+            names::find(Named::Column, name, self.fields.iter().map(|field| field.name.as_str()))?;
         let Some(place) = place else { return Ok(None) };
         match &self.fields[place].bound {
             Some(bound) => Ok(Some(Rc::clone(bound))),
-            None => Err(SqlError::types(format!(
-                "The column {} has a type that eke does not read: bool, int, float, text, date and timestamp \
-                 can be asked about",
-                quote(&name.value)
-            ))),
+            None => Err(TypeError::Column { column: short(&name.value) }.into()),
         }
     }
 
@@ -95,8 +88,8 @@ impl<'a> Relation<'a> {
         match &self.name {
             Some(own) if names::means(relation, own) => Ok(()),
             own => Err(names::unknown(
-                "table",
-                " in FROM",
+                Named::Table,
+                Sought::From,
                 &relation.value,
                 own.iter().map(String::as_str),
             )),
@@ -105,8 +98,9 @@ impl<'a> Relation<'a> {
 
     /// What to say about a name that no column has.
     pub(crate) fn unknown(&self, name: &ast::Ident) -> SqlError {
-        let place = self.name.as_ref().map_or(String::new(), |own| format!(" in {}", quote(own)));
-        names::unknown("column", &place, &name.value, self.fields.iter().map(|f| f.name.as_str()))
+        let sought = self.name.as_ref().map_or(Sought::Anywhere, |own| Sought::In(short(own)));
+        let names = self.fields.iter().map(|field| field.name.as_str());
+        names::unknown(Named::Column, sought, &name.value, names)
     }
 
     /// Under another name, and perhaps with other names for the first columns.
@@ -115,17 +109,15 @@ impl<'a> Relation<'a> {
             return Ok(self);
         };
         if at.is_some() || columns.iter().any(|column| column.data_type.is_some()) {
-            return Err(SqlError::unsupported(
-                "Types and AT in a table's alias are not supported: write AS name(column, …)",
-            ));
+            return Err(none("Types and AT in a table's alias", "write AS name(column, …)"));
         }
         if columns.len() > self.fields.len() {
-            return Err(SqlError::name(format!(
-                "{} has {} columns, and {} are named",
-                quote(&name.value),
-                self.fields.len(),
-                columns.len()
-            )));
+            return Err(NameError::MoreColumns {
+                alias: short(&name.value),
+                columns: self.fields.len(),
+                named: columns.len(),
+            }
+            .into());
         }
         self.name = Some(name.value.clone());
         for (field, column) in self.fields.iter_mut().zip(columns) {
@@ -156,23 +148,20 @@ impl<'a> Source<'a> {
             return Ok(scope);
         };
         if *recursive {
-            return Err(SqlError::unsupported(
-                "WITH RECURSIVE is not supported: each row must come from one row of the table",
-            ));
+            return Err(no("WITH RECURSIVE", "each row must come from one row of the table"));
         }
         let outer = scope.len();
         for cte in cte_tables {
             let ast::Cte { alias, query, from, materialized, closing_paren_token: _ } = cte;
             if from.is_some() || materialized.is_some() {
-                return Err(SqlError::unsupported(
-                    "MATERIALIZED and FROM after a CTE are not supported: write WITH name AS (SELECT …)",
+                return Err(none(
+                    "MATERIALIZED and FROM after a CTE",
+                    "write WITH name AS (SELECT …)",
                 ));
             }
             if scope[outer..].iter().any(|(name, _)| names::means(&alias.name, &name.value)) {
-                return Err(SqlError::name(format!(
-                    "There are several CTEs {}: give each a name of its own",
-                    quote(&alias.name.value)
-                )));
+                let name = short(&alias.name.value);
+                return Err(NameError::Twice { what: Named::Cte, name }.into());
             }
             let relation = self.subquery(query, &scope)?.renamed(Some(alias))?;
             scope.push((alias.name.clone(), Rc::new(relation)));
@@ -187,21 +176,17 @@ impl<'a> Source<'a> {
         scope: &Scope<'a>,
     ) -> Result<Relation<'a>, SqlError> {
         match from {
-            [] => Err(SqlError::unsupported(
-                "There is no FROM: say which table the question is about, SELECT … FROM table",
-            )),
+            [] => Err(Unsupported::NoFrom.into()),
             [one] => {
                 if !one.joins.is_empty() {
-                    return Err(SqlError::unsupported(
-                        "JOIN is not supported: ask about one table; joins with public tables come later",
+                    return Err(no(
+                        "JOIN",
+                        "ask about one table; joins with public tables come later",
                     ));
                 }
                 self.factor(&one.relation, scope)
             }
-            _ => Err(SqlError::unsupported(
-                "Several tables in FROM are a join, which is not supported: ask about one table; joins with \
-                 public tables come later",
-            )),
+            _ => Err(Unsupported::SeveralTables.into()),
         }
     }
 
@@ -225,10 +210,7 @@ impl<'a> Source<'a> {
                 index_hints,
             } => {
                 if args.is_some() || *with_ordinality {
-                    return Err(SqlError::unsupported(format!(
-                        "The table function {} is not supported: ask about a table of the policy",
-                        quote(name)
-                    )));
+                    return Err(Unsupported::TableFunction { name: short(name) }.into());
                 }
                 if sample.is_some() {
                     return Err(no_sample());
@@ -239,18 +221,13 @@ impl<'a> Source<'a> {
                     && json_path.is_none()
                     && index_hints.is_empty();
                 if !plain {
-                    return Err(SqlError::unsupported(format!(
-                        "Hints, versions and partitions of {} are not supported: write the table's name alone",
-                        quote(name)
-                    )));
+                    return Err(Unsupported::TableHints { table: short(name) }.into());
                 }
                 self.named(name, scope)?.renamed(alias.as_ref())
             }
             F::Derived { lateral, subquery, alias, sample } => {
                 if *lateral {
-                    return Err(SqlError::unsupported(
-                        "LATERAL is not supported: write a subquery that stands by itself",
-                    ));
+                    return Err(no("LATERAL", "write a subquery that stands by itself"));
                 }
                 if sample.is_some() {
                     return Err(no_sample());
@@ -261,10 +238,7 @@ impl<'a> Source<'a> {
                 .usage
                 .deeper(|| self.from(std::slice::from_ref(table_with_joins), scope))?
                 .renamed(alias.as_ref()),
-            other => Err(SqlError::unsupported(format!(
-                "{} in FROM is not supported: ask about a table of the policy, or a subquery over it",
-                quote(other)
-            ))),
+            other => Err(Unsupported::From { written: short(other) }.into()),
         }
     }
 
@@ -272,7 +246,7 @@ impl<'a> Source<'a> {
         let unknown = |written: &str| {
             let ctes = scope.iter().map(|(ident, _)| ident.value.as_str());
             let tables = self.tables.iter().map(|table| table.name.as_str());
-            names::unknown("table", "", written, tables.chain(ctes))
+            names::unknown(Named::Table, Sought::Anywhere, written, tables.chain(ctes))
         };
         let Some(ident) = names::simple(name) else { return Err(unknown(&name.to_string())) };
         // The innermost CTE first, then the tables.
@@ -280,7 +254,8 @@ impl<'a> Source<'a> {
         if let Some((_, relation)) = cte {
             return Ok(Relation::clone(relation));
         }
-        match names::find("table", ident, self.tables.iter().map(|table| table.name.as_str()))? {
+        match names::find(Named::Table, ident, self.tables.iter().map(|table| table.name.as_str()))?
+        {
             Some(place) => Relation::table(&self.tables[place]),
             None => Err(unknown(&ident.value)),
         }
@@ -291,9 +266,10 @@ impl<'a> Source<'a> {
         self.usage.deeper(|| {
             let (with, body, order_by, limit_clause) = parts(query)?;
             if order_by.is_some() || limit_clause.is_some() {
-                return Err(SqlError::unsupported(
-                    "ORDER BY and LIMIT inside subqueries are not supported: which rows are kept would depend \
-                     on other units' rows; write them at the end of the question",
+                return Err(none(
+                    "ORDER BY and LIMIT inside subqueries",
+                    "which rows are kept would depend on other units' rows; write them at the end \
+                     of the question",
                 ));
             }
             let scope = self.with(with, scope.clone())?;
@@ -312,9 +288,9 @@ impl<'a> Source<'a> {
     ) -> Result<Relation<'a>, SqlError> {
         let Clauses { projection, from, selection, group_by, having } = clauses(select)?;
         if !group_by.is_empty() || having.is_some() {
-            return Err(SqlError::unsupported(
-                "GROUP BY and HAVING inside subqueries are not supported: subqueries may choose columns and \
-                 rows; aggregate in the outermost SELECT",
+            return Err(none(
+                "GROUP BY and HAVING inside subqueries",
+                "subqueries may choose columns and rows; aggregate in the outermost SELECT",
             ));
         }
         let rows = self.from(from, scope)?;
@@ -354,23 +330,19 @@ impl<'a> Source<'a> {
                 ) => {
                     plain_wildcard(options)?;
                     let Some(name) = names::simple(name) else {
-                        return Err(SqlError::name(format!("{} has too many dots", quote(name))));
+                        let (name, instead) = (short(name), "table.*");
+                        return Err(NameError::TooManyDots { name, instead }.into());
                     };
                     rows.goes_by(name)?;
                     fields.extend(rows.fields.iter().cloned());
                 }
                 other => {
-                    return Err(SqlError::unsupported(format!(
-                        "{} is not supported: write an expression and perhaps AS name",
-                        quote(other)
-                    )));
+                    let instead = "write an expression and perhaps AS name";
+                    return Err(Unsupported::form(other, instead));
                 }
             }
             if fields.len() > widest + limits::COLUMNS {
-                return Err(SqlError::limit(format!(
-                    "A subquery has more than {} columns: name those that are needed",
-                    widest + limits::COLUMNS
-                )));
+                return Err(LimitError::Columns { most: widest + limits::COLUMNS }.into());
             }
         }
         let condition = match selection {
@@ -392,5 +364,5 @@ fn column(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Bound, SqlError> {
 }
 
 fn no_sample() -> SqlError {
-    SqlError::unsupported("TABLESAMPLE is not supported: the same question must have the same rows")
+    no("TABLESAMPLE", "the same question must have the same rows")
 }

@@ -1,5 +1,6 @@
 //! The aggregates of a question, and the sums of the plan that they come from.
 
+use crate::error::BoundsError;
 use crate::expr::canonical;
 use crate::plan::bounds;
 use crate::plan::grid;
@@ -57,8 +58,11 @@ impl Aggregates {
             grid::count(of, max_rows)
         };
         let valued = |expr: &Expr, written: &str, centred: bool| {
-            let ends = bounds::bounds(expr, table, unit_column)
-                .ok_or_else(|| unbounded(written, centred))?;
+            let ends =
+                bounds::bounds(expr, table, unit_column).ok_or_else(|| BoundsError::Unbounded {
+                    function: if centred { "AVG" } else { "SUM" },
+                    written: written.to_owned(),
+                })?;
             grid::value(expr.clone(), ends, max_rows, centred, written)
         };
         // Each measure with its sums first, then the sums sorted and without repetition, then
@@ -102,17 +106,4 @@ fn order(sum: &Sum) -> (u8, String, i64) {
         Summand::Present(expr) => (2, canonical::sort_key(expr), 0),
         Summand::Value { expr, centre, .. } => (3, canonical::sort_key(expr), *centre),
     }
-}
-
-fn unbounded(written: &str, centred: bool) -> SqlError {
-    let upper = if centred { "AVG" } else { "SUM" };
-    // What was shortened cannot be typed again.
-    let x = if written.ends_with('…') { "x" } else { written };
-    let is_name = x.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    let tested = if is_name { x.to_owned() } else { format!("({x})") };
-    // LEAST and GREATEST pass over NULL, and would make one of their bounds of it.
-    SqlError::bounds(format!(
-        "{upper}({written}) has no bounds: give its columns min and max in the policy, or write \
-         {upper}(CASE WHEN {tested} IS NOT NULL THEN LEAST(GREATEST({x}, 0), 100) END)"
-    ))
 }

@@ -3,8 +3,8 @@
 //! A sum's sensitivity is about 2^22 to 2^23 steps, so that rounding a row to a step is far below
 //! any noise that is affordable, and a sum over 2^39 units still fits 64 bits.
 
-use crate::{Expr, Sum};
-use crate::{SqlError, Summand};
+use crate::error::BoundsError;
+use crate::{Expr, SqlError, Sum, Summand};
 
 /// Sensitivities have this many bits, about.
 const BITS: i32 = 22;
@@ -38,14 +38,8 @@ pub(crate) fn value(
     let farthest = low.abs().max(high.abs());
     let reach = if centred { high / 2.0 - low / 2.0 } else { farthest };
     if reach <= 0.0 || !reach.is_finite() {
-        let instead = if centred && low.abs() > 0.0 {
-            "an average of one constant is that constant"
-        } else {
-            "it is always zero"
-        };
-        return Err(SqlError::bounds(format!(
-            "`{written}` is between {low} and {high}, so there is nothing to add up: {instead}"
-        )));
+        let (written, is_average) = (written.to_owned(), centred);
+        return Err(BoundsError::Nothing { written, low, high, is_average }.into());
     }
     let wanted = log2(reach) + log2(f64::from(max_rows)) - BITS;
     // The product of the two can be a power of two more than the sum of their logarithms.
@@ -53,27 +47,24 @@ pub(crate) fn value(
     let wanted = if scaled >= f64::from(1u32 << (BITS + 1)) { wanted + 1 } else { wanted };
     let exponent = wanted.max(log2(farthest) + 1 - END_BITS);
     if exponent.abs() > STEEPEST {
-        let (size, instead) =
-            if exponent > 0 { ("large", "divide") } else { ("small", "multiply") };
-        return Err(SqlError::bounds(format!(
-            "`{written}` has bounds that are too {size} for a sum: {instead} it by a constant"
-        )));
+        let written = written.to_owned();
+        return Err(match exponent {
+            1.. => BoundsError::TooLarge { written },
+            _ => BoundsError::TooSmall { written },
+        }
+        .into());
     }
     let steps = |end: f64| {
         crate::expr::evaluate::int_of_float(end).filter(|end| end.unsigned_abs() <= 1 << 53)
     };
     let ends = (steps(scale(low, -exponent).floor()), steps(scale(high, -exponent).ceil()));
     let (Some(low), Some(high)) = ends else {
-        return Err(SqlError::bounds(format!(
-            "`{written}` has bounds that are too large for a sum: give smaller ones, or divide it by a constant"
-        )));
+        return Err(BoundsError::TooManySteps { written: written.to_owned() }.into());
     };
     let centre = if centred { (low + high).div_euclid(2) } else { 0 };
     let sum = Sum { of: Summand::Value { expr, low, high, centre }, exponent };
     if sum.sensitivity(max_rows) == 0 {
-        return Err(SqlError::bounds(format!(
-            "`{written}` has bounds that are too close to each other for a sum: multiply it by a constant"
-        )));
+        return Err(BoundsError::TooClose { written: written.to_owned() }.into());
     }
     Ok(sum)
 }

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::error::{BoundsError, LimitError, short};
 use crate::expr::evaluate::cast;
 use crate::expr::evaluate::evaluate;
 use crate::frontend::limits;
@@ -28,19 +29,12 @@ pub(crate) fn groups(keys: &[Key]) -> Result<Option<u64>, SqlError> {
     for key in keys {
         let Some(values) = &key.public else { return Ok(None) };
         if values.is_empty() {
-            return Err(SqlError::bounds(format!(
-                "The key `{}` has no values in the policy: list some there, or leave the list out",
-                crate::error::line(&key.expr.to_string(), 60)
-            )));
+            return Err(BoundsError::NoValues { key: short(&key.expr) }.into());
         }
         product = product.saturating_mul(u64::try_from(values.len()).unwrap_or(u64::MAX));
     }
     if product > limits::GROUPS {
-        return Err(SqlError::limit(format!(
-            "The keys have {product} combinations, and {} at most are answered: group by fewer keys, or by \
-             coarser ones",
-            limits::GROUPS
-        )));
+        return Err(LimitError::Groups { groups: product, most: limits::GROUPS }.into());
     }
     // The keys of all groups are written out, each with a text of its own.
     let bytes = keys.iter().filter_map(|key| key.public.as_ref()).map(|values| {
@@ -49,11 +43,8 @@ pub(crate) fn groups(keys: &[Key]) -> Result<Option<u64>, SqlError> {
         own.saturating_mul(product / (values.len() as u64).max(1))
     });
     if bytes.fold(0, u64::saturating_add) > limits::KEY_BYTES {
-        return Err(SqlError::limit(format!(
-            "The keys of all {product} groups come to more than {} MB of text: group by fewer keys, or by shorter \
-             ones",
-            limits::KEY_BYTES >> 20
-        )));
+        let most_megabytes = limits::KEY_BYTES >> 20;
+        return Err(LimitError::KeyText { groups: product, most_megabytes }.into());
     }
     Ok(Some(product))
 }

@@ -8,4 +8,5 @@ mod golden;
 mod parameters;
 mod policies;
 mod properties;
+mod refusals;
 mod tables;

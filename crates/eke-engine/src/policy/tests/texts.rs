@@ -124,7 +124,7 @@ fn a_file_that_cannot_be_read_says_what_to_do() {
     let shown = folder.display();
     let path = folder.join("eke.toml");
     let told = || Policy::read(&path).unwrap_err().to_string();
-    let missing = "there is no such file: draft a policy with `eke init FILE`, or say where it is with --policy";
+    let missing = "there is no such file: draft a policy with `eke init FILE`, or say where it is";
     assert_eq!(told(), format!("{shown}/eke.toml: {missing}"));
     std::fs::write(&path, b"# a\n# b \xff\n").unwrap();
     let binary = "this is not UTF-8 text: save the file as UTF-8";

@@ -3,16 +3,12 @@
 use sqlparser::ast;
 
 use super::coerce::together;
-use super::{Binder, Bound};
-use crate::error::{line, quote};
+use super::{Binder, Bound, no_subquery};
+use crate::error::{TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
 use crate::frontend::names;
 use crate::plan::aggregate::Aggregate;
 use crate::{Expr, Function, SqlError, Type, Value};
-
-/// What there is, for refusals.
-const FUNCTIONS: &str = "abs, floor, ceil, round, sqrt, ln, exp, least, greatest, coalesce, nullif, lower, \
-                         upper, trim, length, substring, extract, date_part and date_trunc";
 
 impl Binder<'_> {
     pub(super) fn function(&self, call: &ast::Function) -> Result<Bound, SqlError> {
@@ -28,70 +24,58 @@ impl Binder<'_> {
         } = call;
         let written = names::simple(name).map(|ident| ident.value.to_lowercase());
         let Some(name) = written else {
-            return Err(SqlError::unsupported(format!(
-                "There is no function {}: there are COUNT, SUM and AVG, and {FUNCTIONS}",
-                quote(name)
-            )));
+            return Err(Unsupported::NoFunction { name: short(name) }.into());
         };
         if over.is_some() {
-            return Err(SqlError::unsupported(
-                "OVER (window functions) is not supported: write GROUP BY with COUNT, SUM or AVG",
-            ));
+            return no("OVER (window functions)", "write GROUP BY with COUNT, SUM or AVG");
         }
         if filter.is_some() {
-            return Err(SqlError::unsupported(
-                "FILTER is not supported: write COUNT(CASE WHEN … THEN 1 END), or SUM(CASE WHEN … THEN x END)",
-            ));
+            return no(
+                "FILTER",
+                "write COUNT(CASE WHEN … THEN 1 END), or SUM(CASE WHEN … THEN x END)",
+            );
         }
         if !within_group.is_empty() {
-            return Err(SqlError::unsupported(
-                "WITHIN GROUP is not supported: eke answers COUNT, SUM and AVG",
-            ));
+            return no("WITHIN GROUP", AGGREGATES);
         }
         if *uses_odbc_syntax
             || null_treatment.is_some()
             || *parameters != ast::FunctionArguments::None
         {
-            return Err(SqlError::unsupported(format!(
-                "{} is not supported: write the function with its arguments in parentheses and nothing else",
-                quote(call)
-            )));
+            return Err(Unsupported::form(
+                call,
+                "write the function with its arguments in parentheses and nothing else",
+            ));
         }
         clock(&name)?;
         let list = match args {
             ast::FunctionArguments::List(list) => list,
             ast::FunctionArguments::None => {
-                return Err(SqlError::unsupported(format!(
-                    "{} is not supported: write a constant",
-                    quote(call)
-                )));
+                return Err(Unsupported::form(call, "write a constant"));
             }
             ast::FunctionArguments::Subquery(_) => {
-                return Err(SqlError::unsupported(
-                    "Subqueries inside expressions are not supported: write constants, or a subquery in FROM",
-                ));
+                return Err(no_subquery());
             }
         };
         if !list.clauses.is_empty() {
-            return Err(SqlError::unsupported(format!(
-                "{} is not supported: nothing but arguments goes into the parentheses, no ORDER BY, LIMIT or \
-                 NULL treatment",
-                quote(call)
-            )));
+            return Err(Unsupported::form(
+                call,
+                "nothing but arguments goes into the parentheses, no ORDER BY, LIMIT or NULL \
+                 treatment",
+            ));
         }
         match name.as_str() {
             "count" | "sum" | "avg" => self.aggregate(&name, call, list),
             "min" | "max" | "median" | "mode" | "stddev" | "stddev_pop" | "stddev_samp"
             | "variance" | "var_pop" | "var_samp" | "array_agg" | "string_agg"
             | "percentile_cont" | "percentile_disc" | "approx_distinct" | "bool_and"
-            | "bool_or" | "every" | "corr" => Err(SqlError::unsupported(format!(
-                "{} is not supported: eke answers COUNT, SUM and AVG",
-                name.to_uppercase()
-            ))),
-            _ if list.duplicate_treatment.is_some() => Err(SqlError::unsupported(format!(
-                "{} is not supported: DISTINCT and ALL stand only in COUNT",
-                quote(call)
-            ))),
+            | "bool_or" | "every" | "corr" => {
+                let function = name.to_uppercase();
+                Err(Unsupported::Function { function, instead: AGGREGATES }.into())
+            }
+            _ if list.duplicate_treatment.is_some() => {
+                Err(Unsupported::form(call, "DISTINCT and ALL stand only in COUNT"))
+            }
             _ => self.scalar(&name, &plain(list, call)?),
         }
     }
@@ -105,15 +89,7 @@ impl Binder<'_> {
         use ast::{FunctionArg as A, FunctionArgExpr as E};
         let upper = name.to_uppercase();
         let Some(aggregates) = self.aggregates else {
-            let instead = if self.clause == "a subquery" {
-                "aggregate in the outermost SELECT"
-            } else {
-                "aggregates stand in SELECT, HAVING and ORDER BY, by themselves"
-            };
-            return Err(SqlError::unsupported(format!(
-                "{upper} cannot stand in {}: {instead}",
-                self.clause
-            )));
+            return Err(Unsupported::AggregateIn { function: upper, clause: self.clause }.into());
         };
         let distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
         let within = Binder { aggregates: None, aliases: &[], clause: "an aggregate", ..*self };
@@ -126,37 +102,24 @@ impl Binder<'_> {
                 let expr = canonical(bound.expr);
                 if distinct {
                     if name != "count" || expr != Expr::Column(unit.to_owned()) {
-                        return Err(SqlError::unsupported(format!(
-                            "{upper}(DISTINCT {}) is not supported: only COUNT(DISTINCT {}), which counts units",
-                            line(&argument.to_string(), 60),
-                            crate::expr::display::identifier(unit)
-                        )));
+                        return Err(Unsupported::Distinct {
+                            function: upper,
+                            written: short(argument),
+                            unit: short(&crate::expr::display::identifier(unit)),
+                        }
+                        .into());
                     }
                     Aggregate::Units
                 } else if name == "count" {
                     if expr == Expr::Literal(Value::Null) {
-                        return Err(SqlError::types(
-                            "COUNT of what is always NULL is always 0: write COUNT(*) to count rows",
-                        ));
+                        return Err(TypeError::CountOfNull.into());
                     }
                     if expr.never_null(unit) { Aggregate::Rows } else { Aggregate::Present(expr) }
                 } else {
-                    match of {
-                        Some(Type::Int | Type::Float) => {}
-                        Some(of) => {
-                            return Err(SqlError::types(format!(
-                                "{} is {of}: {upper} needs a number",
-                                quote(argument)
-                            )));
-                        }
-                        None => {
-                            return Err(SqlError::types(format!(
-                                "{} is always NULL: {upper} needs a number",
-                                quote(argument)
-                            )));
-                        }
+                    if !matches!(of, Some(Type::Int | Type::Float)) {
+                        return Err(TypeError::needs(argument, of, &upper, "a number"));
                     }
-                    let written = line(&argument.to_string(), 60);
+                    let written = short(argument);
                     if name == "sum" {
                         Aggregate::Sum { expr, written }
                     } else {
@@ -165,11 +128,8 @@ impl Binder<'_> {
                 }
             }
             _ => {
-                return Err(SqlError::unsupported(format!(
-                    "{} is not supported: {upper} takes one argument{}",
-                    quote(call),
-                    if name == "count" { ", or COUNT(*)" } else { "" }
-                )));
+                let or = if name == "count" { ", or COUNT(*)" } else { "" };
+                return Err(Unsupported::form(call, format!("{upper} takes one argument{or}")));
             }
         };
         Ok(Bound::new(Expr::Measure(aggregates.borrow_mut().index(aggregate)), Type::Float))
@@ -195,15 +155,10 @@ impl Binder<'_> {
             "substr" | "substring" => Function::Substring,
             "date_part" | "date_trunc" => return self.dated(name, arguments),
             "extract" => {
-                return Err(SqlError::unsupported(
-                    "EXTRACT with a comma is not supported: write EXTRACT(MONTH FROM x)",
-                ));
+                return no("EXTRACT with a comma", "write EXTRACT(MONTH FROM x)");
             }
             _ => {
-                return Err(SqlError::unsupported(format!(
-                    "There is no function {}: there are COUNT, SUM and AVG, and {FUNCTIONS}",
-                    quote(&name)
-                )));
+                return Err(Unsupported::NoFunction { name: short(&name) }.into());
             }
         };
         match (function, arguments) {
@@ -211,7 +166,7 @@ impl Binder<'_> {
             | (Function::NullIf, [_, _]) => {
                 let mut all = Vec::new();
                 for argument in arguments {
-                    all.push((self.bind(argument)?, quote(argument)));
+                    all.push((self.bind(argument)?, short(argument)));
                 }
                 let (all, of) = together(all)?;
                 Ok(Bound { expr: Expr::Call(function, all), of })
@@ -239,11 +194,10 @@ impl Binder<'_> {
                 let of = if function == Function::Length { Type::Int } else { Type::Text };
                 Ok(Bound::new(Expr::Call(function, vec![text]), of))
             }
-            _ => Err(SqlError::types(format!(
-                "{} does not take {} arguments",
-                name.to_uppercase(),
-                arguments.len()
-            ))),
+            _ => {
+                let function = name.to_uppercase();
+                Err(TypeError::Arguments { function, given: arguments.len() }.into())
+            }
         }
     }
 
@@ -251,28 +205,21 @@ impl Binder<'_> {
     fn round_to(&self, one: &ast::Expr, digits: &ast::Expr) -> SqlError {
         let is_aggregate = self.bind(one).is_ok_and(|one| matches!(one.expr, Expr::Measure(_)));
         if is_aggregate && self.clause == "SELECT" {
-            return SqlError::unsupported(format!(
-                "ROUND of an aggregate is not supported in SELECT: write {} by itself; it is shown \
-                 in as many digits as its noise leaves",
-                line(&one.to_string(), 60)
-            ));
+            return Unsupported::RoundedAggregate { written: short(one) }.into();
         }
-        let tens = match digits.to_string().as_str() {
-            "0" => return SqlError::unsupported("ROUND takes one argument here: write ROUND(x)"),
-            "1" => ("10", "one digit"),
-            "3" => ("1000", "three digits"),
-            _ => ("100", "two digits"),
+        let instead = match digits.to_string().as_str() {
+            "0" => "ROUND(x)",
+            "1" => "ROUND(x * 10) / 10 for one digit",
+            "3" => "ROUND(x * 1000) / 1000 for three digits",
+            _ => "ROUND(x * 100) / 100 for two digits",
         };
-        SqlError::unsupported(format!(
-            "ROUND takes one argument here: write ROUND(x * {0}) / {0} for {1}",
-            tens.0, tens.1
-        ))
+        Unsupported::Digits { function: "ROUND takes one argument", instead }.into()
     }
 
     fn float(&self, function: Function, one: &ast::Expr) -> Result<Bound, SqlError> {
         let one = self
             .number(one, &function.to_string().to_uppercase())?
-            .coerced(Type::Float, &quote(one))?;
+            .coerced(Type::Float, &short(one))?;
         Ok(Bound::new(Expr::Call(function, vec![one.expr]), Type::Float))
     }
 
@@ -286,9 +233,11 @@ impl Binder<'_> {
             ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => {
                 self.float(function, one)
             }
-            _ => Err(SqlError::unsupported(
-                "FLOOR and CEIL take one argument here: write FLOOR(x * 100) / 100, or DATE_TRUNC for dates",
-            )),
+            _ => Err(Unsupported::Digits {
+                function: "FLOOR and CEIL take one argument",
+                instead: "FLOOR(x * 100) / 100, or DATE_TRUNC for dates",
+            }
+            .into()),
         }
     }
 
@@ -297,11 +246,11 @@ impl Binder<'_> {
         let bound = self.bind(one)?;
         match bound.of {
             None | Some(Type::Text) => Ok(bound.expr),
-            Some(of) => Err(SqlError::types(format!(
-                "{} is {of}: {operator} needs text; write CAST({} AS TEXT)",
-                quote(one),
-                line(&one.to_string(), 60)
-            ))),
+            of => {
+                let instead = Some(format!("write CAST({} AS TEXT)", short(one)));
+                let (written, taker) = (short(one), operator.to_owned());
+                Err(TypeError::Needs { written, of, taker, needs: "text", instead }.into())
+            }
         }
     }
 
@@ -309,9 +258,7 @@ impl Binder<'_> {
         let bound = self.bind(one)?;
         match bound.of {
             None | Some(Type::Int) => Ok(bound.expr),
-            Some(of) => {
-                Err(SqlError::types(format!("{} is {of}: {operator} needs an int", quote(one))))
-            }
+            of => Err(TypeError::needs(one, of, operator, "an int")),
         }
     }
 
@@ -335,16 +282,10 @@ impl Binder<'_> {
     /// DATE_PART and DATE_TRUNC.
     fn dated(&self, name: &str, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
         let [field, one] = arguments else {
-            return Err(SqlError::types(format!(
-                "{} takes two arguments: 'month' and a date or timestamp, for example",
-                name.to_uppercase()
-            )));
+            return Err(TypeError::TwoArguments { function: name.to_uppercase() }.into());
         };
         let Some(Value::Text(field)) = self.bind(field)?.constant() else {
-            return Err(SqlError::unsupported(format!(
-                "{} needs a constant such as 'month' as its first argument",
-                name.to_uppercase()
-            )));
+            return Err(Unsupported::OpenPart { function: name.to_uppercase() }.into());
         };
         if name == "date_part" {
             return self.part(&field, one);
@@ -358,10 +299,7 @@ impl Binder<'_> {
             "hour" => Function::StartOfHour,
             "minute" => Function::StartOfMinute,
             _ => {
-                return Err(SqlError::unsupported(format!(
-                    "There is no DATE_TRUNC to {}: there are year, quarter, month, week, day, hour and minute",
-                    quote(&field)
-                )));
+                return Err(Unsupported::Truncated { part: short(&field) }.into());
             }
         };
         let moment = self.moment(one, "DATE_TRUNC")?;
@@ -380,11 +318,7 @@ impl Binder<'_> {
             "minute" => Function::Minute,
             "second" => Function::Second,
             _ => {
-                return Err(SqlError::unsupported(format!(
-                    "There is no part {} of a date: there are year, quarter, month, day, dow, hour, minute and \
-                     second",
-                    quote(&field)
-                )));
+                return Err(Unsupported::Part { part: short(&field) }.into());
             }
         };
         let moment = self.moment(one, "EXTRACT")?;
@@ -395,12 +329,9 @@ impl Binder<'_> {
         let bound = self.bind(one)?;
         match bound.of {
             None | Some(Type::Date | Type::Timestamp) => {
-                bound.coerced(Type::Timestamp, &quote(one)).map(|bound| bound.expr)
+                bound.coerced(Type::Timestamp, &short(one)).map(|bound| bound.expr)
             }
-            Some(of) => Err(SqlError::types(format!(
-                "{} is {of}: {operator} needs a date or a timestamp",
-                quote(one)
-            ))),
+            of => Err(TypeError::needs(one, of, operator, "a date or a timestamp")),
         }
     }
 }
@@ -414,17 +345,20 @@ fn plain<'a>(
         .iter()
         .map(|argument| match argument {
             ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Ok(expr),
-            _ => Err(SqlError::unsupported(format!(
-                "{} is not supported: arguments have no names and no *",
-                quote(call)
-            ))),
+            _ => Err(Unsupported::form(call, "arguments have no names and no *")),
         })
         .collect()
 }
 
+const AGGREGATES: &str = "eke answers COUNT, SUM and AVG";
+
+fn no<T>(what: &'static str, instead: &'static str) -> Result<T, SqlError> {
+    Err(Unsupported::Feature { what, instead }.into())
+}
+
 /// What would come out differently from one moment to the next.
 fn clock(name: &str) -> Result<(), SqlError> {
-    match name {
+    let instead = match name {
         "now"
         | "current_date"
         | "current_time"
@@ -436,16 +370,11 @@ fn clock(name: &str) -> Result<(), SqlError> {
         | "statement_timestamp"
         | "transaction_timestamp"
         | "timeofday"
-        | "age" => Err(SqlError::unsupported(format!(
-            "{} is not supported: the answer would change with the clock; write the date or timestamp out",
-            name.to_uppercase()
-        ))),
+        | "age" => "the answer would change with the clock; write the date or timestamp out",
         "random" | "rand" | "uuid" | "gen_random_uuid" | "uuid_generate_v4" | "setseed" => {
-            Err(SqlError::unsupported(format!(
-                "{} is not supported: the answer would change every time; eke adds its own noise",
-                name.to_uppercase()
-            )))
+            "the answer would change every time; eke adds its own noise"
         }
-        _ => Ok(()),
-    }
+        _ => return Ok(()),
+    };
+    Err(Unsupported::Function { function: name.to_uppercase(), instead }.into())
 }

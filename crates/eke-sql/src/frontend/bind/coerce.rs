@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{DataType, ExactNumberInfo, TimezoneInfo};
 
-use crate::error::quote;
+use crate::error::{TypeError, short};
 use crate::expr::canonical::canonical;
 use crate::expr::evaluate::evaluate;
 use crate::{Expr, SqlError, Type, Value};
@@ -27,9 +27,7 @@ impl Bound {
     pub(crate) fn truth(self, written: &str) -> Result<Expr, SqlError> {
         match self.of {
             None | Some(Type::Bool) => Ok(self.expr),
-            Some(of) => Err(SqlError::types(format!(
-                "{written} is {of}: a condition is needed here, such as a comparison"
-            ))),
+            Some(of) => Err(TypeError::Condition { written: written.to_owned(), of }.into()),
         }
     }
 
@@ -53,10 +51,7 @@ impl Bound {
             (Type::Text, Type::Date | Type::Timestamp) if self.is_literal() => {
                 read(&self.expr, to).map(|value| Self::new(Expr::Literal(value), to))
             }
-            _ => Err(SqlError::types(format!(
-                "{written} is {of}, and {to} is needed: write CAST({} AS {to})",
-                written.trim_matches('`')
-            ))),
+            _ => Err(TypeError::Uncast { written: written.to_owned(), of, to }.into()),
         }
     }
 
@@ -88,14 +83,12 @@ pub(crate) fn common(all: &[(&Bound, String)]) -> Result<Option<Type>, SqlError>
             }
             (Type::Timestamp, Type::Text) if !firm(bound) => Type::Timestamp,
             (Type::Int | Type::Float, Type::Text) if !firm(bound) => {
-                return Err(SqlError::types(format!(
-                    "{first} is {so_far} and {written} is text: write the number without quotes"
-                )));
+                let (first, written) = (first.to_owned(), written.clone());
+                return Err(TypeError::Quoted { first, of: so_far, written }.into());
             }
             _ => {
-                return Err(SqlError::types(format!(
-                    "{first} is {so_far} and {written} is {of}: they do not go together without a CAST"
-                )));
+                let (first, second) = (first.to_owned(), written.clone());
+                return Err(TypeError::Apart { first, of: so_far, second, other: of }.into());
             }
         };
         common = Some((both, first));
@@ -119,11 +112,8 @@ pub(crate) fn together(all: Vec<(Bound, String)>) -> Result<(Vec<Expr>, Option<T
 
 /// A text that is written out, as a date or a timestamp.
 fn read(literal: &Expr, to: Type) -> Result<Value, SqlError> {
-    let form = if to == Type::Date { "YYYY-MM-DD" } else { "YYYY-MM-DD HH:MM:SS" };
     match evaluate(&Expr::Cast(Box::new(literal.clone()), to), &|_| Value::Null) {
-        Value::Null => {
-            Err(SqlError::types(format!("{} is no {to}: write it as '{form}'", quote(literal))))
-        }
+        Value::Null => Err(TypeError::NoDate { written: short(literal), to }.into()),
         value => Ok(value),
     }
 }
@@ -143,12 +133,7 @@ pub(crate) fn cast_to(bound: Bound, to: Type, written: &str) -> Result<Bound, Sq
     if allowed {
         return Ok(Bound::new(Expr::Cast(Box::new(bound.expr), to), to));
     }
-    let instead = match (of, to) {
-        (Type::Int | Type::Float, Type::Bool) => "write a comparison such as x <> 0",
-        (Type::Date | Type::Timestamp, _) => "take a part of it, such as EXTRACT(YEAR FROM x)",
-        _ => "write a CASE that says what is meant",
-    };
-    Err(SqlError::types(format!("{written} is {of}, which has no {to}: {instead}")))
+    Err(TypeError::NoCast { written: written.to_owned(), of, to }.into())
 }
 
 /// The type that SQL names.
@@ -178,10 +163,7 @@ pub(crate) fn data_type(data_type: &DataType) -> Result<Type, SqlError> {
         D::Datetime(None)
         | D::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Type::Timestamp,
         other => {
-            return Err(SqlError::types(format!(
-                "There is no type {} here: write BOOLEAN, BIGINT, DOUBLE PRECISION, TEXT, DATE or TIMESTAMP",
-                quote(other)
-            )));
+            return Err(TypeError::NoType { written: short(other) }.into());
         }
     })
 }

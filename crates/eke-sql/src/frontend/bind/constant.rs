@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::{Bound, cast_to, data_type, null};
-use crate::error::quote;
+use crate::error::{TypeError, Unsupported, short};
 use crate::expr::evaluate::evaluate;
 use crate::expr::text;
 use crate::frontend::limits;
@@ -19,11 +19,7 @@ pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
         V::DollarQuotedString(quoted) => written(&quoted.value).map(of),
         V::Boolean(truth) => Ok(of(Value::Bool(*truth))),
         V::Null => Ok(null()),
-        other => Err(SqlError::unsupported(format!(
-            "The constant {} is not supported: write a number, 'text', TRUE, FALSE, NULL, DATE '…' or \
-             TIMESTAMP '…'",
-            quote(other)
-        ))),
+        other => Err(Unsupported::Constant { written: short(other) }.into()),
     }
 }
 
@@ -44,30 +40,29 @@ pub(super) fn number(digits: &str, negative: bool) -> Result<Bound, SqlError> {
     }
     match text::float(&written) {
         Some(float) => Ok(Bound::new(Expr::Literal(Value::float(float)), Type::Float)),
-        None => Err(SqlError::types(format!(
-            "{} is not a number that a double holds: write one below 1e308",
-            quote(&written)
-        ))),
+        None => Err(TypeError::NoDouble { written: short(&written) }.into()),
     }
 }
 
 /// A constant with its type before it.
 pub(super) fn typed(typed: &ast::TypedString) -> Result<Bound, SqlError> {
     let ast::TypedString { data_type: of, value, uses_odbc_syntax: false } = typed else {
-        return Err(SqlError::unsupported(
-            "Braces around constants are not supported: write DATE '…' or TIMESTAMP '…'",
-        ));
+        return Err(Unsupported::Features {
+            what: "Braces around constants",
+            instead: "write DATE '…' or TIMESTAMP '…'",
+        }
+        .into());
     };
     let to = data_type(of)?;
-    let bound = cast_to(literal(&value.value)?, to, &quote(value))?;
+    let bound = cast_to(literal(&value.value)?, to, &short(value))?;
     match evaluate(&bound.expr, &|_| Value::Null) {
-        Value::Null => Err(SqlError::types(format!("{} is no {to}", quote(value)))),
+        Value::Null => Err(TypeError::Constant { written: short(value), to }.into()),
         value => Ok(Bound::new(Expr::Literal(value), to)),
     }
 }
 
 /// A number of rows, for LIMIT and OFFSET.
-pub(crate) fn count(clause: &str, expr: &ast::Expr) -> Result<u64, SqlError> {
+pub(crate) fn count(clause: &'static str, expr: &ast::Expr) -> Result<u64, SqlError> {
     let whole = match expr {
         ast::Expr::Value(value) => match &value.value {
             ast::Value::Number(digits, false) => text::int(digits),
@@ -75,10 +70,7 @@ pub(crate) fn count(clause: &str, expr: &ast::Expr) -> Result<u64, SqlError> {
         },
         _ => None,
     };
-    whole.and_then(|whole| u64::try_from(whole).ok()).ok_or_else(|| {
-        SqlError::unsupported(format!(
-            "{clause} {} is not supported: write a whole number",
-            quote(expr)
-        ))
-    })
+    whole
+        .and_then(|whole| u64::try_from(whole).ok())
+        .ok_or_else(|| Unsupported::RowCount { clause, written: short(expr) }.into())
 }

@@ -19,7 +19,7 @@ pub(crate) use coerce::{Bound, cast_to, data_type};
 pub(crate) use constant::count as constant_count;
 pub(crate) use parameter::{Given, Parameters};
 
-use crate::error::quote;
+use crate::error::{NameError, Named, Unsupported, short};
 use crate::frontend::limits;
 use crate::frontend::names;
 use crate::frontend::rows::Relation;
@@ -86,7 +86,7 @@ impl Binder<'_> {
 
     /// A condition.
     pub(crate) fn condition(&self, expr: &ast::Expr) -> Result<Expr, SqlError> {
-        self.bind(expr)?.truth(&quote(expr))
+        self.bind(expr)?.truth(&short(expr))
     }
 
     fn form(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
@@ -107,10 +107,11 @@ impl Binder<'_> {
                 [relation, name] => {
                     self.rows.qualified(relation, name).and_then(|b| self.put_in(&b))
                 }
-                _ => Err(SqlError::name(format!(
-                    "{} has too many dots: write the column, or table.column",
-                    quote(expr)
-                ))),
+                _ => Err(NameError::TooManyDots {
+                    name: short(expr),
+                    instead: "the column, or table.column",
+                }
+                .into()),
             },
             E::Value(value) => match &value.value {
                 ast::Value::Placeholder(_) => self.beside(expr, None),
@@ -135,16 +136,17 @@ impl Binder<'_> {
             E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
                 self.like(expr, pattern, true, *negated)
             }
-            E::Like { .. } | E::ILike { .. } => Err(SqlError::unsupported(
-                "LIKE with ANY or ESCAPE is not supported: the escape is always \\, \
-                 and several patterns go with OR",
-            )),
+            E::Like { .. } | E::ILike { .. } => Err(Unsupported::Feature {
+                what: "LIKE with ANY or ESCAPE",
+                instead: "the escape is always \\, and several patterns go with OR",
+            }
+            .into()),
             E::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())
             }
             E::Cast { kind: _, expr: one, data_type: to, array: false, format: None } => {
                 let to = data_type(to)?;
-                cast_to(self.beside(one, Some(to))?, to, &quote(&**one))
+                cast_to(self.beside(one, Some(to))?, to, &short(&**one))
             }
             E::Extract { field, expr: one, syntax: _ } => self.part(&field.to_string(), one),
             E::Floor { expr: one, field } => self.rounded(crate::Function::Floor, one, field),
@@ -161,9 +163,11 @@ impl Binder<'_> {
                 let text = self.text(one, "TRIM")?;
                 Ok(Bound::new(Expr::Call(crate::Function::Trim, vec![text]), Type::Text))
             }
-            E::Trim { .. } => Err(SqlError::unsupported(
-                "TRIM with a side or characters is not supported: TRIM(x) takes blanks off both ends",
-            )),
+            E::Trim { .. } => Err(Unsupported::Feature {
+                what: "TRIM with a side or characters",
+                instead: "TRIM(x) takes blanks off both ends",
+            }
+            .into()),
             E::Function(function) => self.function(function),
             other => Err(refused(other)),
         }
@@ -174,7 +178,8 @@ impl Binder<'_> {
         if let Some(bound) = self.rows.find(name)? {
             return self.put_in(&bound);
         }
-        let alias = names::find("alias", name, self.aliases.iter().map(|(a, _)| a.value.as_str()))?;
+        let alias =
+            names::find(Named::Alias, name, self.aliases.iter().map(|(a, _)| a.value.as_str()))?;
         match alias {
             Some(place) => {
                 let (_, bound) = &self.aliases[place];
@@ -191,42 +196,44 @@ impl Binder<'_> {
     }
 }
 
-/// The sentence for a form that is not taken.
+/// A form that is not taken.
 fn refused(expr: &ast::Expr) -> SqlError {
     use ast::Expr as E;
-    SqlError::unsupported(match expr {
+    let one = |what, instead| Unsupported::Feature { what, instead }.into();
+    let several = |what, instead| Unsupported::Features { what, instead }.into();
+    match expr {
         E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } | E::InUnnest { .. } => {
-            "Subqueries inside expressions are not supported: write constants, or a subquery in FROM"
-                .to_owned()
+            no_subquery()
         }
         E::AnyOp { .. } | E::AllOp { .. } => {
-            "ANY and ALL are not supported: write IN (…), or comparisons with AND and OR".to_owned()
+            several("ANY and ALL", "write IN (…), or comparisons with AND and OR")
         }
         E::SimilarTo { .. } | E::RLike { .. } => {
-            "Regular expressions are not supported: write LIKE or ILIKE".to_owned()
+            several("Regular expressions", "write LIKE or ILIKE")
         }
-        E::Interval(_) => {
-            "INTERVAL is not supported: compare with a date or a timestamp that is written out"
-                .to_owned()
-        }
-        E::AtTimeZone { .. } => {
-            "AT TIME ZONE is not supported: timestamps here have no time zone".to_owned()
-        }
-        E::Collate { .. } => "COLLATE is not supported: text is compared byte by byte".to_owned(),
+        E::Interval(_) => one("INTERVAL", "compare with a date or a timestamp that is written out"),
+        E::AtTimeZone { .. } => one("AT TIME ZONE", "timestamps here have no time zone"),
+        E::Collate { .. } => one("COLLATE", "text is compared byte by byte"),
         E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => {
-            "GROUPING SETS, CUBE and ROLLUP are not supported: ask one GROUP BY at a time".to_owned()
+            several("GROUPING SETS, CUBE and ROLLUP", "ask one GROUP BY at a time")
         }
-        E::Tuple(_) => "Rows in parentheses are not supported: compare columns one by one".to_owned(),
-        E::Position { .. } => "POSITION is not supported: write LIKE '%…%'".to_owned(),
-        E::Wildcard(_) | E::QualifiedWildcard(..) => {
-            "* stands for columns only in COUNT(*) and in subqueries: name the columns".to_owned()
-        }
-        other => format!(
-            "{} is not supported: write it with columns, constants, operators, CASE, CAST and the \
-             functions of docs/sql.md",
-            quote(other)
+        E::Tuple(_) => several("Rows in parentheses", "compare columns one by one"),
+        E::Position { .. } => one("POSITION", "write LIKE '%…%'"),
+        E::Wildcard(_) | E::QualifiedWildcard(..) => Unsupported::Star.into(),
+        other => Unsupported::form(
+            other,
+            "write it with columns, constants, operators, CASE, CAST and the functions of \
+             docs/sql.md",
         ),
-    })
+    }
+}
+
+fn no_subquery() -> SqlError {
+    Unsupported::Features {
+        what: "Subqueries inside expressions",
+        instead: "write constants, or a subquery in FROM",
+    }
+    .into()
 }
 
 /// NULL without a type.

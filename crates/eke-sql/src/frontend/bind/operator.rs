@@ -4,7 +4,7 @@ use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 
 use super::coerce::together;
 use super::{Binder, Bound};
-use crate::error::quote;
+use crate::error::{LimitError, TypeError, Unsupported, short};
 use crate::expr::canonical::balanced;
 use crate::expr::text;
 use crate::frontend::limits;
@@ -29,7 +29,7 @@ impl Binder<'_> {
             first = left;
         }
         steps.reverse();
-        let mut written = quote(first);
+        let mut written = short(first);
         let mut bound = match steps.first() {
             Some((BinaryOperator::And | BinaryOperator::Or, _)) | None => self.bind(first)?,
             Some((_, right)) => self.first(first, right)?,
@@ -47,11 +47,11 @@ impl Binder<'_> {
                     terms.push(self.condition(right)?);
                 }
                 bound = Bound::bool(balanced(own, terms).unwrap_or(Expr::Literal(Value::Null)));
-                written = format!("`… {word} …`");
+                written = format!("… {word} …");
             } else {
                 let other = self.beside(right, bound.of)?;
-                bound = apply(operator, (bound, written), (other, quote(right)))?;
-                written = format!("`… {operator} …`");
+                bound = apply(operator, (bound, written), (other, short(right)))?;
+                written = format!("… {operator} …");
             }
             bound.expr = limits::checked(bound.expr)?;
         }
@@ -75,10 +75,11 @@ impl Binder<'_> {
                 Ok(Bound { expr: Expr::Unary(Unary::Negate, Box::new(one.expr)), of: one.of })
             }
             UnaryOperator::Plus => self.number(one, "+"),
-            other => Err(SqlError::unsupported(format!(
-                "The operator {} is not supported: write NOT, - or a function",
-                quote(&other)
-            ))),
+            other => Err(Unsupported::Operator {
+                operator: short(&other),
+                instead: "write NOT, - or a function",
+            }
+            .into()),
         }
     }
 
@@ -87,9 +88,7 @@ impl Binder<'_> {
         let bound = self.bind(one)?;
         match bound.of {
             None | Some(Type::Int | Type::Float) => Ok(bound),
-            Some(of) => {
-                Err(SqlError::types(format!("{} is {of}: {operator} needs a number", quote(one))))
-            }
+            of => Err(TypeError::needs(one, of, operator, "a number")),
         }
     }
 
@@ -101,12 +100,10 @@ impl Binder<'_> {
     ) -> Result<Bound, SqlError> {
         // The parser takes all that follows as the right side, also what SQL has bind less tightly.
         if looser_than_is(right) {
-            return Err(SqlError::unsupported(
-                "What follows IS DISTINCT FROM is not clear without parentheses: write (a IS DISTINCT FROM b) AND …",
-            ));
+            return Err(Unsupported::UnclearDistinct.into());
         }
         let (one, other) = self.meeting(left, right)?;
-        let both = vec![(one, quote(left)), (other, quote(right))];
+        let both = vec![(one, short(left)), (other, short(right))];
         let (mut both, _) = together(both)?;
         let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
             return Err(limits::too_large());
@@ -126,8 +123,8 @@ impl Binder<'_> {
         low: &ast::Expr,
         high: &ast::Expr,
     ) -> Result<Bound, SqlError> {
-        let value = (self.first(one, low)?, quote(one));
-        let end = |end: &ast::Expr| Ok((self.beside(end, value.0.of)?, quote(end)));
+        let value = (self.first(one, low)?, short(one));
+        let end = |end: &ast::Expr| Ok::<_, SqlError>((self.beside(end, value.0.of)?, short(end)));
         let (low, high) = (end(low)?, end(high)?);
         let low = apply(&BinaryOperator::GtEq, value.clone(), low)?;
         let high = apply(&BinaryOperator::LtEq, value, high)?;
@@ -146,9 +143,9 @@ impl Binder<'_> {
             None => self.bind(one)?,
         };
         let of = needle.of;
-        let mut all = vec![(needle, quote(one))];
+        let mut all = vec![(needle, short(one))];
         for item in list {
-            all.push((self.beside(item, of)?, quote(item)));
+            all.push((self.beside(item, of)?, short(item)));
         }
         let (mut exprs, of) = together(all)?;
         let items = exprs.split_off(1);
@@ -178,23 +175,15 @@ impl Binder<'_> {
         let text = self.text(one, "LIKE")?;
         let is = match self.bind(pattern)?.constant() {
             Some(Value::Text(pattern)) if pattern.chars().count() > limits::PATTERN => {
-                return Err(SqlError::limit(format!(
-                    "The pattern of LIKE has more than {} characters: write a shorter one",
-                    limits::PATTERN
-                )));
+                return Err(LimitError::Pattern { most: limits::PATTERN }.into());
             }
             Some(Value::Text(pattern)) if text::ends_with_escape(&pattern) => {
-                return Err(SqlError::types(
-                    "The pattern of LIKE ends with \\, which escapes nothing: write \\\\ for a backslash",
-                ));
+                return Err(TypeError::Escape.into());
             }
             Some(Value::Text(pattern)) => Expr::Like { text: Box::new(text), pattern, ignore_case },
             Some(Value::Null) => Expr::Literal(Value::Null),
             _ => {
-                return Err(SqlError::unsupported(format!(
-                    "LIKE {} is not supported: the pattern must be a constant text",
-                    quote(pattern)
-                )));
+                return Err(Unsupported::Pattern { written: short(pattern) }.into());
             }
         };
         Ok(Bound::bool(if negated { not(is) } else { is }))
@@ -207,7 +196,7 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
     ) -> Result<Bound, SqlError> {
         let operand = match operand {
-            Some(operand) => Some((self.bind(operand)?, quote(operand))),
+            Some(operand) => Some((self.bind(operand)?, short(operand))),
             None => None,
         };
         let mut tests = Vec::new();
@@ -215,16 +204,16 @@ impl Binder<'_> {
         for ast::CaseWhen { condition, result } in conditions {
             let test = match &operand {
                 Some(operand) => {
-                    let other = (self.beside(condition, operand.0.of)?, quote(condition));
+                    let other = (self.beside(condition, operand.0.of)?, short(condition));
                     apply(&BinaryOperator::Eq, operand.clone(), other)?.expr
                 }
                 None => self.condition(condition)?,
             };
             tests.push(limits::checked(test)?);
-            results.push((self.bind(result)?, quote(result)));
+            results.push((self.bind(result)?, short(result)));
         }
         if let Some(otherwise) = otherwise {
-            results.push((self.bind(otherwise)?, quote(otherwise)));
+            results.push((self.bind(otherwise)?, short(otherwise)));
         }
         let (mut results, of) = together(results)?;
         let last = results.split_off(tests.len()).pop();
@@ -285,11 +274,11 @@ fn apply(
         B::GtEq => Binary::GreaterOrEqual,
         B::StringConcat => return concat(left, right),
         other => {
-            return Err(SqlError::unsupported(format!(
-                "The operator {} is not supported: there are + - * / % || = <> < <= > >= AND OR NOT, LIKE, \
-                 BETWEEN and IN",
-                quote(other)
-            )));
+            return Err(Unsupported::Operator {
+                operator: short(other),
+                instead: "there are + - * / % || = <> < <= > >= AND OR NOT, LIKE, BETWEEN and IN",
+            }
+            .into());
         }
     };
     let arithmetic = matches!(
@@ -300,16 +289,17 @@ fn apply(
         for (bound, written) in [&left, &right] {
             match bound.of {
                 None | Some(Type::Int | Type::Float) => {}
-                Some(of @ (Type::Date | Type::Timestamp)) => {
-                    return Err(SqlError::types(format!(
-                        "{written} is {of}: {operator} needs numbers; compare it with a {of} that is written \
-                         out, or take a part of it with EXTRACT"
-                    )));
-                }
                 Some(of) => {
-                    return Err(SqlError::types(format!(
-                        "{written} is {of}: {operator} needs numbers"
-                    )));
+                    let is_moment = matches!(of, Type::Date | Type::Timestamp);
+                    let instead = is_moment.then(|| {
+                        format!(
+                            "compare it with a {of} that is written out, or take a part of it with \
+                             EXTRACT"
+                        )
+                    });
+                    let (written, taker) = (written.clone(), operator.to_string());
+                    let (of, needs) = (Some(of), "numbers");
+                    return Err(TypeError::Needs { written, of, taker, needs, instead }.into());
                 }
             }
         }
@@ -326,10 +316,7 @@ fn apply(
 fn concat(left: (Bound, String), right: (Bound, String)) -> Result<Bound, SqlError> {
     let text = |bound: &Bound| matches!(bound.of, None | Some(Type::Text));
     if !text(&left.0) && !text(&right.0) {
-        return Err(SqlError::types(format!(
-            "Neither {} nor {} is text: || needs one: write CAST(x AS TEXT)",
-            left.1, right.1
-        )));
+        return Err(TypeError::NoText { left: left.1, right: right.1 }.into());
     }
     let left = super::cast_to(left.0, Type::Text, &left.1)?;
     let right = super::cast_to(right.0, Type::Text, &right.1)?;

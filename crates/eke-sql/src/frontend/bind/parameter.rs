@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use sqlparser::ast;
 
 use super::{Binder, Bound};
-use crate::error::{line, quote};
+use crate::error::{NameError, SyntaxError, TypeError, Unsupported, line, short};
 use crate::expr::text;
 use crate::{Expr, SqlError, Type, Value};
 
@@ -44,11 +44,7 @@ impl<'a> Parameters<'a> {
         let used = self.used.borrow();
         match (1..=texts.len()).find(|number| !used.contains(number)) {
             None => Ok(()),
-            Some(number) => Err(SqlError::name(format!(
-                "There are values for {} parameters, and the question does not use `${number}`: use it in WHERE, or \
-                 give fewer values",
-                texts.len()
-            ))),
+            Some(number) => Err(NameError::Unused { number, given: texts.len() }.into()),
         }
     }
 
@@ -61,36 +57,20 @@ impl<'a> Parameters<'a> {
     ) -> Result<Bound, SqlError> {
         let (texts, open) = match self.given {
             Given::Nothing => {
-                return Err(SqlError::unsupported(format!(
-                    "Parameters such as {} are for `eke watch`: write the constant itself",
-                    quote(&name)
-                )));
+                return Err(Unsupported::Parameter { name: short(&name) }.into());
             }
             Given::Texts(texts) => (texts, false),
             Given::Open(texts) => (texts, true),
         };
         if clause != "WHERE" {
-            return Err(SqlError::unsupported(format!(
-                "{} stands in {clause}: parameters choose rows, and stand in WHERE alone",
-                quote(&name)
-            )));
+            return Err(Unsupported::ParameterIn { name: short(&name), clause }.into());
         }
         let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
         let Some(number) = number.filter(|number| *number > 0) else {
-            return Err(SqlError::syntax(format!(
-                "{} is not a parameter: write $1, $2 and so on",
-                quote(&name)
-            )));
+            return Err(SyntaxError::NotAParameter { name: short(&name) }.into());
         };
         let Some(text) = texts.get(number - 1) else {
-            return Err(SqlError::name(format!(
-                "The question uses `${number}`, and there {} given: give a value for each parameter",
-                if texts.len() == 1 {
-                    "is 1 value".to_owned()
-                } else {
-                    format!("are {} values", texts.len())
-                }
-            )));
+            return Err(NameError::NoValue { number, given: texts.len() }.into());
         };
         self.used.borrow_mut().insert(number);
         let value = value(number, text, beside)?;
@@ -109,19 +89,13 @@ fn value(number: usize, text: &str, beside: Option<Type>) -> Result<Value, SqlEr
     let as_text = super::constant::written(text)?;
     let numeric =
         || text::int(text).map(Value::Int).or_else(|| text::float(text).map(Value::float));
-    let found = match beside {
-        None => Some(numeric().unwrap_or(as_text)),
-        Some(Type::Int | Type::Float) => numeric(),
-        Some(Type::Bool) => text::truth(text).map(Value::Bool),
-        Some(Type::Text | Type::Date | Type::Timestamp) => Some(as_text),
+    let Some(of) = beside else { return Ok(numeric().unwrap_or(as_text)) };
+    let found = match of {
+        Type::Int | Type::Float => numeric(),
+        Type::Bool => text::truth(text).map(Value::Bool),
+        Type::Text | Type::Date | Type::Timestamp => Some(as_text),
     };
-    found.ok_or_else(|| {
-        let of = beside.map_or_else(String::new, |of| of.to_string());
-        SqlError::types(format!(
-            "`${number}` is '{}' and meets {of}: give values that can be read as {of}",
-            line(text, 40)
-        ))
-    })
+    found.ok_or_else(|| TypeError::Parameter { number, text: line(text, 40), of }.into())
 }
 
 /// The name of a parameter, if an expression is nothing else.

@@ -1,0 +1,234 @@
+//! What is wrong with what was asked for, each as a case with fields.
+//!
+//! All of it follows from the question, the policy and what the asker has left: never from rows. The
+//! sentences name no flags; a surface that has flags matches on the cases, which is why these enums
+//! may be matched exhaustively.
+
+use std::path::PathBuf;
+
+use eke_budget::number::ParameterError;
+use eke_budget::{Amount, Rho};
+use eke_noise::select::RankingError;
+use eke_select::SelectError;
+
+use super::short;
+
+/// Why a goal cannot be followed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WrongGoal {
+    /// An error that is no positive number, or too large.
+    #[error("an error of {error} is out of range: write a positive number")]
+    Error {
+        /// What was asked for.
+        error: f64,
+    },
+    /// A line that no answer can be held against.
+    #[error("the line at {line} is out of range: write one that an answer can come near")]
+    Line {
+        /// Where it was asked for.
+        line: f64,
+    },
+    /// A part of a line at zero.
+    #[error(
+        "no distance is a part of a line at 0: say how far off it answers must be told rightly"
+    )]
+    NoDistance,
+    /// A distance from the line that is no positive number.
+    #[error("the distance from the line must be a positive number, such as 100")]
+    Distance {
+        /// What was asked for.
+        distance: f64,
+    },
+    /// A confidence that is no better than a guess.
+    #[error(
+        "a verdict is right half of the time whatever it costs: ask for a confidence above 50%"
+    )]
+    Confidence {
+        /// What was asked for.
+        confidence: f64,
+    },
+    /// A range without anything in it.
+    #[error("a range goes from a smaller to a larger number, such as 0 to 10000")]
+    Range {
+        /// Where it begins.
+        from: f64,
+        /// Where it ends.
+        to: f64,
+    },
+    /// A line that is out of the range of the answers.
+    #[error(
+        "no answer can come near the line: put it where answers are, or give a range that it is in"
+    )]
+    NowhereNear,
+    /// A number that is out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A law that cannot be priced.
+    #[error(transparent)]
+    Law(#[from] SelectError),
+    /// A ranking that cannot be drawn.
+    #[error(transparent)]
+    Ranking(#[from] RankingError),
+}
+
+/// What the asker may not see, or cannot pay with.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NotAllowed {
+    /// SQL is paid in rho, and an account has none.
+    #[error(
+        "`{account}` has a pure budget alone, and SQL questions are paid in rho: give it a delta in {}",
+        policy.display()
+    )]
+    NoRho {
+        /// The account.
+        account: String,
+        /// The policy.
+        policy: PathBuf,
+    },
+    /// Runs that are paid for before they start are paid in rho, and an account has none.
+    #[error(
+        "`{account}` has a pure budget alone, and runs that are paid for before they start are \
+         paid in rho: pay for what each run comes to"
+    )]
+    NoRhoForRuns {
+        /// The account.
+        account: String,
+    },
+    /// A watch is paid in epsilon, and an account has none.
+    #[error(
+        "`{account}` has no pure budget, which pays for what a watch comes to: {}",
+        either(ways)
+    )]
+    NoPure {
+        /// The account.
+        account: String,
+        /// What would work instead. There is at least one.
+        ways: Vec<WayToPay>,
+    },
+    /// A run tells more than a tier may see of any one path.
+    #[error(
+        "your tier may not see verdicts that are this sure, over {steps} steps: ask for a larger \
+         distance from the line or for fewer steps, or ask the steward"
+    )]
+    RunBeyondTier {
+        /// How many steps there are.
+        steps: u64,
+    },
+    /// A pick costs more than a tier may see of any one path.
+    #[error(
+        "refused: picking the largest costs rho={} each, and your tier sees no path that far; \
+         nothing was charged: ask for a price and not for an accuracy, or ask the steward",
+        short(*each)
+    )]
+    PicksBeyondTier {
+        /// What each pick costs.
+        each: Amount<Rho>,
+    },
+}
+
+/// How a watch could be paid for that an account has no pure budget for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WayToPay {
+    /// Not by the asker alone.
+    AskSteward,
+    /// By a pure part of the budget, which the policy does not give yet.
+    PureBudget {
+        /// The policy.
+        policy: PathBuf,
+        /// How much.
+        pure: f64,
+        /// How many steps of a run it pays for, all of them.
+        steps: u64,
+    },
+    /// By a pure part of the budget, and with a larger distance from the line.
+    PureBudgetWithin {
+        /// The policy.
+        policy: PathBuf,
+        /// How much.
+        pure: f64,
+        /// A distance that it pays for.
+        distance: f64,
+    },
+    /// Before each run starts, in rho.
+    BeforeEachRun {
+        /// A distance from the line that fits, if the one that was asked for does not.
+        distance: Option<f64>,
+    },
+    /// With fewer steps.
+    FewerSteps,
+}
+
+impl std::fmt::Display for WayToPay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AskSteward => f.write_str("ask the steward"),
+            Self::PureBudget { policy, pure, steps } => write!(
+                f,
+                "write pure = {pure} beside its budget in {}, which pays for a run of {steps} steps",
+                policy.display()
+            ),
+            Self::PureBudgetWithin { policy, pure, distance } => write!(
+                f,
+                "write pure = {pure} beside its budget in {}, and ask for a distance of {distance}, which that pays for",
+                policy.display()
+            ),
+            Self::BeforeEachRun { distance: None } => {
+                f.write_str("pay for each run before it starts")
+            }
+            Self::BeforeEachRun { distance: Some(distance) } => {
+                write!(f, "pay for each run before it starts, and ask for a distance of {distance}")
+            }
+            Self::FewerSteps => f.write_str("ask for fewer steps"),
+        }
+    }
+}
+
+fn either(ways: &[WayToPay]) -> String {
+    let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
+    ways.join(", or ")
+}
+
+/// Why a question cannot be answered in the way that it is asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnswered {
+    /// It is about rows that need no budget.
+    #[error("`{dataset}` is public: read it directly")]
+    Public {
+        /// The dataset.
+        dataset: String,
+    },
+    /// A watch of groups.
+    #[error("a watch has one answer a step: leave GROUP BY out, and give its values as parameters")]
+    WatchOfGroups,
+    /// A watch of some rows of an answer.
+    #[error("a watch has one answer a step: leave HAVING, ORDER BY, LIMIT and OFFSET out")]
+    WatchOfSomeRows,
+    /// A watch of an average.
+    #[error(
+        "an AVG is two sums, and only one can be held against a line: watch the SUM or the COUNT"
+    )]
+    WatchOfAverage,
+    /// A watch of several numbers.
+    #[error("a watch has one answer a step: select one COUNT or SUM")]
+    WatchOfSeveral,
+}
+
+/// Why keys that are not public cannot be selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoKeys {
+    /// The budget has no delta.
+    #[error(
+        "the keys of this question are not public, and selecting them needs a budget with a delta: \
+         list them in the policy as `values`, or group by something else"
+    )]
+    NoDelta,
+    /// They cost more than a tier may see of any one path.
+    #[error(
+        "the keys of this question are not public, and your tier may not see keys selected at the \
+         price that it takes: ask for public keys, or ask the steward"
+    )]
+    BeyondTier,
+    /// They have a price that is not in rho.
+    #[error("a selection has a price in rho")]
+    NotInRho,
+}
