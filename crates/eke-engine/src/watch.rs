@@ -17,10 +17,14 @@ mod steps;
 mod stored;
 mod viewing;
 
+use std::fmt;
+
+use eke_budget::Charge;
 use eke_noise::{Confidence, Tolerance};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::ask::question::Who;
+use crate::error::short;
 
 pub use plan::{PriceAt, WatchPlan};
 pub use steps::{Steps, WrongSteps};
@@ -154,5 +158,36 @@ pub enum WatchEnd {
     /// Whoever watches has seen enough.
     Enough,
     /// A budget does not allow the next step; what was shown stays.
-    Refused(String),
+    Refused(StepRefused),
+}
+
+/// A step that a budget does not allow, as the asker may see it. It is serialised as its sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRefused {
+    /// Whose budget it is, in words.
+    pub whose: String,
+    /// What the step may cost and how much of it fits, where the asker may see this account's
+    /// numbers.
+    pub charges: Option<(Charge, Option<Charge>)>,
+}
+
+impl fmt::Display for StepRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { whose, charges } = self;
+        let Some((asked, fits)) = charges else {
+            return write!(f, "{whose} does not allow the next step any more: ask the steward");
+        };
+        let text = |charge: Charge| match charge {
+            Charge::Zcdp { rho, .. } => format!("rho={}", short(rho)),
+            Charge::Pure { epsilon, .. } => format!("epsilon={}", short(epsilon)),
+        };
+        let fits = fits.map_or_else(|| "nothing".to_owned(), text);
+        write!(f, "the next step may cost {}, and {whose} has {fits} left for it", text(*asked))
+    }
+}
+
+impl Serialize for StepRefused {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }

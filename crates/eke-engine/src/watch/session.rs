@@ -17,11 +17,11 @@ use super::plan::check_tier;
 use super::run::Run;
 use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
-use super::{Charging, Paid, Verdict, WatchEnd, WatchQuestion, Watched};
+use super::{Charging, Paid, StepRefused, Verdict, WatchEnd, WatchQuestion, Watched};
 use crate::ask::observer::Observer;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
-use crate::error::{EngineError, WrongGoal, short};
+use crate::error::{EngineError, WrongGoal};
 use crate::purchase::context::{Context, RefusedBy};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::turn::{Turn, turn_path};
@@ -59,8 +59,8 @@ pub(super) struct Session<'a> {
     pub(super) last: Option<StoredStep>,
 }
 
-/// A step that may be shown, or a sentence that says whose budget does not allow it.
-pub(super) type Step = Result<StoredStep, String>;
+/// A step that may be shown, or whose budget does not allow it.
+pub(super) type Step = Result<StoredStep, StepRefused>;
 
 /// A step of a watch, and the number under which it is paid for.
 #[derive(Clone, Copy)]
@@ -523,29 +523,20 @@ impl<'a> Session<'a> {
     }
 
     /// A refusal as the asker may see it: another account's numbers are not shown.
-    pub(super) fn refused(&self, refusal: &Refusal) -> String {
+    pub(super) fn refused(&self, refusal: &Refusal) -> StepRefused {
         let policy = self.context.engine.policy();
-        let whose = if self.context.who.analyst().is_some_and(|own| !policy.has_own_budget(own)) {
-            Some("the budget".to_owned())
-        } else {
-            match self.context.refused_by(refusal) {
-                RefusedBy::Unit => Some(self.context.unit_budget_name()),
-                RefusedBy::Own => None,
-            }
-        };
-        if let Some(whose) = whose {
-            return format!("{whose} does not allow the next step any more: ask the steward");
+        if self.context.who.analyst().is_some_and(|own| !policy.has_own_budget(own)) {
+            return StepRefused { whose: "the budget".to_owned(), charges: None };
         }
-        let whose = self.context.budget_name();
-        let text = |charge: Charge| match charge {
-            Charge::Zcdp { rho, .. } => format!("rho={}", short(rho)),
-            Charge::Pure { epsilon, .. } => format!("epsilon={}", short(epsilon)),
-        };
-        let fits = refusal.fits.map_or_else(|| "nothing".to_owned(), text);
-        format!(
-            "the next step may cost {}, and {whose} has {fits} left for it",
-            text(refusal.asked)
-        )
+        match self.context.refused_by(refusal) {
+            RefusedBy::Unit => {
+                StepRefused { whose: self.context.unit_budget_name(), charges: None }
+            }
+            RefusedBy::Own => StepRefused {
+                whose: self.context.budget_name(),
+                charges: Some((refusal.asked, refusal.fits)),
+            },
+        }
     }
 }
 

@@ -307,6 +307,7 @@ fn a_watch_stops_when_the_purse_is_gone() {
     let (verdicts, watched) = run(&engine, &question);
     assert_eq!(verdicts.len(), 12);
     let WatchEnd::Refused(why) = &watched.ended else { panic!("{watched:?}") };
+    let why = why.to_string();
     assert!(why.starts_with("the budget does not allow the next step"), "{why}");
     // A run without a hit came to less than its worst case, so a few more steps fit another time.
     let spent = pure(&engine, &Of::Everyone);
@@ -316,6 +317,7 @@ fn a_watch_stops_when_the_purse_is_gone() {
     assert!(matches!(watched.ended, WatchEnd::Refused(_)));
     let told = engine.watch(&watch("steward", 0..40), &(), &mut |_| true).unwrap();
     let WatchEnd::Refused(why) = &told.ended else { panic!("{told:?}") };
+    let why = why.to_string();
     assert!(why.contains("the budget of `rider` has epsilon="), "{why}");
 }
 
@@ -340,6 +342,7 @@ fn a_stored_verdict_does_not_decide_whether_it_may_be_seen() {
             assert_eq!(verdicts.len(), shown, "{last}");
             assert_eq!(matches!(watched.ended, WatchEnd::Refused(_)), shown == 2);
             if let WatchEnd::Refused(why) = watched.ended {
+                let why = why.to_string();
                 assert!(why.contains("your budget has epsilon="), "{why}");
             }
             let (spent, reserved) = pure(&engine, &circle());
