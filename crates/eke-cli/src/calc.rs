@@ -50,7 +50,7 @@ the radius, or, with --error, as exact as each other. Prices are never too large
 LAW is one of gaussian:SIGMA, laplace:SCALE, geometric:RATE, discrete-gaussian:SIGMA,\n\
 skellam:LAMBDA, msdlap:EPSILON:SENSITIVITY, staircase:EPSILON[:SENSITIVITY[:GAMMA]],\n\
 planar-laplace:EPSILON:DIMENSION and uniform:WIDTH. The answer is yes with the residual, no\n\
-with the reason and a matrix that shows it, or that it cannot be told; the exit code is 0 for each.")]
+with the reason and a matrix that shows it, or undecided; the exit code is 0 for each.")]
     Residual(residual::ResidualArgs),
 }
 

@@ -1,4 +1,4 @@
-//! `eke geo`: what may be told about places.
+//! `eke geo`: questions about places (geo-indistinguishability).
 
 mod accounts;
 mod count;

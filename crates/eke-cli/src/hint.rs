@@ -1,7 +1,8 @@
 //! Errors as the command line tells them: what to do, in flags.
 //!
-//! The engine's sentences name no flags, as a server and Python have none. The cases that flags help
-//! with are told here; each match below is exhaustive, so a case that is added is decided about.
+//! The engine's sentences name no flags, as a server and Python have none. This file renders the
+//! cases that flags help with. Each match below is exhaustive, so a case that is added is decided
+//! about.
 
 use eke_engine::error::{Limit, NotAllowed, WayToPay, WrongGoal};
 use eke_engine::geo::{PlaceColumn, PlacesError, WrongAsking};

@@ -1,4 +1,4 @@
-//! `eke tiers`: one number for several audiences, each as precise as it may be told.
+//! `eke tiers`: one number for several audiences, each as precise as it may see it.
 
 use std::io::{self, Write};
 

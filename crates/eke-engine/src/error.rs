@@ -23,7 +23,7 @@ use crate::watch::WrongSteps;
 
 pub use crate::rows::RowsError;
 
-/// Why there is no answer. Nothing in it depends on rows, but for what only the steward is told.
+/// Why there is no answer. Nothing in it depends on rows, but for what only the steward sees.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -36,13 +36,13 @@ pub enum EngineError {
     /// The question is not one that can be answered privately.
     #[error(transparent)]
     Sql(#[from] SqlError),
-    /// The ledger is of other data, or the data has changed. Only the steward is told.
+    /// The ledger is of other data, or the data has changed. Only the steward sees this.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The rows could not be read. Only the steward is told.
+    /// The rows could not be read. Only the steward sees this.
     #[error("{}; rho={} is paid for and lost", .0.detail(), .1)]
     Rows(RowsError, Amount<Rho>),
-    /// The rows of a step could not be read. Only the steward is told.
+    /// The rows of a step could not be read. Only the steward sees this.
     #[error("{}; the step was charged and not drawn: watch again when the rows can be read", .0.detail())]
     WatchRows(RowsError),
     /// The steps of a watch cannot be what they are.
@@ -51,10 +51,10 @@ pub enum EngineError {
     /// The budget does not allow the first look. Nothing was charged.
     #[error(transparent)]
     Refused(Box<Refused>),
-    /// Whoever asked did not want to pay that. Nothing was charged.
+    /// The asker did not want to pay that. Nothing was charged.
     #[error("not asked: nothing was charged")]
     Declined,
-    /// Whoever asked stopped it.
+    /// The asker stopped it.
     #[error("stopped: what was paid for is kept, and asking the same again goes on from there")]
     Stopped,
     /// A number in the goal is out of range.
@@ -102,7 +102,7 @@ pub enum EngineError {
     )]
     StewardMustLook,
     /// The system does not give what it takes to read rows. Nothing was charged. Only the steward
-    /// is told.
+    /// sees this.
     #[error("rows cannot be read now, and nothing was charged: {0}")]
     NotReady(String),
     /// What is stored of the question is damaged.
@@ -191,16 +191,16 @@ pub(crate) fn ledger_kind(error: &LedgerError) -> ErrorKind {
 }
 
 impl EngineError {
-    /// An error from before anything was charged, as whoever asked may see it. What is wrong with
-    /// policy, files and ledger is the steward's to know: an analyst is told whether asking again
-    /// can help, and no more.
+    /// An error from before anything was charged, as the asker may see it. What is wrong with
+    /// policy, files and ledger is the steward's to know: an analyst learns whether asking
+    /// again can help, and no more.
     #[must_use]
     pub(crate) fn told_to(self, who: &Who) -> Self {
         if *who == Who::Steward {
             return self;
         }
         match self {
-            // Who there is, is no secret from whoever asks by a name.
+            // Whether a name exists is no secret from the asker who gave it.
             Self::Policy(PolicyError::UnknownAnalyst { .. }) => self,
             // A file that is being written, or that the system does not give just now.
             Self::Source(SourceError::Changed(_) | SourceError::Unreadable { .. }) => {

@@ -5,9 +5,9 @@
 //! a fresh line. What a run costs is known afterwards, so the worst that the next step can come to
 //! is set aside in every account that will see it before it is drawn.
 //!
-//! The same watch has the same verdicts, whoever asks and however often: they are stored, step by
-//! step, before they are shown. What is stored is read back by later versions: fields are added,
-//! never changed.
+//! The same watch has the same verdicts for every asker, and however often it is asked: they are
+//! stored, step by step, before they are shown. What is stored is read back by later versions:
+//! fields are added, never changed.
 
 mod law;
 mod plan;
@@ -42,14 +42,14 @@ pub struct WatchQuestion {
     pub line: f64,
     /// Which side of the line is a hit.
     pub side: Side,
-    /// How far off the line an answer is told rightly.
+    /// How far off the line an answer must be for its verdict to be right.
     pub closeness: Closeness,
     /// How surely.
     pub confidence: Confidence,
     /// The law of the noise.
     pub noise: NoiseLaw,
-    /// What answers are clamped to, in their unit. Without it they are clamped to where the line
-    /// can still be told from them.
+    /// What answers are clamped to, in their unit. Without it they are clamped so far from
+    /// the line that their side is still recognised.
     pub range: Option<(f64, f64)>,
     /// How it is paid for.
     pub charging: Charging,
@@ -67,7 +67,7 @@ pub enum Side {
     Below,
 }
 
-/// How far off the line an answer is told rightly.
+/// How far off the line an answer must be for its verdict to be right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Closeness {
     /// A part of the line.
@@ -128,7 +128,7 @@ pub struct Verdict {
     pub hit: bool,
     /// Which step of its run it is, from 1.
     pub place: u64,
-    /// What whoever watches would have paid if it stopped here, since it started this time.
+    /// What the asker would have paid since the watch started this time, if it stopped here.
     pub cost: Paid,
 }
 
@@ -139,9 +139,9 @@ pub struct Watched {
     pub steps: u64,
     /// How many of them were hits.
     pub hits: u64,
-    /// What whoever watches has paid, this time.
+    /// What the asker has paid, this time.
     pub cost: Paid,
-    /// What it has left.
+    /// What the asker has left.
     pub left: Paid,
     /// Whether it cost nothing.
     pub free: bool,
@@ -155,7 +155,7 @@ pub struct Watched {
 pub enum WatchEnd {
     /// There are no more steps.
     Over,
-    /// Whoever watches has seen enough.
+    /// The asker has seen enough.
     Enough,
     /// A budget does not allow the next step; what was shown stays.
     Refused(StepRefused),

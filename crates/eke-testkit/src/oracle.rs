@@ -1,4 +1,4 @@
-//! The law of a mechanism, worked out by trying everything it can draw.
+//! The law of a mechanism, computed by trying everything that it can draw.
 //!
 //! The oracle stands where randomness stands. Whenever a mechanism asks for bits it says which
 //! cells of them it tells apart; the oracle takes the first cell, and runs the mechanism again with
@@ -21,7 +21,7 @@ pub enum End {
     Last,
 }
 
-/// Where randomness stands while a law is worked out.
+/// Where randomness stands while a law is computed.
 pub struct Oracle {
     end: End,
     least: f64,
@@ -46,7 +46,7 @@ struct Branch {
     before: f64,
 }
 
-/// A law worked out.
+/// A law that was computed.
 #[derive(Clone, Debug)]
 pub struct Enumerated<K> {
     /// The probability of every outcome found.

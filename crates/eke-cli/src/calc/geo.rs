@@ -110,7 +110,7 @@ impl GeoArgs {
         writeln!(out)?;
         Ok(writeln!(
             out,
-            "  for one place on a plane; places within {radius} m of each other are told apart by the level at most, \
+            "  for one place on a plane; places within {radius} m of each other are distinguished by the level at most, \
              as a logarithm of odds{}",
             if self.error.is_some() { "" } else { ", which is the same for both" }
         )?)

@@ -18,7 +18,7 @@ use crate::purchase::context::RefusedBy;
 struct TooDear {
     /// What it costs at least, picks and first looks together, beside the keys.
     price: Amount<Rho>,
-    /// The point of a path that it takes, and how far the tier of whoever asks sees one, where that
+    /// The point of a path that it takes, and how far the asker's tier sees one, where that
     /// is what does not allow it.
     tier: Option<(Amount<Rho>, Amount<Rho>)>,
 }
@@ -36,10 +36,10 @@ struct Short {
 }
 
 impl Asking<'_> {
-    /// The most that a goal may cost whoever asks, beside the keys.
+    /// The most that a goal may cost the asker, beside the keys.
     ///
     /// A highest price that was asked for is held against what the goal costs whatever is left:
-    /// both are known to whoever asks, and a refusal for that tells nothing of what was spent.
+    /// the asker knows both, and a refusal for that tells nothing of what was spent.
     ///
     /// # Errors
     /// The goal does not fit: the refusal says what it costs at least, and what would fit.
@@ -81,7 +81,7 @@ impl Asking<'_> {
         Ok(Refused { limit, error, price, at_most, ..refused })
     }
 
-    /// The most that a goal may cost whoever asks, beside the keys, or what it lacks. Where what is
+    /// The most that a goal may cost the asker, beside the keys, or what it lacks. Where what is
     /// left does not count, a highest price that was asked for is all that can be short.
     fn within(
         &self,
@@ -107,7 +107,7 @@ impl Asking<'_> {
         })
     }
 
-    /// The most that a goal may cost whoever asks, beside the keys, what says so, and how much that
+    /// The most that a goal may cost the asker, beside the keys, what says so, and how much that
     /// leaves for all of it.
     fn highest(
         &self,
@@ -146,15 +146,15 @@ impl Asking<'_> {
         }
     }
 
-    /// What whoever asks has paid for the points of a question.
+    /// What the asker has paid for the points of a question.
     fn paid(&self, state: Option<&State>) -> Amount<Rho> {
         let paid = state.map_or_else(Vec::new, |state| state.paid(&self.context.own().name));
         let paid = GroupPrices::at(&paid, self.most(), self.metric());
         paid.map_or(Amount::MAX, |prices| prices.price())
     }
 
-    /// The price of one column of each group, at most; and how far the tier of whoever asks sees a
-    /// path, where it is that.
+    /// The price of one column of each group, at most; and how far the asker's tier sees a path,
+    /// where the tier is the limit.
     pub(super) fn column_most(
         &self,
         (goal, route): (&Goal, Route),
@@ -200,7 +200,7 @@ impl Asking<'_> {
         let (most, tier) = self.column_most(asked, state, more);
         let plan = self.plan();
         let columns = u32::try_from(plan.sums.len().max(1)).unwrap_or(u32::MAX);
-        // How far whoever asks has got in every group.
+        // How far the asker has got in every group.
         let paid = state.map_or_else(Vec::new, |state| state.paid(&self.context.own().name));
         let least = paid.iter().min().copied().unwrap_or(Amount::ZERO);
         let least = Amount::from_grains(least.grains() / u128::from(columns));
@@ -283,7 +283,7 @@ impl Asking<'_> {
     }
 
     /// An absolute error and a price that would be taken instead of the goal, where there are such.
-    /// Each is tried as it is told.
+    /// Each is tried as it will be shown.
     fn what_fits(
         &self,
         short: &Short,
@@ -361,7 +361,7 @@ impl Asking<'_> {
         }
     }
 
-    /// A refusal as whoever asked may see it: another account's numbers are not shown.
+    /// A refusal as the asker may see it: another account's numbers are not shown.
     pub(crate) fn refused(&self, refusal: &Refusal) -> EngineError {
         let rho = |charge: Charge| match charge {
             Charge::Zcdp { rho, .. } => rho,

@@ -12,11 +12,11 @@ pub struct Answer {
     pub columns: Vec<Column>,
     /// One row per group that is shown.
     pub rows: Vec<Row>,
-    /// What this answer cost whoever asked.
+    /// What this answer cost the asker.
     pub cost: Cost,
-    /// What whoever asked has left.
+    /// What the asker has left.
     pub left: Cost,
-    /// What whoever asked had at first.
+    /// The asker's whole budget.
     #[serde(default)]
     pub budget: Cost,
     /// Whether it cost nothing.
@@ -39,7 +39,7 @@ pub struct Answer {
     /// About how many units a group needs to be shown, where groups were selected by that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<i64>,
-    /// The furthest point that the tier of whoever asks sees of a path, where a value that is shown
+    /// The furthest point that the asker's tier sees of a path, where a value that is shown
     /// went no further for that, or fewer groups were picked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Cost>,
@@ -133,7 +133,7 @@ pub enum Stopped {
     Grid,
     /// It would be as good as was asked for, had it not been chosen by its own noise.
     Chosen,
-    /// The tier of whoever asks sees no path further.
+    /// The asker's tier sees no path further.
     Tier,
 }
 

@@ -25,7 +25,7 @@ pub struct Explanation {
     pub accounts: Vec<String>,
     /// How groups are sorted, where they are by a value.
     pub sorting: Option<Sorting>,
-    /// How far whoever asks sees a path, where its tier has a limit.
+    /// How far the asker sees a path, where the asker's tier has a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<TierLimit>,
     /// What a few prices give: absolute errors.
@@ -42,7 +42,7 @@ pub struct Explanation {
 pub enum Keys {
     /// There are none: one row.
     None,
-    /// So many combinations are public, and all of them are answered.
+    /// The number of combinations, which are public: all of them are answered.
     Public(usize),
     /// They are selected: those that enough units have.
     Selected {
@@ -89,7 +89,7 @@ pub struct SizeAt {
     /// Of how many rows, for an average.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<f64>,
-    /// The price of the question, about; none if it is beyond the tier of whoever asks.
+    /// The price of the question, about; none if it is beyond the asker's tier.
     pub cost: Option<Cost>,
     /// The same for a path of which an answer was seen before.
     pub after: Option<Cost>,
@@ -153,11 +153,11 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
 /// What a question's values cost, if all groups are taken equally far.
 struct Prices<'a> {
     plan: &'a Plan,
-    /// The whole budget of whoever asks.
+    /// The asker's whole budget.
     whole: f64,
     /// How many times the price of one column the question costs.
     times: f64,
-    /// How far whoever asks sees a path.
+    /// How far the asker sees a path.
     finest: Option<Amount<Rho>>,
 }
 

@@ -52,7 +52,7 @@ fn public_groups(plan: &Plan) -> Option<Vec<Vec<Value>>> {
     Some(groups)
 }
 
-/// What selecting the keys of a plan costs, out of this budget. The same for whoever asks, so that
+/// What selecting the keys of a plan costs, out of this budget. The same for every asker, so that
 /// a selection is made once.
 pub(crate) fn selection(plan: &Plan, budget: &Budget) -> Result<KeySelection, EngineError> {
     let most = NonZeroU32::new(plan.max_groups).unwrap_or(NonZeroU32::MIN);
@@ -98,7 +98,7 @@ impl Asking<'_> {
         }
     }
 
-    /// What the keys would cost whoever asks, if they have to be selected and were not yet.
+    /// What the keys would cost the asker, if they have to be selected and were not yet.
     pub(crate) fn keys_cost(&self) -> Result<Amount<Rho>, EngineError> {
         if public_group_count(self.plan()).is_some() {
             return Ok(Amount::ZERO);
@@ -129,7 +129,7 @@ impl Asking<'_> {
             if let Some((_, selected)) = self.stored(&name)? {
                 break selected;
             }
-            // One at a time: whoever waited finds what was selected.
+            // One at a time: a program that waited finds what was selected.
             let Some(turn) = self.turn(&name)? else {
                 if patience.again() {
                     continue;

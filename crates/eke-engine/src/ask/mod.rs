@@ -2,7 +2,7 @@
 //!
 //! A round plans where each group is looked at next, charges for it on disk, reads the rows if
 //! nobody has yet, draws, and stores what was drawn before it is looked at. What a round has paid
-//! for and lost stays paid. Whoever asks sees its own points of the paths, and what its own
+//! for and lost stays paid. Askers see their own points of the paths, and what their own
 //! accounts have spent and have left.
 
 pub(crate) mod affordable;
@@ -179,7 +179,7 @@ impl<'a> Asking<'a> {
         NonZeroU32::new(self.plan().max_groups).unwrap_or(NonZeroU32::MIN)
     }
 
-    /// What is left of the accounts of whoever asks: the least of them.
+    /// What the asker's accounts have left: the least of them.
     fn left(&self) -> Result<(Amount<Rho>, Amount<Delta>), EngineError> {
         let mut left = None;
         for account in self.context.payers().shown() {

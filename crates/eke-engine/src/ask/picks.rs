@@ -1,8 +1,8 @@
 //! Picks: the ranking of a question's groups as it is stored, and taking it further.
 //!
 //! A ranking is one path for everybody, as values are. It is charged on disk, then drawn, then
-//! stored, then shown, and whoever draws holds it. Each account pays for the picks that it has
-//! seen.
+//! stored, then shown, and the program that draws holds it. Each account pays for the picks that it
+//! has seen.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::purchase::{self, Again, Bought, Drawn, Offer, Order};
 /// What one pick costs of the unit's whole budget.
 const OF_BUDGET: u128 = 1000;
 
-/// What a pick costs: the same for whoever asks, so that the picks are the same too.
+/// What a pick costs: the same for every asker, so that the picks are the same too.
 pub(crate) fn pick_price(unit: &Budget) -> Amount<Rho> {
     let whole = unit.zcdp().map_or(0, |limits| limits.budget.grains());
     Amount::from_grains(whole / OF_BUDGET)
@@ -40,7 +40,7 @@ pub(crate) struct By {
 
 /// What came of asking for picks.
 pub(crate) enum Picked {
-    /// So many groups as were asked for, the largest first.
+    /// As many groups as were asked for, the largest first.
     Groups(Vec<u32>),
     /// The budget does not allow them; nothing was charged.
     Refused(Refusal),
@@ -162,7 +162,7 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
 }
 
 impl Asking<'_> {
-    /// What so many picks would cost whoever asks, beyond those that it has seen.
+    /// What `count` picks would cost the asker, who pays nothing for picks seen before.
     pub(crate) fn picks_cost(
         &self,
         by: By,

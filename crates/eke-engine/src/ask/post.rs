@@ -105,7 +105,7 @@ pub(crate) fn table(
     Shown { columns: columns.collect(), rows, chosen }
 }
 
-/// Of the measures of a question, those whose noise decides which of so many measured groups are
+/// Of the measures of a question, those whose noise decides which of the `measured` groups are
 /// shown: what HAVING looks at, what ORDER BY sorts by where LIMIT or OFFSET cut, and what is made
 /// of the same columns.
 pub(crate) fn chosen_by(query: &Query, measured: usize) -> Vec<bool> {

@@ -1,7 +1,7 @@
 //! Rounds: what is charged, read, drawn and stored, in that order.
 //!
-//! A round takes some groups of a question further. Whoever draws holds the paths, so that two do
-//! not draw from the same points; what was charged and not stored is lost, and stays paid.
+//! A round takes some groups of a question further. The program that draws holds the paths, so that
+//! two do not draw from the same points; what was charged and not stored is lost, and stays paid.
 
 use eke_budget::purchase::{GroupError, GroupPrices, GroupRaise, GroupRound};
 use eke_budget::{Amount, Charge, PathId, Receipt, Refusal, Rho};

@@ -21,7 +21,7 @@ use crate::error::{EngineError, NotAllowed};
 /// How many are picked before they are measured, side by side.
 const BATCH: u32 = 8;
 
-/// Without LIMIT, so many public groups are all wanted.
+/// Without LIMIT, all public groups are wanted if there are at most this many.
 const FEW: usize = 100;
 
 /// How the groups of an answer are found.
@@ -29,7 +29,7 @@ const FEW: usize = 100;
 pub(crate) enum Route {
     /// All groups are measured, and sorted by what was released.
     Everything,
-    /// The largest by a sum are picked and measured: so many, or as many as the budget allows.
+    /// The largest by a sum are picked and measured: `count`, or as many as the budget allows.
     Top {
         /// The sum.
         sum: usize,
@@ -312,7 +312,7 @@ impl Asking<'_> {
         Ok(next)
     }
 
-    /// Whether the tier of whoever asks sees fewer picks than are wanted, of so many groups.
+    /// Whether the asker's tier sees fewer picks than are wanted, where there are `groups` groups.
     pub(crate) fn sees_fewer(&self, groups: usize) -> bool {
         let (sum, count) = match self.route {
             Route::Everything => return false,
@@ -325,7 +325,7 @@ impl Asking<'_> {
             .is_some_and(|finest| finest.grains() / by.each.grains().max(1) < wanted as u128)
     }
 
-    /// How many picks whoever asks may see: a tier sees a ranking no further than any other path.
+    /// How many picks the asker may see: a tier sees a ranking no further than any other path.
     pub(crate) fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
         let Some(finest) = self.finest() else { return Ok(count) };
         let most = finest.grains() / by.each.grains().max(1);

@@ -112,7 +112,7 @@ impl MeasureRule {
         }
     }
 
-    /// The rule for a group of which whoever asks has seen something before: one confidence
+    /// The rule for a group of which the asker has seen something before: one confidence
     /// sequence for all goals of the path.
     pub(crate) fn by_hand(&self) -> Self {
         match *self {
@@ -250,7 +250,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// A walk that goes on from where whoever asks has got before: the price of each group. No
+    /// A walk that goes on from where the asker has got before: the price of each group. No
     /// column goes further than to the highest price, and no step of a group is smaller than the
     /// least that can be drawn.
     ///
@@ -344,7 +344,7 @@ impl Walk {
         groups.filter_map(|(index, group)| Some((index, nearest(group)?))).collect()
     }
 
-    /// Looks at a group that whoever asks may see up to this price.
+    /// Looks at a group that the asker may see up to this price.
     pub(crate) fn look(&mut self, group: u32, bundle: &Bundle<Rho>, at: Amount<Rho>) {
         let (columns, least) = (self.columns, self.least);
         let see = |column: usize, step: f64| {

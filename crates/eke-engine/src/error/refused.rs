@@ -15,7 +15,7 @@ pub struct Refused {
     /// What it costs at least, in all; none if it is not known before it is asked for. Where a tier
     /// does not allow it: the price of the point of a path that it takes.
     pub asked: Option<Amount<Rho>>,
-    /// What would still fit; none if whoever asked may not know.
+    /// What would still fit; none if the asker may not know.
     pub fits: Option<Amount<Rho>>,
     /// What is left of the delta for selecting keys, where that is what was missing.
     pub delta: Option<Amount<Delta>>,
@@ -39,7 +39,7 @@ pub enum Limit {
     /// A tenth of what is left of a budget: a relative error without a highest price goes no
     /// further.
     Tenth,
-    /// How far the tier of whoever asks sees any one path.
+    /// How far the asker's tier sees any one path.
     Tier(Amount<Rho>),
 }
 
@@ -74,7 +74,7 @@ impl std::fmt::Display for Refused {
 }
 
 impl Refused {
-    /// What to do, given what would fit in the words of whoever tells it.
+    /// What to do, given what would fit, in the caller's words (flags or fields).
     #[must_use]
     pub fn advice(&self, instead: Option<String>, at_most: Option<String>) -> String {
         match (instead, at_most) {
@@ -131,7 +131,7 @@ impl Refused {
         text
     }
 
-    /// The price that would be taken instead, as it is told; none if there is no such price.
+    /// The price that would be taken instead, as it is shown; none if there is no such price.
     #[must_use]
     pub fn price_told(&self) -> Option<String> {
         self.price.map(|price| price.to_string())
@@ -163,7 +163,7 @@ fn four_digits(value: f64, round: fn(f64) -> f64) -> String {
     if (1e-4..1e6).contains(&cut) { format!("{cut}") } else { format!("{cut:e}") }
 }
 
-/// A price in four digits, rounded down: as it is told. None if it is nothing.
+/// A price in four digits, rounded down: as it is shown. None if it is nothing.
 pub(crate) fn cut(amount: Amount<Rho>) -> Option<Amount<Rho>> {
     let last = amount.grains().checked_ilog10()?.saturating_sub(3);
     let last = 10u128.checked_pow(last)?;

@@ -21,8 +21,8 @@ use super::people::{People, PeopleStanding};
 use super::release::{damaged, entropy};
 use super::{PlaceFile, PlacesError, WrongAsking};
 
-/// Those who have less of an allowance left than one part in so many are not asked: it would hardly
-/// be heard through the noise.
+/// People who have less than one part in this many of an allowance left are not asked: their answer
+/// would hardly be heard through the noise.
 const LEAST_PART: u128 = 100;
 
 /// A longer area is named by its digest in the text of a question, in bytes.
@@ -176,8 +176,8 @@ pub struct CrowdAnswered {
 }
 
 impl People {
-    /// Asks everybody who is enrolled; whoever the file names and is not is enrolled first. The
-    /// function is told how many rows are read.
+    /// Asks everybody who is enrolled. People whom the file names are enrolled first, if they are
+    /// not yet. The function gets the number of rows read so far.
     ///
     /// # Errors
     /// Nobody has anything left, or something does not work; the error says what. Nothing in it
@@ -279,7 +279,7 @@ impl People {
     }
 
     /// What has been released of the places of a name, in metres to the east and to the north of
-    /// the region's centre: of so many people at most, spread over all of them.
+    /// the region's centre: of at most `most` people, spread over all of them.
     ///
     /// # Errors
     /// The register cannot be read.
@@ -395,8 +395,8 @@ impl Target {
             }
             Self::Neighbours(to, k) => {
                 let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;
-                // Whoever was not heard is not known to be near, and JSON holds no infinite
-                // distances.
+                // People who were not heard are not known to be near, and JSON holds no
+                // infinite distances.
                 let nearest = found.people.into_iter().zip(found.distances).zip(found.within);
                 let nearest = nearest
                     .map(|((person, distance), within)| (person, distance, within))

@@ -19,7 +19,7 @@ use super::GeoJsonError;
 use crate::data::source::SourceError;
 use crate::error::{ErrorKind, ledger_kind};
 
-/// Why nothing was told about places. Nothing in it depends on anybody's places, but for
+/// Why nothing was released about places. Nothing in it depends on anybody's places, but for
 /// `NotDegrees`, which is before there are accounts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -82,7 +82,7 @@ pub enum PlacesError {
     /// There is no lattice for such a region.
     #[error(transparent)]
     Lattice(#[from] LatticeError),
-    /// There is no lattice for so many places in such a region.
+    /// There is no lattice for this number of places in such a region.
     #[error(transparent)]
     Tuple(#[from] TupleError),
     /// A number is out of range.
@@ -131,8 +131,8 @@ pub enum PlaceColumn {
     Number,
 }
 
-/// What is wrong with what was asked about places, or with what is to pay for it. Surfaces that have
-/// flags match on the cases.
+/// What is wrong with what was asked about places, or with what is to pay for it. Surfaces that
+/// have flags match on the cases.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WrongAsking {
     /// Times of a file that has none.
@@ -204,7 +204,7 @@ pub enum WrongAsking {
         path: PathBuf,
         /// Where people are.
         region: Region,
-        /// The least distance that is told apart.
+        /// The least distance: places that are closer count as this far apart.
         least: Metres,
         /// How far a person's place may be from another.
         reach: Metres,

@@ -12,10 +12,10 @@ use super::person::{Person, PersonStanding, PlacePrice};
 use super::release::{damaged, entropy};
 use super::{PlaceFile, PlacesError};
 
-/// A hull as it was told.
+/// A hull as it was released.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HullOfPlaces {
-    /// What was told.
+    /// What was released.
     #[serde(flatten)]
     pub told: ToldHull,
     /// What it cost in all: rho per square metre or epsilon per metre.
@@ -50,8 +50,8 @@ pub struct ToldHull {
 }
 
 impl Person {
-    /// Tells the convex hull of the places of a file, nearly. The function is told how many rows
-    /// are read.
+    /// Releases an approximate convex hull of the places of a file. The function gets the number of
+    /// rows read so far.
     ///
     /// # Errors
     /// The budget does not allow it, or something does not work; the error says what.

@@ -2,13 +2,13 @@
 //! GeoJSON.
 //!
 //! Every row counts, whatever it holds: a cell that is no number, and a pair of numbers that is no
-//! place, is a row without a place, and whoever reads the rows says what that counts as. So how
-//! many rows there are is all that an error, a progress bar or a price can depend on. Which columns
-//! are meant is told by their names alone.
+//! place, is a row without a place, and the caller says what that counts as. So errors, progress
+//! bars and prices can depend on the number of rows and on nothing else. Columns are found by their
+//! names alone.
 //!
-//! One thing more is looked at, once: before accounts are opened, whose budgets are for good, the
-//! steward is told if most of the numbers cannot be degrees. That no row decides alone, and once
-//! there are accounts nobody is told.
+//! There is one exception. Before accounts are opened, whose budgets are final, an error warns the
+//! steward if most of the numbers cannot be degrees. No row decides this alone, and once there are
+//! accounts nobody sees this error.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -220,7 +220,7 @@ impl PlaceFile {
         Ok(self.rows(&|_| ())?.len())
     }
 
-    /// Reads all rows in their order. The function is told how many there are so far, now and then.
+    /// Reads all rows in their order. The function gets the number read so far, now and then.
     ///
     /// # Errors
     /// The file cannot be read to its end.

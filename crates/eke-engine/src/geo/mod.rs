@@ -1,7 +1,7 @@
-//! Places in files, and accounts that pay for what is told about them.
+//! Places in files, and accounts that pay for what is released about them.
 //!
 //! Everything here is about places by longitude and latitude; the maths is `eke-geo`'s. Regions,
-//! least distances and everything else that sensitivities rest on come from whoever asks, and never
+//! least distances and everything else that sensitivities rest on come from the asker, and never
 //! from a file.
 
 mod crowd;

@@ -23,8 +23,8 @@ pub struct NearestPlaces {
     pub price: f64,
     /// What it cost now.
     pub cost: f64,
-    /// With 95 %, one that was found is at most so many metres further than the one that should
-    /// have been.
+    /// With 95 %, a place that was found is at most this many metres further away than the one
+    /// that should have been found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
     /// What the account has spent and has left.
@@ -33,8 +33,8 @@ pub struct NearestPlaces {
 }
 
 impl Person {
-    /// Tells which places of a file are nearest to a public place. The function is told how many
-    /// rows are read.
+    /// Releases which places of a file are nearest to a public place. The function gets the number
+    /// of rows read so far.
     ///
     /// # Errors
     /// The budget does not allow it, or something does not work; the error says what.
@@ -93,7 +93,8 @@ impl Person {
         })
     }
 
-    /// The places of a file on a lattice: so many of them, those that are no places in the middle.
+    /// The first `count` places of a file on a lattice; what is no place or missing is in the
+    /// middle.
     pub(super) fn places(
         &self,
         file: &PlaceFile,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::PlacesError;
 
-/// Writes a text to a file, in place of what was there. Whoever reads the file meanwhile sees one
-/// or the other.
+/// Writes a text to a file, in place of what was there. A program that reads the file
+/// meanwhile sees one or the other.
 ///
 /// # Errors
 /// The system does not let us.

@@ -1,10 +1,10 @@
 //! Many people with one place each, and an account for everyone.
 //!
 //! The accounts lie in a register: a region, a least distance and a reach are pinned when it is
-//! made, and everybody's budget, rho per square metre, when they are enrolled. Whoever a file names
-//! is enrolled: who takes part is public. Everybody who is enrolled is asked and pays by the same
-//! rules, whatever the file says of them, so that nothing shows who has rows: somebody without a
-//! place counts as being at the centre of the region, and of several places the last one counts.
+//! made, and everybody's budget, rho per square metre, when they are enrolled. People whom a file
+//! names are enrolled: who takes part is public. Everybody who is enrolled is asked and pays by the
+//! same rules, whatever the file says of them, so that nothing shows who has rows: somebody without
+//! a place counts as being at the centre of the region, and of several places the last one counts.
 //!
 //! What a question may cost is reserved on disk for everybody before anything is drawn, and settled
 //! at what was spent before anything is shown. A question whose program died stays paid in full.
@@ -80,7 +80,7 @@ pub struct PeopleStanding {
 
 /// Everybody who is enrolled, by number, and where they are.
 pub(super) struct Everyone {
-    /// How many they are. Whoever is enrolled later is not asked.
+    /// How many they are. People who are enrolled later are not asked.
     pub(super) people: u32,
     /// As on the lattice, two coordinates each.
     pub(super) points: Vec<i64>,
@@ -177,9 +177,9 @@ impl People {
         }
     }
 
-    /// Enrols whoever a file names and is not enrolled, and says where everybody is. The first
-    /// function is told how many rows are read; the second how many people there will be, and
-    /// nobody is enrolled if it says no.
+    /// Enrols the people whom a file names and who are not enrolled yet, and says where everybody
+    /// is. The first function gets the number of rows read so far, the second the number of people
+    /// that there will be: nobody is enrolled if it says no.
     pub(super) fn everyone(
         &mut self,
         file: &PlaceFile,
@@ -219,8 +219,8 @@ impl People {
         Ok(Everyone { people: u32::try_from(enrolled.len()).unwrap_or(u32::MAX), points })
     }
 
-    /// Reserves an allowance for so many people; whoever has less left gets that. What a program
-    /// that died has reserved is given up.
+    /// Reserves an allowance for each of the people; for people who have less left, that. What a
+    /// program that died has reserved is given up.
     pub(super) fn reserve(
         &mut self,
         question: &str,

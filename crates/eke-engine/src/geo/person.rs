@@ -3,8 +3,8 @@
 //! The account lies in a ledger, and its budget is for good: rho per square metre, epsilon per
 //! metre, or both. Pinned beside it are what its prices mean (how far apart two tuples of places
 //! are, and from which distance on that is promised), and the files that were asked about: how many
-//! places each has, and a fingerprint. A file that has changed is not asked about until whoever
-//! runs this says so: whether it has changed never decides by itself what is charged.
+//! places each has, and a fingerprint. A file that has changed is not asked about until the
+//! steward says so: whether it has changed never decides by itself what is charged.
 //!
 //! What is pinned is kept as JSON with a version. Ledgers outlive code: what version 1 says may
 //! never change.
@@ -210,8 +210,8 @@ impl Person {
         Ok(standing)
     }
 
-    /// Declares that a file has changed: it is asked about as it is now, and what is told about it
-    /// is charged anew.
+    /// Declares that a file has changed: it is asked about as it is now, and what is released about
+    /// it is charged anew.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::person::{Person, PersonStanding, PlacePrice};
 use super::{PlaceFile, PlacesError, WrongAsking};
 
-/// Places as they were told, and how far they may be off.
+/// Places as they were released, and how far they may be off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReleasedPlaces {
     /// As many as there are, in their order.
@@ -46,8 +46,8 @@ pub struct ReleasedPlaces {
 const BETA: f64 = 0.05;
 
 impl Person {
-    /// Tells where the places of a file are, at a price. The function is told how many rows are
-    /// read.
+    /// Releases the places of a file with noise, at a price. The function gets the number of rows
+    /// read so far.
     ///
     /// # Errors
     /// The budget does not allow it, or something does not work; the error says what.

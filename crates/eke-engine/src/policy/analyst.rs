@@ -79,7 +79,7 @@ impl Analyst {
         name::check("an analyst", name).map_err(|problem| field.wrong(problem))?;
         if name.eq_ignore_ascii_case(STEWARD) {
             return Err(field.wrong(format!(
-                "`{name}` is whoever keeps this file, and no analyst: choose another name"
+                "`{name}` is the person who keeps this file, and no analyst: choose another name"
             )));
         }
         let section = field.section(&["tier"], &format!("[analyst.{name}]"), "[analyst.NAME]")?;

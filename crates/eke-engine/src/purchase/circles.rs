@@ -1,8 +1,8 @@
 //! Circles that are opened late, and members who join late.
 //!
-//! A circle's promise is about everything that its members have seen together. So whoever comes
-//! into one brings what it has spent so far, and a circle whose budget does not hold that is
-//! refused. From then on whatever a member is charged its circle is charged too.
+//! A circle's promise is about everything that its members have seen together. So an analyst who
+//! joins one brings what was spent so far, and a circle whose budget does not hold that is refused.
+//! From then on whatever a member is charged its circle is charged too.
 //!
 //! The sheet of a circle's account says who is in it and how much of what each has spent it knows
 //! of. Somebody who has left brings on coming back only what was spent outside. That somebody left

@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
         Ok(bounded)
     }
 
-    /// Rows could not be read: the steward is told why, and an analyst that this is not available.
+    /// Rows could not be read: the steward sees why, and an analyst that this is not available.
     pub(crate) fn unread(
         &self,
         error: RowsError,

@@ -25,7 +25,7 @@ pub(crate) enum Purpose {
     Keys,
     /// A watch.
     Watch,
-    /// What is told of a person's places.
+    /// What is released about a person's places.
     Places,
     /// A file of places, and the columns that are read of it.
     PlaceFile,

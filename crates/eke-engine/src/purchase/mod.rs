@@ -1,10 +1,10 @@
 //! Buying: what is charged, held, drawn, stored and shown, in this order and in this place alone.
 //!
-//! An order says what there is already and what the rest costs (`Order::offer`). All accounts
-//! are charged for that or none, on disk. From then on whoever has the receipts holds the path, and
-//! nobody else changes it. Only now are rows read and noise is drawn (`Order::draw`), and what
-//! was drawn is stored before anybody sees it. If drawing fails, what was charged stays paid, and
-//! the path is given up for others.
+//! An order says what there is already and what the rest costs (`Order::offer`). All accounts are
+//! charged for that or none, on disk. From then on the program that has the receipts holds the
+//! path, and nobody else changes it. Only now are rows read and noise is drawn (`Order::draw`), and
+//! what was drawn is stored before anybody sees it. If drawing fails, what was charged stays paid,
+//! and the path is given up for others.
 //!
 //! | what happens | what is done |
 //! |---|---|
@@ -37,7 +37,7 @@ use eke_ledger::{
     Answer as Body, Charged, Item, Key, Ledger, LedgerError, Outcome, Request, Stamp,
 };
 
-/// Whoever buys: a question, a watch, or a person whose places are told.
+/// A buyer: a question, a watch, or a person whose places are released.
 pub(crate) trait Buyer<'a> {
     /// What can go wrong.
     type Error: From<LedgerError>;
@@ -65,7 +65,7 @@ pub(crate) trait Buyer<'a> {
 pub(crate) trait Order<'a, B: Buyer<'a>> {
     /// What the unit's account pays for.
     type Own: Item;
-    /// What the accounts of whoever asks pay for.
+    /// What the asker's accounts pay for.
     type Others: Item;
     /// What comes of it.
     type Made;

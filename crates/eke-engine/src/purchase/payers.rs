@@ -1,4 +1,4 @@
-//! Who pays for a question: the unit, and the accounts of whoever asks.
+//! Who pays for a question: the unit, and the asker's accounts.
 
 use crate::policy::AccountSpec;
 

@@ -1,4 +1,4 @@
-//! Which program a request belongs to, so that one that has died can be told from one that is slow.
+//! Which program a request belongs to, so that a dead program is distinguished from a slow one.
 
 use std::fmt;
 

@@ -24,11 +24,11 @@ use crate::error::EngineError;
 use crate::purchase::request_key::RequestKey;
 use crate::rows::RowsError;
 
-/// So many questions of one analyst may fail before the steward must look.
+/// How many questions of one analyst may fail before the steward must look.
 pub const FAILURES_OF_ONE: u64 = 8;
-/// And so many of all analysts together, about one kind of unit.
+/// How many questions of all analysts together may fail, about one kind of unit.
 pub const FAILURES_OF_ALL: u64 = 32;
-/// So many late answers count as one failure before the steward must look.
+/// How many late answers count as one failure.
 const LATE: u64 = 16;
 
 /// What became of reading the rows of one kind of unit. It is kept in the ledger's registry: fields
@@ -57,9 +57,9 @@ pub struct Failed {
     pub unit: String,
     /// How many questions of analysts failed, or were late.
     pub failed: u64,
-    /// Of so many that were charged.
+    /// How many questions were charged.
     pub questions: u64,
-    /// The bits that can have told, at most.
+    /// The bits that these failures can have revealed, at most.
     pub bits: f64,
     /// How many the steward has not looked into: sixteen late answers are one.
     pub unseen: u64,
@@ -128,8 +128,8 @@ impl Reading {
     }
 }
 
-/// The bits that `failed` of so many questions can tell: the logarithm of the number of ways to
-/// choose at most so many of them.
+/// The bits that `failed` of `questions` questions can reveal: the logarithm of the number of ways
+/// to choose at most `failed` of them.
 ///
 /// - Theorem: counting (docs/theorems.md)
 /// - Proves: who sees which of `questions` questions failed, and knows that at most `failed` did,

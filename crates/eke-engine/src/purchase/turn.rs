@@ -1,7 +1,7 @@
 //! Turns: what one program at a time does, while the others wait or look on.
 //!
-//! A turn is held as a path is, by a request that costs nothing, until it is answered. One whose
-//! program has ended is given up by whoever wants it next.
+//! A turn is held as a path is, by a request that costs nothing, until it is answered. A turn
+//! whose program has ended is given up by the next program that wants it.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -85,7 +85,7 @@ impl Engine {
         {
             let given = self.ledger().give_up(unit, path, holder.clone(), stamp.clone());
             return match given.wait() {
-                // Whoever asked it saw that it failed.
+                // Its asker saw that it failed.
                 Ok(()) => self.abandoned(unit, request, stamp),
                 Err(LedgerError::NotHeld(_)) => Ok(()),
                 Err(error) => Err(error.into()),

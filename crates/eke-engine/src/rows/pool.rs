@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_cannot_spill_is_never_refused_and_others_only_beyond_what_they_need() {
+    fn a_consumer_that_cannot_spill_is_never_refused_and_others_only_beyond_what_they_need() {
         let pool: Arc<dyn MemoryPool> = Arc::new(Pool::new(1000));
         let cannot = MemoryConsumer::new("merge").register(&pool);
         let can = MemoryConsumer::new("aggregate").with_can_spill(true).register(&pool);

@@ -15,12 +15,12 @@ use crate::error::{EngineError, WrongGoal};
 use crate::rows::swing;
 
 /// How many deviations off the line answers are clamped, where noise is normal and nothing else was
-/// asked for; at least at the distance that must be told rightly.
+/// asked for; at least at the distance at which verdicts must be right.
 ///
-/// A price grows with the range, and what is clamped is told wrongly once in so many steps, each of
-/// which ends a run for nothing. Where 10, 100 and 1,000 quiet steps lie between hits, a run costs
-/// in all, in units of sensitivity over deviation: 15.9, 29 and 72 at 3 deviations; 17.8, 29 and 42
-/// at 3.5; 20, 32 and 38 at 4.
+/// A price grows with the range. Where the range is narrow, noise alone turns clamped answers into
+/// hits more often, and each such hit ends a run for nothing. Where 10, 100 and 1,000 quiet steps
+/// lie between hits, a run costs in all, in units of sensitivity over deviation: 15.9, 29 and 72 at
+/// 3 deviations; 17.8, 29 and 42 at 3.5; 20, 32 and 38 at 4.
 const CLAMP: f64 = 3.5;
 /// How wide the noise of an answer is, in that of the line's.
 ///
@@ -33,7 +33,7 @@ const RATIO: f64 = 1.732_050_807_568_877_2;
 /// As far as lines and ranges reach, in steps: doubles are exact there.
 pub(super) const FURTHEST: f64 = 9_007_199_254_740_992.0;
 
-/// The law of a watch, with its prices. Clones share what was worked out.
+/// The law of a watch, with its prices. Clones share the prices that were computed.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     line: GridLine,
@@ -114,7 +114,7 @@ impl Law {
         self.line.prices().spec()
     }
 
-    /// So many steps, in the unit of the answer.
+    /// A number of steps, in the unit of the answer.
     pub(super) fn natural(&self, steps: f64) -> f64 {
         steps * self.step
     }
@@ -159,7 +159,7 @@ impl LineLaw for Law {
     }
 }
 
-/// How far off the line an answer must be told rightly, in its unit.
+/// How far off the line an answer must be for its verdict to be right, in its unit.
 fn distance(question: &WatchQuestion) -> Result<f64, EngineError> {
     let distance = match question.closeness {
         Closeness::Relative(tolerance) => tolerance.get() * question.line.abs(),
@@ -206,7 +206,7 @@ fn range(
             (from.round(), to.round())
         }
         (None, LineNoise::Gaussian { line: one, query }) => {
-            // What must be told rightly is not clamped.
+            // Answers at the distance at which verdicts must be right are not clamped.
             let wide = (CLAMP * one.hypot(query)).max(distance);
             ((line - wide).floor(), (line + wide).ceil())
         }

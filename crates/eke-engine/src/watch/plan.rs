@@ -40,7 +40,7 @@ pub struct WatchPlan {
     pub accounts: Vec<String>,
     /// What a run costs.
     pub prices: Vec<PriceAt>,
-    /// What whoever watches has left.
+    /// What the asker has left.
     pub left: Paid,
     /// How many steps without a hit are certain to fit that; none where it is all that there may
     /// be. Where runs are paid for before they start, of how many steps one may be.
@@ -53,7 +53,7 @@ pub struct WatchPlan {
     pub would_fit: Option<f64>,
 }
 
-/// What a run costs that ends after so many steps.
+/// What a run costs that ends after a number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PriceAt {
     /// The number of steps.
@@ -162,7 +162,7 @@ fn steps_at_once(charging: Charging, steps: u64) -> u64 {
     }
 }
 
-/// The most that a run of so many steps can cost, in the currency that it is paid in.
+/// The most that a run of `steps` steps can cost, in the currency that it is paid in.
 fn cost(law: &Law, steps: u64, charging: Charging) -> Result<f64, EngineError> {
     Ok(match charging {
         Charging::ExPost => law.worst(steps).to_f64(),
@@ -219,7 +219,7 @@ fn in_three_digits(number: f64) -> f64 {
     format!("{:.2e}", number * 1.01).parse().unwrap_or(number)
 }
 
-/// What a run costs that ends after so many steps.
+/// What a run costs that ends after `steps` steps.
 fn price(law: &Law, steps: u64, charging: Charging) -> Result<PriceAt, EngineError> {
     let (hit, quiet) = match charging {
         Charging::ExPost => (law.halted(steps).to_f64(), law.stopped(steps).to_f64()),
@@ -287,7 +287,7 @@ fn understand(engine: &Engine, question: &WatchQuestion) -> Result<Understanding
     Ok(Understanding { understood, plans, law })
 }
 
-/// Whether a run of so many steps tells no more than a tier may see of any one path.
+/// Whether a run of `steps` steps tells no more than a tier may see of any one path.
 pub(super) fn check_tier(
     law: &Law,
     steps: u64,

@@ -16,7 +16,7 @@ pub(super) struct Run {
     /// How many steps it was bought for, if it was paid for before it started.
     pub(super) bought: Option<u64>,
     line: NoisyLine<Law>,
-    /// What the accounts of whoever watches have set aside, beside the unit's.
+    /// What the asker's accounts have set aside, beside the unit's.
     others: Vec<(String, Rounds)>,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Session<'a> {
     run: Option<Run>,
     /// What each account beside the unit's pays for what others drew.
     pub(super) viewings: Vec<Viewing>,
-    /// What whoever watches has paid for runs that have ended.
+    /// What the asker has paid for runs that have ended.
     pub(super) spent: Amount<Epsilon>,
     pub(super) spent_rho: Amount<Rho>,
     confirmed: bool,
@@ -294,8 +294,7 @@ impl Prospect {
         Ok(WatchName::new(&name.named()?, &self.plans))
     }
 
-    /// Whether a run of so many steps tells no more than the tier of whoever watches may see of a
-    /// path.
+    /// Whether a run of `steps` steps tells no more than the asker's tier may see of a path.
     pub(super) fn check_tier(&self, steps: u64) -> Result<(), EngineError> {
         let metric = Metric::Hamming(self.prepared.query.plan.adjacency);
         check_tier(&self.law, steps, self.prepared.finest, metric)
@@ -360,7 +359,7 @@ impl<'a> Session<'a> {
         run.and(viewings).and(turn)
     }
 
-    /// What whoever watches has paid so far, if it stops now.
+    /// What the asker has paid so far, if the watch stops now.
     fn cost(&self) -> Paid {
         match self.question.charging {
             Charging::ExAnte => Paid::Rho(self.spent_rho.to_f64()),
@@ -374,7 +373,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the accounts of whoever watches have left: the least of them.
+    /// What the asker's accounts have left: the least of them.
     fn left(&self) -> Result<Paid, EngineError> {
         self.context.engine.left_for_watch(self.context.payers().shown(), self.question.charging)
     }
@@ -393,7 +392,7 @@ impl<'a> Session<'a> {
             let name = self.name.to_string();
             let request = self.context.turn_request(&name)?;
             match engine.take_turn(&name, self.context.unit(), request)? {
-                // Whoever had it may have drawn in the meantime: look again.
+                // The program that had it may have drawn in the meantime: look again.
                 Turn::Own(turn) => self.turn = Some(turn),
                 Turn::Others(holder) => {
                     let drawn = || {
@@ -408,7 +407,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Asks whoever watches, once, before something is set aside.
+    /// Asks the asker for consent, once, before something is set aside.
     pub(super) fn confirm(&mut self, left_steps: u64) -> Result<(), EngineError> {
         if self.confirmed {
             return Ok(());

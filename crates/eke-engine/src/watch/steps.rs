@@ -1,6 +1,6 @@
 //! The steps of a watch: lines of a CSV file, each with a value for every parameter.
 //!
-//! They are whoever asks', and public: no row of a dataset comes near them.
+//! The asker writes them, and they are public: no row of a dataset comes near them.
 
 use std::path::Path;
 

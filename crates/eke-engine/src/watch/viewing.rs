@@ -43,10 +43,10 @@ impl Viewing {
     /// - Theorem: ex-post-filter (docs/theorems.md)
     /// - Proves: what all programs have set aside or paid for the run is at least the worst that
     ///   the step can come to, and in the end at least what the run came to
-    /// - Assumes: whoever paid for a step elsewhere paid what the run's price rose by (this file);
-    ///   prices are those of the law (`eke-select`)
+    /// - Assumes: accounts that paid for a step elsewhere paid what the run's price rose by (this
+    ///   file); prices are those of the law (`eke-select`)
     /// - Deviates: a price that falls by a rounding counts as one that does not rise
-    /// - Checked by: `whoever_looks_at_stored_steps_pays_what_they_came_to`,
+    /// - Checked by: `a_viewer_of_stored_steps_pays_what_they_came_to`,
     ///   `members_of_a_circle_pay_for_a_run_together`
     pub(super) fn needed(&self, step: &StoredStep, law: &Law) -> Amount<Epsilon> {
         let worst = law.worst(step.place());
@@ -104,7 +104,7 @@ impl Viewing {
 }
 
 impl Session<'_> {
-    /// Looks at a step that is stored, once the accounts of whoever watches have paid for it.
+    /// Looks at a step that is stored, once the asker's accounts have paid for it.
     pub(super) fn view(&mut self, stored: StoredStep) -> Result<Step, EngineError> {
         // Otherwise something was stored that was not drawn in turn.
         let follows = stored.follows(self.last.as_ref());
@@ -167,8 +167,8 @@ impl Session<'_> {
                 Ok(Some(round)) => self.viewings[index].paid_here(stored, law, round)?,
                 Ok(None) => self.viewings[index].paid_elsewhere(stored),
                 Err(refusal) => {
-                    // Somebody was faster. Whoever has paid for this step will not see it now, and
-                    // stays paid.
+                    // Somebody was faster. The accounts that have paid for this step will not see
+                    // it now, and it stays paid.
                     owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
                     return Ok(Some(refusal));
                 }

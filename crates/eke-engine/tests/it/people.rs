@@ -106,7 +106,7 @@ fn plainly(question: CrowdQuestion) -> CrowdAsking {
 }
 
 #[test]
-fn whoever_is_new_gets_no_account_from_a_question_that_is_refused() {
+fn a_new_person_gets_no_account_from_a_question_that_is_refused() {
     let folder = Folder::new();
     let file = folder.file("people.csv", "id,longitude,latitude\na,4.9,52.37\nb,4.91,52.37\n");
     let mut people = folder.people();
@@ -326,7 +326,7 @@ fn a_question_that_fails_before_anything_is_drawn_costs_nothing() {
 
 /// Three of five people have nothing left: nobody knows how far away they are.
 #[test]
-fn whoever_is_not_heard_is_nobodys_neighbour() {
+fn a_person_who_is_not_heard_is_nobodys_neighbour() {
     let folder = Folder::new();
     let (few, many) = (folder.file("few.csv", &spiral(3)), folder.file("many.csv", &spiral(5)));
     let mut people = folder.people();
@@ -376,7 +376,7 @@ fn nothing_shows_who_has_rows() {
 }
 
 #[test]
-fn whoever_has_less_left_is_asked_for_less_and_in_the_end_nobody_is() {
+fn a_person_with_less_left_is_asked_for_less_and_in_the_end_nobody_is() {
     let folder = Folder::new();
     let few = folder.file("few.csv", &spiral(10));
     let many = folder.file("many.csv", &spiral(15));

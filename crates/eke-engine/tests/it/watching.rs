@@ -228,7 +228,7 @@ fn the_same_watch_has_the_same_verdicts_for_nothing() {
 }
 
 #[test]
-fn whoever_looks_at_stored_steps_pays_what_they_came_to() {
+fn a_viewer_of_stored_steps_pays_what_they_came_to() {
     let folder = Folder::new();
     folder.write("eke.toml", &policy("200.0", "100.0"));
     folder.write("rides.csv", &rides(&[0, 0, 100, 0, 100, 0, 0]));

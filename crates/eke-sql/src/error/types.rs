@@ -119,7 +119,7 @@ pub enum TypeError {
     Parameter {
         /// The parameter.
         number: usize,
-        /// The value, which whoever asks gave.
+        /// The value that the asker gave.
         text: String,
         /// The type that it meets.
         of: Type,

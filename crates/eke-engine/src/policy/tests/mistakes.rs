@@ -27,7 +27,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("[tier.internal]", "[ledger]\npath = \"x\"\n[tier.internal]",
         "eke.toml:22: unknown key `path`: [ledger] has `address`"),
     ("[analyst.ana]", "[analyst.steward]",
-        "eke.toml:26: `steward` is whoever keeps this file, and no analyst: choose another name"),
+        "eke.toml:26: `steward` is the person who keeps this file, and no analyst: choose another name"),
     ("[analyst.ana]", "[analyst.\"ana/b\"]",
         "eke.toml:26: `ana/b` cannot name an analyst: write letters, digits, `_`, `-` and `.`, and begin with a letter or a digit"),
     ("[analyst.ana]", "[analyst.\"\"]",
