@@ -405,7 +405,7 @@ fn ways_to_pay(error: EngineError) -> Vec<WayToPay> {
 }
 
 #[test]
-fn what_a_watch_is_told_to_do_instead_works() {
+fn what_a_refused_watch_suggests_works() {
     let without = policy("200.0", "100.0").replace("pure = 200.0\n", "");
     // Where half the epsilon pays for it and where it does not, and where the account is open.
     for (distance, open) in [(40.0, false), (0.1, false), (0.01, true)] {
