@@ -28,35 +28,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is where:
+//! What is where, by room:
 //!
-//! | to ask | |
-//! |---|---|
-//! | [`Engine`], [`Access`] | a policy with its ledger, open, and how it is opened |
-//! | [`Question`], [`Goal`], [`Accuracy`], [`Who`], [`Observer`] | what is asked, how good it must be, who asks and who watches |
-//! | [`Answer`], [`Row`], [`Cell`], [`Stopped`], [`Cost`] | values with their intervals, and what they cost |
-//! | [`EngineError`], [`Refused`] | a no, in one sentence |
-//! | [`explain()`], [`Explanation`] | what a question would do and cost, without reading a row |
-//!
-//! | to watch | |
-//! |---|---|
-//! | [`WatchQuestion`], [`Steps`](watch::Steps), [`Side`](watch::Side), [`Closeness`](watch::Closeness), [`NoiseLaw`](watch::NoiseLaw), [`Charging`](watch::Charging) | a question asked step after step, and the line that its answers are compared with (sparse vector) |
-//! | [`Verdict`](watch::Verdict), [`Watched`], [`WatchEnd`](watch::WatchEnd), [`Paid`](watch::Paid) | what came of a step and of a watch, and what it cost |
-//! | [`WatchPlan`](watch::WatchPlan), [`PriceAt`](watch::PriceAt) | what a watch would do and cost |
-//!
-//! | about places | |
-//! |---|---|
-//! | [`PlaceFile`](geo::PlaceFile), [`PlaceColumns`](geo::PlaceColumns) | a file of places, and which of its columns hold what |
-//! | [`Person`](geo::Person), [`Opening`](geo::Opening), [`PersonStanding`](geo::PersonStanding) | the account of one person, and how it stands |
-//! | [`PlacePrice`](geo::PlacePrice), [`ReleasedPlaces`](geo::ReleasedPlaces), [`NearestPlaces`](geo::NearestPlaces), [`HullOfPlaces`](geo::HullOfPlaces), [`ToldHull`](geo::ToldHull) | what may be spent, and what was released for it |
-//! | [`Features`](geo::Features), [`read_points`](geo::read_points), [`read_shapes`](geo::read_shapes), [`GeoJsonError`](geo::GeoJsonError) | GeoJSON |
-//! | [`PlacesError`](geo::PlacesError) | a no, in one sentence |
-//!
-//! | for the steward | |
-//! |---|---|
-//! | [`policy`], [`registry`], [`Source`] | the policy file, what is pinned in the ledger, and the files |
-//! | [`Standing`](report::Standing), [`Asked`](report::Asked), [`Declared`] | budgets, history, snapshots |
-//! | [`write_city`](data::write_city) | made-up data, to try things on |
+//! - `engine`: [`Engine`] is a policy with its ledger, open. [`Access`] says how it is opened, and
+//!   [`Declared`] what became of a snapshot.
+//! - [`ask`]: a [`Question`] has SQL, an asker ([`Who`]) and a [`Goal`] with its [`Accuracy`]. An
+//!   [`Answer`] has [`Row`]s of [`Cell`]s with their intervals, why each [`Stopped`], and its
+//!   [`Cost`]. [`explain()`] gives an [`Explanation`]: what a question would do and cost, without
+//!   reading a row. An [`Observer`] sees progress, and may decline or stop.
+//! - [`watch`] (sparse vector): a [`WatchQuestion`] compares answers with a line, step by step
+//!   ([`Steps`](watch::Steps)). Every step has a [`Verdict`](watch::Verdict), and the whole is
+//!   [`Watched`]. [`WatchPlan`](watch::WatchPlan) is what a watch would do and cost.
+//! - [`purchase`]: charge, make durable, then read and draw, for everything above. Also who pays
+//!   ([`Payers`](purchase::Payers)), and what failures can reveal
+//!   ([`failure_bits`](purchase::failure_bits)).
+//! - [`geo`] (geo-indistinguishability): a [`PlaceFile`](geo::PlaceFile) of places; a
+//!   [`Person`](geo::Person), whose account pays for releases, nearest places and hulls;
+//!   [`People`](geo::People), who have an account each; GeoJSON ([`Features`](geo::Features)).
+//! - [`policy`]: the policy file, and drafts of one.
+//! - [`data`]: files ([`Source`]), what the ledger has pinned of them ([`registry`]), and made-up
+//!   data to try things on ([`write_city`](data::write_city)).
+//! - [`report`]: for the steward, budgets ([`Standing`](report::Standing)) and history
+//!   ([`Asked`](report::Asked)).
+//! - [`error`]: why there is no answer. An [`EngineError`] has an [`ErrorKind`]; a [`Refused`] says
+//!   what was asked, what is left and what would fit. Places have their own
+//!   [`PlacesError`](geo::PlacesError).
 
 pub mod ask;
 pub mod data;

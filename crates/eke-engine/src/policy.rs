@@ -20,7 +20,8 @@
 //! let payers = policy.payers("rider", Some("ana"))?;
 //! assert_eq!(payers.names(), ["rider", "rider/analyst/ana"]);
 //!
-//! let error = Policy::parse(&text.replace("max_rows", "max_row"), Path::new("eke.toml")).unwrap_err();
+//! let mistyped = text.replace("max_rows", "max_row");
+//! let error = Policy::parse(&mistyped, Path::new("eke.toml")).unwrap_err();
 //! assert_eq!(error.to_string(), "eke.toml:10: unknown key `max_row`: did you mean `max_rows`?");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -13,7 +13,12 @@
 //!     name: "trips".to_owned(),
 //!     columns: vec![
 //!         Column { name: "rider_id".to_owned(), of: Some(Type::Int), bounds: None, values: None },
-//!         Column { name: "fare".to_owned(), of: Some(Type::Float), bounds: Some((0.0, 200.0)), values: None },
+//!         Column {
+//!             name: "fare".to_owned(),
+//!             of: Some(Type::Float),
+//!             bounds: Some((0.0, 200.0)),
+//!             values: None,
+//!         },
 //!     ],
 //!     protection: Protection::Private {
 //!         unit_column: "rider_id".to_owned(),
@@ -27,21 +32,28 @@
 //! let sum = &query.plan.sums[0];
 //! assert_eq!(sum.sensitivity(query.plan.max_rows) as f64 * sum.step(), 200.0 * 20.0);
 //!
-//! let refusal = plan("SELECT fare FROM trips", &tables).unwrap_err();
-//! assert!(refusal.to_string().starts_with("`fare` is neither a key nor an aggregate, and would show rows"));
+//! let refusal = plan("SELECT fare FROM trips", &tables).unwrap_err().to_string();
+//! assert!(refusal.starts_with("`fare` is neither a key nor an aggregate, and would show rows"));
 //! # Ok::<(), eke_sql::SqlError>(())
 //! ```
+//!
+//! What is where, by room:
+//!
+//! - `expr`: what a row's [`Value`]s are and what an [`Expr`] over them means: [`evaluate`],
+//!   [`canonical`], [`scalar`].
+//! - `frontend`: from text to a plan, through words, syntax, rows and typed expressions:
+//!   [`plan()`], [`plan_with`], [`plan_open`], [`relations`].
+//! - `plan`: a [`Query`] has a private [`Plan`] with its [`Sum`]s and [`Key`]s, and what is done
+//!   with released values (post-processing).
+//! - `table`: what the policy says about a [`Table`]: its [`Column`]s and its [`Protection`]
+//!   (privacy unit, contribution bounding).
+//! - [`error`]: why a question is refused ([`SqlError`]).
 
-// What there is: values, expressions over them, and what they mean.
-
-// The policy's word, and the plan.
+pub mod error;
 mod expr;
 mod frontend;
 mod plan;
 mod table;
-
-// From text to plan: words, syntax, rows, typed expressions, sums and keys.
-pub mod error;
 
 pub use error::SqlError;
 pub use expr::canonical::canonical;

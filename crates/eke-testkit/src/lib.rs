@@ -14,14 +14,14 @@
 //! fit(&fair).assert(&fit(&unfair), "a die with three sides");
 //! ```
 //!
-//! | | |
-//! |---|---|
-//! | [`Fit`] | a chi-square statistic beside a control that must be rejected (goodness of fit) |
-//! | [`Seeded`], [`Dice`] | bits that a seed decides: a cryptographic generator, and a small fast one |
-//! | [`Tape`], [`Nothing`], [`Counted`] | bits written down beforehand, none at all, and bits that are counted |
-//! | [`oracle`] | the law of a mechanism by trying everything that it can draw |
-//! | [`Golden`] | values made elsewhere, which code is held against |
-//! | `expressions` | random rows and well-typed SQL expressions, behind the feature of that name |
+//! - [`Fit`]: a chi-square statistic beside a control that must be rejected (goodness of fit).
+//! - [`Seeded`], [`Dice`]: bits that a seed decides, from a cryptographic generator and from a
+//!   small fast one.
+//! - [`Tape`], [`Nothing`], [`Counted`]: bits written down beforehand, no bits at all, and bits
+//!   that are counted.
+//! - [`oracle`]: the law of a mechanism, by trying everything that it can draw.
+//! - [`Golden`]: values made elsewhere, which code is compared with.
+//! - `expressions`: random rows and well-typed SQL expressions, behind the feature of that name.
 //!
 //! Folders for tests come from the crate `tempfile`.
 //!

@@ -1,8 +1,8 @@
 //! What is wrong with what was asked for, each as a case with fields.
 //!
-//! All of it follows from the question, the policy and what the asker has left: never from rows. The
-//! sentences name no flags; a surface that has flags matches on the cases, which is why these enums
-//! may be matched exhaustively.
+//! All of it follows from the question, the policy and what the asker has left: never from rows.
+//! The sentences name no flags; a surface that has flags matches on the cases, which is why these
+//! enums may be matched exhaustively.
 
 use std::path::PathBuf;
 

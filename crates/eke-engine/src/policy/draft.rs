@@ -97,7 +97,8 @@ impl DraftAnswers {
 /// ```
 /// # use eke_engine::policy::{DraftAnswers, Drafted, draft};
 /// # use eke_sql::Type;
-/// let columns = [("rider_id".to_owned(), Some(Type::Int)), ("fare".to_owned(), Some(Type::Float))];
+/// let columns =
+///     [("rider_id".to_owned(), Some(Type::Int)), ("fare".to_owned(), Some(Type::Float))];
 /// let trips = Drafted { name: "trips", source: "trips.parquet", columns: &columns, csv: false };
 /// let text = draft(&[trips], &DraftAnswers::default());
 /// assert!(text.contains("# fare = { min = 0, max = 100 }   # needed for SUM and AVG of fare"));

@@ -10,8 +10,11 @@
 //! | bool | 1, then 0 or 1 |
 //! | int, timestamp | 2 or 6, then 8, the least first |
 //! | float | 3, then the 8 of its IEEE form, the least first |
-//! | text | 4, its length in groups of seven bits (the least first, the eighth bit if more follow), its bytes |
+//! | text | 4, its length, its bytes |
 //! | date | 5, then 4, the least first |
+//!
+//! A length is written in groups of seven bits, the least first; the eighth bit is set if more
+//! follow.
 
 use datafusion::arrow::array::{
     ArrayRef, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,

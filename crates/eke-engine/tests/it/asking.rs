@@ -1,10 +1,13 @@
 //! Questions, from files to answers, as a program asks them.
 //!
-//! | test | n | false alarms | critical value | control |
-//! |---|---|---|---|---|
-//! | `released_answers_have_the_law_of_their_price` | 2,000 | 1e-7 | 0.17 off in variance, 5.4 deviations in each of ten bins | noise 10 % wider |
-//! | `the_noise_between_two_tiers_is_what_is_missing` | 1,000 | 1e-7 | 0.24 off in variance | independent noise |
-//! | `intervals_hold_in_fresh_runs` | 1,200 a measure | 1e-7 | 5 % and 5.3 deviations | intervals half as wide |
+//! Statistical tests (n; false-alarm rate; critical value; control):
+//!
+//! - `released_answers_have_the_law_of_their_price` (2,000; 1e-7; 0.17 off in variance, 5.4
+//!   deviations in each of ten bins; noise 10 % wider)
+//! - `the_noise_between_two_tiers_is_what_is_missing` (1,000; 1e-7; 0.24 off in variance;
+//!   independent noise)
+//! - `intervals_hold_in_fresh_runs` (1,200 a measure; 1e-7; 5 % and 5.3 deviations; intervals half
+//!   as wide)
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

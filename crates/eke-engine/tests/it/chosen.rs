@@ -1,8 +1,11 @@
 //! Intervals of rows that were chosen by their own noise, and of paths that are gone along by hand.
 //!
-//! | test | n | false alarms | critical value | control | |---|---|---|---|---|
-//! | `intervals_of_chosen_rows_hold_as_often_as_they_say` | 40 and more shown rows a case | 1e-7 | 5 % and 5.3 deviations | ordinary intervals of the same rows |
-//! | `relative_goals_by_hand_hold_at_every_step_at_once` | 200 groups | 1e-7 | 28 groups | none here: `all_goals_by_hand_hold_at_once_against_a_greedy_analyst` has it |
+//! Statistical tests (n; false-alarm rate; critical value; control):
+//!
+//! - `intervals_of_chosen_rows_hold_as_often_as_they_say` (40 and more shown rows a case; 1e-7; 5 %
+//!   and 5.3 deviations; ordinary intervals of the same rows)
+//! - `relative_goals_by_hand_hold_at_every_step_at_once` (200 groups; 1e-7; 28 groups; none here:
+//!   `all_goals_by_hand_hold_at_once_against_a_greedy_analyst` has it)
 
 use eke_engine::{Accuracy, Answer, Engine, Goal, Stopped};
 

@@ -1,8 +1,9 @@
 //! Watching, from files to verdicts, as a program does it.
 //!
-//! | test | n | false alarms | critical value | control |
-//! |---|---|---|---|---|
-//! | `verdicts_are_as_often_right_as_was_asked_for` | 600 steps a law | 1e-7 | 5.4 deviations | noise 10 times as wide |
+//! Statistical tests (n; false-alarm rate; critical value; control):
+//!
+//! - `verdicts_are_as_often_right_as_was_asked_for` (600 steps a law; 1e-7; 5.4 deviations; noise 10
+//!   times as wide)
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
