@@ -15,7 +15,8 @@ use crate::error::EngineError;
 use crate::policy::{AccountKind, AccountSpec};
 use crate::purchase::request_key::RequestKey;
 
-/// How an account stands.
+/// What an account has spent and has left (odometer).
+#[doc(alias = "odometer")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// Its name in the ledger.

@@ -29,7 +29,9 @@ use crate::error::short;
 pub use plan::{PriceAt, WatchPlan};
 pub use steps::{Steps, WrongSteps};
 
-/// A question to be watched.
+/// A question whose answer is compared with a line, step by step (sparse vector, above threshold).
+#[doc(alias = "sparse vector")]
+#[doc(alias = "above threshold")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchQuestion {
     /// What is asked at every step, in SQL: one COUNT or SUM, with parameters `$1`, `$2`, … in
@@ -87,7 +89,8 @@ pub enum NoiseLaw {
     Gaussian,
 }
 
-/// How a watch is paid for.
+/// How a watch is paid for: settled after a run by its outcome (ex post), or before it (ex ante).
+#[doc(alias = "ex-post privacy")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Charging {

@@ -23,7 +23,10 @@ impl Table {
     }
 }
 
-/// Whose privacy a dataset is about.
+/// Whose privacy a dataset is about (privacy unit), and how much of it counts (contribution
+/// bounding).
+#[doc(alias = "privacy unit")]
+#[doc(alias = "contribution bounding")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Protection {
     /// Nobody's.

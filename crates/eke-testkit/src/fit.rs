@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 /// Six standard deviations: a normal tail of 1e-9.
 const DEVIATIONS: f64 = 6.0;
 
-/// How draws fall into cells, against what a law expects.
+/// How draws fall into cells, against what a law expects (chi-square goodness of fit).
+#[doc(alias = "goodness of fit")]
+#[doc(alias = "chi-square")]
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
     /// How far the draws are from the law, in chi-square.

@@ -45,11 +45,13 @@ pub struct Answer {
     pub tier: Option<Cost>,
 }
 
-/// How many rows are shown out of how many groups, where noisy values decided which.
+/// How many rows are shown out of how many groups, where noisy values decided which (selective
+/// inference).
 ///
 /// Values that were chosen for being large are large by chance too. So intervals of the values that
 /// decided are made at a higher level, at which of those that are shown a part of at most one minus
 /// the confidence misses, on average.
+#[doc(alias = "selective inference")]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     /// How many rows are shown.

@@ -36,7 +36,8 @@ pub struct Explanation {
     pub earlier: &'static str,
 }
 
-/// How the keys of a question come about.
+/// How the keys of a question come about: none, public, or selected (partition selection).
+#[doc(alias = "partition selection")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keys {

@@ -43,7 +43,8 @@ impl Who {
     }
 }
 
-/// How good an answer must be, and what it may cost.
+/// How exact an answer must be, and what it may cost (accuracy-first privacy).
+#[doc(alias = "accuracy-first")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// What is good enough.

@@ -29,7 +29,8 @@ use super::{PlaceFile, PlacesError, WrongAsking};
 use crate::purchase::process::Program;
 use crate::purchase::reservation;
 
-/// The accounts of many people, open.
+/// The accounts of many people with one place each, open (geo-indistinguishability).
+#[doc(alias = "geo-indistinguishability")]
 pub struct People {
     register: Register,
     path: PathBuf,

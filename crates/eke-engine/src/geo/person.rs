@@ -32,7 +32,9 @@ use crate::purchase::{self, Again, Bought, Buyer, Drawn, Offer, Order};
 
 const VERSION: u32 = 1;
 
-/// The account of one person, open.
+/// The account of one person, open: it pays for what is released about the person's places
+/// (geo-indistinguishability).
+#[doc(alias = "geo-indistinguishability")]
 pub struct Person {
     ledger: Ledger,
     address: Address,

@@ -14,7 +14,8 @@ use super::{Named, PolicyError, budget};
 const STEWARD: &str = "steward";
 const EXAMPLE: &str = "analysts = [\"bob\", \"eve\"]";
 
-/// How far some analysts may see.
+/// How far some analysts may see (access level).
+#[doc(alias = "access level")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tier {
     /// What it is called.
@@ -38,7 +39,8 @@ pub struct Analyst {
     pub line: usize,
 }
 
-/// Analysts who might tell each other what they see.
+/// Analysts who might tell each other what they see (coalition).
+#[doc(alias = "coalition")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circle {
     /// What it is called.

@@ -50,7 +50,8 @@ pub struct Plan {
     pub max_rows: u32,
 }
 
-/// One of the expressions that rows are grouped by.
+/// One of the expressions that rows are grouped by (partition key).
+#[doc(alias = "partition")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
@@ -170,7 +171,8 @@ impl Sum {
     }
 }
 
-/// A question: a plan, and what is done with what was released.
+/// A question: a plan, and what is done with what was released (post-processing).
+#[doc(alias = "post-processing")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
