@@ -180,7 +180,7 @@ impl Asking<'_> {
         (finest.unwrap_or(column), finest)
     }
 
-    /// What a goal lacks that does not fit so much more: an absolute one whose one look is dearer,
+    /// What a goal lacks if it does not fit into `more`: an absolute one whose one look is dearer,
     /// or any whose picks do not fit or whose first look would have noise too wide to draw. Nothing
     /// if it fits. Known before anything is charged.
     fn too_dear(

@@ -83,7 +83,7 @@ impl State {
 }
 
 /// The price up to which every group may go, so that an account that has paid these prices pays at
-/// most so much more: what fills the `most` dearest up to one level.
+/// most `more` beyond them: what fills the `most` dearest up to one level.
 pub(crate) fn level(
     paid: &[Amount<Rho>],
     most: NonZeroU32,

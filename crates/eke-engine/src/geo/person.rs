@@ -65,9 +65,9 @@ pub struct Opening {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlacePrice {
-    /// So much per square metre, for Gaussian noise and choices.
+    /// Rho per square metre, for Gaussian noise and choices.
     Rho(Amount<Rho>),
-    /// So much per metre, for planar Laplace noise and pure choices.
+    /// Epsilon per metre, for planar Laplace noise and pure choices.
     Epsilon(Amount<Epsilon>),
 }
 

@@ -282,7 +282,7 @@ impl Engine {
 
 impl Prospect {
     /// What a watch is found by: what is computed from which rows at the first step, what stays
-    /// open in it, and the law that its answers are held against. Not who watches.
+    /// open in it, and the law that its answers are held against. The asker is no part of it.
     fn name(&self, question: &WatchQuestion) -> Result<WatchName, EngineError> {
         let plans =
             Identity::new(Purpose::Watch).plan(&self.prepared.query.plan).plan(&self.plans[0]);
