@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_is_said_in_flags() {
+    fn what_to_do_is_told_in_flags() {
         let column =
             |what| PlacesError::NoColumn { file: "taxis.csv".into(), what, tried: "`who`".into() };
         let ways = vec![

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_within_a_case_are_distinguished() {
+    fn kinds_within_a_case_are_told_apart() {
         use ErrorKind as K;
         let unknown = |what| NameError::Unknown {
             what,
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn an_analyst_sees_nothing_that_is_for_the_steward() {
+    fn an_analyst_is_told_nothing_that_is_for_the_steward() {
         let ana = Who::Analyst("ana".into());
         let told: std::collections::BTreeSet<String> = one_of_each()
             .into_iter()

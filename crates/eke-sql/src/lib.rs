@@ -49,11 +49,12 @@
 //!   (privacy unit, contribution bounding).
 //! - [`error`]: why a question is refused ([`SqlError`]).
 
-pub mod error;
 mod expr;
 mod frontend;
 mod plan;
 mod table;
+
+pub mod error;
 
 pub use error::SqlError;
 pub use expr::canonical::canonical;

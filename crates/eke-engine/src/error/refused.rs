@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_are_shown_in_four_digits_and_never_more_than_they_are() {
+    fn prices_are_told_in_four_digits_and_never_more_than_they_are() {
         for text in ["0.0857123", "1", "2.5e-9", "123.456", "1e-27", "9.9999e-5", "4e-21"] {
             let amount: Amount<Rho> = text.parse().unwrap();
             let told = cut(amount).unwrap();

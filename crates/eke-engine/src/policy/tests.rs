@@ -122,7 +122,7 @@ fn the_unit_pays_first_then_the_analyst_then_its_circles() {
 }
 
 #[test]
-fn who_is_not_in_the_policy_learns_where_people_are_named() {
+fn who_is_not_in_the_policy_is_told_where_people_are_named() {
     let policy = city();
     let expected =
         "there is no analyst `zed`: the steward names analysts as [analyst.NAME] in eke.toml";

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_breaks_down_is_reported_to_the_caller_alone() {
+    fn what_breaks_down_is_told_to_the_caller_alone() {
         assert_eq!(quietly(|| 7), Ok(7));
         let number = 3;
         assert_eq!(quietly(|| assert!(number < 2, "cell {number}")), Err("cell 3".to_owned()));

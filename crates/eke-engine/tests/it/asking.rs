@@ -535,7 +535,7 @@ fn a_ledger_of_another_dataset_is_not_used() {
 }
 
 #[test]
-fn history_is_shown_to_whom_it_belongs() {
+fn history_is_told_to_whom_it_belongs() {
     let folder = Folder::new();
     folder.write("eke.toml", &policy("add-remove", 1, 1, None));
     folder.write("trips.csv", &trips(&[5000]));

@@ -41,7 +41,7 @@ fn a_column_read_as_another_type_is_another_question() {
 }
 
 #[test]
-fn a_tier_that_may_not_see_selected_keys_gets_an_error_that_says_so() {
+fn a_tier_that_may_not_see_selected_keys_is_told_so() {
     let folder = Folder::new();
     folder.write("eke.toml", &policy("add-remove", 1, 1, None).replace("1e-3", "1e-6"));
     folder.write("trips.csv", &trips(&[3_000, 2_000]));

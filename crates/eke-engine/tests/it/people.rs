@@ -266,7 +266,7 @@ fn other_columns_of_a_file_need_another_name() {
 
 /// An area may have more corners than the text of a question has bytes.
 #[test]
-fn long_areas_are_distinguished_by_their_digests() {
+fn long_areas_are_told_apart_by_their_digests() {
     let folder = Folder::new();
     let file = folder.file("people.csv", &spiral(5));
     let mut people = folder.people();

@@ -185,7 +185,7 @@ fn a_file_that_has_changed_is_asked_about_only_when_that_is_said() {
 
 /// Rows that are no places are released like others, and nothing says which they are.
 #[test]
-fn rows_without_a_place_are_released_like_others() {
+fn rows_without_a_place_are_told_like_others() {
     let folder = Folder::new();
     let file = folder.write("odd.csv", "lon,lat\n-122.4,37.7\nx,y\n,\n400,37\n-122.5,37.8\n");
     let told = folder.person().release(&file, region(), rho("0.00001"), &|_| ()).unwrap();

@@ -215,7 +215,7 @@ fn what_a_refusal_says_would_fit_is_taken() {
 
 /// Where so little is left that its noise could not be drawn, no price would fit.
 #[test]
-fn no_price_is_offered_where_what_is_left_cannot_be_drawn() {
+fn no_price_is_told_where_what_is_left_cannot_be_drawn() {
     let folder = Folder::new();
     folder.write("eke.toml", &policy("add-remove", 2, 20, Some(3)));
     folder.write("trips.csv", &trips(&[900, 90, 0]));

@@ -64,7 +64,7 @@ fn row(who: &str, city: &str, note: &str) -> Row {
 }
 
 #[test]
-fn units_are_distinguished_by_all_of_their_names() {
+fn units_are_told_apart_by_all_of_their_names() {
     let plan = asked("SELECT COUNT(DISTINCT who), COUNT(*) FROM trips");
     // Ends of a character before, at and after the most that texts have.
     for start in ["a".repeat(MAX_TEXT), "a".repeat(MAX_TEXT - 1), "é".repeat(2_500), "b".repeat(9)]
@@ -88,7 +88,7 @@ fn units_are_distinguished_by_all_of_their_names() {
 
 /// The same of a CSV file, whose cells are cut while they are read.
 #[test]
-fn units_of_a_csv_file_are_distinguished_by_all_of_their_names() {
+fn units_of_a_csv_file_are_told_apart_by_all_of_their_names() {
     let folder = Folder::new();
     let start = "a".repeat(MAX_TEXT);
     let names = [start.clone(), format!("{start}é"), format!("{start}éx"), format!("{start}éy")];

@@ -2,8 +2,8 @@
 //!
 //! Statistical tests (n; false-alarm rate; critical value; control):
 //!
-//! - `verdicts_are_as_often_right_as_was_asked_for` (600 steps a law; 1e-7; 5.4 deviations; noise 10
-//!   times as wide)
+//! - `verdicts_are_as_often_right_as_was_asked_for` (600 steps a law; 1e-7; 5.4 deviations; noise
+//!   10 times as wide)
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
@@ -406,7 +406,7 @@ fn ways_to_pay(error: EngineError) -> Vec<WayToPay> {
 }
 
 #[test]
-fn what_a_refused_watch_suggests_works() {
+fn what_a_watch_is_told_to_do_instead_works() {
     let without = policy("200.0", "100.0").replace("pure = 200.0\n", "");
     // Where half the epsilon pays for it and where it does not, and where the account is open.
     for (distance, open) in [(40.0, false), (0.1, false), (0.01, true)] {

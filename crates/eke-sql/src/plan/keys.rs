@@ -17,7 +17,7 @@ use crate::{Expr, Function, Key, SqlError, Table, Type, Value};
 /// The values of a key, if they are public.
 pub(crate) fn public(expr: &Expr, of: Type, table: &Table) -> Option<Vec<Value>> {
     let policy = Policy { table };
-    let values = policy.range(expr).or_else(|| policy.computed(expr))?;
+    let values = policy.range(expr).or_else(|| policy.worked_out(expr))?;
     let plain = |value: &Value| !matches!(value, Value::Float(float) if !float.is_finite());
     let fits = |value: &Value| value.kind().is_none_or(|own| own == of);
     Some(values.into_iter().filter(|value| plain(value) && fits(value)).collect())
@@ -100,7 +100,7 @@ impl Policy<'_> {
 
     /// What it comes to for each listed value of the one column it takes, and for a cell that is
     /// NULL if that is something.
-    fn computed(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
+    fn worked_out(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
         let columns = expr.columns();
         let [column] = columns.as_slice() else { return None };
         let listed = self.listed(column)?;

@@ -335,7 +335,7 @@ fn doubled(start: &str, many: usize, levels: usize, end: &str) -> String {
 }
 
 #[test]
-fn constants_stay_as_short_as_texts_while_they_are_computed() {
+fn constants_stay_as_short_as_texts_while_they_are_worked_out() {
     for (many, levels) in [(16, 2), (20, 3), (25, 4), (2, 40)] {
         for end in [
             "SELECT COUNT(CASE WHEN rider_id = 7 THEN p END)",

@@ -30,7 +30,7 @@ fn a_name_that_is_not_known_says_where_it_was_looked_for_and_what_is_like_it() {
 }
 
 #[test]
-fn names_that_differ_in_case_alone_are_explained_in_plain_english() {
+fn names_that_differ_in_case_alone_are_told_in_plain_english() {
     let twice = "SELECT COUNT(*) AS n, SUM(fare) AS n FROM trips ORDER BY n";
     let refusal = refused(twice);
     assert_eq!(

@@ -52,7 +52,7 @@ fn snapshots_are_numbered_one_after_the_other_whatever_is_in_them() {
 }
 
 #[test]
-fn every_mistake_is_reported_with_what_to_do() {
+fn every_mistake_is_told_with_what_to_do() {
     let known = registry();
     let told = |error: RegistryError| error.to_string();
     let other = |source, unit, unit_column| {

@@ -145,7 +145,7 @@ fn the_lines_to_decide_are_right_without_their_comment_sign() {
 }
 
 #[test]
-fn answers_about_what_is_not_there_are_reported() {
+fn answers_about_what_is_not_there_are_told() {
     let columns = trips();
     let trips = Drafted { name: "trips", source: "trips.parquet", columns: &columns, csv: false };
     let told = |change: fn(&mut DraftAnswers)| {

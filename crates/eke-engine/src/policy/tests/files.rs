@@ -103,7 +103,7 @@ const MISMATCHES: &[Mismatch] = &[
 ];
 
 #[test]
-fn a_file_that_is_not_as_the_policy_says_is_reported_with_the_line_of_the_policy() {
+fn a_file_that_is_not_as_the_policy_says_is_told_with_the_line_of_the_policy() {
     for (from, to, name, of, expected) in MISMATCHES {
         let policy = parse(&CITY.replacen(from, to, 1)).unwrap();
         let mut schema = trips();
@@ -120,7 +120,7 @@ fn a_file_that_is_not_as_the_policy_says_is_reported_with_the_line_of_the_policy
 }
 
 #[test]
-fn all_that_a_file_has_otherwise_is_reported_at_once() {
+fn all_that_a_file_has_otherwise_is_told_at_once() {
     let text = CITY.replace("rider_id", "driver").replace("fare =", "fares =");
     let mut schema = trips();
     schema.iter_mut().find(|(column, _)| column == "city").unwrap().1 = Some(Type::Int);

@@ -242,7 +242,7 @@ const WRONG: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn every_mistake_is_reported_with_its_line_and_what_to_do() {
+fn every_mistake_is_told_with_its_line_and_what_to_do() {
     let mut failed = 0;
     for (from, to, expected) in WRONG {
         assert!(CITY.contains(from), "{from}");
@@ -269,7 +269,7 @@ fn a_listed_text_that_no_cell_can_be_is_refused() {
 }
 
 #[test]
-fn all_mistakes_are_reported_at_once_in_the_order_of_their_lines() {
+fn all_mistakes_are_told_at_once_in_the_order_of_their_lines() {
     let changes = [
         ("adjacency = \"add-remove\"", "adjacency = \"swap\""),
         ("max_rows = 20", "max_rows = 0"),
@@ -296,7 +296,7 @@ fn all_mistakes_are_reported_at_once_in_the_order_of_their_lines() {
 }
 
 #[test]
-fn all_mistakes_of_one_section_are_reported_at_once() {
+fn all_mistakes_of_one_section_are_told_at_once() {
     let changes = [
         ("epsilon = 2.0, delta = 1e-7", "epsilon = -2, delta = 7, method = \"best\""),
         ("fare = { min = 0, max = 200 }", "fare = { type = \"money\", min = 0, values = [] }"),
@@ -346,7 +346,7 @@ fn a_name_is_held_against_those_of_broken_sections_too() {
 }
 
 #[test]
-fn what_is_wrong_with_files_is_reported_beside_what_is_wrong_with_the_policy() {
+fn what_is_wrong_with_files_is_told_beside_what_is_wrong_with_the_policy() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     std::fs::write(folder.join("trips.csv"), "rider_id,fare,city\n").unwrap();
