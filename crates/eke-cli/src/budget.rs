@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use eke_engine::Who;
 use eke_engine::purchase::Failed;
-use eke_engine::report::{Asked, Of, Outcome, Promised, Standing};
+use eke_engine::report::{Asked, Outcome, Owner, Promised, Standing};
 
 use crate::Failure;
 use crate::ask::{Asker, table};
@@ -94,14 +94,16 @@ fn print_failed(failed: &Failed, out: &mut impl Write) -> io::Result<()> {
 
 fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
     let unit = &standing.unit;
-    match &standing.of {
-        Of::Everyone => {
+    match &standing.owner {
+        Owner::Everyone => {
             writeln!(out, "{unit}: the promise to every {unit}, whatever people tell each other")?;
         }
-        Of::Circle(name) => {
+        Owner::Circle(name) => {
             writeln!(out, "{unit}, circle {name}: holds against its members alone")?;
         }
-        Of::Analyst(name) => writeln!(out, "{unit}, analyst {name}: holds against {name} alone")?,
+        Owner::Analyst(name) => {
+            writeln!(out, "{unit}, analyst {name}: holds against {name} alone")?;
+        }
     }
     let (whole, spent, reserved) = (standing.budget.rho, standing.spent.rho, standing.reserved.rho);
     writeln!(out, "  {}  {} spent", bar(spent, reserved, whole), percent(spent, whole))?;

@@ -4,6 +4,7 @@ mod accounts;
 mod count;
 mod crowd;
 mod density;
+mod hint;
 mod hull;
 mod nearest;
 mod neighbours;

@@ -5,7 +5,6 @@
 //! about.
 
 use eke_engine::error::{Limit, NotAllowed, WayToPay, WrongGoal};
-use eke_engine::geo::{PlaceColumn, PlacesError, WrongAsking};
 use eke_engine::policy::PolicyError;
 use eke_engine::{EngineError, ErrorKind, Refused};
 
@@ -17,15 +16,9 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl From<PlacesError> for Failure {
-    fn from(error: PlacesError) -> Self {
-        Self::of(error.kind(), places(&error))
-    }
-}
-
 impl Failure {
     /// A failure of a kind, with its sentence.
-    fn of(kind: ErrorKind, sentence: String) -> Self {
+    pub(crate) fn of(kind: ErrorKind, sentence: String) -> Self {
         match kind.exit_code() {
             2 => Self::Usage(sentence),
             3 => Self::Refused(sentence),
@@ -114,101 +107,25 @@ fn way_to_pay(way: &WayToPay) -> String {
     }
 }
 
-fn places(error: &PlacesError) -> String {
-    match error {
-        PlacesError::NoColumn { what, .. } => format!("{error} with {}", column(*what)),
-        PlacesError::Asked(error) => asked(error),
-        error => error.to_string(),
-    }
-}
-
-fn column(what: PlaceColumn) -> &'static str {
-    match what {
-        PlaceColumn::Longitude => "--longitude",
-        PlaceColumn::Latitude => "--latitude",
-        PlaceColumn::Id => "--id",
-        PlaceColumn::Time => "--time",
-        PlaceColumn::Number => "--column",
-    }
-}
-
-fn asked(error: &WrongAsking) -> String {
-    match error {
-        WrongAsking::NoAccount { account, address } => format!(
-            "there is no account `{account}` in {address}: open it with --budget, such as --budget \
-             rho=1e-4 (per square metre) or --budget epsilon=0.01 (per metre)"
-        ),
-        WrongAsking::OpenedWith { account, metric, least } => format!(
-            "account `{account}` was opened with --metric {metric} and --least {}, which are for \
-             good: leave them out, or open an account of another name",
-            least.get()
-        ),
-        WrongAsking::OtherAccount => {
-            "the ledger holds something else under this account: give --account another name"
-                .to_owned()
-        }
-        WrongAsking::Changed { file } => format!(
-            "`{file}` has changed since it was first asked about: add --changed to ask about it as \
-             it is now, which is charged anew"
-        ),
-        WrongAsking::OtherPlaces { .. } => format!("{error} with --snapshot"),
-        WrongAsking::NoPeople { path } => format!(
-            "there are no accounts in {}: make them with --region longitude,latitude,radius and \
-             --budget",
-            path.display()
-        ),
-        WrongAsking::MadeFor { path, region, least, reach } => format!(
-            "the accounts in {} were made with --region {},{} --least {} --reach {}, which are for \
-             good: leave them out, or make other accounts",
-            path.display(),
-            region.centre(),
-            region.radius().get(),
-            least.get(),
-            reach.get()
-        ),
-        WrongAsking::NotEnrolled { people, file } => format!(
-            "{people} people of `{file}` have no account yet: give them one with --budget, which \
-             is for good"
-        ),
-        WrongAsking::NoBudget { ledger } => format!(
-            "there is no budget in {} yet: give these rows one with --budget, which is for good",
-            ledger.display()
-        ),
-        WrongAsking::GeoJsonTimes
-        | WrongAsking::OtherFile { .. }
-        | WrongAsking::Nobody { .. }
-        | WrongAsking::Neighbours { .. }
-        | WrongAsking::SmallBudget { .. }
-        | WrongAsking::Share { .. }
-        | WrongAsking::Undrawable(_)
-        | WrongAsking::DrawnTwice
-        | WrongAsking::NoLook { .. }
-        | WrongAsking::Person(_)
-        | WrongAsking::Crowd(_)
-        | WrongAsking::Plan(_)
-        | WrongAsking::Shape(_)
-        | WrongAsking::Place(_)
-        | WrongAsking::Lattice(_) => error.to_string(),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn told(failure: Failure) -> (u8, String) {
-        match failure {
-            Failure::Usage(sentence) => (2, sentence),
-            Failure::Failed(error) => (1, error.to_string()),
-            Failure::Interrupted(sentence) => (130, sentence),
-            Failure::Refused(sentence) => (3, sentence),
+    /// Each failure ends the program with its code, and its sentence with these words.
+    pub(crate) fn told(table: Vec<(Failure, u8, &str)>) {
+        for (failure, code, end) in table {
+            let (found, sentence) = match failure {
+                Failure::Usage(sentence) => (2, sentence),
+                Failure::Failed(error) => (1, error.to_string()),
+                Failure::Interrupted(sentence) => (130, sentence),
+                Failure::Refused(sentence) => (3, sentence),
+            };
+            assert!(found == code && sentence.ends_with(end), "{found}: {sentence}");
         }
     }
 
     #[test]
     fn what_to_do_is_told_in_flags() {
-        let column =
-            |what| PlacesError::NoColumn { file: "taxis.csv".into(), what, tried: "`who`".into() };
         let ways = vec![
             WayToPay::PureBudgetWithin { policy: "eke.toml".into(), pure: 0.5, distance: 90.0 },
             WayToPay::BeforeEachRun { distance: Some(120.0) },
@@ -235,20 +152,8 @@ mod tests {
                  --charge ex-ante --error 120",
             ),
             (EngineError::from(policy).into(), 1, "or say where it is with --policy"),
-            (column(PlaceColumn::Longitude).into(), 1, "say which one it is with --longitude"),
-            (column(PlaceColumn::Id).into(), 1, "say which one it is with --id"),
-            (
-                PlacesError::from(WrongAsking::OtherPlaces { name: "taxis.csv".into() }).into(),
-                2,
-                "give them another name with --snapshot",
-            ),
-            (PlacesError::from(WrongAsking::OtherAccount).into(), 2, "give --account another name"),
-            (PlacesError::Spent.into(), 3, "nothing was charged"),
             (EngineError::Stopped.into(), 130, "goes on from there"),
         ];
-        for (failure, code, end) in table {
-            let (found, sentence) = told(failure);
-            assert!(found == code && sentence.ends_with(end), "{found}: {sentence}");
-        }
+        told(table);
     }
 }

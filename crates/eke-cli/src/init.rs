@@ -108,7 +108,7 @@ impl Init {
             let csv = data.needs_types();
             let columns = if csv {
                 let guessed = data.guess_types().map_err(EngineError::from)?;
-                guessed.into_iter().map(|(name, of)| (name, Some(of))).collect()
+                guessed.into_iter().map(|(name, kind)| (name, Some(kind))).collect()
             } else {
                 data.schema(&std::collections::BTreeMap::new()).map_err(EngineError::from)?
             };

@@ -123,9 +123,9 @@ fn bounded() {
     let column = |name: &str| Expr::Column(name.to_owned());
     let fare = Summand::Value { expr: column("fare"), low: 0, high: 200 << 10, centre: 100 << 10 };
     let sums = vec![
-        Sum { of: Summand::Rows, exponent: 0 },
-        Sum { of: Summand::Units, exponent: 0 },
-        Sum { of: fare, exponent: -10 },
+        Sum { summand: Summand::Rows, exponent: 0 },
+        Sum { summand: Summand::Units, exponent: 0 },
+        Sum { summand: fare, exponent: -10 },
     ];
     let plan = Plan {
         version: VERSION,
@@ -133,13 +133,13 @@ fn bounded() {
         unit_column: "who".to_owned(),
         adjacency: Adjacency::AddRemove,
         filter: None,
-        keys: vec![Key { expr: column("city"), of: Type::Text, public: None }],
+        keys: vec![Key { expr: column("city"), kind: Type::Text, public: None }],
         sums,
         max_groups: 3,
         max_rows: 20,
     };
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
-    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let schema = schema.map(|(name, kind)| (name.to_owned(), Some(kind)));
     let bounded =
         bounded_in_memory(PIECES.clone(), &schema, &plan, &[1; 32], RowsOptions::usual()).unwrap();
     assert_eq!(bounded.unit_counts().len(), 50);

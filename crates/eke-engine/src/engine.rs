@@ -204,7 +204,7 @@ pub(crate) fn read_schema(folder: &Path, dataset: &Dataset) -> Result<(Table, Fo
         let there = source.schema(&BTreeMap::new()).map_err(wrong)?;
         let there: BTreeSet<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
         let columns = dataset.columns.iter().filter(|(name, _)| there.contains(name.as_str()));
-        declared.extend(columns.filter_map(|(name, column)| Some((name.clone(), column.of?))));
+        declared.extend(columns.filter_map(|(name, column)| Some((name.clone(), column.kind?))));
     }
     let schema = source.schema(&declared).map_err(wrong)?;
     let table = dataset.table(&schema)?;
@@ -514,7 +514,7 @@ impl Engine {
             let Some(registry) = self.registry(unit)? else { continue };
             for dataset in self.policy.datasets.values() {
                 let known = registry.datasets().any(|(name, _)| name == dataset.name);
-                let is_units = matches!(&dataset.protection, PolicyProtection::Private { unit: of, .. } if of == unit);
+                let is_units = matches!(&dataset.protection, PolicyProtection::Private { unit: protected, .. } if protected == unit);
                 if !known || !is_units {
                     continue;
                 }

@@ -24,7 +24,8 @@ pub struct Standing {
     /// The kind of unit that it protects.
     pub unit: String,
     /// Whose it is: everyone's, an analyst's or a circle's.
-    pub of: Of,
+    #[serde(rename = "of")]
+    pub owner: Owner,
     /// What it promises in all, as the ledger has it; none if the budget is a rho without a delta.
     pub promise: Option<Promised>,
     /// What the policy says instead, if that is something else. The ledger's promise is the one
@@ -74,7 +75,7 @@ pub struct Brought {
 /// Whose an account is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
+pub enum Owner {
     /// The unit's own: the promise that holds whatever people tell each other.
     Everyone,
     /// An analyst's, which holds against that analyst alone.
@@ -217,10 +218,10 @@ impl Engine {
         Ok(Standing {
             account: spec.name.clone(),
             unit: unit.to_owned(),
-            of: match spec.kind {
-                AccountKind::Unit => Of::Everyone,
-                AccountKind::Analyst => Of::Analyst(last),
-                AccountKind::Circle => Of::Circle(last),
+            owner: match spec.kind {
+                AccountKind::Unit => Owner::Everyone,
+                AccountKind::Analyst => Owner::Analyst(last),
+                AccountKind::Circle => Owner::Circle(last),
             },
             promise: Promised::by(budget),
             policy,

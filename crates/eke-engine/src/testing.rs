@@ -32,30 +32,30 @@ pub fn compute(
     columns: &[(String, Type)],
     rows: &[Vec<Value>],
 ) -> Result<(Vec<Value>, Option<Type>), LowerError> {
-    let (total, of) = lower(expr, columns)?;
+    let (total, kind) = lower(expr, columns)?;
     let arrays: Vec<Column> = columns
         .iter()
         .enumerate()
-        .map(|(index, (_, of))| {
-            let array = column_of(*of, rows.iter().map(|row| &row[index]));
-            Column::read(&array, *of).expect("a column of this type").cut()
+        .map(|(index, (_, kind))| {
+            let array = column_of(*kind, rows.iter().map(|row| &row[index]));
+            Column::read(&array, *kind).expect("a column of this type").cut()
         })
         .collect();
     let column = total.compute(&arrays, rows.len());
-    Ok(((0..rows.len()).map(|row| column.value(row)).collect(), of))
+    Ok(((0..rows.len()).map(|row| column.value(row)).collect(), kind))
 }
 
 /// Values as an Arrow array; those of another type are NULL.
 pub fn column_of<'a>(
-    of: Type,
+    kind: Type,
     values: impl IntoIterator<Item = &'a Value>,
 ) -> arrow::array::ArrayRef {
-    column(of, values).into_array()
+    column(kind, values).into_array()
 }
 
-fn column<'a>(of: Type, values: impl IntoIterator<Item = &'a Value>) -> Column {
+fn column<'a>(kind: Type, values: impl IntoIterator<Item = &'a Value>) -> Column {
     let values = values.into_iter();
-    match of {
+    match kind {
         Type::Bool => Column::Bool(
             values.map(|v| if let Value::Bool(v) = v { Some(*v) } else { None }).collect(),
         ),
@@ -91,7 +91,8 @@ pub fn driven(
     hash_key: &[u8; 32],
     choose: &mut dyn FnMut(usize) -> usize,
 ) -> Bounded {
-    let unit = schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, of)| *of);
+    let unit =
+        schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, kind)| *kind);
     let ids = Ids::Value(unit.expect("a unit column"));
     let contributions = Contributions::new(plan, schema, ids).expect("a plan that fits");
     let limits = Arc::new(rows::limits(plan, &contributions, HashKey(*hash_key)));
@@ -140,25 +141,25 @@ pub fn driven(
         assert_eq!(lists.len(), count);
         let entries = lists.as_list::<i32>().values().as_struct();
         let (keys, numbers) = entries.columns().split_at(limits.keys.len());
-        let keys = keys.iter().zip(&limits.keys).map(|(array, of)| Column::read(array, *of));
+        let keys = keys.iter().zip(&limits.keys).map(|(array, kind)| Column::read(array, *kind));
         let keys: Vec<Column> = keys.collect::<Option<_>>().expect("keys");
         for row in 0..entries.len() {
             let group = keys.iter().map(|key| key.value(row)).collect();
-            let of = groups.entry(group).or_insert_with(|| (0, 0, vec![0; limits.steps]));
-            of.0 += 1;
-            of.1 += numbers[0].as_primitive::<Int64Type>().value(row);
-            for (sum, array) in of.2.iter_mut().zip(&numbers[1..]) {
+            let sums = groups.entry(group).or_insert_with(|| (0, 0, vec![0; limits.steps]));
+            sums.0 += 1;
+            sums.1 += numbers[0].as_primitive::<Int64Type>().value(row);
+            for (sum, array) in sums.2.iter_mut().zip(&numbers[1..]) {
                 *sum += array.as_primitive::<Decimal128Type>().value(row);
             }
         }
     }
     let keys = limits.keys.iter().enumerate();
-    let keys = keys.map(|(index, of)| column_of(*of, groups.keys().map(|group| &group[index])));
+    let keys = keys.map(|(index, kind)| column_of(*kind, groups.keys().map(|group| &group[index])));
     let mut arrays: Vec<ArrayRef> = keys.collect();
-    arrays.push(Arc::new(groups.values().map(|of| Some(of.0)).collect::<Int64Array>()));
-    arrays.push(Arc::new(groups.values().map(|of| Some(of.1)).collect::<Int64Array>()));
+    arrays.push(Arc::new(groups.values().map(|sums| Some(sums.0)).collect::<Int64Array>()));
+    arrays.push(Arc::new(groups.values().map(|sums| Some(sums.1)).collect::<Int64Array>()));
     for index in 0..limits.steps {
-        let sums = groups.values().map(|of| Some(of.2[index])).collect::<Decimal128Array>();
+        let sums = groups.values().map(|sums| Some(sums.2[index])).collect::<Decimal128Array>();
         arrays.push(Arc::new(sums));
     }
     let named =

@@ -12,9 +12,9 @@ const LONGEST_SENTENCE: usize = 4096;
 
 /// `trips`, which is riders', with a column of every type, and `zones`, which is public.
 static TABLES: LazyLock<[Table; 2]> = LazyLock::new(|| {
-    let column = |name: &str, of, bounds, values: &[&str]| Column {
+    let column = |name: &str, kind, bounds, values: &[&str]| Column {
         name: name.to_owned(),
-        of: Some(of),
+        kind: Some(kind),
         bounds,
         values: (!values.is_empty())
             .then(|| values.iter().map(|&value| Value::Text(value.to_owned())).collect()),

@@ -50,7 +50,7 @@ pub struct Column {
     /// Its name.
     pub name: String,
     /// Its type; none if eke has no such type, and the column cannot be asked about.
-    pub of: Option<Type>,
+    pub kind: Option<Type>,
     /// What its values are clamped to when they are added up, in the unit of the column.
     pub bounds: Option<(f64, f64)>,
     /// The values that it has, where they are public.

@@ -112,7 +112,7 @@ fn within(path: &str, folders: &[&str]) -> bool {
 }
 
 /// Crates that are for trying things out and for tests.
-const WORKSHOP: [&str; 2] = ["crates/eke-lab/", "crates/eke-testkit/"];
+const WORKSHOP: [&str; 3] = ["crates/eke-fuzz/", "crates/eke-lab/", "crates/eke-testkit/"];
 
 /// Only `eke-noise` draws randomness: everybody else hands an entropy on, and asks it nothing.
 fn draws(path: &str, code: &str) -> Option<&'static str> {

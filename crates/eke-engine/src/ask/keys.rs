@@ -179,7 +179,7 @@ impl Asking<'_> {
 
     /// What a selection is found by: what its counts depend on, and its price.
     fn selection_name(&self, selection: &KeySelection) -> Result<SelectionName, EngineError> {
-        let units = vec![Sum { of: Summand::Units, exponent: 0 }];
+        let units = vec![Sum { summand: Summand::Units, exponent: 0 }];
         let plan = Plan { sums: units, max_rows: 1, ..self.plan().clone() };
         let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
         let counts = Identity::new(Purpose::Keys).plan(&plan).rows(self.context.prepared);

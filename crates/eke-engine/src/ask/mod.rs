@@ -261,7 +261,7 @@ impl<'a> Asking<'a> {
 
     /// Whether a number of rows or units is among what is asked for.
     fn shows_a_count(&self) -> bool {
-        let is_count = |sum: &eke_sql::Sum| !matches!(sum.of, Summand::Value { .. });
+        let is_count = |sum: &eke_sql::Sum| !matches!(sum.summand, Summand::Value { .. });
         self.context.prepared.query.measures.iter().any(
             |measure| matches!(measure, Measure::Sum(sum) if is_count(&self.plan().sums[*sum])),
         )

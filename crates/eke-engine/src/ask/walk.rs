@@ -193,7 +193,7 @@ pub(crate) fn at_hand(
 
 /// Whether a sum counts something, so that there are no fewer than none.
 fn counts(sum: &eke_sql::Sum) -> bool {
-    !matches!(sum.of, Summand::Value { .. })
+    !matches!(sum.summand, Summand::Value { .. })
 }
 
 /// What an average is made of.
@@ -203,7 +203,7 @@ pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
         Part { sensitivity: steps(sum.sensitivity(plan.max_rows)) * sum.step(), step: sum.step() }
     };
     let step = plan.sums[sum].step();
-    let (low, high, centre) = match plan.sums[sum].of {
+    let (low, high, centre) = match plan.sums[sum].summand {
         Summand::Value { low, high, centre, .. } => (low, high, centre),
         Summand::Rows | Summand::Present(_) | Summand::Units => (0, 1, 0),
     };

@@ -46,7 +46,7 @@ pub(crate) enum Cells {
 
 impl Cells {
     /// The type that they are read as; none if eke has no such type.
-    pub(crate) fn of(&self) -> Option<Type> {
+    pub(crate) fn kind(&self) -> Option<Type> {
         match self {
             Self::Arrow(arrow) => type_of(arrow),
             Self::Text => Some(Type::Text),

@@ -70,9 +70,9 @@ impl Ids {
     }
 
     /// The type of the column that they become.
-    pub(crate) fn of(self) -> Type {
+    pub(crate) fn kind(self) -> Type {
         match self {
-            Self::Value(of) => of,
+            Self::Value(kind) => kind,
             Self::Unsigned | Self::Decimal => Type::Text,
             Self::Milliseconds | Self::Ticks(_) => Type::Int,
         }
@@ -81,7 +81,7 @@ impl Ids {
     /// Reads the ids of a Parquet file.
     pub(crate) fn read(self, array: &ArrayRef, cells: &Cells) -> Option<Column> {
         Some(match self {
-            Self::Value(of) => return Column::of_cells(array, cells, of),
+            Self::Value(kind) => return Column::of_cells(array, cells, kind),
             Self::Unsigned => {
                 let ids = array.as_primitive_opt::<UInt64Type>()?;
                 crate::rows::column::text(ids.iter().map(|id| id.map(|id| id.to_string())))
@@ -97,7 +97,7 @@ impl Ids {
 
     /// Reads ids that are texts, such as those of a CSV file.
     pub(crate) fn of_texts(self, texts: Column) -> Column {
-        texts.cast(self.of())
+        texts.cast(self.kind())
     }
 }
 

@@ -310,8 +310,8 @@ impl Source {
                 Format::Csv => header(file)?
                     .into_iter()
                     .map(|name| {
-                        let of = declared.get(&name).copied().unwrap_or(Type::Text);
-                        (name, Some(of))
+                        let kind = declared.get(&name).copied().unwrap_or(Type::Text);
+                        (name, Some(kind))
                     })
                     .collect(),
             };
@@ -329,8 +329,8 @@ impl Source {
                 first = Some((file, columns));
                 continue;
             };
-            let here: BTreeMap<_, _> = columns.iter().map(|(name, of)| (name, of)).collect();
-            let there: BTreeMap<_, _> = agreed.iter().map(|(name, of)| (name, of)).collect();
+            let here: BTreeMap<_, _> = columns.iter().map(|(name, kind)| (name, kind)).collect();
+            let there: BTreeMap<_, _> = agreed.iter().map(|(name, kind)| (name, kind)).collect();
             let mut all = there.keys().chain(here.keys());
             if let Some(column) = all.find(|name| here.get(**name) != there.get(**name)) {
                 return Err(SourceError::Disagree {
@@ -394,7 +394,7 @@ impl Source {
         let Some(file) = self.files.first() else { return Ok(Vec::new()) };
         if self.format == Format::Parquet {
             let columns = parquet_columns(file)?.into_iter();
-            return Ok(columns.filter_map(|(name, of)| Some((name, of?))).collect());
+            return Ok(columns.filter_map(|(name, kind)| Some((name, kind?))).collect());
         }
         let names = header(file)?;
         let mut guesses = vec![Guess::default(); names.len()];
@@ -412,7 +412,7 @@ impl Source {
                 guess.look(&String::from_utf8_lossy(cell));
             }
         }
-        Ok(names.into_iter().zip(guesses.iter().map(Guess::of)).collect())
+        Ok(names.into_iter().zip(guesses.iter().map(Guess::kind)).collect())
     }
 
     /// What the files are now, by their content.
@@ -509,7 +509,7 @@ pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
 
 fn parquet_columns(file: &DataFile) -> Result<Columns, SourceError> {
     let footer = Footer::open(file)?;
-    let columns = footer.columns.iter().map(|(name, cells)| (name.clone(), cells.of()));
+    let columns = footer.columns.iter().map(|(name, cells)| (name.clone(), cells.kind()));
     let columns: Columns = columns.collect();
     check_names(columns.iter().map(|(name, _)| name.as_str()), file)?;
     Ok(columns)
@@ -660,7 +660,7 @@ impl Guess {
         self.timestamp &= scalar::timestamp_of_text(cell).is_some();
     }
 
-    fn of(&self) -> Type {
+    fn kind(&self) -> Type {
         match self {
             Self { any: false, .. } => Type::Text,
             Self { int: true, .. } => Type::Int,

@@ -20,7 +20,7 @@ const TYPES: [Type; 6] =
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnPolicy {
     /// Its type, if the policy says it. Files that know their types do not need it.
-    pub of: Option<Type>,
+    pub kind: Option<Type>,
     /// What its values are clamped to when they are added up.
     pub bounds: Option<(f64, f64)>,
     /// Its public values: all of them are answered, and no others.
@@ -33,7 +33,7 @@ impl ColumnPolicy {
     pub(super) fn read(field: Field<'_>) -> Result<Self, PolicyError> {
         let section = field.section(&KNOWN, "a column", EXAMPLE)?;
         let page = field.page();
-        let of = page.keep(section.get("type").map(read_type).transpose());
+        let kind = page.keep(section.get("type").map(read_type).transpose());
         let bounds = page.keep(match (section.get("min"), section.get("max")) {
             (None, None) => Ok(None),
             (Some(min), Some(max)) => read_bounds(min, max).map(Some),
@@ -46,13 +46,13 @@ impl ColumnPolicy {
             }
         });
         let values = page.keep(section.get("values").map(read_values).transpose());
-        let (Some(of), Some(bounds), Some(values)) = (of, bounds, values) else {
+        let (Some(kind), Some(bounds), Some(values)) = (kind, bounds, values) else {
             return Err(page.told_elsewhere());
         };
-        let column = Self { of, bounds, values, line: field.line() };
-        match of {
+        let column = Self { kind, bounds, values, line: field.line() };
+        match kind {
             None => Ok(column),
-            Some(of) => column.fitted(field.name(), of, "by its `type`", field.page()),
+            Some(kind) => column.fitted(field.name(), kind, "by its `type`", field.page()),
         }
     }
 
@@ -60,14 +60,14 @@ impl ColumnPolicy {
     pub(super) fn fitted(
         &self,
         name: &str,
-        of: Type,
+        kind: Type,
         by: &str,
         page: &Page,
     ) -> Result<Self, PolicyError> {
         let shown = quoted(name);
         let wrong = |problem: String| Err(page.wrong(self.line, problem));
         if let Some((min, max)) = self.bounds {
-            match of {
+            match kind {
                 Type::Float => {}
                 Type::Int if min.fract() == 0.0 && max.fract() == 0.0 => {
                     let exact: RangeInclusive<f64> = -LARGEST..=LARGEST;
@@ -84,19 +84,19 @@ impl ColumnPolicy {
                 }
                 _ => {
                     return wrong(format!(
-                        "{shown} is {of} {by}: leave out `min` and `max`, which are for numbers"
+                        "{shown} is {kind} {by}: leave out `min` and `max`, which are for numbers"
                     ));
                 }
             }
         }
         let Some(values) = &self.values else { return Ok(self.clone()) };
-        let fitted: Option<Vec<_>> = values.iter().map(|listed| value::fit(listed, of)).collect();
+        let fitted: Option<Vec<_>> = values.iter().map(|listed| value::fit(listed, kind)).collect();
         let Some(fitted) = fitted else {
-            let listed = values.iter().find(|listed| value::fit(listed, of).is_none());
+            let listed = values.iter().find(|listed| value::fit(listed, kind).is_none());
             return wrong(format!(
-                "{shown} is {of} {by}, and {} is not: write its `values` like {}",
+                "{shown} is {kind} {by}, and {} is not: write its `values` like {}",
                 listed.map_or_else(String::new, show),
-                example(of)
+                example(kind)
             ));
         };
         Ok(Self { values: Some(fitted), ..self.clone() })
@@ -108,8 +108,8 @@ const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 fn read_type(field: Field<'_>) -> Result<Type, PolicyError> {
     let text = field.text("\"float\"")?;
-    TYPES.into_iter().find(|of| of.to_string() == text).ok_or_else(|| {
-        let known = TYPES.map(|of| of.to_string());
+    TYPES.into_iter().find(|kind| kind.to_string() == text).ok_or_else(|| {
+        let known = TYPES.map(|kind| kind.to_string());
         let known = known.each_ref().map(String::as_str);
         let instead = super::name::suggestion(text, &known, "the types are");
         field.wrong(format!("{} is no type: {instead}", quoted(text)))
@@ -141,7 +141,7 @@ fn read_values(field: Field<'_>) -> Result<Vec<Value>, PolicyError> {
     let mut values = values.map_err(|problem| field.wrong(format!("`values` {problem}")))?;
     // 1 beside 1.5 is 1.0, and a day beside a moment is its midnight.
     for (wide, narrow) in [(Type::Float, Type::Int), (Type::Timestamp, Type::Date)] {
-        let is = |value: &Value, of| value.kind() == Some(of);
+        let is = |value: &Value, kind| value.kind() == Some(kind);
         if values.iter().any(|value| is(value, wide)) {
             for value in values.iter_mut().filter(|value| is(value, narrow)) {
                 if let Some(fitted) = value::fit(value, wide) {
@@ -187,8 +187,8 @@ fn show(value: &Value) -> String {
     }
 }
 
-fn example(of: Type) -> &'static str {
-    match of {
+fn example(kind: Type) -> &'static str {
+    match kind {
         Type::Bool => "[true, false]",
         Type::Int => "[1, 2]",
         Type::Float => "[1.0, 2.5]",

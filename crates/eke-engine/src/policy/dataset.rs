@@ -249,7 +249,7 @@ impl Dataset {
             missing(name, column.line, "column");
         }
         let columns: Vec<Column> =
-            schema.iter().filter_map(|(name, of)| page.keep(self.column(name, *of))).collect();
+            schema.iter().filter_map(|(name, kind)| page.keep(self.column(name, *kind))).collect();
         page.all_wrong()?;
         Ok(Table { name: self.name.clone(), columns, protection })
     }
@@ -266,11 +266,11 @@ impl Dataset {
         self.wrong(line, problem.to_string())
     }
 
-    fn column(&self, name: &str, of: Option<Type>) -> Result<Column, PolicyError> {
+    fn column(&self, name: &str, kind: Option<Type>) -> Result<Column, PolicyError> {
         let Some(said) = self.columns.get(name) else {
-            return Ok(Column { name: name.to_owned(), of, bounds: None, values: None });
+            return Ok(Column { name: name.to_owned(), kind, bounds: None, values: None });
         };
-        let Some(of) = of else {
+        let Some(kind) = kind else {
             return Err(self.wrong(
                 said.line,
                 format!(
@@ -280,20 +280,20 @@ impl Dataset {
                 ),
             ));
         };
-        if let Some(declared) = said.of.filter(|declared| *declared != of) {
+        if let Some(declared) = said.kind.filter(|declared| *declared != kind) {
             return Err(self.wrong(
                 said.line,
                 format!(
-                    "{} is {of} in {}, not {declared}: write type = \"{of}\", or leave `type` out",
+                    "{} is {kind} in {}, not {declared}: write type = \"{kind}\", or leave `type` out",
                     quoted(name),
                     quoted(&self.source)
                 ),
             ));
         }
         let page = Page::new("", &self.path);
-        let fitted = said.fitted(name, of, &format!("in {}", quoted(&self.source)), &page)?;
+        let fitted = said.fitted(name, kind, &format!("in {}", quoted(&self.source)), &page)?;
         let name = name.to_owned();
-        Ok(Column { name, of: Some(of), bounds: fitted.bounds, values: fitted.values })
+        Ok(Column { name, kind: Some(kind), bounds: fitted.bounds, values: fitted.values })
     }
 
     fn wrong(&self, line: usize, problem: String) -> PolicyError {

@@ -23,10 +23,10 @@ pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
             (false, true) => (name == "id" || name == "uid" || name == "uuid").then_some(3),
         }
     };
-    let fits = |of: &Option<Type>| matches!(of, None | Some(Type::Int | Type::Text));
+    let fits = |kind: &Option<Type>| matches!(kind, None | Some(Type::Int | Type::Text));
     let mut found: Vec<_> = columns
         .iter()
-        .filter(|(_, of)| fits(of))
+        .filter(|(_, kind)| fits(kind))
         .filter_map(|(name, _)| Some((rank(name)?, name.as_str())))
         .collect();
     found.sort_by_key(|(rank, _)| *rank);

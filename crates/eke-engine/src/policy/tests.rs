@@ -85,7 +85,7 @@ fn a_policy_is_what_it_says() {
         max_rows: 20,
     };
     assert_eq!(trips.protection, private);
-    let fare = ColumnPolicy { of: None, bounds: Some((0.0, 200.0)), values: None, line: 14 };
+    let fare = ColumnPolicy { kind: None, bounds: Some((0.0, 200.0)), values: None, line: 14 };
     assert_eq!(trips.columns["fare"], fare);
     let cities = ["Delft", "Leiden"].map(|city| Value::Text(city.into()));
     assert_eq!(trips.columns["city"].values.as_deref(), Some(&cities[..]));
@@ -104,9 +104,9 @@ fn the_unit_pays_first_then_the_analyst_then_its_circles() {
     let policy = city();
     let names = |analyst| -> Vec<_> {
         let payers = policy.payers("rider", analyst).unwrap();
-        let of =
+        let seen =
             |account: &AccountSpec| (account.name.clone(), account.kind, account.budget.clone());
-        payers.iter().map(of).collect()
+        payers.iter().map(seen).collect()
     };
     let unit = ("rider".to_owned(), AccountKind::Unit, promise(2.0, 1e-7));
     let own = |name: &str, budget| (format!("rider/analyst/{name}"), AccountKind::Analyst, budget);

@@ -29,13 +29,13 @@ pub(super) fn read(value: &DeValue<'_>) -> Result<Value, String> {
 }
 
 /// The value as one of that type, if it is one: integers are floats, and days begin at midnight.
-pub(super) fn fit(value: &Value, of: Type) -> Option<Value> {
-    match (value, of) {
+pub(super) fn fit(value: &Value, kind: Type) -> Option<Value> {
+    match (value, kind) {
         (Value::Int(int), Type::Float) if int.abs_diff(0) <= EXACT.unsigned_abs() => {
             Some(Value::float(exact(*int)))
         }
         (Value::Date(days), Type::Timestamp) => scalar::midnight(*days).map(Value::Timestamp),
-        _ if value.kind() == Some(of) => Some(value.clone()),
+        _ if value.kind() == Some(kind) => Some(value.clone()),
         _ => None,
     }
 }

@@ -30,8 +30,8 @@ pub(crate) enum Column {
 }
 
 /// The Arrow type that stands for a type.
-pub(crate) fn canonical(of: Type) -> DataType {
-    match of {
+pub(crate) fn canonical(kind: Type) -> DataType {
+    match kind {
         Type::Bool => DataType::Boolean,
         Type::Int => DataType::Int64,
         Type::Float => DataType::Float64,
@@ -57,22 +57,22 @@ pub(crate) fn type_of(arrow: &DataType) -> Option<Type> {
 
 impl Column {
     /// An Arrow array as a column; none if it is of another type. A text is read as any type (CSV).
-    pub(crate) fn read(array: &ArrayRef, of: Type) -> Option<Self> {
+    pub(crate) fn read(array: &ArrayRef, kind: Type) -> Option<Self> {
         let arrow = array.data_type();
         if let DataType::Dictionary(_, values) = arrow {
-            return Self::read(&arrow_cast(array, values)?, of);
+            return Self::read(&arrow_cast(array, values)?, kind);
         }
         if *arrow == DataType::Null {
-            return Some(Self::nulls(of, array.len()));
+            return Some(Self::nulls(kind, array.len()));
         }
-        if type_of(arrow)? == Type::Text && of != Type::Text {
+        if type_of(arrow)? == Type::Text && kind != Type::Text {
             let text = Self::read(array, Type::Text)?;
-            return Some(text.cast(of));
+            return Some(text.cast(kind));
         }
-        if type_of(arrow)? != of {
+        if type_of(arrow)? != kind {
             return None;
         }
-        Some(match of {
+        Some(match kind {
             Type::Bool => Self::Bool(array.as_boolean_opt()?.clone()),
             Type::Int => {
                 Self::Int(arrow_cast(array, &DataType::Int64)?.as_primitive_opt()?.clone())
@@ -125,12 +125,12 @@ impl Column {
 
     /// The cells of a Parquet file as a column; none if they are of another type. A cell that is
     /// damaged is NULL.
-    pub(crate) fn of_cells(array: &ArrayRef, cells: &Cells, of: Type) -> Option<Self> {
+    pub(crate) fn of_cells(array: &ArrayRef, cells: &Cells, kind: Type) -> Option<Self> {
         match cells {
-            Cells::Arrow(_) => Self::read(array, of),
-            Cells::Int96 => Self::read(array, of).filter(|_| of == Type::Timestamp),
-            Cells::Text => Some(Self::Text(texts(array.as_binary_view_opt()?)).cast(of)),
-            Cells::Decimal(scale) if of == Type::Float => {
+            Cells::Arrow(_) => Self::read(array, kind),
+            Cells::Int96 => Self::read(array, kind).filter(|_| kind == Type::Timestamp),
+            Cells::Text => Some(Self::Text(texts(array.as_binary_view_opt()?)).cast(kind)),
+            Cells::Decimal(scale) if kind == Type::Float => {
                 let one = 10f64.powi((*scale).into());
                 let float = |cell: &[u8]| scalar::float(close(wide(cell)?) / one);
                 let cells = array.as_binary_view_opt()?;
@@ -141,8 +141,8 @@ impl Column {
     }
 
     /// A column of `rows` NULLs.
-    pub(crate) fn nulls(of: Type, rows: usize) -> Self {
-        match of {
+    pub(crate) fn nulls(kind: Type, rows: usize) -> Self {
+        match kind {
             Type::Bool => Self::Bool(BooleanArray::new_null(rows)),
             Type::Int => Self::Int(Int64Array::new_null(rows)),
             Type::Float => Self::Float(Float64Array::new_null(rows)),
@@ -174,7 +174,7 @@ impl Column {
         })
     }
 
-    pub(crate) fn of(&self) -> Type {
+    pub(crate) fn kind(&self) -> Type {
         match self {
             Self::Bool(_) => Type::Bool,
             Self::Int(_) => Type::Int,
@@ -252,7 +252,7 @@ impl Column {
     pub(crate) fn cast(self, to: Type) -> Self {
         let rows = self.array().len();
         match (self, to) {
-            (column, to) if column.of() == to => column,
+            (column, to) if column.kind() == to => column,
             (Self::Bool(a), Type::Int) => Self::Int(a.iter().map(|v| v.map(i64::from)).collect()),
             (Self::Bool(a), Type::Float) => {
                 Self::Float(a.iter().map(|v| v.map(|v| f64::from(u8::from(v)))).collect())

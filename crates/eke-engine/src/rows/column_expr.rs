@@ -95,7 +95,7 @@ pub(crate) enum Word {
 
 /// Constants that a value may be among.
 pub(crate) struct Members {
-    of: MembersOf,
+    set: MembersOf,
     null: bool,
 }
 
@@ -108,9 +108,9 @@ enum MembersOf {
 
 impl Members {
     /// The constants of a type; others are among them for no value.
-    pub(crate) fn new(of: Type, values: &[Value]) -> Self {
+    pub(crate) fn new(kind: Type, values: &[Value]) -> Self {
         let null = values.contains(&Value::Null);
-        let of = match of {
+        let set = match kind {
             Type::Float => MembersOf::Floats(
                 values
                     .iter()
@@ -129,10 +129,10 @@ impl Members {
                     })
                     .collect(),
             ),
-            of => MembersOf::Numbers(
+            kind => MembersOf::Numbers(
                 values
                     .iter()
-                    .filter(|value| value.kind() == Some(of))
+                    .filter(|value| value.kind() == Some(kind))
                     .filter_map(|value| match value {
                         Value::Bool(value) => Some(i64::from(*value)),
                         Value::Int(value) | Value::Timestamp(value) => Some(*value),
@@ -142,12 +142,12 @@ impl Members {
                     .collect(),
             ),
         };
-        Self { of, null }
+        Self { set, null }
     }
 
     pub(crate) fn among(&self, column: &Column) -> BooleanArray {
         let numbers =
-            |value: i64| matches!(&self.of, MembersOf::Numbers(set) if set.contains(&value));
+            |value: i64| matches!(&self.set, MembersOf::Numbers(set) if set.contains(&value));
         let answer = |found: bool| if found || !self.null { Some(found) } else { None };
         match column {
             Column::Bool(a) => a.iter().map(|v| answer(numbers(v?.into()))).collect(),
@@ -155,11 +155,11 @@ impl Members {
             Column::Date(a) => a.iter().map(|v| answer(numbers(v?.into()))).collect(),
             Column::Timestamp(a) => a.iter().map(|v| answer(numbers(v?))).collect(),
             Column::Float(a) => {
-                let floats = |v: f64| matches!(&self.of, MembersOf::Floats(set) if set.contains(&v.to_bits()));
+                let floats = |v: f64| matches!(&self.set, MembersOf::Floats(set) if set.contains(&v.to_bits()));
                 a.iter().map(|v| answer(floats(v?))).collect()
             }
             Column::Text(a) => {
-                let texts = |v: &str| matches!(&self.of, MembersOf::Texts(set) if set.contains(v));
+                let texts = |v: &str| matches!(&self.set, MembersOf::Texts(set) if set.contains(v));
                 a.iter().map(|v| answer(texts(v?))).collect()
             }
         }
@@ -171,7 +171,7 @@ impl ColumnExpr {
     pub(crate) fn compute(&self, columns: &[Column], rows: usize) -> Column {
         let on = |total: &Self| total.compute(columns, rows);
         match self {
-            Self::Null(of) => Column::nulls(*of, rows),
+            Self::Null(kind) => Column::nulls(*kind, rows),
             Self::Literal(value) => {
                 Column::constant(value, rows).unwrap_or_else(|| Column::nulls(Type::Text, rows))
             }
@@ -180,7 +180,7 @@ impl ColumnExpr {
             Self::Negate(a) => match on(a) {
                 Column::Int(a) => Column::Int(a.iter().map(|v| v?.checked_neg()).collect()),
                 Column::Float(a) => floats(&a, |v| -v),
-                other => Column::nulls(other.of(), rows),
+                other => Column::nulls(other.kind(), rows),
             },
             Self::IsNull(a) => {
                 let a = on(a);
@@ -287,8 +287,8 @@ impl ColumnExpr {
                 })
             }
             Self::Moment(function, a) => {
-                let of = if function.is_start() { Type::Timestamp } else { Type::Int };
-                let Column::Timestamp(a) = on(a) else { return Column::nulls(of, rows) };
+                let kind = if function.is_start() { Type::Timestamp } else { Type::Int };
+                let Column::Timestamp(a) = on(a) else { return Column::nulls(kind, rows) };
                 let found = a.iter().map(|v| scalar::moment(*function, v?));
                 if function.is_start() {
                     Column::Timestamp(found.collect())
@@ -384,7 +384,7 @@ fn arithmetic(operator: Arithmetic, a: Column, b: Column) -> Column {
                     .collect(),
             )
         }
-        (a, _) => Column::nulls(a.of(), a.array().len()),
+        (a, _) => Column::nulls(a.kind(), a.array().len()),
     }
 }
 
@@ -405,7 +405,7 @@ fn number(function: Number, a: Column) -> Column {
         }
         // Not the machine's own: the same on all of them.
         (Number::Exp, Column::Float(a)) => floats(&a, libm::exp),
-        (_, a) => Column::nulls(a.of(), a.array().len()),
+        (_, a) => Column::nulls(a.kind(), a.array().len()),
     }
 }
 
@@ -426,8 +426,8 @@ fn compare(operator: Comparison, a: &Column, b: &Column) -> BooleanArray {
 
 /// For every row the value of one of the columns, all of one type, or NULL.
 fn choose(columns: &[Column], rows: usize, which: impl Fn(usize) -> Option<usize>) -> Column {
-    let of = columns.first().map_or(Type::Text, Column::of);
-    let nulls = Column::nulls(of, 1);
+    let kind = columns.first().map_or(Type::Text, Column::kind);
+    let nulls = Column::nulls(kind, 1);
     let mut arrays: Vec<&dyn Array> = columns.iter().map(Column::array).collect();
     arrays.push(nulls.array());
     let indices: Vec<_> = (0..rows)
@@ -435,6 +435,6 @@ fn choose(columns: &[Column], rows: usize, which: impl Fn(usize) -> Option<usize
         .collect();
     interleave(&arrays, &indices)
         .ok()
-        .and_then(|array| Column::read(&array, of))
-        .unwrap_or_else(|| Column::nulls(of, rows))
+        .and_then(|array| Column::read(&array, kind))
+        .unwrap_or_else(|| Column::nulls(kind, rows))
 }

@@ -74,19 +74,19 @@ impl Contributions {
         let columns: Vec<(String, Type)> = schema
             .iter()
             .filter(|(name, _)| wanted.contains(name.as_str()))
-            .filter_map(|(name, of)| Some((name.clone(), (*of)?)))
+            .filter_map(|(name, kind)| Some((name.clone(), (*kind)?)))
             .collect();
-        if !schema.iter().any(|(name, of)| *name == plan.unit_column && of.is_some()) {
+        if !schema.iter().any(|(name, kind)| *name == plan.unit_column && kind.is_some()) {
             return Err(LowerError::NoColumn(plan.unit_column.clone()));
         }
-        let unit = ids.of();
+        let unit = ids.kind();
         let keys = plan.keys.iter().map(|key| KeyOf::new(key, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
         let mut fields = vec![Field::new(UNIT, canonical(unit), true)];
         for (index, key) in plan.keys.iter().enumerate() {
-            fields.push(Field::new(key_name(index), canonical(key.of), true));
+            fields.push(Field::new(key_name(index), canonical(key.kind), true));
         }
         for index in 0..steps.len() {
             fields.push(Field::new(step_name(index), DataType::Int64, true));
@@ -120,7 +120,7 @@ impl Contributions {
     /// How many rows are computed on at a time, at most `most`: as many as have room for their
     /// texts, however long those are. It follows from the plan alone.
     pub(crate) fn rows_at_a_time(&self, most: usize) -> usize {
-        let columns = self.wanted.columns.iter().filter(|(_, of)| *of == Type::Text).count();
+        let columns = self.wanted.columns.iter().filter(|(_, kind)| *kind == Type::Text).count();
         let keys = self.keys.iter().map(|key| key.value.texts());
         let steps = self.steps.iter().map(|steps| match steps {
             Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
@@ -169,9 +169,9 @@ impl KeyOf {
         let listed = key.public.as_ref().map(|values| {
             let (nulls, values): (Vec<_>, Vec<_>) =
                 values.iter().cloned().partition(|value| *value == Value::Null);
-            (Members::new(key.of, &values), !nulls.is_empty())
+            (Members::new(key.kind, &values), !nulls.is_empty())
         });
-        Ok(Self { value: lower::typed(&key.expr, key.of, columns)?, listed })
+        Ok(Self { value: lower::typed(&key.expr, key.kind, columns)?, listed })
     }
 
     /// For each row whether its key is one of those that take part; none if all do.
@@ -202,7 +202,7 @@ impl Steps {
 /// What a sum is of, if rows bring a column of it. Rows themselves, and units, are counted when
 /// they are bounded.
 fn of_sum(sum: &Sum) -> Option<&Expr> {
-    match &sum.of {
+    match &sum.summand {
         Summand::Rows | Summand::Units => None,
         Summand::Present(expr) | Summand::Value { expr, .. } => Some(expr),
     }
@@ -210,14 +210,14 @@ fn of_sum(sum: &Sum) -> Option<&Expr> {
 
 fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, LowerError>> {
     let lowered = |expr: &Expr| lower::lower(expr, columns);
-    match &sum.of {
+    match &sum.summand {
         Summand::Rows | Summand::Units => None,
         Summand::Present(expr) => {
             Some(lowered(expr).map(|(total, _)| Steps::Present(total, sum.one())))
         }
         Summand::Value { expr, low, high, centre } => {
-            Some(lowered(expr).and_then(|(total, of)| {
-                if !matches!(of, None | Some(Type::Int | Type::Float)) {
+            Some(lowered(expr).and_then(|(total, kind)| {
+                if !matches!(kind, None | Some(Type::Int | Type::Float)) {
                     return Err(LowerError::Types("a sum of what is no number".to_owned()));
                 }
                 let step = GridRounding {
@@ -261,9 +261,9 @@ mod tests {
     use eke_sql::{Column, Protection, Table, plan};
 
     fn contributions(sql: &str) -> Contributions {
-        let column = |name: &str, of| Column {
+        let column = |name: &str, kind| Column {
             name: name.to_owned(),
-            of: Some(of),
+            kind: Some(kind),
             bounds: None,
             values: None,
         };
@@ -282,7 +282,7 @@ mod tests {
                 max_rows: 1,
             },
         };
-        let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.of)).collect();
+        let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.kind)).collect();
         let query = plan(sql, &[table]).unwrap();
         Contributions::new(&query.plan, &schema, Ids::Value(Type::Int)).unwrap()
     }

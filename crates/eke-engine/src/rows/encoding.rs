@@ -89,8 +89,8 @@ pub(crate) enum Builder {
 }
 
 impl Builder {
-    pub(crate) fn new(of: Type, rows: usize) -> Self {
-        match of {
+    pub(crate) fn new(kind: Type, rows: usize) -> Self {
+        match kind {
             Type::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
             Type::Int => Self::Int(Int64Builder::with_capacity(rows)),
             Type::Float => Self::Float(Float64Builder::with_capacity(rows)),
@@ -180,24 +180,25 @@ mod tests {
             let mut bytes = Vec::new();
             push_value(value, &mut bytes);
             assert!(all.insert(bytes.clone()), "{value:?}");
-            for of in [Type::Bool, Type::Int, Type::Float, Type::Text, Type::Date, Type::Timestamp]
+            for kind in
+                [Type::Bool, Type::Int, Type::Float, Type::Text, Type::Date, Type::Timestamp]
             {
-                if value.kind().is_some_and(|kind| kind != of) {
+                if value.kind().is_some_and(|other| other != kind) {
                     continue;
                 }
                 let mut more = [&bytes[..], &[9, 9]].concat();
                 let mut rest = &more[..];
-                let mut builder = Builder::new(of, 1);
+                let mut builder = Builder::new(kind, 1);
                 builder.take(&mut rest).unwrap();
                 assert_eq!(rest, [9, 9]);
-                let column = Column::read(&builder.finish(), of).unwrap();
+                let column = Column::read(&builder.finish(), kind).unwrap();
                 assert_eq!(column.value(0), *value);
                 let mut again = Vec::new();
                 push(&column, 0, &mut again);
                 assert_eq!(again, bytes);
                 // Cut short, it is no value.
                 more.truncate(bytes.len() - 1);
-                assert!(Builder::new(of, 1).take(&mut &more[..]).is_none());
+                assert!(Builder::new(kind, 1).take(&mut &more[..]).is_none());
             }
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn lower(
     expr: &Expr,
     columns: &[(String, Type)],
 ) -> Result<(ColumnExpr, Option<Type>), LowerError> {
-    let typed = |expr: &Expr, of: Type| fit(lower(expr, columns)?, of);
+    let typed = |expr: &Expr, kind: Type| fit(lower(expr, columns)?, kind);
     Ok(match expr {
         Expr::Literal(Value::Null) => (ColumnExpr::Null(Type::Text), None),
         Expr::Literal(value) => (ColumnExpr::Literal(value.clone()), value.kind()),
@@ -43,33 +43,33 @@ pub(crate) fn lower(
             Unary::IsTrue => (ColumnExpr::Is(true, typed(a, Type::Bool)?), Some(Type::Bool)),
             Unary::IsFalse => (ColumnExpr::Is(false, typed(a, Type::Bool)?), Some(Type::Bool)),
             Unary::Negate => {
-                let (a, of) = same([&**a], columns, Some(Type::Int))?;
-                numeric(of, operator)?;
-                (ColumnExpr::Negate(one(a)), Some(of))
+                let (a, kind) = same([&**a], columns, Some(Type::Int))?;
+                numeric(kind, operator)?;
+                (ColumnExpr::Negate(one(a)), Some(kind))
             }
         },
         Expr::Binary(operator, a, b) => binary(*operator, a, b, columns)?,
         Expr::Case { branches, otherwise } => {
             let results = branches.iter().map(|(_, then)| then).chain(otherwise.as_deref());
-            let (mut results, of) = same(results, columns, None)?;
+            let (mut results, kind) = same(results, columns, None)?;
             let last = if otherwise.is_some() { results.pop() } else { None };
-            let otherwise = last.unwrap_or(ColumnExpr::Null(of));
+            let otherwise = last.unwrap_or(ColumnExpr::Null(kind));
             let conditions = branches.iter().map(|(when, _)| typed(when, Type::Bool));
             let branches = conditions
                 .zip(results)
                 .map(|(when, then)| Ok((*when?, then)))
                 .collect::<Result<_, LowerError>>()?;
-            (ColumnExpr::Case(branches, Box::new(otherwise)), Some(of))
+            (ColumnExpr::Case(branches, Box::new(otherwise)), Some(kind))
         }
         Expr::Cast(a, to) => (ColumnExpr::Cast(Box::new(lower(a, columns)?.0), *to), Some(*to)),
         Expr::In(a, values) => {
             let (a, own) = lower(a, columns)?;
-            let of = own.or_else(|| values.iter().find_map(Value::kind)).unwrap_or(Type::Text);
-            let a = if own.is_some() { a } else { ColumnExpr::Null(of) };
-            if values.iter().any(|value| value.kind().is_some_and(|kind| kind != of)) {
+            let kind = own.or_else(|| values.iter().find_map(Value::kind)).unwrap_or(Type::Text);
+            let a = if own.is_some() { a } else { ColumnExpr::Null(kind) };
+            if values.iter().any(|value| value.kind().is_some_and(|other| other != kind)) {
                 return Err(LowerError::Types("`IN`".to_owned()));
             }
-            (ColumnExpr::In(Box::new(a), Members::new(of, values)), Some(Type::Bool))
+            (ColumnExpr::In(Box::new(a), Members::new(kind, values)), Some(Type::Bool))
         }
         Expr::Like { text, pattern, ignore_case } => {
             let pattern = Pattern::new(pattern, *ignore_case);
@@ -87,10 +87,10 @@ pub(crate) fn condition(expr: &Expr, columns: &[(String, Type)]) -> Result<Colum
 /// An expression that has this type.
 pub(crate) fn typed(
     expr: &Expr,
-    of: Type,
+    kind: Type,
     columns: &[(String, Type)],
 ) -> Result<ColumnExpr, LowerError> {
-    fit(lower(expr, columns)?, of).map(|total| *total)
+    fit(lower(expr, columns)?, kind).map(|total| *total)
 }
 
 fn binary(
@@ -100,19 +100,19 @@ fn binary(
     columns: &[(String, Type)],
 ) -> Result<(ColumnExpr, Option<Type>), LowerError> {
     let ((a, of_a), (b, of_b)) = (lower(a, columns)?, lower(b, columns)?);
-    let of = of_a.or(of_b);
+    let kind = of_a.or(of_b);
     if of_a.is_some() && of_b.is_some() && of_a != of_b {
         return Err(types(operator));
     }
-    let fitted = |total: ColumnExpr, own: Option<Type>, of: Type| {
-        Box::new(if own.is_some() { total } else { ColumnExpr::Null(of) })
+    let fitted = |total: ColumnExpr, own: Option<Type>, kind: Type| {
+        Box::new(if own.is_some() { total } else { ColumnExpr::Null(kind) })
     };
     let both = |default: Type, allowed: &[Type]| {
-        let of = of.unwrap_or(default);
-        if !allowed.is_empty() && !allowed.contains(&of) {
+        let kind = kind.unwrap_or(default);
+        if !allowed.is_empty() && !allowed.contains(&kind) {
             return Err(types(operator));
         }
-        Ok(of)
+        Ok(kind)
     };
     let arithmetic = match operator {
         Binary::Add => Some(Arithmetic::Add),
@@ -123,9 +123,10 @@ fn binary(
         _ => None,
     };
     if let Some(arithmetic) = arithmetic {
-        let of = both(Type::Int, &[Type::Int, Type::Float])?;
-        let total = ColumnExpr::Arithmetic(arithmetic, fitted(a, of_a, of), fitted(b, of_b, of));
-        return Ok((total, Some(of)));
+        let kind = both(Type::Int, &[Type::Int, Type::Float])?;
+        let total =
+            ColumnExpr::Arithmetic(arithmetic, fitted(a, of_a, kind), fitted(b, of_b, kind));
+        return Ok((total, Some(kind)));
     }
     let comparison = match operator {
         Binary::Equal => Some(Comparison::Equal),
@@ -137,18 +138,19 @@ fn binary(
         _ => None,
     };
     if let Some(comparison) = comparison {
-        let of = both(Type::Int, &[])?;
-        let total = ColumnExpr::Comparison(comparison, fitted(a, of_a, of), fitted(b, of_b, of));
+        let kind = both(Type::Int, &[])?;
+        let total =
+            ColumnExpr::Comparison(comparison, fitted(a, of_a, kind), fitted(b, of_b, kind));
         return Ok((total, Some(Type::Bool)));
     }
     if operator == Binary::Concat {
-        let of = both(Type::Text, &[Type::Text])?;
-        return Ok((ColumnExpr::Concat(fitted(a, of_a, of), fitted(b, of_b, of)), Some(of)));
+        let kind = both(Type::Text, &[Type::Text])?;
+        return Ok((ColumnExpr::Concat(fitted(a, of_a, kind), fitted(b, of_b, kind)), Some(kind)));
     }
-    let of = both(Type::Bool, &[Type::Bool])?;
-    let (a, b) = (fitted(a, of_a, of), fitted(b, of_b, of));
+    let kind = both(Type::Bool, &[Type::Bool])?;
+    let (a, b) = (fitted(a, of_a, kind), fitted(b, of_b, kind));
     let total = if operator == Binary::And { ColumnExpr::And(a, b) } else { ColumnExpr::Or(a, b) };
-    Ok((total, Some(of)))
+    Ok((total, Some(kind)))
 }
 
 fn call(
@@ -159,7 +161,7 @@ fn call(
     let count = |allowed: std::ops::RangeInclusive<usize>| {
         if allowed.contains(&arguments.len()) { Ok(()) } else { Err(types(function)) }
     };
-    let typed = |index: usize, of: Type| fit(lower(&arguments[index], columns)?, of);
+    let typed = |index: usize, kind: Type| fit(lower(&arguments[index], columns)?, kind);
     let number = |number: Number| {
         count(1..=1)?;
         Ok((ColumnExpr::Number(number, typed(0, Type::Float)?), Some(Type::Float)))
@@ -171,9 +173,9 @@ fn call(
     match function {
         Function::Abs => {
             count(1..=1)?;
-            let (a, of) = same(arguments, columns, Some(Type::Int))?;
-            numeric(of, function)?;
-            Ok((ColumnExpr::Number(Number::Abs, one(a)), Some(of)))
+            let (a, kind) = same(arguments, columns, Some(Type::Int))?;
+            numeric(kind, function)?;
+            Ok((ColumnExpr::Number(Number::Abs, one(a)), Some(kind)))
         }
         Function::Floor => number(Number::Floor),
         Function::Ceil => number(Number::Ceil),
@@ -183,19 +185,19 @@ fn call(
         Function::Exp => number(Number::Exp),
         Function::Least | Function::Greatest | Function::Coalesce => {
             count(1..=usize::MAX)?;
-            let (all, of) = same(arguments, columns, None)?;
+            let (all, kind) = same(arguments, columns, None)?;
             let total = match function {
                 Function::Least => ColumnExpr::Extreme(Comparison::Less, all),
                 Function::Greatest => ColumnExpr::Extreme(Comparison::Greater, all),
                 _ => ColumnExpr::Coalesce(all),
             };
-            Ok((total, Some(of)))
+            Ok((total, Some(kind)))
         }
         Function::NullIf => {
             count(2..=2)?;
-            let (mut both, of) = same(arguments, columns, None)?;
+            let (mut both, kind) = same(arguments, columns, None)?;
             let second = one(both.split_off(1));
-            Ok((ColumnExpr::NullIf(one(both), second), Some(of)))
+            Ok((ColumnExpr::NullIf(one(both), second), Some(kind)))
         }
         Function::Lower => word(Word::Lower),
         Function::Upper => word(Word::Upper),
@@ -226,8 +228,8 @@ fn call(
         | Function::StartOfHour
         | Function::StartOfMinute => {
             count(1..=1)?;
-            let of = if function.is_start() { Type::Timestamp } else { Type::Int };
-            Ok((ColumnExpr::Moment(function, typed(0, Type::Timestamp)?), Some(of)))
+            let kind = if function.is_start() { Type::Timestamp } else { Type::Int };
+            Ok((ColumnExpr::Moment(function, typed(0, Type::Timestamp)?), Some(kind)))
         }
     }
 }
@@ -239,20 +241,23 @@ fn same<'a>(
     default: Option<Type>,
 ) -> Result<(Vec<ColumnExpr>, Type), LowerError> {
     let all = all.into_iter().map(|expr| lower(expr, columns)).collect::<Result<Vec<_>, _>>()?;
-    let of = all.iter().find_map(|(_, of)| *of).or(default).unwrap_or(Type::Text);
+    let kind = all.iter().find_map(|(_, kind)| *kind).or(default).unwrap_or(Type::Text);
     let fitted = all.into_iter().map(|(total, own)| match own {
-        None => Ok(ColumnExpr::Null(of)),
-        Some(own) if own == of => Ok(total),
+        None => Ok(ColumnExpr::Null(kind)),
+        Some(own) if own == kind => Ok(total),
         Some(_) => Err(LowerError::Types("a choice between values".to_owned())),
     });
-    Ok((fitted.collect::<Result<_, _>>()?, of))
+    Ok((fitted.collect::<Result<_, _>>()?, kind))
 }
 
-fn fit((total, own): (ColumnExpr, Option<Type>), of: Type) -> Result<Box<ColumnExpr>, LowerError> {
+fn fit(
+    (total, own): (ColumnExpr, Option<Type>),
+    kind: Type,
+) -> Result<Box<ColumnExpr>, LowerError> {
     match own {
-        None => Ok(Box::new(ColumnExpr::Null(of))),
-        Some(own) if own == of => Ok(Box::new(total)),
-        Some(own) => Err(LowerError::Types(format!("{own} where {of} is needed"))),
+        None => Ok(Box::new(ColumnExpr::Null(kind))),
+        Some(own) if own == kind => Ok(Box::new(total)),
+        Some(own) => Err(LowerError::Types(format!("{own} where {kind} is needed"))),
     }
 }
 
@@ -260,8 +265,8 @@ fn one(mut totals: Vec<ColumnExpr>) -> Box<ColumnExpr> {
     Box::new(totals.pop().unwrap_or(ColumnExpr::Null(Type::Text)))
 }
 
-fn numeric(of: Type, what: impl std::fmt::Debug) -> Result<(), LowerError> {
-    if matches!(of, Type::Int | Type::Float) { Ok(()) } else { Err(types(what)) }
+fn numeric(kind: Type, what: impl std::fmt::Debug) -> Result<(), LowerError> {
+    if matches!(kind, Type::Int | Type::Float) { Ok(()) } else { Err(types(what)) }
 }
 
 fn types(what: impl std::fmt::Debug) -> LowerError {

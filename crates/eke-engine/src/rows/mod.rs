@@ -176,7 +176,8 @@ pub fn bounded(
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
-    let declared = schema.iter().filter_map(|(name, of)| Some((name.clone(), (*of)?))).collect();
+    let declared =
+        schema.iter().filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect();
     let ids = source.ids(&plan.unit_column, &declared).map_err(RowsError::failed)?;
     let source = source.clone();
     let pieces = move || scan::pieces(&source).map_err(RowsError::failed);
@@ -196,7 +197,8 @@ pub fn bounded_in_memory(
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
     let pieces = pieces.into_iter().map(Piece::Batches).collect();
-    let unit = schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, of)| *of);
+    let unit =
+        schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, kind)| *kind);
     let ids = Ids::Value(unit.unwrap_or(Type::Text));
     run(move || Ok(pieces), schema, plan, ids, hash_key, options)
 }
@@ -208,7 +210,7 @@ impl Bounded {
         Self {
             sums: plan.sums.clone(),
             max_rows: plan.max_rows,
-            groups: Groups::new(plan.keys.iter().map(|key| key.of).collect()),
+            groups: Groups::new(plan.keys.iter().map(|key| key.kind).collect()),
             nobodys: 0,
             spills: 0,
         }
@@ -347,7 +349,7 @@ impl Bounded {
                     let mut with_steps = 0;
                     for (column, sum) in columns.iter_mut().zip(&self.sums) {
                         let one = i128::from(sum.one());
-                        let total = match &sum.of {
+                        let total = match &sum.summand {
                             Summand::Rows => found.number(row, 1).saturating_mul(one),
                             Summand::Units => found.units(row).saturating_mul(one),
                             Summand::Present(_) | Summand::Value { .. } => {
@@ -466,7 +468,7 @@ const FAN_IN: usize = 16;
 pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashKey) -> Limits {
     Limits {
         unit: contributions.unit(),
-        keys: plan.keys.iter().map(|key| key.of).collect(),
+        keys: plan.keys.iter().map(|key| key.kind).collect(),
         steps: contributions.steps(),
         max_groups: plan.max_groups,
         max_rows: plan.max_rows,

@@ -197,16 +197,16 @@ pub(crate) fn canonical(
         let array = batch.column_by_name(name).ok_or_else(changed)?;
         let stored = match cells {
             Some(cells) => {
-                cells.iter().find(|(column, _)| column == name).map(|(_, of)| of.clone())
+                cells.iter().find(|(column, _)| column == name).map(|(_, kind)| kind.clone())
             }
             None => Some(Cells::Arrow(array.data_type().clone())),
         };
         Ok::<_, DataFusionError>((array, stored.ok_or_else(changed)?))
     };
     let mut read = Vec::with_capacity(wanted.columns.len() + 1);
-    for (name, of) in &wanted.columns {
+    for (name, kind) in &wanted.columns {
         let (array, cells) = found(name)?;
-        read.push(Column::of_cells(array, &cells, *of).ok_or_else(changed)?);
+        read.push(Column::of_cells(array, &cells, *kind).ok_or_else(changed)?);
     }
     if let Some((name, ids)) = &wanted.unit {
         let (array, cells) = found(name)?;
@@ -241,7 +241,7 @@ impl CsvBatches {
             position.ok_or_else(|| no_column(file, name))
         };
         let values =
-            wanted.columns.iter().map(|(name, of)| Ok((position(name)?, Cell::Value(*of))));
+            wanted.columns.iter().map(|(name, kind)| Ok((position(name)?, Cell::Value(*kind))));
         let unit = wanted.unit.iter().map(|(name, ids)| Ok((position(name)?, Cell::Unit(*ids))));
         let columns = values.chain(unit).collect::<Result<_>>()?;
         let (mut rows, mut record) =
@@ -291,7 +291,7 @@ impl Iterator for CsvBatches {
         let columns = columns.map(|(builder, (_, cell))| {
             let texts = Column::Text(builder.finish());
             match cell {
-                Cell::Value(of) => texts.cast(*of),
+                Cell::Value(kind) => texts.cast(*kind),
                 Cell::Unit(ids) => ids.of_texts(texts),
             }
         });

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use eke_engine::report::Of;
+use eke_engine::report::Owner;
 use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Question, Source, Stopped, Who};
 use eke_noise::{Confidence, Tolerance};
 use tempfile::TempDir;
@@ -215,16 +215,16 @@ fn a_lower_tier_sees_a_coarser_point_of_the_same_path() {
         assert!(again.free && values(&again) == values(&coarse));
         // Bob has his own account and his circle's, and both have paid.
         for standing in engine.budget(&Who::Steward).unwrap() {
-            match standing.of {
-                Of::Everyone => assert!((standing.spent.rho - 0.004).abs() < 1e-9),
-                Of::Circle(_) => assert!((standing.spent.rho - 0.001).abs() < 1e-9),
-                Of::Analyst(name) if name == "bob" => {
+            match standing.owner {
+                Owner::Everyone => assert!((standing.spent.rho - 0.004).abs() < 1e-9),
+                Owner::Circle(_) => assert!((standing.spent.rho - 0.001).abs() < 1e-9),
+                Owner::Analyst(name) if name == "bob" => {
                     assert!((standing.spent.rho - 0.001).abs() < 1e-9);
                 }
-                Of::Analyst(name) if name == "ana" => {
+                Owner::Analyst(name) if name == "ana" => {
                     assert!((standing.spent.rho - 0.004).abs() < 1e-9);
                 }
-                Of::Analyst(_) => assert!(standing.spent.rho == 0.0),
+                Owner::Analyst(_) => assert!(standing.spent.rho == 0.0),
             }
         }
         // Eve is in the same circle: the circle has paid for her point already, she has not.
@@ -543,16 +543,16 @@ fn history_is_told_to_whom_it_belongs() {
     ask(&engine, "ana", COUNT, relative(0.1));
     ask(&engine, "bob", COUNT, price("0.0001"));
     ask(&engine, "steward", COUNT, price("0.002"));
-    let of = |who: &Who| engine.history(who).unwrap();
-    let all = of(&Who::Steward);
+    let history = |who: &Who| engine.history(who).unwrap();
+    let all = history(&Who::Steward);
     assert_eq!(all.iter().map(|asked| &*asked.who).collect::<Vec<_>>(), ["ana", "bob", "steward"]);
     assert!(all.iter().all(|asked| asked.question == COUNT && asked.answer.is_some()));
-    let (ana, bob) = (of(&Who::Analyst("ana".into())), of(&Who::Analyst("bob".into())));
+    let (ana, bob) = (history(&Who::Analyst("ana".into())), history(&Who::Analyst("bob".into())));
     assert_eq!((ana.len(), bob.len()), (1, 1));
     // Bob's point cost his own account something, whatever it cost the riders.
     assert!((bob[0].rho - 0.0001).abs() < 1e-9);
     let left = |who: &str| engine.budget(&Who::Analyst(who.into())).unwrap();
-    assert!(left("ana").iter().all(|standing| standing.of == Of::Analyst("ana".into())));
+    assert!(left("ana").iter().all(|standing| standing.owner == Owner::Analyst("ana".into())));
     assert_eq!(left("bob").len(), 2);
 }
 

@@ -98,7 +98,7 @@ fn only_what_its_noise_has_chosen_is_widened() {
         answer.rows.iter().map(row).collect()
     };
     let all = cells(&ask(&engine, sql, error));
-    let plain = |key: &serde_json::Value| &all.iter().find(|(of, _)| of == key).unwrap().1;
+    let plain = |key: &serde_json::Value| &all.iter().find(|(name, _)| name == key).unwrap().1;
     for by_keys in ["HAVING zone > 40", "ORDER BY zone LIMIT 3", "ORDER BY COUNT(*)", ""] {
         let answer = ask(&engine, &format!("{sql} {by_keys}"), error);
         assert!(answer.chosen.is_none(), "{by_keys}");
@@ -123,7 +123,7 @@ fn only_what_its_noise_has_chosen_is_widened() {
     let all = cells(&ask(&engine, sql, error));
     let answer = ask(&engine, &format!("{sql} ORDER BY AVG(fare) DESC LIMIT 5"), error);
     for (key, cells) in cells(&answer) {
-        let before = &all.iter().find(|(of, _)| *of == key).unwrap().1;
+        let before = &all.iter().find(|(name, _)| *name == key).unwrap().1;
         assert!(cells[0].1 - cells[0].0 > 1.2 * (before[0].1 - before[0].0), "its count");
     }
 }

@@ -16,9 +16,9 @@ use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 use crate::rows::text;
 
 /// The value of an expression of columns with these values, and again of constants.
-fn value(of: &dyn Fn(&[Expr]) -> Expr, values: &[Value]) -> Value {
+fn value(expr: &dyn Fn(&[Expr]) -> Expr, values: &[Value]) -> Value {
     let constants: Vec<_> = values.iter().cloned().map(Expr::Literal).collect();
-    let constant = compute(&of(&constants), &[], &[vec![], vec![]]).unwrap().0;
+    let constant = compute(&expr(&constants), &[], &[vec![], vec![]]).unwrap().0;
     assert_eq!(constant[0], constant[1]);
     let known: Vec<_> = values.iter().filter_map(Value::kind).collect();
     let default = known.first().copied().unwrap_or(Type::Int);
@@ -31,7 +31,7 @@ fn value(of: &dyn Fn(&[Expr]) -> Expr, values: &[Value]) -> Value {
     let exprs: Vec<_> = (0..values.len()).map(|index| Expr::Column(name(index))).collect();
     let nulls = vec![Null; values.len()];
     let rows = [nulls, values.to_vec()];
-    if let Ok((column, _)) = compute(&of(&exprs), &columns, &rows) {
+    if let Ok((column, _)) = compute(&expr(&exprs), &columns, &rows) {
         assert_eq!(column[1], constant[0], "{values:?}");
     } else {
         // A NULL of a guessed type does not fit everywhere.
@@ -41,9 +41,9 @@ fn value(of: &dyn Fn(&[Expr]) -> Expr, values: &[Value]) -> Value {
 }
 
 fn binary(operator: Binary, a: Value, b: Value) -> Value {
-    let of =
+    let expr =
         move |e: &[Expr]| Expr::Binary(operator, Box::new(e[0].clone()), Box::new(e[1].clone()));
-    value(&of, &[a, b])
+    value(&expr, &[a, b])
 }
 
 fn unary(operator: Unary, a: Value) -> Value {
@@ -285,14 +285,14 @@ fn functions_are_total() {
 fn conditions_take_the_first_that_is_true() {
     let case = |when: Value, then: Value, otherwise: Option<Value>| {
         let otherwise = otherwise.map(|value| Box::new(Expr::Literal(value)));
-        let of = |e: &[Expr]| Expr::Case {
+        let expr = |e: &[Expr]| Expr::Case {
             branches: vec![
                 (e[0].clone(), Expr::Literal(then.clone())),
                 (Expr::Unary(IsNull, Box::new(e[0].clone())), Expr::Literal(text("null"))),
             ],
             otherwise: otherwise.clone(),
         };
-        value(&of, &[when])
+        value(&expr, &[when])
     };
     assert_eq!(case(Bool(true), text("yes"), None), text("yes"));
     assert_eq!(case(Bool(true), Null, Some(text("no"))), Null);
@@ -377,9 +377,9 @@ fn every_function_takes_every_value_or_is_refused_before() {
     let literal = |value: &Value| Expr::Literal(value.clone());
     let (mut computed, mut refused) = (0, 0);
     let mut check = |expr: &Expr| match compute(expr, &[], &[vec![]]) {
-        Ok((values, of)) => {
+        Ok((values, kind)) => {
             computed += 1;
-            assert!(values[0].kind().is_none() || values[0].kind() == of, "{expr:?}");
+            assert!(values[0].kind().is_none() || values[0].kind() == kind, "{expr:?}");
             let whole = !matches!(values[0], Float(v) if v.is_nan() || v.to_bits() == 1 << 63);
             assert!(whole, "{expr:?}");
         }

@@ -379,12 +379,12 @@ fn a_cell_that_cannot_be_read_is_null_and_the_rest_is_there() {
     write_cells(&folder);
     let source = Source::find(folder.path(), "cells.parquet").unwrap();
     let schema = source.schema(&BTreeMap::new()).unwrap();
-    let types: Vec<Option<Type>> = schema.iter().map(|(_, of)| *of).collect();
+    let types: Vec<Option<Type>> = schema.iter().map(|(_, kind)| *kind).collect();
     let expected =
         [Some(Type::Int), Some(Type::Text), None, Some(Type::Float), Some(Type::Timestamp)];
     assert_eq!(types, expected);
-    let found = |name: &str, of| {
-        let keys = vec![Key { expr: column(name), of, public: None }];
+    let found = |name: &str, kind| {
+        let keys = vec![Key { expr: column(name), kind, public: None }];
         let plan = Plan { keys, sums: by_city().sums[..1].to_vec(), ..by_city() };
         let found = bounded(&source, &schema, &plan, &[0; 32], RowsOptions::usual());
         let found = found.unwrap_or_else(|error| panic!("{name}: {}", error.detail()));
@@ -411,7 +411,7 @@ fn a_time_beyond_all_microseconds_is_null() {
         let batch = RecordBatch::try_from_iter([("who", who), ("at", at)]).unwrap();
         let schema =
             [("who".to_owned(), Some(Type::Int)), ("at".to_owned(), Some(Type::Timestamp))];
-        let keys = vec![Key { expr: column("at"), of: Type::Timestamp, public: None }];
+        let keys = vec![Key { expr: column("at"), kind: Type::Timestamp, public: None }];
         let plan = Plan { keys, sums: by_city().sums[..1].to_vec(), ..by_city() };
         let expected = [Value::Null, Value::Timestamp(0), Value::Timestamp(86_400_000_000)]
             .map(|v| (vec![v], 1));
@@ -451,7 +451,7 @@ fn a_dictionary_that_is_too_small_for_its_column_fails_nothing() {
     writer.close().unwrap();
     let source = Source::find(folder.path(), "rows.parquet").unwrap();
     let schema = source.schema(&BTreeMap::new()).unwrap();
-    let keys = vec![Key { expr: column("zone"), of: Type::Int, public: None }];
+    let keys = vec![Key { expr: column("zone"), kind: Type::Int, public: None }];
     let plan = Plan { keys, sums: by_city().sums[..1].to_vec(), ..by_city() };
     let found = bounded(&source, &schema, &plan, &[0; 32], RowsOptions::usual());
     assert_eq!(found.unwrap_or_else(|error| panic!("{}", error.detail())).unit_counts().len(), 300);

@@ -16,7 +16,7 @@ proptest! {
         rows in prop::collection::vec(row(), 1..6),
     ) {
         let columns: Vec<(String, Type)> =
-            COLUMNS.iter().map(|(name, of)| ((*name).to_owned(), *of)).collect();
+            COLUMNS.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
         let found = [canonical(expr.clone()), expr].map(|expr| (compute(&expr, &columns, &rows), expr));
         // Plans hold canonical expressions; others may have NULLs that nothing gives a type.
         prop_assert!(found[0].0.is_ok(), "{}", &found[0].1);

@@ -143,7 +143,7 @@ fn units_in_many_groups_keep_the_right_ones() {
     for number in 6_000_000..6_000_060 {
         let (mut dice, unit, _, plan) = case(number, 1, 2);
         let table = random::table(&mut dice, unit, 300, 2);
-        let key = |name: &str, of| Key { expr: random::column(name), of, public: None };
+        let key = |name: &str, kind| Key { expr: random::column(name), kind, public: None };
         let keys = vec![key("fare", Type::Float), key("age", Type::Int), key("city", Type::Text)];
         let max_groups = 22 + u32::try_from(dice.roll(8)).unwrap();
         let plan = Plan { keys, max_groups, filter: None, ..plan };

@@ -39,7 +39,7 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
             let sums = groups.entry(keys).or_insert_with(|| vec![0; plan.sums.len()]);
             for (total, sum) in sums.iter_mut().zip(&plan.sums) {
                 let one = i128::from(sum.one());
-                let steps = |row: &&Row| match &sum.of {
+                let steps = |row: &&Row| match &sum.summand {
                     Summand::Rows => one,
                     Summand::Units => 0,
                     Summand::Present(expr) => {
@@ -58,7 +58,7 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
                         steps.max(i128::from(*low)).min(i128::from(*high)) - i128::from(*centre)
                     }
                 };
-                *total += if sum.of == Summand::Units {
+                *total += if sum.summand == Summand::Units {
                     one
                 } else {
                     let all: i128 = rows.iter().map(steps).sum();

@@ -10,11 +10,12 @@ use eke_noise::Tolerance;
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
 
 /// All combinations of one, two and three of some texts.
-fn combinations(of: &[&str]) -> Vec<String> {
+fn combinations(words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    for bits in 1u32..1 << of.len() {
+    for bits in 1u32..1 << words.len() {
         if bits.count_ones() <= 3 {
-            let some = (0..of.len()).filter(|index| bits >> index & 1 == 1).map(|index| of[index]);
+            let some =
+                (0..words.len()).filter(|index| bits >> index & 1 == 1).map(|index| words[index]);
             found.push(some.collect::<Vec<_>>().join(", "));
         }
     }

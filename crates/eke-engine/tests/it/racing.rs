@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_budget::{Amount, Rho};
 use eke_engine::ask::{Clock, StoppedClock};
-use eke_engine::report::Of;
+use eke_engine::report::Owner;
 use eke_engine::{Accuracy, Engine, EngineError, Goal, Observer, Who};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
@@ -38,9 +38,9 @@ impl Observer for Before<'_> {
     }
 }
 
-fn spent_by(engine: &Engine, who: &Of) -> f64 {
+fn spent_by(engine: &Engine, who: &Owner) -> f64 {
     let all = engine.budget(&Who::Steward).unwrap();
-    all.iter().find(|standing| standing.of == *who).unwrap().spent.rho
+    all.iter().find(|standing| standing.owner == *who).unwrap().spent.rho
 }
 
 fn most(rho: &str, goal: Goal) -> Goal {
@@ -67,7 +67,7 @@ fn a_circle_pays_for_both_when_one_comes_between() {
             continue;
         }
         // Eve is at 0.011 in both groups. Bob is hardly anywhere in the large one.
-        let circle = spent_by(&engine, &Of::Circle("partners".into()));
+        let circle = spent_by(&engine, &Owner::Circle("partners".into()));
         let truth = 0.011 + (bob - 0.0005).max(0.011);
         assert!(circle >= truth, "look {look}: {circle} for {truth}, Bob {bob}");
     }
@@ -156,7 +156,7 @@ fn keys_that_a_circle_cannot_pay_for_cost_nothing() {
     engine.ask(&question("ana", ZONES, price("0.02")), &()).unwrap();
     let refused = engine.ask(&question("bob", ZONES, price("0.02")), &());
     assert!(matches!(refused, Err(EngineError::Refused(_))), "{refused:?}");
-    let bob = spent_by(&engine, &Of::Analyst("bob".into()));
+    let bob = spent_by(&engine, &Owner::Analyst("bob".into()));
     assert!(bob == 0.0, "Bob has paid {bob} for a refusal");
 }
 
@@ -241,7 +241,7 @@ fn many_programs_at_once_are_all_answered() {
         assert!(first.free && again.rows == first.rows, "{who}");
         // A member's own account may have lost more to races; what its members see, the circle has
         // paid for.
-        let circle = spent_by(&engine, &Of::Circle("partners".into()));
+        let circle = spent_by(&engine, &Owner::Circle("partners".into()));
         let is_member = ["bob", "eve"].contains(who);
         assert!(!is_member || circle >= first.alone.rho - 1e-12, "{circle} {}", first.alone.rho);
     }

@@ -23,7 +23,7 @@ pub(crate) fn schema(unit: Type) -> Vec<(String, Type)> {
         ("day", Type::Date),
         ("at", Type::Timestamp),
     ];
-    columns.map(|(name, of)| (name.to_owned(), of)).to_vec()
+    columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
 }
 
 pub(crate) fn table(dice: &mut Dice, unit: Type, rows: usize, units: usize) -> Vec<Row> {
@@ -35,9 +35,9 @@ pub(crate) fn table(dice: &mut Dice, unit: Type, rows: usize, units: usize) -> V
             continue;
         }
         let mut row = Row::new();
-        for (name, of) in schema(unit) {
+        for (name, kind) in schema(unit) {
             let null = dice.roll(8) == 0;
-            let value = match (name.as_str(), of) {
+            let value = match (name.as_str(), kind) {
                 _ if null => Value::Null,
                 ("who", Type::Int) => Value::Int(dice.roll(units) as i64 - 1),
                 ("who", Type::Float) => {
@@ -106,7 +106,7 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
     };
     let mut keys = Vec::new();
     for _ in 0..dice.roll(3) {
-        let (expr, of, values) = match dice.roll(7) {
+        let (expr, kind, values) = match dice.roll(7) {
             0 | 1 => {
                 (column("city"), Type::Text, vec![Value::Null, text(""), text("Delft"), text("é")])
             }
@@ -142,7 +142,7 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
             // Of public values any subset.
             _ => Some(values.into_iter().filter(|_| dice.roll(2) == 0).collect()),
         };
-        keys.push(Key { expr, of, public });
+        keys.push(Key { expr, kind, public });
     }
     let mut sums: Vec<Sum> = Vec::new();
     for _ in 0..1 + dice.roll(4) {
@@ -153,7 +153,7 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
             let (low, high, centre) = bounds;
             Summand::Value { expr, low, high, centre }
         };
-        let of = match dice.roll(7) {
+        let summand = match dice.roll(7) {
             0 => Summand::Rows,
             1 => Summand::Units,
             2 => {
@@ -166,8 +166,9 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
             _ => value(column("fare")),
         };
         // The exponent of counts is not positive.
-        let exponent = if matches!(of, Summand::Value { .. }) { exponent } else { exponent.min(0) };
-        let sum = Sum { of, exponent };
+        let exponent =
+            if matches!(summand, Summand::Value { .. }) { exponent } else { exponent.min(0) };
+        let sum = Sum { summand, exponent };
         if !sums.contains(&sum) {
             sums.push(sum);
         }
@@ -187,7 +188,8 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
 
 /// Rows as a batch.
 pub(crate) fn batch(rows: &[Row], schema: &[(String, Type)]) -> RecordBatch {
-    let arrays = schema.iter().map(|(name, of)| column_of(*of, rows.iter().map(|row| &row[name])));
+    let arrays =
+        schema.iter().map(|(name, kind)| column_of(*kind, rows.iter().map(|row| &row[name])));
     let arrays: Vec<_> = arrays.collect();
     let fields = schema
         .iter()
@@ -198,16 +200,16 @@ pub(crate) fn batch(rows: &[Row], schema: &[(String, Type)]) -> RecordBatch {
 
 /// Types that may be asked about.
 pub(crate) fn known(schema: &[(String, Type)]) -> Vec<(String, Option<Type>)> {
-    schema.iter().map(|(name, of)| (name.clone(), Some(*of))).collect()
+    schema.iter().map(|(name, kind)| (name.clone(), Some(*kind))).collect()
 }
 
 /// The rows without those of a unit.
 pub(crate) fn without(rows: &[Row], unit: &Value) -> Vec<Row> {
-    let of = |row: &Row| match &row["who"] {
+    let unit_of = |row: &Row| match &row["who"] {
         Value::Float(value) => Value::float(*value),
         other => other.clone(),
     };
-    rows.iter().filter(|row| of(row) != *unit).cloned().collect()
+    rows.iter().filter(|row| unit_of(row) != *unit).cloned().collect()
 }
 
 /// The units of a table.

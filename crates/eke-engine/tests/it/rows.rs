@@ -46,15 +46,15 @@ pub(crate) fn text(text: &str) -> Value {
 /// Rows, units and the sum of `fare` (whole, 0 to 100), by city.
 pub(crate) fn by_city() -> Plan {
     let value = Summand::Value { expr: column("fare"), low: 0, high: 100, centre: 0 };
-    let of = |of| Sum { of, exponent: 0 };
+    let sum = |summand| Sum { summand, exponent: 0 };
     Plan {
         version: VERSION,
         dataset: "trips".to_owned(),
         unit_column: "who".to_owned(),
         adjacency: Adjacency::AddRemove,
         filter: None,
-        keys: vec![Key { expr: column("city"), of: Type::Text, public: None }],
-        sums: vec![of(Summand::Rows), of(Summand::Units), of(value)],
+        keys: vec![Key { expr: column("city"), kind: Type::Text, public: None }],
+        sums: vec![sum(Summand::Rows), sum(Summand::Units), sum(value)],
         max_groups: 3,
         max_rows: 2,
     }
@@ -65,7 +65,7 @@ fn trips(rows: &[(i32, Option<&str>, f64)]) -> RecordBatch {
     let city: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>());
     let fare: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.2)).collect::<Float64Array>());
     let fields = [("who", DataType::Int32), ("city", DataType::Utf8), ("fare", DataType::Float64)];
-    let fields = fields.map(|(name, of)| Field::new(name, of, true)).to_vec();
+    let fields = fields.map(|(name, kind)| Field::new(name, kind, true)).to_vec();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![who, city, fare]).unwrap()
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch, gr
 
 fn read(folder: &Folder, source: &str, types: &[(&str, Type)]) -> Result<Bounded, RowsError> {
     let source = Source::find(folder.path(), source).unwrap();
-    let types = types.iter().map(|(name, of)| ((*name).to_owned(), *of)).collect();
+    let types = types.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
     let schema = source.schema(&types).unwrap();
     bounded(&source, &schema, &by_city(), &HASH_KEY, RowsOptions::usual())
 }
@@ -243,7 +243,7 @@ fn many(units: i64) -> Vec<Vec<RecordBatch>> {
 #[test]
 fn spilling_changes_nothing() {
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
-    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let schema = schema.map(|(name, kind)| (name.to_owned(), Some(kind)));
     let run = |memory: usize, partitions: usize| {
         let time = Some(std::time::Duration::from_secs(60));
         let options = RowsOptions { memory, partitions, time, ..RowsOptions::usual() };
@@ -285,7 +285,7 @@ fn rows_are_spilled_into_their_own_folder() {
     let folder = Folder::new();
     let (rows, is_over) = (folder.path().join("rows"), AtomicBool::new(false));
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
-    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let schema = schema.map(|(name, kind)| (name.to_owned(), Some(kind)));
     let most = std::thread::scope(|scope| {
         let watched = scope.spawn(|| {
             let mut most = 0;
@@ -314,7 +314,7 @@ fn rows_are_spilled_into_their_own_folder() {
 #[test]
 fn more_groups_than_fit_into_memory_are_found_on_disk() {
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
-    let schema = schema.map(|(name, of)| (name.to_owned(), Some(of)));
+    let schema = schema.map(|(name, kind)| (name.to_owned(), Some(kind)));
     let batch = |part: i64| {
         let rows = (0..8_192).map(|row| part * 8_192 + row);
         let who: Int64Array = rows.clone().map(Some).collect();
@@ -380,11 +380,11 @@ fn five_hundred_operators_on_top_of_each_other_are_computed() {
     let wraps: [(&dyn Fn(Expr) -> Expr, [i64; 2]); 3] =
         [(&plus, [501, 502]), (&negate, [1, 2]), (&case, [2, 5])];
     for (wrap, expected) in wraps {
-        let key = Key { expr: deep(column("who"), wrap), of: Type::Int, public: None };
+        let key = Key { expr: deep(column("who"), wrap), kind: Type::Int, public: None };
         let value = Summand::Value { expr: key.expr.clone(), low: 0, high: 1_000, centre: 0 };
         let filter = Expr::Unary(Unary::IsNull, Box::new(key.expr.clone()));
         let filter = Some(Expr::Unary(Unary::Not, Box::new(filter)));
-        let sums = vec![Sum { of: value, exponent: 0 }];
+        let sums = vec![Sum { summand: value, exponent: 0 }];
         let plan = Plan { keys: vec![key], sums, filter, ..by_city() };
         let pieces = vec![vec![batch.clone()]];
         let bounded =

@@ -147,11 +147,11 @@ fn every_type_of_parquet_is_one_of_ours_or_none() {
     let source = Source::find(folder.path(), "all.parquet").unwrap();
     let schema = source.schema(&BTreeMap::new()).unwrap();
     let expected: Vec<_> =
-        columns.iter().map(|(name, _, of, _)| ((*name).to_owned(), *of)).collect();
+        columns.iter().map(|(name, _, kind, _)| ((*name).to_owned(), *kind)).collect();
     assert_eq!(schema, expected);
-    for (name, _, of, value) in &columns {
-        let Some(of) = *of else { continue };
-        let keys = vec![Key { expr: column(name), of, public: None }];
+    for (name, _, kind, value) in &columns {
+        let Some(kind) = *kind else { continue };
+        let keys = vec![Key { expr: column(name), kind, public: None }];
         let sums = by_city().sums[..1].to_vec();
         let plan = Plan { unit_column: "tiny".to_owned(), keys, sums, ..by_city() };
         let bounded = bounded(&source, &schema, &plan, &[0; 32], RowsOptions::usual())
@@ -182,11 +182,11 @@ fn types_of_csv_are_guessed_from_what_cells_look_like() {
         ("nothing", Type::Text),
         ("flag", Type::Int),
     ];
-    let expected = expected.map(|(name, of)| (name.to_owned(), of));
+    let expected = expected.map(|(name, kind)| (name.to_owned(), kind));
     assert_eq!(source.guess_types().unwrap(), expected);
     // Without a word of the policy all are text.
     let schema = source.schema(&BTreeMap::new()).unwrap();
-    assert!(schema.iter().all(|(_, of)| *of == Some(Type::Text)));
+    assert!(schema.iter().all(|(_, kind)| *kind == Some(Type::Text)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Charge, Delta, Rho};
 use eke_engine::registry::{Identity, Registry};
-use eke_engine::report::{Of, Outcome, Standing};
+use eke_engine::report::{Outcome, Owner, Standing};
 use eke_engine::{Access, Accuracy, Engine, EngineError, ErrorKind, Who};
 use eke_ledger::{Address, Ledger, Request, Reserve, Spend, Stamp};
 
@@ -32,13 +32,13 @@ fn ask(engine: &Engine, who: &str, sql: &str, rho: &str) -> Result<f64, EngineEr
     Ok(engine.ask(&question(who, sql, price(rho)), &())?.cost.rho)
 }
 
-fn standing(engine: &Engine, of: &Of) -> Standing {
+fn standing(engine: &Engine, of: &Owner) -> Standing {
     let standings = engine.budget(&Who::Steward).unwrap();
-    standings.into_iter().find(|standing| standing.of == *of).unwrap()
+    standings.into_iter().find(|standing| standing.owner == *of).unwrap()
 }
 
 fn circle(engine: &Engine) -> Standing {
-    standing(engine, &Of::Circle("partners".into()))
+    standing(engine, &Owner::Circle("partners".into()))
 }
 
 fn close(one: f64, other: f64) -> bool {
@@ -248,7 +248,7 @@ fn a_late_circle_and_a_late_member_bring_what_was_spent() {
     assert!(close(circle(&engine).to_bring.unwrap().rho, bob));
     // What others have spent outside of a circle is not for its members.
     let shown = engine.budget(&Who::Analyst("bob".into())).unwrap();
-    assert!(shown.iter().any(|standing| standing.of == Of::Circle("partners".into())));
+    assert!(shown.iter().any(|standing| standing.owner == Owner::Circle("partners".into())));
     assert!(shown.iter().all(|standing| standing.to_bring.is_none()), "{shown:?}");
     assert_eq!(circle(&engine).spent.rho, 0.0);
     let more = ask(&engine, "bob", FARES, "0.0003").unwrap();
@@ -371,9 +371,9 @@ fn nothing_is_charged_for_a_question_that_the_unit_cannot_pay_for() {
     let engine = folder.engine();
     let whole = engine.budget(&Who::Steward).unwrap()[0].budget.rho;
     ask(&engine, "steward", FARES, &format!("{}", 0.97 * whole)).unwrap();
-    let spent = |of: &Of| standing(&engine, of).spent.rho;
-    let ana = Of::Analyst("ana".into());
-    let before = (spent(&Of::Everyone), spent(&ana));
+    let spent = |of: &Owner| standing(&engine, of).spent.rho;
+    let ana = Owner::Analyst("ana".into());
+    let before = (spent(&Owner::Everyone), spent(&ana));
     let keys = "SELECT zone, COUNT(*) FROM trips GROUP BY zone";
     let averages = "SELECT COUNT(*), AVG(fare) FROM trips";
     for (sql, goal) in [
@@ -383,7 +383,7 @@ fn nothing_is_charged_for_a_question_that_the_unit_cannot_pay_for() {
     ] {
         let error = engine.ask(&question("ana", sql, goal), &()).unwrap_err();
         assert!(told(&error).contains("nothing was charged"), "{sql}: {error}");
-        assert_eq!((spent(&Of::Everyone), spent(&ana)), before, "{sql}");
+        assert_eq!((spent(&Owner::Everyone), spent(&ana)), before, "{sql}");
     }
     // Keys that the steward had selected are charged to the analyst before the unit says no, and
     // the refusal says so.
@@ -435,7 +435,7 @@ fn what_was_spent_is_shown_as_rho_and_as_a_bound_that_holds_at_all_times() {
         assert!(shown[part].get("epsilon").is_none(), "{shown}");
     }
     // Nothing is shown of an account that has spent nothing.
-    assert_eq!(standing(&engine, &Of::Analyst("bob".into())).bound, None);
+    assert_eq!(standing(&engine, &Owner::Analyst("bob".into())).bound, None);
     // Nor where the promise is better.
     ask(&engine, "steward", FARES, &format!("{}", 0.9 * rider.budget.rho)).unwrap();
     assert_eq!(engine.budget(&Who::Steward).unwrap()[0].bound, None);

@@ -17,8 +17,12 @@ const HASH_KEY: [u8; 32] = [7; 32];
 type Row = (String, String, String, i64);
 
 fn table() -> Table {
-    let column =
-        |name: &str, of| Column { name: name.to_owned(), of: Some(of), bounds: None, values: None };
+    let column = |name: &str, kind| Column {
+        name: name.to_owned(),
+        kind: Some(kind),
+        bounds: None,
+        values: None,
+    };
     Table {
         name: "trips".to_owned(),
         columns: vec![
@@ -41,8 +45,8 @@ fn asked(sql: &str) -> Plan {
 }
 
 fn batch(rows: &[Row]) -> RecordBatch {
-    let texts = |of: fn(&Row) -> &String| -> ArrayRef {
-        Arc::new(rows.iter().map(|row| Some(of(row))).collect::<StringArray>())
+    let texts = |field: fn(&Row) -> &String| -> ArrayRef {
+        Arc::new(rows.iter().map(|row| Some(field(row))).collect::<StringArray>())
     };
     let fare: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.3)).collect::<Int64Array>());
     let columns = vec![texts(|row| &row.0), texts(|row| &row.1), texts(|row| &row.2), fare];
@@ -53,7 +57,7 @@ fn batch(rows: &[Row]) -> RecordBatch {
 
 fn run(rows: &[Row], plan: &Plan, batch_rows: usize) -> Bounded {
     let schema: Vec<_> =
-        table().columns.into_iter().map(|column| (column.name, column.of)).collect();
+        table().columns.into_iter().map(|column| (column.name, column.kind)).collect();
     let pieces = rows.chunks(batch_rows).map(|rows| vec![batch(rows)]).collect();
     let options = RowsOptions { batch_rows, ..RowsOptions::usual() };
     bounded_in_memory(pieces, &schema, plan, &HASH_KEY, options).unwrap()

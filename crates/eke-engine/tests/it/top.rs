@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_engine::ask::{Clock, StoppedClock};
-use eke_engine::report::Of;
+use eke_engine::report::Owner;
 use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Observer, Stopped, Who, explain};
 
 use crate::asking::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
@@ -37,9 +37,9 @@ fn many_zones() -> Folder {
     folder
 }
 
-fn spent_by(engine: &Engine, who: &Of) -> f64 {
+fn spent_by(engine: &Engine, who: &Owner) -> f64 {
     let all = engine.budget(&Who::Steward).unwrap();
-    all.iter().find(|standing| standing.of == *who).unwrap().spent.rho
+    all.iter().find(|standing| standing.owner == *who).unwrap().spent.rho
 }
 
 /// What one pick costs under the policy of these tests.
@@ -84,7 +84,7 @@ fn picks_are_made_once_for_everybody() {
     let ana = ask(&engine, "ana", TOP, relative(0.1));
     assert_eq!(keys(&ana), keys(&first));
     assert!(ana.cost.rho >= 3.0 * pick(&engine) && !ana.free);
-    assert!((spent_by(&engine, &Of::Analyst("ana".into())) - ana.cost.rho).abs() < 1e-12);
+    assert!((spent_by(&engine, &Owner::Analyst("ana".into())) - ana.cost.rho).abs() < 1e-12);
     assert!(spent(&engine) - riders < 0.2 * ana.cost.rho, "{riders} {}", spent(&engine));
     // What was measured is the same path as in a question about all zones.
     let more = TOP.replace("LIMIT 3", "LIMIT 4");
@@ -233,8 +233,8 @@ fn a_tier_sees_as_many_picks_as_it_may() {
     assert!(answer.picked && answer.tier.is_some_and(|tier| tier.rho == 1e-3), "{answer:?}");
     assert!(ask(&engine, "bob", &sql, relative(0.2)).tier.is_some());
     // Bob and his circle have paid for what he saw.
-    for of in [Of::Analyst("bob".into()), Of::Circle("partners".into())] {
-        assert!((spent_by(&engine, &of) - answer.cost.rho).abs() < 1e-12, "{of:?}");
+    for owner in [Owner::Analyst("bob".into()), Owner::Circle("partners".into())] {
+        assert!((spent_by(&engine, &owner) - answer.cost.rho).abs() < 1e-12, "{owner:?}");
     }
     folder.write("eke.toml", &policy("add-remove", 50, 1, Some(60)).replace("1e-3", "1e-5"));
     let none = folder.engine().ask(&question("eve", TOP, relative(0.2)), &()).unwrap_err();

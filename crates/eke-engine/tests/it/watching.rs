@@ -11,7 +11,7 @@ use std::sync::{Barrier, Mutex};
 use eke_budget::{Amount, Epsilon, L1};
 use eke_engine::ask::{Clock, StoppedClock};
 use eke_engine::error::{NotAllowed, WayToPay};
-use eke_engine::report::Of;
+use eke_engine::report::Owner;
 use eke_engine::watch::{Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd};
 use eke_engine::{Engine, EngineError, Observer, WatchQuestion, Watched, Who};
 use eke_noise::{Confidence, Tolerance};
@@ -104,24 +104,24 @@ fn hits(verdicts: &[Verdict]) -> Vec<bool> {
 }
 
 /// What an account has spent and set aside in its pure purse.
-fn pure(engine: &Engine, of: &Of) -> (f64, f64) {
+fn pure(engine: &Engine, of: &Owner) -> (f64, f64) {
     let all = engine.budget(&Who::Steward).unwrap();
     let [_, spent, reserved, _] =
-        all.iter().find(|standing| standing.of == *of).unwrap().pure.unwrap();
+        all.iter().find(|standing| standing.owner == *of).unwrap().pure.unwrap();
     (spent, reserved)
 }
 
-fn rho(engine: &Engine, of: &Of) -> f64 {
+fn rho(engine: &Engine, of: &Owner) -> f64 {
     let all = engine.budget(&Who::Steward).unwrap();
-    all.iter().find(|standing| standing.of == *of).unwrap().spent.rho
+    all.iter().find(|standing| standing.owner == *of).unwrap().spent.rho
 }
 
-fn analyst(name: &str) -> Of {
-    Of::Analyst(name.to_owned())
+fn analyst(name: &str) -> Owner {
+    Owner::Analyst(name.to_owned())
 }
 
-fn circle() -> Of {
-    Of::Circle("partners".to_owned())
+fn circle() -> Owner {
+    Owner::Circle("partners".to_owned())
 }
 
 /// The prices of the law that a question has by its own account of it.
@@ -166,7 +166,7 @@ fn runs_cost_what_they_came_to() {
         // Runs of 3, 2 and 1 steps that ended with a hit, and one of 3 that did not.
         let halted = |t| prices.halting_at(t).epsilon;
         let all = halted(3) + halted(2) + halted(1) + prices.without_halt(3).epsilon;
-        for of in [Of::Everyone, analyst("ana")] {
+        for of in [Owner::Everyone, analyst("ana")] {
             let (spent, reserved) = pure(&engine, &of);
             assert!(close(spent, all) && reserved == 0.0, "{of:?}: {spent} {all} {reserved}");
         }
@@ -201,18 +201,18 @@ fn the_same_watch_has_the_same_verdicts_for_nothing() {
     // About once in a hundred runs the line's own noise makes all verdicts the same; nothing here
     // needs more.
     assert!(!watched.free);
-    let before = pure(&engine, &Of::Everyone);
+    let before = pure(&engine, &Owner::Everyone);
     let turned = "select count(1) from rides r where $1 = r.day";
     for sql in [COUNT, turned] {
         let again = WatchQuestion { sql: sql.to_owned(), ..near("ana", 0..20) };
         let (verdicts, watched) = run(&folder.engine(), &again);
         assert!(watched.free && hits(&verdicts) == hits(&first), "{watched:?}");
-        assert_eq!(pure(&engine, &Of::Everyone), before);
+        assert_eq!(pure(&engine, &Owner::Everyone), before);
     }
     // With days added it goes on, and what was shown stays.
     let (more, watched) = run(&engine, &near("ana", 0..30));
     assert_eq!(hits(&more)[..20], hits(&first));
-    assert!(!watched.free && pure(&engine, &Of::Everyone).0 > before.0);
+    assert!(!watched.free && pure(&engine, &Owner::Everyone).0 > before.0);
     assert_eq!(more[20].place, 1, "a line does not outlive its program");
     // From a day on that is another than it was it is another watch, which shows nothing of the one
     // that there was.
@@ -238,7 +238,7 @@ fn a_viewer_of_stored_steps_pays_what_they_came_to() {
         let question = |who: &str| WatchQuestion { noise, ..watch(who, 0..7) };
         let prices = prices(&engine, &question("ana"));
         let (first, _) = run(&engine, &question("ana"));
-        let unit = pure(&engine, &Of::Everyone);
+        let unit = pure(&engine, &Owner::Everyone);
         let (seen, watched) = run(&engine, &question("bob"));
         assert_eq!(hits(&seen), hits(&first));
         let all = prices.halting_at(3).epsilon
@@ -250,7 +250,7 @@ fn a_viewer_of_stored_steps_pays_what_they_came_to() {
         }
         assert!(close(watched.cost.get(), all) && !watched.free);
         // The riders pay nothing again, and neither does anybody who looks again.
-        assert_eq!(pure(&engine, &Of::Everyone), unit);
+        assert_eq!(pure(&engine, &Owner::Everyone), unit);
         let (_, again) = run(&engine, &question("bob"));
         assert!(again.free && close(pure(&engine, &analyst("bob")).0, all));
         // The steward's account is the riders', which has paid.
@@ -311,7 +311,7 @@ fn a_watch_stops_when_the_purse_is_gone() {
     let why = why.to_string();
     assert!(why.starts_with("the budget does not allow the next step"), "{why}");
     // A run without a hit came to less than its worst case, so a few more steps fit another time.
-    let spent = pure(&engine, &Of::Everyone);
+    let spent = pure(&engine, &Owner::Everyone);
     assert!(close(spent.0, prices.without_halt(12).epsilon) && spent.1 == 0.0, "{spent:?}");
     let (again, watched) = run(&engine, &question);
     assert_eq!(hits(&again)[..12], hits(&verdicts));
@@ -378,13 +378,13 @@ fn runs_paid_for_before_they_start_cost_their_worst_case() {
         worst * (worst / 2.0).tanh()
     };
     let all = zcdp(5) + zcdp(3);
-    assert!((rho(&engine, &Of::Everyone) / all - 1.0).abs() < 1e-9, "{all}");
+    assert!((rho(&engine, &Owner::Everyone) / all - 1.0).abs() < 1e-9, "{all}");
     assert!(matches!(watched.cost, Paid::Rho(cost) if (cost / all - 1.0).abs() < 1e-9));
-    let unit = rho(&engine, &Of::Everyone);
+    let unit = rho(&engine, &Owner::Everyone);
     let (seen, watched) = run(&engine, &question("bob"));
     assert!(hits(&seen) == hits(&first) && (watched.cost.get() / all - 1.0).abs() < 1e-9);
     assert!((rho(&engine, &circle()) / all - 1.0).abs() < 1e-9);
-    assert_eq!(rho(&engine, &Of::Everyone), unit);
+    assert_eq!(rho(&engine, &Owner::Everyone), unit);
     assert!(run(&engine, &question("bob")).1.free && run(&engine, &question("ana")).1.free);
     assert_eq!(rho(&engine, &circle()), rho(&engine, &analyst("bob")));
     // A run that was bought for more steps than a tier may see is not shown to it, not even its
@@ -489,7 +489,7 @@ fn a_step_is_set_aside_for_before_its_rows_are_read() {
     let question = watch("steward", 0..3);
     let prices = prices(&engine, &question);
     let seen = Mutex::new(Vec::new());
-    let look = || seen.lock().unwrap().push(pure(&folder.engine(), &Of::Everyone));
+    let look = || seen.lock().unwrap().push(pure(&folder.engine(), &Owner::Everyone));
     struct Each<'a>(&'a (dyn Fn() + Sync));
     impl Observer for Each<'_> {
         fn clock(&self) -> &dyn Clock {
@@ -530,7 +530,7 @@ fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
     });
     assert!(matches!(lost, Err(EngineError::WatchRows(_))) && shown == 1, "{lost:?}");
     // The first run ended with its hit; the second drew nothing, and what was set aside went back.
-    let (spent, reserved) = pure(&engine, &Of::Everyone);
+    let (spent, reserved) = pure(&engine, &Owner::Everyone);
     assert!(close(spent, prices.halting_at(1).epsilon) && reserved == 0.0, "{spent} {reserved}");
     folder.write("rides.csv", &text);
     // It goes on where it was, under another attempt.
@@ -588,7 +588,7 @@ fn two_programs_that_watch_at_once_see_the_same_and_pay_once() {
                 all += prices.without_halt(verdict.place).epsilon;
             }
         }
-        let mut accounts = vec![Of::Everyone];
+        let mut accounts = vec![Owner::Everyone];
         accounts
             .extend([one, other].iter().filter(|who| **who != "steward").map(|who| analyst(who)));
         if [one, other].iter().any(|who| ["bob", "eve"].contains(who)) {
@@ -622,7 +622,7 @@ fn what_a_lost_program_set_aside_stays_so() {
         // nothing is tested.
         panic!("rows were told less often than steps were drawn");
     }
-    let (spent, reserved) = pure(&engine, &Of::Everyone);
+    let (spent, reserved) = pure(&engine, &Owner::Everyone);
     assert!(spent == 0.0 && close(reserved, prices.worst(3).epsilon), "{spent} {reserved}");
 }
 

@@ -10,24 +10,24 @@ use crate::Type;
 #[non_exhaustive]
 pub enum TypeError {
     /// Not a condition.
-    #[error("`{written}` is {of}: a condition is needed here, such as a comparison")]
+    #[error("`{written}` is {kind}: a condition is needed here, such as a comparison")]
     Condition {
         /// What stands where a condition should.
         written: String,
         /// Its type.
-        of: Type,
+        kind: Type,
     },
     /// Not what a function or an operator takes.
     #[error(
         "`{written}` is {}: {taker} needs {needs}{}",
-        of.map_or_else(|| "always NULL".to_owned(), |of| of.to_string()),
+        kind.map_or_else(|| "always NULL".to_owned(), |kind| kind.to_string()),
         instead.as_ref().map_or_else(String::new, |instead| format!("; {instead}"))
     )]
     Needs {
         /// What it is given.
         written: String,
         /// Its type; none if it is NULL.
-        of: Option<Type>,
+        kind: Option<Type>,
         /// The function or operator.
         taker: String,
         /// What it takes, in words.
@@ -36,32 +36,34 @@ pub enum TypeError {
         instead: Option<String>,
     },
     /// Of a type that does not go over into the one that is needed by itself.
-    #[error("`{written}` is {of}, and {to} is needed: write CAST({written} AS {to})")]
+    #[error("`{written}` is {kind}, and {to} is needed: write CAST({written} AS {to})")]
     Uncast {
         /// What it is.
         written: String,
         /// Its type.
-        of: Type,
+        kind: Type,
         /// The type that is needed.
         to: Type,
     },
     /// A number beside a text that is written out.
-    #[error("`{first}` is {of} and `{written}` is text: write the number without quotes")]
+    #[error("`{first}` is {kind} and `{written}` is text: write the number without quotes")]
     Quoted {
         /// What is a number.
         first: String,
         /// Its type.
-        of: Type,
+        kind: Type,
         /// What is a text.
         written: String,
     },
     /// Two of types that do not go together.
-    #[error("`{first}` is {of} and `{second}` is {other}: they do not go together without a CAST")]
+    #[error(
+        "`{first}` is {kind} and `{second}` is {other}: they do not go together without a CAST"
+    )]
     Apart {
         /// The one.
         first: String,
         /// Its type.
-        of: Type,
+        kind: Type,
         /// The other.
         second: String,
         /// The other's type.
@@ -87,12 +89,12 @@ pub enum TypeError {
         to: Type,
     },
     /// A cast that there is not.
-    #[error("`{written}` is {of}, which has no {to}: {}", instead_of_cast(*of, *to))]
+    #[error("`{written}` is {kind}, which has no {to}: {}", instead_of_cast(*kind, *to))]
     NoCast {
         /// What should be cast.
         written: String,
         /// Its type.
-        of: Type,
+        kind: Type,
         /// The type that it should have.
         to: Type,
     },
@@ -115,14 +117,14 @@ pub enum TypeError {
     #[error("COUNT of what is always NULL is always 0: write COUNT(*) to count rows")]
     CountOfNull,
     /// A value that cannot be read as what its parameter meets.
-    #[error("`${number}` is '{text}' and meets {of}: give values that can be read as {of}")]
+    #[error("`${number}` is '{text}' and meets {kind}: give values that can be read as {kind}")]
     Parameter {
         /// The parameter.
         number: usize,
         /// The value that the asker gave.
         text: String,
         /// The type that it meets.
-        of: Type,
+        kind: Type,
     },
     /// A column of a type that eke has not.
     #[error(
@@ -164,17 +166,17 @@ impl TypeError {
     /// Not what a function or an operator takes.
     pub(crate) fn needs(
         written: &impl Display,
-        of: Option<Type>,
+        kind: Option<Type>,
         taker: &str,
         needs: &'static str,
     ) -> SqlError {
         let (written, taker) = (short(written), taker.to_owned());
-        Self::Needs { written, of, taker, needs, instead: None }.into()
+        Self::Needs { written, kind, taker, needs, instead: None }.into()
     }
 }
 
-fn instead_of_cast(of: Type, to: Type) -> &'static str {
-    match (of, to) {
+fn instead_of_cast(kind: Type, to: Type) -> &'static str {
+    match (kind, to) {
         (Type::Int | Type::Float, Type::Bool) => "write a comparison such as x <> 0",
         (Type::Date | Type::Timestamp, _) => "take a part of it, such as EXTRACT(YEAR FROM x)",
         _ => "write a CASE that says what is meant",

@@ -104,9 +104,9 @@ fn simplified(expr: Expr) -> Expr {
         },
         Expr::Binary(operator, left, right) => binary(operator, *left, *right),
         Expr::Case { branches, otherwise } => case(branches, otherwise.map(|one| *one)),
-        Expr::Cast(one, of) => match *one {
+        Expr::Cast(one, kind) => match *one {
             Expr::Literal(Value::Null) => Expr::Literal(Value::Null),
-            one => Expr::Cast(Box::new(one), of),
+            one => Expr::Cast(Box::new(one), kind),
         },
         Expr::In(one, mut values) => {
             values.sort();

@@ -77,7 +77,7 @@ impl fmt::Display for Expr {
                 }
                 f.write_str(" END")
             }
-            Self::Cast(one, of) => write!(f, "CAST({one} AS {})", type_name(*of)),
+            Self::Cast(one, kind) => write!(f, "CAST({one} AS {})", type_name(*kind)),
             Self::In(one, values) => write!(f, "{} IN ({})", Operand(one), list(values)),
             Self::Like { text, pattern, ignore_case } => {
                 let word = if *ignore_case { "ILIKE" } else { "LIKE" };
@@ -215,8 +215,8 @@ pub(crate) fn identifier(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-fn type_name(of: Type) -> &'static str {
-    match of {
+fn type_name(kind: Type) -> &'static str {
+    match kind {
         Type::Bool => "BOOLEAN",
         Type::Int => "BIGINT",
         Type::Float => "DOUBLE PRECISION",

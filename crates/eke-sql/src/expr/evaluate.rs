@@ -29,33 +29,36 @@ pub enum Leaf<'a> {
 /// in are NULL and 0 like any other, and texts end after [`MAX_TEXT`](crate::MAX_TEXT) bytes.
 #[must_use]
 pub fn evaluate(expr: &Expr, lookup: &dyn Fn(Leaf<'_>) -> Value) -> Value {
-    let of = |expr: &Expr| evaluate(expr, lookup);
+    let value = |expr: &Expr| evaluate(expr, lookup);
     match expr {
-        Expr::Literal(value) => clean(value.clone()),
+        Expr::Literal(literal) => clean(literal.clone()),
         Expr::Column(name) => clean(lookup(Leaf::Column(name))),
         Expr::Key(index) => clean(lookup(Leaf::Key(*index))),
         Expr::Measure(index) => clean(lookup(Leaf::Measure(*index))),
-        Expr::Unary(operator, operand) => unary(*operator, of(operand)),
-        Expr::Binary(Binary::And, left, right) => match (truth(&of(left)), truth(&of(right))) {
+        Expr::Unary(operator, operand) => unary(*operator, value(operand)),
+        Expr::Binary(Binary::And, left, right) => match (truth(&value(left)), truth(&value(right)))
+        {
             (Some(false), _) | (_, Some(false)) => Value::Bool(false),
             (Some(true), Some(true)) => Value::Bool(true),
             _ => Value::Null,
         },
-        Expr::Binary(Binary::Or, left, right) => match (truth(&of(left)), truth(&of(right))) {
-            (Some(true), _) | (_, Some(true)) => Value::Bool(true),
-            (Some(false), Some(false)) => Value::Bool(false),
-            _ => Value::Null,
-        },
-        Expr::Binary(operator, left, right) => binary(*operator, of(left), of(right)),
+        Expr::Binary(Binary::Or, left, right) => {
+            match (truth(&value(left)), truth(&value(right))) {
+                (Some(true), _) | (_, Some(true)) => Value::Bool(true),
+                (Some(false), Some(false)) => Value::Bool(false),
+                _ => Value::Null,
+            }
+        }
+        Expr::Binary(operator, left, right) => binary(*operator, value(left), value(right)),
         Expr::Case { branches, otherwise } => branches
             .iter()
-            .find(|(condition, _)| of(condition) == Value::Bool(true))
+            .find(|(condition, _)| value(condition) == Value::Bool(true))
             .map(|(_, result)| result)
             .or(otherwise.as_deref())
-            .map_or(Value::Null, of),
-        Expr::Cast(operand, to) => cast(of(operand), *to),
-        Expr::In(operand, values) => among(&of(operand), values),
-        Expr::Like { text, pattern, ignore_case } => match of(text) {
+            .map_or(Value::Null, value),
+        Expr::Cast(operand, to) => cast(value(operand), *to),
+        Expr::In(operand, values) => among(&value(operand), values),
+        Expr::Like { text, pattern, ignore_case } => match value(text) {
             Value::Text(text) => {
                 let pattern = Pattern::new(pattern, *ignore_case);
                 Value::Bool(pattern.matches(&text, &mut Vec::new()))
@@ -63,7 +66,7 @@ pub fn evaluate(expr: &Expr, lookup: &dyn Fn(Leaf<'_>) -> Value) -> Value {
             _ => Value::Null,
         },
         Expr::Call(function, arguments) => {
-            call(*function, &arguments.iter().map(of).collect::<Vec<_>>())
+            call(*function, &arguments.iter().map(value).collect::<Vec<_>>())
         }
     }
 }

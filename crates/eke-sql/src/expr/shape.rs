@@ -32,7 +32,7 @@ impl Expr {
         match self {
             leaf @ (Self::Literal(_) | Self::Column(_) | Self::Key(_) | Self::Measure(_)) => leaf,
             Self::Unary(operator, one) => Self::Unary(operator, boxed(one)),
-            Self::Cast(one, of) => Self::Cast(boxed(one), of),
+            Self::Cast(one, kind) => Self::Cast(boxed(one), kind),
             Self::In(one, values) => Self::In(boxed(one), values),
             Self::Like { text, pattern, ignore_case } => {
                 Self::Like { text: boxed(text), pattern, ignore_case }
@@ -142,9 +142,9 @@ impl Expr {
                 .map(|(_, result)| result)
                 .chain(otherwise.as_deref())
                 .find_map(|result| result.kind(column)),
-            Self::Cast(_, of) => Some(*of),
+            Self::Cast(_, kind) => Some(*kind),
             Self::Call(function, arguments) => match function.result() {
-                Some(of) => Some(of),
+                Some(kind) => Some(kind),
                 None => arguments.iter().find_map(|argument| argument.kind(column)),
             },
         }

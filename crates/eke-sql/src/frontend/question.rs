@@ -157,9 +157,9 @@ fn answer<'a>(
     let keys: Vec<Key> = sorted
         .iter()
         .map(|key| {
-            let of = key.of.unwrap_or(Type::Text);
-            let public = keys::public(&key.expr, of, rows.table);
-            Key { expr: key.expr.clone(), of, public }
+            let kind = key.kind.unwrap_or(Type::Text);
+            let public = keys::public(&key.expr, kind, rows.table);
+            Key { expr: key.expr.clone(), kind, public }
         })
         .collect();
     let groups = keys::groups(&keys)?;
@@ -274,7 +274,7 @@ impl Within<'_> {
                      itself, or write AVG(x) for SUM(x) / COUNT(x)",
                 ));
             }
-            let bound = Bound { expr: limits::checked(canonical(bound.expr))?, of: bound.of };
+            let bound = Bound { expr: limits::checked(canonical(bound.expr))?, kind: bound.kind };
             items.push(Item { name, alias: alias.cloned(), bound });
         }
         if items.is_empty() {
@@ -306,7 +306,7 @@ impl Within<'_> {
                 let unit = short(&crate::expr::display::identifier(unit));
                 return Err(Unsupported::KeyOfUnits { written: short(expr), unit }.into());
             }
-            keys.push(Bound { expr: key, of: bound.of });
+            keys.push(Bound { expr: key, kind: bound.kind });
         }
         Ok(keys)
     }

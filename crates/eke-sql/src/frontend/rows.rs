@@ -45,7 +45,9 @@ impl<'a> Relation<'a> {
         }
         let field = |column: &crate::Column| Field {
             name: column.name.clone(),
-            bound: column.of.map(|of| Rc::new(Bound::new(Expr::Column(column.name.clone()), of))),
+            bound: column
+                .kind
+                .map(|kind| Rc::new(Bound::new(Expr::Column(column.name.clone()), kind))),
         };
         Ok(Self {
             table,
@@ -360,7 +362,7 @@ impl<'a> Source<'a> {
 
 fn column(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Bound, SqlError> {
     let bound = binder.bind(expr)?;
-    Ok(Bound { expr: limits::checked(canonical(bound.expr))?, of: bound.of })
+    Ok(Bound { expr: limits::checked(canonical(bound.expr))?, kind: bound.kind })
 }
 
 fn no_sample() -> SqlError {

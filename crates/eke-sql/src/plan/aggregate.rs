@@ -50,12 +50,12 @@ impl Aggregates {
         max_rows: u32,
     ) -> Result<(Vec<Sum>, Vec<Measure>), SqlError> {
         let counted = |expr: &Expr| {
-            let of = if expr.never_null(unit_column) {
+            let kind = if expr.never_null(unit_column) {
                 Summand::Rows
             } else {
                 Summand::Present(expr.clone())
             };
-            grid::count(of, max_rows)
+            grid::count(kind, max_rows)
         };
         let valued = |expr: &Expr, written: &str, centred: bool| {
             let ends =
@@ -100,7 +100,7 @@ impl Aggregates {
 
 /// Rows, units, what is present, values; then by their form.
 fn order(sum: &Sum) -> (u8, String, i64) {
-    match &sum.of {
+    match &sum.summand {
         Summand::Rows => (0, String::new(), 0),
         Summand::Units => (1, String::new(), 0),
         Summand::Present(expr) => (2, canonical::sort_key(expr), 0),

@@ -75,12 +75,12 @@ impl Key {
     #[must_use]
     pub fn describe(&self) -> String {
         let Some(values) = &self.public else {
-            return format!("{} ({}), selected privately", self.expr, self.of);
+            return format!("{} ({}), selected privately", self.expr, self.kind);
         };
         let mut text = format!(
             "{} ({}), {}: {}",
             self.expr,
-            self.of,
+            self.kind,
             plural(u64::try_from(values.len()).unwrap_or(u64::MAX), "public value"),
             list(&values[..values.len().min(8)])
         );
@@ -95,13 +95,13 @@ impl Sum {
     /// What is added up, what it is clamped to, the step, and what one unit can change it by.
     #[must_use]
     pub fn describe(&self, max_rows: u32) -> String {
-        let mut text = match &self.of {
+        let mut text = match &self.summand {
             Summand::Rows => "rows".to_owned(),
             Summand::Units => "units".to_owned(),
             Summand::Present(expr) => format!("rows where {expr} is present"),
             Summand::Value { expr, .. } => format!("{expr}"),
         };
-        if let Summand::Value { low, high, centre, .. } = self.of {
+        if let Summand::Value { low, high, centre, .. } = self.summand {
             // Writing to a text does not fail.
             let _ = write!(text, ", clamped to {} .. {}", self.natural(low), self.natural(high));
             if centre != 0 {

@@ -19,11 +19,11 @@ pub(crate) const MAX_ROWS: u32 = 1 << BITS;
 
 /// A count: steps of 2^-10, or coarser so that what one unit counts for is 2^22 of them at most.
 /// Among units it counts for one, however many rows it has.
-pub(crate) fn count(of: Summand, max_rows: u32) -> Sum {
-    let most = if matches!(of, Summand::Units) { 1 } else { max_rows };
+pub(crate) fn count(summand: Summand, max_rows: u32) -> Sum {
+    let most = if matches!(summand, Summand::Units) { 1 } else { max_rows };
     let rows = most.max(1).next_power_of_two().trailing_zeros();
     let bits = COUNT_BITS.min(BITS.unsigned_abs().saturating_sub(rows));
-    Sum { of, exponent: -i32::try_from(bits).unwrap_or(0) }
+    Sum { summand, exponent: -i32::try_from(bits).unwrap_or(0) }
 }
 
 /// A sum of numbers between two ends. The clamp is rounded outwards to steps, so that no value
@@ -62,7 +62,7 @@ pub(crate) fn value(
         return Err(BoundsError::TooManySteps { written: written.to_owned() }.into());
     };
     let centre = if centred { (low + high).div_euclid(2) } else { 0 };
-    let sum = Sum { of: Summand::Value { expr, low, high, centre }, exponent };
+    let sum = Sum { summand: Summand::Value { expr, low, high, centre }, exponent };
     if sum.sensitivity(max_rows) == 0 {
         return Err(BoundsError::TooClose { written: written.to_owned() }.into());
     }
@@ -121,7 +121,7 @@ mod tests {
                         sensitivity < (1 << 23) + rounding,
                         "{low} {high} {max_rows}: {sensitivity}"
                     );
-                    let Summand::Value { low: least, high: most, centre, .. } = sum.of else {
+                    let Summand::Value { low: least, high: most, centre, .. } = sum.summand else {
                         panic!("a value")
                     };
                     let step = power(sum.exponent);
@@ -142,7 +142,7 @@ mod tests {
     fn an_average_far_from_zero_has_no_finer_steps_than_a_double() {
         let sum = sum(1e15, 1e15 + 1.0, 1, true).unwrap();
         assert_eq!(sum.exponent, -2);
-        let Summand::Value { low, high, centre, .. } = sum.of else { panic!("a value") };
+        let Summand::Value { low, high, centre, .. } = sum.summand else { panic!("a value") };
         assert_eq!((high - low, centre - low), (4, 2));
     }
 

@@ -15,11 +15,11 @@ use crate::frontend::limits;
 use crate::{Expr, Function, Key, SqlError, Table, Type, Value};
 
 /// The values of a key, if they are public.
-pub(crate) fn public(expr: &Expr, of: Type, table: &Table) -> Option<Vec<Value>> {
+pub(crate) fn public(expr: &Expr, kind: Type, table: &Table) -> Option<Vec<Value>> {
     let policy = Policy { table };
-    let values = policy.range(expr).or_else(|| policy.worked_out(expr))?;
+    let values = policy.range(expr).or_else(|| policy.image_of_listed(expr))?;
     let plain = |value: &Value| !matches!(value, Value::Float(float) if !float.is_finite());
-    let fits = |value: &Value| value.kind().is_none_or(|own| own == of);
+    let fits = |value: &Value| value.kind().is_none_or(|own| own == kind);
     Some(values.into_iter().filter(|value| plain(value) && fits(value)).collect())
 }
 
@@ -100,25 +100,25 @@ impl Policy<'_> {
 
     /// What it comes to for each listed value of the one column it takes, and for a cell that is
     /// NULL if that is something.
-    fn worked_out(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
+    fn image_of_listed(&self, expr: &Expr) -> Option<BTreeSet<Value>> {
         let columns = expr.columns();
         let [column] = columns.as_slice() else { return None };
         let listed = self.listed(column)?;
-        let of = |value: Value| evaluate(expr, &|_| value.clone());
-        let missing = Some(of(Value::Null)).filter(|value| *value != Value::Null);
-        Some(listed.into_iter().map(of).chain(missing).collect())
+        let image = |value: Value| evaluate(expr, &|_| value.clone());
+        let missing = Some(image(Value::Null)).filter(|value| *value != Value::Null);
+        Some(listed.into_iter().map(image).chain(missing).collect())
     }
 
     /// Whether it is NULL for some rows whose cells are all there.
     fn makes_null(&self, expr: &Expr) -> bool {
-        expr.makes_null(&|name| self.table.column(name).and_then(|column| column.of))
+        expr.makes_null(&|name| self.table.column(name).and_then(|column| column.kind))
     }
 
     /// The values that the policy lists for a column, as its type.
     fn listed(&self, name: &str) -> Option<BTreeSet<Value>> {
         let column = self.table.column(name)?;
-        let (values, of) = (column.values.as_ref()?, column.of?);
-        let typed = values.iter().map(|value| (value, cast(value.clone(), of)));
+        let (values, kind) = (column.values.as_ref()?, column.kind?);
+        let typed = values.iter().map(|value| (value, cast(value.clone(), kind)));
         // A value that is none of the column's type cannot occur.
         Some(
             typed
@@ -129,6 +129,6 @@ impl Policy<'_> {
     }
 
     fn kind(&self, expr: &Expr) -> Option<Type> {
-        expr.kind(&|name| self.table.column(name).and_then(|column| column.of))
+        expr.kind(&|name| self.table.column(name).and_then(|column| column.kind))
     }
 }

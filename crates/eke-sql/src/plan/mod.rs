@@ -58,7 +58,8 @@ pub struct Key {
     /// The expression.
     pub expr: Expr,
     /// Its type.
-    pub of: Type,
+    #[serde(rename = "of")]
+    pub kind: Type,
     /// Its values, sorted and distinct, where they are public: listed in the policy, or all that
     /// the expression can come to. If every key has them, all combinations are answered; if one has
     /// not, keys are selected privately among the combinations that occur.
@@ -69,8 +70,9 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sum {
-    /// What of.
-    pub of: Summand,
+    /// What a row adds.
+    #[serde(rename = "of")]
+    pub summand: Summand,
     /// The step is two to this power.
     pub exponent: i32,
 }
@@ -134,7 +136,7 @@ impl Sum {
     /// counts has the same sign.
     #[must_use]
     pub fn is_one_way(&self) -> bool {
-        match &self.of {
+        match &self.summand {
             Summand::Rows | Summand::Present(_) | Summand::Units => true,
             Summand::Value { low, high, centre, .. } => low >= centre || high <= centre,
         }
@@ -143,7 +145,7 @@ impl Sum {
     /// What one unit can change the sum of a group by, in steps, when it is added or removed.
     #[must_use]
     pub fn sensitivity(&self, max_rows: u32) -> u64 {
-        let row = match &self.of {
+        let row = match &self.summand {
             Summand::Units => return self.one().unsigned_abs(),
             Summand::Rows | Summand::Present(_) => self.one().unsigned_abs(),
             Summand::Value { low, high, centre, .. } => {
@@ -159,7 +161,7 @@ impl Sum {
     /// among what it can add.
     #[must_use]
     pub fn contribution(&self, max_rows: u32) -> (i64, i64) {
-        let (low, high) = match &self.of {
+        let (low, high) = match &self.summand {
             Summand::Units => return (0, self.one()),
             Summand::Rows | Summand::Present(_) => (0, self.one()),
             Summand::Value { low, high, centre, .. } => {
@@ -282,7 +284,7 @@ mod tests {
         ) {
             let (high, centre) = (low + width, if centred { low + width / 2 } else { 0 });
             let expr = Expr::Literal(Value::Null);
-            let sum = Sum { of: Summand::Value { expr, low, high, centre }, exponent: 0 };
+            let sum = Sum { summand: Summand::Value { expr, low, high, centre }, exponent: 0 };
             let count = i64::try_from(rows.len()).unwrap();
             let add = |total: i64, (value, null): &(i64, bool)| {
                 if *null { total } else { total + (low + value % (width + 1) - centre) }
@@ -300,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_unit_adds_to_counts_and_takes_nothing_off() {
-        let rows = Sum { of: Summand::Rows, exponent: -3 };
-        let units = Sum { of: Summand::Units, exponent: -3 };
+        let rows = Sum { summand: Summand::Rows, exponent: -3 };
+        let units = Sum { summand: Summand::Units, exponent: -3 };
         assert_eq!((rows.contribution(5), units.contribution(5)), ((0, 40), (0, 8)));
     }
 }

@@ -349,7 +349,7 @@ fn constants_stay_as_short_as_texts_while_they_are_worked_out() {
             assert!(json.len() < 20_000, "{many} {levels}: {} bytes of plan", json.len());
             let mut all = Vec::new();
             for sum in &query.plan.sums {
-                if let Summand::Present(expr) = &sum.of {
+                if let Summand::Present(expr) = &sum.summand {
                     constants(expr, &mut all);
                 }
             }

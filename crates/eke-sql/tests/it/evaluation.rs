@@ -153,7 +153,7 @@ fn what_to_write_for_bounds_is_taken_and_keeps_null() {
             let (_, hint) = refusal.split_once(", or write ").unwrap();
             let query = plan(&format!("SELECT {hint} FROM trips"), &tables());
             let query = query.unwrap_or_else(|refusal| panic!("{hint}: {refusal}"));
-            let values = query.plan.sums.iter().filter_map(|sum| match &sum.of {
+            let values = query.plan.sums.iter().filter_map(|sum| match &sum.summand {
                 Summand::Value { expr, .. } => Some(evaluate(expr, &|_| Value::Null)),
                 _ => None,
             });

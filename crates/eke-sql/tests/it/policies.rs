@@ -27,8 +27,8 @@ fn bounded(low: f64, high: f64) -> Vec<Column> {
     vec![Column { bounds: Some((low, high)), ..column("x", Type::Float) }]
 }
 
-fn listed(of: Type, values: &[Value]) -> Vec<Column> {
-    vec![Column { values: Some(values.to_vec()), ..column("x", of) }]
+fn listed(kind: Type, values: &[Value]) -> Vec<Column> {
+    vec![Column { values: Some(values.to_vec()), ..column("x", kind) }]
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn bounds_that_cannot_hold_are_none() {
 
 #[test]
 fn listed_values_are_sorted_distinct_and_of_the_columns_type() {
-    let keys = |of, values: &[Value]| {
-        let query = ask("SELECT x, COUNT(*) FROM t GROUP BY x", listed(of, values), 9, 1)?;
+    let keys = |kind, values: &[Value]| {
+        let query = ask("SELECT x, COUNT(*) FROM t GROUP BY x", listed(kind, values), 9, 1)?;
         Ok::<_, SqlError>(query.plan.keys[0].public.clone().unwrap())
     };
     assert_eq!(

@@ -11,9 +11,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
-    fn an_expression_has_a_value_of_its_type_for_every_row((of, expr) in any_expr(3), row in row()) {
+    fn an_expression_has_a_value_of_its_type_for_every_row((kind, expr) in any_expr(3), row in row()) {
         let value = evaluate(&expr, &|leaf| look(&row, leaf));
-        prop_assert!(value.kind().is_none_or(|own| own == of), "{expr} is {value}");
+        prop_assert!(value.kind().is_none_or(|own| own == kind), "{expr} is {value}");
         if let Value::Text(text) = &value {
             prop_assert!(text.len() <= MAX_TEXT, "{expr} has {} bytes", text.len());
         }
@@ -69,7 +69,7 @@ proptest! {
         let [key] = query.plan.keys.as_slice() else { return Err(TestCaseError::fail("one key")) };
         for row in &rows {
             let value = evaluate(&key.expr, &|leaf| look(row, leaf));
-            if query.plan.sums[0].of == Summand::Rows {
+            if query.plan.sums[0].summand == Summand::Rows {
                 prop_assert_ne!(&value, &Value::Null, "{}", key.expr);
             }
             // One that is NULL may be left out: that it is listed where it should be is tested one
@@ -89,7 +89,7 @@ proptest! {
         let sums = [format!("SUM({number})"), format!("AVG(LEAST(GREATEST({number}, -7.0), 1e5))")];
         let plans = sums.map(|sum| plan(&format!("SELECT {sum} FROM trips"), &tables()));
         for sum in plans.iter().flatten().flat_map(|query| &query.plan.sums) {
-            let Summand::Value { expr, low, high, .. } = &sum.of else { continue };
+            let Summand::Value { expr, low, high, .. } = &sum.summand else { continue };
             for row in &rows {
                 let mut row = row.clone();
                 // What the policy says of fare, tip and stops is so.

@@ -52,7 +52,7 @@ fn refusals_say_which_part_and_what_instead() {
         ("SELECT fare FROM trips", Unsupported::ShowsRows { item: written("fare") }.into()),
         (
             "SELECT COUNT(*) FROM trips WHERE fare",
-            TypeError::Condition { written: written("fare"), of: Type::Float }.into(),
+            TypeError::Condition { written: written("fare"), kind: Type::Float }.into(),
         ),
         (
             "SELECT SUM(fare * 1e600) FROM trips",

@@ -3,16 +3,16 @@
 use eke_budget::Adjacency;
 use eke_sql::{Column, Protection, Table, Type, Value};
 
-pub(crate) fn column(name: &str, of: Type) -> Column {
-    Column { name: name.to_owned(), of: Some(of), bounds: None, values: None }
+pub(crate) fn column(name: &str, kind: Type) -> Column {
+    Column { name: name.to_owned(), kind: Some(kind), bounds: None, values: None }
 }
 
-fn bounded(name: &str, of: Type, low: f64, high: f64) -> Column {
-    Column { bounds: Some((low, high)), ..column(name, of) }
+fn bounded(name: &str, kind: Type, low: f64, high: f64) -> Column {
+    Column { bounds: Some((low, high)), ..column(name, kind) }
 }
 
-fn listed(name: &str, of: Type, values: &[Value]) -> Column {
-    Column { values: Some(values.to_vec()), ..column(name, of) }
+fn listed(name: &str, kind: Type, values: &[Value]) -> Column {
+    Column { values: Some(values.to_vec()), ..column(name, kind) }
 }
 
 pub(crate) fn text(text: &str) -> Value {
@@ -36,7 +36,7 @@ pub(crate) fn tables() -> Vec<Table> {
             column("day", Type::Date),
             column("started", Type::Timestamp),
             listed("seats", Type::Int, &[Value::Int(2), Value::Int(4), Value::Float(1.0)]),
-            Column { of: None, ..column("route", Type::Text) },
+            Column { kind: None, ..column("route", Type::Text) },
             column("note", Type::Text),
         ],
         protection: Protection::Private {

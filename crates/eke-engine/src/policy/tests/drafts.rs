@@ -10,7 +10,7 @@ use super::parse;
 use crate::policy::{DraftAnswers, Drafted, draft, suggest_name, suggest_unit_columns};
 
 fn columns(columns: &[(&str, Option<Type>)]) -> Vec<(String, Option<Type>)> {
-    columns.iter().map(|(name, of)| ((*name).to_owned(), *of)).collect()
+    columns.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect()
 }
 
 /// A column of every type.
@@ -85,8 +85,8 @@ fn a_draft_is_read_once_everything_is_answered() {
         assert_eq!(table.columns[1].bounds, Some((0.0, 200.0)));
         assert_eq!(policy.datasets["zones"].table(&[]).unwrap().protection, Protection::Public);
         // What a CSV holds is what the policy says it does.
-        for (name, of) in schema.drain(..).filter(|(_, of)| csv && of.is_some()) {
-            assert_eq!(policy.datasets["trips"].columns[&name].of, of, "{name}");
+        for (name, kind) in schema.drain(..).filter(|(_, kind)| csv && kind.is_some()) {
+            assert_eq!(policy.datasets["trips"].columns[&name].kind, kind, "{name}");
         }
     }
 }
@@ -117,7 +117,7 @@ fn what_is_not_answered_is_asked_for_by_its_line() {
 fn the_lines_to_decide_are_right_without_their_comment_sign() {
     for csv in [false, true] {
         let mut columns = trips();
-        columns.retain(|(_, of)| of.is_some());
+        columns.retain(|(_, kind)| kind.is_some());
         let trips = Drafted { name: "trips", source: "trips.x", columns: &columns, csv };
         let text = draft(&[trips], &DraftAnswers::default());
         let mut decided = String::new();
@@ -208,14 +208,14 @@ proptest! {
         names in prop::collection::btree_set("(\\PC|[\n\r\t\"'\\\\#=\\[\\]{}\u{0}\u{7f}\u{85}\u{202e}]){0,12}", 1..5),
         source in "\\PC{1,12}",
         csv: bool,
-        of in prop::sample::select(vec![None, Some(Type::Int), Some(Type::Text), Some(Type::Bool), Some(Type::Float)]),
+        kind in prop::sample::select(vec![None, Some(Type::Int), Some(Type::Text), Some(Type::Bool), Some(Type::Float)]),
     ) {
-        let mut columns: Vec<_> = names.into_iter().map(|name| (name, of)).collect();
+        let mut columns: Vec<_> = names.into_iter().map(|name| (name, kind)).collect();
         columns.retain(|(name, _)| name != "rider_id");
         columns.push(("rider_id".into(), Some(Type::Int)));
         let drafted = Drafted { name: "trips", source: &source, columns: &columns, csv };
         let mut answers = answers();
-        if matches!(of, Some(Type::Int | Type::Float)) {
+        if matches!(kind, Some(Type::Int | Type::Float)) {
             let others = columns.iter().filter(|(name, _)| name != "rider_id");
             answers.bounds = others.map(|(name, _)| (name.clone(), 0.0, 1.0)).collect();
         }

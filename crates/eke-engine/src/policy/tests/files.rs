@@ -13,7 +13,7 @@ pub(super) fn trips() -> Vec<(String, Option<Type>)> {
         ("city", Some(Type::Text)),
         ("photo", None),
     ]
-    .map(|(name, of)| (name.to_owned(), of))
+    .map(|(name, kind)| (name.to_owned(), kind))
     .to_vec()
 }
 
@@ -32,7 +32,7 @@ fn a_dataset_is_the_table_that_its_policy_and_its_file_say() {
     assert_eq!(names, ["rider_id", "fare", "city", "photo"]);
     assert_eq!(table.columns[1].bounds, Some((0.0, 200.0)));
     assert_eq!(table.columns[2].values.as_ref().map(Vec::len), Some(2));
-    assert_eq!((table.columns[3].of, &table.columns[3].values), (None, &None));
+    assert_eq!((table.columns[3].kind, &table.columns[3].values), (None, &None));
     assert_eq!(city().datasets["zones"].table(&[]).unwrap().protection, Protection::Public);
 }
 
@@ -55,10 +55,10 @@ fn listed_values_become_the_type_of_the_file() {
         ("[true]", Type::Bool, Value::Bool(true)),
         ("[\"\"]", Type::Text, Value::Text(String::new())),
     ];
-    for (values, of, first) in cases {
+    for (values, kind, first) in cases {
         let policy = parse(&CITY.replace("[\"Delft\", \"Leiden\"]", values)).unwrap();
         let mut schema = trips();
-        schema[2].1 = Some(of);
+        schema[2].1 = Some(kind);
         let table = policy.datasets["trips"].table(&schema).unwrap();
         assert_eq!(table.columns[2].values.as_ref().unwrap()[0], first, "{values}");
     }
@@ -104,10 +104,10 @@ const MISMATCHES: &[Mismatch] = &[
 
 #[test]
 fn a_file_that_is_not_as_the_policy_says_is_told_with_the_line_of_the_policy() {
-    for (from, to, name, of, expected) in MISMATCHES {
+    for (from, to, name, kind, expected) in MISMATCHES {
         let policy = parse(&CITY.replacen(from, to, 1)).unwrap();
         let mut schema = trips();
-        schema.iter_mut().find(|(column, _)| column == name).unwrap().1 = *of;
+        schema.iter_mut().find(|(column, _)| column == name).unwrap().1 = *kind;
         let error = policy.datasets["trips"].table(&schema).unwrap_err();
         assert_eq!(error.to_string(), *expected);
     }

@@ -98,7 +98,7 @@ impl Binder<'_> {
             [A::Unnamed(E::Wildcard)] if name == "count" && !distinct => Aggregate::Rows,
             [A::Unnamed(E::Expr(argument))] => {
                 let bound = within.bind(argument)?;
-                let of = bound.of;
+                let kind = bound.kind;
                 let expr = canonical(bound.expr);
                 if distinct {
                     if name != "count" || expr != Expr::Column(unit.to_owned()) {
@@ -116,8 +116,8 @@ impl Binder<'_> {
                     }
                     if expr.never_null(unit) { Aggregate::Rows } else { Aggregate::Present(expr) }
                 } else {
-                    if !matches!(of, Some(Type::Int | Type::Float)) {
-                        return Err(TypeError::needs(argument, of, &upper, "a number"));
+                    if !matches!(kind, Some(Type::Int | Type::Float)) {
+                        return Err(TypeError::needs(argument, kind, &upper, "a number"));
                     }
                     let written = short(argument);
                     if name == "sum" {
@@ -168,12 +168,12 @@ impl Binder<'_> {
                 for argument in arguments {
                     all.push((self.bind(argument)?, short(argument)));
                 }
-                let (all, of) = together(all)?;
-                Ok(Bound { expr: Expr::Call(function, all), of })
+                let (all, kind) = together(all)?;
+                Ok(Bound { expr: Expr::Call(function, all), kind })
             }
             (Function::Abs, [one]) => {
                 let one = self.number(one, "ABS")?;
-                Ok(Bound { expr: Expr::Call(function, vec![one.expr]), of: one.of })
+                Ok(Bound { expr: Expr::Call(function, vec![one.expr]), kind: one.kind })
             }
             (Function::Round, [one, digits]) => Err(self.round_to(one, digits)),
             (Function::Substring, [one, from]) => self.substring(one, Some(from), None),
@@ -191,8 +191,8 @@ impl Binder<'_> {
             ) => self.float(function, one),
             (Function::Lower | Function::Upper | Function::Trim | Function::Length, [one]) => {
                 let text = self.text(one, &name.to_uppercase())?;
-                let of = if function == Function::Length { Type::Int } else { Type::Text };
-                Ok(Bound::new(Expr::Call(function, vec![text]), of))
+                let kind = if function == Function::Length { Type::Int } else { Type::Text };
+                Ok(Bound::new(Expr::Call(function, vec![text]), kind))
             }
             _ => {
                 let function = name.to_uppercase();
@@ -244,21 +244,21 @@ impl Binder<'_> {
     /// A text.
     pub(super) fn text(&self, one: &ast::Expr, operator: &str) -> Result<Expr, SqlError> {
         let bound = self.bind(one)?;
-        match bound.of {
+        match bound.kind {
             None | Some(Type::Text) => Ok(bound.expr),
-            of => {
+            kind => {
                 let instead = Some(format!("write CAST({} AS TEXT)", short(one)));
                 let (written, taker) = (short(one), operator.to_owned());
-                Err(TypeError::Needs { written, of, taker, needs: "text", instead }.into())
+                Err(TypeError::Needs { written, kind, taker, needs: "text", instead }.into())
             }
         }
     }
 
     fn int(&self, one: &ast::Expr, operator: &str) -> Result<Expr, SqlError> {
         let bound = self.bind(one)?;
-        match bound.of {
+        match bound.kind {
             None | Some(Type::Int) => Ok(bound.expr),
-            of => Err(TypeError::needs(one, of, operator, "an int")),
+            kind => Err(TypeError::needs(one, kind, operator, "an int")),
         }
     }
 
@@ -327,11 +327,11 @@ impl Binder<'_> {
 
     fn moment(&self, one: &ast::Expr, operator: &str) -> Result<Expr, SqlError> {
         let bound = self.bind(one)?;
-        match bound.of {
+        match bound.kind {
             None | Some(Type::Date | Type::Timestamp) => {
                 bound.coerced(Type::Timestamp, &short(one)).map(|bound| bound.expr)
             }
-            of => Err(TypeError::needs(one, of, operator, "a date or a timestamp")),
+            kind => Err(TypeError::needs(one, kind, operator, "a date or a timestamp")),
         }
     }
 }

@@ -11,12 +11,12 @@ use crate::{Expr, SqlError, Type, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub(crate) expr: Expr,
-    pub(crate) of: Option<Type>,
+    pub(crate) kind: Option<Type>,
 }
 
 impl Bound {
-    pub(crate) fn new(expr: Expr, of: Type) -> Self {
-        Self { expr, of: Some(of) }
+    pub(crate) fn new(expr: Expr, kind: Type) -> Self {
+        Self { expr, kind: Some(kind) }
     }
 
     pub(crate) fn bool(expr: Expr) -> Self {
@@ -25,9 +25,9 @@ impl Bound {
 
     /// As a condition.
     pub(crate) fn truth(self, written: &str) -> Result<Expr, SqlError> {
-        match self.of {
+        match self.kind {
             None | Some(Type::Bool) => Ok(self.expr),
-            Some(of) => Err(TypeError::Condition { written: written.to_owned(), of }.into()),
+            Some(kind) => Err(TypeError::Condition { written: written.to_owned(), kind }.into()),
         }
     }
 
@@ -42,16 +42,16 @@ impl Bound {
     /// As a type that its own goes over into without being asked: int into float, date into
     /// timestamp, and text that is written out into date and timestamp.
     pub(crate) fn coerced(self, to: Type, written: &str) -> Result<Self, SqlError> {
-        let Some(of) = self.of else { return Ok(self) };
-        match (of, to) {
-            _ if of == to => Ok(self),
+        let Some(kind) = self.kind else { return Ok(self) };
+        match (kind, to) {
+            _ if kind == to => Ok(self),
             (Type::Int, Type::Float) | (Type::Date, Type::Timestamp) => {
                 Ok(Self::new(Expr::Cast(Box::new(self.expr), to), to))
             }
             (Type::Text, Type::Date | Type::Timestamp) if self.is_literal() => {
                 read(&self.expr, to).map(|value| Self::new(Expr::Literal(value), to))
             }
-            _ => Err(TypeError::Uncast { written: written.to_owned(), of, to }.into()),
+            _ => Err(TypeError::Uncast { written: written.to_owned(), kind, to }.into()),
         }
     }
 
@@ -63,15 +63,15 @@ impl Bound {
 /// The type that all can be taken as: texts that are written out follow the others.
 pub(crate) fn common(all: &[(&Bound, String)]) -> Result<Option<Type>, SqlError> {
     let mut common: Option<(Type, &str)> = None;
-    let firm = |bound: &Bound| !(bound.is_literal() && bound.of == Some(Type::Text));
+    let firm = |bound: &Bound| !(bound.is_literal() && bound.kind == Some(Type::Text));
     let order = all.iter().filter(|(b, _)| firm(b)).chain(all.iter().filter(|(b, _)| !firm(b)));
     for (bound, written) in order {
-        let Some(of) = bound.of else { continue };
+        let Some(kind) = bound.kind else { continue };
         let Some((so_far, first)) = common else {
-            common = Some((of, written));
+            common = Some((kind, written));
             continue;
         };
-        let both = match (so_far, of) {
+        let both = match (so_far, kind) {
             (a, b) if a == b => a,
             (Type::Int, Type::Float) | (Type::Float, Type::Int) => Type::Float,
             (Type::Date, Type::Timestamp) | (Type::Timestamp, Type::Date) => Type::Timestamp,
@@ -84,30 +84,30 @@ pub(crate) fn common(all: &[(&Bound, String)]) -> Result<Option<Type>, SqlError>
             (Type::Timestamp, Type::Text) if !firm(bound) => Type::Timestamp,
             (Type::Int | Type::Float, Type::Text) if !firm(bound) => {
                 let (first, written) = (first.to_owned(), written.clone());
-                return Err(TypeError::Quoted { first, of: so_far, written }.into());
+                return Err(TypeError::Quoted { first, kind: so_far, written }.into());
             }
             _ => {
                 let (first, second) = (first.to_owned(), written.clone());
-                return Err(TypeError::Apart { first, of: so_far, second, other: of }.into());
+                return Err(TypeError::Apart { first, kind: so_far, second, other: kind }.into());
             }
         };
         common = Some((both, first));
     }
-    Ok(common.map(|(of, _)| of))
+    Ok(common.map(|(kind, _)| kind))
 }
 
 /// All as the one type that they can be taken as.
 pub(crate) fn together(all: Vec<(Bound, String)>) -> Result<(Vec<Expr>, Option<Type>), SqlError> {
     let seen: Vec<(&Bound, String)> = all.iter().map(|(b, text)| (b, text.clone())).collect();
-    let of = common(&seen)?;
+    let kind = common(&seen)?;
     let exprs = all
         .into_iter()
-        .map(|(bound, written)| match of {
-            Some(of) => bound.coerced(of, &written).map(|bound| bound.expr),
+        .map(|(bound, written)| match kind {
+            Some(kind) => bound.coerced(kind, &written).map(|bound| bound.expr),
             None => Ok(bound.expr),
         })
         .collect::<Result<_, _>>()?;
-    Ok((exprs, of))
+    Ok((exprs, kind))
 }
 
 /// A text that is written out, as a date or a timestamp.
@@ -120,9 +120,9 @@ fn read(literal: &Expr, to: Type) -> Result<Value, SqlError> {
 
 /// A cast that was asked for.
 pub(crate) fn cast_to(bound: Bound, to: Type, written: &str) -> Result<Bound, SqlError> {
-    let Some(of) = bound.of else { return Ok(Bound { of: Some(to), ..bound }) };
-    let allowed = match (of, to) {
-        _ if of == to => return Ok(bound),
+    let Some(kind) = bound.kind else { return Ok(Bound { kind: Some(to), ..bound }) };
+    let allowed = match (kind, to) {
+        _ if kind == to => return Ok(bound),
         (_, Type::Text) | (Type::Text, _) => true,
         (Type::Int, Type::Float)
         | (Type::Float | Type::Bool, Type::Int)
@@ -133,7 +133,7 @@ pub(crate) fn cast_to(bound: Bound, to: Type, written: &str) -> Result<Bound, Sq
     if allowed {
         return Ok(Bound::new(Expr::Cast(Box::new(bound.expr), to), to));
     }
-    Err(TypeError::NoCast { written: written.to_owned(), of, to }.into())
+    Err(TypeError::NoCast { written: written.to_owned(), kind, to }.into())
 }
 
 /// The type that SQL names.

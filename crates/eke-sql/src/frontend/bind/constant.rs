@@ -12,12 +12,12 @@ use crate::{Expr, MAX_TEXT, SqlError, Type, Value};
 /// A constant.
 pub(super) fn literal(value: &ast::Value) -> Result<Bound, SqlError> {
     use ast::Value as V;
-    let of = |value: Value| Bound { of: value.kind(), expr: Expr::Literal(value) };
+    let bound = |value: Value| Bound { kind: value.kind(), expr: Expr::Literal(value) };
     match value {
         V::Number(digits, false) => number(digits, false),
-        V::SingleQuotedString(text) | V::EscapedStringLiteral(text) => written(text).map(of),
-        V::DollarQuotedString(quoted) => written(&quoted.value).map(of),
-        V::Boolean(truth) => Ok(of(Value::Bool(*truth))),
+        V::SingleQuotedString(text) | V::EscapedStringLiteral(text) => written(text).map(bound),
+        V::DollarQuotedString(quoted) => written(&quoted.value).map(bound),
+        V::Boolean(truth) => Ok(bound(Value::Bool(*truth))),
         V::Null => Ok(null()),
         other => Err(Unsupported::Constant { written: short(other) }.into()),
     }
@@ -46,14 +46,14 @@ pub(super) fn number(digits: &str, negative: bool) -> Result<Bound, SqlError> {
 
 /// A constant with its type before it.
 pub(super) fn typed(typed: &ast::TypedString) -> Result<Bound, SqlError> {
-    let ast::TypedString { data_type: of, value, uses_odbc_syntax: false } = typed else {
+    let ast::TypedString { data_type: kind, value, uses_odbc_syntax: false } = typed else {
         return Err(Unsupported::Features {
             what: "Braces around constants",
             instead: "write DATE '…' or TIMESTAMP '…'",
         }
         .into());
     };
-    let to = data_type(of)?;
+    let to = data_type(kind)?;
     let bound = cast_to(literal(&value.value)?, to, &short(value))?;
     match evaluate(&bound.expr, &|_| Value::Null) {
         Value::Null => Err(TypeError::Constant { written: short(value), to }.into()),

@@ -81,7 +81,7 @@ impl Binder<'_> {
     pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
         self.usage.node()?;
         let bound = self.usage.deeper(|| self.form(expr))?;
-        Ok(Bound { expr: limits::checked(bound.expr)?, of: bound.of })
+        Ok(Bound { expr: limits::checked(bound.expr)?, kind: bound.kind })
     }
 
     /// A condition.
@@ -238,5 +238,5 @@ fn no_subquery() -> SqlError {
 
 /// NULL without a type.
 pub(crate) fn null() -> Bound {
-    Bound { expr: Expr::Literal(Value::Null), of: None }
+    Bound { expr: Expr::Literal(Value::Null), kind: None }
 }

@@ -49,7 +49,7 @@ impl Binder<'_> {
                 bound = Bound::bool(balanced(own, terms).unwrap_or(Expr::Literal(Value::Null)));
                 written = format!("… {word} …");
             } else {
-                let other = self.beside(right, bound.of)?;
+                let other = self.beside(right, bound.kind)?;
                 bound = apply(operator, (bound, written), (other, short(right)))?;
                 written = format!("… {operator} …");
             }
@@ -72,7 +72,7 @@ impl Binder<'_> {
                     return super::constant::number(digits, true);
                 }
                 let one = self.number(one, "-")?;
-                Ok(Bound { expr: Expr::Unary(Unary::Negate, Box::new(one.expr)), of: one.of })
+                Ok(Bound { expr: Expr::Unary(Unary::Negate, Box::new(one.expr)), kind: one.kind })
             }
             UnaryOperator::Plus => self.number(one, "+"),
             other => Err(Unsupported::Operator {
@@ -86,9 +86,9 @@ impl Binder<'_> {
     /// A number.
     pub(super) fn number(&self, one: &ast::Expr, operator: &str) -> Result<Bound, SqlError> {
         let bound = self.bind(one)?;
-        match bound.of {
+        match bound.kind {
             None | Some(Type::Int | Type::Float) => Ok(bound),
-            of => Err(TypeError::needs(one, of, operator, "a number")),
+            kind => Err(TypeError::needs(one, kind, operator, "a number")),
         }
     }
 
@@ -124,7 +124,8 @@ impl Binder<'_> {
         high: &ast::Expr,
     ) -> Result<Bound, SqlError> {
         let value = (self.first(one, low)?, short(one));
-        let end = |end: &ast::Expr| Ok::<_, SqlError>((self.beside(end, value.0.of)?, short(end)));
+        let end =
+            |end: &ast::Expr| Ok::<_, SqlError>((self.beside(end, value.0.kind)?, short(end)));
         let (low, high) = (end(low)?, end(high)?);
         let low = apply(&BinaryOperator::GtEq, value.clone(), low)?;
         let high = apply(&BinaryOperator::LtEq, value, high)?;
@@ -142,16 +143,16 @@ impl Binder<'_> {
             Some(item) => self.first(one, item)?,
             None => self.bind(one)?,
         };
-        let of = needle.of;
+        let kind = needle.kind;
         let mut all = vec![(needle, short(one))];
         for item in list {
-            all.push((self.beside(item, of)?, short(item)));
+            all.push((self.beside(item, kind)?, short(item)));
         }
-        let (mut exprs, of) = together(all)?;
+        let (mut exprs, kind) = together(all)?;
         let items = exprs.split_off(1);
         let Some(needle) = exprs.pop() else { return Err(limits::too_large()) };
         let constants: Option<Vec<Value>> =
-            items.iter().map(|item| Bound { expr: item.clone(), of }.constant()).collect();
+            items.iter().map(|item| Bound { expr: item.clone(), kind }.constant()).collect();
         let is = if let Some(values) = constants {
             Expr::In(Box::new(needle), values)
         } else {
@@ -204,7 +205,7 @@ impl Binder<'_> {
         for ast::CaseWhen { condition, result } in conditions {
             let test = match &operand {
                 Some(operand) => {
-                    let other = (self.beside(condition, operand.0.of)?, short(condition));
+                    let other = (self.beside(condition, operand.0.kind)?, short(condition));
                     apply(&BinaryOperator::Eq, operand.clone(), other)?.expr
                 }
                 None => self.condition(condition)?,
@@ -215,14 +216,14 @@ impl Binder<'_> {
         if let Some(otherwise) = otherwise {
             results.push((self.bind(otherwise)?, short(otherwise)));
         }
-        let (mut results, of) = together(results)?;
+        let (mut results, kind) = together(results)?;
         let last = results.split_off(tests.len()).pop();
         Ok(Bound {
             expr: Expr::Case {
                 branches: tests.into_iter().zip(results).collect(),
                 otherwise: last.map(Box::new),
             },
-            of,
+            kind,
         })
     }
 }
@@ -287,34 +288,34 @@ fn apply(
     );
     if arithmetic {
         for (bound, written) in [&left, &right] {
-            match bound.of {
+            match bound.kind {
                 None | Some(Type::Int | Type::Float) => {}
-                Some(of) => {
-                    let is_moment = matches!(of, Type::Date | Type::Timestamp);
+                Some(kind) => {
+                    let is_moment = matches!(kind, Type::Date | Type::Timestamp);
                     let instead = is_moment.then(|| {
                         format!(
-                            "compare it with a {of} that is written out, or take a part of it with \
+                            "compare it with a {kind} that is written out, or take a part of it with \
                              EXTRACT"
                         )
                     });
                     let (written, taker) = (written.clone(), operator.to_string());
-                    let (of, needs) = (Some(of), "numbers");
-                    return Err(TypeError::Needs { written, of, taker, needs, instead }.into());
+                    let (kind, needs) = (Some(kind), "numbers");
+                    return Err(TypeError::Needs { written, kind, taker, needs, instead }.into());
                 }
             }
         }
     }
-    let (mut both, of) = together(vec![left, right])?;
+    let (mut both, kind) = together(vec![left, right])?;
     let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
         return Err(limits::too_large());
     };
     let expr = pair(operator, left, right);
-    Ok(if arithmetic { Bound { expr, of } } else { Bound::bool(expr) })
+    Ok(if arithmetic { Bound { expr, kind } } else { Bound::bool(expr) })
 }
 
 /// Texts one after the other; what is no text is written out if the other is one.
 fn concat(left: (Bound, String), right: (Bound, String)) -> Result<Bound, SqlError> {
-    let text = |bound: &Bound| matches!(bound.of, None | Some(Type::Text));
+    let text = |bound: &Bound| matches!(bound.kind, None | Some(Type::Text));
     if !text(&left.0) && !text(&right.0) {
         return Err(TypeError::NoText { left: left.1, right: right.1 }.into());
     }

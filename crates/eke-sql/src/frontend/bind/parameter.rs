@@ -74,13 +74,13 @@ impl<'a> Parameters<'a> {
         };
         self.used.borrow_mut().insert(number);
         let value = value(number, text, beside)?;
-        let of = value.kind();
+        let kind = value.kind();
         if open {
             // No column of a file has such a name.
             let column = Expr::Column(format!("\0${number}"));
-            return Ok(Bound { expr: column, of: beside.or(of) });
+            return Ok(Bound { expr: column, kind: beside.or(kind) });
         }
-        Ok(Bound { expr: Expr::Literal(value), of })
+        Ok(Bound { expr: Expr::Literal(value), kind })
     }
 }
 
@@ -89,13 +89,13 @@ fn value(number: usize, text: &str, beside: Option<Type>) -> Result<Value, SqlEr
     let as_text = super::constant::written(text)?;
     let numeric =
         || text::int(text).map(Value::Int).or_else(|| text::float(text).map(Value::float));
-    let Some(of) = beside else { return Ok(numeric().unwrap_or(as_text)) };
-    let found = match of {
+    let Some(kind) = beside else { return Ok(numeric().unwrap_or(as_text)) };
+    let found = match kind {
         Type::Int | Type::Float => numeric(),
         Type::Bool => text::truth(text).map(Value::Bool),
         Type::Text | Type::Date | Type::Timestamp => Some(as_text),
     };
-    found.ok_or_else(|| TypeError::Parameter { number, text: line(text, 40), of }.into())
+    found.ok_or_else(|| TypeError::Parameter { number, text: line(text, 40), kind }.into())
 }
 
 /// The name of a parameter, if an expression is nothing else.
@@ -114,11 +114,11 @@ fn name(mut expr: &ast::Expr) -> Option<&str> {
 
 impl Binder<'_> {
     /// A typed expression that meets something of a type: a parameter is taken as that.
-    pub(super) fn beside(&self, expr: &ast::Expr, of: Option<Type>) -> Result<Bound, SqlError> {
+    pub(super) fn beside(&self, expr: &ast::Expr, kind: Option<Type>) -> Result<Bound, SqlError> {
         match name(expr) {
             Some(name) => {
                 self.usage.node()?;
-                self.parameters.bound(name, of, self.clause)
+                self.parameters.bound(name, kind, self.clause)
             }
             None => self.bind(expr),
         }
@@ -131,14 +131,14 @@ impl Binder<'_> {
         right: &ast::Expr,
     ) -> Result<(Bound, Bound), SqlError> {
         let left = self.first(left, right)?;
-        let right = self.beside(right, left.of)?;
+        let right = self.beside(right, left.kind)?;
         Ok((left, right))
     }
 
     /// The first of two that meet.
     pub(super) fn first(&self, left: &ast::Expr, right: &ast::Expr) -> Result<Bound, SqlError> {
         match name(left) {
-            Some(_) if name(right).is_none() => self.beside(left, self.bind(right)?.of),
+            Some(_) if name(right).is_none() => self.beside(left, self.bind(right)?.kind),
             _ => self.bind(left),
         }
     }
