@@ -1,27 +1,27 @@
 //! What the tests and benchmarks of this crate need of its inside. No part of the interface.
 
-use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int64Array, RecordBatch};
-use arrow::datatypes::{Decimal128Type, Int64Type};
-use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use arrow::array::{Array, RecordBatch};
 use eke_sql::{Expr, Plan, Type, Value};
 
 use crate::data::ids::Ids;
 use crate::rows;
-use crate::rows::bounding::{HashKey, Kept};
+use crate::rows::bounding::{BatchRows, HashKey};
 use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
-use crate::rows::encoding;
+use crate::rows::kept::{Kept, first_half};
 use crate::rows::lower::lower;
+use crate::rows::names::TableHash;
 use crate::rows::scan;
+use crate::rows::shards::Shard;
+use crate::rows::totals::Totals;
 
 pub use crate::data::source::{Fingerprint, Source, SourceError};
 pub use crate::rows::lower::LowerError;
 pub use crate::rows::{Bounded, RowsError, RowsOptions, bounded, bounded_in_memory};
-pub use datafusion;
-pub use datafusion::{arrow, parquet};
+pub use {arrow, parquet};
 
 /// The values of an expression, row by row, and its type.
 ///
@@ -77,9 +77,9 @@ fn column<'a>(kind: Type, values: impl IntoIterator<Item = &'a Value>) -> Column
     }
 }
 
-/// As [`bounded_in_memory`], but without an engine: the aggregate function itself, driven by hand.
-/// Each piece is a partition that gives up what it holds in parts, which are merged. `choose` rolls
-/// the dice: a number below its argument.
+/// As [`bounded_in_memory`], but without workers: tables of units, driven by hand. Each piece is a
+/// part that gives up what it holds now and then, which is merged. `choose` rolls the dice: a number
+/// below its argument.
 ///
 /// # Panics
 /// The plan does not fit, or something is broken.
@@ -96,106 +96,45 @@ pub fn driven(
     let ids = Ids::Value(unit.expect("a unit column"));
     let contributions = Contributions::new(plan, schema, ids).expect("a plan that fits");
     let limits = Arc::new(rows::limits(plan, &contributions, HashKey(*hash_key)));
-    let (mut total, mut numbers) = (Kept::new(Arc::clone(&limits)), Numbers::default());
+    let hash = TableHash::default();
+    let new = || Kept::new(Arc::clone(&limits), hash.clone());
+    let merge = |part: &mut Kept, into: &mut Kept| {
+        let mut bytes = Vec::new();
+        std::mem::replace(part, new()).write(&mut bytes);
+        into.read(&bytes).expect("a merge");
+    };
+    let mut total = new();
     for piece in pieces {
-        let (mut part, mut here) = (Kept::new(Arc::clone(&limits)), Numbers::default());
+        let mut part = new();
         for batch in piece {
             let (columns, count) =
                 scan::canonical(batch, contributions.wanted(), None).expect("columns that fit");
-            let batch = contributions.of(&columns, count).expect("contributions");
-            let arrays = batch.columns();
-            let unit = Column::read(&arrays[0], limits.unit).expect("a unit");
-            let names: Vec<Vec<u8>> = (0..batch.num_rows())
-                .map(|row| {
-                    let mut name = Vec::new();
-                    encoding::push(&unit, row, &mut name);
-                    name
-                })
-                .collect();
-            if choose(4) == 0 {
-                let state = part.convert_to_state(arrays, None).expect("a state");
-                let indices = numbers.of(&names);
-                total.merge_batch(&state, &indices, numbers.0.len()).expect("a merge");
-            } else {
-                let indices = here.of(&names);
-                part.update_batch(arrays, &indices, None, here.0.len()).expect("an update");
-                assert!(part.size() > 0);
+            let brought = contributions.of(&columns, count).expect("contributions");
+            let rows = BatchRows::new(&limits, &brought).expect("columns of the plan");
+            let (mut name, mut one) = (Vec::new(), new());
+            for row in 0..brought[0].len() {
+                let from = rows.name(row, &mut name);
+                let (group, unit) = name.split_at(from);
+                let is_alone = choose(8) == 0;
+                let kept = if is_alone { &mut one } else { &mut part };
+                let number = kept.unit(hash.hash_one(unit), unit).expect("a number");
+                let order = first_half(limits.order(&name));
+                kept.add(number, order, group, 1, rows.steps(row)).expect("room");
+                if is_alone {
+                    merge(&mut one, &mut total);
+                }
             }
             if choose(3) == 0 {
-                let count = choose(here.0.len() + 1);
-                give_up(&mut part, &mut here, count, &mut total, &mut numbers);
+                merge(&mut part, &mut total);
             }
         }
-        while !here.0.is_empty() {
-            let count = 1 + choose(here.0.len());
-            give_up(&mut part, &mut here, count, &mut total, &mut numbers);
-        }
+        merge(&mut part, &mut total);
     }
-    let mut groups: BTreeMap<Vec<Value>, (i64, i64, Vec<i128>)> = BTreeMap::new();
-    let mut left = numbers.0.len();
-    while left > 0 {
-        let count = 1 + choose(left);
-        let emit = if count == left { EmitTo::All } else { EmitTo::First(count) };
-        left -= count;
-        let lists = total.evaluate(emit).expect("an evaluation");
-        assert_eq!(lists.len(), count);
-        let entries = lists.as_list::<i32>().values().as_struct();
-        let (keys, numbers) = entries.columns().split_at(limits.keys.len());
-        let keys = keys.iter().zip(&limits.keys).map(|(array, kind)| Column::read(array, *kind));
-        let keys: Vec<Column> = keys.collect::<Option<_>>().expect("keys");
-        for row in 0..entries.len() {
-            let group = keys.iter().map(|key| key.value(row)).collect();
-            let sums = groups.entry(group).or_insert_with(|| (0, 0, vec![0; limits.steps]));
-            sums.0 += 1;
-            sums.1 += numbers[0].as_primitive::<Int64Type>().value(row);
-            for (sum, array) in sums.2.iter_mut().zip(&numbers[1..]) {
-                *sum += array.as_primitive::<Decimal128Type>().value(row);
-            }
-        }
-    }
-    let keys = limits.keys.iter().enumerate();
-    let keys = keys.map(|(index, kind)| column_of(*kind, groups.keys().map(|group| &group[index])));
-    let mut arrays: Vec<ArrayRef> = keys.collect();
-    arrays.push(Arc::new(groups.values().map(|sums| Some(sums.0)).collect::<Int64Array>()));
-    arrays.push(Arc::new(groups.values().map(|sums| Some(sums.1)).collect::<Int64Array>()));
-    for index in 0..limits.steps {
-        let sums = groups.values().map(|sums| Some(sums.2[index])).collect::<Decimal128Array>();
-        arrays.push(Arc::new(sums));
-    }
-    let named =
-        arrays.into_iter().enumerate().map(|(index, array)| (index.to_string(), array, true));
-    Bounded::of(plan, RecordBatch::try_from_iter_with_nullable(named).expect("a batch"))
-}
-
-/// Units by number, in the order in which they were seen.
-#[derive(Default)]
-struct Numbers(HashMap<Vec<u8>, usize>);
-
-impl Numbers {
-    fn of(&mut self, names: &[Vec<u8>]) -> Vec<usize> {
-        let number = |name: &Vec<u8>| {
-            let next = self.0.len();
-            *self.0.entry(name.clone()).or_insert(next)
-        };
-        names.iter().map(number).collect()
-    }
-}
-
-fn give_up(
-    part: &mut Kept,
-    here: &mut Numbers,
-    count: usize,
-    total: &mut Kept,
-    numbers: &mut Numbers,
-) {
-    let mut names: Vec<(usize, Vec<u8>)> =
-        here.0.drain().map(|(name, number)| (number, name)).collect();
-    names.sort();
-    let (gone, rest) = names.split_at(count);
-    here.0 = rest.iter().map(|(number, name)| (name.clone(), number - count)).collect();
-    let emit = if rest.is_empty() { EmitTo::All } else { EmitTo::First(count) };
-    let state = part.state(emit).expect("a state");
-    let gone: Vec<Vec<u8>> = gone.iter().map(|(_, name)| name.clone()).collect();
-    let indices = numbers.of(&gone);
-    total.merge_batch(&state, &indices, numbers.0.len()).expect("a merge");
+    let mut totals = Totals::new(limits.steps, hash.clone());
+    let added = total.each(|group, counted| {
+        let one = std::iter::once(1).chain(counted.iter().copied());
+        totals.add(hash.hash_one(group), group, one)
+    });
+    added.expect("room");
+    Bounded::of(plan, totals.finish(&limits.keys).expect("a batch"))
 }

@@ -7,10 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
+use arrow::array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
-use datafusion::parquet::arrow::ArrowWriter;
+use parquet::arrow::ArrowWriter;
 
 /// The districts, and how many in a hundred riders live there.
 const DISTRICTS: [(&str, u64); 6] =

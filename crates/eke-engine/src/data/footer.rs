@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
-use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use datafusion::parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
-use datafusion::parquet::errors::{ParquetError, Result};
-use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, RowGroupMetaData};
-use datafusion::parquet::schema::types::{SchemaDescriptor, Type as Node};
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use eke_sql::Type;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{FileMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::schema::types::{SchemaDescriptor, Type as Node};
 
 use crate::data::source::{self, DataFile, SourceError};
 use crate::rows::column::type_of;

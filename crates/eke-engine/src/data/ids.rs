@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
-use datafusion::arrow::datatypes::{
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use arrow::datatypes::{
     DataType, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt64Type, i256,

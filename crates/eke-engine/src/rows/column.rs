@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
+use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Float64Array, Int64Array,
     StringViewArray, StringViewBuilder, TimestampMicrosecondArray,
 };
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{
     DataType, Date64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, i256,
 };
@@ -27,18 +27,6 @@ pub(crate) enum Column {
     Text(StringViewArray),
     Date(Date32Array),
     Timestamp(TimestampMicrosecondArray),
-}
-
-/// The Arrow type that stands for a type.
-pub(crate) fn canonical(kind: Type) -> DataType {
-    match kind {
-        Type::Bool => DataType::Boolean,
-        Type::Int => DataType::Int64,
-        Type::Float => DataType::Float64,
-        Type::Text => DataType::Utf8View,
-        Type::Date => DataType::Date32,
-        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
-    }
 }
 
 /// The type that an Arrow type is read as; none if eke has no such type.

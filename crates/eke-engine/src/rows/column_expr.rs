@@ -8,9 +8,9 @@
 
 use std::collections::HashSet;
 
-use datafusion::arrow::array::{Array, BooleanArray, Float64Array, Int64Array};
-use datafusion::arrow::compute::kernels::cmp;
-use datafusion::arrow::compute::{and_kleene, interleave, not, or_kleene};
+use arrow::array::{Array, BooleanArray, Float64Array, Int64Array};
+use arrow::compute::kernels::cmp;
+use arrow::compute::{and_kleene, interleave, not, or_kleene};
 use eke_sql::scalar::{self, Pattern};
 use eke_sql::{Function, Type, Value};
 

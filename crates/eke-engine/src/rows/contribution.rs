@@ -8,29 +8,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions,
-};
-use datafusion::arrow::compute::{and, filter, is_not_null};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::arrow::error::ArrowError;
+use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow::compute::{and, filter, is_not_null};
+use arrow::error::ArrowError;
 use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
 use crate::data::ids::Ids;
-use crate::rows::bounding::key_name;
-use crate::rows::column::{Column, canonical};
+use crate::rows::column::Column;
 use crate::rows::column_expr::{ColumnExpr, Members};
 use crate::rows::grid_rounding::GridRounding;
 use crate::rows::lower::{self, LowerError};
 use crate::rows::scan::Wanted;
-
-/// The name of the unit in what rows bring.
-pub(crate) const UNIT: &str = "unit";
-
-/// The name of steps in what rows bring.
-pub(crate) fn step_name(index: usize) -> String {
-    format!("step{index}")
-}
 
 /// How many bytes of text a batch may have, with all that is computed from it.
 const BATCH: usize = 64 << 20;
@@ -44,7 +32,6 @@ pub(crate) struct Contributions {
     unit: Type,
     keys: Vec<KeyOf>,
     steps: Vec<Steps>,
-    schema: SchemaRef,
 }
 
 /// A key of a row.
@@ -84,27 +71,14 @@ impl Contributions {
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
-        let mut fields = vec![Field::new(UNIT, canonical(unit), true)];
-        for (index, key) in plan.keys.iter().enumerate() {
-            fields.push(Field::new(key_name(index), canonical(key.kind), true));
-        }
-        for index in 0..steps.len() {
-            fields.push(Field::new(step_name(index), DataType::Int64, true));
-        }
         let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
-        let schema = Arc::new(Schema::new(fields));
         let wanted = Wanted { columns, unit: Some((plan.unit_column.clone(), ids)) };
-        Ok(Self { wanted, filter: filter.transpose()?, unit, keys, steps, schema })
+        Ok(Self { wanted, filter: filter.transpose()?, unit, keys, steps })
     }
 
     /// What it is computed from: columns of expressions, and then the unit.
     pub(crate) fn wanted(&self) -> &Wanted {
         &self.wanted
-    }
-
-    /// The columns that come out: the unit, the keys, the steps.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
     }
 
     /// The type of the unit.
@@ -130,8 +104,8 @@ impl Contributions {
         most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
     }
 
-    /// What these rows bring; those that do not take part are gone.
-    pub(crate) fn of(&self, columns: &[Column], rows: usize) -> Result<RecordBatch, ArrowError> {
+    /// What these rows bring: the unit, the keys, the steps. Those that do not take part are gone.
+    pub(crate) fn of(&self, columns: &[Column], rows: usize) -> Result<Vec<ArrayRef>, ArrowError> {
         let Some((unit, columns)) = columns.split_last() else {
             return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
         };
@@ -159,8 +133,7 @@ impl Contributions {
                 *array = filter(&**array, &takes_part)?;
             }
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(kept));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+        Ok(arrays)
     }
 }
 
@@ -312,7 +285,7 @@ mod tests {
             let columns: Vec<_> =
                 [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
             let before = crate::rows::column_expr::MATCHED.get();
-            let kept = contributions.of(&columns, ROWS).unwrap().num_rows();
+            let kept = contributions.of(&columns, ROWS).unwrap()[0].len();
             assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
             crate::rows::column_expr::MATCHED.get() - before
         };

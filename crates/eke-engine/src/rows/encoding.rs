@@ -16,7 +16,7 @@
 //! A length is written in groups of seven bits, the least first; the eighth bit is set if more
 //! follow.
 
-use datafusion::arrow::array::{
+use arrow::array::{
     ArrayRef, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,
     TimestampMicrosecondBuilder,
 };

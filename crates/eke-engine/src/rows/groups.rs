@@ -4,21 +4,22 @@
 //! not fit into memory lies in a file without a name, which is gone when the program is, and is
 //! gone through in order.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{Decimal128Type, Int64Type};
-use datafusion::arrow::error::ArrowError;
-use datafusion::arrow::ipc::reader::StreamReader;
-use datafusion::arrow::ipc::writer::StreamWriter;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{Decimal128Type, Int64Type};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
 use eke_sql::{Type, Value};
 
 use crate::rows::RowsError;
 use crate::rows::column::Column;
 use crate::rows::encoding;
+use crate::rows::shards::nameless;
 
 /// Groups: keys, units, rows, and the sums that depend on values.
 pub(crate) struct Groups {
@@ -104,18 +105,6 @@ impl Groups {
     }
 }
 
-/// A file that nobody else can open.
-fn nameless(folder: &Path) -> std::io::Result<File> {
-    let path = folder.join("groups");
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
-}
-
 /// What a batch holds, roughly: batches are cut from larger ones, whose memory each of them would
 /// count.
 fn held(batch: &RecordBatch) -> usize {
@@ -179,18 +168,5 @@ impl GroupBatch {
                 array.as_primitive_opt::<Int64Type>().map_or(0, |array| array.value(row).into())
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_on_disk_lie_in_a_file_without_a_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut file = nameless(folder.path()).unwrap();
-        file.write_all(b"alice").unwrap();
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -11,51 +11,43 @@ pub(crate) mod contribution;
 pub(crate) mod encoding;
 pub(crate) mod grid_rounding;
 pub(crate) mod groups;
+pub(crate) mod kept;
 pub(crate) mod lower;
-pub(crate) mod pool;
+pub(crate) mod names;
+pub(crate) mod pass;
 pub(crate) mod quiet;
 pub(crate) mod scan;
+pub(crate) mod shards;
 pub(crate) mod spill;
 pub(crate) mod threads;
+pub(crate) mod totals;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::num::{NonZero, NonZeroU32};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::catalog::streaming::StreamingTable;
-use datafusion::common::{DataFusionError, ScalarValue};
-use datafusion::dataframe::DataFrame;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::functions::core::expr_ext::FieldAccessor;
-use datafusion::functions_aggregate::expr_fn::{count, sum};
-use datafusion::logical_expr::{AggregateUDF, Expr, lit};
-use datafusion::physical_plan::streaming::PartitionStream;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use datafusion::prelude::{SessionConfig, SessionContext, ident};
+use arrow::array::RecordBatch;
 use eke_budget::{Adjacency, L1};
 use eke_noise::path::Columns;
 use eke_noise::select::{KeyCounts, Touched};
 use eke_noise::{Exact, Released};
 use eke_sql::{Plan, Sum, Summand, Type, Value};
-use futures::StreamExt;
 
 use crate::data::ids::Ids;
 use crate::data::source::Source;
-use crate::rows::bounding::{Bounding, HashKey, Limits, ROWS, key_name, sum_name};
-use crate::rows::contribution::{Contributions, UNIT, step_name};
+use crate::rows::bounding::{HashKey, Limits};
+use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 use crate::rows::lower::LowerError;
-use crate::rows::pool::Pool;
-use crate::rows::scan::{Partition, Piece};
-use crate::rows::spill::{Spill, SpillRun};
+use crate::rows::names::TableHash;
+use crate::rows::pass::{Counters, Pass};
+use crate::rows::scan::Piece;
+use crate::rows::spill::Spill;
 
 /// How a plan is run: none of it changes what comes out.
 #[derive(Clone, Copy)]
@@ -418,35 +410,43 @@ fn run(
     let spill = spill.map_or_else(Spill::anywhere, Spill::at).open();
     let spill = spill.map_err(RowsError::failed)?;
     let (sender, receiver) = mpsc::sync_channel(1);
-    let read = Arc::new(AtomicU64::new(0));
-    let (ours, nobodys) = (Arc::clone(&read), Arc::default());
-    let job =
-        Job { plan, ids, hash_key, memory, partitions, batch_rows, read: ours, nobodys, spill };
+    let counters = Counters::default();
+    let ours = counters.clone();
     let (start, wait) = (Instant::now(), Duration::from_millis(100));
-    let task = runtime.spawn(async move {
-        let result = match pieces() {
-            Ok(pieces) => job.run(&schema, pieces).await,
-            Err(error) => Err(error),
+    runtime.spawn(async move {
+        let work = async {
+            let contributions = Contributions::new(&plan, &schema, ids)?;
+            let limits = Arc::new(limits(&plan, &contributions, hash_key));
+            let batch_rows = contributions.rows_at_a_time(batch_rows.max(1));
+            let (workers, hash) = (partitions.max(1), TableHash::default());
+            let nobodys = Arc::clone(&ours.nobodys);
+            let counters = ours;
+            let pass =
+                Pass { contributions, limits, memory, workers, batch_rows, counters, spill, hash };
+            let mut bounded = Bounded::empty(&plan);
+            bounded.spills = pass.run(pieces()?, &mut bounded.groups).await?;
+            bounded.nobodys = nobodys.load(Ordering::Relaxed);
+            Ok(bounded)
         };
         // Nobody waits any more: then nobody needs it.
-        let _ = sender.send(result);
+        let _ = sender.send(work.await);
     });
     loop {
         let left = time.map_or(wait, |time| time.saturating_sub(start.elapsed()).min(wait));
         match receiver.recv_timeout(left) {
             Ok(result) => {
                 if let (Ok(_), Some(progress)) = (&result, progress) {
-                    progress(read.load(Ordering::Relaxed));
+                    progress(counters.read.load(Ordering::Relaxed));
                 }
                 return result;
             }
             Err(RecvTimeoutError::Timeout) => {
                 if time.is_some_and(|time| start.elapsed() >= time) {
-                    task.abort();
+                    counters.stopped.store(true, Ordering::Relaxed);
                     return Err(RowsError::failed("it took longer than it may"));
                 }
                 if let Some(progress) = progress {
-                    progress(read.load(Ordering::Relaxed));
+                    progress(counters.read.load(Ordering::Relaxed));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
@@ -455,14 +455,6 @@ fn run(
         }
     }
 }
-
-fn spills(plan: &dyn ExecutionPlan) -> usize {
-    let own = plan.metrics().and_then(|metrics| metrics.spill_count()).unwrap_or(0);
-    own + plan.children().into_iter().map(|child| spills(&**child)).sum::<usize>()
-}
-
-/// How many spilled files are merged at a time: each takes memory that cannot be spilled.
-const FAN_IN: usize = 16;
 
 /// What a plan lets each unit add.
 pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashKey) -> Limits {
@@ -473,117 +465,5 @@ pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashK
         max_groups: plan.max_groups,
         max_rows: plan.max_rows,
         hash_key,
-    }
-}
-
-struct Job {
-    plan: Plan,
-    ids: Ids,
-    hash_key: HashKey,
-    memory: usize,
-    partitions: usize,
-    batch_rows: usize,
-    read: Arc<AtomicU64>,
-    nobodys: Arc<AtomicU64>,
-    /// Where rows are put that do not fit into memory, until the run ends.
-    spill: SpillRun,
-}
-
-impl Job {
-    async fn run(
-        self,
-        schema: &[(String, Option<Type>)],
-        pieces: Vec<Piece>,
-    ) -> Result<Bounded, RowsError> {
-        let contributions = Arc::new(Contributions::new(&self.plan, schema, self.ids)?);
-        let limits = limits(&self.plan, &contributions, self.hash_key.clone());
-        let frame = self.frame(&contributions, limits, pieces).map_err(RowsError::failed)?;
-        let mut bounded = Bounded::empty(&self.plan);
-        let context = Arc::new(frame.task_ctx());
-        let plan = frame.create_physical_plan().await.map_err(RowsError::failed)?;
-        let stream = execute_stream(Arc::clone(&plan), context);
-        let mut stream = stream.map_err(RowsError::failed)?;
-        while let Some(batch) = stream.next().await {
-            let batch = batch.map_err(RowsError::failed)?;
-            bounded.groups.add(batch, self.memory, self.spill.path())?;
-        }
-        bounded.groups.close()?;
-        bounded.nobodys = self.nobodys.load(Ordering::Relaxed);
-        bounded.spills = spills(&*plan);
-        Ok(bounded)
-    }
-
-    /// Rows, bounded by unit, then added up by group.
-    fn frame(
-        &self,
-        contributions: &Arc<Contributions>,
-        limits: Limits,
-        pieces: Vec<Piece>,
-    ) -> Result<DataFrame, DataFusionError> {
-        let (keys, steps) = (limits.keys.len(), limits.steps);
-        let mut shares = vec![Vec::new(); self.partitions.max(1).min(pieces.len().max(1))];
-        let count_of = shares.len();
-        for (index, piece) in pieces.into_iter().enumerate() {
-            shares[index % count_of].push(piece);
-        }
-        let batch_rows = contributions.rows_at_a_time(self.batch_rows);
-        let partition = |pieces| -> Arc<dyn PartitionStream> {
-            Arc::new(Partition {
-                pieces,
-                contributions: Arc::clone(contributions),
-                batch_rows,
-                read: Arc::clone(&self.read),
-                nobodys: Arc::clone(&self.nobodys),
-            })
-        };
-        let partitions = shares.into_iter().map(partition).collect();
-        let table = StreamingTable::try_new(Arc::clone(contributions.schema()), partitions)?;
-
-        let bound = AggregateUDF::new_from_impl(Bounding::new(limits));
-        let mut arguments = vec![ident(UNIT)];
-        arguments.extend((0..keys).map(|index| ident(key_name(index))));
-        arguments.extend((0..steps).map(|index| ident(step_name(index))));
-        let kept = |name: &str| ident("kept").field(name).alias(name);
-        let mut each: Vec<Expr> = (0..keys).map(|index| kept(&key_name(index))).collect();
-        each.push(kept(ROWS));
-        each.extend((0..steps).map(|index| kept(&sum_name(index))));
-        let mut totals = vec![count(lit(ScalarValue::Int64(Some(1)))).alias("units")];
-        totals.push(sum(ident(ROWS)).alias("all_rows"));
-        totals.extend(
-            (0..steps).map(|index| sum(ident(sum_name(index))).alias(format!("all{index}"))),
-        );
-        self.session()?
-            .read_table(Arc::new(table))?
-            .aggregate(vec![ident(UNIT)], vec![bound.call(arguments).alias("kept")])?
-            .select(vec![ident("kept")])?
-            .unnest_columns(&["kept"])?
-            .select(each)?
-            .aggregate((0..keys).map(|index| ident(key_name(index))).collect(), totals)
-    }
-
-    /// A session that knows no tables, no functions, no files and no SQL.
-    fn session(&self) -> Result<SessionContext, DataFusionError> {
-        let mut config = SessionConfig::new()
-            .with_target_partitions(self.partitions.max(1))
-            .with_batch_size(self.batch_rows.max(1))
-            .with_information_schema(false)
-            .with_collect_statistics(false);
-        config.options_mut().optimizer.enable_dynamic_filter_pushdown = false;
-        // No limit but the disk's: what rows reach must not decide whether there is an answer.
-        let disk = DiskManagerBuilder::default()
-            .with_mode(DiskManagerMode::Directories(vec![self.spill.path().to_owned()]))
-            .with_max_temp_directory_size(u64::MAX)
-            .with_max_spill_merge_fan_in(FAN_IN);
-        let runtime = RuntimeEnvBuilder::new()
-            .with_disk_manager_builder(disk)
-            .with_memory_pool(Arc::new(Pool::new(self.memory)))
-            .build_arc()?;
-        // The plan is as it should be: nothing in it is to be rewritten, only shared out.
-        let state = SessionStateBuilder::new()
-            .with_config(config)
-            .with_runtime_env(runtime)
-            .with_optimizer_rules(Vec::new())
-            .build();
-        Ok(SessionContext::new_with_state(state))
     }
 }

@@ -7,32 +7,21 @@
 //! column's type. The unit that a row belongs to is read exactly ([`Ids`]), beside what expressions
 //! see of the same column.
 
-use std::fmt;
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use datafusion::arrow::array::{Array, RecordBatch, StringViewBuilder};
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::TaskContext;
-use datafusion::parquet::arrow::ProjectionMask;
-use datafusion::parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReaderBuilder,
-};
-use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::PartitionStream;
+use arrow::array::{Array, RecordBatch, StringViewBuilder};
 use eke_sql::{MAX_TEXT, Type, scalar};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 
 use crate::data::footer::{Cells, Footer};
 use crate::data::ids::Ids;
 use crate::data::lines::CsvRows;
 use crate::data::source::{self, DataFile, Format, Source, SourceError};
+use crate::rows::RowsError;
 use crate::rows::column::{self, Column};
-use crate::rows::contribution::Contributions;
-use crate::rows::quiet::quietly;
 
 /// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
 /// are.
@@ -60,6 +49,8 @@ pub(crate) enum Piece {
 }
 
 /// A file's length, and when it was last written to.
+type Result<T, E = RowsError> = std::result::Result<T, E>;
+
 type Touched = (u64, Option<SystemTime>);
 
 fn touched(file: &DataFile, raw: &File) -> Result<Touched, SourceError> {
@@ -90,76 +81,15 @@ pub(crate) fn pieces(source: &Source) -> Result<Vec<Piece>, SourceError> {
     Ok(pieces)
 }
 
-/// One of the partitions that a scan is shared out to.
-pub(crate) struct Partition {
-    pub(crate) pieces: Vec<Piece>,
-    pub(crate) contributions: Arc<Contributions>,
-    pub(crate) batch_rows: usize,
-    /// How many rows were read, in all partitions.
-    pub(crate) read: Arc<AtomicU64>,
-    /// How many of them are nobody's.
-    pub(crate) nobodys: Arc<AtomicU64>,
-}
-
-impl fmt::Debug for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Partition(..)")
-    }
-}
-
-impl PartitionStream for Partition {
-    fn schema(&self) -> &SchemaRef {
-        self.contributions.schema()
-    }
-
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let (contributions, read) = (Arc::clone(&self.contributions), Arc::clone(&self.read));
-        let nobodys = Arc::clone(&self.nobodys);
-        let batch_rows = self.batch_rows;
-        let schema = Arc::clone(contributions.schema());
-        let reading = Arc::clone(&contributions);
-        let batches = self.pieces.clone().into_iter().flat_map(move |piece| {
-            match open(piece, reading.wanted(), batch_rows) {
-                Ok(batches) => batches,
-                Err(error) => Box::new(std::iter::once(Err(error))),
-            }
-        });
-        let mut batches = batches;
-        let mut failed = false;
-        let brought = std::iter::from_fn(move || {
-            if failed {
-                return None;
-            }
-            // A damaged file may break a reader's assumptions: that is an error like others.
-            let next = quietly(|| {
-                let (columns, rows) = match batches.next()? {
-                    Ok(batch) => batch,
-                    Err(error) => return Some(Err(error)),
-                };
-                read.fetch_add(rows as u64, Ordering::Relaxed);
-                // Before any filter: one number for a dataset, whatever is asked of it.
-                let without = columns.last().map_or(0, |unit| unit.array().null_count());
-                nobodys.fetch_add(without as u64, Ordering::Relaxed);
-                Some(contributions.of(&columns, rows).map_err(DataFusionError::from))
-            });
-            let broken = |said: String| failure(&format!("a reader broke down: {said}"));
-            let next = next.unwrap_or_else(|said| Some(Err(broken(said))));
-            failed = matches!(next, Some(Err(_)));
-            next
-        });
-        Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(brought)))
-    }
-}
-
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
 
 /// The rows of a piece, `batch_rows` at a time, of the wanted columns.
 pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<Batches> {
     match piece {
         Piece::RowGroup { file, metadata, cells, touched: before, index } => {
-            let raw = source::raw(&file).map_err(external)?;
-            if touched(&file, &raw).map_err(external)? != before {
-                return Err(external(SourceError::Changed(file.name.clone())));
+            let raw = source::raw(&file).map_err(RowsError::failed)?;
+            if touched(&file, &raw).map_err(RowsError::failed)? != before {
+                return Err(RowsError::failed(SourceError::Changed(file.name.clone())));
             }
             let position = |name: &str| {
                 let position = cells.iter().position(|(column, _)| column == name);
@@ -174,9 +104,13 @@ pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<B
                 .with_projection(mask)
                 .with_row_groups(vec![index])
                 .with_batch_size(batch_rows)
-                .build()?;
+                .build()
+                .map_err(RowsError::failed)?;
             let wanted = wanted.clone();
-            Ok(Box::new(reader.map(move |batch| canonical(&batch?, &wanted, Some(&cells[..])))))
+            Ok(Box::new(reader.map(move |batch| {
+                let batch = batch.map_err(RowsError::failed)?;
+                canonical(&batch, &wanted, Some(&cells[..]))
+            })))
         }
         Piece::Csv(file) => Ok(Box::new(CsvBatches::open(&file, wanted, batch_rows)?)),
         Piece::Batches(batches) => {
@@ -201,7 +135,7 @@ pub(crate) fn canonical(
             }
             None => Some(Cells::Arrow(array.data_type().clone())),
         };
-        Ok::<_, DataFusionError>((array, stored.ok_or_else(changed)?))
+        Ok::<_, RowsError>((array, stored.ok_or_else(changed)?))
     };
     let mut read = Vec::with_capacity(wanted.columns.len() + 1);
     for (name, kind) in &wanted.columns {
@@ -215,8 +149,8 @@ pub(crate) fn canonical(
     Ok((read, batch.num_rows()))
 }
 
-fn changed() -> DataFusionError {
-    failure("a file has no longer the columns that it had")
+fn changed() -> RowsError {
+    RowsError::failed("a file has no longer the columns that it had")
 }
 
 struct CsvBatches {
@@ -235,7 +169,7 @@ enum Cell {
 
 impl CsvBatches {
     fn open(file: &DataFile, wanted: &Wanted, batch_rows: usize) -> Result<Self> {
-        let header = source::header(file).map_err(external)?;
+        let header = source::header(file).map_err(RowsError::failed)?;
         let position = |name: &str| {
             let position = header.iter().position(|column| column == name);
             position.ok_or_else(|| no_column(file, name))
@@ -245,9 +179,9 @@ impl CsvBatches {
         let unit = wanted.unit.iter().map(|(name, ids)| Ok((position(name)?, Cell::Unit(*ids))));
         let columns = values.chain(unit).collect::<Result<_>>()?;
         let (mut rows, mut record) =
-            (CsvRows::open(file).map_err(external)?, csv::ByteRecord::new());
+            (CsvRows::open(file).map_err(RowsError::failed)?, csv::ByteRecord::new());
         // The header.
-        rows.read(&mut record)?;
+        rows.read(&mut record).map_err(RowsError::failed)?;
         Ok(Self { rows, record, columns, batch_rows })
     }
 }
@@ -266,7 +200,7 @@ impl Iterator for CsvBatches {
             match self.rows.read(&mut self.record) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) => return Some(Err(external(error))),
+                Err(error) => return Some(Err(RowsError::failed(error))),
             }
             for (builder, (position, read_as)) in builders.iter_mut().zip(&self.columns) {
                 let cell = self.record.get(*position);
@@ -299,14 +233,6 @@ impl Iterator for CsvBatches {
     }
 }
 
-fn no_column(file: &DataFile, name: &str) -> DataFusionError {
-    external(SourceError::NoColumn { file: file.name.clone(), column: name.to_owned() })
-}
-
-fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
-}
-
-fn failure(what: &str) -> DataFusionError {
-    DataFusionError::Execution(what.to_owned())
+fn no_column(file: &DataFile, name: &str) -> RowsError {
+    RowsError::failed(SourceError::NoColumn { file: file.name.clone(), column: name.to_owned() })
 }

@@ -1,0 +1,388 @@
+//! What is kept of each unit, in one pass over the rows.
+//!
+//! A unit has a few groups more than it may keep, at most; when there is no room for another, those
+//! with the largest hashes go, and from then on a row whose hash is larger than all that stay is
+//! left out at a glance. A group that is kept in the end was never let go on the way, since the
+//! largest hash that is kept only ever falls; so one pass is exact, and so is merging what several
+//! passes kept.
+//!
+//! Entries of a unit lie side by side. A few are searched one by one; many are found by their
+//! hash, which is as good as random: a unit with many groups takes no more time for each of them.
+
+use std::hash::BuildHasher;
+use std::mem::size_of;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use crate::rows::bounding::Limits;
+use crate::rows::encoding::take;
+use crate::rows::names::{Name, Names, TableHash};
+use crate::rows::shards::Shard;
+
+/// No entry: a hash that none has.
+const EMPTY: u64 = u64::MAX;
+/// How many entries are searched one by one at most.
+const FEW: usize = 32;
+
+/// What is kept of some units.
+pub(crate) struct Kept {
+    limits: Arc<Limits>,
+    hash: TableHash,
+    numbers: HashTable<u32>,
+    units: Vec<Unit>,
+    entries: Entries,
+    names: Names,
+    scratch: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Unit {
+    name: Name,
+    /// No group with a larger hash is kept.
+    threshold: u64,
+    /// Its block of entries.
+    start: usize,
+    /// How many entries it has.
+    count: u32,
+    size: Size,
+}
+
+/// How large a block of entries is: each is twice the one before, up to the largest.
+type Size = u8;
+
+/// Entries in columns, a block for each unit.
+struct Entries {
+    steps: usize,
+    /// The first half of the hash that groups are kept by.
+    hashes: Vec<u64>,
+    names: Vec<Name>,
+    rows: Vec<u64>,
+    /// The sums of every entry, one after the other.
+    sums: Vec<i128>,
+    /// Blocks that are no unit's any more, by size.
+    free: Vec<Vec<usize>>,
+}
+
+impl Limits {
+    /// How many entries a unit may have before some must go.
+    fn most(&self) -> usize {
+        let kept = self.max_groups as usize;
+        kept + (kept / 4).max(1)
+    }
+
+    /// How many entries a block of this size has room for, and how many of them are used at most.
+    fn block(&self, size: Size) -> (usize, usize) {
+        let (most, block) = (self.most(), 1usize << size);
+        if block <= FEW || most <= FEW {
+            (block.min(most), block.min(most))
+        } else {
+            (block, most.min(block / 4 * 3))
+        }
+    }
+}
+
+/// The half of a hash that is compared first.
+pub(crate) fn first_half(order: u128) -> u64 {
+    u64::try_from(order >> 64).unwrap_or(EMPTY).min(EMPTY - 1)
+}
+
+impl Kept {
+    pub(crate) fn new(limits: Arc<Limits>, hash: TableHash) -> Self {
+        let entries = Entries {
+            steps: limits.steps,
+            hashes: Vec::new(),
+            names: Vec::new(),
+            rows: Vec::new(),
+            sums: Vec::new(),
+            free: Vec::new(),
+        };
+        Self {
+            limits,
+            names: Names::new(hash.clone()),
+            hash,
+            numbers: HashTable::new(),
+            units: Vec::new(),
+            entries,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The number of a unit, by the hash that tables are looked up by; none if there are more than
+    /// can be numbered.
+    pub(crate) fn unit(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
+        let (units, names) = (&self.units, &self.names);
+        let found = self.numbers.find(hash, |&unit| {
+            let name = &units[unit as usize].name;
+            names.bytes(name) == bytes
+        });
+        if let Some(&unit) = found {
+            return Some(unit as usize);
+        }
+        let number = u32::try_from(self.units.len()).ok()?;
+        let name = self.names.take(bytes)?;
+        let start = self.entries.block(&self.limits, 0);
+        self.units.push(Unit { name, threshold: EMPTY, start, count: 0, size: 0 });
+        let (units, names, hash_of) = (&self.units, &self.names, &self.hash);
+        self.numbers.insert_unique(hash, number, |&unit| {
+            hash_of.hash_one(names.bytes(&units[unit as usize].name))
+        });
+        Some(number as usize)
+    }
+
+    /// Adds to a group of a unit, if it is kept. `hash` is the first half of its order; none if
+    /// there are more names than can be numbered.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        unit: usize,
+        hash: u64,
+        group: &[u8],
+        rows: u64,
+        steps: impl Iterator<Item = i128>,
+    ) -> Option<()> {
+        if hash > self.units[unit].threshold {
+            return Some(());
+        }
+        let entry = match self.find(&self.units[unit], hash, group) {
+            Some(entry) => entry,
+            None => match self.insert(unit, hash, group)? {
+                Some(entry) => entry,
+                None => return Some(()),
+            },
+        };
+        let count = &mut self.entries.rows[entry];
+        *count = count.saturating_add(rows);
+        let from = entry * self.limits.steps;
+        for (sum, step) in self.entries.sums[from..].iter_mut().zip(steps) {
+            *sum = sum.saturating_add(step);
+        }
+        Some(())
+    }
+
+    fn find(&self, unit: &Unit, hash: u64, group: &[u8]) -> Option<usize> {
+        let is_it = |entry: &usize| {
+            self.entries.hashes[*entry] == hash
+                && self.names.bytes(&self.entries.names[*entry]) == group
+        };
+        let (block, _) = self.limits.block(unit.size);
+        if block <= FEW {
+            return (unit.start..unit.start + unit.count as usize).find(is_it);
+        }
+        let place = |step: usize| unit.start + (low_bits(hash) + step) % block;
+        let entries = (0..block).map(place);
+        entries.take_while(|&entry| self.entries.hashes[entry] != EMPTY).find(is_it)
+    }
+
+    /// A new entry of a unit; none inside if the group is not kept.
+    fn insert(&mut self, unit: usize, hash: u64, group: &[u8]) -> Option<Option<usize>> {
+        let Unit { size, count, .. } = self.units[unit];
+        let (_, room) = self.limits.block(size);
+        if count as usize == room {
+            if room < self.limits.most() {
+                let mut entries = std::mem::take(&mut self.scratch);
+                entries.clear();
+                entries.extend(self.of_unit(&self.units[unit]));
+                self.relocate(unit, size + 1, &entries);
+                self.scratch = entries;
+            } else {
+                self.let_go(unit);
+                if hash > self.units[unit].threshold {
+                    return Some(None);
+                }
+            }
+        }
+        let name = self.names.take(group)?;
+        let entry = self.entries.vacant(&self.limits, &self.units[unit], hash);
+        self.units[unit].count += 1;
+        self.entries.hashes[entry] = hash;
+        self.entries.names[entry] = name;
+        self.entries.rows[entry] = 0;
+        let from = entry * self.limits.steps;
+        self.entries.sums[from..from + self.limits.steps].fill(0);
+        Some(Some(entry))
+    }
+
+    /// Moves these entries of a unit to another block. The others go.
+    fn relocate(&mut self, unit: usize, size: Size, kept: &[usize]) {
+        let old = self.units[unit];
+        let start = self.entries.block(&self.limits, size);
+        self.units[unit] = Unit { start, size, count: 0, ..old };
+        for &from in kept {
+            let new = self.units[unit];
+            let to = self.entries.vacant(&self.limits, &new, self.entries.hashes[from]);
+            self.entries.copy(from, to);
+            self.units[unit].count += 1;
+        }
+        self.entries.give_back(old.start, old.size);
+    }
+
+    /// Lets go of the entries of a unit that are beyond what it may keep.
+    fn let_go(&mut self, unit: usize) {
+        let kept = self.limits.max_groups as usize;
+        let mut entries = std::mem::take(&mut self.scratch);
+        entries.clear();
+        entries.extend(self.of_unit(&self.units[unit]));
+        if entries.len() > kept {
+            let name = self.units[unit].name;
+            let full = |entry: usize| {
+                let group = self.names.bytes(&self.entries.names[entry]);
+                (self.limits.order(&[group, self.names.bytes(&name)].concat()), group)
+            };
+            entries.select_nth_unstable_by(kept, |&a, &b| {
+                let halves = self.entries.hashes[a].cmp(&self.entries.hashes[b]);
+                halves.then_with(|| full(a).cmp(&full(b)))
+            });
+            for &entry in &entries[kept..] {
+                self.names.release(self.entries.names[entry]);
+            }
+            let largest = entries[..kept].iter().map(|&entry| self.entries.hashes[entry]).max();
+            self.units[unit].threshold = largest.unwrap_or(EMPTY);
+            self.relocate(unit, self.units[unit].size, &entries[..kept]);
+        }
+        self.scratch = entries;
+    }
+
+    /// The entries of a unit.
+    fn of_unit(&self, unit: &Unit) -> impl Iterator<Item = usize> + '_ {
+        let (block, _) = self.limits.block(unit.size);
+        let extent = if block <= FEW { unit.count as usize } else { block };
+        let all = unit.start..unit.start + extent;
+        all.filter(|&entry| self.entries.hashes[entry] != EMPTY)
+    }
+
+    /// Shows the groups of all units that are kept in the end, with the rows and the sums that
+    /// count in each.
+    pub(crate) fn each(mut self, mut look: impl FnMut(&[u8], &[i128]) -> Option<()>) -> Option<()> {
+        let mut counted = vec![0; 1 + self.limits.steps];
+        for unit in 0..self.units.len() {
+            self.let_go(unit);
+            for entry in self.of_unit(&self.units[unit]) {
+                let rows = self.entries.rows[entry];
+                counted[0] = i128::from(rows.min(u64::from(self.limits.max_rows)));
+                let from = entry * self.limits.steps;
+                let sums = &self.entries.sums[from..from + self.limits.steps];
+                for (counted, &sum) in counted[1..].iter_mut().zip(sums) {
+                    *counted = self.limits.scaled(sum, rows);
+                }
+                look(self.names.bytes(&self.entries.names[entry]), &counted)?;
+            }
+        }
+        Some(())
+    }
+}
+
+impl Shard for Kept {
+    fn held(&self) -> usize {
+        self.numbers.allocation_size()
+            + self.units.capacity() * size_of::<Unit>()
+            + self.entries.held()
+            + self.names.held()
+    }
+
+    /// For each unit its name, how many entries it has, and these.
+    fn write(&self, bytes: &mut Vec<u8>) {
+        for unit in &self.units {
+            push_name(self.names.bytes(&unit.name), bytes);
+            bytes.extend(unit.count.to_le_bytes());
+            for entry in self.of_unit(unit) {
+                push_name(self.names.bytes(&self.entries.names[entry]), bytes);
+                bytes.extend(self.entries.hashes[entry].to_le_bytes());
+                bytes.extend(self.entries.rows[entry].to_le_bytes());
+                let from = entry * self.limits.steps;
+                for sum in &self.entries.sums[from..from + self.limits.steps] {
+                    bytes.extend(sum.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) -> Option<()> {
+        let bytes = &mut bytes;
+        let mut sums = vec![0; self.limits.steps];
+        while !bytes.is_empty() {
+            let name = take_name(bytes)?;
+            let unit = self.unit(self.hash.hash_one(name), name)?;
+            for _ in 0..u32::from_le_bytes(take(bytes)?) {
+                let group = take_name(bytes)?;
+                let (hash, rows) =
+                    (u64::from_le_bytes(take(bytes)?), u64::from_le_bytes(take(bytes)?));
+                for sum in &mut sums {
+                    *sum = i128::from_le_bytes(take(bytes)?);
+                }
+                self.add(unit, hash, group, rows, sums.iter().copied())?;
+            }
+        }
+        Some(())
+    }
+}
+
+impl Entries {
+    /// The start of a block that is no unit's.
+    fn block(&mut self, limits: &Limits, size: Size) -> usize {
+        let (block, _) = limits.block(size);
+        if let Some(start) = self.free.get_mut(usize::from(size)).and_then(Vec::pop) {
+            self.hashes[start..start + block].fill(EMPTY);
+            return start;
+        }
+        let start = self.hashes.len();
+        let end = start + block;
+        self.hashes.resize(end, EMPTY);
+        self.names.resize(end, Name::default());
+        self.rows.resize(end, 0);
+        self.sums.resize(end * self.steps, 0);
+        start
+    }
+
+    fn give_back(&mut self, start: usize, size: Size) {
+        let size = usize::from(size);
+        if self.free.len() <= size {
+            self.free.resize_with(size + 1, Vec::new);
+        }
+        self.free[size].push(start);
+    }
+
+    /// Where an entry with this hash has room in the block of a unit.
+    fn vacant(&self, limits: &Limits, unit: &Unit, hash: u64) -> usize {
+        let (block, _) = limits.block(unit.size);
+        if block <= FEW {
+            return unit.start + unit.count as usize;
+        }
+        let place = |step: usize| unit.start + (low_bits(hash) + step) % block;
+        let mut places = (0..block).map(place);
+        // A block always has room left.
+        places.find(|&entry| self.hashes[entry] == EMPTY).unwrap_or(unit.start)
+    }
+
+    fn copy(&mut self, from: usize, to: usize) {
+        self.hashes[to] = self.hashes[from];
+        self.names[to] = self.names[from];
+        self.rows[to] = self.rows[from];
+        let sums = from * self.steps..(from + 1) * self.steps;
+        self.sums.copy_within(sums, to * self.steps);
+    }
+
+    fn held(&self) -> usize {
+        let entry = size_of::<u64>() * 2 + size_of::<Name>() + size_of::<i128>() * self.steps;
+        let free: usize = self.free.iter().map(Vec::capacity).sum();
+        self.hashes.capacity() * entry + free * size_of::<usize>()
+    }
+}
+
+fn low_bits(hash: u64) -> usize {
+    usize::try_from(hash & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+/// Appends a name and its length.
+pub(crate) fn push_name(name: &[u8], bytes: &mut Vec<u8>) {
+    bytes.extend((name.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(name);
+}
+
+/// Takes a name off the start of bytes.
+pub(crate) fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(u64::from_le_bytes(take(bytes)?)).ok()?;
+    let (name, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(name)
+}
