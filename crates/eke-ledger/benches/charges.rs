@@ -361,5 +361,5 @@ fn fill_points(address: &Address, many: u32) {
         }
     }
     let mut store = address.read_only().unwrap();
-    assert!(Store::path(&mut *store, point(0)).unwrap().is_some());
+    assert!(store.path(point(0)).unwrap().is_some());
 }
