@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`Place`], [`Region`] | longitude and latitude, and a part of the earth laid out flat in metres |
 //! | [`Lattice`] | where points are put before noise is added, and what a metre is there |
-//! | [`Places`] | one person's places, and what can be worked out of them |
+//! | [`Places`] | one person's places, and what can be computed from them |
 //! | [`nearest()`], [`Nearest`] | which of them are nearest to a public point |
 //! | [`hull()`], [`HullPlan`](person::HullPlan), [`Hull`] | their convex hull, nearly |
 //! | [`Convex`](shape::Convex) | convex polygons: areas, and what two of them share |

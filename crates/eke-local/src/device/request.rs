@@ -45,7 +45,7 @@ pub struct Request {
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The report. A device makes it of what its path has released; the collector has the word of
-    /// whoever sent it.
+    /// its sender.
     Report(Report),
     /// The account cannot pay for it, and has not. Cheaper reports and those shown before are still
     /// to be had.
