@@ -359,12 +359,6 @@ impl Account {
         Ok(())
     }
 
-    /// The number of the next entry in the account's history.
-    #[must_use]
-    pub fn next_sequence(&self) -> u64 {
-        self.next_sequence
-    }
-
     /// Rebuilds an account from its history, which names it and its budget. Rounds that were not
     /// settled stay at their worst case for good: nobody can tell any more what they came to.
     ///
