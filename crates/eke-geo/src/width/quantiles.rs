@@ -108,26 +108,6 @@ pub fn chi_width(dimensions: usize, miss: Miss) -> f64 {
 /// Each step squares what is off: after one as small as this nothing is left of it but rounding.
 const SMALL_STEP: f64 = 1e-9;
 
-/// What the length of normal noise in n dimensions is *below* with this probability.
-pub(crate) fn chi_lower(dimensions: f64, miss: Miss) -> f64 {
-    let log = libm::log(miss.0);
-    let (mut low, mut high) = (0.0, dimensions.sqrt());
-    // The median is below the root of the dimensions, and a miss is at most a half.
-    while high - low > 1e-15 * high {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        let lower = Tails::at(dimensions / 2.0, middle * middle / 2.0).lower;
-        if libm::log(lower) < log {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
-}
-
 /// What normal noise is above with a probability of at most a half, by its logarithm.
 pub(crate) fn quantile(log: f64) -> f64 {
     // As for the length: concave, falling, and the start is above.
@@ -197,9 +177,6 @@ mod tests {
             prop_assert!((tail.ln() / log - 1.0).abs() < 1e-9, "{dimensions} {log}: {tail}");
             let width = normal_width(miss);
             prop_assert!((Cdf::at(-width).ln() / log - 1.0).abs() < 1e-12);
-            let lower = chi_lower(dimensions as f64, miss);
-            let tail = Tails::at(dimensions as f64 / 2.0, lower * lower / 2.0).lower;
-            prop_assert!((tail.ln() / log - 1.0).abs() < 1e-9, "{dimensions} {log}: {tail}");
         }
     }
 
