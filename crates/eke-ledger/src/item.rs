@@ -253,12 +253,5 @@ fn currency<C: Price>() -> Currencies {
 
 /// The amount of a charge in its own currency; none if that is another one.
 fn amount<C: Price>(charge: Charge) -> Option<Amount<C>> {
-    if Currencies::of(charge) != currency::<C>() {
-        return None;
-    }
-    let grains = match charge {
-        Charge::Zcdp { rho, .. } => rho.grains(),
-        Charge::Pure { epsilon, .. } => epsilon.grains(),
-    };
-    Some(Amount::from_grains(grains))
+    (Currencies::of(charge) == currency::<C>()).then(|| Amount::from_grains(charge.grains()))
 }
