@@ -9,7 +9,7 @@ use crate::width::gamma::Tails;
 
 /// The probability of being wrong that somebody accepts.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Miss(f64);
 
 /// Not such a probability.
@@ -45,12 +45,6 @@ impl TryFrom<f64> for Miss {
 
     fn try_from(value: f64) -> Result<Self, MissError> {
         Self::new(value)
-    }
-}
-
-impl From<Miss> for f64 {
-    fn from(miss: Miss) -> Self {
-        miss.0
     }
 }
 
