@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`Place`], [`Region`] | longitude and latitude, and a part of the earth laid out flat in metres |
 //! | [`Lattice`] | where points are put before noise is added, and what a metre is there |
-//! | [`Places`] | one person's places, and what can be worked out of them |
+//! | [`Places`] | one person's places, and what can be computed from them |
 //! | [`nearest()`], [`Nearest`] | which of them are nearest to a public point |
 //! | [`hull()`], [`HullPlan`](person::HullPlan), [`Hull`] | their convex hull, nearly |
 //! | [`Convex`](shape::Convex) | convex polygons: areas, and what two of them share |
@@ -18,7 +18,7 @@
 //! | [`Crowd`], [`Plan`], [`Allowance`], [`Spending`] | many people with one place and one account each, how they are asked, and what that took |
 //! | [`count()`], [`density()`], [`neighbours()`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
 //! | [`Series`](crowd::Series), [`Carry`](crowd::Carry) | many questions to the same people |
-//! | [`chi_width`](width::chi_width), [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
+//! | [`chi_width`](width::chi_width) | how wide noise is |
 //! | [`AnytimeBall`](width::AnytimeBall), [`SignBoundary`](width::SignBoundary) | what holds at every look at once |
 //!
 //! No files and no ledgers: those meet the maths in the engine.
@@ -45,4 +45,3 @@ pub use person::places::Places;
 pub use person::tuple::{Tuple, TupleMetric};
 pub use shape::Shape;
 pub use width::blur::Blur;
-pub use width::interval::DistanceInterval;
