@@ -15,55 +15,25 @@ use eke_noise::{Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, Ratio, co
 use eke_testkit::Seeded;
 
 use super::bounds::{self, Count};
-use super::{Audit, Finding, Findings, Method, Run};
+use super::{Audit, Finding, Findings};
 use crate::laws::double;
 use crate::{account, shown};
 
 pub(super) fn audits() -> Vec<Audit> {
-    let method = Method::Neighbours;
     vec![
-        Audit {
-            name: "laplace",
-            about: "discrete Laplace noise, sampled",
-            method,
-            run: Run::Sampled(laplace, 1_000_000),
-        },
-        Audit {
-            name: "gaussian-path",
-            about: "every point of a Gaussian path, in any order, costs the finest one's rho",
-            method,
-            run: Run::Sampled(gaussian_path, RUNS),
-        },
-        Audit {
-            name: "gaussian-tiers",
-            about: "coarser points of a Gaussian path, without the finest, cost the finer one's rho",
-            method,
-            run: Run::Sampled(gaussian_tiers, RUNS),
-        },
-        Audit {
-            name: "two-paths",
-            about: "two paths have noise of their own",
-            method,
-            run: Run::Sampled(two_paths, RUNS),
-        },
-        Audit {
-            name: "bundle",
-            about: "a unit's groups of a bundle together cost what the account was charged",
-            method,
-            run: Run::Sampled(bundle, RUNS),
-        },
-        Audit {
-            name: "bundle-tiers",
-            about: "coarser points of a bundle, without the finest, cost the finest of those seen",
-            method,
-            run: Run::Sampled(bundle_tiers, RUNS),
-        },
-        Audit {
-            name: "comparison",
-            about: "a comparison with a threshold costs its rho",
-            method,
-            run: Run::Sampled(comparison, RUNS),
-        },
+        Audit::sampled("laplace", laplace, 1_000_000).about("discrete Laplace noise, sampled"),
+        Audit::sampled("gaussian-path", gaussian_path, RUNS)
+            .about("every point of a Gaussian path, in any order, costs the finest one's rho"),
+        Audit::sampled("gaussian-tiers", gaussian_tiers, RUNS).about(
+            "coarser points of a Gaussian path, without the finest, cost the finer one's rho",
+        ),
+        Audit::sampled("two-paths", two_paths, RUNS).about("two paths have noise of their own"),
+        Audit::sampled("bundle", bundle, RUNS)
+            .about("a unit's groups of a bundle together cost what the account was charged"),
+        Audit::sampled("bundle-tiers", bundle_tiers, RUNS)
+            .about("coarser points of a bundle, without the finest, cost the finest of those seen"),
+        Audit::sampled("comparison", comparison, RUNS)
+            .about("a comparison with a threshold costs its rho"),
     ]
 }
 
@@ -81,7 +51,7 @@ fn l2() -> Result<L2, eke_budget::number::ParameterError> {
 }
 
 fn finding(what: &str, measure: &'static str, claim: f64, found: f64) -> Finding {
-    Finding { what: what.to_owned(), measure, claim, at_least: Some(0.95 * claim), found }
+    Finding::new(what, measure, found).within(0.95 * claim..=claim)
 }
 
 /// At epsilon 1: whether the answer is at least the larger truth.

@@ -12,32 +12,19 @@ use eke_testkit::oracle::{End, Enumerated, enumerate};
 use eke_testkit::{Fit, Seeded};
 
 use crate::account;
-use crate::audit::{
-    Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
-};
+use crate::audit::{Audit, Finding, Findings, Method, fit_findings, law_finding, loss_finding};
 use crate::laws::planar;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Enumeration;
     vec![
-        Audit {
-            name: "planar-law",
-            about: "planar Laplace noise has its law in one, two and three dimensions",
-            method,
-            run: Run::Once(planar_law),
-        },
-        Audit {
-            name: "planar-loss",
-            about: "planar Laplace noise costs its rate times the distance, in every direction, no more and no less",
-            method,
-            run: Run::Once(planar_loss),
-        },
-        Audit {
-            name: "planar-point",
-            about: "a point has the noise that its epsilon and its sensitivity pay for",
-            method: Method::Fit,
-            run: Run::Once(planar_point),
-        },
+        Audit::once("planar-law", Method::Enumeration, planar_law)
+            .about("planar Laplace noise has its law in one, two and three dimensions"),
+        Audit::once("planar-loss", Method::Enumeration, planar_loss).about(
+            "planar Laplace noise costs its rate times the distance, in every direction, no \
+             more and no less",
+        ),
+        Audit::once("planar-point", Method::Fit, planar_point)
+            .about("a point has the noise that its epsilon and its sensitivity pay for"),
     ]
 }
 

@@ -13,22 +13,15 @@ use eke_testkit::Seeded;
 use eke_testkit::oracle::{End, Oracle, enumerate};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "older-copies",
-            about: "what is paid for from a point on is not drawn by a copy that has not come so far",
-            method: Method::Neighbours,
-            run: Run::Once(older_copies),
-        },
-        Audit {
-            name: "older-bundles",
-            about: "a geometric bundle and its older copy together lose what was charged",
-            method: Method::Enumeration,
-            run: Run::Once(older_bundles),
-        },
+        Audit::once("older-copies", Method::Neighbours, older_copies).about(
+            "what is paid for from a point on is not drawn by a copy that has not come so far",
+        ),
+        Audit::once("older-bundles", Method::Enumeration, older_bundles)
+            .about("a geometric bundle and its older copy together lose what was charged"),
     ]
 }
 
@@ -50,13 +43,12 @@ where
     path.refine(&truth, first, &mut entropy).map_err(|mismatch| mismatch.to_string())?;
     let next = raise(&mut account, "1.001")?;
     let again = older.refine(&truth, next, &mut entropy).is_ok();
-    Ok(Finding {
-        what: format!("{name}, and an older copy of it"),
-        measure: "epsilon",
-        claim: 1.001,
-        at_least: Some(1.0),
-        found: if again { 2.001 } else { 1.0 },
-    })
+    Ok(Finding::new(
+        format!("{name}, and an older copy of it"),
+        "epsilon",
+        if again { 2.001 } else { 1.0 },
+    )
+    .within(1.0..=1.001))
 }
 
 fn older_copies() -> Result<Vec<Finding>, Box<dyn Error>> {

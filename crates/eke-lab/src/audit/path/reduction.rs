@@ -17,42 +17,24 @@ use eke_testkit::{Fit, Seeded};
 
 use crate::account;
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, loss_finding};
+use crate::audit::{Audit, Finding, Findings, Method, law_finding, loss_finding};
 use crate::laws::double;
 use crate::stopper::Stopper;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "rounded-laplace",
-            about: "Laplace noise to the nearest whole number has its law, and costs its epsilon",
-            method: Method::Enumeration,
-            run: Run::Once(rounded_laplace),
-        },
-        Audit {
-            name: "laplace-path-law",
-            about: "points of a Laplace path have one joint law in every order, equal ones included",
-            method: Method::Fit,
-            run: Run::Once(laplace_path_law),
-        },
-        Audit {
-            name: "laplace-path",
-            about: "all points of a Laplace path together cost the finest one's epsilon",
-            method: Method::Neighbours,
-            run: Run::Sampled(laplace_path, 80_000),
-        },
-        Audit {
-            name: "pure-stopping",
-            about: "stopping a geometric path when it looks best costs the epsilon where it stopped",
-            method: Method::Enumeration,
-            run: Run::Once(pure_stopping),
-        },
-        Audit {
-            name: "two-purses",
-            about: "Gaussian, geometric and Laplace paths side by side keep an account's promise",
-            method: Method::Neighbours,
-            run: Run::Sampled(two_purses, 40_000),
-        },
+        Audit::once("rounded-laplace", Method::Enumeration, rounded_laplace)
+            .about("Laplace noise to the nearest whole number has its law, and costs its epsilon"),
+        Audit::once("laplace-path-law", Method::Fit, laplace_path_law).about(
+            "points of a Laplace path have one joint law in every order, equal ones included",
+        ),
+        Audit::sampled("laplace-path", laplace_path, 80_000)
+            .about("all points of a Laplace path together cost the finest one's epsilon"),
+        Audit::once("pure-stopping", Method::Enumeration, pure_stopping).about(
+            "stopping a geometric path when it looks best costs the epsilon where it stopped",
+        ),
+        Audit::sampled("two-purses", two_purses, 40_000)
+            .about("Gaussian, geometric and Laplace paths side by side keep an account's promise"),
     ]
 }
 
@@ -158,16 +140,9 @@ fn laplace_path_law() -> Findings {
             draws.push((cell(fine - TRUTH), step(middle - fine), step(coarse - middle)));
         }
         let what = format!("revealed in the order {}", order.join(", "));
-        for (law, is_control) in [(&right, false), (&wrong, true)] {
-            let fit = Fit::of(draws.iter().copied(), law);
-            findings.push(Finding {
-                what: if is_control { format!("control: {what}, 10 % off") } else { what.clone() },
-                measure: "chi-square",
-                claim: if is_control { f64::INFINITY } else { fit.critical },
-                at_least: is_control.then_some(fit.critical),
-                found: fit.statistic,
-            });
-        }
+        let fit = |law| Fit::of(draws.iter().copied(), law);
+        findings.push(Finding::fits(&what, fit(&right)));
+        findings.push(Finding::control(&format!("{what}, 10 % off"), fit(&wrong)));
     }
     Ok(findings)
 }
@@ -199,13 +174,10 @@ fn laplace_path(runs: u32) -> Findings {
         };
         let (likely, unlikely) = (count(STEPS)?, count(0)?);
         let [finest, mean] = [0, 1].map(|index| bounds::epsilon(likely[index], unlikely[index]));
-        findings.push(Finding {
-            what: format!("points {}", order.join(", ")),
-            measure: "epsilon",
-            claim: charged,
-            at_least: Some(0.93 * charged),
-            found: finest.max(mean),
-        });
+        findings.push(
+            Finding::new(format!("points {}", order.join(", ")), "epsilon", finest.max(mean))
+                .within(0.93 * charged..=charged),
+        );
     }
     Ok(findings)
 }
@@ -239,29 +211,28 @@ fn pure_stopping() -> Findings {
             beyond = beyond.max(loss - charged.to_f64());
         }
     }
-    let mut findings = vec![Finding {
-        what: "three looks at most, truths 0 and 1".to_owned(),
-        measure: "loss less charge",
-        claim: 1e-9,
-        at_least: Some(-0.05),
-        found: beyond,
-    }];
+    let mut findings = vec![
+        Finding::new("three looks at most, truths 0 and 1", "loss less charge", beyond)
+            .within(-0.05..=1e-9),
+    ];
     let levels = (0..20).map(|i| 0.1 * 10f64.powf(f64::from(i) / 19.0)).collect();
     let stopper = Stopper { levels, steps: 64 };
-    findings.push(Finding {
-        what: "twenty looks, charged beforehand as zCDP".to_owned(),
-        measure: "e-value",
-        claim: 1.0,
-        at_least: None,
-        found: stopper.worth(3.0, |_| 0.5f64.tanh()),
-    });
-    findings.push(Finding {
-        what: "control: charged as zCDP where it stopped".to_owned(),
-        measure: "e-value",
-        claim: f64::INFINITY,
-        at_least: Some(1.05),
-        found: stopper.worth(3.0, |epsilon| epsilon * epsilon / 2.0),
-    });
+    findings.push(
+        Finding::new(
+            "twenty looks, charged beforehand as zCDP",
+            "e-value",
+            stopper.worth(3.0, |_| 0.5f64.tanh()),
+        )
+        .at_most(1.0),
+    );
+    findings.push(
+        Finding::new(
+            "control: charged as zCDP where it stopped",
+            "e-value",
+            stopper.worth(3.0, |epsilon| epsilon * epsilon / 2.0),
+        )
+        .at_least(1.05),
+    );
     Ok(findings)
 }
 
@@ -371,19 +342,9 @@ fn two_purses(runs: u32) -> Findings {
         .into_iter()
         .fold(0.0, f64::max);
     Ok(vec![
-        Finding {
-            what: "charges of both purses, beside the finest points".to_owned(),
-            measure: "off by",
-            claim: 1e-12,
-            at_least: None,
-            found: off,
-        },
-        Finding {
-            what: format!("all three, but for delta {delta}"),
-            measure: "epsilon",
-            claim: promised,
-            at_least: Some(0.4 * promised),
-            found,
-        },
+        Finding::new("charges of both purses, beside the finest points", "off by", off)
+            .at_most(1e-12),
+        Finding::new(format!("all three, but for delta {delta}"), "epsilon", found)
+            .within(0.4 * promised..=promised),
     ])
 }

@@ -15,29 +15,21 @@ use eke_testkit::{Fit, Seeded};
 
 use crate::account;
 use crate::audit::select::ranking::divergence;
-use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
+use crate::audit::{Audit, Finding, Findings, Method, fit_findings};
 use crate::laws::double;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "nearest-loss",
-            about: "nearest places that are picked cost their rho per square metre or their epsilon per metre, no more and hardly less",
-            method: Method::Enumeration,
-            run: Run::Once(nearest_loss),
-        },
-        Audit {
-            name: "nearest-search",
-            about: "nearest places that are searched for have the law of searches along lines of their own, and that costs its price",
-            method: Method::Fit,
-            run: Run::Once(nearest_search),
-        },
-        Audit {
-            name: "hull-price",
-            about: "the parts of a hull cost their parts of its price, no more and hardly less",
-            method: Method::Fit,
-            run: Run::Once(hull_price),
-        },
+        Audit::once("nearest-loss", Method::Enumeration, nearest_loss).about(
+            "nearest places that are picked cost their rho per square metre or their epsilon \
+             per metre, no more and hardly less",
+        ),
+        Audit::once("nearest-search", Method::Fit, nearest_search).about(
+            "nearest places that are searched for have the law of searches along lines of their \
+             own, and that costs its price",
+        ),
+        Audit::once("hull-price", Method::Fit, hull_price)
+            .about("the parts of a hull cost their parts of its price, no more and hardly less"),
     ]
 }
 
@@ -118,22 +110,16 @@ fn nearest_loss() -> Findings {
                     .map(|d| d / order)
             })
             .fold(0.0, f64::max);
-        findings.push(Finding {
-            what: format!("{what}, rho"),
-            measure: "of the price",
-            claim: 1.0 + 1e-6,
-            at_least: Some(least),
-            found: largest / price,
-        });
+        findings.push(
+            Finding::new(format!("{what}, rho"), "of the price", largest / price)
+                .within(least..=1.0 + 1e-6),
+        );
         let [here, there] = laws(count, [one, two], &format!("epsilon {epsilon}"));
         let largest = here.loss(&there).max(there.loss(&here)) / (epsilon * MOVED);
-        findings.push(Finding {
-            what: format!("{what}, epsilon"),
-            measure: "of the price",
-            claim: 1.0 + 1e-6,
-            at_least: Some(if count == 1 && one.len() == 3 { 0.95 } else { 0.4 }),
-            found: largest,
-        });
+        findings.push(
+            Finding::new(format!("{what}, epsilon"), "of the price", largest)
+                .within((if count == 1 && one.len() == 3 { 0.95 } else { 0.4 })..=1.0 + 1e-6),
+        );
     }
     Ok(findings)
 }
@@ -227,13 +213,8 @@ fn nearest_search() -> Findings {
             widest = widest.max(both / order);
         }
     }
-    let finding = |what: &str, found: f64| Finding {
-        what: what.to_owned(),
-        measure: "of the price",
-        claim: 1.0,
-        at_least: Some(0.03),
-        found,
-    };
+    let finding =
+        |what: &str, found: f64| Finding::new(what, "of the price", found).within(0.03..=1.0);
     findings.push(finding("loss of two searches, epsilon", largest / (2.0 * EPSILON * 3.0)));
     let price = 5.0 / 9.0 * EPSILON * EPSILON * 9.0;
     findings.push(finding("divergence of two searches, rho", widest / price));
@@ -279,25 +260,21 @@ fn hull_price() -> Findings {
         }
     }
     // A metre moves the middle by a metre along both axes, the radius and a point by one.
-    let finding = |what: &str, moved: f64, spread: &Spread, part: Amount<Rho>| Finding {
-        what: what.to_owned(),
-        measure: "of its part of the price",
-        claim: 1.14,
-        at_least: Some(0.86),
-        found: moved / (2.0 * spread.variance()) / part.to_f64(),
+    let finding = |what: &str, moved: f64, spread: &Spread, part: Amount<Rho>| {
+        Finding::new(
+            what,
+            "of its part of the price",
+            moved / (2.0 * spread.variance()) / part.to_f64(),
+        )
+        .within(0.86..=1.14)
     };
     let whole = [centre, radius, anchors, points].iter().map(|part| part.to_f64()).sum::<f64>();
     Ok(vec![
         finding("the centre, moved along both axes", 2.0, &of_centre, centre),
         finding("the radius", 1.0, &of_radius, radius),
         finding("the points of all anchors", 1.0, &of_points, points),
-        Finding {
-            what: "all parts".to_owned(),
-            measure: "of the price",
-            claim: 1.0 + 1e-12,
-            at_least: Some(1.0 - 1e-9),
-            found: whole / price.to_f64(),
-        },
+        Finding::new("all parts", "of the price", whole / price.to_f64())
+            .within(1.0 - 1e-9..=1.0 + 1e-12),
     ])
 }
 

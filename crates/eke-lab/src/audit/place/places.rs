@@ -16,29 +16,18 @@ use eke_testkit::{Fit, Seeded};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings, law_finding};
+use crate::audit::{Audit, Finding, Findings, Method, fit_findings, law_finding};
 use crate::laws::{gaussian, planar};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "places-noise",
-            about: "tuples of points have the noise that their price pays for, each point its own",
-            method: Method::Enumeration,
-            run: Run::Once(noise),
-        },
-        Audit {
-            name: "places-identity",
-            about: "tuples of places tell no more per metre than they cost, by each of three distances",
-            method: Method::Neighbours,
-            run: Run::Once(identity),
-        },
-        Audit {
-            name: "projection",
-            about: "places are no further apart on a plane and on a lattice than is accounted for",
-            method: Method::Neighbours,
-            run: Run::Once(projection),
-        },
+        Audit::once("places-noise", Method::Enumeration, noise)
+            .about("tuples of points have the noise that their price pays for, each point its own"),
+        Audit::once("places-identity", Method::Neighbours, identity).about(
+            "tuples of places tell no more per metre than they cost, by each of three distances",
+        ),
+        Audit::once("projection", Method::Neighbours, projection)
+            .about("places are no further apart on a plane and on a lattice than is accounted for"),
     ]
 }
 
@@ -128,14 +117,9 @@ fn identity() -> Findings {
                 ("epsilon per metre", epsilon.to_f64(), pure),
                 ("rho per square metre", rho.to_f64(), concentrated),
             ] {
-                findings.push(Finding {
-                    what: what.clone(),
-                    measure,
-                    // But for rounding.
-                    claim: claim * (1.0 + 1e-9),
-                    at_least: Some(0.98 * claim),
-                    found,
-                });
+                // But for rounding.
+                let range = 0.98 * claim..=claim * (1.0 + 1e-9);
+                findings.push(Finding::new(&what, measure, found).within(range));
             }
         }
     }
@@ -166,22 +150,15 @@ fn projection() -> Findings {
             most = most.max(lengths(&from, &to)[0] / apart.max(1.0));
         }
         let stretch = region.stretch();
-        findings.push(Finding {
-            what: format!("the plane of {what}"),
-            measure: "stretch",
-            // And what doubles round, for a metre.
-            claim: stretch + 2e-6,
-            at_least: Some(1.0 + 0.9 * (stretch - 1.0)),
-            found: stretched,
-        });
+        // And what doubles round, for a metre.
+        let range = 1.0 + 0.9 * (stretch - 1.0)..=stretch + 2e-6;
+        let plane = format!("the plane of {what}");
+        findings.push(Finding::new(plane, "stretch", stretched).within(range));
         let claim = lattice.sensitivity().get();
-        findings.push(Finding {
-            what: format!("the lattice of {what}"),
-            measure: "steps a metre",
-            claim,
-            at_least: Some(0.999 * claim),
-            found: most,
-        });
+        findings.push(
+            Finding::new(format!("the lattice of {what}"), "steps a metre", most)
+                .within(0.999 * claim..=claim),
+        );
     }
     Ok(findings)
 }

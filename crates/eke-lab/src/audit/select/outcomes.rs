@@ -18,29 +18,16 @@ use eke_testkit::Seeded;
 
 use crate::account;
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Neighbours;
     vec![
-        Audit {
-            name: "above-threshold",
-            about: "a run along a line costs what the account was charged for its outcome",
-            method,
-            run: Run::Sampled(above_threshold, RUNS),
-        },
-        Audit {
-            name: "noisy-max",
-            about: "the largest of noisy scores costs what the account was charged",
-            method,
-            run: Run::Sampled(noisy_max, RUNS),
-        },
-        Audit {
-            name: "sparse-vector",
-            about: "runs one after another cost what the account was charged for them together",
-            method,
-            run: Run::Sampled(sparse_vector, RUNS),
-        },
+        Audit::sampled("above-threshold", above_threshold, RUNS)
+            .about("a run along a line costs what the account was charged for its outcome"),
+        Audit::sampled("noisy-max", noisy_max, RUNS)
+            .about("the largest of noisy scores costs what the account was charged"),
+        Audit::sampled("sparse-vector", sparse_vector, RUNS)
+            .about("runs one after another cost what the account was charged for them together"),
     ]
 }
 
@@ -79,7 +66,7 @@ fn told_apart<T: Copy>(
     let [likely, unlikely] = inputs;
     let found = bounds::epsilon(count(likely)?, count(unlikely)?);
     let at_least = share.map(|share| share * claim);
-    Ok(Finding { what: what.to_owned(), measure: "epsilon", claim, at_least, found })
+    Ok(Finding { at_least, ..Finding::new(what, "epsilon", found).at_most(claim) })
 }
 
 fn line(noise: LineNoise, direction: Direction) -> Result<GridLine, Box<dyn Error>> {

@@ -9,15 +9,13 @@ use eke_noise::{Exact, Ranking};
 use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    vec![Audit {
-        name: "ranking-loss",
-        about: "picks of a ranking cost their rho, no more and hardly less",
-        method: Method::Enumeration,
-        run: Run::Once(ranking_loss),
-    }]
+    vec![
+        Audit::once("ranking-loss", Method::Enumeration, ranking_loss)
+            .about("picks of a ranking cost their rho, no more and hardly less"),
+    ]
 }
 
 /// The price of a pick: rate 1/2 at a spread of one.
@@ -43,15 +41,8 @@ fn ranking_loss() -> Result<Vec<Finding>, Box<dyn Error>> {
                 [divergence(order, one, two), divergence(order, two, one)].map(|d| d / order / rho)
             })
             .fold(0.0, f64::max);
-        let measure = "of the price";
-        findings.push(Finding {
-            what: what.to_owned(),
-            measure,
-            // But for what was left out.
-            claim: 1.0 + 1e-6,
-            at_least: Some(least),
-            found,
-        });
+        // But for what was left out.
+        findings.push(Finding::new(what, "of the price", found).within(least..=1.0 + 1e-6));
     }
     Ok(findings)
 }
