@@ -14,7 +14,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Mutant, root};
+use super::Mutant;
+use super::workshop::root;
 
 /// Where the digests are kept.
 const LOCK: &str = "crates/eke-lab/mutants.lock";
@@ -41,16 +42,19 @@ impl Reach {
         let root = root()?;
         let packages = packages(&fs::read_to_string(root.join("Cargo.lock"))?);
         let (mut audits, mut shared) = (BTreeMap::new(), String::new());
-        for file in files(&root.join(LAB).join("audit"))? {
+        let folder = root.join(LAB).join("audit");
+        let mutants = folder.join("mutants");
+        for file in files(&folder)? {
+            // No audits: the list of mistakes, of which each counts for itself, and what tries them.
+            if file.with_extension("").starts_with(&mutants) {
+                continue;
+            }
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if audits.insert(name, fs::read_to_string(&file)?).is_some() {
                 let file = file.display();
                 return Err(io::Error::other(format!("another audit has the name of {file}")));
             }
         }
-        // This list of mistakes, of which each counts for itself.
-        audits.remove("mutants");
-        audits.remove("reach");
         let top = fs::read_dir(root.join(LAB))?.collect::<io::Result<Vec<_>>>()?;
         let mut top: Vec<_> = top.into_iter().map(|entry| entry.path()).collect();
         top.retain(|path| path.extension().is_some_and(|end| end == "rs"));
@@ -278,6 +282,17 @@ mod tests {
         let digests: BTreeSet<String> =
             all().iter().map(|mutant| reach.digest(mutant).expect("a digest")).collect();
         assert_eq!(digests.len(), all().len());
+    }
+
+    #[test]
+    fn what_lists_and_tries_mutants_is_no_audit() {
+        let reach = Reach::new().expect("the source");
+        for name in ["mutants", "list", "reach", "workshop"] {
+            assert!(!reach.audits.contains_key(name), "{name}");
+        }
+        let listed = "bridge-reversed";
+        assert!(reach.audits.values().all(|text| !text.contains(listed)));
+        assert!(!reach.shared.contains(listed));
     }
 
     #[test]
