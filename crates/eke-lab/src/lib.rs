@@ -11,7 +11,6 @@ pub mod experiments;
 #[cfg(feature = "experiments")]
 pub mod frame;
 pub mod laws;
-pub mod planar;
 pub mod stopper;
 
 use std::error::Error;
