@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_aircraft_adds_no_more_than_it_may() {
-        let mut flights = Flights { fleet: 2, ..Flights::default() };
+        let mut flights = Flights::default();
         for month in [1, 1, 1, 2, 3] {
             flights.aircraft.push(0);
             flights.month.push(month);

@@ -39,7 +39,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let put =
         |pixels: &[u8]| lattice.put(&pixels.iter().map(|&grey| grey.into()).collect::<Vec<f64>>());
     let first = |count: usize| {
-        let points = images.iter().take(count).flat_map(|image| put(&image.pixels)).collect();
+        let points = images.iter().take(count).flat_map(|image| put(image)).collect();
         People::new(lattice, points)
     };
     // Points of 784 numbers are drawn for fewer people and in fewer rounds: there are a thousand
@@ -70,7 +70,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                 (&format!("{title} {k}"), asks, rhos),
                 |seeded| {
                     let test = usize::try_from(seeded.below(u32::try_from(tests.len())?))?;
-                    let to = put(&tests[test].pixels);
+                    let to = put(&tests[test]);
                     let away: Vec<i64> = people.rows().map(|point| distance(point, &to)).collect();
                     let mut sorted = away.clone();
                     sorted.sort_unstable();

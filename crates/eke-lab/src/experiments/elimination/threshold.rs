@@ -33,7 +33,7 @@ const GRID: f64 = 1024.0;
 
 fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let poor: Vec<bool> =
-        context.data().households()?.iter().map(|household| household.income <= 10_000).collect();
+        context.data().household_incomes()?.iter().map(|&income| income <= 10_000).collect();
     let drawn = context.pick(10_000, 10_000, 500);
     let shares: &[f64] = context.pick(&[0.06, 0.07, 0.08, 0.1], &[0.07, 0.1], &[0.1]);
     let rhos: &[f64] = context.pick(&[1e-6, 1e-5, 1e-4, 1e-3, 1e-2], &[1e-5, 1e-4, 1e-3], &[1e-3]);
