@@ -19,6 +19,7 @@ use eke_testkit::Seeded;
 
 use super::bounds::{ALPHA, Count};
 use super::{Audit, Finding, Findings, Method};
+use crate::paid;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![
@@ -207,9 +208,7 @@ fn keys(runs: u32) -> Findings {
         .with_zcdp_delta(Delta::new(0.1)?)
         .resolve(Metric::Hamming(Adjacency::AddRemove))?;
     let mut account = Account::open("audited", budget, &mut NoHistory)?;
-    let approved = account.approve(selection)?;
-    let receipt = account.commit(approved, &mut NoHistory)?;
-    let shown = select_keys(&counts, receipt, &mut entropy)?.get();
+    let shown = select_keys(&counts, paid(&mut account, selection)?, &mut entropy)?.get();
     let units: BTreeSet<u32> = shown.into_iter().map(|(unit, _)| unit).collect();
     let hits = u32::try_from(units.len())?;
     let found = Count { hits, runs }.lowest(ALPHA);

@@ -18,14 +18,14 @@ use std::error::Error;
 use std::num::NonZeroU32;
 
 use eke_budget::purchase::GroupPrices;
-use eke_budget::{Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_budget::{Adjacency, Amount, L1, L2, Metric, PathId, Rho};
 use eke_noise::path::{Column, Columns};
 use eke_noise::stopping::{
     ConfidenceSequence, Ending, Estimate, GaussianRule, Look, Next, Rule, Steps,
 };
 use eke_noise::{Bundle, Confidence, Entropy, Exact, Goal, Schedule, Tolerance, Within};
 
-use crate::account;
+use crate::{account, paid_groups};
 
 pub use question::GroupCounts;
 pub use reported::SAVINGS;
@@ -116,15 +116,8 @@ impl Way {
                 next.fill(furthest);
             }
             number += 1;
-            let mut round = prices.round();
-            for (group, to) in (0..).zip(&next) {
-                if let Some(to) = to {
-                    round.raise(group, *to)?;
-                }
-            }
-            let approved = account.raise_groups(round.offer(bundle.id()))?;
-            let receipt = account.commit(approved, &mut NoHistory)?;
-            prices.keep(&receipt)?;
+            let points = (0..).zip(&next).filter_map(|(group, &to)| Some((group, to?)));
+            let receipt = paid_groups(&mut account, &mut prices, bundle.id(), points)?;
             bundle.refine(&truth, receipt, entropy)?;
             for (group, (to, estimate)) in (0..).zip(next.iter_mut().zip(&mut estimates)) {
                 let Some(asked) = *to else { continue };

@@ -15,12 +15,12 @@ use eke_noise::{GaussianPath, NoisePath};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_testkit::Seeded;
 
-use crate::account;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Table, TableCell};
+use crate::{account, paid};
 
 /// Places told with noise.
 pub const IDENTITY: Experiment = Experiment {
@@ -184,8 +184,7 @@ fn point(
         let (released, blur) = match noise {
             Noise::Planar => {
                 let release = PointsRelease { epsilon, sensitivity: tuple.lengths() };
-                let approved = account.approve(release)?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
+                let receipt = paid(&mut account, release)?;
                 let truth = tuple.exact_points(points.clone());
                 let released = release_points(&truth, receipt, &mut entropy)?;
                 (released, Blur::planar(tuple, epsilon))

@@ -10,20 +10,20 @@
 use std::error::Error;
 
 use eke_budget::convert::{Curve, GaussianCurve};
-use eke_budget::{Delta, Epsilon, L1, NoHistory};
+use eke_budget::{Delta, Epsilon, L1};
 use eke_noise::evidence::Scores;
 use eke_noise::{Exact, choose};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 use eke_testkit::Seeded;
 
-use crate::account;
 use crate::experiments::threshold_search::Stream;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
+use crate::{account, paid};
 
 /// The day with the largest count.
 pub const NOISY_MAX: Experiment = Experiment {
@@ -133,9 +133,7 @@ fn accuracy(
     sensitivity: L1,
     seeded: &mut Seeded,
 ) -> Result<f64, Box<dyn Error>> {
-    let mut account = account();
-    let approved = account.approve(choice.clone())?;
-    let receipt = account.commit(approved, &mut NoHistory)?;
+    let receipt = paid(&mut account(), choice.clone())?;
     let scores = Exact::new(Scores(stream.answers.clone()), sensitivity);
     let chosen = choose(&scores, receipt, seeded)?.get().ok_or("no day was chosen")?;
     let best = stream.answers.iter().max().ok_or("there are no days")?;

@@ -2,18 +2,18 @@
 
 use std::error::Error;
 
-use eke_budget::{Charge, L1, NoHistory, PathId, Purchase};
+use eke_budget::{Charge, L1, PathId, Purchase};
 use eke_noise::evidence::Scores;
 use eke_noise::select::{choose_exponentially, permute_and_flip, uniform_subset};
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, Ratio, choose};
 use eke_select::{Change, Choice};
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 
-use crate::account;
 use crate::audit::{
     Audit, Finding, Findings, Method, law_finding, loss_finding, order_finding, walk,
 };
 use crate::laws::{gaussian, geometric, path_of_three};
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -166,9 +166,7 @@ fn choice_loss() -> Findings {
     let one = L1::new(1.0)?;
     let side = |choice: &Choice, scores: &[i64]| {
         enumerate(End::First, 1e-10, |oracle| {
-            let mut account = account();
-            let approved = account.approve(choice.clone()).ok()?;
-            let receipt = account.commit(approved, &mut NoHistory).ok()?;
+            let receipt = paid(&mut account(), choice.clone()).ok()?;
             let scores = Exact::new(Scores(scores.to_vec()), one);
             choose(&scores, receipt, oracle).ok().map(eke_noise::Released::get)
         })

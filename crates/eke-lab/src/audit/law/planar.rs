@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use eke_budget::{L2, NoHistory};
+use eke_budget::L2;
 use eke_noise::evidence::Norms;
 use eke_noise::law::PlanarLaplace;
 use eke_noise::release::PointRelease;
@@ -11,9 +11,9 @@ use eke_noise::{Exact, Ratio, release_point};
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 use eke_testkit::{Fit, Seeded};
 
-use crate::account;
 use crate::audit::{Audit, Finding, Findings, Method, fit_findings, law_finding, loss_finding};
 use crate::laws::planar;
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -74,8 +74,7 @@ fn planar_point() -> Findings {
     let mut draws = Vec::new();
     for _ in 0..RUNS {
         let release = PointRelease { epsilon: "2".parse()?, sensitivity };
-        let approved = account.approve(release)?;
-        let receipt = account.commit(approved, &mut NoHistory)?;
+        let receipt = paid(&mut account, release)?;
         let point = release_point(&exact, receipt, &mut entropy)?.get();
         draws.push([point[0] - 3, point[1] + 1]);
     }

@@ -5,21 +5,19 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Delta, Epsilon, L1, L2, Metric, NoHistory, PathId,
-    Price, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Delta, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
 };
 use eke_noise::{
-    AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath,
-    Ratio, reveal,
+    Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath, Ratio,
 };
 use eke_testkit::oracle::{End, Oracle, enumerate};
 use eke_testkit::{Fit, Seeded};
 
-use crate::account;
 use crate::audit::bounds::{self, Count};
 use crate::audit::{Audit, Finding, Findings, Method, law_finding, loss_finding};
 use crate::laws::double;
 use crate::stopper::Stopper;
+use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -70,24 +68,6 @@ fn sensitivity() -> Result<L1, eke_budget::number::ParameterError> {
     L1::new(1_048_576.0)
 }
 
-/// The point of a path at this price, paid for by an account.
-fn look<P, E>(
-    path: &mut P,
-    account: &mut Account,
-    truth: &Exact<P::Value>,
-    sensitivity: <P::Currency as Price>::Sensitivity,
-    to: &str,
-    entropy: &mut E,
-) -> Result<P::Value, Box<dyn Error>>
-where
-    P: NoisePath,
-    E: Entropy,
-{
-    let mut payer = AccountPayer { account, journal: &mut NoHistory };
-    let released = reveal(path, truth, sensitivity, to.parse()?, &mut payer, entropy)?;
-    Ok(released.get())
-}
-
 /// Points at 2, 1 and 0.5, the finest noise in cells of a half and what comes between points as
 /// nothing, or in such cells.
 fn laplace_path_law() -> Findings {
@@ -132,8 +112,7 @@ fn laplace_path_law() -> Findings {
             let mut path = LaplacePath::<i64>::open(PathId::new([1; 32]), sensitivity()?);
             let mut points = BTreeMap::new();
             for to in order {
-                let point =
-                    look(&mut path, &mut account, &truth, sensitivity()?, to, &mut entropy)?;
+                let point = shown(&mut account, &mut path, &truth, to.parse()?, &mut entropy)?;
                 points.insert(to, point);
             }
             let [fine, middle, coarse] = ["2", "1", "0.5"].map(|at| points[at]);
@@ -161,8 +140,7 @@ fn laplace_path(runs: u32) -> Findings {
                 let mut path = LaplacePath::<i64>::open(PathId::new([1; 32]), sensitivity()?);
                 let (mut sum, mut finest) = (0.0, 0);
                 for to in order {
-                    let point =
-                        look(&mut path, &mut account, &exact, sensitivity()?, to, &mut entropy)?;
+                    let point = shown(&mut account, &mut path, &exact, to.parse()?, &mut entropy)?;
                     sum += double(point);
                     finest = if to == "1" { point } else { finest };
                 }
@@ -189,7 +167,7 @@ fn stopped(truth: i64, oracle: &mut Oracle) -> Option<(Vec<i64>, Amount<Epsilon>
     let exact = Exact::new(truth, one);
     let mut values = Vec::new();
     for to in ["2", "3", "4"] {
-        values.push(look(&mut path, &mut account, &exact, one, to, oracle).ok()?);
+        values.push(shown(&mut account, &mut path, &exact, to.parse().ok()?, oracle).ok()?);
         // It stops where an answer says the most about which truth it is, and goes on elsewhere.
         if values.last().is_some_and(|&value| value < 0 || value == 1) {
             break;
@@ -270,25 +248,24 @@ impl Three {
     /// Goes along all three, each further where another looks large, and returns the sum of how far
     /// each is above the middle, in what it knows.
     fn walk<E: Entropy>(&mut self, truth: i64, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
-        let (l1, l2) = (L1::new(1024.0)?, L2::new(1024.0)?);
-        let exact = Exact::new(truth, l1);
+        let exact = Exact::new(truth, L1::new(1024.0)?);
         let account = &mut self.account;
         let mut last = [0, 0, 0];
         for (rho, epsilon, other) in [("0.1", "0.2", "0.3"), ("0.3", "0.4", "0.5")] {
-            last[0] = look(&mut self.gaussian, account, &exact, l2, rho, entropy)?;
+            last[0] = shown(account, &mut self.gaussian, &exact, rho.parse()?, entropy)?;
             // Which of the two pure ones is looked at first depends on the Gaussian one.
             if last[0] > SIDE / 2 {
-                last[1] = look(&mut self.geometric, account, &exact, l1, epsilon, entropy)?;
-                last[2] = look(&mut self.laplace, account, &exact, l1, other, entropy)?;
+                last[1] = shown(account, &mut self.geometric, &exact, epsilon.parse()?, entropy)?;
+                last[2] = shown(account, &mut self.laplace, &exact, other.parse()?, entropy)?;
             } else {
-                last[2] = look(&mut self.laplace, account, &exact, l1, epsilon, entropy)?;
-                last[1] = look(&mut self.geometric, account, &exact, l1, other, entropy)?;
+                last[2] = shown(account, &mut self.laplace, &exact, epsilon.parse()?, entropy)?;
+                last[1] = shown(account, &mut self.geometric, &exact, other.parse()?, entropy)?;
             }
         }
         // No more fits the pure purse, and the other goes on; then no more fits that.
-        let more = look(&mut self.laplace, account, &exact, l1, "0.9", entropy);
-        last[0] = look(&mut self.gaussian, account, &exact, l2, "0.5", entropy)?;
-        let again = look(&mut self.gaussian, account, &exact, l2, "0.51", entropy);
+        let more = shown(account, &mut self.laplace, &exact, "0.9".parse()?, entropy);
+        last[0] = shown(account, &mut self.gaussian, &exact, "0.5".parse()?, entropy)?;
+        let again = shown(account, &mut self.gaussian, &exact, "0.51".parse()?, entropy);
         if more.is_ok() || again.is_ok() {
             return Err("a purse went on beyond its budget".into());
         }

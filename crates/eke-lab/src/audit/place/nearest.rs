@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use eke_budget::{Amount, Epsilon, Metres, NoHistory, Rho};
+use eke_budget::{Amount, Epsilon, Metres, Rho};
 use eke_geo::earth::distance;
 use eke_geo::person::{Directions, HullPlan, HullPrices, NearestMethod};
 use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
@@ -13,10 +13,10 @@ use eke_noise::select::{Allotment, Prepaid};
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 use eke_testkit::{Fit, Seeded};
 
-use crate::account;
-use crate::audit::select::ranking::divergence;
+use crate::audit::select::ranking::divergence_by_order;
 use crate::audit::{Audit, Finding, Findings, Method, fit_findings};
 use crate::laws::double;
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -38,9 +38,7 @@ fn lattice() -> Result<Lattice, Box<dyn Error>> {
 }
 
 fn bought<C: PlacePrice>(price: Amount<C>) -> Option<Prepaid<C>> {
-    let mut account = account();
-    let approved = account.approve(Allotment { price }).ok()?;
-    account.commit(approved, &mut NoHistory).ok().map(Prepaid::open)
+    paid(&mut account(), Allotment { price }).ok().map(Prepaid::open)
 }
 
 /// The nearest to the origin; none if they could not be bought.
@@ -79,47 +77,38 @@ const PAIRS: [Pair<'_>; 3] = [
     ),
 ];
 
+/// The laws of what is picked from each of two tuples, for a price a metre.
+fn picked<C: PlacePrice>(
+    lattice: Lattice,
+    count: u32,
+    sides: [&[[f64; 2]]; 2],
+    price: f64,
+) -> Result<[Enumerated<Option<Vec<u32>>>; 2], Box<dyn Error>> {
+    let price: Amount<C> = price.to_string().parse()?;
+    Ok(sides.map(|points| {
+        let places = Places::new(lattice, points);
+        enumerate(End::First, 1e-9, |oracle| {
+            found(&places, (count, NearestMethod::Ranked), price, oracle)
+        })
+    }))
+}
+
 fn nearest_loss() -> Findings {
     let lattice = lattice()?;
-    let laws = |count: u32, sides: [&[[f64; 2]]; 2], text: &str| {
-        let side = |points: &[[f64; 2]]| {
-            let places = Places::new(lattice, points);
-            let in_rho = text.starts_with("rho");
-            let price = text.rsplit(' ').next().unwrap_or_default();
-            enumerate(End::First, 1e-9, |oracle| {
-                let picked = (count, NearestMethod::Ranked);
-                if in_rho {
-                    found::<Rho, _>(&places, picked, price.parse().ok()?, oracle)
-                } else {
-                    found::<Epsilon, _>(&places, picked, price.parse().ok()?, oracle)
-                }
-            })
-        };
-        sides.map(side)
-    };
     let mut findings = Vec::new();
     for (what, count, one, two, least) in PAIRS {
         // A rate of 0.025 a metre in either currency: a range of a half at ten metres.
         let (rho, epsilon) = (0.000_312_5 * f64::from(count), 0.05 * f64::from(count));
-        let [here, there] = laws(count, [one, two], &format!("rho {rho}"));
-        let price = rho * MOVED * MOVED;
-        let largest = [1.1, 2.0, 4.0, 8.0, 32.0]
-            .into_iter()
-            .flat_map(|order| {
-                [divergence(order, &here, &there), divergence(order, &there, &here)]
-                    .map(|d| d / order)
-            })
-            .fold(0.0, f64::max);
-        findings.push(
-            Finding::new(format!("{what}, rho"), "of the price", largest / price)
-                .within(least..=1.0 + 1e-6),
-        );
-        let [here, there] = laws(count, [one, two], &format!("epsilon {epsilon}"));
-        let largest = here.loss(&there).max(there.loss(&here)) / (epsilon * MOVED);
-        findings.push(
-            Finding::new(format!("{what}, epsilon"), "of the price", largest)
-                .within((if count == 1 && one.len() == 3 { 0.95 } else { 0.4 })..=1.0 + 1e-6),
-        );
+        let [here, there] = picked::<Rho>(lattice, count, [one, two], rho)?;
+        let largest = divergence_by_order(&[1.1, 2.0, 4.0, 8.0, 32.0], &here, &there);
+        let part = largest / (rho * MOVED * MOVED);
+        let of_rho = Finding::new(format!("{what}, rho"), "of the price", part);
+        let [here, there] = picked::<Epsilon>(lattice, count, [one, two], epsilon)?;
+        let part = here.loss(&there).max(there.loss(&here)) / (epsilon * MOVED);
+        let of_epsilon = Finding::new(format!("{what}, epsilon"), "of the price", part);
+        let far = if count == 1 && one.len() == 3 { 0.95 } else { 0.4 };
+        findings.push(of_rho.within(least..=1.0 + 1e-6));
+        findings.push(of_epsilon.within(far..=1.0 + 1e-6));
     }
     Ok(findings)
 }
@@ -208,10 +197,7 @@ fn nearest_search() -> Findings {
         let moved = [0, 1, 2].map(|place| distances[place as usize] + 3.0 * way(place));
         let there = searched_twice(EPSILON, &moved);
         largest = largest.max(here.loss(&there)).max(there.loss(&here));
-        for order in [1.1, 2.0, 8.0] {
-            let both = divergence(order, &here, &there).max(divergence(order, &there, &here));
-            widest = widest.max(both / order);
-        }
+        widest = widest.max(divergence_by_order(&[1.1, 2.0, 8.0], &here, &there));
     }
     let finding =
         |what: &str, found: f64| Finding::new(what, "of the price", found).within(0.03..=1.0);

@@ -15,9 +15,9 @@ use eke_testkit::oracle::Oracle;
 use eke_testkit::{Fit, Seeded};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
-use crate::account;
 use crate::audit::{Audit, Finding, Findings, Method, fit_findings, law_finding};
 use crate::laws::{gaussian, planar};
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -46,9 +46,7 @@ fn noise() -> Findings {
         let epsilon: Amount<Epsilon> = format!("{}", 2.0 * sensitivity.sum().get()).parse()?;
         let release = PointsRelease { epsilon, sensitivity };
         let told = |oracle: &mut Oracle| {
-            let mut account = account();
-            let approved = account.approve(release).ok()?;
-            let receipt = account.commit(approved, &mut NoHistory).ok()?;
+            let receipt = paid(&mut account(), release).ok()?;
             let points = release_points(&tuple.exact_points(vec![5, -9]), receipt, oracle).ok()?;
             points.get().first_chunk().map(|[one, two]| [one - 5, two + 9])
         };

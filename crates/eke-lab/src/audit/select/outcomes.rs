@@ -16,9 +16,9 @@ use eke_select::{
 };
 use eke_testkit::Seeded;
 
-use crate::account;
 use crate::audit::bounds::{self, Count};
 use crate::audit::{Audit, Finding, Findings};
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
@@ -155,8 +155,7 @@ fn noisy_max(runs: u32) -> Findings {
         let mut told = |what: &str, share, inputs: [[i64; 3]; 2]| {
             told_apart(runs, &format!("{name}: {what}"), share, inputs, |scores| {
                 let mut account = account();
-                let approved = account.approve(choice.clone())?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
+                let receipt = paid(&mut account, choice.clone())?;
                 let scores = Exact::new(Scores(scores.to_vec()), one()?);
                 let winner = choose(&scores, receipt, &mut entropy)?.get();
                 Ok((winner == Some(0)).then(|| spent(&account)))
