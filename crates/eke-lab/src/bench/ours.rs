@@ -19,7 +19,7 @@ use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 
 use super::clock::{Whose, timed};
 use super::work::CATEGORIES;
-use super::{BenchRow, Data, Task, Work};
+use super::{BenchRow, Data, Done, Task, Work};
 use crate::{account, paid, paid_groups};
 
 /// Our ways to do a piece of work; none for what the engine does.
@@ -57,17 +57,9 @@ impl Bench<'_> {
     ) -> Result<BenchRow, Box<dyn Error>> {
         let (times, out) = timed(self.turns, Whose::Thread, || Ok(()), run)?;
         let (items, result) = (items as u64, result(out));
-        Ok(BenchRow {
-            work: self.task.work.name(),
-            who: "eke".to_owned(),
-            versions: [("eke".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into(),
-            how: how.to_owned(),
-            items,
-            of: items,
-            times,
-            result,
-            plausible: self.task.plausible(self.data, how, items, result),
-        })
+        let versions = [("eke".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into();
+        let done = Done { how: how.to_owned(), items, of: items, times, result };
+        Ok(BenchRow::new(self.task, self.data, "eke", versions, done))
     }
 
     fn gaussian(&self) -> Result<BenchRow, Box<dyn Error>> {
@@ -264,12 +256,8 @@ impl Bench<'_> {
                 Ok(black_box(noisy))
             },
             |noisy| {
-                mean(
-                    noisy
-                        .iter()
-                        .zip(places)
-                        .map(|(a, b)| float(a[0] - b[0]).hypot(float(a[1] - b[1]))),
-                )
+                let pairs = noisy.iter().zip(places);
+                mean(pairs.map(|(a, b)| float(a[0] - b[0]).hypot(float(a[1] - b[1]))))
             },
         )
     }
