@@ -201,20 +201,16 @@ fn lengths(from: &[i64], to: &[i64]) -> Vec<f64> {
 struct Tries(Seeded);
 
 impl Tries {
-    fn uniform(&mut self) -> f64 {
-        self.0.unit()
-    }
-
     /// A place in a region, half of the time close to its rim, that moves by the given distance:
     /// across, along an axis, or anywhere.
     fn by(&mut self, region: Region, metres: f64) -> Move {
-        let part = if self.uniform() < 0.5 { 0.99 } else { self.uniform() };
-        let outwards = 360.0 * self.uniform();
+        let part = if self.0.unit() < 0.5 { 0.99 } else { self.0.unit() };
+        let outwards = 360.0 * self.0.unit();
         let from = away(region.centre(), outwards, part * region.radius().get());
-        let direction = match self.uniform() {
+        let direction = match self.0.unit() {
             choice if choice < 0.4 => outwards + 90.0,
-            choice if choice < 0.7 => 90.0 * (4.0 * self.uniform()).floor(),
-            _ => 360.0 * self.uniform(),
+            choice if choice < 0.7 => 90.0 * (4.0 * self.0.unit()).floor(),
+            _ => 360.0 * self.0.unit(),
         };
         Move { from, to: away(from, direction, metres) }
     }
@@ -223,7 +219,7 @@ impl Tries {
     /// region.
     fn distance(&mut self, region: Region) -> f64 {
         let most = (region.radius().get() / 100.0).min(1e4);
-        if self.uniform() < 0.5 { 1.0 } else { most.powf(self.uniform()) }
+        if self.0.unit() < 0.5 { 1.0 } else { most.powf(self.0.unit()) }
     }
 
     fn one(&mut self, region: Region) -> Move {

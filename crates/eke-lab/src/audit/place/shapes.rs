@@ -81,8 +81,7 @@ struct Uniform(Seeded);
 
 impl Uniform {
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        let part = (self.0.word() >> 11) as f64 * 2f64.powi(-53);
-        low + part * (high - low)
+        low + self.0.unit() * (high - low)
     }
 
     fn below(&mut self, end: usize) -> usize {
