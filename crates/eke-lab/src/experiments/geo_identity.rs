@@ -97,8 +97,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let count = context.pick(50, 10, 3);
     let traces: Vec<Vec<Place>> = (0..count)
         .map(|_| {
-            let taxi =
-                &taxis[picking.below(u32::try_from(taxis.len()).unwrap_or(u32::MAX)) as usize];
+            let taxi = &taxis[picking.roll(taxis.len())];
             taxi.fixes.iter().map(|fix| fix.place).collect()
         })
         .collect();
@@ -219,12 +218,7 @@ fn point(
 /// `count` places of a trace, each at most once.
 fn picked(trace: &[Place], count: usize, seeded: &mut Seeded) -> Vec<Place> {
     let mut left = trace.to_vec();
-    (0..count)
-        .map(|_| {
-            let end = u32::try_from(left.len()).unwrap_or(u32::MAX);
-            left.swap_remove(seeded.below(end) as usize)
-        })
-        .collect()
+    (0..count).map(|_| left.swap_remove(seeded.roll(left.len()))).collect()
 }
 
 /// How far points of the plane are off, in metres.

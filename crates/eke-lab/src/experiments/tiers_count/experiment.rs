@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use eke_budget::Delta;
-use eke_noise::Entropy;
 use eke_testkit::Seeded;
 
 use super::way::Way;
@@ -158,17 +157,17 @@ fn on_grid(
         .collect())
 }
 
-fn on_lists<E: Entropy>(
+fn on_lists(
     plan: &CountPlan,
     kind: Kind,
     delta: Delta,
-    entropy: &mut E,
+    seeded: &mut Seeded,
 ) -> Result<Vec<WorstRatio>, Box<dyn Error>> {
     let mut ratios = Vec::new();
     for count in 1..=plan.most {
         let mut sums = vec![[0.0; 2]; Way::QUICK.len()];
         for _ in 0..plan.lists {
-            let mut tiers: Vec<f64> = (0..count).map(|_| kind.draw(entropy)).collect();
+            let mut tiers: Vec<f64> = (0..count).map(|_| kind.draw(seeded)).collect();
             tiers.sort_by(f64::total_cmp);
             tiers.dedup();
             let alone = Way::Single.errors(&tiers, delta)?;
@@ -220,13 +219,13 @@ impl Kind {
         }
     }
 
-    fn draw<E: Entropy>(self, entropy: &mut E) -> f64 {
+    fn draw(self, seeded: &mut Seeded) -> f64 {
         match self {
-            Self::Uniform(_, most) => LEAST + (most - LEAST) * uniform(entropy),
+            Self::Uniform(_, most) => LEAST + (most - LEAST) * seeded.unit(),
             Self::Normal(_, mean, variance) => loop {
                 // Box and Muller's; this decides what is tried, and draws no noise.
-                let radius = (-2.0 * (1.0 - uniform(entropy)).ln()).sqrt();
-                let normal = radius * (std::f64::consts::TAU * uniform(entropy)).cos();
+                let radius = (-2.0 * (1.0 - seeded.unit()).ln()).sqrt();
+                let normal = radius * (std::f64::consts::TAU * seeded.unit()).cos();
                 let tier = mean + variance.sqrt() * normal;
                 if tier >= LEAST {
                     return tier;
@@ -238,11 +237,6 @@ impl Kind {
 
 /// The least epsilon of a random tier.
 const LEAST: f64 = 0.01;
-
-fn uniform<E: Entropy>(entropy: &mut E) -> f64 {
-    let bits = (entropy.word() >> 11) as f64;
-    bits / 9_007_199_254_740_992.0
-}
 
 #[cfg(test)]
 mod tests {
