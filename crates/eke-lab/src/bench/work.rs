@@ -100,7 +100,7 @@ impl Work {
             Self::GroupBy => {
                 "From a CSV file to the noisy counts. eke is a program of its own, started anew and with a new ledger each time, and makes its charge durable first; the others run inside a \
                  warm Python, keep no ledger, and PipelineDP draws Gaussian noise for (epsilon, delta) and not for rho. Polars and DuckDB count without bounds and without privacy, for scale. \
-                 OpenDP keeps one group fewer of everybody than it is told to, so its counts are a third too small."
+                 OpenDP keeps one group fewer of everybody than it is asked to, so its counts are a third too small."
             }
             Self::Local => {
                 "Subset selection on both sides, devices and collector. eke draws exactly; multi-freq-ldpy draws in doubles, and clips and normalises its estimates."

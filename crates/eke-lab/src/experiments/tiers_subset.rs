@@ -217,7 +217,7 @@ pub const LISTS: [Lists; 8] = [
 /// The numbers of tiers that are tried.
 pub const TIERS: [u32; 9] = [1, 2, 4, 6, 8, 10, 12, 16, 20];
 
-/// Works it out, on the cores of a context.
+/// Computes all of it, on the cores of a context.
 ///
 /// # Errors
 /// A list cannot be planned for.

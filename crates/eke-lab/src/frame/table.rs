@@ -377,7 +377,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new("errors", ["way", "people"], ["error", "worked out"]);
+        let mut table = Table::new("errors", ["way", "people"], ["error", "computed"]);
         for (way, people, error) in [("ours", 10u32, 1.5), ("ours", 2000, 0.25), ("other", 10, 3.0)]
         {
             let drawn = Summary::of([error - 0.5, error, error + 0.5]);
@@ -407,7 +407,7 @@ errors: error, by people
   way              10           2,000
   ours   1.500 ±1.242  0.2500 ±1.2421
   other      3 ±1.242
-errors: worked out, by people
+errors: computed, by people
   way       10   2,000
   ours   1.500  0.2500
   other      3
