@@ -7,11 +7,11 @@ pub mod audit;
 pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "experiments")]
-pub mod experiments;
+mod experiments;
 #[cfg(feature = "experiments")]
 pub mod frame;
-pub mod laws;
-pub mod stopper;
+mod laws;
+mod stopper;
 
 use std::error::Error;
 

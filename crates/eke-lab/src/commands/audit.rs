@@ -6,7 +6,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use clap::Args;
-use eke_lab::audit::mutants::reach::{Caught, Reach};
+use eke_lab::audit::mutants::reach::{Caught, Digests};
 use eke_lab::audit::mutants::{self, Tried, Workshop};
 use eke_lab::audit::{self, Audit, Finding};
 use serde::Serialize;
@@ -195,7 +195,7 @@ impl Audits {
 
 /// The source that each mutant depends on, by name.
 fn digests(mutants: &[&mutants::Mutant]) -> std::io::Result<BTreeMap<&'static str, String>> {
-    let reach = Reach::new()?;
+    let reach = Digests::new()?;
     mutants.iter().map(|mutant| Ok((mutant.name, reach.digest(mutant)?))).collect()
 }
 

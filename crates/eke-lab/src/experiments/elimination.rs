@@ -24,11 +24,11 @@ use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Table, TableCell, TableKey, TableRow};
 
-pub use density::DENSITY;
-pub use many_queries::MANY_QUERIES;
-pub use neighbours::NEIGHBOURS;
-pub use range::RANGE;
-pub use threshold::THRESHOLD;
+pub(crate) use density::DENSITY;
+pub(crate) use many_queries::MANY_QUERIES;
+pub(crate) use neighbours::NEIGHBOURS;
+pub(crate) use range::RANGE;
+pub(crate) use threshold::THRESHOLD;
 
 /// A way to ask.
 #[derive(Clone, Copy, Debug, PartialEq)]

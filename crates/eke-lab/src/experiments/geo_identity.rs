@@ -23,7 +23,7 @@ use crate::frame::table::{Table, TableCell};
 use crate::{account, paid};
 
 /// Places told with noise.
-pub const IDENTITY: Experiment = Experiment {
+pub(crate) const IDENTITY: Experiment = Experiment {
     name: "geo-identity",
     paper: Paper::Concentrated,
     figure: "figure 2",
@@ -57,8 +57,7 @@ impl Noise {
 
 /// The budget that the paper gives GP beside a rho: that of lemma 3.7, at epsilon times reach of
 /// ten.
-#[must_use]
-pub fn advantaged(rho: f64, delta: f64) -> f64 {
+pub(crate) fn advantaged(rho: f64, delta: f64) -> f64 {
     let log = (1.0 / delta).ln();
     rho.sqrt() * (log.sqrt() + (log + 10.0).sqrt())
 }

@@ -26,7 +26,7 @@ use crate::frame::table::Table;
 use crate::{account, paid};
 
 /// The day with the largest count.
-pub const NOISY_MAX: Experiment = Experiment {
+pub(crate) const NOISY_MAX: Experiment = Experiment {
     name: "noisy-max",
     paper: Paper::Selection,
     figure: "figures 9 to 16",
@@ -39,7 +39,7 @@ pub const NOISY_MAX: Experiment = Experiment {
 
 /// How a day is chosen, and how that is accounted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// Normal noise, at its pure price for any change.
     Gaussian,
     /// Normal noise on all days, of which the maximum is part, with a delta of one over the people.
@@ -58,7 +58,7 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Release,
         Self::FlipOneWay,
         Self::GaussianOneWay,
@@ -69,8 +69,7 @@ impl Way {
     ];
 
     /// As it is written in tables.
-    #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Gaussian => "Gaussian, pure price (paper)",
             Self::Release => "Gaussian on all days, delta 1/people (its baseline)",
@@ -86,7 +85,11 @@ impl Way {
     ///
     /// # Errors
     /// Nothing keeps it.
-    pub fn choice(self, stream: &Stream, epsilon: Epsilon) -> Result<Choice, Box<dyn Error>> {
+    pub(crate) fn choice(
+        self,
+        stream: &Stream,
+        epsilon: Epsilon,
+    ) -> Result<Choice, Box<dyn Error>> {
         let (sensitivity, each) = (stream.sensitivity()?, f64::from(stream.each));
         let candidates = u64::try_from(stream.answers.len())?;
         let spec = |change: Change, noise: MaxNoise| NoisyMaxSpec {

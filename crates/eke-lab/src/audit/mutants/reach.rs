@@ -22,7 +22,7 @@ const LOCK: &str = "crates/eke-lab/mutants.lock";
 const LAB: &str = "crates/eke-lab/src";
 
 /// The source, looked through once.
-pub struct Reach {
+pub struct Digests {
     root: PathBuf,
     /// What stands in Cargo.lock about each package, and what it depends on. Versions of one name
     /// stand together.
@@ -33,7 +33,7 @@ pub struct Reach {
     shared: String,
 }
 
-impl Reach {
+impl Digests {
     /// Of the source that this program was built from.
     ///
     /// # Errors
@@ -268,7 +268,7 @@ mod tests {
         all().iter().find(|mutant| mutant.file.ends_with(end)).expect("there is one")
     }
 
-    fn reached(reach: &Reach, mutant: &Mutant) -> BTreeSet<String> {
+    fn reached(reach: &Digests, mutant: &Mutant) -> BTreeSet<String> {
         let mut named = crates_in(&reach.shared);
         for text in reach.audit(mutant.audit).expect("an audit") {
             named.extend(crates_in(text));
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn every_mutant_has_a_digest_and_no_two_the_same() {
-        let reach = Reach::new().expect("the source");
+        let reach = Digests::new().expect("the source");
         let digests: BTreeSet<String> =
             all().iter().map(|mutant| reach.digest(mutant).expect("a digest")).collect();
         assert_eq!(digests.len(), all().len());
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn what_lists_and_tries_mutants_is_no_audit() {
-        let reach = Reach::new().expect("the source");
+        let reach = Digests::new().expect("the source");
         for name in ["mutants", "list", "reach", "workshop"] {
             assert!(!reach.audits.contains_key(name), "{name}");
         }
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_an_audit_reaches_is_its_crates_and_all_under_them() {
-        let reach = Reach::new().expect("the source");
+        let reach = Digests::new().expect("the source");
         let shape = reached(&reach, of_file("shape/edges.rs"));
         for name in ["eke-geo", "eke-local", "eke-select", "eke-noise", "eke-budget", "libm"] {
             assert!(shape.contains(name), "{name}");
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_digest_changes_with_the_mistake_and_with_all_that_is_reached() {
-        let mut reach = Reach::new().expect("the source");
+        let mut reach = Digests::new().expect("the source");
         let mutant = of_file("path/gaussian.rs");
         let before = reach.digest(mutant).expect("a digest");
         assert_eq!(reach.digest(mutant).expect("a digest"), before);

@@ -14,7 +14,7 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 
 /// How dense collisions are around a point.
-pub const DENSITY: Experiment = Experiment {
+pub(crate) const DENSITY: Experiment = Experiment {
     name: "density",
     paper: Paper::Budgeting,
     figure: "figure 4",

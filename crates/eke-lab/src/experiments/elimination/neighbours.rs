@@ -14,7 +14,7 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 
 /// The images that are nearest to one.
-pub const NEIGHBOURS: Experiment = Experiment {
+pub(crate) const NEIGHBOURS: Experiment = Experiment {
     name: "neighbours",
     paper: Paper::Budgeting,
     figure: "figure 5",

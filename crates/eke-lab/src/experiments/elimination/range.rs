@@ -14,7 +14,7 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 
 /// How many taxis are inside a square.
-pub const RANGE: Experiment = Experiment {
+pub(crate) const RANGE: Experiment = Experiment {
     name: "range",
     paper: Paper::Budgeting,
     figure: "figure 3",

@@ -17,7 +17,7 @@ use crate::frame::summary::Summary;
 use crate::frame::table::Table;
 
 /// Whether few households are poor.
-pub const THRESHOLD: Experiment = Experiment {
+pub(crate) const THRESHOLD: Experiment = Experiment {
     name: "threshold",
     paper: Paper::Budgeting,
     figure: "figure 9",

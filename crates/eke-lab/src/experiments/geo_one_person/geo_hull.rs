@@ -4,7 +4,7 @@ use super::experiment::reported;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 
 /// The hull of one person's places.
-pub const HULL: Experiment = Experiment {
+pub(crate) const HULL: Experiment = Experiment {
     name: "geo-hull",
     paper: Paper::Concentrated,
     figure: "figure 5",

@@ -4,7 +4,7 @@ use super::experiment::reported;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 
 /// The nearest of one person's places.
-pub const NEAREST: Experiment = Experiment {
+pub(crate) const NEAREST: Experiment = Experiment {
     name: "geo-nearest",
     paper: Paper::Concentrated,
     figure: "figures 3 and 4",

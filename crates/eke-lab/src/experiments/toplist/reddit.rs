@@ -8,7 +8,7 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 
 /// Words of Reddit.
-pub const REDDIT: Experiment = Experiment {
+pub(crate) const REDDIT: Experiment = Experiment {
     name: "reddit",
     paper: Paper::AccuracyFirst,
     figure: "section 7.2",
