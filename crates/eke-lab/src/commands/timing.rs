@@ -44,6 +44,9 @@ const LINE: f64 = 4.5;
 /// Rows of one unit.
 const ROWS: usize = 600;
 
+/// What is done with the texts of all rows.
+type Work<'a> = &'a dyn Fn(&[String]) -> usize;
+
 #[derive(Serialize)]
 struct Row {
     what: String,
@@ -147,13 +150,12 @@ impl Timing {
         };
         let both =
             |texts: &[String]| texts.iter().map(|text| scalar::concat(text, "b").len()).sum();
-        let others: [(&str, &dyn Fn(&[String]) -> usize, _, _); 4] = [
-            ("upper, odd letters", &upper, &odd, &hostile),
+        for (what, work, one, other) in [
+            ("upper, odd letters", &upper as Work, &odd, &hostile),
             ("a number, 396 digits", &read, &halves, &short),
             ("a number, all blank", &read, &blank, &digits),
             ("||, long and empty", &both, &hostile, &nothing),
-        ];
-        for (what, work, one, other) in others {
+        ] {
             rows.push(self.compared(what.to_owned(), None, || work(one), || work(other)));
         }
         rows

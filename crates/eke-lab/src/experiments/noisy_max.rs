@@ -45,7 +45,7 @@ pub(crate) enum Way {
     /// Normal noise on all days, of which the maximum is part, with a delta of one over the people.
     Release,
     /// Normal noise, at its pure price for counts that one person moves one way.
-    GaussianOneWay,
+    GaussianMonotone,
     /// Laplace noise, for any change.
     Laplace,
     /// The exponential mechanism, for any change.
@@ -53,15 +53,15 @@ pub(crate) enum Way {
     /// Permute and flip, for any change.
     Flip,
     /// Permute and flip, for counts that one person moves one way.
-    FlipOneWay,
+    FlipMonotone,
 }
 
 impl Way {
     /// All of them.
     pub(crate) const ALL: [Self; 7] = [
         Self::Release,
-        Self::FlipOneWay,
-        Self::GaussianOneWay,
+        Self::FlipMonotone,
+        Self::GaussianMonotone,
         Self::Gaussian,
         Self::Laplace,
         Self::Exponential,
@@ -73,11 +73,11 @@ impl Way {
         match self {
             Self::Gaussian => "Gaussian, pure price (paper)",
             Self::Release => "Gaussian on all days, delta 1/people (its baseline)",
-            Self::GaussianOneWay => "Gaussian, pure price, one-way (eke)",
+            Self::GaussianMonotone => "Gaussian, pure price, one-way (eke)",
             Self::Laplace => "Laplace noise",
             Self::Exponential => "exponential mechanism",
             Self::Flip => "permute and flip",
-            Self::FlipOneWay => "permute and flip, one-way (eke)",
+            Self::FlipMonotone => "permute and flip, one-way (eke)",
         }
     }
 
@@ -107,7 +107,7 @@ impl Way {
             Self::Gaussian => {
                 Choice::noisy_max(&NoisyMax::calibrate(spec(Change::General, any), epsilon)?)?
             }
-            Self::GaussianOneWay => {
+            Self::GaussianMonotone => {
                 Choice::noisy_max(&NoisyMax::calibrate(spec(Change::Monotone, any), epsilon)?)?
             }
             Self::Release => {
@@ -124,7 +124,7 @@ impl Way {
             }
             Self::Exponential => Choice::exponential(rate / 2.0, sensitivity, Change::General)?,
             Self::Flip => Choice::permute_and_flip(rate / 2.0, sensitivity, Change::General)?,
-            Self::FlipOneWay => Choice::permute_and_flip(rate, sensitivity, Change::Monotone)?,
+            Self::FlipMonotone => Choice::permute_and_flip(rate, sensitivity, Change::Monotone)?,
         })
     }
 }

@@ -77,13 +77,16 @@ const PAIRS: [Pair<'_>; 3] = [
     ),
 ];
 
+/// The law of what is picked; none if it could not be bought.
+type Picked = Enumerated<Option<Vec<u32>>>;
+
 /// The laws of what is picked from each of two tuples, for a price a metre.
 fn picked<C: PlacePrice>(
     lattice: Lattice,
     count: u32,
     sides: [&[[f64; 2]]; 2],
     price: f64,
-) -> Result<[Enumerated<Option<Vec<u32>>>; 2], Box<dyn Error>> {
+) -> Result<[Picked; 2], Box<dyn Error>> {
     let price: Amount<C> = price.to_string().parse()?;
     Ok(sides.map(|points| {
         let places = Places::new(lattice, points);
