@@ -41,7 +41,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -80,50 +79,27 @@ impl<P> Approved<P> {
 }
 
 /// An approval that was handed to another account than the one that gave it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the approval belongs to another account: take it there")]
 pub struct OtherAccount<P> {
     /// The approval, to be taken to its own account.
     pub approved: Approved<P>,
 }
 
-impl<P> fmt::Display for OtherAccount<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the approval belongs to another account: take it there")
-    }
-}
-
-impl<P: fmt::Debug> std::error::Error for OtherAccount<P> {}
-
 /// Why an approval did not become a receipt.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CommitError<P, E> {
     /// It belongs to another account, and is still paid for there.
+    #[error("{0}")]
     OtherAccount(OtherAccount<P>),
     /// An approval beside it belongs to another account than the one it came with. Nothing was
     /// recorded, and the price is back in the account.
+    #[error("an approval came with an account that did not give it, so nothing was recorded")]
     Mismatched,
     /// The journal failed. The price is back in the account.
+    #[error("the charge could not be recorded, so nothing was spent or drawn: {0}")]
     Journal(E),
 }
-
-impl<P, E: fmt::Display> fmt::Display for CommitError<P, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherAccount(other) => other.fmt(f),
-            Self::Mismatched => f.write_str(
-                "an approval came with an account that did not give it, so nothing was recorded",
-            ),
-            Self::Journal(error) => {
-                write!(
-                    f,
-                    "the charge could not be recorded, so nothing was spent or drawn: {error}"
-                )
-            }
-        }
-    }
-}
-
-impl<P: fmt::Debug, E: std::error::Error> std::error::Error for CommitError<P, E> {}
 
 /// Proof that a purchase was charged and recorded. Good for one draw.
 #[must_use = "a receipt is paid for: hand it to the mechanism that draws"]

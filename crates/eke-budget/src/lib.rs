@@ -24,31 +24,39 @@
 //!
 //! What is where:
 //!
-//! | to state privacy | |
-//! |---|---|
-//! | [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`](number::LInf), [`Variance`], [`Metres`], [`BoundedRange`](number::BoundedRange) | parameters, each a type, checked when made |
-//! | [`Metric`], [`Adjacency`], [`Reach`](metric::Reach) | what "close" means |
-//! | [`convert`] | from one statement to another, never understating the loss |
-//! | [`residual`] | whether one law of noise can be made of another by adding noise |
-//! | [`normal`](number::normal) | the normal distribution in its tails, for prices |
+//! To state privacy:
 //!
-//! | to spend it | |
-//! |---|---|
-//! | [`Amount`] | exact money |
-//! | [`Charge`], [`Purchase`] | a price, and what is bought for it |
-//! | [`BudgetSpec`], [`Budget`], [`Promise`] | what may be spent and what that promises |
-//! | [`Account`], [`Purse`](account::Purse), [`Refusal`] | the filter that says yes or no |
-//! | [`Raise`], [`Coarsen`](purchase::Coarsen), [`Level`](purchase::Level), [`PathId`] | noise paths, paid up to their finest point |
-//! | [`Round`](purchase::Round), [`Settlement`](purchase::Settlement) | ex-post prices: reserved at worst, settled at what they came to |
-//! | [`GroupPrices`](purchase::GroupPrices), [`GroupRaise`](purchase::GroupRaise) | many groups, of which a unit touches few |
+//! - [`Epsilon`], [`Delta`], [`Rho`], [`L1`], [`L2`], [`LInf`](number::LInf), [`Variance`],
+//!   [`Metres`], [`BoundedRange`](number::BoundedRange): parameters, each a type, checked when
+//!   made.
+//! - [`Metric`], [`Adjacency`], [`Reach`](metric::Reach): what "close" means.
+//! - [`convert`]: from one statement to another, never understating the loss.
+//! - [`residual`]: whether one law of noise can be made of another by adding noise.
+//! - [`normal`](number::normal): the normal distribution in its tails, for prices.
 //!
-//! | to show it | |
-//! |---|---|
-//! | [`Approved`], [`Receipt`], [`Journal`] | proof that a release was charged and recorded first |
-//! | [`Batch`](account::Batch), [`Entered`](account::Entered), [`Recorded`](account::Recorded) | approvals of many requests, recorded together |
-//! | [`Standing`](account::Standing), [`Totals`](account::Totals) | an account without its history, to be kept and restored |
-//! | [`Sheet`](account::Sheet), [`PaidColumn`](account::PaidColumn) | many people's accounts as columns, and proof that a column of them was charged |
-//! | [`Odometer`], [`TimeUniform`](account::TimeUniform) | what has been spent |
+//! To spend it:
+//!
+//! - [`Amount`]: exact money.
+//! - [`Charge`], [`Purchase`]: a price, and what is bought for it.
+//! - [`BudgetSpec`], [`Budget`], [`Promise`]: what may be spent and what that promises.
+//! - [`Account`], [`Purse`](account::Purse), [`Refusal`]: the filter that says yes or no.
+//! - [`Raise`], [`Coarsen`](purchase::Coarsen), [`Level`](purchase::Level), [`PathId`]: noise
+//!   paths, paid up to their finest point.
+//! - [`Round`](purchase::Round), [`Settlement`](purchase::Settlement): ex-post prices: reserved at
+//!   worst, settled at what they came to.
+//! - [`GroupPrices`](purchase::GroupPrices), [`GroupRaise`](purchase::GroupRaise): many groups, of
+//!   which a unit touches few.
+//!
+//! To show it:
+//!
+//! - [`Approved`], [`Receipt`], [`Journal`]: proof that a release was charged and recorded first.
+//! - [`Batch`](account::Batch), [`Entered`](account::Entered), [`Recorded`](account::Recorded):
+//!   approvals of many requests, recorded together.
+//! - [`Standing`](account::Standing), [`Totals`](account::Totals): an account without its history,
+//!   to be kept and restored.
+//! - [`Sheet`](account::Sheet), [`PaidColumn`](account::PaidColumn): many people's accounts as
+//!   columns, and proof that a column of them was charged.
+//! - [`Odometer`], [`TimeUniform`](account::TimeUniform): what has been spent.
 //!
 //! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.
 

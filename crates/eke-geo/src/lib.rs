@@ -4,22 +4,40 @@
 //! by `epsilon` per metre, or by `rho` per square metre. The same accounts serve as elsewhere, with
 //! metres as their metric.
 //!
-//! | | |
-//! |---|---|
-//! | [`Place`], [`Region`] | longitude and latitude, and a part of the earth laid out flat in metres |
-//! | [`Lattice`] | where points are put before noise is added, and what a metre is there |
-//! | [`Places`] | one person's places, and what can be worked out of them |
-//! | [`nearest()`], [`Nearest`] | which of them are nearest to a public point |
-//! | [`hull()`], [`HullPlan`](person::HullPlan), [`Hull`] | their convex hull, nearly |
-//! | [`Convex`](shape::Convex) | convex polygons: areas, and what two of them share |
-//! | [`Tuple`], [`TupleMetric`] | several places of one person, and how far apart two of these are |
-//! | [`Level`], [`Blur`] | what a price means: how well places are told apart, and how far released ones are off |
-//! | [`Shape`] | rectangles, circles, polygons, half-planes, and how far points are inside or outside |
-//! | [`Crowd`], [`Plan`], [`Allowance`], [`Spending`] | many people with one place and one account each, how they are asked, and what that took |
-//! | [`count()`], [`density()`], [`neighbours()`] | who is inside a shape, how dense people are, who is nearest: people whose answer is clear stop paying |
-//! | [`Series`](crowd::Series), [`Carry`](crowd::Carry) | many questions to the same people |
-//! | [`chi_width`](width::chi_width), [`DistanceInterval`] | how wide noise is, and how far away what was released with it |
-//! | [`AnytimeBall`](width::AnytimeBall), [`SignBoundary`](width::SignBoundary) | what holds at every look at once |
+//! In [`crowd`]:
+//!
+//! - [`Crowd`], [`Plan`], [`Allowance`], [`Spending`]: many people with one place and one account
+//!   each, how they are asked, and what that took.
+//! - [`count()`], [`density()`], [`neighbours()`]: who is inside a shape, how dense people are, who
+//!   is nearest: people whose answer is clear stop paying.
+//! - [`Series`](crowd::Series), [`Carry`](crowd::Carry): many questions to the same people.
+//!
+//! In [`earth`]:
+//!
+//! - [`Place`], [`Region`]: longitude and latitude, and a part of the earth laid out flat in
+//!   metres.
+//! - [`Lattice`]: where points are put before noise is added, and what a metre is there.
+//! - [`Level`], [`Blur`]: what a price means: how well places are distinguished, and how far
+//!   released ones are off.
+//!
+//! In [`person`]:
+//!
+//! - [`Places`]: one person's places, and what can be computed from them.
+//! - [`nearest()`], [`Nearest`]: which of them are nearest to a public point.
+//! - [`hull()`], [`HullPlan`](person::HullPlan), [`Hull`]: their convex hull, nearly.
+//! - [`Tuple`], [`TupleMetric`]: several places of one person, and how far apart two of these are.
+//!
+//! In [`shape`]:
+//!
+//! - [`Convex`](shape::Convex): convex polygons: areas, and what two of them share.
+//! - [`Shape`]: rectangles, circles, polygons, half-planes, and how far points are inside or
+//!   outside.
+//!
+//! In [`width`]:
+//!
+//! - [`chi_width`](width::chi_width): how wide noise is.
+//! - [`AnytimeBall`](width::AnytimeBall), [`SignBoundary`](width::SignBoundary): what holds at
+//!   every look at once.
 //!
 //! No files and no ledgers: those meet the maths in the engine.
 
@@ -45,4 +63,3 @@ pub use person::places::Places;
 pub use person::tuple::{Tuple, TupleMetric};
 pub use shape::Shape;
 pub use width::blur::Blur;
-pub use width::interval::DistanceInterval;

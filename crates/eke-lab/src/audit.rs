@@ -55,6 +55,7 @@ mod select {
 }
 
 use std::error::Error;
+use std::ops::RangeInclusive;
 
 use eke_budget::L1;
 use eke_noise::{Exact, NoisePath};
@@ -134,6 +135,36 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Something that was measured; nothing is claimed of it yet.
+    fn new(what: impl Into<String>, measure: &'static str, found: f64) -> Self {
+        Self { what: what.into(), measure, claim: f64::INFINITY, at_least: None, found }
+    }
+
+    /// Draws that must fit a law.
+    fn fits(what: impl Into<String>, fit: Fit) -> Self {
+        Self::new(what, "chi-square", fit.statistic).at_most(fit.critical)
+    }
+
+    /// Draws beside a law that they must not fit.
+    fn control(what: &str, fit: Fit) -> Self {
+        Self::new(format!("control: {what}"), "chi-square", fit.statistic).at_least(fit.critical)
+    }
+
+    /// With the most that may be found.
+    fn at_most(self, claim: f64) -> Self {
+        Self { claim, ..self }
+    }
+
+    /// With the least that must be found.
+    fn at_least(self, least: f64) -> Self {
+        Self { at_least: Some(least), ..self }
+    }
+
+    /// With the least that must be found, and the most that may be.
+    fn within(self, range: RangeInclusive<f64>) -> Self {
+        self.at_least(*range.start()).at_most(*range.end())
+    }
+
     /// Whether the claim is not refuted, and the audit not blind.
     #[must_use]
     pub fn passes(&self) -> bool {
@@ -173,6 +204,21 @@ pub fn all() -> Vec<Audit> {
 }
 
 impl Audit {
+    /// An audit of one size.
+    fn once(name: &'static str, method: Method, run: fn() -> Findings) -> Self {
+        Self { name, about: "", method, run: Run::Once(run) }
+    }
+
+    /// An audit of neighbouring inputs, with the usual number of runs on either of them.
+    fn sampled(name: &'static str, run: fn(u32) -> Findings, usual: u32) -> Self {
+        Self { name, about: "", method: Method::Neighbours, run: Run::Sampled(run, usual) }
+    }
+
+    /// And what it checks.
+    fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
     /// Runs it. If it samples, `samples` is the number of runs on either of two neighbouring
     /// inputs: with more it sees more.
     ///
@@ -201,13 +247,7 @@ fn law_finding<K: Ord>(
         })
         .into_iter()
         .fold(0.0, f64::max);
-    Finding {
-        what: what.into(),
-        measure: "error of probability",
-        claim: 1e-12,
-        at_least: None,
-        found: off,
-    }
+    Finding::new(what, "error of probability", off).at_most(1e-12)
 }
 
 /// What is paid for and drawn, in the order given, of a path of a truth of sensitivity one.
@@ -250,26 +290,11 @@ fn loss_finding<K: Ord>(
     laws: [Enumerated<K>; 2],
 ) -> Finding {
     let [one, two] = laws;
-    Finding {
-        what: what.into(),
-        measure: "epsilon",
-        // But for rounding.
-        claim: epsilon + 1e-9,
-        at_least: Some(0.95 * epsilon),
-        found: one.loss(&two),
-    }
+    // But for rounding.
+    Finding::new(what, "epsilon", one.loss(&two)).within(0.95 * epsilon..=epsilon + 1e-9)
 }
 
 /// A fit that must not be rejected, and beside it a control that must be.
 fn fit_findings(what: &str, right: Fit, wrong: Fit) -> [Finding; 2] {
-    let finding = |what: String, fit: Fit| Finding {
-        what,
-        measure: "chi-square",
-        claim: fit.critical,
-        at_least: None,
-        found: fit.statistic,
-    };
-    let mut control = finding(format!("control: {what}"), wrong);
-    (control.at_least, control.claim) = (Some(wrong.critical), f64::INFINITY);
-    [finding(what.to_owned(), right), control]
+    [Finding::fits(what, right), Finding::control(what, wrong)]
 }

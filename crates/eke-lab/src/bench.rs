@@ -21,11 +21,14 @@ pub mod work;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use clock::{Times, timed};
 pub use data::Data;
 pub use work::{Sizes, Task, Work};
+
+/// Packages, and their versions.
+pub type Versions = BTreeMap<String, String>;
 
 /// One library that did one piece of work in one way.
 #[derive(Clone, Debug, Serialize)]
@@ -35,7 +38,7 @@ pub struct BenchRow {
     /// Whose library.
     pub who: String,
     /// The packages that matter, and their versions.
-    pub versions: BTreeMap<String, String>,
+    pub versions: Versions,
     /// What of it was called, and what that is.
     pub how: String,
     /// How many items were done.
@@ -50,7 +53,31 @@ pub struct BenchRow {
     pub plausible: bool,
 }
 
+/// What a library has done of a piece of work.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Done {
+    /// What of it was called, and what that is.
+    pub how: String,
+    /// How many items were done.
+    pub items: u64,
+    /// How many the work has.
+    pub of: u64,
+    /// How long the items that were done took.
+    #[serde(flatten)]
+    pub times: Times,
+    /// The number that shows that the work was done.
+    pub result: f64,
+}
+
 impl BenchRow {
+    /// What a library of these versions has done, held against what was asked for.
+    fn new(task: &Task, data: &Data, who: &str, versions: Versions, done: Done) -> Self {
+        let Done { how, items, of, times, result } = done;
+        let plausible = task.plausible(data, &how, items, result);
+        let (work, who) = (task.work.name(), who.to_owned());
+        Self { work, who, versions, how, items, of, times, result, plausible }
+    }
+
     /// The whole work's seconds on the clock, taken from the items that were done.
     #[must_use]
     pub fn seconds(&self) -> f64 {

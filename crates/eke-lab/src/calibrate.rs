@@ -57,20 +57,24 @@ const LEAST: f64 = 8.0;
 pub fn print_table(out: &mut impl Write) -> io::Result<()> {
     for ratio in RATIOS {
         for confidence in CONFIDENCES {
-            for tolerance in TOLERANCES {
-                let looks = Looks { tolerance, confidence, ratio };
-                if looks.quantile() / tolerance >= LEAST {
-                    let boundary = looks.calibrate();
-                    let Performance { coverage, price } = looks.performance(boundary);
-                    let Boundary { kappa } = boundary;
-                    writeln!(
-                        out,
-                        "    row({ratio}, {confidence}, {tolerance}, {kappa:.3}), \
-                         // covers {coverage:.4}, costs {price:.3}"
-                    )?;
-                    out.flush()?;
-                }
-            }
+            let looks = TOLERANCES.map(|tolerance| Looks { tolerance, confidence, ratio });
+            let looks = looks.iter().filter(|looks| looks.quantile() / looks.tolerance >= LEAST);
+            let found = looks.map(|looks| {
+                let boundary = looks.calibrate();
+                (boundary.kappa, looks.performance(boundary))
+            });
+            let found: Vec<(f64, Performance)> = found.collect();
+            let kappas: Vec<String> =
+                found.iter().map(|(kappa, _)| format!("{kappa:.3}")).collect();
+            let coverage = found.iter().map(|(_, row)| row.coverage).fold(1.0, f64::min);
+            let price = found.iter().map(|(_, row)| row.price).fold(0.0, f64::max);
+            writeln!(
+                out,
+                "    row({ratio}, {confidence}, &[{}]), \
+                 // covers at least {coverage:.4}, costs at most {price:.3}",
+                kappas.join(", ")
+            )?;
+            out.flush()?;
         }
     }
     Ok(())

@@ -1,14 +1,14 @@
 //! Laws in closed form or by summing, for mechanisms to be compared with.
 
 /// Two-sided geometric noise: `P(k)` proportional to `exp(-rate |k|)`.
-pub fn geometric(rate: f64) -> impl Fn(i64) -> f64 {
+pub(crate) fn geometric(rate: f64) -> impl Fn(i64) -> f64 {
     let zero = (1.0 - (-rate).exp()) / (1.0 + (-rate).exp());
     move |k| zero * (-rate * double(k).abs()).exp()
 }
 
 /// What is between noise of two rates: nothing with some probability, and noise of the coarser rate
 /// else.
-pub fn residual(fine: f64, coarse: f64) -> impl Fn(i64) -> f64 {
+pub(crate) fn residual(fine: f64, coarse: f64) -> impl Fn(i64) -> f64 {
     let part = (1.0 - (-coarse).exp()) / (1.0 - (-fine).exp());
     let weight = (coarse - fine).exp() * part * part;
     let law = geometric(coarse);
@@ -16,7 +16,7 @@ pub fn residual(fine: f64, coarse: f64) -> impl Fn(i64) -> f64 {
 }
 
 /// The noise at three points of one geometric path, the finest first.
-pub fn path_of_three([fine, middle, coarse]: [f64; 3]) -> impl Fn([i64; 3]) -> f64 {
+pub(crate) fn path_of_three([fine, middle, coarse]: [f64; 3]) -> impl Fn([i64; 3]) -> f64 {
     let (first, second, third) =
         (geometric(fine), residual(fine, middle), residual(middle, coarse));
     move |[f, m, c]| first(f) * second(m - f) * third(c - m)
@@ -24,7 +24,7 @@ pub fn path_of_three([fine, middle, coarse]: [f64; 3]) -> impl Fn([i64; 3]) -> f
 
 /// Planar Laplace noise on a lattice: `P(z)` proportional to `exp(-rate |z|)`, summed as far as it
 /// matters.
-pub fn planar<const N: usize>(rate: f64) -> impl Fn([i64; N]) -> f64 {
+pub(crate) fn planar<const N: usize>(rate: f64) -> impl Fn([i64; N]) -> f64 {
     let weight = move |point: [i64; N]| {
         let square: f64 = point.iter().map(|&z| double(z).powi(2)).sum();
         (-rate * square.sqrt()).exp()
@@ -46,7 +46,7 @@ pub fn planar<const N: usize>(rate: f64) -> impl Fn([i64; N]) -> f64 {
 }
 
 /// A discrete Gaussian: `P(k)` proportional to `exp(-(k - centre)²/(2 variance))`.
-pub fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
+pub(crate) fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
     let weight = move |k: i64| (-(double(k) - centre).powi(2) / (2.0 * variance)).exp();
     #[expect(clippy::cast_possible_truncation, reason = "saturates")]
     let reach = (variance.sqrt() * 12.0 + centre.abs() + 12.0) as i64;
@@ -56,7 +56,7 @@ pub fn gaussian(centre: f64, variance: f64) -> impl Fn(i64) -> f64 {
 
 /// Skellam noise: the difference of two Poisson numbers of mean lambda, by the ratios of
 /// neighbouring probabilities from far out inwards.
-pub fn skellam(lambda: f64) -> impl Fn(i64) -> f64 {
+pub(crate) fn skellam(lambda: f64) -> impl Fn(i64) -> f64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let end = ((2.0 * lambda).sqrt() * 12.0) as usize + 60;
     let (mut ratio, mut weights) = (0.0, Vec::new());

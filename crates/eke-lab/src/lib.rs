@@ -7,16 +7,19 @@ pub mod audit;
 pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "experiments")]
-pub mod experiments;
+mod experiments;
 #[cfg(feature = "experiments")]
 pub mod frame;
-pub mod laws;
-pub mod planar;
-pub mod stopper;
+mod laws;
+mod stopper;
 
 use std::error::Error;
 
-use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Epsilon, Metric, NoHistory, Rho};
+use eke_budget::purchase::{GroupPrices, GroupRaise};
+use eke_budget::{
+    Account, Adjacency, Amount, BudgetSpec, Epsilon, Metric, NoHistory, PathId, Price, Purchase,
+    Receipt, Rho,
+};
 use eke_noise::{AccountPayer, Entropy, Exact, NoisePath, reveal};
 
 /// An account that can pay for anything.
@@ -32,6 +35,35 @@ pub fn account() -> Account {
     match Account::open("lab", budget, &mut NoHistory) {
         Ok(account) => account,
     }
+}
+
+/// A receipt for a purchase, once an account has paid.
+///
+/// # Errors
+/// The account refused.
+pub fn paid<P: Purchase>(account: &mut Account, purchase: P) -> Result<Receipt<P>, Box<dyn Error>> {
+    let approved = account.approve(purchase)?;
+    Ok(account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?)
+}
+
+/// A receipt for the next points of groups of a bundle, once an account has paid.
+///
+/// # Errors
+/// The account refused, or a point is not finer than what there is of its group.
+pub fn paid_groups<C: Price>(
+    account: &mut Account,
+    prices: &mut GroupPrices<C>,
+    bundle: PathId,
+    points: impl IntoIterator<Item = (u32, Amount<C>)>,
+) -> Result<Receipt<GroupRaise<C>>, Box<dyn Error>> {
+    let mut round = prices.round();
+    for (group, to) in points {
+        round.raise(group, to)?;
+    }
+    let approved = account.raise_groups(round.offer(bundle))?;
+    let receipt = account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?;
+    prices.keep(&receipt)?;
+    Ok(receipt)
 }
 
 /// What a path shows at a price, finer or coarser than what there is, once an account has paid.

@@ -2,6 +2,7 @@
 
 mod commands;
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -48,6 +49,18 @@ enum Failure {
     Usage(String),
     Found(String),
     Output(io::Error),
+}
+
+impl Failure {
+    /// What was asked for cannot be done.
+    fn usage(error: impl Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+
+    /// Something went wrong.
+    fn found(error: impl Display) -> Self {
+        Self::Found(error.to_string())
+    }
 }
 
 impl From<io::Error> for Failure {

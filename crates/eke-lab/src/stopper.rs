@@ -12,7 +12,7 @@ use crate::laws::geometric;
 /// Noise at these levels, from coarse to fine, on truths that are a given number of steps apart:
 /// the more steps, the nearer to Laplace noise.
 #[derive(Clone, Debug)]
-pub struct Stopper {
+pub(crate) struct Stopper {
     /// Epsilon at each look, rising.
     pub levels: Vec<f64>,
     /// How far the two truths are apart.
@@ -33,7 +33,7 @@ impl Stopper {
     /// - Deviates: sums leave out a mass below 1e-13, which makes it smaller
     /// - Checked by: `means_over_finer_points_are_those_of_bayes_law`,
     ///   `charging_the_level_where_one_stopped_as_zcdp_is_false`
-    pub fn worth(&self, order: f64, rho: impl Fn(f64) -> f64) -> f64 {
+    pub(crate) fn worth(&self, order: f64, rho: impl Fn(f64) -> f64) -> f64 {
         let Some((&finest, coarser)) = self.levels.split_last() else { return 1.0 };
         let steps = f64::from(self.steps);
         #[expect(clippy::cast_possible_truncation, reason = "some thousands")]

@@ -13,7 +13,6 @@ use eke_budget::metric::Reach;
 use eke_budget::purchase::GroupPrices;
 use eke_budget::{Adjacency, Amount, BudgetSpec, Charge, L2, Metric, PathId, Rho};
 use eke_ledger::register::{Asking, Reserved, Settled, Short};
-use eke_ledger::store::Store;
 use eke_ledger::{
     Address, Answer, Digest, Ledger, Moment, RaiseGroups, Register, Request, Show, Spend, Stamp,
     Terms,
@@ -361,5 +360,5 @@ fn fill_points(address: &Address, many: u32) {
         }
     }
     let mut store = address.read_only().unwrap();
-    assert!(Store::path(&mut *store, point(0)).unwrap().is_some());
+    assert!(store.path(point(0)).unwrap().is_some());
 }

@@ -21,21 +21,28 @@ pub trait Item: sealed::Sealed + Send + 'static {
     /// What the receipt is for.
     type Bought: Send + 'static;
 
+    /// The path or bundle that it is a step of, and the currency of its price.
     #[doc(hidden)]
-    fn path(&self) -> Option<(PathId, Currencies)>;
+    fn path(&self) -> Option<(PathId, Currencies)> {
+        None
+    }
 
+    /// Tells an account how far it has paid for the path.
     #[doc(hidden)]
-    fn learn(&self, account: &mut Account, level: &StoredLevel);
+    fn learn(&self, _: &mut Account, _: &StoredLevel) {}
 
+    /// Whether an account knows how far it has paid for the path.
     #[doc(hidden)]
-    fn knows(&self, account: &Account) -> bool;
+    fn knows(&self, _: &Account) -> bool {
+        true
+    }
 
     #[doc(hidden)]
     fn approve(&mut self, account: &mut Account) -> Result<Approved<Self::Bought>, No>;
 
     /// Takes back what was entered into a batch that was not recorded.
     #[doc(hidden)]
-    fn take_back(&mut self, entered: Entered<Self::Bought>);
+    fn take_back(&mut self, _: Entered<Self::Bought>) {}
 
     /// The same item, the same text.
     #[doc(hidden)]
@@ -82,21 +89,9 @@ impl<P> sealed::Sealed for Spend<P> {}
 impl<P: Purchase + Clone + Send + 'static> Item for Spend<P> {
     type Bought = P;
 
-    fn path(&self) -> Option<(PathId, Currencies)> {
-        None
-    }
-
-    fn learn(&self, _: &mut Account, _: &StoredLevel) {}
-
-    fn knows(&self, _: &Account) -> bool {
-        true
-    }
-
     fn approve(&mut self, account: &mut Account) -> Result<Approved<P>, No> {
         account.approve(self.0.clone()).map_err(No::Refused)
     }
-
-    fn take_back(&mut self, _: Entered<P>) {}
 
     fn describe(&self) -> String {
         format!("spend {}", self.0.charge())
@@ -142,8 +137,6 @@ where
     fn approve(&mut self, account: &mut Account) -> Result<Approved<Reveal<C>>, No> {
         Ok(account.reveal(self.path, self.to, self.sensitivity)?)
     }
-
-    fn take_back(&mut self, _: Entered<Reveal<C>>) {}
 
     fn describe(&self) -> String {
         let to = C::charge(self.to, Amount::ZERO);
@@ -245,21 +238,9 @@ impl sealed::Sealed for Reserve {}
 impl Item for Reserve {
     type Bought = Round;
 
-    fn path(&self) -> Option<(PathId, Currencies)> {
-        None
-    }
-
-    fn learn(&self, _: &mut Account, _: &StoredLevel) {}
-
-    fn knows(&self, _: &Account) -> bool {
-        true
-    }
-
     fn approve(&mut self, account: &mut Account) -> Result<Approved<Round>, No> {
         account.reserve(self.worst, self.delta).map_err(No::Refused)
     }
-
-    fn take_back(&mut self, _: Entered<Round>) {}
 
     fn describe(&self) -> String {
         format!("reserve {}", Charge::Pure { epsilon: self.worst, delta: self.delta })
@@ -272,12 +253,5 @@ fn currency<C: Price>() -> Currencies {
 
 /// The amount of a charge in its own currency; none if that is another one.
 fn amount<C: Price>(charge: Charge) -> Option<Amount<C>> {
-    if Currencies::of(charge) != currency::<C>() {
-        return None;
-    }
-    let grains = match charge {
-        Charge::Zcdp { rho, .. } => rho.grains(),
-        Charge::Pure { epsilon, .. } => epsilon.grains(),
-    };
-    Some(Amount::from_grains(grains))
+    (Currencies::of(charge) == currency::<C>()).then(|| Amount::from_grains(charge.grains()))
 }

@@ -158,11 +158,9 @@ impl Ledger {
             others.into_iter().map(|(name, item)| (name.into(), item)).collect();
         let names: Vec<&str> =
             std::iter::once(account).chain(others.iter().map(|(name, _)| &**name)).collect();
-        let twice = (1..names.len()).find(|&at| names[..at].contains(&names[at]));
-        if let Some(at) = twice {
-            reply.send(Err(LedgerError::Twice(names[at].into())));
-        } else {
-            self.submit(Charging::new(request, (account.into(), item), others, reply));
+        match each_once(&names) {
+            Err(error) => reply.send(Err(error)),
+            Ok(()) => self.submit(Charging::new(request, (account.into(), item), others, reply)),
         }
         ticket
     }
@@ -183,9 +181,8 @@ impl Ledger {
     pub fn settle(&self, settlements: Vec<(&str, Settlement)>, stamp: Stamp) -> Ticket<()> {
         let (reply, ticket) = ticket();
         let names: Vec<&str> = settlements.iter().map(|(name, _)| *name).collect();
-        let twice = (1..names.len()).find(|&at| names[..at].contains(&names[at]));
-        if let Some(at) = twice {
-            reply.send(Err(LedgerError::Twice(names[at].into())));
+        if let Err(error) = each_once(&names) {
+            reply.send(Err(error));
             return ticket;
         }
         let settlements =
@@ -382,6 +379,14 @@ impl Ledger {
             let _ = reads.send(reading);
         }
         ticket
+    }
+}
+
+/// Whether no account is named twice.
+fn each_once(names: &[&str]) -> Result<(), LedgerError> {
+    match (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
+        Some(at) => Err(LedgerError::Twice(names[at].into())),
+        None => Ok(()),
     }
 }
 

@@ -29,30 +29,45 @@
 //!
 //! What is where:
 //!
-//! | to ask | |
-//! |---|---|
-//! | [`Ledger`], [`Address`], [`Ticket`] | an open ledger, where it lies, and what is waited for or awaited |
-//! | [`Request`], [`Key`], [`Stamp`], [`Moment`] | who asks what and when; asked again under its key it is charged once |
-//! | [`Item`]: [`Spend`], [`Show`], [`RaiseGroups`], [`Reserve`] | what is bought: a release, a point of a path, groups of a bundle, a round |
-//! | [`Outcome`], [`Charged`], [`Claim`], [`Answer`], [`Answered`] | receipts, the right to one answer, and an answer that may be sent |
-//! | [`LedgerError`] | a no, in one sentence |
-//! | [`Waiting`](patience::Waiting), [`Silently`](patience::Silently), [`Patience`](patience::Patience), [`LONGEST`](patience::LONGEST) | how long another program's lock is waited for |
+//! To ask:
 //!
-//! | to check | |
-//! |---|---|
-//! | [`verify`], [`check`](journal::check), [`export()`], [`Anchor`] | the journal looked through, written out, and pinned down elsewhere |
-//! | [`Line`](journal::Line), [`What`](journal::What), [`Digest`] | what a line of the journal says |
+//! - [`Ledger`], [`Address`], [`Ticket`]: an open ledger, where it lies, and what is waited for or
+//!   awaited.
+//! - [`Request`], [`Key`], [`Stamp`], [`Moment`]: who asks what and when; asked again under its key
+//!   it is charged once.
+//! - [`Item`]: [`Spend`], [`Show`], [`RaiseGroups`], [`Reserve`]: what is bought: a release, a
+//!   point of a path, groups of a bundle, a round.
+//! - [`Outcome`], [`Charged`], [`Claim`], [`Answer`], [`Answered`]: receipts, the right to one
+//!   answer, and an answer that may be sent.
+//! - [`LedgerError`]: a no, in one sentence.
+//! - [`Waiting`](patience::Waiting), [`Silently`](patience::Silently),
+//!   [`Patience`](patience::Patience), [`LONGEST`](patience::LONGEST): how long another program's
+//!   lock is waited for.
 //!
-//! | many people | |
-//! |---|---|
-//! | [`Register`], [`Terms`], [`Person`] | an account for everybody in one file, and what it was made for |
-//! | [`Asking`](register::Asking), [`Short`](register::Short), [`Reserved`](register::Reserved), [`Reservation`](register::Reservation), [`Settled`](register::Settled), [`UnderWay`](register::UnderWay) | reserved before anything is drawn, settled afterwards |
-//! | [`RegisterLine`](register::RegisterLine), [`Happened`](register::Happened), [`RegisterAnchor`](register::RegisterAnchor), [`RegisterError`](register::RegisterError) | its journal, and a no |
+//! To check:
 //!
-//! | underneath | |
-//! |---|---|
-//! | [`Store`](store::Store), [`Page`](store::Page) | what is written together, and where; tests put failing stores here |
-//! | [`Sqlite`](store::Sqlite), [`Postgres`](store::Postgres), [`write_private`](store::write_private) | the two stores, and files that only their owner may read |
+//! - [`verify`], [`check`](journal::check), [`export()`], [`Anchor`]: the journal looked through,
+//!   written out, and pinned down elsewhere.
+//! - [`Line`](journal::Line), [`What`](journal::What), [`Digest`]: what a line of the journal says.
+//!
+//! Many people:
+//!
+//! - [`Register`], [`Terms`], [`Person`]: an account for everybody in one file, and what it was
+//!   made for.
+//! - [`Asking`](register::Asking), [`Short`](register::Short), [`Reserved`](register::Reserved),
+//!   [`Reservation`](register::Reservation), [`Settled`](register::Settled),
+//!   [`UnderWay`](register::UnderWay): reserved before anything is drawn, settled afterwards.
+//! - [`RegisterLine`](register::RegisterLine), [`Happened`](register::Happened),
+//!   [`RegisterAnchor`](register::RegisterAnchor), [`RegisterError`](register::RegisterError): its
+//!   journal, and a no.
+//!
+//! Underneath:
+//!
+//! - [`Store`](store::Store), [`Page`](store::Page): what is written together, and where; tests put
+//!   failing stores here.
+//! - [`Sqlite`](store::Sqlite), [`Postgres`](store::Postgres),
+//!   [`write_private`](store::write_private): the two stores, and files that only their owner may
+//!   read.
 
 mod address;
 pub mod error;

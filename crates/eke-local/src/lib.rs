@@ -1,18 +1,36 @@
 //! The local model: nobody trusts the collector, so every device randomizes its own answer and
 //! keeps its own budget.
 //!
-//! | | |
-//! |---|---|
-//! | [`subset`](worth::subset), [`hash`](worth::hash), [`bits`](worth::bits) | what reports of the subset mechanism, of local hashing and of binary randomized response are worth |
-//! | [`Plan`], [`Method`] | which report each tier gets, from one chain of them |
-//! | [`Mechanism`], [`Request`], [`Reply`] | what a device is asked, and what it answers |
-//! | [`Device`], [`Component`] | what a device holds, its account, and its side of the protocol |
-//! | [`Coordinator`], [`Question`] | the collector's side: who is asked what, and what each has left at least |
-//! | [`Fleet`] | millions of devices as columns, for research and load tests |
-//! | [`Storage`], [`FileStorage`], [`MemoryStorage`] | where it keeps what it must not lose |
-//! | [`Law`], [`Tally`], [`Estimates`] | counting reports, and what the counts say |
-//! | [`Wire`] | reports as bytes |
-//! | [`Simulation`] | a collection from beginning to end, on made-up people |
+//! In [`collector`]:
+//!
+//! - [`Coordinator`], [`Question`]: the collector's side: who is asked what, and what each has left
+//!   at least.
+//!
+//! In [`device`]:
+//!
+//! - [`Mechanism`], [`Request`], [`Reply`]: what a device is asked, and what it answers.
+//! - [`Device`], [`Component`]: what a device holds, its account, and its side of the protocol.
+//! - [`Storage`], [`FileStorage`], [`MemoryStorage`]: where it keeps what it must not lose.
+//! - [`Wire`]: reports as bytes.
+//!
+//! In [`estimate`]:
+//!
+//! - [`Tally`], [`Estimates`]: counting reports, and what the counts say.
+//!
+//! In [`fleet`]:
+//!
+//! - [`Fleet`]: millions of devices as columns, for research and load tests.
+//! - [`Simulation`]: a collection from beginning to end, on made-up people.
+//!
+//! In [`plan`]:
+//!
+//! - [`Plan`], [`Method`]: which report each tier gets, from one chain of them.
+//!
+//! In [`worth`]:
+//!
+//! - [`subset`](worth::subset), [`hash`](worth::hash), [`bits`](worth::bits): what reports of the
+//!   subset mechanism, of local hashing and of binary randomized response are worth.
+//! - [`Law`]: the law of a report.
 
 pub mod collector;
 pub mod device;

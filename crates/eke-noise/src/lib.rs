@@ -14,33 +14,81 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | | |
-//! |---|---|
-//! | [`Entropy`], [`SystemEntropy`] | where randomness comes from |
-//! | [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`], [`Skellam`] | noise on the integers, one draw or many |
-//! | [`Msdlap`](law::Msdlap) | noise on the integers for whole sensitivities above one |
-//! | [`PlanarLaplace`](law::PlanarLaplace), [`Radius`](law::Radius) | noise on lattices of up to three dimensions, the same in all directions, and how far it reaches |
-//! | [`Exact`], [`Released`] | what has touched private rows, and what may leave |
-//! | [`Grid`] | where truths that are not integers are put, with their sensitivity |
-//! | [`choose`], [`compare`], [`release_point`], [`release_points`](release::release_points) | the verbs that open an [`Exact`] for one answer |
-//! | [`Allotment`](select::Allotment), [`Prepaid`](select::Prepaid) | several draws that are bought as one, each taking its part |
-//! | [`release_rows`](release::release_rows), [`Rows`](release::Rows) | many people's numbers, each with noise that the person paid for |
-//! | [`NoisePath`], [`Path`](path::Path), [`GaussianPath`], [`GeometricPath`], [`LaplacePath`] | one question's answers, coarse to fine, in any order |
-//! | [`MsdlapPath`](path::MsdlapPath) | the same for whole sensitivities above one, from fine to coarse |
-//! | [`Category`], [`CategoryPath`], [`Report`](local::Report) | one category's reports, fine to coarse, drawn once on a device |
-//! | [`Bundle`] | the paths of all groups of a question, refined together |
-//! | [`refine_until`], [`Goal`], [`Schedule`], [`ConfidenceSequence`](stopping::ConfidenceSequence) | following a path until its answer is good enough |
-//! | [`which_side`](stopping::which_side) | on which side of a line a count is, in as few looks as it takes |
-//! | [`release_tiers`], [`TierPlan`] | one answer per tier, for the price of the finest |
-//! | [`Ranking`] | candidates by score, largest first, as far as was paid for |
-//! | [`Chain`](local::Chain): [`SubsetChain`](local::SubsetChain), [`HashChain`](local::HashChain), [`BitChain`](local::BitChain) | one category's reports, fine to coarse, in the local model |
-//! | [`GeometricLevel`](law::GeometricLevel) | how geometric noise of several levels hangs together: coarser, finer, in between |
-//! | [`SkellamLevel`](law::SkellamLevel), [`SkellamPath`] | the same for Skellam noise, and its path, opened at its finest point |
-//! | [`bernoulli`](sampler::bernoulli), [`bernoulli_exp_neg`](sampler::bernoulli_exp_neg), [`uniform_below`](sampler::uniform_below), [`uniform_subset`](select::uniform_subset) | coins and fair draws |
-//! | [`choose_exponentially`](select::choose_exponentially), [`permute_and_flip`](select::permute_and_flip), [`noisy_max`](select::noisy_max) | choosing by score |
-//! | [`Noise`](law::Noise), [`NoisyScore`](select::NoisyScore) | normal and Laplace noise on the real line, exact, as far as a comparison needs it |
-//! | [`NoisyLine`](select::NoisyLine), [`LineLaw`](select::LineLaw) | above threshold (sparse vector): answers compared with one noisy line |
-//! | [`Ratio`] | scales and variances, exact |
+//! In [`entropy`]:
+//!
+//! - [`Entropy`], [`SystemEntropy`]: where randomness comes from.
+//!
+//! In [`evidence`]:
+//!
+//! - [`Exact`], [`Released`]: what has touched private rows, and what may leave.
+//! - [`Grid`]: where truths that are not integers are put, with their sensitivity.
+//!
+//! In [`law`]:
+//!
+//! - [`DiscreteGaussian`], [`DiscreteLaplace`], [`Laplace`], [`Skellam`]: noise on the integers,
+//!   one draw or many.
+//! - [`Msdlap`](law::Msdlap): noise on the integers for whole sensitivities above one.
+//! - [`PlanarLaplace`](law::PlanarLaplace), [`Radius`](law::Radius): noise on lattices of up to
+//!   three dimensions, the same in all directions, and how far it reaches.
+//! - [`GeometricLevel`](law::GeometricLevel): how geometric noise of several levels is related:
+//!   coarser, finer, in between.
+//! - [`SkellamLevel`](law::SkellamLevel): the same for Skellam noise.
+//! - [`Noise`](law::Noise), [`NoisyScore`](select::NoisyScore): normal and Laplace noise on the
+//!   real line, exact, as far as a comparison needs it.
+//!
+//! In [`local`]:
+//!
+//! - [`Category`], [`CategoryPath`], [`Report`](local::Report): one category's reports, fine to
+//!   coarse, drawn once on a device.
+//! - [`Chain`](local::Chain): [`SubsetChain`](local::SubsetChain), [`HashChain`](local::HashChain),
+//!   [`BitChain`](local::BitChain): one category's reports, fine to coarse, in the local model.
+//!
+//! In [`number`]:
+//!
+//! - [`Ratio`]: scales and variances, exact.
+//!
+//! In [`path`]:
+//!
+//! - [`NoisePath`], [`Path`](path::Path), [`GaussianPath`], [`GeometricPath`], [`LaplacePath`]: one
+//!   question's answers, coarse to fine, in any order.
+//! - [`SkellamPath`]: the same, opened at its finest point.
+//! - [`MsdlapPath`](path::MsdlapPath): the same for whole sensitivities above one, from fine to
+//!   coarse.
+//! - [`Bundle`]: the paths of all groups of a question, refined together.
+//!
+//! In [`release`]:
+//!
+//! - [`release_point`], [`release_points`](release::release_points): verbs that open an [`Exact`]
+//!   for one answer.
+//! - [`release_rows`](release::release_rows), [`Rows`](release::Rows): many people's numbers, each
+//!   with noise that the person paid for.
+//! - [`release_tiers`], [`TierPlan`]: one answer per tier, for the price of the finest.
+//!
+//! In [`sampler`]:
+//!
+//! - [`bernoulli`](sampler::bernoulli), [`bernoulli_exp_neg`](sampler::bernoulli_exp_neg),
+//!   [`uniform_below`](sampler::uniform_below), [`uniform_subset`](select::uniform_subset): coins
+//!   and fair draws.
+//!
+//! In [`select`]:
+//!
+//! - [`choose`], [`compare`]: verbs that open an [`Exact`] for one answer.
+//! - [`Allotment`](select::Allotment), [`Prepaid`](select::Prepaid): several draws that are bought
+//!   as one, each taking its part.
+//! - [`Ranking`]: candidates by score, largest first, as far as was paid for.
+//! - [`choose_exponentially`](select::choose_exponentially),
+//!   [`permute_and_flip`](select::permute_and_flip), [`noisy_max`](select::noisy_max): choosing by
+//!   score.
+//! - [`NoisyLine`](select::NoisyLine), [`LineLaw`](select::LineLaw): above threshold (sparse
+//!   vector): answers compared with one noisy line.
+//!
+//! In [`stopping`]:
+//!
+//! - [`refine_until`], [`Goal`], [`Schedule`],
+//!   [`ConfidenceSequence`](stopping::ConfidenceSequence): following a path until its answer is
+//!   good enough.
+//! - [`which_side`](stopping::which_side): on which side of a line a count is, in as few looks as
+//!   it takes.
 
 pub mod entropy;
 pub mod evidence;

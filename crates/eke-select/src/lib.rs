@@ -26,16 +26,16 @@
 //!
 //! What is where:
 //!
-//! | | |
-//! |---|---|
-//! | [`AboveThreshold`], [`LineSpec`], [`LineNoise`] | the first answer above (or below) a line, priced after the fact |
-//! | [`NoisyMax`], [`MaxNoise`] | the largest of several noisy scores, priced before |
-//! | [`Exponential`], [`PermuteAndFlip`] | choices with probabilities that are exponential in scores |
-//! | [`Change`], [`Direction`] | how one unit moves answers, and which side of a line is a hit |
-//! | [`RenyiLine`] | the price of a line without a horizon, with a delta |
-//! | [`GridLine`], [`Choice`] | what is drawn with its price: for a run of steps, and to be bought |
-//! | [`SparseVector`] | run after run, for as long as an account pays |
-//! | [`Certified`] | a price that is never too low, and how much too high it may be |
+//! - [`AboveThreshold`], [`LineSpec`], [`LineNoise`]: the first answer above (or below) a line,
+//!   priced after the fact.
+//! - [`NoisyMax`], [`MaxNoise`]: the largest of several noisy scores, priced before.
+//! - [`Exponential`], [`PermuteAndFlip`]: choices with probabilities that are exponential in
+//!   scores.
+//! - [`Change`], [`Direction`]: how one unit moves answers, and which side of a line is a hit.
+//! - [`RenyiLine`]: the price of a line without a horizon, with a delta.
+//! - [`GridLine`], [`Choice`]: what is drawn with its price: for a run of steps, and to be bought.
+//! - [`SparseVector`]: run after run, for as long as an account pays.
+//! - [`Certified`]: a price that is never too low, and how much too high it may be.
 //!
 //! No randomness of its own, no I/O. The statements behind the code are in `docs/theorems.md`.
 

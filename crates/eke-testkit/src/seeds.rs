@@ -48,6 +48,11 @@ impl Seeded {
         let wide = u64::from(self.0.next_u32()) * u64::from(end);
         u32::try_from(wide >> 32).unwrap_or(0)
     }
+
+    /// The same for indices.
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.below(u32::try_from(sides).unwrap_or(u32::MAX)) as usize
+    }
 }
 
 impl Entropy for Seeded {

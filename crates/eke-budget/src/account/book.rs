@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::account::{Limits, Purse};
+use crate::purchase::charge::in_currency;
 use crate::purchase::path::{Level, PathId};
 use crate::{Amount, Budget, Charge, Delta, Epsilon, Price, Rho};
 
@@ -43,18 +44,12 @@ impl Books {
 
     /// Pays a charge from its purse if it fits, and says whether it did.
     pub(crate) fn spend(&mut self, charge: Charge) -> bool {
-        match charge {
-            Charge::Zcdp { rho, delta } => self.spend_in(rho, delta),
-            Charge::Pure { epsilon, delta } => self.spend_in(epsilon, delta),
-        }
+        in_currency!(charge, price => self.spend_in(price, charge.delta()))
     }
 
     /// Takes back a charge that was never recorded.
     pub(crate) fn unspend(&mut self, charge: Charge) {
-        match charge {
-            Charge::Zcdp { rho, delta } => self.unspend_in(rho, delta),
-            Charge::Pure { epsilon, delta } => self.unspend_in(epsilon, delta),
-        }
+        in_currency!(charge, price => self.unspend_in(price, charge.delta()));
     }
 
     /// The purse a charge is paid from, as it was opened and as it is now.

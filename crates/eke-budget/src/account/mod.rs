@@ -25,6 +25,7 @@ use crate::account::book::Books;
 use crate::evidence::{
     Approved, CommitError, Entry, Event, Instance, Journal, OtherAccount, Receipt, Receipts,
 };
+use crate::purchase::charge::in_currency;
 use crate::purchase::group::{GroupOffer, GroupRaise};
 use crate::purchase::path::{Coarsen, Level, PathError, PathId, Raise, Reveal};
 use crate::purchase::round::{ExtendError, Round, Settlement, Unsettled, UnsettledReason};
@@ -359,12 +360,6 @@ impl Account {
         Ok(())
     }
 
-    /// The number of the next entry in the account's history.
-    #[must_use]
-    pub fn next_sequence(&self) -> u64 {
-        self.next_sequence
-    }
-
     /// Rebuilds an account from its history, which names it and its budget. Rounds that were not
     /// settled stay at their worst case for good: nobody can tell any more what they came to.
     ///
@@ -437,16 +432,12 @@ impl Account {
     pub(crate) fn confirm(&mut self, event: &Event) {
         self.next_sequence += 1;
         match *event {
-            Event::Raised { path, increment, to, sensitivity, .. } => match to {
-                Charge::Zcdp { rho, .. } => self.set_level(path, increment, rho, sensitivity),
-                Charge::Pure { epsilon, .. } => {
-                    self.set_level(path, increment, epsilon, sensitivity);
-                }
-            },
-            Event::GroupsRaised { bundle, increment, to, .. } => match to {
-                Charge::Zcdp { rho, .. } => self.set_bundle(bundle, increment, rho),
-                Charge::Pure { epsilon, .. } => self.set_bundle(bundle, increment, epsilon),
-            },
+            Event::Raised { path, increment, to, sensitivity, .. } => {
+                in_currency!(to, at => self.set_level(path, increment, at, sensitivity));
+            }
+            Event::GroupsRaised { bundle, increment, to, .. } => {
+                in_currency!(to, at => self.set_bundle(bundle, increment, at));
+            }
             Event::Reserved { round, worst, .. } | Event::Extended { round, to: worst, .. } => {
                 self.rounds.insert(round, worst);
             }
@@ -466,23 +457,14 @@ impl Account {
             Event::Opened(_) => false,
             Event::Charged(charge) => self.books.spend(charge),
             Event::Raised { path, to, sensitivity, .. } => {
-                let approved = match to {
-                    Charge::Zcdp { rho, .. } => self.raise_as(path, rho, sensitivity),
-                    Charge::Pure { epsilon, .. } => self.raise_as(path, epsilon, sensitivity),
-                };
+                let approved = in_currency!(to, to => self.raise_as(path, to, sensitivity));
                 approved.as_ref() == Some(event)
             }
             Event::GroupsRaised { bundle, to, .. } => {
-                let approved = match to {
-                    Charge::Zcdp { rho, .. } => self.raise_groups_as(bundle, rho),
-                    Charge::Pure { epsilon, .. } => self.raise_groups_as(bundle, epsilon),
-                };
+                let approved = in_currency!(to, to => self.raise_groups_as(bundle, to));
                 approved.as_ref() == Some(event)
             }
-            Event::Coarsened { path, to } => match to {
-                Charge::Zcdp { rho, .. } => self.coarsen(path, rho).is_ok(),
-                Charge::Pure { epsilon, .. } => self.coarsen(path, epsilon).is_ok(),
-            },
+            Event::Coarsened { path, to } => in_currency!(to, to => self.coarsen(path, to).is_ok()),
             Event::Reserved { round, worst, delta } => {
                 // The last number is left free, so that the next one can always be counted.
                 let next = round.checked_add(2).map(|_| (round + 1).max(self.next_round));

@@ -70,7 +70,24 @@ impl Charge {
             Self::Zcdp { delta, .. } | Self::Pure { delta, .. } => delta,
         }
     }
+
+    /// The price without its delta, in grains of its own currency.
+    #[must_use]
+    pub fn grains(self) -> u128 {
+        in_currency!(self, price => price.grains())
+    }
 }
+
+/// The same of a charge's amount, whatever its currency.
+macro_rules! in_currency {
+    ($charge:expr, $amount:ident => $what:expr) => {
+        match $charge {
+            $crate::Charge::Zcdp { rho: $amount, .. } => $what,
+            $crate::Charge::Pure { epsilon: $amount, .. } => $what,
+        }
+    };
+}
+pub(crate) use in_currency;
 
 impl fmt::Display for Charge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -45,14 +45,14 @@ pub enum ResidualPart {
         /// The ratio of the variances, an odd number.
         skip: u32,
     },
-    /// One of so many points of a line, each as likely as the others, `step` apart and around zero.
+    /// One of `count` points of a line, each as likely as the others, `step` apart and around zero.
     Steps {
         /// How many points.
         count: u32,
         /// How far apart.
         step: f64,
     },
-    /// A whole number of these probabilities, worked out in doubles.
+    /// A whole number of these probabilities, computed in doubles.
     Whole {
         /// Them.
         probabilities: Probabilities,

@@ -16,8 +16,8 @@ pub(crate) struct Coefficients {
 const FEWEST: usize = 64;
 const MOST: usize = 1 << 18;
 
-/// The coefficients of a function, given with its absolute error; none if so many are needed that
-/// they are not worked out, or the function is not finite.
+/// The coefficients of a function, given with its absolute error; none if more are needed than
+/// are computed, or the function is not finite.
 pub(crate) fn coefficients(function: impl Fn(f64) -> (f64, f64)) -> Option<Coefficients> {
     let mut count = FEWEST;
     while count <= MOST {

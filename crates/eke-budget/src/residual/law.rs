@@ -222,7 +222,7 @@ impl NoiseLaw {
         Ok(Self(Kind::Staircase { epsilon, sensitivity, gamma }))
     }
 
-    /// Planar Laplace noise in so many dimensions, density proportional to `exp(-epsilon |x|)`.
+    /// Planar Laplace noise in this dimension, density proportional to `exp(-epsilon |x|)`.
     ///
     /// # Errors
     /// A parameter is out of range.

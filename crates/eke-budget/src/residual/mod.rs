@@ -16,7 +16,6 @@ mod transform;
 mod witness;
 
 use std::f64::consts::PI;
-use std::fmt;
 
 use serde::Serialize;
 
@@ -65,10 +64,13 @@ pub struct Probabilities {
 }
 
 /// Why there is no residual.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoResidual {
     /// Adding noise cannot lower the variance.
+    #[error(
+        "adding noise cannot lower the variance, from {} to {}", digits(*from), digits(*to)
+    )]
     Variance {
         /// That of the finer law.
         from: f64,
@@ -76,14 +78,22 @@ pub enum NoResidual {
         to: f64,
     },
     /// Adding noise to a continuous law does not make it discrete.
+    #[error("adding noise to a continuous law does not make it one on the integers")]
     Continuous,
     /// Adding noise cannot lower an exponential moment `E exp(zX)`.
+    #[error(
+        "adding noise cannot lower E exp(zX), which at z = {} is larger for the finer law", digits(*z)
+    )]
     Moment {
         /// The z.
         z: f64,
     },
     /// The characteristic function of the finer law has a zero in the complex plane where that of
     /// the coarser law has none.
+    #[error(
+        "the characteristic function of the finer law is zero at {}, that of the coarser law is not",
+        argument(*real, *imaginary)
+    )]
     Zero {
         /// Its real part.
         real: f64,
@@ -91,6 +101,7 @@ pub enum NoResidual {
         imaginary: f64,
     },
     /// A residual would have this probability.
+    #[error("a residual would be {at} with probability {}", digits(*probability))]
     Negative {
         /// Of this number.
         at: usize,
@@ -98,18 +109,25 @@ pub enum NoResidual {
         probability: f64,
     },
     /// The ratio of the characteristic functions is not positive definite.
+    #[error("the ratio of the characteristic functions is not positive definite")]
     Indefinite,
 }
 
 /// Why it is not possible to tell.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Doubt {
     /// The laws are of different numbers of dimensions.
+    #[error("laws of different dimensions are not compared")]
     Dimensions,
     /// The law is too wide for a table of frequencies.
+    #[error("the residual is too wide to be worked out number by number")]
     TooWide,
     /// The least probability is as close to zero as rounding.
+    #[error(
+        "the least probability of a residual comes out as {}, with an error of up to {}",
+        digits(*least), digits(*error)
+    )]
     Rounding {
         /// It.
         least: f64,
@@ -117,66 +135,19 @@ pub enum Doubt {
         error: f64,
     },
     /// No closed form is known, and no small matrix is a witness.
+    #[error(
+        "no residual in closed form is known, and no matrix of up to {MOST_POINTS} points shows that \
+         there is none"
+    )]
     NotFound,
 }
 
-impl fmt::Display for NoResidual {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variance { from, to } => {
-                let (from, to) = (digits(*from), digits(*to));
-                write!(f, "adding noise cannot lower the variance, from {from} to {to}")
-            }
-            Self::Continuous => {
-                write!(f, "adding noise to a continuous law does not make it one on the integers")
-            }
-            Self::Moment { z } => write!(
-                f,
-                "adding noise cannot lower E exp(zX), which at z = {} is larger for the finer law",
-                digits(*z)
-            ),
-            Self::Zero { real, imaginary } if *imaginary == 0.0 => write!(
-                f,
-                "the characteristic function of the finer law is zero at t = {}, that of the coarser law is not",
-                digits(*real)
-            ),
-            Self::Zero { real, imaginary } => write!(
-                f,
-                "the characteristic function of the finer law is zero at the complex t = {} + {}i, \
-                 that of the coarser law is not",
-                digits(*real),
-                digits(*imaginary)
-            ),
-            Self::Negative { at, probability } => {
-                let probability = digits(*probability);
-                write!(f, "a residual would be {at} with probability {probability}")
-            }
-            Self::Indefinite => {
-                write!(f, "the ratio of the characteristic functions is not positive definite")
-            }
-        }
+/// An argument of a characteristic function, as it is written.
+fn argument(real: f64, imaginary: f64) -> String {
+    if imaginary == 0.0 {
+        return format!("t = {}", digits(real));
     }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dimensions => write!(f, "laws of different dimensions are not compared"),
-            Self::TooWide => {
-                write!(f, "the residual is too wide to be worked out number by number")
-            }
-            Self::Rounding { least, error } => write!(
-                f,
-                "the least probability of a residual comes out as {}, with an error of up to {}",
-                digits(*least),
-                digits(*error)
-            ),
-            Self::NotFound => write!(
-                f,
-                "no residual in closed form is known, and no matrix of up to {MOST_POINTS} points shows that there is none"
-            ),
-        }
-    }
+    format!("the complex t = {} + {}i", digits(real), digits(imaginary))
 }
 
 /// A number in six digits.

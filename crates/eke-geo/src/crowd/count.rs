@@ -1,10 +1,10 @@
 //! How many people are inside a shape.
 //!
-//! Everybody reports how far inside or outside they are, or where they are, with noise. Whoever is
-//! far from the boundary is decided early and pays no more. With the whole allowance spent, noise
-//! still misplaces people who are close to the boundary, and no rule changes that; so ours stops
-//! people as soon as going on would hardly change how they are counted, compared with what noise
-//! does to the count anyway.
+//! Everybody reports how far inside or outside they are, or where they are, with noise. People far
+//! from the boundary are decided early and pay no more. With the whole allowance spent, noise still
+//! misplaces people who are close to the boundary, and no rule changes that; so ours stops people
+//! as soon as going on would hardly change how they are counted, compared with what noise does to
+//! the count anyway.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -28,16 +28,16 @@ pub struct Count {
     pub deviation: f64,
     /// What the truth is between 19 times in 20, for people who are as often on one side of the
     /// boundary as on the other where they are close to it. (Many who are close on one side only
-    /// are misplaced one way; that is in `low` and `high` alone.) Whoever was not heard may be
+    /// are misplaced one way; that is in `low` and `high` alone.) People who were not heard may be
     /// inside.
     pub interval: [f64; 2],
     /// How many reports are within a deviation of the boundary: what the interval is made from.
     pub close: u32,
     /// How many were not heard: they have nothing to pay with.
     pub unheard: u32,
-    /// With the plan's probability of being wrong, at least so many are inside…
+    /// With the plan's probability of being wrong, at least this number of people are inside…
     pub low: u32,
-    /// … and at most so many, whatever their places are.
+    /// … and at most this number, whatever their places are.
     pub high: u32,
     /// What it cost.
     pub spending: Spending,
@@ -54,8 +54,8 @@ pub struct Count {
 /// Our rule:
 ///
 /// - Theorem: curtailment (docs/theorems.md)
-/// - Proves: whoever would be counted on one side in the end is stopped on the other in a round
-///   with a probability of at most `Phi(-z)`, wherever they are, for the z of that round
+/// - Proves: a person who would be counted on one side in the end is stopped on the other in a
+///   round with a probability of at most `Phi(-z)`, wherever they are, for the z of that round
 /// - Assumes: nothing of where people are; shapes are convex, or points are reported (else as for a
 ///   straight edge)
 /// - Deviates: z is chosen so that those stopped wrongly are expected to add a twentieth to the
@@ -165,7 +165,7 @@ impl Counted {
     /// How many more people than were seen close by may be there: where few are seen, none may be
     /// by chance.
     const MORE: f64 = 2.0;
-    /// How many times as many there are where our rule stopped people early: whoever happened to
+    /// How many times as many there are where our rule stopped people early: people who happened to
     /// seem far away before the end does not seem close, and may be misplaced all the same. By
     /// simulation a fifth is missing.
     const STOPPED: f64 = 1.35;
@@ -477,9 +477,9 @@ mod tests {
         assert!(control > 75, "the control: {control}");
     }
 
-    /// How often the interval misses in so many runs, how often one by the variance given the
+    /// How often the interval misses in `runs` runs, how often one by the variance given the
     /// places would, and how often that one has no width: people spread evenly from the boundary of
-    /// the square outwards and inwards, up to so many deviations of the noise, anew in every run.
+    /// the square outwards and inwards, up to `spread` deviations of the noise, anew in every run.
     fn missed(people: usize, spread: f64, way: Way, runs: u64) -> (f64, f64, f64) {
         let (lattice, shape, rho) = (lattice(), square(), 5e-5f64);
         let deviation = (2.0 * rho).sqrt().recip();
@@ -530,7 +530,7 @@ mod tests {
     /// Of five people well inside three cannot pay: they may be inside, and are not left out of
     /// what is said.
     #[test]
-    fn whoever_is_not_heard_may_be_inside() {
+    fn people_not_heard_may_be_inside() {
         let (lattice, shape) = (lattice(), square());
         let points: Vec<i64> = (0..5).flat_map(|_| lattice.put(&[0.0, 0.0])).collect();
         let (none, one) = (Amount::ZERO, Amount::ONE);

@@ -2,8 +2,8 @@
 //!
 //! Everybody reports how far away they are, or where they are, with noise. Noise blurs a kernel,
 //! which our rule takes back: a narrower and higher kernel on noisy reports is, on average, the
-//! kernel on the truth. Whoever would hardly change the answer by going on stops: people far away,
-//! and people so close that the kernel is flat.
+//! kernel on the truth. People who would hardly change the answer by going on stop: people far
+//! away, and people so close that the kernel is flat.
 
 use eke_budget::Metres;
 use eke_noise::Entropy;
@@ -58,9 +58,9 @@ pub struct Density {
 /// Its interval:
 ///
 /// - Theorem: stopped-kernels (docs/theorems.md)
-/// - Proves: it holds with a probability of 0.95, however people are spread and whoever was stopped
-///   when
-/// - Assumes: so many people contribute that their sum is normal
+/// - Proves: it holds with a probability of 0.95, however people are spread and whenever each was
+///   stopped
+/// - Assumes: enough people contribute for their sum to be normal
 /// - Deviates: the variance is estimated for those who walked to the end, and bounded for the
 ///   others; that of one person more is added
 /// - Checked by: `intervals_hold_for_rings_and_clusters`,
@@ -236,7 +236,7 @@ impl Judge<'_> {
                     if to_come <= kernel.width / 4.0 {
                         return [near, far];
                     }
-                    // Whoever would be near in the end is hardly ever as far away as this now.
+                    // People who would be near in the end are hardly ever as far away as this now.
                     let hardly = 3.0 * kernel.width.sqrt() + chi * to_come.sqrt();
                     [f64::NEG_INFINITY, far.max(hardly * hardly)]
                 });
@@ -285,7 +285,7 @@ impl Judge<'_> {
         );
         let mut terms = reports.by_stand(|stand| Terms::new(self, stand));
         let mut largest = 0.0f64;
-        // What is counted, as published, for whoever is beyond six bandwidths.
+        // What is counted, as published, for people beyond six bandwidths.
         let outside = libm::exp(-18.0);
         for (person, &stopped) in (0u32..).zip(stopped) {
             let terms = terms.of(person);
@@ -320,8 +320,8 @@ impl Judge<'_> {
         let (estimate, deviation) = (sum / people, variance.sqrt() / people);
         // One in 20 fails: of that a 50th for where people are, and the rest for noise.
         let noise = Miss::new(0.049).unwrap_or(self.plan.beta);
-        // Of few people near, noise may show none: the variance is that of so many more than were
-        // seen.
+        // Of few people near, noise may show none: the variance is that of `MORE` people more than
+        // were seen.
         let half = two_sided_width(noise) * (most + Self::MORE * largest).sqrt();
         let ends = [(low - half) / people, (high + half) / people];
         let interval = unbiased.then_some(ends.map(|end| end.clamp(0.0, 1.0)));
@@ -493,7 +493,7 @@ mod tests {
         }
     }
 
-    /// Of 2,000 runs with so many people at a distance, in bandwidths, and hundreds far away: how
+    /// Of 2,000 runs with `people` at a distance, in bandwidths, and hundreds far away: how
     /// often the interval misses, and how often one without anybody more would.
     fn missed(way: Way, people: usize, away: f64, rho: &str) -> (u32, u32) {
         let bound = Metres::new(200_000.0).unwrap();

@@ -1,7 +1,7 @@
 //! The people who are nearest to a point.
 //!
 //! Everybody reports how far away they are, or where they are, with noise; those with the smallest
-//! reports are the answer. Whoever would not be among them in the end stops. Ours asks of each of
+//! reports are the answer. People who would not be among them in the end stop. Ours asks of each of
 //! the answer's own people to be kept with high probability, not of everybody to be where their
 //! interval says: for k people, that is a bound over k and not over all.
 
@@ -29,7 +29,7 @@ pub struct Neighbours {
     /// How many others may be as near as the furthest of those who are named: those who were heard
     /// and whose distances may be less, and those who were not heard.
     pub rivals: u32,
-    /// How many people were heard at all: whoever has nothing to pay with reports nothing, and may
+    /// How many people were heard at all: people with nothing to pay with report nothing, and may
     /// be as near.
     pub heard: u32,
     /// What it cost.
@@ -59,7 +59,7 @@ pub struct Neighbours {
 ///
 /// - Theorem: anytime-ball (docs/theorems.md)
 /// - Proves: everybody's distance is within their bounds in all rounds at once, with the plan's
-///   probability of being wrong; so also those of whoever is named, however they were chosen
+///   probability of being wrong; so also those of the people named, however they were chosen
 /// - Assumes: noise is normal (path)
 /// - Deviates: points are rounded to the lattice
 /// - Checked by: `distances_of_neighbours_are_within_their_bounds`
@@ -193,7 +193,7 @@ impl Judge<'_> {
         (line, walking.iter().map(low).collect())
     }
 
-    /// From so many dimensions on the square of a length is as good as normal.
+    /// From this number of dimensions on the square of a length is as good as normal.
     const MANY: usize = 64;
 
     /// In how many deviations of what is to come a report may end elsewhere, with this probability.
@@ -204,7 +204,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Where a person's report may end, so many deviations of what is to come from where it is now.
+    /// Where a person's report may end, this number of deviations of what is to come from where it
+    /// is now.
     fn end(&self, reports: &Reports, person: u32, deviations: f64) -> f64 {
         let to_come = reports.stand(person).to_come();
         match self.plan.way {
@@ -300,7 +301,7 @@ impl Ladder {
     }
 }
 
-/// The largest probability such that of so many people, each with it, more than so many are hit
+/// The largest probability such that of `people`, each with it, more than `spare` are hit
 /// with a probability of at most a miss: by Chernoff's bound, `(e m/a)^a e^-m` for a or more hits
 /// where m are expected.
 fn most_misses(people: usize, spare: usize, miss: Miss) -> Miss {
@@ -327,7 +328,7 @@ mod tests {
     use crate::Lattice;
     use eke_testkit::Dice;
 
-    /// In so many dimensions, people at about the same distance and a few who are closer.
+    /// People at about the same distance in a number of dimensions, and a few who are closer.
     fn crowd(dimensions: usize, people: usize) -> Crowd {
         let bound = Metres::new(1000.0).unwrap();
         let (lattice, mut seeded) =
@@ -410,7 +411,7 @@ mod tests {
                 let off =
                     |(&person, seems): (&u32, &f64)| (away(person) - seems).abs() > 2.0 * deviation;
                 control += u32::from(near.people.iter().zip(&near.distances).any(off));
-                // Whoever is nearer than the furthest is counted as a rival.
+                // Everybody nearer than the furthest is counted as a rival.
                 let furthest = near.within.iter().map(|ends| ends[1]).fold(0.0, f64::max);
                 let others = (0..300).filter(|person| !near.people.contains(person));
                 let truly = others.filter(|&person| away(person) < furthest).count();
@@ -449,7 +450,7 @@ mod tests {
         }
     }
 
-    /// More than so many misses are as rare as was asked, by summing the Poisson law.
+    /// More misses than that are as rare as was asked, by summing the Poisson law.
     #[test]
     fn misses_beyond_the_spare_ones_are_rare() {
         for (people, spare, miss) in [(1000, 0, 1e-3), (60_000, 15, 1e-4), (500, 255, 1e-2)] {

@@ -21,12 +21,13 @@ pub enum Way {
 /// How an allowance is cut into rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Split {
-    /// So many equal rounds.
+    /// This number of equal rounds.
     Even(u32),
-    /// So many rounds, each twice the one before.
+    /// This number of rounds, each twice the one before.
     Doubling(u32),
-    /// So many rounds after each of which about `ratio` times as much has been spent as before it.
-    /// Rounds between two doublings are equal, so that few laws of noise have to be prepared.
+    /// This number of rounds, after each of which about `ratio` times as much has been spent as
+    /// before it. Rounds between two doublings are equal, so that few laws of noise have to be
+    /// prepared.
     Geometric {
         /// How many.
         rounds: u32,
@@ -40,10 +41,10 @@ pub enum Split {
 pub enum Rule {
     /// Nobody: the whole allowance is spent in one round (the paper's baselines).
     Once,
-    /// Whoever is decided beyond doubt, with a share of the doubt for every person and round (the
-    /// paper's elimination).
+    /// People whose side is decided beyond doubt, with a share of the doubt for every person and
+    /// round (the paper's elimination).
     Paper,
-    /// Whoever would hardly change the answer by going on.
+    /// People who would hardly change the answer by going on.
     Ours,
 }
 

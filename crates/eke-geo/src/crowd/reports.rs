@@ -1,8 +1,7 @@
 //! What people have reported: all that a rule gets to see.
 //!
 //! Everything here has been released. Rules are given these columns and public numbers, and nothing
-//! from which a point could be read, so whoever stops does so for what has been released of
-//! everybody.
+//! from which a point could be read, so people stop for what has been released of everybody.
 
 use eke_budget::account::SamePrice;
 use eke_budget::{Amount, Rho};
@@ -26,7 +25,7 @@ pub(crate) struct Reports {
     before: Vec<bool>,
 }
 
-/// Something for each stand, worked out when it is first needed.
+/// Something for each stand, computed when it is first needed.
 pub(crate) struct ByStand<'a, T, F> {
     reports: &'a Reports,
     work_out: F,
@@ -57,7 +56,7 @@ impl Reach {
     /// none is chosen after the event.
     const OCTAVES: usize = 256;
 
-    /// For each person with this probability of being wrong, in so many rounds.
+    /// For each person with this probability of being wrong, in `rounds` rounds.
     pub(crate) fn new(width: usize, rounds: usize, miss: Miss) -> Self {
         let each = miss.shared_by(rounds);
         let fresh = if width == 1 { two_sided_width(each) } else { chi_width(width, each) };
@@ -110,7 +109,7 @@ impl Reports {
         &self.stands[self.at[person as usize] as usize]
     }
 
-    /// What depends on where a person's path is alone, worked out once for all who are there.
+    /// What depends on where a person's path is alone, computed once for all who are there.
     pub(crate) fn by_stand<T: Clone, F: FnMut(&Stand) -> T>(
         &self,
         work_out: F,

@@ -1,7 +1,7 @@
 //! Where everybody's path is, and where the next round takes it.
 //!
 //! A schedule is what an allowance is cut into. People who have spent the same and may spend the
-//! same share a [`Stand`], so what depends on amounts alone is worked out once for all of them:
+//! same share a [`Stand`], so what depends on amounts alone is computed once for all of them:
 //! prices, variances, how much a report weighs.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub(crate) struct Stand {
     pub(crate) deviation: f64,
     /// What the variance will be when the path has been walked to the end.
     pub(crate) end: f64,
-    /// What it goes on by; none for whoever may spend nothing.
+    /// What it goes on by; none for people who may spend nothing.
     schedule: Option<u32>,
 }
 
@@ -149,7 +149,7 @@ impl Schedules {
             .collect()
     }
 
-    /// What a round does to whoever is on a stand.
+    /// What a round does to the people on a stand.
     pub(crate) fn step(&self, from: u32, round: usize) -> Step {
         let stand = &self.stands[from as usize];
         let stay = Step { due: Amount::ZERO, to: from, part: 0.0 };
@@ -163,7 +163,7 @@ impl Schedules {
         Step { due, to: u32::try_from(to).unwrap_or(u32::MAX), part }
     }
 
-    /// Everything that may be due to somebody who begins, whoever stops when.
+    /// Everything that may be due to somebody who begins, whenever people stop.
     pub(crate) fn all_dues(&self) -> impl Iterator<Item = Amount<Rho>> {
         let (first, last) = (self.levels.len() * self.rounds(), self.stands.len());
         (first..last).flat_map(move |start| {

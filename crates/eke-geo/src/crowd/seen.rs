@@ -34,7 +34,8 @@ struct Stored {
 
 impl Seen {
     /// What was stored: prices person by person, and points coordinate by coordinate and person by
-    /// person, in steps of the lattice. Whoever paid nothing has no point there: zeros are read.
+    /// person, in steps of the lattice. A person who paid nothing has no point there: zeros are
+    /// read.
     ///
     /// # Errors
     /// There is another number of coordinates for some people than for others, or one is not a

@@ -18,7 +18,7 @@ pub enum Carry {
     /// What is left, divided by how many questions are left.
     Even,
     /// What is left, divided by how many questions it would pay for if later ones saved as much as
-    /// those before: whoever hardly ever matters may be asked in more detail at once.
+    /// those before: people who hardly ever matter may be asked in more detail at once.
     Ours,
 }
 
@@ -35,7 +35,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// So many questions, at least one, with what is left of everybody's account.
+    /// A number of questions, at least one, with what is left of everybody's account.
     #[must_use]
     pub fn new(carry: Carry, questions: u32, accounts: &Sheet<Rho>) -> Self {
         let left = |person| accounts.left(person).unwrap_or(Amount::ZERO);
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         /// Whatever part of its allowance each person spends of each question: all of them can be
-        /// paid, and whoever spends everything has an equal share each time.
+        /// paid, and people who spend everything have an equal share each time.
         #[test]
         fn allowances_stay_within_what_is_left(
             budgets in prop::collection::vec(1u128..1_000_000, 1..20),
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Worked out by hand: four questions of a budget of 1, nothing spent of the first.
+    /// Computed by hand: four questions of a budget of 1, nothing spent of the first.
     #[test]
     fn savings_are_carried_over_by_their_rule() {
         let accounts = Sheet::same(Amount::ONE, 1).unwrap();

@@ -107,8 +107,8 @@ mod tests {
     }
 
     /// How often it is said to be clear that a count is on a side where it is not, and that it is
-    /// where it is; of 1,000 counts so many households below the line. On the line, neither side is
-    /// right.
+    /// where it is; of 1,000 counts, each `off` households below the line. On the line, neither
+    /// side is right.
     fn said_clear(plan: &Plan, off: i64) -> (u32, u32) {
         let sensitivity = L2::new(1024.0).unwrap();
         let truth = Exact::new(-off * 1024, L1::new(1024.0).unwrap());

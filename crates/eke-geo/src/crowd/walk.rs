@@ -1,9 +1,9 @@
 //! Walking many people's paths side by side: charge, draw, report, and let a rule say who goes on.
 //!
 //! In every round the prices are fixed first, from public numbers and what has been released; then
-//! everybody who is still walking is charged, and whoever cannot pay stays out from there on; then
-//! noise is drawn for those who paid. Truths are not opened here, and the rule sees [`Reports`]
-//! alone.
+//! everybody who is still walking is charged, and people who cannot pay stay out from there on;
+//! then noise is drawn for those who paid. Truths are not opened here, and the rule sees
+//! [`Reports`] alone.
 
 use eke_budget::account::Sheet;
 use eke_budget::{Amount, Rho};
@@ -61,7 +61,7 @@ impl Spending {
     }
 }
 
-/// What a rule is told about a round, beside the reports.
+/// What a rule knows of a round, beside the reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// Which round this is, from 1.
@@ -83,12 +83,12 @@ impl Walk<'_> {
     ///
     /// - Theorem: elimination (docs/theorems.md)
     /// - Proves: what is released of a person costs what the person was charged, which is never
-    ///   more than the allowance or what is left of the account, whoever stops when
+    ///   more than the allowance or what is left of the account, whenever people stop
     /// - Assumes: truths move by at most the sensitivity a metre (callers in this crate); the plan
     ///   and the allowances are public or depend on released values alone (caller)
     /// - Deviates: nothing; amounts are exact
     /// - Checked by: `everybody_pays_for_the_rounds_they_walked_and_no_more`,
-    ///   `reports_have_the_law_that_was_paid_for`, `whoever_cannot_pay_stays_out`
+    ///   `reports_have_the_law_that_was_paid_for`, `people_who_cannot_pay_stay_out`
     pub(crate) fn run<E: Entropy + ?Sized>(
         &self,
         accounts: &mut Sheet<Rho>,
@@ -101,7 +101,7 @@ impl Walk<'_> {
         let (plan, allowance, bound) = (self.plan, self.allowance, *self.truths.sensitivity());
         let schedules = Schedules::new(plan, allowance, seen.prices(), people, bound.length())?;
         noise.begin(bound);
-        // Whatever may be due can be drawn, whoever stops when, before anybody is charged.
+        // Whatever may be due can be drawn, whenever people stop, before anybody is charged.
         for due in schedules.all_dues() {
             noise.can_draw(due)?;
         }

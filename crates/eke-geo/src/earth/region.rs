@@ -35,13 +35,13 @@ pub(crate) const SLACK: f64 = 2e-6;
 /// - Checked by: `no_two_places_on_earth_are_stretched_by_more_than_stated`,
 ///   `places_come_back_from_the_plane`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(try_from = "Stored")]
 pub struct Region {
     centre: Place,
     radius: Metres,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
     centre: Place,
@@ -164,12 +164,6 @@ impl TryFrom<Stored> for Region {
 
     fn try_from(Stored { centre, radius }: Stored) -> Result<Self, RegionError> {
         Self::new(centre, radius)
-    }
-}
-
-impl From<Region> for Stored {
-    fn from(Region { centre, radius }: Region) -> Self {
-        Self { centre, radius }
     }
 }
 

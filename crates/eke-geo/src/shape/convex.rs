@@ -67,27 +67,6 @@ impl Convex {
         twice / 2.0
     }
 
-    /// Whether a point is inside or on the edge.
-    #[must_use]
-    pub fn contains(&self, point: [i64; 2]) -> bool {
-        match self.corners[..] {
-            [] => false,
-            [only] => only == point,
-            [one, two] => {
-                let within = |axis: usize| {
-                    (one[axis].min(two[axis])..=one[axis].max(two[axis])).contains(&point[axis])
-                };
-                within(0)
-                    && within(1)
-                    && turn(one, two, point.map(|at| at.clamp(-BOUND, BOUND))) == 0
-            }
-            _ => {
-                let point = point.map(|at| at.clamp(-BOUND, BOUND));
-                self.edges().all(|[from, to]| turn(from, to, point) >= 0)
-            }
-        }
-    }
-
     /// The area that it shares with another one, in square steps.
     #[must_use]
     pub fn shared(&self, other: &Self) -> f64 {
@@ -172,6 +151,28 @@ impl From<Convex> for Vec<[i64; 2]> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    impl Convex {
+        /// Whether a point is inside or on the edge.
+        fn contains(&self, point: [i64; 2]) -> bool {
+            match self.corners[..] {
+                [] => false,
+                [only] => only == point,
+                [one, two] => {
+                    let within = |axis: usize| {
+                        (one[axis].min(two[axis])..=one[axis].max(two[axis])).contains(&point[axis])
+                    };
+                    within(0)
+                        && within(1)
+                        && turn(one, two, point.map(|at| at.clamp(-BOUND, BOUND))) == 0
+                }
+                _ => {
+                    let point = point.map(|at| at.clamp(-BOUND, BOUND));
+                    self.edges().all(|[from, to]| turn(from, to, point) >= 0)
+                }
+            }
+        }
+    }
 
     fn square(x: i64, y: i64, side: i64) -> Convex {
         Convex::around([[x, y], [x + side, y], [x, y + side], [x + side, y + side]])

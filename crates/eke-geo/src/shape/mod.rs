@@ -324,26 +324,6 @@ impl Shape {
         }
     }
 
-    /// A circle that it lies in, not always the smallest: its middle and radius in metres; none for
-    /// a half-plane.
-    #[must_use]
-    pub fn bounding(&self) -> Option<([f64; 2], f64)> {
-        match &self.form {
-            Form::HalfPlane(..) => None,
-            &Form::Circle(centre, radius) => {
-                Some((centre.map(|steps| self.grid.length(steps)), self.grid.length(radius)))
-            }
-            Form::Rectangle(outline, _) | Form::Polygons(outline) => {
-                let corners = self.metres(&outline.rings().concat());
-                let [low, high] = bounds(&corners);
-                let centre = [0, 1].map(|axis| f64::midpoint(low[axis], high[axis]));
-                let far =
-                    |corner: &[f64; 2]| libm::hypot(corner[0] - centre[0], corner[1] - centre[1]);
-                Some((centre, corners.iter().map(far).fold(0.0, f64::max)))
-            }
-        }
-    }
-
     /// The corners of its rings in metres, each ring once around, for drawing: a circle has 128,
     /// and of a half-plane there is the line, as far as somebody says.
     #[must_use]

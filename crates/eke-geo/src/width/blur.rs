@@ -72,18 +72,6 @@ impl Blur {
         steps * self.step
     }
 
-    /// The root of how far a point is off squared, on average.
-    #[must_use]
-    pub fn root_mean_square(&self) -> f64 {
-        let dimensions = number(self.dimensions);
-        let steps = match self.law {
-            Law::Gaussian(deviation) => deviation * dimensions.sqrt(),
-            // The mean of the square of a gamma law of shape d and rate d/mean.
-            Law::Planar(radius) => radius.mean() * ((dimensions + 1.0) / dimensions).sqrt(),
-        };
-        steps * self.step
-    }
-
     /// What a point is within, except with probability `beta`; none unless that is between zero, or
     /// what is as good as that, and one.
     #[must_use]
@@ -147,9 +135,7 @@ mod tests {
         let planar = Blur::planar(&tuple(2, 1), "0.01".parse().unwrap()).unwrap();
         for (found, golden) in [
             (gaussian.mean(), std::f64::consts::PI.sqrt() / 0.02),
-            (gaussian.root_mean_square(), 100.0),
             (planar.mean(), 200.0),
-            (planar.root_mean_square(), 6f64.sqrt() * 100.0),
             (gaussian.within(0.05).unwrap(), 100.0 * 20f64.ln().sqrt()),
             (planar.within(0.05).unwrap(), 474.386_451_839_057_9),
         ] {

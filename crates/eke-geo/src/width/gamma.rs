@@ -1,19 +1,17 @@
 //! The regularised incomplete gamma functions, which are the tails of a chi-square law.
 //!
-//! Both tails are computed as themselves, never as one less the other where that would cancel, and
-//! what they have in common, `y^a e^-y / Gamma(a + 1)`, without differences of large logarithms.
-//! Good to about 1e-13 for any shape to 2¹⁶.
+//! The upper tail is computed as itself, never as one less the other where that would cancel, and
+//! what it has in common with its neighbours, `y^a e^-y / Gamma(a + 1)`, without differences of
+//! large logarithms. Good to about 1e-13 for any shape to 2¹⁶.
 
 use std::f64::consts::TAU;
 
-/// The two tails at a point, and what stands between neighbours of them.
+/// The upper tail at a point, and what stands between neighbours of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tails {
-    /// `P(a, y)`: the probability of less than y.
-    pub(crate) lower: f64,
-    /// `Q(a, y)`: the probability of more.
+    /// `Q(a, y)`: the probability of more than y.
     pub(crate) upper: f64,
-    /// `P(a, y) - P(a + 1, y) = y^a e^-y / Gamma(a + 1)`.
+    /// `Q(a + 1, y) - Q(a, y) = y^a e^-y / Gamma(a + 1)`.
     pub(crate) between: f64,
 }
 
@@ -21,21 +19,20 @@ impl Tails {
     /// Of the gamma law of shape `a > 0`, at `y >= 0`.
     pub(crate) fn at(a: f64, y: f64) -> Self {
         if y <= 0.0 {
-            return Self { lower: 0.0, upper: 1.0, between: 0.0 };
+            return Self { upper: 1.0, between: 0.0 };
         }
         let between = between(a, y);
-        if y < a + 1.0 {
-            let lower = (between * series(a, y)).min(1.0);
-            Self { lower, upper: 1.0 - lower, between }
+        let upper = if y < a + 1.0 {
+            1.0 - (between * series(a, y)).min(1.0)
         } else {
-            let upper = (between * a * fraction(a, y)).min(1.0);
-            Self { lower: 1.0 - upper, upper, between }
-        }
+            (between * a * fraction(a, y)).min(1.0)
+        };
+        Self { upper, between }
     }
 }
 
 /// `y^a e^-y / Gamma(a + 1)`.
-pub(crate) fn between(a: f64, y: f64) -> f64 {
+fn between(a: f64, y: f64) -> f64 {
     if a < STIRLING {
         return libm::exp(a * libm::log(y) - y - libm::lgamma(a + 1.0));
     }
@@ -86,20 +83,17 @@ fn fraction(a: f64, y: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use statrs::function::gamma::{gamma_lr, gamma_ur};
+    use statrs::function::gamma::gamma_ur;
 
     #[test]
     fn tails_are_those_of_another_library() {
         for a in [0.5, 1.0, 1.5, 2.5, 5.0, 15.9, 16.0, 50.0, 392.0] {
             for part in [0.01, 0.3, 0.8, 0.97, 1.0, 1.03, 1.2, 2.0, 4.0] {
                 let y: f64 = a * part;
-                let tails = Tails::at(a, y);
-                for (found, known) in [(tails.lower, gamma_lr(a, y)), (tails.upper, gamma_ur(a, y))]
-                {
-                    // The other one's small tails are differences.
-                    let off = (found - known).abs();
-                    assert!(off <= 1e-11 * known + 1e-12, "{a} {y}: {found} {known}");
-                }
+                let (found, known) = (Tails::at(a, y).upper, gamma_ur(a, y));
+                // The other one's small tails are differences.
+                let off = (found - known).abs();
+                assert!(off <= 1e-11 * known + 1e-12, "{a} {y}: {found} {known}");
             }
         }
     }
@@ -109,22 +103,21 @@ mod tests {
         for (a, y) in
             [(1u32, 0.3f64), (3, 20.0), (40, 12.0), (40, 90.0), (300, 420.0), (2000, 1700.0)]
         {
-            let (mut term, mut below, mut above) = ((-y).exp(), 0.0, 0.0);
-            for n in 0..6000 {
-                *(if n < a { &mut below } else { &mut above }) += term;
+            let (mut term, mut below) = ((-y).exp(), 0.0);
+            for n in 0..a {
+                below += term;
                 term *= y / f64::from(n + 1);
             }
             if y > 700.0 {
                 // The first terms vanish: by logarithms from where it is largest.
-                (below, above) = (0.0, 0.0);
-                for n in 0..6000u32 {
+                below = 0.0;
+                for n in 0..a {
                     let ln = f64::from(n) * y.ln() - y - libm::lgamma(f64::from(n) + 1.0);
-                    *(if n < a { &mut below } else { &mut above }) += ln.exp();
+                    below += ln.exp();
                 }
             }
             let tails = Tails::at(f64::from(a), y);
             assert!((tails.upper / below - 1.0).abs() < 2e-11, "{a} {y}: {} {below}", tails.upper);
-            assert!((tails.lower / above - 1.0).abs() < 2e-11, "{a} {y}: {} {above}", tails.lower);
         }
     }
 
@@ -134,9 +127,8 @@ mod tests {
             for part in [0.9, 0.99, 1.0, 1.01, 1.1] {
                 let y = a * part;
                 let (one, two) = (Tails::at(a, y), Tails::at(a + 1.0, y));
-                let scale = one.lower.max(two.upper).max(one.between);
+                let scale = two.upper.max(one.between);
                 assert!((two.upper - one.upper - one.between).abs() < 1e-12 * scale, "{a} {y}");
-                assert!((one.lower - two.lower - one.between).abs() < 1e-12 * scale, "{a} {y}");
             }
         }
     }

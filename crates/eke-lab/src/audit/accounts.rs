@@ -18,22 +18,15 @@ use eke_noise::select::{KeyCounts, KeySelection, Touched, select_keys};
 use eke_testkit::Seeded;
 
 use super::bounds::{ALPHA, Count};
-use super::{Audit, Finding, Findings, Method, Run};
+use super::{Audit, Finding, Findings, Method};
+use crate::paid;
 
 pub(super) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "account",
-            about: "what is drawn for an account's receipts never adds up to more than its budget",
-            method: Method::Enumeration,
-            run: Run::Once(account),
-        },
-        Audit {
-            name: "keys",
-            about: "a key that one unit alone has is shown with the probability that was paid for",
-            method: Method::Neighbours,
-            run: Run::Sampled(keys, 1_000_000),
-        },
+        Audit::once("account", Method::Enumeration, account)
+            .about("what is drawn for an account's receipts never adds up to more than its budget"),
+        Audit::sampled("keys", keys, 1_000_000)
+            .about("a key that one unit alone has is shown with the probability that was paid for"),
     ]
 }
 
@@ -169,13 +162,8 @@ fn bought(
     let budget = f64::from(BUDGET) / 10.0;
     // Where a journal fails, rounds that could not be settled stay at their worst case.
     let share = if fails.is_some() { 0.5 } else { 0.75 };
-    Ok(Finding {
-        what: what.to_owned(),
-        measure: "epsilon",
-        claim: budget + 1e-9,
-        at_least: Some(share * budget),
-        found: f64::from(conversation.drawn) / 10.0,
-    })
+    Ok(Finding::new(what, "epsilon", f64::from(conversation.drawn) / 10.0)
+        .within(share * budget..=budget + 1e-9))
 }
 
 fn account() -> Findings {
@@ -220,17 +208,9 @@ fn keys(runs: u32) -> Findings {
         .with_zcdp_delta(Delta::new(0.1)?)
         .resolve(Metric::Hamming(Adjacency::AddRemove))?;
     let mut account = Account::open("audited", budget, &mut NoHistory)?;
-    let approved = account.approve(selection)?;
-    let receipt = account.commit(approved, &mut NoHistory)?;
-    let shown = select_keys(&counts, receipt, &mut entropy)?.get();
+    let shown = select_keys(&counts, paid(&mut account, selection)?, &mut entropy)?.get();
     let units: BTreeSet<u32> = shown.into_iter().map(|(unit, _)| unit).collect();
     let hits = u32::try_from(units.len())?;
     let found = Count { hits, runs }.lowest(ALPHA);
-    Ok(vec![Finding {
-        what: "either of two keys of one unit".to_owned(),
-        measure: "delta",
-        claim: 0.02,
-        at_least: Some(0.01),
-        found,
-    }])
+    Ok(vec![Finding::new("either of two keys of one unit", "delta", found).within(0.01..=0.02)])
 }

@@ -8,62 +8,32 @@ use std::error::Error;
 use std::num::NonZeroU32;
 
 use eke_budget::purchase::GroupPrices;
-use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, PathId, Rho};
 use eke_noise::path::{Column, Columns};
 use eke_noise::select::Comparison;
 use eke_noise::{Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, Ratio, compare};
 use eke_testkit::Seeded;
 
 use super::bounds::{self, Count};
-use super::{Audit, Finding, Findings, Method, Run};
+use super::{Audit, Finding, Findings};
 use crate::laws::double;
-use crate::{account, shown};
+use crate::{account, paid, paid_groups, shown};
 
 pub(super) fn audits() -> Vec<Audit> {
-    let method = Method::Neighbours;
     vec![
-        Audit {
-            name: "laplace",
-            about: "discrete Laplace noise, sampled",
-            method,
-            run: Run::Sampled(laplace, 1_000_000),
-        },
-        Audit {
-            name: "gaussian-path",
-            about: "every point of a Gaussian path, in any order, costs the finest one's rho",
-            method,
-            run: Run::Sampled(gaussian_path, RUNS),
-        },
-        Audit {
-            name: "gaussian-tiers",
-            about: "coarser points of a Gaussian path, without the finest, cost the finer one's rho",
-            method,
-            run: Run::Sampled(gaussian_tiers, RUNS),
-        },
-        Audit {
-            name: "two-paths",
-            about: "two paths have noise of their own",
-            method,
-            run: Run::Sampled(two_paths, RUNS),
-        },
-        Audit {
-            name: "bundle",
-            about: "a unit's groups of a bundle together cost what the account was charged",
-            method,
-            run: Run::Sampled(bundle, RUNS),
-        },
-        Audit {
-            name: "bundle-tiers",
-            about: "coarser points of a bundle, without the finest, cost the finest of those seen",
-            method,
-            run: Run::Sampled(bundle_tiers, RUNS),
-        },
-        Audit {
-            name: "comparison",
-            about: "a comparison with a threshold costs its rho",
-            method,
-            run: Run::Sampled(comparison, RUNS),
-        },
+        Audit::sampled("laplace", laplace, 1_000_000).about("discrete Laplace noise, sampled"),
+        Audit::sampled("gaussian-path", gaussian_path, RUNS)
+            .about("every point of a Gaussian path, in any order, costs the finest one's rho"),
+        Audit::sampled("gaussian-tiers", gaussian_tiers, RUNS).about(
+            "coarser points of a Gaussian path, without the finest, cost the finer one's rho",
+        ),
+        Audit::sampled("two-paths", two_paths, RUNS).about("two paths have noise of their own"),
+        Audit::sampled("bundle", bundle, RUNS)
+            .about("a unit's groups of a bundle together cost what the account was charged"),
+        Audit::sampled("bundle-tiers", bundle_tiers, RUNS)
+            .about("coarser points of a bundle, without the finest, cost the finest of those seen"),
+        Audit::sampled("comparison", comparison, RUNS)
+            .about("a comparison with a threshold costs its rho"),
     ]
 }
 
@@ -81,7 +51,7 @@ fn l2() -> Result<L2, eke_budget::number::ParameterError> {
 }
 
 fn finding(what: &str, measure: &'static str, claim: f64, found: f64) -> Finding {
-    Finding { what: what.to_owned(), measure, claim, at_least: Some(0.95 * claim), found }
+    Finding::new(what, measure, found).within(0.95 * claim..=claim)
 }
 
 /// At epsilon 1: whether the answer is at least the larger truth.
@@ -186,8 +156,7 @@ fn comparison(runs: u32) -> Findings {
             for _ in 0..runs {
                 let mut account = account();
                 let (rho, sensitivity) = ("2".parse()?, l2()?);
-                let approved = account.approve(Comparison { rho, sensitivity, threshold })?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
+                let receipt = paid(&mut account, Comparison { rho, sensitivity, threshold })?;
                 let truth = Exact::new(truth, l1()?);
                 hits += u32::from(compare(&truth, receipt, &mut entropy)?.get());
                 claim = spent(&account);
@@ -220,13 +189,11 @@ fn bundle(runs: u32) -> Findings {
         let bounds = columns.iter().map(|column| column.sensitivity).collect();
         let exact = Exact::new(Columns(vec![counts, sums]), bounds);
         for round in [[(0, "0.4"), (1, "0.4"), (2, "0.2")], [(0, "1"), (1, "1"), (3, "0.5")]] {
-            let mut steps = prices.round();
+            let mut points = Vec::new();
             for (group, to) in round {
-                steps.raise(group, to.parse()?)?;
+                points.push((group, to.parse()?));
             }
-            let approved = account.raise_groups(steps.offer(bundle.id()))?;
-            let receipt = account.commit(approved, &mut NoHistory)?;
-            prices.keep(&receipt)?;
+            let receipt = paid_groups(&mut account, &mut prices, bundle.id(), points)?;
             bundle.refine(&exact, receipt, &mut entropy)?;
         }
         claim = spent(&account);
@@ -243,32 +210,23 @@ fn bundle(runs: u32) -> Findings {
 fn bundle_tiers(runs: u32) -> Findings {
     let (mut entropy, mut claim) = (Seeded::new(107), 0.0);
     let columns = vec![Column { sensitivity: l1()?, share: 1 }];
-    let pay = |account: &mut Account, id: PathId, prices: &mut GroupPrices<Rho>, to: &str| {
-        let mut steps = prices.round();
-        steps.raise(0, to.parse()?)?;
-        let approved = account.raise_groups(steps.offer(id))?;
-        let receipt = account.commit(approved, &mut NoHistory)?;
-        prices.keep(&receipt)?;
-        Ok::<_, Box<dyn Error>>(receipt)
-    };
-    let fresh = || -> Result<GroupPrices<Rho>, Box<dyn Error>> {
-        let one = NonZeroU32::new(1).ok_or("zero")?;
-        Ok(GroupPrices::new(1, one, Metric::Hamming(Adjacency::AddRemove)))
-    };
+    let metric = Metric::Hamming(Adjacency::AddRemove);
+    let fresh = || GroupPrices::<Rho>::new(1, NonZeroU32::MIN, metric);
     let found = told_apart(runs, |truth| {
-        let (mut unit, mut prices) = (account(), fresh()?);
+        let (mut unit, mut prices) = (account(), fresh());
         let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), 1)?;
         let exact = Exact::new(Columns(vec![vec![truth]]), vec![l1()?]);
         for to in ["0.4", "8"] {
-            let receipt = pay(&mut unit, bundle.id(), &mut prices, to)?;
+            let receipt = paid_groups(&mut unit, &mut prices, bundle.id(), [(0, to.parse()?)])?;
             bundle.refine(&exact, receipt, &mut entropy)?;
         }
         let mut seen = Vec::new();
         for to in ["1.9", "2"] {
             let mut circle = account();
-            let receipt = pay(&mut circle, bundle.id(), &mut fresh()?, to)?;
+            let to = to.parse()?;
+            let receipt = paid_groups(&mut circle, &mut fresh(), bundle.id(), [(0, to)])?;
             bundle.coarsen(receipt, &mut entropy)?;
-            let point = bundle.nearest(0, 0, to.parse()?).ok_or("no point")?;
+            let point = bundle.nearest(0, 0, to).ok_or("no point")?;
             seen.push(double(point.1.get()));
             claim = spent(&circle);
         }

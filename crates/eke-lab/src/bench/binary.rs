@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::clock::{Whose, timed};
 use super::work::{CITIES, MAX_GROUPS, MAX_ROWS};
-use super::{BenchRow, Data, Task};
+use super::{BenchRow, Data, Done, Task};
 
 /// The program beside this one, if it is there.
 #[must_use]
@@ -31,7 +31,6 @@ pub fn row(
     turns: usize,
 ) -> Result<BenchRow, Box<dyn Error>> {
     let folder = data.folder().join("policy");
-    let how = "eke ask: a new process, bounded, durable";
     let (times, text) = timed(
         turns,
         Whose::Children,
@@ -55,18 +54,10 @@ pub fn row(
             }
         },
     )?;
-    let result = off(&text, data)?;
-    Ok(BenchRow {
-        work: task.work.name(),
-        who: "eke".to_owned(),
-        versions: [("eke".to_owned(), version(program)?)].into(),
-        how: how.to_owned(),
-        items: 1,
-        of: 1,
-        times,
-        result,
-        plausible: task.plausible(data, how, 1, result),
-    })
+    let how = "eke ask: a new process, bounded, durable".to_owned();
+    let done = Done { how, items: 1, of: 1, times, result: off(&text, data)? };
+    let versions = [("eke".to_owned(), version(program)?)].into();
+    Ok(BenchRow::new(task, data, "eke", versions, done))
 }
 
 fn policy() -> Result<String, Box<dyn Error>> {

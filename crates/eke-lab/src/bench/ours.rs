@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use eke_budget::convert::{Curve, Method};
 use eke_budget::purchase::GroupPrices;
-use eke_budget::{Adjacency, Amount, Charge, Delta, Epsilon, L1, Metric, NoHistory, PathId, Rho};
+use eke_budget::{Adjacency, Amount, Charge, Delta, Epsilon, L1, Metric, PathId, Rho};
 use eke_local::worth::subset;
 use eke_local::{Law, Tally};
 use eke_noise::evidence::Scores;
@@ -19,7 +19,8 @@ use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 
 use super::clock::{Whose, timed};
 use super::work::CATEGORIES;
-use super::{BenchRow, Data, Task, Work};
+use super::{BenchRow, Data, Done, Task, Work};
+use crate::{account, paid, paid_groups};
 
 /// Our ways to do a piece of work; none for what the engine does.
 ///
@@ -56,17 +57,9 @@ impl Bench<'_> {
     ) -> Result<BenchRow, Box<dyn Error>> {
         let (times, out) = timed(self.turns, Whose::Thread, || Ok(()), run)?;
         let (items, result) = (items as u64, result(out));
-        Ok(BenchRow {
-            work: self.task.work.name(),
-            who: "eke".to_owned(),
-            versions: [("eke".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into(),
-            how: how.to_owned(),
-            items,
-            of: items,
-            times,
-            result,
-            plausible: self.task.plausible(self.data, how, items, result),
-        })
+        let versions = [("eke".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into();
+        let done = Done { how: how.to_owned(), items, of: items, times, result };
+        Ok(BenchRow::new(self.task, self.data, "eke", versions, done))
     }
 
     fn gaussian(&self) -> Result<BenchRow, Box<dyn Error>> {
@@ -100,19 +93,14 @@ impl Bench<'_> {
             "Bundle: priced, charged, drawn; exact",
             truth.len(),
             || {
-                let mut account = crate::account();
+                let mut account = account();
                 let metric = Metric::Hamming(Adjacency::AddRemove);
                 let touched = NonZeroU32::MIN;
                 let mut prices = GroupPrices::<Rho>::new(groups, touched, metric);
                 let columns = vec![Column { sensitivity: one, share: 1 }];
                 let mut bundle = Bundle::open(PathId::new([1; 32]), columns, groups)?;
-                let mut round = prices.round();
-                for group in 0..groups {
-                    round.raise(group, each)?;
-                }
-                let approved = account.raise_groups(round.offer(bundle.id()))?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
-                prices.keep(&receipt)?;
+                let points = (0..groups).map(|group| (group, each));
+                let receipt = paid_groups(&mut account, &mut prices, bundle.id(), points)?;
                 bundle.refine(&exact, receipt, &mut entropy)?;
                 Ok(black_box(bundle))
             },
@@ -166,10 +154,9 @@ impl Bench<'_> {
             "Account: a filter before each; exact",
             1,
             || {
-                let mut account = crate::account();
+                let mut account = account();
                 for &rho in &self.data.charges {
-                    let approved = account.approve(Charge::Zcdp { rho, delta: Amount::ZERO })?;
-                    account.commit(approved, &mut NoHistory)?.redeem();
+                    paid(&mut account, Charge::Zcdp { rho, delta: Amount::ZERO })?.redeem();
                 }
                 let spent = account.odometer().zcdp().ok_or("no purse")?.spent();
                 Ok(Method::Tight.epsilon(spent.to_parameter()?, delta)?.get())
@@ -216,9 +203,7 @@ impl Bench<'_> {
             how,
             1,
             || {
-                let mut account = crate::account();
-                let approved = account.approve(choice()?)?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
+                let receipt = paid(&mut account(), choice()?)?;
                 Ok(choose(&exact, receipt, &mut entropy)?.get())
             },
             |chosen| chosen.map_or(f64::NAN, |at| float(best - scores[at])),
@@ -271,12 +256,8 @@ impl Bench<'_> {
                 Ok(black_box(noisy))
             },
             |noisy| {
-                mean(
-                    noisy
-                        .iter()
-                        .zip(places)
-                        .map(|(a, b)| float(a[0] - b[0]).hypot(float(a[1] - b[1]))),
-                )
+                let pairs = noisy.iter().zip(places);
+                mean(pairs.map(|(a, b)| float(a[0] - b[0]).hypot(float(a[1] - b[1]))))
             },
         )
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, BenchRow, Data, Skipped, Task, Times, Work};
+use super::{Attempt, BenchRow, Data, Done, Skipped, Task, Versions, Work};
 
 /// A library to compare with.
 #[derive(Clone, Copy, Debug)]
@@ -74,19 +74,9 @@ struct Told<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Said {
-    Versions { versions: BTreeMap<String, String> },
+    Versions { versions: Versions },
     Failed { how: String, error: String },
     Done(Done),
-}
-
-#[derive(Deserialize)]
-struct Done {
-    how: String,
-    items: u64,
-    of: u64,
-    #[serde(flatten)]
-    times: Times,
-    result: f64,
 }
 
 impl Peer {
@@ -141,7 +131,7 @@ impl Peer {
             let _ = serde_json::to_writer(stdin, &told);
         }
         let said = listen(&mut child, patience.most)?;
-        let mut versions = BTreeMap::new();
+        let mut versions = Versions::new();
         let mut ways = 0;
         for line in said.lines {
             match serde_json::from_str(&line)? {
@@ -152,18 +142,8 @@ impl Peer {
                 }
                 Said::Done(done) => {
                     ways += 1;
-                    let Done { how, items, of, times, result } = done;
-                    lines.push(Attempt::Done(BenchRow {
-                        work: task.work.name(),
-                        who: self.name.to_owned(),
-                        versions: versions.clone(),
-                        plausible: task.plausible(data, &how, items, result),
-                        how,
-                        items,
-                        of,
-                        times,
-                        result,
-                    }));
+                    let row = BenchRow::new(task, data, self.name, versions.clone(), done);
+                    lines.push(Attempt::Done(row));
                 }
             }
         }
@@ -175,11 +155,8 @@ impl Peer {
     }
 
     fn skipped(&self, task: &Task, reason: String) -> Attempt {
-        Attempt::Skipped(Skipped {
-            work: Some(task.work.name()),
-            who: self.name.to_owned(),
-            reason,
-        })
+        let (work, who) = (Some(task.work.name()), self.name.to_owned());
+        Attempt::Skipped(Skipped { work, who, reason })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use clap::Args;
-use eke_lab::audit::mutants::reach::{Caught, Reach};
+use eke_lab::audit::mutants::reach::{Caught, Digests};
 use eke_lab::audit::mutants::{self, Tried, Workshop};
 use eke_lab::audit::{self, Audit, Finding};
 use serde::Serialize;
@@ -78,8 +78,7 @@ impl Audits {
             let done = format!("{}/{} {}", index + 1, audits.len(), audit.name);
             let start = Instant::now();
             progress(&done);
-            let found =
-                audit.run(self.samples).map_err(|error| Failure::Usage(error.to_string()))?;
+            let found = audit.run(self.samples).map_err(Failure::usage)?;
             progress("");
             failed += found.iter().filter(|finding| !finding.passes()).count();
             if !self.json {
@@ -124,11 +123,10 @@ impl Audits {
 
 impl Audits {
     fn try_mutants(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let failed = |error: std::io::Error| Failure::Found(error.to_string());
         let wanted = |audit: &str| self.name.as_ref().is_none_or(|name| name == audit);
         let mut mutants: Vec<_> = mutants::all().iter().filter(|m| wanted(m.audit)).collect();
-        let mut caught = Caught::read().map_err(failed)?;
-        let digests = digests(&mutants).map_err(failed)?;
+        let mut caught = Caught::read().map_err(Failure::found)?;
+        let digests = digests(&mutants).map_err(Failure::found)?;
         if self.changed {
             let all = mutants.len();
             mutants.retain(|mutant| !caught.has(mutant, &digests[mutant.name]));
@@ -156,7 +154,7 @@ impl Audits {
             }
             drop(tell);
             for done in told {
-                let (batch, found) = done.map_err(failed)?;
+                let (batch, found) = done.map_err(Failure::found)?;
                 progress("");
                 for (outcome, mutant) in found.iter().zip(&batch).filter(|_| !self.json) {
                     let mark = if outcome.caught { "caught" } else { "MISSED" };
@@ -172,14 +170,14 @@ impl Audits {
         })?;
         if self.record {
             // What was changed meanwhile is not what was tried.
-            let now = self::digests(&mutants).map_err(failed)?;
+            let now = self::digests(&mutants).map_err(Failure::found)?;
             for outcome in outcomes.iter().filter(|outcome| outcome.caught) {
                 let name = outcome.mutant;
                 if now[name] == digests[name] {
                     caught.insert(name, now[name].clone());
                 }
             }
-            caught.write().map_err(failed)?;
+            caught.write().map_err(Failure::found)?;
         }
         let missed = outcomes.iter().filter(|outcome| !outcome.caught).count();
         if self.json {
@@ -197,7 +195,7 @@ impl Audits {
 
 /// The source that each mutant depends on, by name.
 fn digests(mutants: &[&mutants::Mutant]) -> std::io::Result<BTreeMap<&'static str, String>> {
-    let reach = Reach::new()?;
+    let reach = Digests::new()?;
     mutants.iter().map(|mutant| Ok((mutant.name, reach.digest(mutant)?))).collect()
 }
 

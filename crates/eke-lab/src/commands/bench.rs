@@ -78,7 +78,7 @@ impl Bench {
             .iter()
             .map(|&work| Task::new(work, &sizes))
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| Failure::Found(error.to_string()))?;
+            .map_err(Failure::found)?;
         let before = load();
         let (lines, program) = self.measure(&tasks, &sizes, turns as usize)?;
         let about = About {
@@ -106,9 +106,8 @@ impl Bench {
         sizes: &Sizes,
         turns: usize,
     ) -> Result<(Vec<Attempt>, Option<&'static str>), Failure> {
-        let failed = |error: Box<dyn std::error::Error>| Failure::Found(error.to_string());
         progress("making data");
-        let data = Data::new(sizes).map_err(failed)?;
+        let data = Data::new(sizes).map_err(Failure::found)?;
         let folder = self
             .peers
             .clone()
@@ -144,7 +143,7 @@ impl Bench {
                     )),
                 }
             }
-            let rows: Vec<BenchRow> = ours::rows(task, &data, turns).map_err(failed)?;
+            let rows: Vec<BenchRow> = ours::rows(task, &data, turns).map_err(Failure::found)?;
             lines.extend(rows.into_iter().map(Attempt::Done));
             for peer in wanted.iter().filter(|peer| peer.works.contains(&task.work)) {
                 if let Some(python) = peer.python(&folder) {

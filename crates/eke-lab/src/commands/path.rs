@@ -46,31 +46,27 @@ impl Path {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         match self.seed {
             Some(seed) => self.draw(out, &mut Seeded::new(seed)),
-            None => {
-                let entropy = SystemEntropy::new();
-                self.draw(out, &mut entropy.map_err(|error| Failure::Usage(error.to_string()))?)
-            }
+            None => self.draw(out, &mut SystemEntropy::new().map_err(Failure::usage)?),
         }
     }
 
     fn draw<E: Entropy>(&self, out: &mut impl Write, entropy: &mut E) -> Result<(), Failure> {
-        let wrong = |error: Box<dyn Error>| Failure::Usage(error.to_string());
         let id = PathId::new([0; 32]);
         for line in 0..self.n {
             let values: Vec<f64> = match self.kind {
                 Kind::Gaussian => {
-                    let steps = L2::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
-                    let sensitivity = L1::new(f64::from(GRID)).map_err(|e| wrong(e.into()))?;
+                    let steps = L2::new(f64::from(GRID)).map_err(Failure::usage)?;
+                    let sensitivity = L1::new(f64::from(GRID)).map_err(Failure::usage)?;
                     let truth = Exact::new(i64::from(self.truth) * i64::from(GRID), sensitivity);
                     let path = GaussianPath::<i64>::open(id, steps);
-                    let values = self.walk(path, &truth, entropy).map_err(wrong)?;
+                    let values = self.walk(path, &truth, entropy).map_err(Failure::usage)?;
                     values.into_iter().map(|value| value / f64::from(GRID)).collect()
                 }
                 Kind::Geometric => {
-                    let one = L1::new(1.0).map_err(|e| wrong(e.into()))?;
+                    let one = L1::new(1.0).map_err(Failure::usage)?;
                     let truth = Exact::new(i64::from(self.truth), one);
                     let path = GeometricPath::<i64>::open(id, one);
-                    self.walk(path, &truth, entropy).map_err(wrong)?
+                    self.walk(path, &truth, entropy).map_err(Failure::usage)?
                 }
             };
             if line == 0 {

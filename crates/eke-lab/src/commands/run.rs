@@ -97,8 +97,8 @@ impl Run {
         let report = (experiment.run)(&context);
         bar.finish_and_clear();
         let report = report.map_err(|error| match error.downcast_ref::<DataError>() {
-            Some(DataError::NoFolder(_)) => Failure::Usage(error.to_string()),
-            _ => Failure::Found(error.to_string()),
+            Some(DataError::NoFolder(_)) => Failure::usage(error),
+            _ => Failure::found(error),
         })?;
         let written = report.write(&made, &self.out).map_err(|error| {
             let folder = self.out.display();

@@ -71,27 +71,25 @@ impl Sample {
             seeded = Seeded::new(seed);
             &mut seeded
         } else {
-            system = SystemEntropy::new().map_err(|error| Failure::Usage(error.to_string()))?;
+            system = SystemEntropy::new().map_err(Failure::usage)?;
             &mut system
         };
-        let too_wide = |error: eke_noise::number::ScaleError| Failure::Usage(error.to_string());
         match self.law {
             Law::DiscreteGaussian => {
-                let law = DiscreteGaussian::new(&ratio).map_err(too_wide)?;
+                let law = DiscreteGaussian::new(&ratio).map_err(Failure::usage)?;
                 self.print(out, || law.draw(entropy))
             }
             Law::DiscreteLaplace => {
-                let law = DiscreteLaplace::new(&ratio).map_err(too_wide)?;
+                let law = DiscreteLaplace::new(&ratio).map_err(Failure::usage)?;
                 self.print(out, || law.draw(entropy))
             }
             Law::Msdlap => {
-                let shifts = Shifts::new(self.sensitivity)
-                    .map_err(|error| Failure::Usage(error.to_string()))?;
-                let law = Msdlap::new(&ratio, shifts).map_err(too_wide)?;
+                let shifts = Shifts::new(self.sensitivity).map_err(Failure::usage)?;
+                let law = Msdlap::new(&ratio, shifts).map_err(Failure::usage)?;
                 self.print(out, || law.draw(entropy))
             }
             Law::PlanarLaplace => {
-                let law = PlanarLaplace::<2>::new(&ratio).map_err(too_wide)?;
+                let law = PlanarLaplace::<2>::new(&ratio).map_err(Failure::usage)?;
                 self.print(out, || {
                     let [x, y] = law.draw(entropy);
                     format!("{x},{y}")

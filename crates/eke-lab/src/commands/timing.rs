@@ -5,6 +5,7 @@
 //! harmless; and the matcher that tries again after every mismatch, which must be caught. With
 //! `--eke`: the program itself on two neighbouring tables, as somebody outside would measure it.
 
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs;
 use std::hint::black_box;
@@ -42,6 +43,9 @@ pub(crate) struct Timing {
 const LINE: f64 = 4.5;
 /// Rows of one unit.
 const ROWS: usize = 600;
+
+/// What is done with the texts of all rows.
+type Work<'a> = &'a dyn Fn(&[String]) -> usize;
 
 #[derive(Serialize)]
 struct Row {
@@ -139,42 +143,25 @@ impl Timing {
         let (digits, blank) = (texts("7"), texts(" "));
         let short: Vec<String> = vec!["1.5".to_owned(); ROWS];
         let halves = vec![format!("{}5", "1".repeat(395)); ROWS];
+        let nothing = vec![String::new(); ROWS];
         let upper = |texts: &[String]| texts.iter().map(|text| scalar::upper(text).len()).sum();
         let read = |texts: &[String]| {
             texts.iter().filter(|text| scalar::float_of_text(text).is_some()).count()
         };
-        let both = |texts: &[String]| {
-            texts.iter().map(|text| scalar::concat(text, "b").len()).sum::<usize>()
-        };
-        let nothing: Vec<String> = vec![String::new(); ROWS];
-        rows.push(self.compared(
-            "upper, odd letters".into(),
-            None,
-            || upper(&odd),
-            || upper(&hostile),
-        ));
-        rows.push(self.compared(
-            "a number, 396 digits".into(),
-            None,
-            || read(&halves),
-            || read(&short),
-        ));
-        rows.push(self.compared(
-            "a number, all blank".into(),
-            None,
-            || read(&blank),
-            || read(&digits),
-        ));
-        rows.push(self.compared(
-            "||, long and empty".into(),
-            None,
-            || both(&hostile),
-            || both(&nothing),
-        ));
+        let both =
+            |texts: &[String]| texts.iter().map(|text| scalar::concat(text, "b").len()).sum();
+        for (what, work, one, other) in [
+            ("upper, odd letters", &upper as Work, &odd, &hostile),
+            ("a number, 396 digits", &read, &halves, &short),
+            ("a number, all blank", &read, &blank, &digits),
+            ("||, long and empty", &both, &hostile, &nothing),
+        ] {
+            rows.push(self.compared(what.to_owned(), None, || work(one), || work(other)));
+        }
         rows
     }
 
-    /// Two sides in turns; which is first is turned round every time.
+    /// Two sides in the process.
     fn compared(
         &self,
         what: String,
@@ -182,23 +169,39 @@ impl Timing {
         mut one: impl FnMut() -> usize,
         mut other: impl FnMut() -> usize,
     ) -> Row {
+        self.in_turns(what, claim, |side| {
+            let start = Instant::now();
+            black_box(if side == 0 { one() } else { other() });
+            Ok::<_, Infallible>(start.elapsed().as_secs_f64())
+        })
+        .unwrap_or_else(|never| match never {})
+    }
+
+    /// Two sides, each timed in seconds, in turns; which is first is turned round every time.
+    fn in_turns<E>(
+        &self,
+        what: String,
+        claim: Option<Claim>,
+        mut time: impl FnMut(usize) -> Result<f64, E>,
+    ) -> Result<Row, E> {
         let mut times = [Vec::new(), Vec::new()];
-        black_box((one(), other()));
-        for round in 0..self.rounds {
-            for side in [round % 2, 1 - round % 2] {
-                let start = Instant::now();
-                black_box(if side == 0 { one() } else { other() });
-                times[side as usize].push(start.elapsed().as_secs_f64() * 1e3);
+        for round in 0..=self.rounds {
+            let first = (round % 2) as usize;
+            for side in [first, 1 - first] {
+                let seconds = time(side)?;
+                // The first time warms up.
+                if round > 0 {
+                    times[side].push(seconds * 1e3);
+                }
             }
         }
         let [one, other] = &times;
-        Row { what, one: mean(one), other: mean(other), t: welch(one, other), claim }
+        Ok(Row { what, one: mean(one), other: mean(other), t: welch(one, other), claim })
     }
 
     /// The program itself, with and without one unit.
     fn program(&self, eke: &Path) -> Result<Row, Failure> {
-        let usage = |error: std::io::Error| Failure::Usage(error.to_string());
-        let folder = tempfile::tempdir().map_err(usage)?;
+        let folder = tempfile::tempdir().map_err(Failure::usage)?;
         let question = self.question.clone().unwrap_or_else(|| {
             format!(
                 "SELECT COUNT(*) FROM trips WHERE CASE WHEN rider = 'alice' THEN note ELSE '' END LIKE '%{}b'",
@@ -207,23 +210,12 @@ impl Timing {
         });
         let sides = ["with", "without"].map(|name| folder.path().join(name));
         for (side, hers) in sides.iter().zip([ROWS, 0]) {
-            fs::create_dir_all(side).map_err(usage)?;
-            fs::write(side.join("eke.toml"), POLICY).map_err(usage)?;
-            fs::write(side.join("trips.csv"), trips(hers)).map_err(usage)?;
+            fs::create_dir_all(side).map_err(Failure::usage)?;
+            fs::write(side.join("eke.toml"), POLICY).map_err(Failure::usage)?;
+            fs::write(side.join("trips.csv"), trips(hers)).map_err(Failure::usage)?;
         }
-        let mut times = [Vec::new(), Vec::new()];
-        for round in 0..=self.rounds {
-            for side in [round % 2, 1 - round % 2] {
-                let seconds = asked(eke, &sides[side as usize], &question)?;
-                // The first time warms up.
-                if round > 0 {
-                    times[side as usize].push(seconds * 1e3);
-                }
-            }
-        }
-        let [one, other] = &times;
-        let (what, claim) = ("eke ask, with 600 long rows and without".into(), Some(Claim::Same));
-        Ok(Row { what, one: mean(one), other: mean(other), t: welch(one, other), claim })
+        let what = "eke ask, with 600 long rows and without".to_owned();
+        self.in_turns(what, Some(Claim::Same), |side| asked(eke, &sides[side], &question))
     }
 }
 
@@ -250,8 +242,7 @@ fn trips(hers: usize) -> String {
 
 /// How long the program takes to answer, with a ledger that knows nothing yet.
 fn asked(eke: &Path, folder: &Path, question: &str) -> Result<f64, Failure> {
-    let usage = |error: std::io::Error| Failure::Usage(error.to_string());
-    for entry in fs::read_dir(folder).map_err(usage)?.flatten() {
+    for entry in fs::read_dir(folder).map_err(Failure::usage)?.flatten() {
         let kept =
             ["eke.toml", "trips.csv"].map(OsStr::new).contains(&entry.file_name().as_os_str());
         if kept {
@@ -259,13 +250,13 @@ fn asked(eke: &Path, folder: &Path, question: &str) -> Result<f64, Failure> {
         }
         let path = entry.path();
         if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }
-            .map_err(usage)?;
+            .map_err(Failure::usage)?;
     }
     let mut command = Command::new(eke);
     command.args(["ask", question, "--price", "rho=1e-6", "--as", "ana", "--yes", "--json"]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
-    let status = command.status().map_err(usage)?;
+    let status = command.status().map_err(Failure::usage)?;
     let seconds = start.elapsed().as_secs_f64();
     if status.success() {
         Ok(seconds)

@@ -18,21 +18,21 @@ use std::error::Error;
 use std::num::NonZeroU32;
 
 use eke_budget::purchase::GroupPrices;
-use eke_budget::{Adjacency, Amount, L1, L2, Metric, NoHistory, PathId, Rho};
+use eke_budget::{Adjacency, Amount, L1, L2, Metric, PathId, Rho};
 use eke_noise::path::{Column, Columns};
 use eke_noise::stopping::{
     ConfidenceSequence, Ending, Estimate, GaussianRule, Look, Next, Rule, Steps,
 };
 use eke_noise::{Bundle, Confidence, Entropy, Exact, Goal, Schedule, Tolerance, Within};
 
-use crate::account;
+use crate::{account, paid_groups};
 
-pub use question::GroupCounts;
-pub use reported::SAVINGS;
+pub(crate) use question::GroupCounts;
+pub(crate) use reported::SAVINGS;
 
 /// When groups stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// Somebody who knows the counts pays for one look at each, which is no way at all: the least
     /// there can be.
     Oracle,
@@ -48,7 +48,7 @@ pub enum Way {
 
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub(crate) struct Found {
     /// What it cost.
     pub rho: f64,
     /// What a group cost, on average.
@@ -66,12 +66,11 @@ const LOOKS: (&str, f64) = ("1e-7", 1.05);
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Oracle, Self::Calibrated, Self::Together, Self::Heuristic, Self::Anytime];
 
     /// As it is written in tables.
-    #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Oracle => "an oracle, one look a group",
             Self::Calibrated => "eke: calibrated rule, group by group",
@@ -85,7 +84,7 @@ impl Way {
     ///
     /// # Errors
     /// It could not be paid for.
-    pub fn answer<E: Entropy>(
+    pub(crate) fn answer<E: Entropy>(
         self,
         question: &GroupCounts,
         tolerance: f64,
@@ -116,15 +115,8 @@ impl Way {
                 next.fill(furthest);
             }
             number += 1;
-            let mut round = prices.round();
-            for (group, to) in (0..).zip(&next) {
-                if let Some(to) = to {
-                    round.raise(group, *to)?;
-                }
-            }
-            let approved = account.raise_groups(round.offer(bundle.id()))?;
-            let receipt = account.commit(approved, &mut NoHistory)?;
-            prices.keep(&receipt)?;
+            let points = (0..).zip(&next).filter_map(|(group, &to)| Some((group, to?)));
+            let receipt = paid_groups(&mut account, &mut prices, bundle.id(), points)?;
             bundle.refine(&truth, receipt, entropy)?;
             for (group, (to, estimate)) in (0..).zip(next.iter_mut().zip(&mut estimates)) {
                 let Some(asked) = *to else { continue };

@@ -20,13 +20,15 @@ use eke_plot::plot::{Lines, Plot, Scale};
 use eke_testkit::Seeded;
 
 use crate::frame::context::Context;
+use crate::frame::report::Report;
 use crate::frame::summary::Summary;
+use crate::frame::table::{Table, TableCell, TableKey, TableRow};
 
-pub use density::DENSITY;
-pub use many_queries::MANY_QUERIES;
-pub use neighbours::NEIGHBOURS;
-pub use range::RANGE;
-pub use threshold::THRESHOLD;
+pub(crate) use density::DENSITY;
+pub(crate) use many_queries::MANY_QUERIES;
+pub(crate) use neighbours::NEIGHBOURS;
+pub(crate) use range::RANGE;
+pub(crate) use threshold::THRESHOLD;
 
 /// A way to ask.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,41 +166,65 @@ const WAYS: [(&str, &str); 5] = [
     ("eke", "(eke)"),
 ];
 
-/// What was found in one panel, by the ways that were asked in.
-fn panel(title: String, asks: &[Ask], found: &Found) -> (String, Found) {
-    let of = |key: &str| {
-        let at = asks.iter().position(|ask| ask.label.contains(key));
-        at.map_or_else(Vec::new, |at| found[at].clone())
-    };
-    (title, WAYS.iter().map(|(_, key)| of(key)).collect())
+/// Questions of one kind: a table of all that was found, and panels of figures.
+struct Panels {
+    table: Table,
+    found: Vec<(String, Found)>,
 }
 
-/// Two figures of one experiment: the error and what was saved, over the price.
-fn figures(title: &str, error: &str, panels: &[(String, Found)]) -> [Plot; 2] {
-    [(error, Scale::Logarithmic, 0), ("share of the allowance saved", Scale::Linear, 1)].map(
-        |(upwards, scale, which): (&str, Scale, usize)| Plot {
+impl Panels {
+    /// A table by these labels, of which the last are the way and the price.
+    fn new<const K: usize>(title: &str, labels: [&'static str; K]) -> Self {
+        let table = Table::new(title, labels, ["error", "saved"]).across("rho");
+        Self { table, found: Vec::new() }
+    }
+
+    /// Adds what was found in the ways that were asked in.
+    fn add(&mut self, title: String, labels: &[TableKey], asks: &[Ask], found: &Found) {
+        for (ask, line) in asks.iter().zip(found) {
+            for &(rho, measured) in line {
+                let keys = [labels, &[ask.label.into(), rho.into()]].concat();
+                let cells = measured.map(TableCell::from).into();
+                self.table.rows.push(TableRow { keys, cells });
+            }
+        }
+        let of = |key: &str| {
+            let at = asks.iter().position(|ask| ask.label.contains(key));
+            at.map_or_else(Vec::new, |at| found[at].clone())
+        };
+        self.found.push((title, WAYS.iter().map(|(_, key)| of(key)).collect()));
+    }
+
+    /// The table, and two figures: the error and what was saved, over the price.
+    fn report(self, title: &str, error: &str) -> Report {
+        let plot = |upwards: &str, scale: Scale, which: usize| Plot {
             title: title.to_owned(),
             across: "allowance, rho per square metre".to_owned(),
             upwards: upwards.to_owned(),
             scales: (Scale::Logarithmic, scale),
             columns: 3,
-            lines: WAYS.iter().map(|(label, _)| (*label).to_owned()).collect(),
-            panels: panels
-                .iter()
-                .map(|(title, lines)| Lines {
-                    title: title.clone(),
-                    lines: lines
-                        .iter()
-                        .map(|line| {
-                            line.iter()
-                                .map(|(rho, found)| (*rho, found[which].mean))
-                                // Nothing is at no height where heights are ratios.
-                                .filter(|point| scale == Scale::Linear || point.1 > 0.0)
-                                .collect()
-                        })
-                        .collect(),
-                })
-                .collect(),
-        },
-    )
+            lines: WAYS.map(|(label, _)| label.to_owned()).into(),
+            panels: panels(&self.found, which, scale),
+        };
+        let errors = plot(error, Scale::Logarithmic, 0);
+        let saved = plot("share of the allowance saved", Scale::Linear, 1);
+        Report::new(title)
+            .with_table(self.table)
+            .with_plot(&errors)
+            .with_svg("saved", saved.finish())
+    }
+}
+
+/// Lines through the means of one of the two measures, panel by panel.
+fn panels(found: &[(String, Found)], which: usize, scale: Scale) -> Vec<Lines> {
+    let line = |line: &Vec<(f64, [Summary; 2])>| {
+        let points = line.iter().map(|(rho, found)| (*rho, found[which].mean));
+        // Nothing is at no height where heights are ratios.
+        points.filter(|point| scale == Scale::Linear || point.1 > 0.0).collect()
+    };
+    let lines = |(title, found): &(String, Found)| Lines {
+        title: title.clone(),
+        lines: found.iter().map(line).collect(),
+    };
+    found.iter().map(lines).collect()
 }

@@ -15,15 +15,15 @@ use eke_noise::{GaussianPath, NoisePath};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_testkit::Seeded;
 
-use crate::account;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::{Table, TableCell};
+use crate::{account, paid};
 
 /// Places told with noise.
-pub const IDENTITY: Experiment = Experiment {
+pub(crate) const IDENTITY: Experiment = Experiment {
     name: "geo-identity",
     paper: Paper::Concentrated,
     figure: "figure 2",
@@ -57,8 +57,7 @@ impl Noise {
 
 /// The budget that the paper gives GP beside a rho: that of lemma 3.7, at epsilon times reach of
 /// ten.
-#[must_use]
-pub fn advantaged(rho: f64, delta: f64) -> f64 {
+pub(crate) fn advantaged(rho: f64, delta: f64) -> f64 {
     let log = (1.0 / delta).ln();
     rho.sqrt() * (log.sqrt() + (log + 10.0).sqrt())
 }
@@ -97,8 +96,7 @@ fn reported(context: &Context) -> Result<Report, Box<dyn Error>> {
     let count = context.pick(50, 10, 3);
     let traces: Vec<Vec<Place>> = (0..count)
         .map(|_| {
-            let taxi =
-                &taxis[picking.below(u32::try_from(taxis.len()).unwrap_or(u32::MAX)) as usize];
+            let taxi = &taxis[picking.roll(taxis.len())];
             taxi.fixes.iter().map(|fix| fix.place).collect()
         })
         .collect();
@@ -184,8 +182,7 @@ fn point(
         let (released, blur) = match noise {
             Noise::Planar => {
                 let release = PointsRelease { epsilon, sensitivity: tuple.lengths() };
-                let approved = account.approve(release)?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
+                let receipt = paid(&mut account, release)?;
                 let truth = tuple.exact_points(points.clone());
                 let released = release_points(&truth, receipt, &mut entropy)?;
                 (released, Blur::planar(tuple, epsilon))
@@ -220,12 +217,7 @@ fn point(
 /// `count` places of a trace, each at most once.
 fn picked(trace: &[Place], count: usize, seeded: &mut Seeded) -> Vec<Place> {
     let mut left = trace.to_vec();
-    (0..count)
-        .map(|_| {
-            let end = u32::try_from(left.len()).unwrap_or(u32::MAX);
-            left.swap_remove(seeded.below(end) as usize)
-        })
-        .collect()
+    (0..count).map(|_| left.swap_remove(seeded.roll(left.len()))).collect()
 }
 
 /// How far points of the plane are off, in metres.

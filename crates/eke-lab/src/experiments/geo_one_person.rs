@@ -14,5 +14,5 @@ mod geo_nearest;
 mod trace;
 mod way;
 
-pub use geo_hull::HULL;
-pub use geo_nearest::NEAREST;
+pub(crate) use geo_hull::HULL;
+pub(crate) use geo_nearest::NEAREST;

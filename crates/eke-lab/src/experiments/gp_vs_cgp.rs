@@ -17,7 +17,7 @@ use crate::frame::report::Report;
 use crate::frame::table::Table;
 
 /// GP and CGP side by side.
-pub const REACH: Experiment = Experiment {
+pub(crate) const REACH: Experiment = Experiment {
     name: "gp-vs-cgp",
     paper: Paper::Concentrated,
     figure: "figure 6, and the calibration of section 5",

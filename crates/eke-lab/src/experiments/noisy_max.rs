@@ -10,23 +10,23 @@
 use std::error::Error;
 
 use eke_budget::convert::{Curve, GaussianCurve};
-use eke_budget::{Delta, Epsilon, L1, NoHistory};
+use eke_budget::{Delta, Epsilon, L1};
 use eke_noise::evidence::Scores;
 use eke_noise::{Exact, choose};
 use eke_plot::plot::{Lines, Plot, Scale};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 use eke_testkit::Seeded;
 
-use crate::account;
 use crate::experiments::threshold_search::Stream;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Size, Trials};
 use crate::frame::report::Report;
 use crate::frame::summary::Summary;
 use crate::frame::table::Table;
+use crate::{account, paid};
 
 /// The day with the largest count.
-pub const NOISY_MAX: Experiment = Experiment {
+pub(crate) const NOISY_MAX: Experiment = Experiment {
     name: "noisy-max",
     paper: Paper::Selection,
     figure: "figures 9 to 16",
@@ -39,13 +39,13 @@ pub const NOISY_MAX: Experiment = Experiment {
 
 /// How a day is chosen, and how that is accounted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// Normal noise, at its pure price for any change.
     Gaussian,
     /// Normal noise on all days, of which the maximum is part, with a delta of one over the people.
     Release,
     /// Normal noise, at its pure price for counts that one person moves one way.
-    GaussianOneWay,
+    GaussianMonotone,
     /// Laplace noise, for any change.
     Laplace,
     /// The exponential mechanism, for any change.
@@ -53,15 +53,15 @@ pub enum Way {
     /// Permute and flip, for any change.
     Flip,
     /// Permute and flip, for counts that one person moves one way.
-    FlipOneWay,
+    FlipMonotone,
 }
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Release,
-        Self::FlipOneWay,
-        Self::GaussianOneWay,
+        Self::FlipMonotone,
+        Self::GaussianMonotone,
         Self::Gaussian,
         Self::Laplace,
         Self::Exponential,
@@ -69,16 +69,15 @@ impl Way {
     ];
 
     /// As it is written in tables.
-    #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Gaussian => "Gaussian, pure price (paper)",
             Self::Release => "Gaussian on all days, delta 1/people (its baseline)",
-            Self::GaussianOneWay => "Gaussian, pure price, one-way (eke)",
+            Self::GaussianMonotone => "Gaussian, pure price, one-way (eke)",
             Self::Laplace => "Laplace noise",
             Self::Exponential => "exponential mechanism",
             Self::Flip => "permute and flip",
-            Self::FlipOneWay => "permute and flip, one-way (eke)",
+            Self::FlipMonotone => "permute and flip, one-way (eke)",
         }
     }
 
@@ -86,7 +85,11 @@ impl Way {
     ///
     /// # Errors
     /// Nothing keeps it.
-    pub fn choice(self, stream: &Stream, epsilon: Epsilon) -> Result<Choice, Box<dyn Error>> {
+    pub(crate) fn choice(
+        self,
+        stream: &Stream,
+        epsilon: Epsilon,
+    ) -> Result<Choice, Box<dyn Error>> {
         let (sensitivity, each) = (stream.sensitivity()?, f64::from(stream.each));
         let candidates = u64::try_from(stream.answers.len())?;
         let spec = |change: Change, noise: MaxNoise| NoisyMaxSpec {
@@ -104,7 +107,7 @@ impl Way {
             Self::Gaussian => {
                 Choice::noisy_max(&NoisyMax::calibrate(spec(Change::General, any), epsilon)?)?
             }
-            Self::GaussianOneWay => {
+            Self::GaussianMonotone => {
                 Choice::noisy_max(&NoisyMax::calibrate(spec(Change::Monotone, any), epsilon)?)?
             }
             Self::Release => {
@@ -121,7 +124,7 @@ impl Way {
             }
             Self::Exponential => Choice::exponential(rate / 2.0, sensitivity, Change::General)?,
             Self::Flip => Choice::permute_and_flip(rate / 2.0, sensitivity, Change::General)?,
-            Self::FlipOneWay => Choice::permute_and_flip(rate, sensitivity, Change::Monotone)?,
+            Self::FlipMonotone => Choice::permute_and_flip(rate, sensitivity, Change::Monotone)?,
         })
     }
 }
@@ -133,9 +136,7 @@ fn accuracy(
     sensitivity: L1,
     seeded: &mut Seeded,
 ) -> Result<f64, Box<dyn Error>> {
-    let mut account = account();
-    let approved = account.approve(choice.clone())?;
-    let receipt = account.commit(approved, &mut NoHistory)?;
+    let receipt = paid(&mut account(), choice.clone())?;
     let scores = Exact::new(Scores(stream.answers.clone()), sensitivity);
     let chosen = choose(&scores, receipt, seeded)?.get().ok_or("no day was chosen")?;
     let best = stream.answers.iter().max().ok_or("there are no days")?;

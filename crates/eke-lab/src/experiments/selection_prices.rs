@@ -9,5 +9,5 @@ mod above_threshold_bounds;
 mod noisy_max_bounds;
 mod normal;
 
-pub use above_threshold_bounds::ABOVE_THRESHOLD_BOUNDS;
-pub use noisy_max_bounds::NOISY_MAX_BOUNDS;
+pub(crate) use above_threshold_bounds::ABOVE_THRESHOLD_BOUNDS;
+pub(crate) use noisy_max_bounds::NOISY_MAX_BOUNDS;

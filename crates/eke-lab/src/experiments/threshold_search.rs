@@ -21,11 +21,6 @@ mod reported;
 mod stream;
 mod transcript;
 
-pub use accounting::{Accounting, Bill};
-pub use bikes::BIKES;
-pub use experiment::{AtThreshold, Band, Best, Results, SearchPlan, Spread, run};
-pub use figure::figure;
-pub use london::LONDON;
-pub use mechanism::SearchMechanism;
-pub use stream::Stream;
-pub use transcript::{Stretch, Transcript};
+pub(crate) use bikes::BIKES;
+pub(crate) use london::LONDON;
+pub(crate) use stream::Stream;

@@ -16,7 +16,4 @@ mod figure;
 mod reported;
 mod way;
 
-pub use experiment::{CountPlan, Mean, OnGrid, OnLists, Point, Results, WorstRatio, run};
-pub use figure::figure;
-pub use reported::COUNT;
-pub use way::Way;
+pub(crate) use reported::COUNT;

@@ -4,7 +4,7 @@
 //! evenly spaced or drawn at random; the mean squared error of an estimate from one report per
 //! tier, summed over categories. Everything is in closed form: nothing is drawn but the lists.
 
-pub mod bounds;
+pub(crate) mod bounds;
 mod figure;
 mod reported;
 
@@ -19,12 +19,11 @@ use rand_distr::{Distribution, Normal, Uniform};
 
 use crate::frame::context::Context;
 
-pub use figure::{Shown, figure, heatmap};
-pub use reported::SUBSET;
+pub(crate) use reported::SUBSET;
 
 /// A way to answer several tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// Each tier alone, at its whole epsilon: what nobody who might collude can be given.
     Ideal,
     /// One chain of subsets, planned for the tiers.
@@ -43,7 +42,7 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Ideal,
         Self::Planned,
         Self::Improved,
@@ -54,8 +53,7 @@ impl Way {
     ];
 
     /// As it is written in tables.
-    #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Ideal => "each tier alone (collusion breaks it)",
             Self::Planned => "planned for the tiers (eke)",
@@ -71,7 +69,7 @@ impl Way {
     ///
     /// # Errors
     /// The tiers are none that can be planned for.
-    pub fn errors(
+    pub(crate) fn errors(
         self,
         categories: u32,
         falling: &[Amount<Epsilon>],
@@ -116,7 +114,7 @@ fn bits(categories: u32, epsilon: f64) -> f64 {
 
 /// Lists of tiers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Lists {
+pub(crate) enum Lists {
     /// Multiples of a step.
     Grid(f64),
     /// Uniform between 0.01 and this.
@@ -169,7 +167,7 @@ impl Lists {
 
 /// Means over lists, of one way and one number of tiers.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub(crate) struct Point {
     /// How many tiers.
     pub tiers: u32,
     /// Which way.
@@ -184,7 +182,7 @@ pub struct Point {
 
 /// Everything about one kind of lists.
 #[derive(Clone, Debug)]
-pub struct ListPanel {
+pub(crate) struct ListPanel {
     /// The lists.
     pub lists: Lists,
     /// By number of tiers and way.
@@ -193,7 +191,7 @@ pub struct ListPanel {
 
 /// Everything about one number of categories.
 #[derive(Clone, Debug)]
-pub struct Results {
+pub(crate) struct Results {
     /// How many.
     pub categories: u32,
     /// How many random lists each mean is over.
@@ -203,7 +201,7 @@ pub struct Results {
 }
 
 /// The paper's lists.
-pub const LISTS: [Lists; 8] = [
+pub(crate) const LISTS: [Lists; 8] = [
     Lists::Grid(0.1),
     Lists::Grid(0.2),
     Lists::Grid(0.4),
@@ -215,13 +213,13 @@ pub const LISTS: [Lists; 8] = [
 ];
 
 /// The numbers of tiers that are tried.
-pub const TIERS: [u32; 9] = [1, 2, 4, 6, 8, 10, 12, 16, 20];
+pub(crate) const TIERS: [u32; 9] = [1, 2, 4, 6, 8, 10, 12, 16, 20];
 
-/// Works it out, on the cores of a context.
+/// Computes all of it, on the cores of a context.
 ///
 /// # Errors
 /// A list cannot be planned for.
-pub fn run(
+pub(crate) fn run(
     categories: u32,
     lists: u32,
     tried: &[u32],

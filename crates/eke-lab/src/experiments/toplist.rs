@@ -26,12 +26,12 @@ use eke_noise::{
     Within, refine_until, reveal,
 };
 
-pub use reddit::REDDIT;
-pub use zipf::ZIPF;
+pub(crate) use reddit::REDDIT;
+pub(crate) use zipf::ZIPF;
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub(crate) struct Task {
     /// The relative error that is good enough.
     pub tolerance: f64,
     /// The zCDP price of choosing one count.
@@ -44,7 +44,7 @@ pub struct Task {
 
 /// A way to tell counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// One path a count, a thousand looks, and the paper's rule.
     Brownian,
     /// A fresh answer of twice the price until one is good enough by the paper's rule; all are paid
@@ -56,7 +56,7 @@ pub enum Way {
 
 /// What came of a budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Told {
+pub(crate) struct Told {
     /// Counts that were released.
     pub results: usize,
     /// The share of them within the tolerance; 1 if there are none.
@@ -67,21 +67,11 @@ pub struct Told {
 const GRID: i32 = 256;
 
 impl Way {
-    /// As it is written in tables.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Brownian => "Brownian (paper)",
-            Self::Doubling => "doubling (paper)",
-            Self::Calibrated => "eke",
-        }
-    }
-
     /// Spends a budget on counts.
     ///
     /// # Errors
     /// The task cannot be paid for in this way.
-    pub fn spend<E: Entropy>(
+    pub(crate) fn spend<E: Entropy>(
         self,
         task: &Task,
         counts: &[u32],

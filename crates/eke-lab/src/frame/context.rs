@@ -81,11 +81,7 @@ impl Context {
     /// What is meant for this size.
     #[must_use]
     pub fn pick<T>(&self, full: T, quick: T, smoke: T) -> T {
-        match self.size {
-            Size::Full => full,
-            Size::Quick => quick,
-            Size::Smoke => smoke,
-        }
+        self.size.pick(full, quick, smoke)
     }
 
     /// How many trials of each point.

@@ -17,12 +17,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-pub use columns::{FileColumn, FileColumns};
+use columns::FileColumns;
 pub use flights::Flights;
-pub use households::Household;
-pub use images::{Image, PIXELS};
+pub use images::{PIXELS, Pixels};
 pub use places::{Fix, Taxi};
-pub use words::WordCount;
 
 use eke_testkit::Seeded;
 
@@ -92,8 +90,8 @@ impl Data {
     }
 
     /// Columns of a Parquet file.
-    fn columns(&self, file: &str, names: &[&'static str]) -> Result<FileColumns, DataError> {
-        FileColumns::read(&self.path(file)?, names)
+    fn columns(&self, file: &str) -> Result<FileColumns, DataError> {
+        FileColumns::open(&self.path(file)?)
     }
 
     /// Columns of a compressed CSV file, row by row, each read by `row`.

@@ -47,11 +47,7 @@ impl Trials {
     /// Those of a size.
     #[must_use]
     pub fn of(self, size: Size) -> u32 {
-        match size {
-            Size::Full => self.full,
-            Size::Quick => self.quick,
-            Size::Smoke => self.smoke,
-        }
+        size.pick(self.full, self.quick, self.smoke)
     }
 }
 
@@ -65,6 +61,17 @@ pub enum Size {
     Quick,
     /// A part small enough that each takes seconds, on data that are made up from the seed.
     Smoke,
+}
+
+impl Size {
+    /// What is meant for this size.
+    pub(crate) fn pick<T>(self, full: T, quick: T, smoke: T) -> T {
+        match self {
+            Self::Full => full,
+            Self::Quick => quick,
+            Self::Smoke => smoke,
+        }
+    }
 }
 
 /// A paper whose claims are looked into.

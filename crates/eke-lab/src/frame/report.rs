@@ -251,25 +251,21 @@ fn plain(key: &TableKey) -> String {
 
 /// Value, interval, quartiles and number of trials.
 fn fields(cell: &TableCell) -> [String; 7] {
-    let none = || <[String; 7]>::default();
+    let only = |value: String| {
+        let mut fields = <[String; 7]>::default();
+        fields[0] = value;
+        fields
+    };
     match cell {
         TableCell::Summary(Summary { mean, quartiles, interval, n }) => {
-            let [low, high] = interval
-                .map_or([String::new(), String::new()], |ends| ends.map(|end| end.to_string()));
+            let [low, high] =
+                interval.map(|ends| ends.map(|end| end.to_string())).unwrap_or_default();
             let [first, median, third] = quartiles.map(|quartile| quartile.to_string());
             [mean.to_string(), low, high, first, median, third, n.to_string()]
         }
-        TableCell::Number(value) => {
-            let mut fields = none();
-            fields[0] = value.to_string();
-            fields
-        }
-        TableCell::Text(text) => {
-            let mut fields = none();
-            fields[0].clone_from(text);
-            fields
-        }
-        TableCell::None => none(),
+        TableCell::Number(value) => only(value.to_string()),
+        TableCell::Text(text) => only(text.clone()),
+        TableCell::None => only(String::new()),
     }
 }
 

@@ -323,71 +323,46 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-impl From<&str> for TableKey {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
+/// Both labels and cells are made of numbers and of words.
+macro_rules! from_numbers_and_words {
+    ($($kind:ty),+) => {$(
+        impl From<f64> for $kind {
+            fn from(value: f64) -> Self {
+                Self::Number(value)
+            }
+        }
+
+        impl From<u32> for $kind {
+            fn from(value: u32) -> Self {
+                Self::Number(value.into())
+            }
+        }
+
+        impl From<usize> for $kind {
+            fn from(value: usize) -> Self {
+                Self::Number(value as f64)
+            }
+        }
+
+        impl From<&str> for $kind {
+            fn from(text: &str) -> Self {
+                Self::Text(text.to_owned())
+            }
+        }
+
+        impl From<String> for $kind {
+            fn from(text: String) -> Self {
+                Self::Text(text)
+            }
+        }
+    )+};
 }
 
-impl From<String> for TableKey {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<f64> for TableKey {
-    fn from(value: f64) -> Self {
-        Self::Number(value)
-    }
-}
-
-impl From<u32> for TableKey {
-    fn from(value: u32) -> Self {
-        Self::Number(f64::from(value))
-    }
-}
-
-impl From<usize> for TableKey {
-    fn from(value: usize) -> Self {
-        let value = value as f64;
-        Self::Number(value)
-    }
-}
+from_numbers_and_words!(TableKey, TableCell);
 
 impl From<Summary> for TableCell {
     fn from(summary: Summary) -> Self {
         Self::Summary(summary)
-    }
-}
-
-impl From<f64> for TableCell {
-    fn from(value: f64) -> Self {
-        Self::Number(value)
-    }
-}
-
-impl From<u32> for TableCell {
-    fn from(value: u32) -> Self {
-        Self::Number(f64::from(value))
-    }
-}
-
-impl From<usize> for TableCell {
-    fn from(value: usize) -> Self {
-        let value = value as f64;
-        Self::Number(value)
-    }
-}
-
-impl From<&str> for TableCell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for TableCell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
     }
 }
 
@@ -402,7 +377,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new("errors", ["way", "people"], ["error", "worked out"]);
+        let mut table = Table::new("errors", ["way", "people"], ["error", "computed"]);
         for (way, people, error) in [("ours", 10u32, 1.5), ("ours", 2000, 0.25), ("other", 10, 3.0)]
         {
             let drawn = Summary::of([error - 0.5, error, error + 0.5]);
@@ -432,7 +407,7 @@ errors: error, by people
   way              10           2,000
   ours   1.500 ±1.242  0.2500 ±1.2421
   other      3 ±1.242
-errors: worked out, by people
+errors: computed, by people
   way       10   2,000
   ours   1.500  0.2500
   other      3

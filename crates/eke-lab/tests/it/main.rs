@@ -3,6 +3,7 @@
 
 #[cfg(feature = "experiments")]
 mod experiments;
+mod planar;
 
 use eke_budget::{L2, Rho};
 use eke_lab::calibrate::{Boundary, Looks};

@@ -30,7 +30,7 @@ pub use error::RegisterError;
 pub use people::Person;
 
 use crate::request::{LONGEST_NAME, LONGEST_TEXT};
-use crate::store::grains::{signed, unsigned};
+use crate::store::grains::signed;
 use crate::store::sqlite::sentence;
 use crate::{Digest, Stamp};
 use people::People;
@@ -357,13 +357,9 @@ impl Register {
     /// The file cannot be read, or is damaged.
     pub fn under_way(&mut self) -> Result<Vec<UnderWay>, RegisterError> {
         self.look(|work| {
-            let mut statement =
-                work.connection.prepare("SELECT line FROM reservation ORDER BY line")?;
-            let lines: Vec<i64> =
-                statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             let mut found = Vec::new();
-            for line in lines {
-                let entry = entry::read(work.connection, unsigned(line))?;
+            for number in work.under_way()? {
+                let entry = entry::read(work.connection, number)?;
                 let Happened::Reserved { question, dataset, holder, people, .. } = entry.what
                 else {
                     return Err(RegisterError::Damaged(
@@ -454,13 +450,9 @@ impl Register {
     pub fn verify(&mut self) -> Result<(), RegisterError> {
         self.read(|work| {
             entry::walk(work.connection, work.name, |_| {})?;
-            let mut statement =
-                work.connection.prepare("SELECT line FROM reservation ORDER BY line")?;
-            let lines: Vec<i64> =
-                statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             let mut reserved = vec![Amount::<Rho>::ZERO; work.people.rows.len()];
-            for line in lines {
-                for (person, held) in work.held(unsigned(line))? {
+            for number in work.under_way()? {
+                for (person, held) in work.held(number)? {
                     let sum = reserved.get_mut(person as usize);
                     let sum = sum.ok_or_else(|| disagree("somebody who is not enrolled"))?;
                     *sum = sum.plus(held).ok_or_else(|| disagree("more than there is"))?;

@@ -46,6 +46,14 @@ impl<'a> Work<'a> {
         self.people.update(self.connection, person, after)
     }
 
+    /// The questions under way, by their numbers.
+    pub(super) fn under_way(&self) -> Result<Vec<u64>, RegisterError> {
+        let sql = "SELECT line FROM reservation ORDER BY line";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let lines = statement.query_map([], |row| row.get(0).map(unsigned))?;
+        Ok(lines.collect::<Result<_, _>>()?)
+    }
+
     /// What an open question holds, if it is what the journal says.
     pub(super) fn held(&self, number: u64) -> Result<Vec<(u32, Amount<Rho>)>, RegisterError> {
         let sql = "SELECT held FROM reservation WHERE line = ?1";

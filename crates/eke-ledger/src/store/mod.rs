@@ -30,7 +30,7 @@ use crate::journal::LineRow;
 use crate::{Digest, Key};
 
 /// Where accounts, journals, paths and answers lie.
-pub trait Store: Send {
+pub trait Store: Reads + Send {
     /// The name that the ledger was given when it was made: nobody else's chain starts with it.
     fn ledger(&self) -> &str;
 
@@ -63,29 +63,32 @@ pub trait Store: Send {
     /// # Errors
     /// As for `lock`.
     fn snapshot(&mut self) -> Result<(), StoreError>;
+}
 
+/// What a store has in it.
+pub trait Reads {
     /// An account and where it stands.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError>;
 
     /// Names of accounts in order, after the given one, at most `most`.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn names(&mut self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>, StoreError>;
 
     /// Lines of an account's journal from the given one on, at most `most`.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn lines(&mut self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>, StoreError>;
 
     /// How far an account has paid for a path or bundle, in the currency of a charge.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn level(
         &mut self,
         account: &str,
@@ -96,7 +99,7 @@ pub trait Store: Send {
     /// How far an account has paid for every path and bundle, after the given one, at most `most`.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn levels(
         &mut self,
         account: &str,
@@ -107,103 +110,71 @@ pub trait Store: Send {
     /// A request.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError>;
 
     /// A path or bundle.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn path(&mut self, path: PathId) -> Result<Option<StoredPath>, StoreError>;
 
     /// An increment of a path or bundle.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError>;
 
     /// What an account has been shown of a path, oldest first.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError>;
 
     /// Paths that requests hold, at most `most`.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn held(&mut self, most: u32) -> Result<Vec<Held>, StoreError>;
 
     /// The text of a question.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn question(&mut self, digest: Digest) -> Result<Option<String>, StoreError>;
 
     /// The version of the sheet of an account; zero if there is none.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn sheet_version(&mut self, account: &str) -> Result<u64, StoreError>;
 
     /// The sheet of an account, with its version.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
 
     /// How many rows there are of everything.
     ///
     /// # Errors
-    /// As for `lock`.
+    /// As for [`Store::lock`].
     fn census(&mut self) -> Result<Census, StoreError>;
 }
 
-/// How many rows a store has. Journals say how many there should be of everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Lines of journals.
-    pub lines: u64,
-    /// Texts of questions.
-    pub questions: u64,
-    /// Requests that were charged.
-    pub requests: u64,
-    /// Answers.
-    pub answers: u64,
-    /// How far accounts have paid for paths and bundles.
-    pub levels: u64,
-    /// Rounds that run.
-    pub rounds: u64,
-    /// Paths and bundles.
-    pub paths: u64,
-    /// Their increments.
-    pub points: u64,
-    /// What accounts have been shown of them.
-    pub seen: u64,
-    /// Sheets of many accounts.
-    pub sheets: u64,
-}
+/// The tables that are counted.
+pub(crate) const TABLES: [&str; 10] = [
+    "journal", "question", "request", "answer", "level", "round", "path", "point", "seen", "sheet",
+];
 
-impl Census {
-    /// The tables that are counted, in order.
-    pub(crate) const TABLES: [&'static str; 10] = [
-        "journal", "question", "request", "answer", "level", "round", "path", "point", "seen",
-        "sheet",
-    ];
+/// How many rows there are of everything: lines of journals, questions, requests, answers, levels,
+/// rounds, paths, points, what accounts have been shown of them, and sheets.
+pub type Census = [u64; TABLES.len()];
 
-    /// The count of each table.
-    pub(crate) fn counts(self) -> [u64; 10] {
-        let Self { lines, questions, requests, answers, levels, .. } = self;
-        let Self { rounds, paths, points, seen, sheets, .. } = self;
-        [lines, questions, requests, answers, levels, rounds, paths, points, seen, sheets]
-    }
-
-    /// As the tables were counted, in that order.
-    pub(crate) fn of(counts: [u64; 10]) -> Self {
-        let [lines, questions, requests, answers, levels, rounds, paths, points, seen, sheets] =
-            counts;
-        Self { lines, questions, requests, answers, levels, rounds, paths, points, seen, sheets }
-    }
+/// Counts the rows of every table, by the prefix of the tables' names.
+fn census_sql(prefix: &str) -> String {
+    let counts = TABLES.map(|table| format!("(SELECT count(*) FROM {prefix}{table})"));
+    format!("SELECT {}", counts.join(", "))
 }
 
 /// How a page was received.
@@ -222,6 +193,17 @@ pub enum Currencies {
     Rho,
     /// Pure privacy.
     Epsilon,
+}
+
+impl Draw {
+    /// By the number that both stores keep for it.
+    pub(crate) fn stored(number: i16) -> Self {
+        match number {
+            0 => Self::Claimed,
+            1 => Self::Drawn,
+            _ => Self::Lost,
+        }
+    }
 }
 
 impl Currencies {

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::journal::LineRow;
 use crate::store::Page;
 use crate::store::{
-    Appended, Census, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
+    Appended, Census, Currencies, Held, Reads, Seen, Store, StoredAccount, StoredLevel, StoredPath,
     StoredPoint, StoredRequest,
 };
 use crate::{Digest, Key};
@@ -45,7 +45,9 @@ impl Store for Unbegun {
     fn snapshot(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
+}
 
+impl Reads for Unbegun {
     fn account(&mut self, _: &str) -> Result<Option<StoredAccount>, StoreError> {
         Ok(None)
     }

@@ -168,6 +168,18 @@ impl<'a> Composer<'a> {
         self.find(name)?.ok_or(Halt::Request(missing))
     }
 
+    /// Lets an account enter something into the batch.
+    pub(crate) fn enter<T>(
+        &mut self,
+        name: &Arc<str>,
+        act: impl FnOnce(&mut Account, &mut Batch) -> T,
+    ) -> Result<T, Halt> {
+        let mut batch = std::mem::replace(&mut self.batch, Batch::new());
+        let entered = self.account(name).map(|account| act(account, &mut batch));
+        self.batch = batch;
+        entered
+    }
+
     /// Puts a new account into memory, without lines yet.
     pub(crate) fn open(&mut self, name: &Arc<str>, account: Account) {
         let position = Position { lines: 0, head: Digest::origin(self.store.ledger(), name) };

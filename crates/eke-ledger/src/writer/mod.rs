@@ -85,10 +85,7 @@ impl Writer {
             match self.attempt(&mut tasks, locked) {
                 Ok(Written { recorded, declined }) => {
                     for (task, declined) in tasks.into_iter().zip(declined) {
-                        match declined {
-                            None => task.done(&recorded),
-                            Some(error) => task.failed(error),
-                        }
+                        task.answer(declined.map_or(Ok(&recorded), Err));
                     }
                     return;
                 }
@@ -161,7 +158,7 @@ impl Writer {
 
 fn fail(tasks: Vec<Box<dyn Task>>, error: &LedgerError) {
     for task in tasks {
-        task.failed(error.clone());
+        task.answer(Err(error.clone()));
     }
 }
 

@@ -7,7 +7,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use eke_budget::account::{Entered, Recorded};
+use eke_budget::account::{Batch, Entered, Recorded};
 use eke_budget::purchase::{ExtendError, Extension, Round, Settlement};
 use eke_budget::{
     Account, Amount, Approved, Budget, Entry, Epsilon, Event, NoHistory, PathId, Receipt, Refusal,
@@ -35,11 +35,8 @@ pub(crate) trait Task: Send {
     /// Fills its part of the page.
     fn enter(&mut self, composer: &mut Composer<'_>) -> Result<(), Halt>;
 
-    /// Answers the caller, now that the page is on disk.
-    fn done(self: Box<Self>, recorded: &Recorded);
-
-    /// Answers the caller that it was not done.
-    fn failed(self: Box<Self>, error: LedgerError);
+    /// Answers the caller: the page is on disk, or this was not done.
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>);
 }
 
 /// Opens an account.
@@ -73,12 +70,8 @@ impl Task for Open {
         composer.post(&entry, &about, None, None)
     }
 
-    fn done(self: Box<Self>, _: &Recorded) {
-        self.reply.send(Ok(()));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Err(error));
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        self.reply.send(written.map(drop));
     }
 }
 
@@ -273,22 +266,22 @@ impl<W: Item, V: Item> Task for Charging<W, V> {
         Ok(())
     }
 
-    fn done(self: Box<Self>, recorded: &Recorded) {
-        if let Some(answered) = self.stored {
-            return self.reply.send(Ok(Outcome::Answered(answered)));
-        }
-        let charged = self.entered.zip(self.claim).and_then(|((own, others), claim)| {
-            let own = own.receipt(recorded).ok()?;
-            let others: Option<Vec<Receipt<V::Bought>>> =
-                others.into_iter().map(|other| other.receipt(recorded).ok()).collect();
-            Some(Charged { own, others: others?, claim })
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        let Self { entered, claim, stored, reply, .. } = *self;
+        let outcome = written.and_then(|recorded| {
+            if let Some(answered) = stored {
+                return Ok(Outcome::Answered(answered));
+            }
+            let charged = entered.zip(claim).and_then(|((own, others), claim)| {
+                let own = own.receipt(recorded).ok()?;
+                let others: Option<Vec<Receipt<V::Bought>>> =
+                    others.into_iter().map(|other| other.receipt(recorded).ok()).collect();
+                Some(Charged { own, others: others?, claim })
+            });
+            let lost = || LedgerError::Stopped("a charge was written with another batch".into());
+            charged.map(Box::new).map(Outcome::Charged).ok_or_else(lost)
         });
-        let lost = || LedgerError::Stopped("a charge was written with another batch".into());
-        self.reply.send(charged.map(Box::new).map(Outcome::Charged).ok_or_else(lost));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Err(error));
+        reply.send(outcome);
     }
 }
 
@@ -348,12 +341,9 @@ impl Task for Answering {
         Ok(())
     }
 
-    fn done(self: Box<Self>, _: &Recorded) {
-        self.reply.send(Ok(Answered { body: self.answer.body }));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Err(error));
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        let Self { answer, reply, .. } = *self;
+        reply.send(written.map(|_| Answered { body: answer.body }));
     }
 }
 
@@ -381,14 +371,11 @@ impl Task for Settling {
         }
         let about = About { stamp: self.stamp.clone(), key: None, question: None };
         for (name, settlement) in &self.settlements {
-            let mut batch =
-                std::mem::replace(&mut composer.batch, eke_budget::account::Batch::new());
-            let settled = composer
-                .account(name)
-                .map(|account| account.enter_settlement(settlement, &mut batch).is_ok());
-            composer.batch = batch;
-            let entry = composer.batch.entries().last().cloned();
-            match (settled?, entry) {
+            let settle = |account: &mut Account, batch: &mut Batch| {
+                account.enter_settlement(settlement, batch).is_ok()
+            };
+            let settled = composer.enter(name, settle)?;
+            match (settled, composer.batch.entries().last().cloned()) {
                 (true, Some(entry)) => composer.post(&entry, &about, None, None)?,
                 _ => return Err(StoreError::Broken(format!("account `{name}` changed")).into()),
             }
@@ -396,12 +383,8 @@ impl Task for Settling {
         Ok(())
     }
 
-    fn done(self: Box<Self>, _: &Recorded) {
-        self.reply.send(Ok(()));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Err(error));
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        self.reply.send(written.map(drop));
     }
 }
 
@@ -426,12 +409,10 @@ impl Task for Extending {
     fn enter(&mut self, composer: &mut Composer<'_>) -> Result<(), Halt> {
         self.entered = None;
         let about = About { stamp: self.stamp.clone(), key: None, question: None };
-        let mut batch = std::mem::replace(&mut composer.batch, eke_budget::account::Batch::new());
+        let (round, to) = (&self.round, self.to);
         let entered = composer
-            .account(&self.account)
-            .map(|account| account.enter_extension(&self.round, self.to, &mut batch));
-        composer.batch = batch;
-        match entered? {
+            .enter(&self.account, |account, batch| account.enter_extension(round, to, batch))?;
+        match entered {
             Ok(entered) => {
                 let entry = entered.entry().clone();
                 self.entered = Some(entered);
@@ -442,16 +423,15 @@ impl Task for Extending {
         }
     }
 
-    fn done(self: Box<Self>, recorded: &Recorded) {
-        let mut round = self.round;
-        let receipt = self.entered.and_then(|entered| entered.receipt(recorded).ok());
-        let grown = receipt.is_some_and(|receipt| round.extended(receipt).is_ok());
-        let lost = || LedgerError::Stopped("a reservation was written with another batch".into());
-        self.reply.send(Ok((round, grown.then_some(()).ok_or_else(lost))));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Ok((self.round, Err(error))));
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        let Self { mut round, entered, reply, .. } = *self;
+        let extended = written.and_then(|recorded| {
+            let receipt = entered.and_then(|entered| entered.receipt(recorded).ok());
+            let grown = receipt.is_some_and(|receipt| round.extended(receipt).is_ok());
+            let lost = "a reservation was written with another batch";
+            grown.then_some(()).ok_or_else(|| LedgerError::Stopped(lost.into()))
+        });
+        reply.send(Ok((round, extended)));
     }
 }
 
@@ -490,12 +470,8 @@ impl Task for GivingUp {
         Ok(())
     }
 
-    fn done(self: Box<Self>, _: &Recorded) {
-        self.reply.send(Ok(()));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Err(error));
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        self.reply.send(written.map(drop));
     }
 }
 
@@ -534,11 +510,7 @@ impl Task for Filing {
         Ok(())
     }
 
-    fn done(self: Box<Self>, _: &Recorded) {
-        self.reply.send(Ok(self.version));
-    }
-
-    fn failed(self: Box<Self>, error: LedgerError) {
-        self.reply.send(Err(error));
+    fn answer(self: Box<Self>, written: Result<&Recorded, LedgerError>) {
+        self.reply.send(written.map(|_| self.version));
     }
 }

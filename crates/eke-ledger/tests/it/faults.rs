@@ -7,8 +7,8 @@ use eke_budget::PathId;
 use eke_ledger::error::StoreError;
 use eke_ledger::journal::LineRow;
 use eke_ledger::store::{
-    Appended, Census, Currencies, Held, Page, Seen, Store, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest,
+    Appended, Census, Currencies, Held, Page, Reads, Seen, Store, StoredAccount, StoredLevel,
+    StoredPath, StoredPoint, StoredRequest,
 };
 use eke_ledger::{Digest, Key, Ledger, LedgerError};
 
@@ -80,7 +80,9 @@ impl Store for Faulty {
     fn snapshot(&mut self) -> Result<(), StoreError> {
         self.read()?.snapshot()
     }
+}
 
+impl Reads for Faulty {
     fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
         self.read()?.account(name)
     }

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eke_budget::{Amount, Budget, Charge, Epsilon, Rho};
+use eke_budget::{Amount, Budget, Epsilon, Rho};
 use eke_noise::local::Chain;
 
 use crate::device::mechanism::{Currency, Mechanism};
@@ -153,7 +153,7 @@ impl<U: Ord + Clone> Coordinator<U> {
                 reports: BTreeMap::new(),
                 halted: None,
             };
-            asked.or_insert_with(new).prices.insert(grains(request.price));
+            asked.or_insert_with(new).prices.insert(request.price.grains());
         }
         Ok(request)
     }
@@ -195,7 +195,7 @@ impl<U: Ord + Clone> Coordinator<U> {
         let key = (request.question.clone(), request.step);
         let known = self.users.get_mut(user).and_then(|user| user.chains.get_mut(&key));
         let asked = known.ok_or(ReplyError::NotAsked)?;
-        let price = grains(request.price);
+        let price = request.price.grains();
         if asked.currency != request.currency() || !asked.prices.contains(&price) {
             return Err(ReplyError::NotAsked);
         }
@@ -248,7 +248,7 @@ impl<U: Ord + Clone> Coordinator<U> {
         };
         let (sum, own) = self.users.get(user).map_or((0, 0), |known| known.worst(currency, &key));
         // What else may have been paid for, and this.
-        let after = (sum - own).checked_add(grains(request.price).max(own));
+        let after = (sum - own).checked_add(request.price.grains().max(own));
         after.zip(budget).is_some_and(|(after, budget)| after <= budget)
     }
 
@@ -276,11 +276,4 @@ fn digest(words: &[u64]) -> blake3::Hash {
         hasher.update(&word.to_le_bytes());
     }
     hasher.finalize()
-}
-
-fn grains(charge: Charge) -> u128 {
-    match charge {
-        Charge::Pure { epsilon, .. } => epsilon.grains(),
-        Charge::Zcdp { rho, .. } => rho.grains(),
-    }
 }

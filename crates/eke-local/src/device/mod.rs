@@ -337,26 +337,13 @@ impl<S: Storage> Device<S> {
                 return Err(RequestError::OtherQuestion { question, step });
             }
         }
-        let price = request.currency().price(chain, request.report)?;
-        if price != request.price {
-            return Err(RequestError::Price { claimed: request.price, price });
-        }
+        request.check_price(chain)?;
         Ok(place)
     }
 
     /// Whether a chain may be new: it is about what there is now, and there is room for it.
     fn may_begin(&self, request: &Request, held: &Held) -> Result<(), RequestError> {
-        let (step, now, categories) = (request.step, held.step, held.categories.get());
-        if request.mechanism.categories != categories {
-            let component = request.component.clone();
-            return Err(RequestError::OtherCategories { component, categories });
-        }
-        if step < now {
-            return Err(RequestError::Past { step, now });
-        }
-        if step > now {
-            return Err(RequestError::Future { step, now });
-        }
+        request.check_now(held.step, held.categories.get())?;
         // One that no device keeps is at fault itself, however much room there is.
         request.mechanism.fits()?;
         let chains = &self.state.chains;

@@ -3,8 +3,10 @@
 //! A request is public, and so is everything that is computed from it before the value is looked
 //! at. On the way it is a version byte and JSON; the version never means anything else.
 
+use std::cmp::Ordering;
+
 use eke_budget::Charge;
-use eke_noise::local::Report;
+use eke_noise::local::{Chain, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::device::mechanism::{Currency, Mechanism, MechanismError};
@@ -45,7 +47,7 @@ pub struct Request {
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The report. A device makes it of what its path has released; the collector has the word of
-    /// whoever sent it.
+    /// its sender.
     Report(Report),
     /// The account cannot pay for it, and has not. Cheaper reports and those shown before are still
     /// to be had.
@@ -163,5 +165,28 @@ impl Request {
     pub(crate) fn check_names(&self) -> Result<(), RequestError> {
         let fits = |name: &str| (1..=LONGEST_NAME).contains(&name.len());
         if fits(&self.question) && fits(&self.component) { Ok(()) } else { Err(RequestError::Name) }
+    }
+
+    /// Checks that it is about what a component holds now: its categories, at its step.
+    pub(crate) fn check_now(&self, now: u64, categories: u32) -> Result<(), RequestError> {
+        if self.mechanism.categories != categories {
+            let component = self.component.clone();
+            return Err(RequestError::OtherCategories { component, categories });
+        }
+        let step = self.step;
+        match step.cmp(&now) {
+            Ordering::Less => Err(RequestError::Past { step, now }),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(RequestError::Future { step, now }),
+        }
+    }
+
+    /// Checks that the price it claims is that of its report of a chain.
+    pub(crate) fn check_price(&self, chain: &Chain) -> Result<(), RequestError> {
+        let price = self.currency().price(chain, self.report)?;
+        if price != self.price {
+            return Err(RequestError::Price { claimed: self.price, price });
+        }
+        Ok(())
     }
 }

@@ -16,8 +16,8 @@ pub use simulation::{MOST_USERS, Simulated, SimulatedTier, Simulation, Simulatio
 use std::collections::BTreeMap;
 use std::fmt;
 
+use eke_budget::Amount;
 use eke_budget::account::{Prices, Sheet, SheetError, Who};
-use eke_budget::{Amount, Charge};
 use eke_noise::Entropy;
 use eke_noise::local::{Chain, ChainError, ChainPrice};
 
@@ -211,12 +211,7 @@ impl<C: ChainPrice> Fleet<C> {
     /// checks before it pays.
     fn price(&self, request: &Request) -> Result<(Amount<C>, Option<Chain>), RequestError> {
         request.check_names()?;
-        let currency = request.currency();
-        let own = match request.price {
-            Charge::Pure { epsilon, .. } => (Currency::Pure, epsilon.grains()),
-            Charge::Zcdp { rho, .. } => (Currency::Zcdp, rho.grains()),
-        };
-        if C::charge(Amount::ZERO, Amount::ZERO) != zero(currency) {
+        if Currency::of(C::charge(Amount::ZERO, Amount::ZERO)) != request.currency() {
             return Err(RequestError::NoPurse(request.price));
         }
         let component = &request.component;
@@ -230,34 +225,14 @@ impl<C: ChainPrice> Fleet<C> {
             }
             Some(_) => None,
             None => {
-                let (now, categories) = (column.step, column.categories);
-                if request.mechanism.categories != categories {
-                    let component = component.clone();
-                    return Err(RequestError::OtherCategories { component, categories });
-                }
-                if step < now {
-                    return Err(RequestError::Past { step, now });
-                }
-                if step > now {
-                    return Err(RequestError::Future { step, now });
-                }
+                request.check_now(column.step, column.categories)?;
                 Some(request.mechanism.chain()?)
             }
         };
-        let chain = known.map(|rows| &rows.chain).or(new.as_ref());
-        let price = chain.map(|chain| currency.price(chain, request.report)).transpose()?;
-        if let Some(price) = price.filter(|price| *price != request.price) {
-            return Err(RequestError::Price { claimed: request.price, price });
+        if let Some(chain) = known.map(|rows| &rows.chain).or(new.as_ref()) {
+            request.check_price(chain)?;
         }
-        Ok((Amount::from_grains(own.1), new))
-    }
-}
-
-/// Nothing, in a currency.
-fn zero(currency: Currency) -> Charge {
-    match currency {
-        Currency::Pure => Charge::Pure { epsilon: Amount::ZERO, delta: Amount::ZERO },
-        Currency::Zcdp => Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO },
+        Ok((Amount::from_grains(request.price.grains()), new))
     }
 }
 

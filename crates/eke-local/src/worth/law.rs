@@ -15,7 +15,7 @@ use crate::worth::subset;
 
 /// The law of a report about one of n categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Plain", into = "Plain")]
+#[serde(try_from = "Plain")]
 pub struct Law {
     categories: u32,
     report: ReportLaw,
@@ -171,7 +171,7 @@ pub(crate) fn supported(hash: Hash, value: u64, bits: u32, categories: u32, set:
 }
 
 /// As it is stored.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Plain {
     categories: u32,
@@ -183,12 +183,6 @@ impl TryFrom<Plain> for Law {
 
     fn try_from(Plain { categories, report }: Plain) -> Result<Self, ChainError> {
         Self::new(categories, report)
-    }
-}
-
-impl From<Law> for Plain {
-    fn from(Law { categories, report }: Law) -> Self {
-        Self { categories, report }
     }
 }
 

@@ -586,7 +586,7 @@ fn a_stored_device_that_is_cut_or_changed_anywhere_is_not_opened() {
 }
 
 #[test]
-fn an_older_copy_is_found_by_whoever_kept_count() {
+fn an_older_copy_is_found_by_who_kept_count() {
     let (mut device, mut entropy) = (device(pure(1.0)), Dice(11));
     let mut storage = device.close();
     let old = storage.load().unwrap();

@@ -48,8 +48,8 @@ impl Norms {
         Ok(Self { l1, l2: L2::new(l1.get())?, coordinates })
     }
 
-    /// A bound on the length alone, of a vector of so many coordinates: the sum is at most the
-    /// square root of their number times as much.
+    /// A bound on the length alone, of a vector of this number of coordinates: the sum is at most
+    /// the square root of their number times as much.
     ///
     /// # Errors
     /// The bound on the sum would be out of range.

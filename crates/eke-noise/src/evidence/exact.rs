@@ -110,7 +110,7 @@ pub struct Exact<T: Truth> {
 
 impl<T: Truth> Exact<T> {
     /// Wraps a value that one unit can change by at most the sensitivity, under the adjacency of
-    /// the account that will pay for it. Whoever computed it vouches for that.
+    /// the account that will pay for it. The code that computed it vouches for that.
     #[must_use]
     pub fn new(value: T, sensitivity: T::Bound) -> Self {
         Self { value, sensitivity }
@@ -123,7 +123,7 @@ impl<T: Truth> Exact<T> {
     }
 
     /// Computes on the value. The function must be pure (a plain function cannot capture, but it
-    /// could still write to a static: that is for whoever reviews it), and Lipschitz: whatever
+    /// could still write to a static: that is for its reviewer), and Lipschitz: whatever
     /// changes by d changes what it returns by at most `factor` times d, in every norm of the
     /// bound.
     ///

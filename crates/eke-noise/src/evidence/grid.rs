@@ -67,7 +67,7 @@ impl Grid {
         self.length(steps.get())
     }
 
-    /// So many steps, as a number.
+    /// The length of a number of steps.
     #[must_use]
     pub fn length(self, steps: i64) -> f64 {
         libm::ldexp(steps as f64, self.exponent)

@@ -55,9 +55,7 @@ impl GeometricLevel {
 
     /// The level that a price pays for: epsilon over the sensitivity, exactly; none for no price.
     pub(crate) fn at(price: Amount<Epsilon>, sensitivity: L1) -> Option<Self> {
-        let epsilon = Ratio::new(price.grains(), Amount::<Epsilon>::ONE.grains())?;
-        let sensitivity = Ratio::from_f64(sensitivity.get())?;
-        Some(Self::new(&epsilon.over(&sensitivity)))
+        Some(Self { rate: rate(price, sensitivity)? })
     }
 
     /// The scale of the noise.
@@ -136,7 +134,7 @@ impl GeometricLevel {
         coarser: &Self,
         entropy: &mut E,
     ) -> Result<i64, LevelError> {
-        let pair = Pair::new(self, coarser)?;
+        let pair = Pair::new(&self.rate, &coarser.rate)?;
         let nothing = choose([pair.weight()], |bits| [pair.weight_fixed(bits)], entropy) == 0;
         let residual = if nothing { 0 } else { coarser.draw(entropy)? };
         Ok(noise.saturating_add(residual))
@@ -160,7 +158,7 @@ impl GeometricLevel {
         finer: &Self,
         entropy: &mut E,
     ) -> Result<i64, LevelError> {
-        let pair = Pair::new(finer, self)?;
+        let pair = Pair::new(&finer.rate, &self.rate)?;
         let n = noise.unsigned_abs();
         let part = choose(pair.parts(n), |bits| pair.parts_fixed(n, bits), entropy);
         let beyond = |entropy: &mut E| -> Result<i128, LevelError> {
@@ -228,21 +226,30 @@ fn truncated<E: Entropy + ?Sized>(
     }
 }
 
-/// A finer and a coarser level, of rates a > b; f and c stand for exp(-a) and exp(-b), q for f/c.
-struct Pair {
-    fine: Ratio,
-    coarse: Ratio,
-    sum: Ratio,
-    difference: Ratio,
+/// The rate that a price pays for: epsilon over the sensitivity, exactly; none for no price.
+pub(super) fn rate(price: Amount<Epsilon>, sensitivity: L1) -> Option<Ratio> {
+    let epsilon = Ratio::new(price.grains(), Amount::<Epsilon>::ONE.grains())?;
+    Some(epsilon.over(&Ratio::from_f64(sensitivity.get())?))
+}
+
+/// A finer and a coarser level, of rates a > b.
+pub(super) struct Pair {
+    pub(super) fine: Ratio,
+    pub(super) coarse: Ratio,
+    pub(super) sum: Ratio,
+    pub(super) difference: Ratio,
 }
 
 impl Pair {
-    fn new(fine: &GeometricLevel, coarse: &GeometricLevel) -> Result<Self, LevelError> {
-        let difference = fine.rate.minus(&coarse.rate).ok_or(LevelError::NotInOrder)?;
-        let sum = fine.rate.plus(&coarse.rate);
-        Ok(Self { fine: fine.rate.clone(), coarse: coarse.rate.clone(), sum, difference })
+    pub(super) fn new(fine: &Ratio, coarse: &Ratio) -> Result<Self, LevelError> {
+        let difference = fine.minus(coarse).ok_or(LevelError::NotInOrder)?;
+        let sum = fine.plus(coarse);
+        Ok(Self { fine: fine.clone(), coarse: coarse.clone(), sum, difference })
     }
+}
 
+/// For geometric noise, f and c standing for exp(-a) and exp(-b), q for f/c.
+impl Pair {
     /// The probability that the residual adds nothing: `w = q ((1-c)/(1-f))²`.
     fn weight(&self) -> f64 {
         let part = one_less(&self.coarse) / one_less(&self.fine);
@@ -293,9 +300,9 @@ impl Triple {
         coarse: &GeometricLevel,
     ) -> Result<Self, LevelError> {
         Ok(Self {
-            lower: Pair::new(fine, middle)?,
-            upper: Pair::new(middle, coarse)?,
-            whole: Pair::new(fine, coarse)?,
+            lower: Pair::new(&fine.rate, &middle.rate)?,
+            upper: Pair::new(&middle.rate, &coarse.rate)?,
+            whole: Pair::new(&fine.rate, &coarse.rate)?,
         })
     }
 
@@ -371,7 +378,7 @@ mod tests {
             ("4", "0.1", "0.0001902130062097061416123"),
             ("0.8", "0.4", "0.2402607457415291504299"),
         ] {
-            let pair = Pair::new(&level(fine), &level(coarse)).unwrap();
+            let pair = Pair::new(&level(fine).rate, &level(coarse).rate).unwrap();
             assert_close(pair.weight(), &pair.weight_fixed(200), weight);
         }
         for (fine, coarse, n, parts) in [
@@ -426,7 +433,7 @@ mod tests {
                 ],
             ),
         ] {
-            let pair = Pair::new(&level(fine), &level(coarse)).unwrap();
+            let pair = Pair::new(&level(fine).rate, &level(coarse).rate).unwrap();
             for ((about, fixed), golden) in
                 pair.parts(n).into_iter().zip(pair.parts_fixed(n, 200)).zip(parts)
             {
@@ -492,7 +499,7 @@ mod tests {
     fn the_finer_law_is_bayes_law_of_the_residual() {
         for rates in RATES {
             let [fine, _, coarse] = levels(rates);
-            let pair = Pair::new(&fine, &coarse).unwrap();
+            let pair = Pair::new(&fine.rate, &coarse.rate).unwrap();
             for n in 0..12u64 {
                 let given = i64::try_from(n).unwrap();
                 for k in -30..40i64 {

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use dashu_int::UBig;
 use eke_budget::{Amount, Epsilon, L1};
 
-use crate::law::geometric_level::LevelError;
+use crate::law::geometric_level::{LevelError, Pair, rate};
 use crate::number::ScaleError;
 use crate::number::fixed::Fixed;
 use crate::number::real::{Exponential, Origin, Real, Way};
@@ -34,9 +34,7 @@ const NARROWEST: u128 = 1 << 32;
 impl LaplaceLevel {
     /// The level that a price pays for: epsilon over the sensitivity, exactly; none for no price.
     pub(crate) fn at(price: Amount<Epsilon>, sensitivity: L1) -> Option<Self> {
-        let epsilon = Ratio::new(price.grains(), Amount::<Epsilon>::ONE.grains())?;
-        let sensitivity = Ratio::from_f64(sensitivity.get())?;
-        Some(Self { rate: epsilon.over(&sensitivity) })
+        Some(Self { rate: rate(price, sensitivity)? })
     }
 
     /// Whether noise of this level can be drawn, given a coarser level if there is one.
@@ -77,7 +75,7 @@ impl LaplaceLevel {
         coarser: &Self,
         entropy: &mut E,
     ) -> Result<Real, LevelError> {
-        let pair = Pair::new(self, coarser)?;
+        let pair = Pair::new(&self.rate, &coarser.rate)?;
         if happens(&pair.stay(), entropy) {
             return Ok(point);
         }
@@ -103,7 +101,7 @@ impl LaplaceLevel {
         finer: &Self,
         entropy: &mut E,
     ) -> Result<Real, LevelError> {
-        let pair = Pair::new(finer, self)?;
+        let pair = Pair::new(&finer.rate, &self.rate)?;
         let (near, far) = (Exponential::new(&pair.difference)?, Exponential::new(&pair.sum)?);
         let way = match point.compare(origin) {
             Ordering::Less => Way::Down,
@@ -139,8 +137,9 @@ impl LaplaceLevel {
         (coarser, coarse): (&Self, Real),
         entropy: &mut E,
     ) -> Result<Real, LevelError> {
-        let (whole, upper) = (Pair::new(finer, coarser)?, Pair::new(self, coarser)?);
-        Pair::new(finer, self)?;
+        let whole = Pair::new(&finer.rate, &coarser.rate)?;
+        let upper = Pair::new(&self.rate, &coarser.rate)?;
+        Pair::new(&finer.rate, &self.rate)?;
         let stay = upper.squares().over(&whole.squares());
         if fine == coarse || happens(&stay, entropy) {
             return Ok(fine);
@@ -161,21 +160,8 @@ impl LaplaceLevel {
     }
 }
 
-/// A finer and a coarser level, of rates a > b.
-struct Pair {
-    fine: Ratio,
-    coarse: Ratio,
-    sum: Ratio,
-    difference: Ratio,
-}
-
+/// For Laplace noise.
 impl Pair {
-    fn new(fine: &LaplaceLevel, coarse: &LaplaceLevel) -> Result<Self, LevelError> {
-        let difference = fine.rate.minus(&coarse.rate).ok_or(LevelError::NotInOrder)?;
-        let sum = fine.rate.plus(&coarse.rate);
-        Ok(Self { fine: fine.rate.clone(), coarse: coarse.rate.clone(), sum, difference })
-    }
-
     /// The probability that the residual is nothing: `(b/a)²`.
     fn stay(&self) -> Ratio {
         self.coarse.over(&self.fine).squared()
@@ -232,7 +218,7 @@ mod tests {
             ("4", "0.1", "0.000625"),
             ("0.8", "0.4", "0.25"),
         ] {
-            let pair = Pair::new(&level(fine), &level(coarse)).unwrap();
+            let pair = Pair::new(&level(fine).rate, &level(coarse).rate).unwrap();
             assert_close(pair.stay().approximate(), weight);
         }
         for (fine, coarse, z, [equal, behind, between, above]) in [
@@ -293,7 +279,7 @@ mod tests {
                 ],
             ),
         ] {
-            let pair = Pair::new(&level(fine), &level(coarse)).unwrap();
+            let pair = Pair::new(&level(fine).rate, &level(coarse).rate).unwrap();
             // The probability that a step of rate a - b goes beyond z.
             let beyond = libm::exp(-pair.difference.approximate() * z);
             let (back, same) = (pair.behind().approximate(), pair.same().approximate());
@@ -305,8 +291,8 @@ mod tests {
         for (fine, middle, coarse, golden) in
             [("2", "1", "0.5", "0.2"), ("4", "1", "0.1", "0.06191369606003752345216")]
         {
-            let upper = Pair::new(&level(middle), &level(coarse)).unwrap().squares();
-            let whole = Pair::new(&level(fine), &level(coarse)).unwrap().squares();
+            let upper = Pair::new(&level(middle).rate, &level(coarse).rate).unwrap().squares();
+            let whole = Pair::new(&level(fine).rate, &level(coarse).rate).unwrap().squares();
             assert_close(upper.over(&whole).approximate(), golden);
         }
     }

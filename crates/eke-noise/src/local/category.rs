@@ -49,7 +49,7 @@ impl fmt::Debug for Category {
 
 /// How many categories there are, from 2 to [`MOST_CATEGORIES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "u32", into = "u32")]
+#[serde(try_from = "u32")]
 pub struct Categories(u32);
 
 impl Categories {
@@ -77,12 +77,6 @@ impl TryFrom<u32> for Categories {
 
     fn try_from(categories: u32) -> Result<Self, ChainError> {
         Self::new(categories)
-    }
-}
-
-impl From<Categories> for u32 {
-    fn from(categories: Categories) -> u32 {
-        categories.0
     }
 }
 

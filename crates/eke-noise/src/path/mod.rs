@@ -189,7 +189,8 @@ pub trait NoisePath {
 }
 
 /// A receipt that is for something else.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
 pub struct Mismatch<P> {
     /// The receipt, to be used where it belongs.
     pub receipt: Box<Receipt<P>>,
@@ -244,11 +245,3 @@ pub enum MismatchReason {
     #[error(transparent)]
     Level(#[from] LevelError),
 }
-
-impl<P> fmt::Display for Mismatch<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-impl<P: fmt::Debug> std::error::Error for Mismatch<P> {}

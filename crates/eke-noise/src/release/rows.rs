@@ -233,7 +233,7 @@ impl fmt::Debug for RowNoise {
 
 /// The rows of those who paid, each number with Gaussian noise of what the person paid. They come a
 /// few people at a time: which of the prices it was, who they are, and their rows, one after the
-/// other. Whoever paid nothing is passed over.
+/// other. People who paid nothing are passed over.
 ///
 /// - Theorem: elimination (docs/theorems.md)
 /// - Proves: what is released of a person costs what the person's account was charged

@@ -4,17 +4,17 @@ use eke_budget::{Amount, Price};
 
 /// How sure a statement about an answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Confidence(f64);
 
 /// A relative error that is good enough.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Tolerance(f64);
 
 /// An absolute error that is good enough, in steps of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "f64")]
 pub struct Steps(f64);
 
 /// A number that goals do not have.
@@ -56,12 +56,6 @@ macro_rules! number {
 
             fn try_from(value: f64) -> Result<Self, GoalError> {
                 Self::new(value)
-            }
-        }
-
-        impl From<$type> for f64 {
-            fn from(number: $type) -> f64 {
-                number.0
             }
         }
     };

@@ -66,7 +66,7 @@ fn walk_at_random(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whoever stops when, and whatever accounts and allowances are: what each person has paid is
+    /// Whenever people stop, and whatever accounts and allowances are: what each person has paid is
     /// what the rounds cost in which it walked, within its allowance and its account, and that is
     /// what its average is worth.
     #[test]
@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn whoever_cannot_pay_stays_out() {
+fn people_who_cannot_pay_stay_out() {
     // Rounds of a quarter: the second person can pay for two of them, the third for none.
     let mut accounts = Sheet::each(vec![amount("1"), amount("0.6"), amount("0.2")]).unwrap();
     let allowance = Allowance::Same(amount("1"));
@@ -189,7 +189,7 @@ fn a_second_question_goes_on_from_what_was_seen() {
     again.restore(serde_json::from_str(&stored).unwrap()).unwrap();
     assert_eq!(again.seen(), people.seen());
     let same = count(&mut again, &square, &small, &asked, &mut Dice(7)).unwrap();
-    // Whoever had stopped stops again at the latest where it did; whoever had not has walked to the
+    // Paths that had stopped stop again there at the latest; paths that had not have walked to the
     // end.
     assert_eq!(same.spending.spent, vec![Amount::ZERO; 500]);
     assert_eq!(again.seen(), people.seen());
@@ -250,7 +250,7 @@ fn questions_at_other_prices_go_on_from_what_was_seen() {
             assert_eq!(people.accounts().spent(), people.seen().prices());
             assert!(people.seen().prices().iter().all(|seen| *seen <= furthest));
         }
-        // Whoever walked to the end of one question is within a small step of it.
+        // People who walked to the end of one question are within a small step of it.
         let least = Amount::from_grains(amount("1e-5").grains() / 1024 * 1023);
         assert!(people.seen().prices().iter().all(|seen| *seen >= least));
     }
@@ -274,7 +274,7 @@ fn prices_are_checked_before_anybody_pays() {
     assert_eq!((people.seen(), people.accounts().spent()), (&seen, &spent[..]));
 }
 
-/// Whoever has moved keeps the account, and pays for the new place from its beginning.
+/// A person who has moved keeps the account, and pays for the new place from its beginning.
 #[test]
 fn people_who_have_moved_keep_their_accounts_and_nothing_else() {
     let mut people = crowd(50, 5);

@@ -2,64 +2,35 @@
 
 use std::error::Error;
 
-use eke_budget::{Charge, L1, NoHistory, PathId, Purchase};
+use eke_budget::{Charge, L1, PathId, Purchase};
 use eke_noise::evidence::Scores;
 use eke_noise::select::{choose_exponentially, permute_and_flip, uniform_subset};
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GeometricPath, Ratio, choose};
 use eke_select::{Change, Choice};
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 
-use crate::account;
 use crate::audit::{
-    Audit, Finding, Findings, Method, Run, law_finding, loss_finding, order_finding, walk,
+    Audit, Finding, Findings, Method, law_finding, loss_finding, order_finding, walk,
 };
 use crate::laws::{gaussian, geometric, path_of_three};
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Enumeration;
     vec![
-        Audit {
-            name: "laplace-law",
-            about: "discrete Laplace noise has its law, drawn once and from tables",
-            method,
-            run: Run::Once(laplace_law),
-        },
-        Audit {
-            name: "gaussian-law",
-            about: "discrete Gaussian noise has its law, drawn once and from tables",
-            method,
-            run: Run::Once(gaussian_law),
-        },
-        Audit {
-            name: "laplace-loss",
-            about: "discrete Laplace noise costs its epsilon, no more and no less",
-            method,
-            run: Run::Once(laplace_loss),
-        },
-        Audit {
-            name: "choice-law",
-            about: "exponential choice, permute and flip, and subsets have their laws",
-            method,
-            run: Run::Once(choice_law),
-        },
-        Audit {
-            name: "choice-loss",
-            about: "a choice by score costs its epsilon, no more and no less",
-            method,
-            run: Run::Once(choice_loss),
-        },
-        Audit {
-            name: "geometric-orders",
-            about: "points of a geometric path have one joint law in every order",
-            method,
-            run: Run::Once(geometric_orders),
-        },
-        Audit {
-            name: "geometric-path-loss",
-            about: "all points of a geometric path together cost the finest one's epsilon",
-            method,
-            run: Run::Once(geometric_path_loss),
-        },
+        Audit::once("laplace-law", Method::Enumeration, laplace_law)
+            .about("discrete Laplace noise has its law, drawn once and from tables"),
+        Audit::once("gaussian-law", Method::Enumeration, gaussian_law)
+            .about("discrete Gaussian noise has its law, drawn once and from tables"),
+        Audit::once("laplace-loss", Method::Enumeration, laplace_loss)
+            .about("discrete Laplace noise costs its epsilon, no more and no less"),
+        Audit::once("choice-law", Method::Enumeration, choice_law)
+            .about("exponential choice, permute and flip, and subsets have their laws"),
+        Audit::once("choice-loss", Method::Enumeration, choice_loss)
+            .about("a choice by score costs its epsilon, no more and no less"),
+        Audit::once("geometric-orders", Method::Enumeration, geometric_orders)
+            .about("points of a geometric path have one joint law in every order"),
+        Audit::once("geometric-path-loss", Method::Enumeration, geometric_path_loss)
+            .about("all points of a geometric path together cost the finest one's epsilon"),
     ]
 }
 
@@ -195,9 +166,7 @@ fn choice_loss() -> Findings {
     let one = L1::new(1.0)?;
     let side = |choice: &Choice, scores: &[i64]| {
         enumerate(End::First, 1e-10, |oracle| {
-            let mut account = account();
-            let approved = account.approve(choice.clone()).ok()?;
-            let receipt = account.commit(approved, &mut NoHistory).ok()?;
+            let receipt = paid(&mut account(), choice.clone()).ok()?;
             let scores = Exact::new(Scores(scores.to_vec()), one);
             choose(&scores, receipt, oracle).ok().map(eke_noise::Released::get)
         })
@@ -256,7 +225,7 @@ fn largest_loss(
         }
     }
     let what = format!("{name}: all neighbours, {}", change_name(change));
-    Ok(Finding { what, measure: "epsilon", claim: epsilon.to_f64() + 1e-9, at_least: None, found })
+    Ok(Finding::new(what, "epsilon", found).at_most(epsilon.to_f64() + 1e-9))
 }
 
 fn change_name(change: Change) -> &'static str {

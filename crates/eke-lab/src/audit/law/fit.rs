@@ -10,33 +10,20 @@ use eke_testkit::Fit;
 use eke_testkit::Seeded;
 use statrs::function::erf::erfc;
 
-use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
+use crate::audit::{Audit, Finding, Findings, Method};
 use crate::laws::double;
 use crate::{account, shown};
 
 const DRAWS: usize = 300_000;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Fit;
     vec![
-        Audit {
-            name: "wide-laws",
-            about: "wide discrete Laplace and Gaussian noise fits its law, and not one 5 % wider",
-            method,
-            run: Run::Once(wide_laws),
-        },
-        Audit {
-            name: "normal-law",
-            about: "normal numbers drawn as far as needed fit their law",
-            method,
-            run: Run::Once(normal_law),
-        },
-        Audit {
-            name: "gaussian-path-law",
-            about: "points of a Gaussian path fit the law of their price",
-            method,
-            run: Run::Once(gaussian_path_law),
-        },
+        Audit::once("wide-laws", Method::Fit, wide_laws)
+            .about("wide discrete Laplace and Gaussian noise fits its law, and not one 5 % wider"),
+        Audit::once("normal-law", Method::Fit, normal_law)
+            .about("normal numbers drawn as far as needed fit their law"),
+        Audit::once("gaussian-path-law", Method::Fit, gaussian_path_law)
+            .about("points of a Gaussian path fit the law of their price"),
     ]
 }
 
@@ -61,10 +48,8 @@ fn findings(
     #[expect(clippy::cast_possible_truncation, reason = "a small number")]
     let cell_of: Vec<i64> = draws.map(|draw| (draw / step).floor() as i64).collect();
     let fit = |scale: f64| Fit::of(cell_of.iter().copied(), &cells(scale, step));
-    let (right, wrong) = (fit(scale), fit(1.05 * scale));
-    let mut found = fit_findings(what, right, wrong);
-    found[1].what.push_str(" against a law 5 % wider");
-    found
+    let wider = format!("{what} against a law 5 % wider");
+    [Finding::fits(what, fit(scale)), Finding::control(&wider, fit(1.05 * scale))]
 }
 
 fn wide_laws() -> Findings {

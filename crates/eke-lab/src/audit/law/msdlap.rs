@@ -11,31 +11,18 @@ use eke_testkit::Fit;
 use eke_testkit::Seeded;
 use eke_testkit::oracle::{End, enumerate};
 
-use crate::audit::{Audit, Findings, Method, Run, fit_findings, law_finding, loss_finding};
+use crate::audit::{Audit, Findings, Method, fit_findings, law_finding, loss_finding};
 use crate::laws::{geometric, residual};
 use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Enumeration;
     vec![
-        Audit {
-            name: "msdlap-law",
-            about: "MSDLap noise has its law",
-            method,
-            run: Run::Once(msdlap_law),
-        },
-        Audit {
-            name: "msdlap-loss",
-            about: "MSDLap noise costs its epsilon for every shift, no more and no less",
-            method,
-            run: Run::Once(msdlap_loss),
-        },
-        Audit {
-            name: "msdlap-tiers",
-            about: "points of an MSDLap path fit the joint law of one path, in both orders",
-            method: Method::Fit,
-            run: Run::Once(msdlap_tiers),
-        },
+        Audit::once("msdlap-law", Method::Enumeration, msdlap_law)
+            .about("MSDLap noise has its law"),
+        Audit::once("msdlap-loss", Method::Enumeration, msdlap_loss)
+            .about("MSDLap noise costs its epsilon for every shift, no more and no less"),
+        Audit::once("msdlap-tiers", Method::Fit, msdlap_tiers)
+            .about("points of an MSDLap path fit the joint law of one path, in both orders"),
     ]
 }
 

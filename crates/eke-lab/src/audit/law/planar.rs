@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use eke_budget::{L2, NoHistory};
+use eke_budget::L2;
 use eke_noise::evidence::Norms;
 use eke_noise::law::PlanarLaplace;
 use eke_noise::release::PointRelease;
@@ -11,33 +11,20 @@ use eke_noise::{Exact, Ratio, release_point};
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 use eke_testkit::{Fit, Seeded};
 
-use crate::account;
-use crate::audit::{
-    Audit, Finding, Findings, Method, Run, fit_findings, law_finding, loss_finding,
-};
+use crate::audit::{Audit, Finding, Findings, Method, fit_findings, law_finding, loss_finding};
 use crate::laws::planar;
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Enumeration;
     vec![
-        Audit {
-            name: "planar-law",
-            about: "planar Laplace noise has its law in one, two and three dimensions",
-            method,
-            run: Run::Once(planar_law),
-        },
-        Audit {
-            name: "planar-loss",
-            about: "planar Laplace noise costs its rate times the distance, in every direction, no more and no less",
-            method,
-            run: Run::Once(planar_loss),
-        },
-        Audit {
-            name: "planar-point",
-            about: "a point has the noise that its epsilon and its sensitivity pay for",
-            method: Method::Fit,
-            run: Run::Once(planar_point),
-        },
+        Audit::once("planar-law", Method::Enumeration, planar_law)
+            .about("planar Laplace noise has its law in one, two and three dimensions"),
+        Audit::once("planar-loss", Method::Enumeration, planar_loss).about(
+            "planar Laplace noise costs its rate times the distance, in every direction, no \
+             more and no less",
+        ),
+        Audit::once("planar-point", Method::Fit, planar_point)
+            .about("a point has the noise that its epsilon and its sensitivity pay for"),
     ]
 }
 
@@ -87,8 +74,7 @@ fn planar_point() -> Findings {
     let mut draws = Vec::new();
     for _ in 0..RUNS {
         let release = PointRelease { epsilon: "2".parse()?, sensitivity };
-        let approved = account.approve(release)?;
-        let receipt = account.commit(approved, &mut NoHistory)?;
+        let receipt = paid(&mut account, release)?;
         let point = release_point(&exact, receipt, &mut entropy)?.get();
         draws.push([point[0] - 3, point[1] + 1]);
     }

@@ -8,37 +8,21 @@ use eke_noise::{Exact, NoisePath, Ratio, Skellam, SkellamPath};
 use eke_testkit::Seeded;
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 
-use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, order_finding};
+use crate::audit::{Audit, Finding, Findings, Method, law_finding, order_finding};
 use crate::laws::skellam;
 use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Enumeration;
     vec![
-        Audit {
-            name: "skellam-law",
-            about: "Skellam noise has its law, drawn once and from tables",
-            method,
-            run: Run::Once(skellam_law),
-        },
-        Audit {
-            name: "skellam-orders",
-            about: "levels of Skellam noise, and points of its path, have one joint law in every order",
-            method,
-            run: Run::Once(skellam_orders),
-        },
-        Audit {
-            name: "skellam-loss",
-            about: "a point of a Skellam path costs its rho at every order, and hardly less",
-            method,
-            run: Run::Once(skellam_loss),
-        },
-        Audit {
-            name: "skellam-stopping",
-            about: "nobody gains by stopping at the best of the points that a Skellam path sells",
-            method,
-            run: Run::Once(skellam_stopping),
-        },
+        Audit::once("skellam-law", Method::Enumeration, skellam_law)
+            .about("Skellam noise has its law, drawn once and from tables"),
+        Audit::once("skellam-orders", Method::Enumeration, skellam_orders).about(
+            "levels of Skellam noise, and points of its path, have one joint law in every order",
+        ),
+        Audit::once("skellam-loss", Method::Enumeration, skellam_loss)
+            .about("a point of a Skellam path costs its rho at every order, and hardly less"),
+        Audit::once("skellam-stopping", Method::Enumeration, skellam_stopping)
+            .about("nobody gains by stopping at the best of the points that a Skellam path sells"),
     ]
 }
 
@@ -172,13 +156,14 @@ fn skellam_loss() -> Findings {
         };
         let [one, other] = [side(7), side(7 + i64::from(shift))];
         let rho: f64 = prices.last().ok_or("no price")?.parse()?;
-        findings.push(Finding {
-            what: format!("rho {}, truths {shift} apart", prices.join(", then ")),
-            measure: "divergence over order",
-            claim: rho,
-            at_least: Some(0.85 * rho),
-            found: divergence(&one, &other).max(divergence(&other, &one)),
-        });
+        findings.push(
+            Finding::new(
+                format!("rho {}, truths {shift} apart", prices.join(", then ")),
+                "divergence over order",
+                divergence(&one, &other).max(divergence(&other, &one)),
+            )
+            .within(0.85 * rho..=rho),
+        );
     }
     Ok(findings)
 }
@@ -208,13 +193,14 @@ fn skellam_stopping() -> Findings {
             }
         }
         for order in [1.5, 2.0, 3.0] {
-            findings.push(Finding {
-                what: format!("truths {shift} apart, order {order}, {} bought", bought.len()),
-                measure: "expected gain",
-                claim: 1.0 + 1e-9,
-                at_least: Some(0.5),
-                found: gain(&bought, i64::from(shift), order),
-            });
+            findings.push(
+                Finding::new(
+                    format!("truths {shift} apart, order {order}, {} bought", bought.len()),
+                    "expected gain",
+                    gain(&bought, i64::from(shift), order),
+                )
+                .within(0.5..=1.0 + 1e-9),
+            );
         }
     }
     Ok(findings)

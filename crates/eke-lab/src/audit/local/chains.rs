@@ -8,29 +8,16 @@ use eke_noise::local::{
 };
 use eke_testkit::oracle::{End, Oracle, enumerate};
 
-use crate::audit::{Audit, Finding, Method, Run, law_finding, loss_finding};
+use crate::audit::{Audit, Finding, Method, law_finding, loss_finding};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Enumeration;
     vec![
-        Audit {
-            name: "subset-chain",
-            about: "every report of a chain has its law, and several tell no more than the first",
-            method,
-            run: Run::Once(subset_chain),
-        },
-        Audit {
-            name: "hash-chain",
-            about: "every hashed report has its law, and several tell no more than the first",
-            method,
-            run: Run::Once(hash_chain),
-        },
-        Audit {
-            name: "bit-chain",
-            about: "every report of bits has its law, and several tell no more than the first",
-            method,
-            run: Run::Once(bit_chain),
-        },
+        Audit::once("subset-chain", Method::Enumeration, subset_chain)
+            .about("every report of a chain has its law, and several tell no more than the first"),
+        Audit::once("hash-chain", Method::Enumeration, hash_chain)
+            .about("every hashed report has its law, and several tell no more than the first"),
+        Audit::once("bit-chain", Method::Enumeration, bit_chain)
+            .about("every report of bits has its law, and several tell no more than the first"),
     ]
 }
 

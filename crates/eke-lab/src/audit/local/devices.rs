@@ -9,15 +9,13 @@ use eke_local::{Component, Device, Mechanism, MemoryStorage, Method, Plan, Reply
 use eke_noise::local::Categories;
 use eke_testkit::oracle::{End, Oracle, enumerate};
 
-use crate::audit::{Audit, Finding, Method as How, Run, loss_finding};
+use crate::audit::{Audit, Finding, Method as How, loss_finding};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    vec![Audit {
-        name: "device",
-        about: "a conversation with a device costs its budget, whatever is asked and whenever it starts again",
-        method: How::Enumeration,
-        run: Run::Once(device),
-    }]
+    vec![Audit::once("device", How::Enumeration, device).about(
+        "a conversation with a device costs its budget, whatever is asked and whenever it \
+             starts again",
+    )]
 }
 
 /// What a device said: a report, or that it halted.

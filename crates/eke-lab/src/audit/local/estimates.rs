@@ -6,15 +6,13 @@ use eke_local::{Law, Tally};
 use eke_noise::local::{BitTemplate, Chain, ReportLaw, Template};
 use eke_testkit::oracle::{End, enumerate};
 
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    vec![Audit {
-        name: "report-counts",
-        about: "estimates from one report are right on average, for every category",
-        method: Method::Enumeration,
-        run: Run::Once(report_counts),
-    }]
+    vec![
+        Audit::once("report-counts", Method::Enumeration, report_counts)
+            .about("estimates from one report are right on average, for every category"),
+    ]
 }
 
 /// The mean of the estimates of all categories, for every true one, against one for it and none for
@@ -55,13 +53,14 @@ fn report_counts() -> Result<Vec<Finding>, Box<dyn Error>> {
                 off = off.max((mean - expected).abs() - reports.lost * largest);
             }
         }
-        findings.push(Finding {
-            what: format!("one report of {report:?} about {categories} categories"),
-            measure: "error of mean",
-            claim: 1e-9,
-            at_least: None,
-            found: off.max(0.0),
-        });
+        findings.push(
+            Finding::new(
+                format!("one report of {report:?} about {categories} categories"),
+                "error of mean",
+                off.max(0.0),
+            )
+            .at_most(1e-9),
+        );
     }
     Ok(findings)
 }

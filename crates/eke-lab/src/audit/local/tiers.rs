@@ -13,28 +13,20 @@ use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 use eke_testkit::{Fit, Seeded};
 
 use super::steps::{Rescale, Steps, alone, loss};
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "tier-plans",
-            about: "no set of tiers of a plan learns more than its first may, as reports are drawn",
-            method: Method::Enumeration,
-            run: Run::Once(tier_plans),
-        },
-        Audit {
-            name: "tier-steps",
-            about: "every plan is made of known steps, and no set of its tiers learns more than its first may",
-            method: Method::Enumeration,
-            run: Run::Once(tier_steps),
-        },
-        Audit {
-            name: "chain-fit",
-            about: "pairs of reports fit the law of known steps, and not that of the steps in print",
-            method: Method::Fit,
-            run: Run::Once(chain_fit),
-        },
+        Audit::once("tier-plans", Method::Enumeration, tier_plans).about(
+            "no set of tiers of a plan learns more than its first may, as reports are drawn",
+        ),
+        Audit::once("tier-steps", Method::Enumeration, tier_steps).about(
+            "every plan is made of known steps, and no set of its tiers learns more than its \
+             first may",
+        ),
+        Audit::once("chain-fit", Method::Fit, chain_fit).about(
+            "pairs of reports fit the law of known steps, and not that of the steps in print",
+        ),
     ]
 }
 
@@ -91,26 +83,15 @@ impl Worst {
     }
 
     fn findings(&self, what: &str) -> Vec<Finding> {
-        let finding = |what: String, measure, claim, found| Finding {
-            what,
-            measure,
-            claim,
-            at_least: None,
-            found,
-        };
-        let what = format!("{} plans, {what}", self.plans);
+        let (sets, each) = (
+            format!("{} plans, {what}: sets of tiers", self.plans),
+            format!("{} plans, {what}: each report", self.plans),
+        );
+        let tightest = self.tightest.unwrap_or(0.0);
         vec![
-            finding(format!("{what}: sets of tiers"), "epsilon beyond", 1e-9, self.beyond),
-            finding(format!("{what}: each report"), "error of probability", 1e-9, self.off),
-            Finding {
-                at_least: Some(0.95),
-                ..finding(
-                    format!("{what}: each report"),
-                    "part of its price",
-                    1.0 + 1e-9,
-                    self.tightest.unwrap_or(0.0),
-                )
-            },
+            Finding::new(sets, "epsilon beyond", self.beyond).at_most(1e-9),
+            Finding::new(&each, "error of probability", self.off).at_most(1e-9),
+            Finding::new(each, "part of its price", tightest).within(0.95..=1.0 + 1e-9),
         ]
     }
 }
@@ -251,23 +232,10 @@ fn chain_fit() -> Findings {
             let law: BTreeMap<Vec<u64>, f64> = of.collect();
             Ok::<_, Box<dyn Error>>(Fit::of(draws.iter().cloned(), &law))
         };
-        let (right, wrong) = (fit(Rescale::Right)?, fit(Rescale::Printed)?);
         let what = format!("{kind} of {categories} categories");
-        findings.push(Finding {
-            what: what.clone(),
-            measure: "chi-square",
-            claim: right.critical,
-            at_least: None,
-            found: right.statistic,
-        });
-        findings.push(Finding {
-            what: format!("control: {what} against the steps in print"),
-            measure: "chi-square",
-            claim: f64::INFINITY,
-            // It must be rejected.
-            at_least: Some(wrong.critical),
-            found: wrong.statistic,
-        });
+        findings.push(Finding::fits(&what, fit(Rescale::Right)?));
+        let in_print = format!("{what} against the steps in print");
+        findings.push(Finding::control(&in_print, fit(Rescale::Printed)?));
     }
     Ok(findings)
 }

@@ -14,14 +14,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Mutant, root};
+use super::Mutant;
+use super::workshop::root;
 
 /// Where the digests are kept.
 const LOCK: &str = "crates/eke-lab/mutants.lock";
 const LAB: &str = "crates/eke-lab/src";
 
 /// The source, looked through once.
-pub struct Reach {
+pub struct Digests {
     root: PathBuf,
     /// What stands in Cargo.lock about each package, and what it depends on. Versions of one name
     /// stand together.
@@ -32,7 +33,7 @@ pub struct Reach {
     shared: String,
 }
 
-impl Reach {
+impl Digests {
     /// Of the source that this program was built from.
     ///
     /// # Errors
@@ -41,16 +42,19 @@ impl Reach {
         let root = root()?;
         let packages = packages(&fs::read_to_string(root.join("Cargo.lock"))?);
         let (mut audits, mut shared) = (BTreeMap::new(), String::new());
-        for file in files(&root.join(LAB).join("audit"))? {
+        let folder = root.join(LAB).join("audit");
+        let mutants = folder.join("mutants");
+        for file in files(&folder)? {
+            // No audits: the list of mistakes, of which each counts for itself, and what tries them.
+            if file.with_extension("").starts_with(&mutants) {
+                continue;
+            }
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if audits.insert(name, fs::read_to_string(&file)?).is_some() {
                 let file = file.display();
                 return Err(io::Error::other(format!("another audit has the name of {file}")));
             }
         }
-        // This list of mistakes, of which each counts for itself.
-        audits.remove("mutants");
-        audits.remove("reach");
         let top = fs::read_dir(root.join(LAB))?.collect::<io::Result<Vec<_>>>()?;
         let mut top: Vec<_> = top.into_iter().map(|entry| entry.path()).collect();
         top.retain(|path| path.extension().is_some_and(|end| end == "rs"));
@@ -264,7 +268,7 @@ mod tests {
         all().iter().find(|mutant| mutant.file.ends_with(end)).expect("there is one")
     }
 
-    fn reached(reach: &Reach, mutant: &Mutant) -> BTreeSet<String> {
+    fn reached(reach: &Digests, mutant: &Mutant) -> BTreeSet<String> {
         let mut named = crates_in(&reach.shared);
         for text in reach.audit(mutant.audit).expect("an audit") {
             named.extend(crates_in(text));
@@ -274,17 +278,28 @@ mod tests {
 
     #[test]
     fn every_mutant_has_a_digest_and_no_two_the_same() {
-        let reach = Reach::new().expect("the source");
+        let reach = Digests::new().expect("the source");
         let digests: BTreeSet<String> =
             all().iter().map(|mutant| reach.digest(mutant).expect("a digest")).collect();
         assert_eq!(digests.len(), all().len());
     }
 
     #[test]
+    fn what_lists_and_tries_mutants_is_no_audit() {
+        let reach = Digests::new().expect("the source");
+        for name in ["mutants", "list", "reach", "workshop"] {
+            assert!(!reach.audits.contains_key(name), "{name}");
+        }
+        let listed = "bridge-reversed";
+        assert!(reach.audits.values().all(|text| !text.contains(listed)));
+        assert!(!reach.shared.contains(listed));
+    }
+
+    #[test]
     fn what_an_audit_reaches_is_its_crates_and_all_under_them() {
-        let reach = Reach::new().expect("the source");
+        let reach = Digests::new().expect("the source");
         let shape = reached(&reach, of_file("shape/edges.rs"));
-        for name in ["eke-geo", "eke-local", "eke-select", "eke-noise", "eke-budget", "libm"] {
+        for name in ["eke-geo", "eke-select", "eke-noise", "eke-budget", "libm"] {
             assert!(shape.contains(name), "{name}");
         }
         let path = reached(&reach, of_file("path/gaussian.rs"));
@@ -296,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_digest_changes_with_the_mistake_and_with_all_that_is_reached() {
-        let mut reach = Reach::new().expect("the source");
+        let mut reach = Digests::new().expect("the source");
         let mutant = of_file("path/gaussian.rs");
         let before = reach.digest(mutant).expect("a digest");
         assert_eq!(reach.digest(mutant).expect("a digest"), before);

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::num::NonZeroU32;
 
-use eke_budget::purchase::{GroupPrices, GroupRaise};
+use eke_budget::purchase::GroupPrices;
 use eke_budget::{
     Account, Adjacency, Amount, Epsilon, L1, Metric, NoHistory, PathId, Raise, Receipt,
 };
@@ -12,23 +12,16 @@ use eke_noise::{Bundle, Exact, GeometricPath, LaplacePath, NoisePath};
 use eke_testkit::Seeded;
 use eke_testkit::oracle::{End, Oracle, enumerate};
 
-use crate::account;
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method};
+use crate::{account, paid_groups};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "older-copies",
-            about: "what is paid for from a point on is not drawn by a copy that has not come so far",
-            method: Method::Neighbours,
-            run: Run::Once(older_copies),
-        },
-        Audit {
-            name: "older-bundles",
-            about: "a geometric bundle and its older copy together lose what was charged",
-            method: Method::Enumeration,
-            run: Run::Once(older_bundles),
-        },
+        Audit::once("older-copies", Method::Neighbours, older_copies).about(
+            "what is paid for from a point on is not drawn by a copy that has not come so far",
+        ),
+        Audit::once("older-bundles", Method::Enumeration, older_bundles)
+            .about("a geometric bundle and its older copy together lose what was charged"),
     ]
 }
 
@@ -43,20 +36,16 @@ fn drawn<P>(name: &str, mut path: P) -> Result<Finding, Box<dyn Error>>
 where
     P: NoisePath<Value = i64, Currency = Epsilon> + Clone,
 {
-    let (mut account, mut entropy) = (crate::account(), Seeded::new(11));
+    let (mut account, mut entropy) = (account(), Seeded::new(11));
     let truth = Exact::new(100, L1::new(1.0)?);
     let mut older = path.clone();
     let first = raise(&mut account, "1")?;
     path.refine(&truth, first, &mut entropy).map_err(|mismatch| mismatch.to_string())?;
     let next = raise(&mut account, "1.001")?;
     let again = older.refine(&truth, next, &mut entropy).is_ok();
-    Ok(Finding {
-        what: format!("{name}, and an older copy of it"),
-        measure: "epsilon",
-        claim: 1.001,
-        at_least: Some(1.0),
-        found: if again { 2.001 } else { 1.0 },
-    })
+    let (what, found) =
+        (format!("{name}, and an older copy of it"), if again { 2.001 } else { 1.0 });
+    Ok(Finding::new(what, "epsilon", found).within(1.0..=1.001))
 }
 
 fn older_copies() -> Result<Vec<Finding>, Box<dyn Error>> {
@@ -66,21 +55,6 @@ fn older_copies() -> Result<Vec<Finding>, Box<dyn Error>> {
         drawn("a Laplace path", LaplacePath::open(id, one))?,
         drawn("an MSDLap path", MsdlapPath::open(id, one)?)?,
     ])
-}
-
-/// Pays for the next point of the one group of a bundle.
-fn pay(
-    account: &mut Account,
-    prices: &mut GroupPrices<Epsilon>,
-    bundle: PathId,
-    to: &str,
-) -> Option<Receipt<GroupRaise<Epsilon>>> {
-    let mut round = prices.round();
-    round.raise(0, to.parse().ok()?).ok()?;
-    let approved = account.raise_groups(round.offer(bundle)).ok()?;
-    let receipt = account.commit(approved, &mut NoHistory).ok()?;
-    prices.keep(&receipt).ok()?;
-    Some(receipt)
 }
 
 /// A bundle to 1, then to 3, and what an older copy draws for the receipt to 4; none where it
@@ -94,12 +68,13 @@ fn copied(truth: i64, oracle: &mut Oracle) -> Option<(i64, i64, Option<i64>, i64
     let exact = Exact::new(Columns(vec![vec![truth]]), vec![one]);
     let last = |bundle: &Bundle<Epsilon>| Some(bundle.nearest(0, 0, Amount::MAX)?.1.get());
     let id = bundle.id();
-    bundle.refine(&exact, pay(&mut account, &mut prices, id, "1")?, oracle).ok()?;
+    let mut pay =
+        |to: &str| paid_groups(&mut account, &mut prices, id, [(0, to.parse().ok()?)]).ok();
+    bundle.refine(&exact, pay("1")?, oracle).ok()?;
     let (first, mut older) = (last(&bundle)?, bundle.clone());
-    bundle.refine(&exact, pay(&mut account, &mut prices, id, "3")?, oracle).ok()?;
+    bundle.refine(&exact, pay("3")?, oracle).ok()?;
     let second = last(&bundle)?;
-    let (copy, third) = match older.refine(&exact, pay(&mut account, &mut prices, id, "4")?, oracle)
-    {
+    let (copy, third) = match older.refine(&exact, pay("4")?, oracle) {
         Ok(()) => (last(&older), second),
         Err(mismatch) => {
             bundle.refine(&exact, *mismatch.receipt, oracle).ok()?;

@@ -9,7 +9,7 @@ use eke_noise::{
 use eke_testkit::Seeded;
 
 use crate::account;
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method};
 
 const RUNS: u32 = 10_000;
 /// More misses than this in 10,000 runs of probability 0.05 have probability below 1e-6.
@@ -19,18 +19,10 @@ const GRID: f64 = 1024.0;
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "coverage",
-            about: "answers within 5 % at 95 % are, at hardly more than an oracle's price",
-            method: Method::Coverage,
-            run: Run::Once(coverage),
-        },
-        Audit {
-            name: "sequence",
-            about: "the confidence sequence holds at all looks at once, at 95 %",
-            method: Method::Coverage,
-            run: Run::Once(sequence),
-        },
+        Audit::once("coverage", Method::Coverage, coverage)
+            .about("answers within 5 % at 95 % are, at hardly more than an oracle's price"),
+        Audit::once("sequence", Method::Coverage, sequence)
+            .about("the confidence sequence holds at all looks at once, at 95 %"),
     ]
 }
 
@@ -61,20 +53,17 @@ fn coverage() -> Findings {
             price += spent.to_f64() / f64::from(RUNS);
         }
         let oracle = (1.96 / (0.05 * size)).powi(2) / 2.0;
-        findings.push(Finding {
-            what: format!("truth {truth}"),
-            measure: "misses in 10,000",
-            claim: MISSES,
-            at_least: None,
-            found: misses,
-        });
-        findings.push(Finding {
-            what: format!("truth {truth}, beside an oracle"),
-            measure: "price over its",
-            claim: 1.1,
-            at_least: None,
-            found: price / oracle,
-        });
+        findings.push(
+            Finding::new(format!("truth {truth}"), "misses in 10,000", misses).at_most(MISSES),
+        );
+        findings.push(
+            Finding::new(
+                format!("truth {truth}, beside an oracle"),
+                "price over its",
+                price / oracle,
+            )
+            .at_most(1.1),
+        );
     }
     Ok(findings)
 }
@@ -100,11 +89,7 @@ fn sequence() -> Findings {
         }
         misses += if missed { 1.0 } else { 0.0 };
     }
-    Ok(vec![Finding {
-        what: "the worst of forty looks".to_owned(),
-        measure: "misses in 10,000",
-        claim: MISSES,
-        at_least: Some(1.0),
-        found: misses,
-    }])
+    Ok(vec![
+        Finding::new("the worst of forty looks", "misses in 10,000", misses).within(1.0..=MISSES),
+    ])
 }

@@ -5,54 +5,34 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use eke_budget::{
-    Account, Adjacency, Amount, BudgetSpec, Delta, Epsilon, L1, L2, Metric, NoHistory, PathId,
-    Price, Rho,
+    Account, Adjacency, Amount, BudgetSpec, Delta, Epsilon, L1, L2, Metric, NoHistory, PathId, Rho,
 };
 use eke_noise::{
-    AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath,
-    Ratio, reveal,
+    Entropy, Exact, GaussianPath, GeometricPath, Laplace, LaplacePath, NoisePath, Ratio,
 };
 use eke_testkit::oracle::{End, Oracle, enumerate};
 use eke_testkit::{Fit, Seeded};
 
-use crate::account;
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Findings, Method, Run, law_finding, loss_finding};
+use crate::audit::{Audit, Finding, Findings, Method, law_finding, loss_finding};
 use crate::laws::double;
 use crate::stopper::Stopper;
+use crate::{account, shown};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "rounded-laplace",
-            about: "Laplace noise to the nearest whole number has its law, and costs its epsilon",
-            method: Method::Enumeration,
-            run: Run::Once(rounded_laplace),
-        },
-        Audit {
-            name: "laplace-path-law",
-            about: "points of a Laplace path have one joint law in every order, equal ones included",
-            method: Method::Fit,
-            run: Run::Once(laplace_path_law),
-        },
-        Audit {
-            name: "laplace-path",
-            about: "all points of a Laplace path together cost the finest one's epsilon",
-            method: Method::Neighbours,
-            run: Run::Sampled(laplace_path, 80_000),
-        },
-        Audit {
-            name: "pure-stopping",
-            about: "stopping a geometric path when it looks best costs the epsilon where it stopped",
-            method: Method::Enumeration,
-            run: Run::Once(pure_stopping),
-        },
-        Audit {
-            name: "two-purses",
-            about: "Gaussian, geometric and Laplace paths side by side keep an account's promise",
-            method: Method::Neighbours,
-            run: Run::Sampled(two_purses, 40_000),
-        },
+        Audit::once("rounded-laplace", Method::Enumeration, rounded_laplace)
+            .about("Laplace noise to the nearest whole number has its law, and costs its epsilon"),
+        Audit::once("laplace-path-law", Method::Fit, laplace_path_law).about(
+            "points of a Laplace path have one joint law in every order, equal ones included",
+        ),
+        Audit::sampled("laplace-path", laplace_path, 80_000)
+            .about("all points of a Laplace path together cost the finest one's epsilon"),
+        Audit::once("pure-stopping", Method::Enumeration, pure_stopping).about(
+            "stopping a geometric path when it looks best costs the epsilon where it stopped",
+        ),
+        Audit::sampled("two-purses", two_purses, 40_000)
+            .about("Gaussian, geometric and Laplace paths side by side keep an account's promise"),
     ]
 }
 
@@ -86,24 +66,6 @@ const TRUTH: i64 = (1 << 60) + 12_345;
 
 fn sensitivity() -> Result<L1, eke_budget::number::ParameterError> {
     L1::new(1_048_576.0)
-}
-
-/// The point of a path at this price, paid for by an account.
-fn look<P, E>(
-    path: &mut P,
-    account: &mut Account,
-    truth: &Exact<P::Value>,
-    sensitivity: <P::Currency as Price>::Sensitivity,
-    to: &str,
-    entropy: &mut E,
-) -> Result<P::Value, Box<dyn Error>>
-where
-    P: NoisePath,
-    E: Entropy,
-{
-    let mut payer = AccountPayer { account, journal: &mut NoHistory };
-    let released = reveal(path, truth, sensitivity, to.parse()?, &mut payer, entropy)?;
-    Ok(released.get())
 }
 
 /// Points at 2, 1 and 0.5, the finest noise in cells of a half and what comes between points as
@@ -150,24 +112,16 @@ fn laplace_path_law() -> Findings {
             let mut path = LaplacePath::<i64>::open(PathId::new([1; 32]), sensitivity()?);
             let mut points = BTreeMap::new();
             for to in order {
-                let point =
-                    look(&mut path, &mut account, &truth, sensitivity()?, to, &mut entropy)?;
+                let point = shown(&mut account, &mut path, &truth, to.parse()?, &mut entropy)?;
                 points.insert(to, point);
             }
             let [fine, middle, coarse] = ["2", "1", "0.5"].map(|at| points[at]);
             draws.push((cell(fine - TRUTH), step(middle - fine), step(coarse - middle)));
         }
         let what = format!("revealed in the order {}", order.join(", "));
-        for (law, is_control) in [(&right, false), (&wrong, true)] {
-            let fit = Fit::of(draws.iter().copied(), law);
-            findings.push(Finding {
-                what: if is_control { format!("control: {what}, 10 % off") } else { what.clone() },
-                measure: "chi-square",
-                claim: if is_control { f64::INFINITY } else { fit.critical },
-                at_least: is_control.then_some(fit.critical),
-                found: fit.statistic,
-            });
-        }
+        let fit = |law| Fit::of(draws.iter().copied(), law);
+        findings.push(Finding::fits(&what, fit(&right)));
+        findings.push(Finding::control(&format!("{what}, 10 % off"), fit(&wrong)));
     }
     Ok(findings)
 }
@@ -186,8 +140,7 @@ fn laplace_path(runs: u32) -> Findings {
                 let mut path = LaplacePath::<i64>::open(PathId::new([1; 32]), sensitivity()?);
                 let (mut sum, mut finest) = (0.0, 0);
                 for to in order {
-                    let point =
-                        look(&mut path, &mut account, &exact, sensitivity()?, to, &mut entropy)?;
+                    let point = shown(&mut account, &mut path, &exact, to.parse()?, &mut entropy)?;
                     sum += double(point);
                     finest = if to == "1" { point } else { finest };
                 }
@@ -199,13 +152,10 @@ fn laplace_path(runs: u32) -> Findings {
         };
         let (likely, unlikely) = (count(STEPS)?, count(0)?);
         let [finest, mean] = [0, 1].map(|index| bounds::epsilon(likely[index], unlikely[index]));
-        findings.push(Finding {
-            what: format!("points {}", order.join(", ")),
-            measure: "epsilon",
-            claim: charged,
-            at_least: Some(0.93 * charged),
-            found: finest.max(mean),
-        });
+        findings.push(
+            Finding::new(format!("points {}", order.join(", ")), "epsilon", finest.max(mean))
+                .within(0.93 * charged..=charged),
+        );
     }
     Ok(findings)
 }
@@ -217,7 +167,7 @@ fn stopped(truth: i64, oracle: &mut Oracle) -> Option<(Vec<i64>, Amount<Epsilon>
     let exact = Exact::new(truth, one);
     let mut values = Vec::new();
     for to in ["2", "3", "4"] {
-        values.push(look(&mut path, &mut account, &exact, one, to, oracle).ok()?);
+        values.push(shown(&mut account, &mut path, &exact, to.parse().ok()?, oracle).ok()?);
         // It stops where an answer says the most about which truth it is, and goes on elsewhere.
         if values.last().is_some_and(|&value| value < 0 || value == 1) {
             break;
@@ -239,29 +189,28 @@ fn pure_stopping() -> Findings {
             beyond = beyond.max(loss - charged.to_f64());
         }
     }
-    let mut findings = vec![Finding {
-        what: "three looks at most, truths 0 and 1".to_owned(),
-        measure: "loss less charge",
-        claim: 1e-9,
-        at_least: Some(-0.05),
-        found: beyond,
-    }];
+    let mut findings = vec![
+        Finding::new("three looks at most, truths 0 and 1", "loss less charge", beyond)
+            .within(-0.05..=1e-9),
+    ];
     let levels = (0..20).map(|i| 0.1 * 10f64.powf(f64::from(i) / 19.0)).collect();
     let stopper = Stopper { levels, steps: 64 };
-    findings.push(Finding {
-        what: "twenty looks, charged beforehand as zCDP".to_owned(),
-        measure: "e-value",
-        claim: 1.0,
-        at_least: None,
-        found: stopper.worth(3.0, |_| 0.5f64.tanh()),
-    });
-    findings.push(Finding {
-        what: "control: charged as zCDP where it stopped".to_owned(),
-        measure: "e-value",
-        claim: f64::INFINITY,
-        at_least: Some(1.05),
-        found: stopper.worth(3.0, |epsilon| epsilon * epsilon / 2.0),
-    });
+    findings.push(
+        Finding::new(
+            "twenty looks, charged beforehand as zCDP",
+            "e-value",
+            stopper.worth(3.0, |_| 0.5f64.tanh()),
+        )
+        .at_most(1.0),
+    );
+    findings.push(
+        Finding::new(
+            "control: charged as zCDP where it stopped",
+            "e-value",
+            stopper.worth(3.0, |epsilon| epsilon * epsilon / 2.0),
+        )
+        .at_least(1.05),
+    );
     Ok(findings)
 }
 
@@ -299,25 +248,24 @@ impl Three {
     /// Goes along all three, each further where another looks large, and returns the sum of how far
     /// each is above the middle, in what it knows.
     fn walk<E: Entropy>(&mut self, truth: i64, entropy: &mut E) -> Result<f64, Box<dyn Error>> {
-        let (l1, l2) = (L1::new(1024.0)?, L2::new(1024.0)?);
-        let exact = Exact::new(truth, l1);
+        let exact = Exact::new(truth, L1::new(1024.0)?);
         let account = &mut self.account;
         let mut last = [0, 0, 0];
         for (rho, epsilon, other) in [("0.1", "0.2", "0.3"), ("0.3", "0.4", "0.5")] {
-            last[0] = look(&mut self.gaussian, account, &exact, l2, rho, entropy)?;
+            last[0] = shown(account, &mut self.gaussian, &exact, rho.parse()?, entropy)?;
             // Which of the two pure ones is looked at first depends on the Gaussian one.
             if last[0] > SIDE / 2 {
-                last[1] = look(&mut self.geometric, account, &exact, l1, epsilon, entropy)?;
-                last[2] = look(&mut self.laplace, account, &exact, l1, other, entropy)?;
+                last[1] = shown(account, &mut self.geometric, &exact, epsilon.parse()?, entropy)?;
+                last[2] = shown(account, &mut self.laplace, &exact, other.parse()?, entropy)?;
             } else {
-                last[2] = look(&mut self.laplace, account, &exact, l1, epsilon, entropy)?;
-                last[1] = look(&mut self.geometric, account, &exact, l1, other, entropy)?;
+                last[2] = shown(account, &mut self.laplace, &exact, epsilon.parse()?, entropy)?;
+                last[1] = shown(account, &mut self.geometric, &exact, other.parse()?, entropy)?;
             }
         }
         // No more fits the pure purse, and the other goes on; then no more fits that.
-        let more = look(&mut self.laplace, account, &exact, l1, "0.9", entropy);
-        last[0] = look(&mut self.gaussian, account, &exact, l2, "0.5", entropy)?;
-        let again = look(&mut self.gaussian, account, &exact, l2, "0.51", entropy);
+        let more = shown(account, &mut self.laplace, &exact, "0.9".parse()?, entropy);
+        last[0] = shown(account, &mut self.gaussian, &exact, "0.5".parse()?, entropy)?;
+        let again = shown(account, &mut self.gaussian, &exact, "0.51".parse()?, entropy);
         if more.is_ok() || again.is_ok() {
             return Err("a purse went on beyond its budget".into());
         }
@@ -371,19 +319,9 @@ fn two_purses(runs: u32) -> Findings {
         .into_iter()
         .fold(0.0, f64::max);
     Ok(vec![
-        Finding {
-            what: "charges of both purses, beside the finest points".to_owned(),
-            measure: "off by",
-            claim: 1e-12,
-            at_least: None,
-            found: off,
-        },
-        Finding {
-            what: format!("all three, but for delta {delta}"),
-            measure: "epsilon",
-            claim: promised,
-            at_least: Some(0.4 * promised),
-            found,
-        },
+        Finding::new("charges of both purses, beside the finest points", "off by", off)
+            .at_most(1e-12),
+        Finding::new(format!("all three, but for delta {delta}"), "epsilon", found)
+            .within(0.4 * promised..=promised),
     ])
 }

@@ -14,22 +14,16 @@ use eke_geo::{Allowance, Crowd, Lattice, Plan, Shape, count, density};
 use eke_testkit::Seeded;
 
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "elimination-loss",
-            about: "whoever stops when: points of many people, and when they stopped, cost what each was charged",
-            method: Method::Neighbours,
-            run: Run::Once(loss),
-        },
-        Audit {
-            name: "elimination-noise",
-            about: "what is seen of many people's points is as precise as they paid for",
-            method: Method::Coverage,
-            run: Run::Once(noise),
-        },
+        Audit::once("elimination-loss", Method::Neighbours, loss).about(
+            "points of many people, and when each of them stopped, cost what each \
+             was charged",
+        ),
+        Audit::once("elimination-noise", Method::Coverage, noise)
+            .about("what is seen of many people's points is as precise as they paid for"),
     ]
 }
 
@@ -97,21 +91,15 @@ fn loss() -> Findings {
         let allowed = ALLOWED.parse::<f64>()?;
         // A metre is a thousandth more than one, for the lattice.
         let claim = allowed * APART * APART;
-        let at_least = Some(0.6 * claim);
-        findings.push(Finding {
-            what: what.to_owned(),
-            measure: "rho",
-            claim,
-            at_least,
-            found: most,
-        });
-        findings.push(Finding {
-            what: format!("{what}: the most that anybody paid"),
-            measure: "rho a square metre",
-            claim: allowed,
-            at_least: Some(0.99 * allowed),
-            found: spent,
-        });
+        findings.push(Finding::new(what, "rho", most).within(0.6 * claim..=claim));
+        findings.push(
+            Finding::new(
+                format!("{what}: the most that anybody paid"),
+                "rho a square metre",
+                spent,
+            )
+            .within(0.99 * allowed..=allowed),
+        );
     }
     Ok(findings)
 }
@@ -139,13 +127,9 @@ fn noise() -> Findings {
         };
         let sum: f64 = spent.zip(crowd.seen().points().chunks_exact(2)).map(square).sum();
         let mean = sum / (2.0 * PEOPLE as f64);
-        findings.push(Finding {
-            what: what.to_owned(),
-            measure: "variance over what was paid for",
-            claim: 1.016,
-            at_least: Some(0.984),
-            found: mean,
-        });
+        findings.push(
+            Finding::new(what, "variance over what was paid for", mean).within(0.984..=1.016),
+        );
     }
     Ok(findings)
 }

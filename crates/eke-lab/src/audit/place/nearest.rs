@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use eke_budget::{Amount, Epsilon, Metres, NoHistory, Rho};
+use eke_budget::{Amount, Epsilon, Metres, Rho};
 use eke_geo::earth::distance;
 use eke_geo::person::{Directions, HullPlan, HullPrices, NearestMethod};
 use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
@@ -13,31 +13,23 @@ use eke_noise::select::{Allotment, Prepaid};
 use eke_testkit::oracle::{End, Enumerated, enumerate};
 use eke_testkit::{Fit, Seeded};
 
-use crate::account;
-use crate::audit::select::ranking::divergence;
-use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings};
+use crate::audit::select::ranking::divergence_by_order;
+use crate::audit::{Audit, Finding, Findings, Method, fit_findings};
 use crate::laws::double;
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "nearest-loss",
-            about: "nearest places that are picked cost their rho per square metre or their epsilon per metre, no more and hardly less",
-            method: Method::Enumeration,
-            run: Run::Once(nearest_loss),
-        },
-        Audit {
-            name: "nearest-search",
-            about: "nearest places that are searched for have the law of searches along lines of their own, and that costs its price",
-            method: Method::Fit,
-            run: Run::Once(nearest_search),
-        },
-        Audit {
-            name: "hull-price",
-            about: "the parts of a hull cost their parts of its price, no more and hardly less",
-            method: Method::Fit,
-            run: Run::Once(hull_price),
-        },
+        Audit::once("nearest-loss", Method::Enumeration, nearest_loss).about(
+            "nearest places that are picked cost their rho per square metre or their epsilon \
+             per metre, no more and hardly less",
+        ),
+        Audit::once("nearest-search", Method::Fit, nearest_search).about(
+            "nearest places that are searched for have the law of searches along lines of their \
+             own, and that costs its price",
+        ),
+        Audit::once("hull-price", Method::Fit, hull_price)
+            .about("the parts of a hull cost their parts of its price, no more and hardly less"),
     ]
 }
 
@@ -46,9 +38,7 @@ fn lattice() -> Result<Lattice, Box<dyn Error>> {
 }
 
 fn bought<C: PlacePrice>(price: Amount<C>) -> Option<Prepaid<C>> {
-    let mut account = account();
-    let approved = account.approve(Allotment { price }).ok()?;
-    account.commit(approved, &mut NoHistory).ok().map(Prepaid::open)
+    paid(&mut account(), Allotment { price }).ok().map(Prepaid::open)
 }
 
 /// The nearest to the origin; none if they could not be bought.
@@ -87,53 +77,41 @@ const PAIRS: [Pair<'_>; 3] = [
     ),
 ];
 
+/// The law of what is picked; none if it could not be bought.
+type Picked = Enumerated<Option<Vec<u32>>>;
+
+/// The laws of what is picked from each of two tuples, for a price a metre.
+fn picked<C: PlacePrice>(
+    lattice: Lattice,
+    count: u32,
+    sides: [&[[f64; 2]]; 2],
+    price: f64,
+) -> Result<[Picked; 2], Box<dyn Error>> {
+    let price: Amount<C> = price.to_string().parse()?;
+    Ok(sides.map(|points| {
+        let places = Places::new(lattice, points);
+        enumerate(End::First, 1e-9, |oracle| {
+            found(&places, (count, NearestMethod::Ranked), price, oracle)
+        })
+    }))
+}
+
 fn nearest_loss() -> Findings {
     let lattice = lattice()?;
-    let laws = |count: u32, sides: [&[[f64; 2]]; 2], text: &str| {
-        let side = |points: &[[f64; 2]]| {
-            let places = Places::new(lattice, points);
-            let in_rho = text.starts_with("rho");
-            let price = text.rsplit(' ').next().unwrap_or_default();
-            enumerate(End::First, 1e-9, |oracle| {
-                let picked = (count, NearestMethod::Ranked);
-                if in_rho {
-                    found::<Rho, _>(&places, picked, price.parse().ok()?, oracle)
-                } else {
-                    found::<Epsilon, _>(&places, picked, price.parse().ok()?, oracle)
-                }
-            })
-        };
-        sides.map(side)
-    };
     let mut findings = Vec::new();
     for (what, count, one, two, least) in PAIRS {
         // A rate of 0.025 a metre in either currency: a range of a half at ten metres.
         let (rho, epsilon) = (0.000_312_5 * f64::from(count), 0.05 * f64::from(count));
-        let [here, there] = laws(count, [one, two], &format!("rho {rho}"));
-        let price = rho * MOVED * MOVED;
-        let largest = [1.1, 2.0, 4.0, 8.0, 32.0]
-            .into_iter()
-            .flat_map(|order| {
-                [divergence(order, &here, &there), divergence(order, &there, &here)]
-                    .map(|d| d / order)
-            })
-            .fold(0.0, f64::max);
-        findings.push(Finding {
-            what: format!("{what}, rho"),
-            measure: "of the price",
-            claim: 1.0 + 1e-6,
-            at_least: Some(least),
-            found: largest / price,
-        });
-        let [here, there] = laws(count, [one, two], &format!("epsilon {epsilon}"));
-        let largest = here.loss(&there).max(there.loss(&here)) / (epsilon * MOVED);
-        findings.push(Finding {
-            what: format!("{what}, epsilon"),
-            measure: "of the price",
-            claim: 1.0 + 1e-6,
-            at_least: Some(if count == 1 && one.len() == 3 { 0.95 } else { 0.4 }),
-            found: largest,
-        });
+        let [here, there] = picked::<Rho>(lattice, count, [one, two], rho)?;
+        let largest = divergence_by_order(&[1.1, 2.0, 4.0, 8.0, 32.0], &here, &there);
+        let part = largest / (rho * MOVED * MOVED);
+        let of_rho = Finding::new(format!("{what}, rho"), "of the price", part);
+        let [here, there] = picked::<Epsilon>(lattice, count, [one, two], epsilon)?;
+        let part = here.loss(&there).max(there.loss(&here)) / (epsilon * MOVED);
+        let of_epsilon = Finding::new(format!("{what}, epsilon"), "of the price", part);
+        let far = if count == 1 && one.len() == 3 { 0.95 } else { 0.4 };
+        findings.push(of_rho.within(least..=1.0 + 1e-6));
+        findings.push(of_epsilon.within(far..=1.0 + 1e-6));
     }
     Ok(findings)
 }
@@ -222,18 +200,10 @@ fn nearest_search() -> Findings {
         let moved = [0, 1, 2].map(|place| distances[place as usize] + 3.0 * way(place));
         let there = searched_twice(EPSILON, &moved);
         largest = largest.max(here.loss(&there)).max(there.loss(&here));
-        for order in [1.1, 2.0, 8.0] {
-            let both = divergence(order, &here, &there).max(divergence(order, &there, &here));
-            widest = widest.max(both / order);
-        }
+        widest = widest.max(divergence_by_order(&[1.1, 2.0, 8.0], &here, &there));
     }
-    let finding = |what: &str, found: f64| Finding {
-        what: what.to_owned(),
-        measure: "of the price",
-        claim: 1.0,
-        at_least: Some(0.03),
-        found,
-    };
+    let finding =
+        |what: &str, found: f64| Finding::new(what, "of the price", found).within(0.03..=1.0);
     findings.push(finding("loss of two searches, epsilon", largest / (2.0 * EPSILON * 3.0)));
     let price = 5.0 / 9.0 * EPSILON * EPSILON * 9.0;
     findings.push(finding("divergence of two searches, rho", widest / price));
@@ -279,25 +249,21 @@ fn hull_price() -> Findings {
         }
     }
     // A metre moves the middle by a metre along both axes, the radius and a point by one.
-    let finding = |what: &str, moved: f64, spread: &Spread, part: Amount<Rho>| Finding {
-        what: what.to_owned(),
-        measure: "of its part of the price",
-        claim: 1.14,
-        at_least: Some(0.86),
-        found: moved / (2.0 * spread.variance()) / part.to_f64(),
+    let finding = |what: &str, moved: f64, spread: &Spread, part: Amount<Rho>| {
+        Finding::new(
+            what,
+            "of its part of the price",
+            moved / (2.0 * spread.variance()) / part.to_f64(),
+        )
+        .within(0.86..=1.14)
     };
     let whole = [centre, radius, anchors, points].iter().map(|part| part.to_f64()).sum::<f64>();
     Ok(vec![
         finding("the centre, moved along both axes", 2.0, &of_centre, centre),
         finding("the radius", 1.0, &of_radius, radius),
         finding("the points of all anchors", 1.0, &of_points, points),
-        Finding {
-            what: "all parts".to_owned(),
-            measure: "of the price",
-            claim: 1.0 + 1e-12,
-            at_least: Some(1.0 - 1e-9),
-            found: whole / price.to_f64(),
-        },
+        Finding::new("all parts", "of the price", whole / price.to_f64())
+            .within(1.0 - 1e-9..=1.0 + 1e-12),
     ])
 }
 

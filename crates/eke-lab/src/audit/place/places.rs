@@ -15,30 +15,19 @@ use eke_testkit::oracle::Oracle;
 use eke_testkit::{Fit, Seeded};
 use geographiclib_rs::{DirectGeodesic, Geodesic, InverseGeodesic};
 
-use crate::account;
-use crate::audit::{Audit, Finding, Findings, Method, Run, fit_findings, law_finding};
+use crate::audit::{Audit, Finding, Findings, Method, fit_findings, law_finding};
 use crate::laws::{gaussian, planar};
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
     vec![
-        Audit {
-            name: "places-noise",
-            about: "tuples of points have the noise that their price pays for, each point its own",
-            method: Method::Enumeration,
-            run: Run::Once(noise),
-        },
-        Audit {
-            name: "places-identity",
-            about: "tuples of places tell no more per metre than they cost, by each of three distances",
-            method: Method::Neighbours,
-            run: Run::Once(identity),
-        },
-        Audit {
-            name: "projection",
-            about: "places are no further apart on a plane and on a lattice than is accounted for",
-            method: Method::Neighbours,
-            run: Run::Once(projection),
-        },
+        Audit::once("places-noise", Method::Enumeration, noise)
+            .about("tuples of points have the noise that their price pays for, each point its own"),
+        Audit::once("places-identity", Method::Neighbours, identity).about(
+            "tuples of places tell no more per metre than they cost, by each of three distances",
+        ),
+        Audit::once("projection", Method::Neighbours, projection)
+            .about("places are no further apart on a plane and on a lattice than is accounted for"),
     ]
 }
 
@@ -57,9 +46,7 @@ fn noise() -> Findings {
         let epsilon: Amount<Epsilon> = format!("{}", 2.0 * sensitivity.sum().get()).parse()?;
         let release = PointsRelease { epsilon, sensitivity };
         let told = |oracle: &mut Oracle| {
-            let mut account = account();
-            let approved = account.approve(release).ok()?;
-            let receipt = account.commit(approved, &mut NoHistory).ok()?;
+            let receipt = paid(&mut account(), release).ok()?;
             let points = release_points(&tuple.exact_points(vec![5, -9]), receipt, oracle).ok()?;
             points.get().first_chunk().map(|[one, two]| [one - 5, two + 9])
         };
@@ -128,14 +115,9 @@ fn identity() -> Findings {
                 ("epsilon per metre", epsilon.to_f64(), pure),
                 ("rho per square metre", rho.to_f64(), concentrated),
             ] {
-                findings.push(Finding {
-                    what: what.clone(),
-                    measure,
-                    // But for rounding.
-                    claim: claim * (1.0 + 1e-9),
-                    at_least: Some(0.98 * claim),
-                    found,
-                });
+                // But for rounding.
+                let range = 0.98 * claim..=claim * (1.0 + 1e-9);
+                findings.push(Finding::new(&what, measure, found).within(range));
             }
         }
     }
@@ -166,22 +148,15 @@ fn projection() -> Findings {
             most = most.max(lengths(&from, &to)[0] / apart.max(1.0));
         }
         let stretch = region.stretch();
-        findings.push(Finding {
-            what: format!("the plane of {what}"),
-            measure: "stretch",
-            // And what doubles round, for a metre.
-            claim: stretch + 2e-6,
-            at_least: Some(1.0 + 0.9 * (stretch - 1.0)),
-            found: stretched,
-        });
+        // And what doubles round, for a metre.
+        let range = 1.0 + 0.9 * (stretch - 1.0)..=stretch + 2e-6;
+        let plane = format!("the plane of {what}");
+        findings.push(Finding::new(plane, "stretch", stretched).within(range));
         let claim = lattice.sensitivity().get();
-        findings.push(Finding {
-            what: format!("the lattice of {what}"),
-            measure: "steps a metre",
-            claim,
-            at_least: Some(0.999 * claim),
-            found: most,
-        });
+        findings.push(
+            Finding::new(format!("the lattice of {what}"), "steps a metre", most)
+                .within(0.999 * claim..=claim),
+        );
     }
     Ok(findings)
 }
@@ -226,20 +201,16 @@ fn lengths(from: &[i64], to: &[i64]) -> Vec<f64> {
 struct Tries(Seeded);
 
 impl Tries {
-    fn uniform(&mut self) -> f64 {
-        self.0.unit()
-    }
-
     /// A place in a region, half of the time close to its rim, that moves by the given distance:
     /// across, along an axis, or anywhere.
     fn by(&mut self, region: Region, metres: f64) -> Move {
-        let part = if self.uniform() < 0.5 { 0.99 } else { self.uniform() };
-        let outwards = 360.0 * self.uniform();
+        let part = if self.0.unit() < 0.5 { 0.99 } else { self.0.unit() };
+        let outwards = 360.0 * self.0.unit();
         let from = away(region.centre(), outwards, part * region.radius().get());
-        let direction = match self.uniform() {
+        let direction = match self.0.unit() {
             choice if choice < 0.4 => outwards + 90.0,
-            choice if choice < 0.7 => 90.0 * (4.0 * self.uniform()).floor(),
-            _ => 360.0 * self.uniform(),
+            choice if choice < 0.7 => 90.0 * (4.0 * self.0.unit()).floor(),
+            _ => 360.0 * self.0.unit(),
         };
         Move { from, to: away(from, direction, metres) }
     }
@@ -248,7 +219,7 @@ impl Tries {
     /// region.
     fn distance(&mut self, region: Region) -> f64 {
         let most = (region.radius().get() / 100.0).min(1e4);
-        if self.uniform() < 0.5 { 1.0 } else { most.powf(self.uniform()) }
+        if self.0.unit() < 0.5 { 1.0 } else { most.powf(self.0.unit()) }
     }
 
     fn one(&mut self, region: Region) -> Move {

@@ -12,15 +12,14 @@ use eke_geo::shape::Rings;
 use eke_geo::{Lattice, Shape};
 use eke_testkit::Seeded;
 
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    vec![Audit {
-        name: "distance-to-shape",
-        about: "a noisy distance from a shape costs its price per metre, for shapes of all kinds",
-        method: Method::Integration,
-        run: Run::Once(distance_to_shape),
-    }]
+    vec![
+        Audit::once("distance-to-shape", Method::Integration, distance_to_shape).about(
+            "a noisy distance from a shape costs its price per metre, for shapes of all kinds",
+        ),
+    ]
 }
 
 /// For a rho that makes noise of a hundred steps.
@@ -53,13 +52,9 @@ fn distance_to_shape() -> Findings {
             .map(|order| renyi(order, moved, deviation) / (order * price))
             .into_iter()
             .fold(0.0, f64::max);
-        findings.push(Finding {
-            what: what.to_owned(),
-            measure: "Rényi divergence over its price",
-            claim: 1.0 + 1e-9,
-            at_least: Some(0.99),
-            found,
-        });
+        findings.push(
+            Finding::new(what, "Rényi divergence over its price", found).within(0.99..=1.0 + 1e-9),
+        );
     }
     Ok(findings)
 }
@@ -86,8 +81,7 @@ struct Uniform(Seeded);
 
 impl Uniform {
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        let part = (self.0.word() >> 11) as f64 * 2f64.powi(-53);
-        low + part * (high - low)
+        low + self.0.unit() * (high - low)
     }
 
     fn below(&mut self, end: usize) -> usize {

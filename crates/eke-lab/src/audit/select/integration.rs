@@ -11,29 +11,17 @@ use eke_select::{
 };
 use statrs::function::erf::erfc;
 
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Integration;
     vec![
-        Audit {
-            name: "line-loss",
-            about: "a run along a line costs the price of its outcome, for all answers in a range",
-            method,
-            run: Run::Once(line_loss),
-        },
-        Audit {
-            name: "noisy-max-loss",
-            about: "a noisy maximum costs its price, for all scores in a range",
-            method,
-            run: Run::Once(noisy_max_loss),
-        },
-        Audit {
-            name: "filter-deltas",
-            about: "rounds whose prices hold but for a delta cannot break the promise of an account",
-            method: Method::Enumeration,
-            run: Run::Once(filter_deltas),
-        },
+        Audit::once("line-loss", Method::Integration, line_loss)
+            .about("a run along a line costs the price of its outcome, for all answers in a range"),
+        Audit::once("noisy-max-loss", Method::Integration, noisy_max_loss)
+            .about("a noisy maximum costs its price, for all scores in a range"),
+        Audit::once("filter-deltas", Method::Enumeration, filter_deltas).about(
+            "rounds whose prices hold but for a delta cannot break the promise of an account",
+        ),
     ]
 }
 
@@ -123,17 +111,12 @@ fn losses<const N: usize>(
 fn shares(what: &str, losses: &[f64], prices: &[f64], tight: Option<f64>) -> Vec<Finding> {
     let shares: Vec<f64> = losses.iter().zip(prices).map(|(loss, price)| loss / price).collect();
     let largest = shares.iter().copied().fold(0.0, f64::max);
-    let finding = |what: String, at_least, found| Finding {
-        what,
-        measure: "loss over price",
-        claim: 1.0 + SLACK,
-        at_least,
-        found,
-    };
-    let mut findings = vec![finding(format!("{what}: worst outcome"), None, largest)];
+    let finding =
+        |what: String, found| Finding::new(what, "loss over price", found).at_most(1.0 + SLACK);
+    let mut findings = vec![finding(format!("{what}: worst outcome"), largest)];
     if let Some(tight) = tight {
         let smallest = shares.iter().copied().fold(f64::INFINITY, f64::min);
-        findings.push(finding(format!("{what}: least outcome"), Some(tight), smallest));
+        findings.push(finding(format!("{what}: least outcome"), smallest).at_least(tight));
     }
     findings
 }
@@ -251,8 +234,8 @@ fn filter_deltas() -> Findings {
         }
         let found = 1.0 - (1.0 - delta).powi(started);
         let what = format!("a promise of {}", promised.get());
-        let (claim, at_least) = (promised.get() + 1e-12, Some(0.95 * promised.get()));
-        findings.push(Finding { what, measure: "probability", claim, at_least, found });
+        let range = 0.95 * promised.get()..=promised.get() + 1e-12;
+        findings.push(Finding::new(what, "probability", found).within(range));
     }
     Ok(findings)
 }

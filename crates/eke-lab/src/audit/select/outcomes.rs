@@ -16,31 +16,18 @@ use eke_select::{
 };
 use eke_testkit::Seeded;
 
-use crate::account;
 use crate::audit::bounds::{self, Count};
-use crate::audit::{Audit, Finding, Findings, Method, Run};
+use crate::audit::{Audit, Finding, Findings};
+use crate::{account, paid};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    let method = Method::Neighbours;
     vec![
-        Audit {
-            name: "above-threshold",
-            about: "a run along a line costs what the account was charged for its outcome",
-            method,
-            run: Run::Sampled(above_threshold, RUNS),
-        },
-        Audit {
-            name: "noisy-max",
-            about: "the largest of noisy scores costs what the account was charged",
-            method,
-            run: Run::Sampled(noisy_max, RUNS),
-        },
-        Audit {
-            name: "sparse-vector",
-            about: "runs one after another cost what the account was charged for them together",
-            method,
-            run: Run::Sampled(sparse_vector, RUNS),
-        },
+        Audit::sampled("above-threshold", above_threshold, RUNS)
+            .about("a run along a line costs what the account was charged for its outcome"),
+        Audit::sampled("noisy-max", noisy_max, RUNS)
+            .about("the largest of noisy scores costs what the account was charged"),
+        Audit::sampled("sparse-vector", sparse_vector, RUNS)
+            .about("runs one after another cost what the account was charged for them together"),
     ]
 }
 
@@ -79,7 +66,7 @@ fn told_apart<T: Copy>(
     let [likely, unlikely] = inputs;
     let found = bounds::epsilon(count(likely)?, count(unlikely)?);
     let at_least = share.map(|share| share * claim);
-    Ok(Finding { what: what.to_owned(), measure: "epsilon", claim, at_least, found })
+    Ok(Finding { at_least, ..Finding::new(what, "epsilon", found).at_most(claim) })
 }
 
 fn line(noise: LineNoise, direction: Direction) -> Result<GridLine, Box<dyn Error>> {
@@ -168,8 +155,7 @@ fn noisy_max(runs: u32) -> Findings {
         let mut told = |what: &str, share, inputs: [[i64; 3]; 2]| {
             told_apart(runs, &format!("{name}: {what}"), share, inputs, |scores| {
                 let mut account = account();
-                let approved = account.approve(choice.clone())?;
-                let receipt = account.commit(approved, &mut NoHistory)?;
+                let receipt = paid(&mut account, choice.clone())?;
                 let scores = Exact::new(Scores(scores.to_vec()), one()?);
                 let winner = choose(&scores, receipt, &mut entropy)?.get();
                 Ok((winner == Some(0)).then(|| spent(&account)))

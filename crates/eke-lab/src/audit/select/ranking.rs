@@ -9,15 +9,13 @@ use eke_noise::{Exact, Ranking};
 use eke_testkit::oracle::{End, Enumerated, Oracle, enumerate};
 
 use crate::account;
-use crate::audit::{Audit, Finding, Method, Run};
+use crate::audit::{Audit, Finding, Method};
 
 pub(in crate::audit) fn audits() -> Vec<Audit> {
-    vec![Audit {
-        name: "ranking-loss",
-        about: "picks of a ranking cost their rho, no more and hardly less",
-        method: Method::Enumeration,
-        run: Run::Once(ranking_loss),
-    }]
+    vec![
+        Audit::once("ranking-loss", Method::Enumeration, ranking_loss)
+            .about("picks of a ranking cost their rho, no more and hardly less"),
+    ]
 }
 
 /// The price of a pick: rate 1/2 at a spread of one.
@@ -36,22 +34,10 @@ fn ranking_loss() -> Result<Vec<Finding>, Box<dyn Error>> {
             enumerate(End::First, 1e-9, |oracle| picked(scores, moves, picks, oracle))
         });
         let rho = each.times(picks).ok_or("a price beyond all bounds")?.to_f64();
-        let found = [1.1, 2.0, 4.0, 8.0, 32.0]
-            .into_iter()
-            .flat_map(|order| {
-                let [one, two] = &laws;
-                [divergence(order, one, two), divergence(order, two, one)].map(|d| d / order / rho)
-            })
-            .fold(0.0, f64::max);
-        let measure = "of the price";
-        findings.push(Finding {
-            what: what.to_owned(),
-            measure,
-            // But for what was left out.
-            claim: 1.0 + 1e-6,
-            at_least: Some(least),
-            found,
-        });
+        let [one, two] = &laws;
+        let found = divergence_by_order(&[1.1, 2.0, 4.0, 8.0, 32.0], one, two) / rho;
+        // But for what was left out.
+        findings.push(Finding::new(what, "of the price", found).within(least..=1.0 + 1e-6));
     }
     Ok(findings)
 }
@@ -67,12 +53,18 @@ fn picked(scores: &[i64], moves: Moves, picks: u32, oracle: &mut Oracle) -> Opti
     ranking.pick(&scores, receipt, oracle).ok().map(eke_noise::Released::get)
 }
 
-/// The Rényi divergence of an order between two laws.
-pub(in crate::audit) fn divergence<K: Ord>(
-    order: f64,
+/// The largest Rényi divergence between two laws, either way round, over its order.
+pub(in crate::audit) fn divergence_by_order<K: Ord>(
+    orders: &[f64],
     one: &Enumerated<K>,
     two: &Enumerated<K>,
 ) -> f64 {
+    let both = |&order: &f64| divergence(order, one, two).max(divergence(order, two, one)) / order;
+    orders.iter().map(both).fold(0.0, f64::max)
+}
+
+/// The Rényi divergence of an order between two laws.
+fn divergence<K: Ord>(order: f64, one: &Enumerated<K>, two: &Enumerated<K>) -> f64 {
     let term = |(outcome, p): (&K, &f64)| {
         let q = two.outcomes.get(outcome).copied().unwrap_or(0.0);
         p.powf(order) * q.powf(1.0 - order)

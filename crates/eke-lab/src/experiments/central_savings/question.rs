@@ -6,7 +6,7 @@ use crate::frame::data::Flights;
 
 /// Counts by group.
 #[derive(Clone, Debug)]
-pub struct GroupCounts {
+pub(crate) struct GroupCounts {
     /// What groups are.
     pub name: &'static str,
     /// The bounded counts, by group.
@@ -21,8 +21,7 @@ pub struct GroupCounts {
 
 impl GroupCounts {
     /// The questions that are asked of flights.
-    #[must_use]
-    pub fn all(flights: &Flights) -> Vec<Self> {
+    pub(crate) fn all(flights: &Flights) -> Vec<Self> {
         let by = |key: fn(&Flights, usize) -> String| move |row: usize| key(flights, row);
         vec![
             Self::of("carrier", 2, 50, 250.0, flights, by(|f, row| f.carrier[row].clone())),
@@ -70,8 +69,7 @@ impl GroupCounts {
     }
 
     /// The geometric middle between the smallest and the largest count.
-    #[must_use]
-    pub fn middle(&self) -> f64 {
+    pub(crate) fn middle(&self) -> f64 {
         let counts = || self.counts.iter().map(|&count| count.max(1) as f64);
         (counts().fold(f64::MAX, f64::min) * counts().fold(1.0, f64::max)).sqrt()
     }
@@ -91,7 +89,7 @@ mod tests {
 
     #[test]
     fn an_aircraft_adds_no_more_than_it_may() {
-        let mut flights = Flights { fleet: 2, ..Flights::default() };
+        let mut flights = Flights::default();
         for month in [1, 1, 1, 2, 3] {
             flights.aircraft.push(0);
             flights.month.push(month);

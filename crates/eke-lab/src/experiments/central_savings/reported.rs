@@ -12,7 +12,7 @@ use crate::frame::summary::Summary;
 use crate::frame::table::Table;
 
 /// What stopping group by group saves.
-pub const SAVINGS: Experiment = Experiment {
+pub(crate) const SAVINGS: Experiment = Experiment {
     name: "central-savings",
     paper: Paper::AccuracyFirst,
     figure: "its rule, on SQL questions",

@@ -8,14 +8,13 @@ use eke_geo::earth::distance;
 use eke_geo::{Place, density};
 use eke_testkit::Seeded;
 
-use super::{People, asks, figures, panel, tried};
+use super::{Panels, People, asks, tried};
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
-use crate::frame::table::Table;
 
 /// How dense collisions are around a point.
-pub const DENSITY: Experiment = Experiment {
+pub(crate) const DENSITY: Experiment = Experiment {
     name: "density",
     paper: Paper::Budgeting,
     figure: "figure 4",
@@ -31,13 +30,10 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let bandwidths: &[f64] = context.pick(&[200.0, 500.0, 2000.0], &[500.0, 2000.0], &[1000.0]);
     let rhos: &[f64] = context.pick(&[1e-7, 1e-6, 1e-5, 1e-4], &[1e-6, 1e-5, 1e-4], &[1e-5]);
     let ways = [("points", asks(Way::Point)?), ("distances", asks(Way::Distance)?)];
-    let mut table = Table::new(
+    let mut panels = Panels::new(
         "density around a point: how far off it is, and what is saved",
         ["bandwidth in m", "way", "rho"],
-        ["error", "saved"],
-    )
-    .across("rho");
-    let mut panels = Vec::new();
+    );
     for (noisy, asks) in &ways {
         for &bandwidth in bandwidths {
             let reach = Metres::new(bandwidth)?;
@@ -45,39 +41,24 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                 context,
                 &people,
                 (&format!("{bandwidth}"), asks, rhos),
-                |seeded| asked_about(&people, bandwidth, seeded),
+                |seeded| Ok(asked_about(&people, bandwidth, seeded)),
                 |crowd, (at, truth), allowance, plan, entropy| {
                     let found = density(crowd, at, reach, allowance, plan, entropy)?;
                     Ok(((found.estimate - truth).abs(), found.spending.saved()))
                 },
             )?;
-            for (ask, line) in asks.iter().zip(&found) {
-                for &(rho, [error, saved]) in line {
-                    let keys = [bandwidth.into(), ask.label.into(), rho.into()];
-                    table.row(keys, [error.into(), saved.into()]);
-                }
-            }
-            panels.push(panel(format!("{noisy}, bandwidth {bandwidth} m"), asks, &found));
+            let title = format!("{noisy}, bandwidth {bandwidth} m");
+            panels.add(title, &[bandwidth.into()], asks, &found);
         }
     }
     let title =
         format!("density of {} collisions; means of {} points", people.count(), context.trials());
-    let [errors, saved] = figures(&title, "error of the density", &panels);
-    Ok(Report::new(title)
-        .with_table(table)
-        .with_plot(&errors)
-        .with_svg("saved", saved.finish())
-        .with_note("Points are within 500 m of a collision, to either side. The paper has 200,000 collisions; here are those of a sample."))
+    Ok(panels.report(&title, "error of the density").with_note("Points are within 500 m of a collision, to either side. The paper has 200,000 collisions; here are those of a sample."))
 }
 
 /// A point close to a collision, and how dense they are there.
-fn asked_about(
-    people: &People,
-    bandwidth: f64,
-    seeded: &mut Seeded,
-) -> Result<(Vec<i64>, f64), Box<dyn Error>> {
-    let person = usize::try_from(seeded.below(u32::try_from(people.count())?))?;
-    let at = people.lattice.metres(people.row(person));
+fn asked_about(people: &People, bandwidth: f64, seeded: &mut Seeded) -> (Vec<i64>, f64) {
+    let at = people.lattice.metres(people.row(seeded.roll(people.count())));
     let off = [0, 1].map(|axis: usize| at[axis] + 1000.0 * (seeded.unit() - 0.5));
     let at = people.lattice.put(&off);
     let kernel = |point: &[i64]| {
@@ -85,5 +66,5 @@ fn asked_about(
         (-away * away / 2.0).exp()
     };
     let truth = people.rows().map(kernel).sum::<f64>() / people.count() as f64;
-    Ok((at, truth))
+    (at, truth)
 }

@@ -19,7 +19,7 @@ use crate::frame::summary::Summary;
 use crate::frame::table::Table;
 
 /// Many questions to the same taxis.
-pub const MANY_QUERIES: Experiment = Experiment {
+pub(crate) const MANY_QUERIES: Experiment = Experiment {
     name: "many-queries",
     paper: Paper::Budgeting,
     figure: "figure 6",

@@ -7,15 +7,14 @@ use eke_geo::crowd::Way;
 use eke_geo::earth::distance;
 use eke_geo::{Lattice, neighbours};
 
-use super::{Ask, People, asks, figures, panel, tried};
+use super::{Ask, Panels, People, asks, tried};
 use crate::frame::context::Context;
 use crate::frame::data::PIXELS;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
-use crate::frame::table::Table;
 
 /// The images that are nearest to one.
-pub const NEIGHBOURS: Experiment = Experiment {
+pub(crate) const NEIGHBOURS: Experiment = Experiment {
     name: "neighbours",
     paper: Paper::Budgeting,
     figure: "figure 5",
@@ -39,7 +38,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let put =
         |pixels: &[u8]| lattice.put(&pixels.iter().map(|&grey| grey.into()).collect::<Vec<f64>>());
     let first = |count: usize| {
-        let points = images.iter().take(count).flat_map(|image| put(&image.pixels)).collect();
+        let points = images.iter().take(count).flat_map(|image| put(image)).collect();
         People::new(lattice, points)
     };
     // Points of 784 numbers are drawn for fewer people and in fewer rounds: there are a thousand
@@ -55,13 +54,10 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     ];
     let ks: &[usize] = context.pick(&[1, 10, 100], &[10], &[5]);
     let rhos: &[f64] = context.pick(&[1e-5, 1e-4, 1e-3, 1e-2], &[1e-4, 1e-3], &[1e-3]);
-    let mut table = Table::new(
+    let mut panels = Panels::new(
         "nearest images: how much further away those found are, as a share, and what is saved",
         ["images", "k", "way", "rho"],
-        ["error", "saved"],
-    )
-    .across("rho");
-    let mut panels = Vec::new();
+    );
     for Part { title, people, asks } in &parts {
         for &k in ks {
             let found = tried(
@@ -69,8 +65,7 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                 people,
                 (&format!("{title} {k}"), asks, rhos),
                 |seeded| {
-                    let test = usize::try_from(seeded.below(u32::try_from(tests.len())?))?;
-                    let to = put(&tests[test].pixels);
+                    let to = put(&tests[seeded.roll(tests.len())]);
                     let away: Vec<i64> = people.rows().map(|point| distance(point, &to)).collect();
                     let mut sorted = away.clone();
                     sorted.sort_unstable();
@@ -83,20 +78,10 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                     Ok((error, found.spending.saved()))
                 },
             )?;
-            for (ask, line) in asks.iter().zip(&found) {
-                for &(rho, [error, saved]) in line {
-                    let keys = [people.count().into(), k.into(), ask.label.into(), rho.into()];
-                    table.row(keys, [error.into(), saved.into()]);
-                }
-            }
-            panels.push(panel(format!("{title} of {}, k = {k}", people.count()), asks, &found));
+            let title = format!("{title} of {}, k = {k}", people.count());
+            panels.add(title, &[people.count().into(), k.into()], asks, &found);
         }
     }
     let title = format!("nearest images of digits; means of {} images", context.trials());
-    let [errors, saved] = figures(&title, "how much further away, as a share", &panels);
-    Ok(Report::new(title)
-        .with_table(table)
-        .with_plot(&errors)
-        .with_svg("saved", saved.finish())
-        .with_note("A metre is one step of grey of one pixel. Points are asked of fewer images, and not in 64 rounds."))
+    Ok(panels.report(&title, "how much further away, as a share").with_note("A metre is one step of grey of one pixel. Points are asked of fewer images, and not in 64 rounds."))
 }

@@ -7,15 +7,14 @@ use eke_geo::crowd::Way;
 use eke_geo::{Place, Shape, count};
 use eke_testkit::Seeded;
 
-use super::{People, asks, figures, panel, tried};
+use super::{Panels, People, asks, tried};
 use crate::frame::context::Context;
 use crate::frame::data::Taxi;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
-use crate::frame::table::Table;
 
 /// How many taxis are inside a square.
-pub const RANGE: Experiment = Experiment {
+pub(crate) const RANGE: Experiment = Experiment {
     name: "range",
     paper: Paper::Budgeting,
     figure: "figure 3",
@@ -44,8 +43,7 @@ pub(super) fn square(
     seeded: &mut Seeded,
 ) -> Result<(Shape, f64), Box<dyn Error>> {
     loop {
-        let person = usize::try_from(seeded.below(u32::try_from(people.count())?))?;
-        let at = people.lattice.metres(people.row(person));
+        let at = people.lattice.metres(people.row(seeded.roll(people.count())));
         let off = [0, 1].map(|_| width * (seeded.unit() - 0.5));
         let sides = [Metres::new(width)?; 2];
         let shape =
@@ -62,13 +60,10 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let widths: &[f64] = context.pick(&[2000.0, 5000.0, 10_000.0], &[2000.0, 10_000.0], &[8000.0]);
     let rhos: &[f64] = context.pick(&[1e-8, 1e-7, 1e-6, 1e-5, 1e-4], &[1e-7, 1e-6, 1e-5], &[1e-6]);
     let ways = [("points", asks(Way::Point)?), ("distances", asks(Way::Distance)?)];
-    let mut table = Table::new(
+    let mut panels = Panels::new(
         "taxis in a square: how far off their count is, as a share of it, and what is saved",
         ["width in m", "way", "rho"],
-        ["error", "saved"],
-    )
-    .across("rho");
-    let mut panels = Vec::new();
+    );
     for (noisy, asks) in &ways {
         for &width in widths {
             let found = tried(
@@ -81,21 +76,11 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                     Ok(((counted.estimate - truth).abs() / truth, counted.spending.saved()))
                 },
             )?;
-            for (ask, line) in asks.iter().zip(&found) {
-                for &(rho, [error, saved]) in line {
-                    let keys = [width.into(), ask.label.into(), rho.into()];
-                    table.row(keys, [error.into(), saved.into()]);
-                }
-            }
-            panels.push(panel(format!("{noisy}, squares of {width} m"), asks, &found));
+            let title = format!("{noisy}, squares of {width} m");
+            panels.add(title, &[width.into()], asks, &found);
         }
     }
     let title =
         format!("{} taxis in a square; means of {} squares", people.count(), context.trials());
-    let [errors, saved] = figures(&title, "error of the count, as a share", &panels);
-    Ok(Report::new(title)
-        .with_table(table)
-        .with_plot(&errors)
-        .with_svg("saved", saved.finish())
-        .with_note("The last place of every taxi in the hour. Squares are around places close to a taxi, and have ten taxis or more."))
+    Ok(panels.report(&title, "error of the count, as a share").with_note("The last place of every taxi in the hour. Squares are around places close to a taxi, and have ten taxis or more."))
 }

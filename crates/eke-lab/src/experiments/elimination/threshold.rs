@@ -6,9 +6,9 @@ use eke_budget::{L1, L2, NoHistory, PathId};
 use eke_geo::crowd::Way;
 use eke_noise::stopping::which_side;
 use eke_noise::{AccountPayer, Exact, GaussianPath};
-use eke_plot::plot::{Lines, Plot, Scale};
+use eke_plot::plot::{Plot, Scale};
 
-use super::{asks, price};
+use super::{asks, panels, price};
 use crate::account;
 use crate::frame::context::Context;
 use crate::frame::experiment::{Experiment, Paper, Trials};
@@ -17,7 +17,7 @@ use crate::frame::summary::Summary;
 use crate::frame::table::Table;
 
 /// Whether few households are poor.
-pub const THRESHOLD: Experiment = Experiment {
+pub(crate) const THRESHOLD: Experiment = Experiment {
     name: "threshold",
     paper: Paper::Budgeting,
     figure: "figure 9",
@@ -33,7 +33,7 @@ const GRID: f64 = 1024.0;
 
 fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
     let poor: Vec<bool> =
-        context.data().households()?.iter().map(|household| household.income <= 10_000).collect();
+        context.data().household_incomes()?.iter().map(|&income| income <= 10_000).collect();
     let drawn = context.pick(10_000, 10_000, 500);
     let shares: &[f64] = context.pick(&[0.06, 0.07, 0.08, 0.1], &[0.07, 0.1], &[0.1]);
     let rhos: &[f64] = context.pick(&[1e-6, 1e-5, 1e-4, 1e-3, 1e-2], &[1e-5, 1e-4, 1e-3], &[1e-3]);
@@ -44,22 +44,18 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
         ["wrong", "saved"],
     )
     .across("rho");
-    let (mut wrongs, mut saves) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for &share in shares {
-        let (mut wrong_lines, mut saved_lines) = (Vec::new(), Vec::new());
+        let line = share * f64::from(drawn);
+        let mut by_way = Vec::new();
         for ask in &asks {
-            let (mut wrong_line, mut saved_line) = (Vec::new(), Vec::new());
+            let mut by_price = Vec::new();
             for &rho in rhos {
                 let most = price(rho)?;
-                let found =
+                let trials =
                     context.each_trial("households", context.trials(), |trial, seeded| {
-                        let mut hit = 0u32;
-                        for _ in 0..drawn {
-                            hit += u32::from(
-                                poor[usize::try_from(seeded.below(u32::try_from(poor.len())?))?],
-                            );
-                        }
-                        let line = share * f64::from(drawn);
+                        let poor = (0..drawn).map(|_| u32::from(poor[seeded.roll(poor.len())]));
+                        let hit: u32 = poor.sum();
                         let truth = Exact::new(i64::from(hit) * 1024, L1::new(GRID)?);
                         let sensitivity = L2::new(GRID)?;
                         let mut path = GaussianPath::open(PathId::new([9; 32]), sensitivity);
@@ -74,35 +70,29 @@ fn run(context: &Context) -> Result<Report, Box<dyn Error>> {
                         let wrong = found.below != (f64::from(hit) < line);
                         Ok((wrong, 1.0 - found.price.to_f64() / most.to_f64()))
                     })?;
-                let wrong = found.iter().filter(|found| found.0).count();
-                let wrong = Summary::of_share(wrong, found.len());
-                let saved = Summary::of(found.iter().map(|found| found.1));
-                table.row(
-                    [share.into(), ask.label.into(), rho.into()],
-                    [wrong.into(), saved.into()],
-                );
-                wrong_line.push((rho, wrong.mean));
-                saved_line.push((rho, saved.mean));
+                let wrong = trials.iter().filter(|trial| trial.0).count();
+                let wrong = Summary::of_share(wrong, trials.len());
+                let saved = Summary::of(trials.iter().map(|trial| trial.1));
+                let keys = [share.into(), ask.label.into(), rho.into()];
+                table.row(keys, [wrong.into(), saved.into()]);
+                by_price.push((rho, [wrong, saved]));
             }
-            wrong_lines.push(wrong_line);
-            saved_lines.push(saved_line);
+            by_way.push(by_price);
         }
-        wrongs.push(Lines { title: format!("share {share}"), lines: wrong_lines });
-        saves.push(Lines { title: format!("share {share}"), lines: saved_lines });
+        found.push((format!("share {share}"), by_way));
     }
     let title =
         format!("whether few of {drawn} households are poor; means of {} draws", context.trials());
-    let plot = |upwards: &str, panels: Vec<Lines>| Plot {
+    let plot = |upwards: &str, which: usize| Plot {
         title: title.clone(),
         across: "highest price, rho".to_owned(),
         upwards: upwards.to_owned(),
         scales: (Scale::Logarithmic, Scale::Linear),
         columns: 2,
         lines: asks.iter().map(|ask| ask.label.to_owned()).collect(),
-        panels,
+        panels: panels(&found, which, Scale::Linear),
     };
-    let (wrongs, saves) =
-        (plot("how often wrong", wrongs), plot("share of the price saved", saves));
+    let (wrongs, saves) = (plot("how often wrong", 0), plot("share of the price saved", 1));
     Ok(Report::new(title.clone())
         .with_table(table)
         .with_plot(&wrongs)

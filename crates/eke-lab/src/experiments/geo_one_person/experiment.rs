@@ -17,13 +17,6 @@ use crate::frame::table::{Table, TableKey};
 const PRICE: f64 = 5e-5;
 const PLACES: usize = 20_000;
 
-/// What is varied.
-#[derive(Clone, Copy)]
-enum Varied {
-    Price(f64),
-    Places(usize),
-}
-
 pub(super) fn reported(context: &Context, is_nearest: bool) -> Result<Report, Box<dyn Error>> {
     let traces = Traces::new(context)?;
     let prices: &[f64] = context.pick(
@@ -40,36 +33,30 @@ pub(super) fn reported(context: &Context, is_nearest: bool) -> Result<Report, Bo
         (true, Size::Smoke) => &[5],
     };
     let measure = if is_nearest { "times the nearest" } else { "Jaccard index" };
-    let table = |title: String, key: &'static str| {
+    let by_price: Vec<_> = prices.iter().map(|&price| (price, price, PLACES)).collect();
+    let by_places: Vec<_> = places.iter().map(|&places| (places as f64, PRICE, places)).collect();
+    let title = format!(
+        "{}; means of {} trials",
+        if is_nearest { "nearest places of taxis" } else { "hulls of places of taxis" },
+        context.trials()
+    );
+    let mut report = Report::new(&title);
+    for (suffix, key, about, points) in [
+        ("", "rho per square metre", format!("by price, {PLACES} places"), by_price),
+        ("places", "places", format!("by places, rho {PRICE:e} per square metre"), by_places),
+    ] {
         let table = match is_nearest {
-            true => Table::new(title, ["nearest", "way", key], [measure, "metres further"]),
-            false => Table::new(title, ["way", key], [measure]),
+            true => Table::new(about, ["nearest", "way", key], [measure, "metres further"]),
+            false => Table::new(about, ["way", key], [measure]),
         };
-        table.across(key)
-    };
-    let mut by_price = table(format!("by price, {PLACES} places"), "rho per square metre");
-    let title = format!("by places, rho {PRICE:e} per square metre");
-    let mut by_places = table(title, "places");
-    let mut plots = Vec::new();
-    for is_by_price in [true, false] {
+        let mut table = table.across(key);
         let mut panels = Vec::new();
         for &count in counts {
             let mut lines = Vec::new();
             for way in Way::ALL {
                 let mut line = Vec::new();
-                let points: Vec<Varied> = if is_by_price {
-                    prices.iter().map(|&price| Varied::Price(price)).collect()
-                } else {
-                    places.iter().map(|&places| Varied::Places(places)).collect()
-                };
-                for varied in points {
-                    let found = tried(context, &traces, way, count, varied)?;
-                    let (at, table) = match varied {
-                        Varied::Price(price) => (price, &mut by_price),
-                        Varied::Places(places) => {
-                            (f64::from(u32::try_from(places)?), &mut by_places)
-                        }
-                    };
+                for &(at, rho, places) in &points {
+                    let found = tried(context, &traces, way, count, (rho, places))?;
                     line.push((at, found[0].mean));
                     let [label, at] = [TableKey::from(way.label()), at.into()];
                     match found[..] {
@@ -85,22 +72,18 @@ pub(super) fn reported(context: &Context, is_nearest: bool) -> Result<Report, Bo
             panels.push(Lines { title, lines });
         }
         let upwards = if is_nearest { Scale::Logarithmic } else { Scale::Linear };
-        plots.push(Plot {
-            title: format!(
-                "{}; means of {} trials",
-                if is_nearest { "nearest places of taxis" } else { "hulls of places of taxis" },
-                context.trials()
-            ),
-            across: if is_by_price { "rho per square metre" } else { "places" }.to_owned(),
+        let plot = Plot {
+            title: title.clone(),
+            across: key.to_owned(),
             upwards: measure.to_owned(),
             scales: (Scale::Logarithmic, upwards),
             columns: 3,
             lines: Way::ALL.iter().map(|way| way.label().to_owned()).collect(),
             panels,
-        });
+        };
+        report = report.with_table(table).with_svg(suffix, plot.finish());
     }
-    let report = Report::new(plots[0].title.clone()).with_table(by_price).with_table(by_places);
-    Ok(report.with_svg("", plots[0].finish()).with_svg("places", plots[1].finish()))
+    Ok(report)
 }
 
 /// One point of a line: every trial has a taxi, some of its places and a point of its own, the same
@@ -110,12 +93,8 @@ fn tried(
     traces: &Traces,
     way: Way,
     count: usize,
-    varied: Varied,
+    (rho, places): (f64, usize),
 ) -> Result<Vec<Summary>, Box<dyn Error>> {
-    let (rho, places) = match varied {
-        Varied::Price(price) => (price, PLACES),
-        Varied::Places(places) => (PRICE, places),
-    };
     let point = format!("{} {count} {rho} {places}", way.label());
     let found = context.each_trial(&point, context.trials(), |trial, seeded| {
         let mut same: Seeded = context.entropy("tuples", trial);

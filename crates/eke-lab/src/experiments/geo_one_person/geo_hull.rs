@@ -4,11 +4,11 @@ use super::experiment::reported;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 
 /// The hull of one person's places.
-pub const HULL: Experiment = Experiment {
+pub(crate) const HULL: Experiment = Experiment {
     name: "geo-hull",
     paper: Paper::Concentrated,
     figure: "figure 5",
-    about: "The convex hull of one person's places: what the one that is told shares with the true one.",
+    about: "The convex hull of one person's places: what the released one shares with the true one.",
     data: &["cabspotting_part1.parquet"],
     time: "1 min",
     trials: Trials { full: 200, quick: 20, smoke: 3 },

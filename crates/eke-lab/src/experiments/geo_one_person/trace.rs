@@ -45,11 +45,10 @@ impl Traces {
 
     /// The given number of places of one taxi, none of them twice; all if there are no more.
     pub(super) fn tuple(&self, places: usize, seeded: &mut Seeded) -> Vec<[f64; 2]> {
-        let taxi = &self.taxis[below(self.taxis.len(), seeded)];
-        let mut fixes = taxi.clone();
+        let mut fixes = self.taxis[seeded.roll(self.taxis.len())].clone();
         let places = places.min(fixes.len());
         for place in 0..places {
-            let other = place + below(fixes.len() - place, seeded);
+            let other = place + seeded.roll(fixes.len() - place);
             fixes.swap(place, other);
         }
         fixes.truncate(places);
@@ -70,8 +69,4 @@ impl Traces {
 /// How far apart two places are.
 pub(super) fn apart(one: [f64; 2], two: [f64; 2]) -> f64 {
     (one[0] - two[0]).hypot(one[1] - two[1])
-}
-
-fn below(end: usize, seeded: &mut Seeded) -> usize {
-    seeded.below(u32::try_from(end).unwrap_or(u32::MAX)) as usize
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use eke_budget::{Amount, Epsilon, NoHistory, Rho};
+use eke_budget::{Amount, Epsilon, Rho};
 use eke_geo::person::{HullPlan, NearestMethod};
 use eke_geo::shape::Convex;
 use eke_geo::{Lattice, Nearest, PlacePrice, Places, hull, nearest};
@@ -12,7 +12,8 @@ use eke_noise::{DiscreteGaussian, Ratio};
 use eke_testkit::Seeded;
 
 use super::trace::apart;
-use crate::account;
+use crate::experiments::geo_identity::advantaged;
+use crate::{account, paid};
 
 /// A way to tell something of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,14 +84,9 @@ impl Way {
                     Nearest { to: lattice.put(&to), count: u32::try_from(count)?, method };
                 let told = match self {
                     Self::PaperRho | Self::EkeRho => {
-                        nearest(&places, &question, bought(Amount::<Rho>::floor(rho)?)?, seeded)?
+                        nearest(&places, &question, bought::<Rho>(rho)?, seeded)?
                     }
-                    _ => nearest(
-                        &places,
-                        &question,
-                        bought(Amount::<Epsilon>::floor(epsilon(rho))?)?,
-                        seeded,
-                    )?,
+                    _ => nearest(&places, &question, bought::<Epsilon>(epsilon(rho))?, seeded)?,
                 };
                 told.get().into_iter().map(|item| item as usize).collect()
             }
@@ -127,17 +123,9 @@ impl Way {
                 };
                 match self {
                     Self::PaperRho | Self::EkeRho => {
-                        hull(&places, &plan, bought(Amount::<Rho>::floor(rho)?)?, seeded)?.outline
+                        hull(&places, &plan, bought::<Rho>(rho)?, seeded)?.outline
                     }
-                    _ => {
-                        hull(
-                            &places,
-                            &plan,
-                            bought(Amount::<Epsilon>::floor(epsilon(rho))?)?,
-                            seeded,
-                        )?
-                        .outline
-                    }
+                    _ => hull(&places, &plan, bought::<Epsilon>(epsilon(rho))?, seeded)?.outline,
                 }
             }
         };
@@ -172,13 +160,10 @@ impl Way {
 
 /// The epsilon per metre that the paper takes for as good as a rho per square metre.
 fn epsilon(rho: f64) -> f64 {
-    let log = 1e10f64.ln();
-    rho.sqrt() * (log.sqrt() + (log + 10.0).sqrt())
+    advantaged(rho, 1e-10)
 }
 
-fn bought<C: PlacePrice>(price: Amount<C>) -> Result<Prepaid<C>, Box<dyn Error>> {
-    let mut account = account();
-    let approved = account.approve(Allotment { price })?;
-    let receipt = account.commit(approved, &mut NoHistory).map_err(|_| "not recorded")?;
-    Ok(Prepaid::open(receipt))
+fn bought<C: PlacePrice>(price: f64) -> Result<Prepaid<C>, Box<dyn Error>> {
+    let price = Amount::<C>::floor(price)?;
+    Ok(Prepaid::open(paid(&mut account(), Allotment { price })?))
 }

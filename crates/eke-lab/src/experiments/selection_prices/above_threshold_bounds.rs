@@ -16,7 +16,7 @@ use crate::frame::summary::Summary;
 use crate::frame::table::Table;
 
 /// Prices of a line.
-pub const ABOVE_THRESHOLD_BOUNDS: Experiment = Experiment {
+pub(crate) const ABOVE_THRESHOLD_BOUNDS: Experiment = Experiment {
     name: "above-threshold-bounds",
     paper: Paper::Selection,
     figure: "figures 1 and 2",

@@ -17,7 +17,7 @@ use crate::frame::summary::Summary;
 use crate::frame::table::{Table, TableCell};
 
 /// Prices of a noisy maximum.
-pub const NOISY_MAX_BOUNDS: Experiment = Experiment {
+pub(crate) const NOISY_MAX_BOUNDS: Experiment = Experiment {
     name: "noisy-max-bounds",
     paper: Paper::Selection,
     figure: "figures 3, 6, 7 and 8",

@@ -10,16 +10,14 @@ use eke_budget::number::ParameterError;
 use eke_budget::{Adjacency, Amount, Delta, Epsilon, L2, Metric, Rho, Variance};
 use eke_noise::select::LineLaw;
 use eke_select::{Change, GridLine, LineNoise, RenyiLine};
-use serde::Serialize;
 
 use super::mechanism::SearchMechanism;
 use super::stream::Stream;
 use super::transcript::Transcript;
 
 /// A way of accounting for a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Accounting {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Accounting {
     /// After the fact: every run at the pure price of what came of it, the last one at the price of
     /// its days without a hit. Delta is zero.
     ExPost,
@@ -45,7 +43,7 @@ pub enum Accounting {
 
 impl Accounting {
     /// All of them, in the order they are shown in.
-    pub const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::ExPost,
         Self::OneWay,
         Self::Narrow,
@@ -57,8 +55,7 @@ impl Accounting {
     ];
 
     /// What it is called in tables and figures.
-    #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::ExPost => "ex-post",
             Self::OneWay => "ex-post, one-way counts",
@@ -72,14 +69,12 @@ impl Accounting {
     }
 
     /// Whether it is without a delta.
-    #[must_use]
-    pub fn is_pure(self) -> bool {
+    pub(crate) fn is_pure(self) -> bool {
         matches!(self, Self::ExPost | Self::OneWay | Self::Narrow | Self::Laplace)
     }
 
     /// Those that account for a mechanism.
-    #[must_use]
-    pub fn of(mechanism: &SearchMechanism) -> &'static [Self] {
+    pub(crate) fn of(mechanism: &SearchMechanism) -> &'static [Self] {
         match mechanism {
             SearchMechanism::Line { .. } => {
                 &[Self::ExPost, Self::OneWay, Self::Split, Self::Moments]
@@ -93,7 +88,7 @@ impl Accounting {
 }
 
 /// The prices of one mechanism, by one accounting.
-pub struct Bill(Prices);
+pub(crate) struct Bill(Prices);
 
 enum Prices {
     /// Of every run by what came of it.
@@ -115,7 +110,7 @@ impl Bill {
     ///
     /// # Errors
     /// The accounting has no price for it.
-    pub fn new(
+    pub(crate) fn new(
         accounting: Accounting,
         mechanism: &SearchMechanism,
         stream: &Stream,
@@ -166,7 +161,7 @@ impl Bill {
     ///
     /// # Errors
     /// More than an epsilon can be.
-    pub fn total(&mut self, transcript: &Transcript) -> Result<f64, Box<dyn Error>> {
+    pub(crate) fn total(&mut self, transcript: &Transcript) -> Result<f64, Box<dyn Error>> {
         if let Prices::After { law, known } = &mut self.0 {
             let mut sum = Amount::ZERO;
             for stretch in &transcript.0 {
@@ -181,8 +176,7 @@ impl Bill {
 
     /// How many days of a search a budget pays for: none is drawn that might cost more than is
     /// left.
-    #[must_use]
-    pub fn reach(&mut self, transcript: &Transcript, budget: Epsilon) -> u64 {
+    pub(crate) fn reach(&mut self, transcript: &Transcript, budget: Epsilon) -> u64 {
         let Prices::After { law, known } = &mut self.0 else {
             let starts = transcript.0.len();
             let fits = |runs: usize| self.started_fits(runs, budget);

@@ -6,7 +6,7 @@ use super::stream::Stream;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 
 /// Days on which many bikes are rented.
-pub const BIKES: Experiment = Experiment {
+pub(crate) const BIKES: Experiment = Experiment {
     name: "bikes",
     paper: Paper::Selection,
     figure: "figures 4 and 17",

@@ -16,7 +16,7 @@ use crate::frame::summary::Summary;
 
 /// What to try.
 #[derive(Clone, Debug)]
-pub struct SearchPlan {
+pub(crate) struct SearchPlan {
     /// The lines, as shares of the largest answer.
     pub thresholds: Vec<f64>,
     /// The deviations of the line that the paper tries.
@@ -33,15 +33,13 @@ pub struct SearchPlan {
 
 impl SearchPlan {
     /// The bikes' lines and noises; the figures that have other lines than 0.575 do not say which.
-    #[must_use]
-    pub fn bikes(runs: u32) -> Self {
+    pub(crate) fn bikes(runs: u32) -> Self {
         let printed = vec![0.09, 0.10, 0.11, 0.12, 0.13, 0.14, 0.15];
         Self::around(vec![0.5, 0.575, 0.8], printed, runs)
     }
 
     /// The households' lines and noises, of which only 0.33 is said.
-    #[must_use]
-    pub fn london(runs: u32) -> Self {
+    pub(crate) fn london(runs: u32) -> Self {
         let printed = vec![0.04, 0.06, 0.08, 0.10, 0.12, 0.14, 0.16];
         Self::around(vec![0.28, 0.33, 0.4], printed, runs)
     }
@@ -53,7 +51,7 @@ impl SearchPlan {
     }
 
     /// The budgets that a table has room for: every other one.
-    pub fn shown(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = f64> {
         self.budgets.iter().copied().skip(2).step_by(2)
     }
 
@@ -82,7 +80,7 @@ impl SearchPlan {
 
 /// Searches summed up, and what a tenth of them is below and above.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// Their mean, with its interval and the quartiles.
     pub summary: Summary,
     /// A tenth of the searches is below.
@@ -93,8 +91,7 @@ pub struct Band {
 
 impl Band {
     /// The mean.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.summary.mean
     }
 
@@ -110,7 +107,7 @@ impl Band {
 
 /// Searches through all days with the paper's noise, by one accounting.
 #[derive(Clone, Copy, Debug)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// By which accounting.
     pub accounting: Accounting,
     /// The noise of the line.
@@ -123,7 +120,7 @@ pub struct Spread {
 
 /// The best that an accounting can do within a budget.
 #[derive(Clone, Copy, Debug)]
-pub struct Best {
+pub(crate) struct Best {
     /// By which accounting.
     pub accounting: Accounting,
     /// The budget.
@@ -132,13 +129,11 @@ pub struct Best {
     pub f1: Band,
     /// The share of days that were answered, on average.
     pub answered: f64,
-    /// What was drawn.
-    pub mechanism: SearchMechanism,
 }
 
 /// All about one line.
 #[derive(Clone, Debug)]
-pub struct AtThreshold {
+pub(crate) struct AtThreshold {
     /// The line, as a share of the largest answer.
     pub threshold: f64,
     /// Days that are above it.
@@ -151,7 +146,7 @@ pub struct AtThreshold {
 
 /// All about one stream.
 #[derive(Clone, Debug)]
-pub struct Results {
+pub(crate) struct Results {
     /// Its name.
     pub stream: &'static str,
     /// What an answer is.
@@ -174,7 +169,7 @@ pub struct Results {
 ///
 /// # Errors
 /// A mechanism does not exist on this grid.
-pub fn run(
+pub(crate) fn run(
     stream: &Stream,
     plan: &SearchPlan,
     context: &Context,
@@ -255,7 +250,7 @@ fn tried(
             }
             let answered = days as f64 / (transcripts.len() * truth.len()) as f64;
             let f1 = Band::of(f1);
-            tried.within.push(Best { accounting, budget, f1, answered, mechanism });
+            tried.within.push(Best { accounting, budget, f1, answered });
         }
     }
     Ok(tried)
@@ -332,18 +327,17 @@ mod tests {
 
     #[test]
     fn the_best_noise_is_chosen_for_each_budget() {
-        let one = |budget, mean, deviation| Best {
+        let one = |budget, mean, answered| Best {
             accounting: Accounting::ExPost,
             budget,
             f1: Band { summary: Summary::of([mean]), low: mean, high: mean },
-            answered: 1.0,
-            mechanism: SearchMechanism::Line { deviation },
+            answered,
         };
         let tried =
             [one(1.0, 0.5, 0.1), one(2.0, 0.6, 0.1), one(1.0, 0.7, 0.2), one(2.0, 0.4, 0.2)];
         let chosen = best(tried.into_iter());
         // A budget that is not spent is no worse.
-        let found: Vec<_> = chosen.iter().map(|b| (b.budget, b.mechanism.deviation())).collect();
+        let found: Vec<_> = chosen.iter().map(|best| (best.budget, best.answered)).collect();
         assert_eq!(found, [(1.0, 0.2), (2.0, 0.2)]);
     }
 

@@ -9,8 +9,7 @@ use super::experiment::{AtThreshold, Best, Results, Spread};
 use eke_plot::svg::{Align, Mark, Panel, Stroke, Svg};
 
 /// The figure, as an SVG file.
-#[must_use]
-pub fn figure(results: &Results) -> String {
+pub(crate) fn figure(results: &Results) -> String {
     let columns = results.thresholds.len().max(2) as f64;
     let width = LEFT + columns * (WIDTH + GAP);
     let mut svg = Svg::new(width, TOP + 2.0 * HEIGHT + BETWEEN + 182.0);
@@ -159,8 +158,9 @@ fn tenths((low, high): (f64, f64)) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::threshold_search::BIKES;
+    use crate::experiments::threshold_search::experiment::{SearchPlan, run};
     use crate::experiments::threshold_search::stream::made_up;
-    use crate::experiments::threshold_search::{BIKES, SearchPlan, run};
     use crate::frame::context::Context;
     use crate::frame::experiment::Size;
     use eke_plot::svg::well_formed;

@@ -6,7 +6,7 @@ use super::stream::Stream;
 use crate::frame::experiment::{Experiment, Paper, Trials};
 
 /// Days on which London households use much electricity.
-pub const LONDON: Experiment = Experiment {
+pub(crate) const LONDON: Experiment = Experiment {
     name: "london",
     paper: Paper::Selection,
     figure: "figure 5 and appendix D",

@@ -9,15 +9,13 @@ use eke_select::{
     SparseVector,
 };
 use eke_testkit::Seeded;
-use serde::Serialize;
 
 use super::stream::Stream;
 use super::transcript::{Stretch, Transcript};
 
 /// How days above the line are found. Deviations are shares of the largest answer.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "mechanism")]
-pub enum SearchMechanism {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum SearchMechanism {
     /// A Gaussian line, and answers with sqrt(3) times its noise.
     Line {
         /// Of the line.
@@ -51,8 +49,7 @@ pub enum SearchMechanism {
 
 impl SearchMechanism {
     /// The deviation of the line, or of every answer.
-    #[must_use]
-    pub fn deviation(&self) -> f64 {
+    pub(crate) fn deviation(&self) -> f64 {
         match *self {
             Self::Line { deviation }
             | Self::Narrow { deviation, .. }
@@ -66,7 +63,7 @@ impl SearchMechanism {
     ///
     /// # Errors
     /// It has none on this grid.
-    pub fn law(
+    pub(crate) fn law(
         &self,
         stream: &Stream,
         threshold: f64,
@@ -105,7 +102,7 @@ impl SearchMechanism {
     ///
     /// # Errors
     /// The mechanism does not exist on this grid.
-    pub fn draw(
+    pub(crate) fn draw(
         &self,
         stream: &Stream,
         threshold: f64,

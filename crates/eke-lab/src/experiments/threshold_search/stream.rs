@@ -7,7 +7,7 @@ use crate::frame::data::{Data, DataError};
 
 /// Answers, one a day, none below zero.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stream {
+pub(crate) struct Stream {
     /// What it is called on the command line.
     pub name: &'static str,
     /// What an answer is, for people.
@@ -26,7 +26,7 @@ impl Stream {
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
-    pub fn bikes(data: &Data) -> Result<Self, DataError> {
+    pub(crate) fn bikes(data: &Data) -> Result<Self, DataError> {
         if data.is_made_up() {
             return Ok(made_up());
         }
@@ -43,7 +43,7 @@ impl Stream {
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
-    pub fn london(data: &Data) -> Result<Self, DataError> {
+    pub(crate) fn london(data: &Data) -> Result<Self, DataError> {
         const EACH: u32 = 1000;
         const MOST_KWH: f64 = 30.0;
         if data.is_made_up() {
@@ -57,22 +57,19 @@ impl Stream {
     }
 
     /// The largest answer there can be, in steps.
-    #[must_use]
-    pub fn most(&self) -> i64 {
+    pub(crate) fn most(&self) -> i64 {
         i64::from(self.people) * i64::from(self.each)
     }
 
     /// A share of the largest answer, in whole steps.
-    #[must_use]
-    pub fn steps(&self, share: f64) -> i64 {
+    pub(crate) fn steps(&self, share: f64) -> i64 {
         #[expect(clippy::cast_possible_truncation, reason = "a share of less than 2^53")]
         let steps = self.deviation(share).round() as i64;
         steps
     }
 
     /// A share of the largest answer, in steps that need not be whole.
-    #[must_use]
-    pub fn deviation(&self, share: f64) -> f64 {
+    pub(crate) fn deviation(&self, share: f64) -> f64 {
         share * f64::from(self.people) * f64::from(self.each)
     }
 
@@ -80,7 +77,7 @@ impl Stream {
     ///
     /// # Errors
     /// Nobody can change anything.
-    pub fn sensitivity(&self) -> Result<L1, ParameterError> {
+    pub(crate) fn sensitivity(&self) -> Result<L1, ParameterError> {
         L1::new(f64::from(self.each))
     }
 
@@ -88,13 +85,12 @@ impl Stream {
     ///
     /// # Errors
     /// There are fewer than two people.
-    pub fn delta(&self) -> Result<Delta, ParameterError> {
+    pub(crate) fn delta(&self) -> Result<Delta, ParameterError> {
         Delta::new(1.0 / f64::from(self.people))
     }
 
     /// Which days are above a share of the largest answer.
-    #[must_use]
-    pub fn truth(&self, threshold: f64) -> Vec<bool> {
+    pub(crate) fn truth(&self, threshold: f64) -> Vec<bool> {
         let line = self.steps(threshold);
         self.answers.iter().map(|&answer| answer > line).collect()
     }

@@ -2,7 +2,7 @@
 
 /// One run: its number of days, and whether the last of them was a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub(crate) struct Stretch {
     /// The days.
     pub steps: u64,
     /// Whether it ended with a hit.
@@ -11,14 +11,13 @@ pub struct Stretch {
 
 /// All runs of a search, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Transcript(pub Vec<Stretch>);
+pub(crate) struct Transcript(pub Vec<Stretch>);
 
 impl Transcript {
     /// How good the verdicts on the first `answered` days are, all later days counting as not
     /// above: twice the hits that are right, over all hits and all that should be. 1 where there is
     /// nothing to find and nothing was found.
-    #[must_use]
-    pub fn f1(&self, truth: &[bool], answered: u64) -> f64 {
+    pub(crate) fn f1(&self, truth: &[bool], answered: u64) -> f64 {
         let (mut found, mut right) = (0u32, 0u32);
         let mut day = 0;
         for stretch in &self.0 {
@@ -37,14 +36,12 @@ impl Transcript {
     }
 
     /// The days of the first n runs.
-    #[must_use]
-    pub fn days_of(&self, runs: usize) -> u64 {
+    pub(crate) fn days_of(&self, runs: usize) -> u64 {
         self.0.iter().take(runs).map(|stretch| stretch.steps).sum()
     }
 
     /// All days.
-    #[must_use]
-    pub fn days(&self) -> u64 {
+    pub(crate) fn days(&self) -> u64 {
         self.days_of(self.0.len())
     }
 }

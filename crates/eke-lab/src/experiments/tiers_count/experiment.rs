@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use eke_budget::Delta;
-use eke_noise::Entropy;
 use eke_testkit::Seeded;
 
 use super::way::Way;
@@ -11,7 +10,7 @@ use crate::frame::context::Context;
 
 /// What to try.
 #[derive(Clone, Debug)]
-pub struct CountPlan {
+pub(crate) struct CountPlan {
     /// How far apart evenly spaced tiers are, as epsilons.
     pub spacings: Vec<f64>,
     /// The most tiers.
@@ -28,8 +27,7 @@ pub struct CountPlan {
 
 impl CountPlan {
     /// The paper's lists.
-    #[must_use]
-    pub fn paper(runs: u32) -> Self {
+    pub(crate) fn paper(runs: u32) -> Self {
         let spacings = vec![0.1, 0.2, 0.4, 0.8];
         Self { spacings, most: 20, runs, lists: 500, delta: 1e-6, seed: 1 }
     }
@@ -37,7 +35,7 @@ impl CountPlan {
 
 /// A mean, and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
+pub(crate) struct Mean {
     /// The mean.
     pub mean: f64,
     /// Its standard error.
@@ -46,13 +44,11 @@ pub struct Mean {
 
 /// The finest of m tiers.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub(crate) struct Point {
     /// By which way.
     pub way: Way,
     /// How many tiers there are.
     pub tiers: usize,
-    /// The epsilon of the finest.
-    pub epsilon: f64,
     /// Its mean squared error, drawn.
     pub drawn: Mean,
     /// The same, computed.
@@ -61,7 +57,7 @@ pub struct Point {
 
 /// Evenly spaced tiers.
 #[derive(Clone, Debug)]
-pub struct OnGrid {
+pub(crate) struct OnGrid {
     /// How far apart they are.
     pub spacing: f64,
     /// All ways and numbers of tiers.
@@ -70,7 +66,7 @@ pub struct OnGrid {
 
 /// The tier that fares worst, of m random ones.
 #[derive(Clone, Copy, Debug)]
-pub struct WorstRatio {
+pub(crate) struct WorstRatio {
     /// By which way.
     pub way: Way,
     /// How many tiers there are.
@@ -82,7 +78,7 @@ pub struct WorstRatio {
 
 /// Random tiers of one kind.
 #[derive(Clone, Debug)]
-pub struct OnLists {
+pub(crate) struct OnLists {
     /// The kind, as the paper writes it.
     pub lists: &'static str,
     /// All ways and numbers of tiers.
@@ -91,7 +87,7 @@ pub struct OnLists {
 
 /// All of it.
 #[derive(Clone, Debug)]
-pub struct Results {
+pub(crate) struct Results {
     /// Draws of all tiers.
     pub runs: u32,
     /// Random lists of each kind and length.
@@ -108,7 +104,7 @@ pub struct Results {
 ///
 /// # Errors
 /// A tier has no price or cannot be drawn.
-pub fn run(plan: &CountPlan, context: &Context) -> Result<Results, Box<dyn Error>> {
+pub(crate) fn run(plan: &CountPlan, context: &Context) -> Result<Results, Box<dyn Error>> {
     let delta = Delta::new(plan.delta)?;
     let ways = Way::ALL.len();
     let points = context.each(plan.spacings.len() * ways, |index| {
@@ -149,26 +145,24 @@ fn on_grid(
             sum[1] += off.powi(4);
         }
     }
-    let points = tiers.iter().zip(sums).zip(exact).enumerate();
-    Ok(points
-        .map(|(index, ((&epsilon, [square, fourth]), exact))| {
-            let drawn = Mean::of(square, fourth, plan.runs);
-            Point { way, tiers: index + 1, epsilon, drawn, exact }
-        })
-        .collect())
+    let point = |(tiers, ([square, fourth], exact)): (usize, ([f64; 2], f64))| {
+        let drawn = Mean::of(square, fourth, plan.runs);
+        Point { way, tiers, drawn, exact }
+    };
+    Ok((1..).zip(sums.into_iter().zip(exact)).map(point).collect())
 }
 
-fn on_lists<E: Entropy>(
+fn on_lists(
     plan: &CountPlan,
     kind: Kind,
     delta: Delta,
-    entropy: &mut E,
+    seeded: &mut Seeded,
 ) -> Result<Vec<WorstRatio>, Box<dyn Error>> {
     let mut ratios = Vec::new();
     for count in 1..=plan.most {
         let mut sums = vec![[0.0; 2]; Way::QUICK.len()];
         for _ in 0..plan.lists {
-            let mut tiers: Vec<f64> = (0..count).map(|_| kind.draw(entropy)).collect();
+            let mut tiers: Vec<f64> = (0..count).map(|_| kind.draw(seeded)).collect();
             tiers.sort_by(f64::total_cmp);
             tiers.dedup();
             let alone = Way::Single.errors(&tiers, delta)?;
@@ -220,13 +214,13 @@ impl Kind {
         }
     }
 
-    fn draw<E: Entropy>(self, entropy: &mut E) -> f64 {
+    fn draw(self, seeded: &mut Seeded) -> f64 {
         match self {
-            Self::Uniform(_, most) => LEAST + (most - LEAST) * uniform(entropy),
+            Self::Uniform(_, most) => LEAST + (most - LEAST) * seeded.unit(),
             Self::Normal(_, mean, variance) => loop {
                 // Box and Muller's; this decides what is tried, and draws no noise.
-                let radius = (-2.0 * (1.0 - uniform(entropy)).ln()).sqrt();
-                let normal = radius * (std::f64::consts::TAU * uniform(entropy)).cos();
+                let radius = (-2.0 * (1.0 - seeded.unit()).ln()).sqrt();
+                let normal = radius * (std::f64::consts::TAU * seeded.unit()).cos();
                 let tier = mean + variance.sqrt() * normal;
                 if tier >= LEAST {
                     return tier;
@@ -238,11 +232,6 @@ impl Kind {
 
 /// The least epsilon of a random tier.
 const LEAST: f64 = 0.01;
-
-fn uniform<E: Entropy>(entropy: &mut E) -> f64 {
-    let bits = (entropy.word() >> 11) as f64;
-    bits / 9_007_199_254_740_992.0
-}
 
 #[cfg(test)]
 mod tests {

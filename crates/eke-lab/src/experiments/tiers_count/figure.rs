@@ -9,8 +9,7 @@ use super::way::Way;
 use eke_plot::svg::{Align, Mark, Stroke, Svg};
 
 /// The figure, as an SVG file.
-#[must_use]
-pub fn figure(results: &Results) -> String {
+pub(crate) fn figure(results: &Results) -> String {
     let columns = results.grids.len().max(results.random.len()).max(2) as f64;
     let lower = TOP + HEIGHT + BETWEEN;
     let mut svg = Svg::new(LEFT + columns * (WIDTH + GAP), lower + HEIGHT + 150.0);
@@ -168,7 +167,8 @@ fn legend(svg: &mut Svg, top: f64, delta: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{COUNT, CountPlan, run};
+    use super::super::COUNT;
+    use super::super::experiment::{CountPlan, run};
     use super::*;
     use crate::frame::context::Context;
     use crate::frame::experiment::Size;

@@ -11,7 +11,7 @@ use crate::frame::report::Report;
 use crate::frame::table::{Table, TableCell, TableKey};
 
 /// A count told to several tiers.
-pub const COUNT: Experiment = Experiment {
+pub(crate) const COUNT: Experiment = Experiment {
     name: "tiers-count",
     paper: Paper::Tiers,
     figure: "figures 5 and 6",

@@ -9,14 +9,12 @@ use eke_noise::{
     AccountPayer, Entropy, Exact, GaussianPath, GeometricPath, LaplacePath, NoisePath, Ratio,
     release_tiers,
 };
-use serde::Serialize;
 
 use crate::account;
 
 /// A way to tell a count to tiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
     /// Geometric noise, along one path.
     Geometric,
     /// Laplace noise, along one path.
@@ -33,7 +31,7 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Single,
         Self::Geometric,
         Self::Laplace,
@@ -44,12 +42,11 @@ impl Way {
 
     /// Those that are quick to price: all but Skellam noise, which is hardly wider than Gaussian
     /// noise.
-    pub const QUICK: [Self; 5] =
+    pub(crate) const QUICK: [Self; 5] =
         [Self::Single, Self::Geometric, Self::Laplace, Self::Gradual, Self::Gaussian];
 
     /// For people.
-    #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Geometric => "geometric, one path",
             Self::Laplace => "laplace, one path",
@@ -61,8 +58,7 @@ impl Way {
     }
 
     /// Whether it has a delta.
-    #[must_use]
-    pub fn has_delta(self) -> bool {
+    pub(crate) fn has_delta(self) -> bool {
         matches!(self, Self::Gaussian | Self::Skellam)
     }
 
@@ -70,7 +66,7 @@ impl Way {
     ///
     /// # Errors
     /// A tier has no price.
-    pub fn errors(self, tiers: &[f64], delta: Delta) -> Result<Vec<f64>, Box<dyn Error>> {
+    pub(crate) fn errors(self, tiers: &[f64], delta: Delta) -> Result<Vec<f64>, Box<dyn Error>> {
         match self {
             Self::Geometric | Self::Single => {
                 Ok(tiers.iter().map(|&tier| geometric(tier)).collect())
@@ -96,7 +92,7 @@ impl Way {
     ///
     /// # Errors
     /// A tier has no price or cannot be drawn.
-    pub fn prepare(self, tiers: &[f64], delta: Delta) -> Result<Prepared, Box<dyn Error>> {
+    pub(crate) fn prepare(self, tiers: &[f64], delta: Delta) -> Result<Prepared, Box<dyn Error>> {
         let level = |rate: f64| {
             Ok::<_, Box<dyn Error>>(GeometricLevel::new(&Ratio::from_f64(rate).ok_or("no rate")?))
         };
@@ -126,7 +122,7 @@ impl Way {
 }
 
 /// Tiers that are priced.
-pub enum Prepared {
+pub(crate) enum Prepared {
     /// By epsilon.
     Geometric(Vec<Amount<Epsilon>>),
     /// By epsilon.
@@ -149,7 +145,7 @@ impl Prepared {
     ///
     /// # Errors
     /// The noise is too wide.
-    pub fn draw<E: Entropy>(&self, entropy: &mut E) -> Result<Vec<f64>, Box<dyn Error>> {
+    pub(crate) fn draw<E: Entropy>(&self, entropy: &mut E) -> Result<Vec<f64>, Box<dyn Error>> {
         let id = PathId::new([3; 32]);
         match self {
             Self::Geometric(prices) => {

@@ -5,7 +5,7 @@ use eke_local::worth::subset;
 
 /// Which of the paper's two lists of templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub(crate) enum List {
     /// The first.
     Reference,
     /// The improved one.
@@ -20,8 +20,7 @@ fn at(categories: u32, level: u32, size: u32) -> f64 {
 
 /// The bound for a tier: the largest ratio between neighbouring templates around it. One where the
 /// templates are the tier's own: for small and large epsilons.
-#[must_use]
-pub fn factor(list: List, categories: u32, epsilon: f64) -> f64 {
+pub(crate) fn factor(list: List, categories: u32, epsilon: f64) -> f64 {
     let d = categories;
     let e = epsilon.exp();
     let last = (d - 1) / 2;

@@ -7,7 +7,7 @@ use eke_plot::svg::{Align, Svg};
 
 /// What a figure shows of every point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub(crate) enum Shown {
     /// The errors of all tiers together.
     Total,
     /// The largest ratio to a tier alone.
@@ -15,8 +15,7 @@ pub enum Shown {
 }
 
 /// A panel for every kind of lists, with a line for every way.
-#[must_use]
-pub fn figure(results: &Results, shown: Shown) -> String {
+pub(crate) fn figure(results: &Results, shown: Shown) -> String {
     let value = |point: &Point| match shown {
         Shown::Total => point.total,
         Shown::Worst => point.worst,
@@ -73,8 +72,7 @@ fn shade(list: List, categories: u32, step: u32) -> &'static str {
 }
 
 /// The paper's bounds over categories and epsilons, for both of its lists.
-#[must_use]
-pub fn heatmap() -> String {
+pub(crate) fn heatmap() -> String {
     const CELL: (f64, f64) = (7.0, 4.0);
     const CATEGORIES: u32 = 64;
     const STEPS: u32 = 60;

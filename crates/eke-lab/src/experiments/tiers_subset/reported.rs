@@ -10,7 +10,7 @@ use crate::frame::report::Report;
 use crate::frame::table::Table;
 
 /// Reports about categories for several tiers.
-pub const SUBSET: Experiment = Experiment {
+pub(crate) const SUBSET: Experiment = Experiment {
     name: "tiers-subset",
     paper: Paper::Tiers,
     figure: "figures 4 and 7 to 14",

@@ -8,7 +8,7 @@ use crate::frame::experiment::{Experiment, Paper, Trials};
 use crate::frame::report::Report;
 
 /// Words of Reddit.
-pub const REDDIT: Experiment = Experiment {
+pub(crate) const REDDIT: Experiment = Experiment {
     name: "reddit",
     paper: Paper::AccuracyFirst,
     figure: "section 7.2",
@@ -21,8 +21,8 @@ pub const REDDIT: Experiment = Experiment {
 
 fn reddit(context: &Context) -> Result<Report, Box<dyn Error>> {
     let asked = Asked { tolerance: 0.01, choosing: 0.01, first: 1e-8 };
-    let words = context.data().words()?;
-    let counts: Vec<u32> = words.iter().take(1000).map(|word| word.people).collect();
+    let mut counts = context.data().word_counts()?;
+    counts.truncate(1000);
     let epsilons: &[f64] = context.pick(&[0.5, 1.0, 2.0], &[0.5, 1.0, 2.0], &[1.0]);
     let mut found = Vec::new();
     for &epsilon in epsilons {

@@ -9,7 +9,7 @@ use crate::frame::report::Report;
 use eke_testkit::Seeded;
 
 /// Counts of a Zipf law.
-pub const ZIPF: Experiment = Experiment {
+pub(crate) const ZIPF: Experiment = Experiment {
     name: "zipf",
     paper: Paper::AccuracyFirst,
     figure: "figure 2",

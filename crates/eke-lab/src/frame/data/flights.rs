@@ -9,8 +9,6 @@ use super::{Data, DataError};
 pub struct Flights {
     /// The aircraft, numbered in the order of tail numbers.
     pub aircraft: Vec<u32>,
-    /// How many aircraft there are.
-    pub fleet: u32,
     /// The carrier, in two letters.
     pub carrier: Vec<String>,
     /// Where from, in three letters.
@@ -50,7 +48,7 @@ impl Data {
     pub fn flights(&self) -> Result<Flights, DataError> {
         const FILE: &str = "nycflights13_flights.parquet";
         if let Some(mut seeded) = self.generator(FILE) {
-            let mut flights = Flights { fleet: 300, ..Flights::default() };
+            let mut flights = Flights::default();
             for _ in 0..6000 {
                 flights.aircraft.push(seeded.below(300));
                 // Some of everything is common and some is rare.
@@ -65,11 +63,8 @@ impl Data {
             }
             return Ok(flights);
         }
-        let names =
-            ["tailnum", "carrier", "origin", "dest", "month", "hour", "dep_delay", "distance"];
-        let mut columns = self.columns(FILE, &names)?;
-        let path = self.path(FILE)?;
-        let mut text = |name: &'static str| -> Result<Vec<Option<String>>, DataError> {
+        let (path, columns) = (self.path(FILE)?, self.columns(FILE)?);
+        let text = |name: &'static str| -> Result<Vec<Option<String>>, DataError> {
             let words = columns.bytes(name)?.into_iter();
             let read =
                 |word: Vec<u8>| String::from_utf8(word).map_err(|_| DataError::other(&path, name));
@@ -84,9 +79,7 @@ impl Data {
         for (number, (_, place)) in (0..).zip(&mut numbers) {
             *place = number;
         }
-        let fleet =
-            u32::try_from(numbers.len()).map_err(|error| DataError::missing(&path, &error))?;
-        let mut flights = Flights { fleet, ..Flights::default() };
+        let mut flights = Flights::default();
         for (row, tail) in tails.iter().enumerate() {
             let Some(tail) = tail else { continue };
             flights.aircraft.push(numbers[tail.as_str()]);

@@ -2,40 +2,19 @@
 
 use super::{Data, DataError};
 
-/// A household.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Household {
-    /// The year it was asked in.
-    pub year: i64,
-    /// Its income in dollars; may be below zero.
-    pub income: i64,
-    /// Its wages in dollars.
-    pub wages: i64,
-}
-
 impl Data {
-    /// Households of the Current Population Survey (`cps_asec_2012_2014_households.parquet`). Those
-    /// without an income are left out; the largest incomes are altered by who published them, so
-    /// clamp them. Made up, there are 1,000.
+    /// What households of the Current Population Survey earn a year, in dollars, which may be below
+    /// zero (`cps_asec_2012_2014_households.parquet`). Those without an income are left out; the
+    /// largest incomes are altered by who published them, so clamp them. Made up, there are 1,000.
     ///
     /// # Errors
     /// The file is not there, or is not what it should be.
-    pub fn households(&self) -> Result<Vec<Household>, DataError> {
+    pub fn household_incomes(&self) -> Result<Vec<i64>, DataError> {
         const FILE: &str = "cps_asec_2012_2014_households.parquet";
         if let Some(mut seeded) = self.generator(FILE) {
-            let mut drawn = || {
-                let income = i64::from(seeded.below(120_000));
-                Household { year: 2013, income, wages: income / 2 }
-            };
-            return Ok((0..1000).map(|_| drawn()).collect());
+            return Ok((0..1000).map(|_| seeded.below(120_000).into()).collect());
         }
-        let mut columns = self.columns(FILE, &["year", "household_income", "wages"])?;
-        let (years, incomes) = (columns.whole("year")?, columns.whole("household_income")?);
-        let wages = columns.whole("wages")?;
-        let rows = years.into_iter().zip(incomes).zip(wages);
-        let known = rows.filter_map(|((year, income), wages)| {
-            Some(Household { year: year?, income: income?, wages: wages.unwrap_or(0) })
-        });
-        Ok(known.collect())
+        let incomes = self.columns(FILE)?.whole("household_income")?;
+        Ok(incomes.into_iter().flatten().collect())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use eke_geo::Place;
 use eke_testkit::Seeded;
 
-use super::{Data, DataError};
+use super::{Data, DataError, FileColumns};
 
 /// Where a taxi was.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,15 +14,11 @@ pub struct Fix {
     pub time: i64,
     /// Where.
     pub place: Place,
-    /// Whether somebody was carried; not known of Beijing.
-    pub occupied: Option<bool>,
 }
 
 /// A taxi, and where it was, in the order of time.
 #[derive(Clone, Debug)]
 pub struct Taxi {
-    /// Its number in the file.
-    pub number: i64,
     /// Where it was.
     pub fixes: Vec<Fix>,
 }
@@ -41,10 +37,7 @@ impl Data {
         if let Some(mut seeded) = self.generator(FILE) {
             return Ok(wandering(&mut seeded, bay, 20, 300));
         }
-        let names = ["taxi", "ts", "lat_e5", "lon_e5", "occupied"];
-        let mut columns = self.columns(FILE, &names)?;
-        let occupied = columns.whole("occupied")?;
-        by_taxi(&mut columns, bay, |row| occupied[row].map(|flag| flag != 0))
+        by_taxi(&self.columns(FILE)?, bay)
     }
 
     /// Taxis of Beijing in one hour (`tdrive_1h_20080202.parquet`), by taxi. Fixes more than half a
@@ -60,8 +53,7 @@ impl Data {
         if let Some(mut seeded) = self.generator(FILE) {
             return Ok(wandering(&mut seeded, city, 300, 10));
         }
-        let mut columns = self.columns(FILE, &["taxi", "ts", "lat_e5", "lon_e5"])?;
-        by_taxi(&mut columns, city, |_| None)
+        by_taxi(&self.columns(FILE)?, city)
     }
 
     /// Where vehicles collided in New York (`nyc_collisions_sample.parquet`). Those without a
@@ -77,7 +69,7 @@ impl Data {
             let traces = wandering(&mut seeded, city, 500, 1);
             return Ok(traces.iter().flat_map(|taxi| &taxi.fixes).map(|fix| fix.place).collect());
         }
-        let mut columns = self.columns(FILE, &["latitude", "longitude"])?;
+        let columns = self.columns(FILE)?;
         let (north, east) = (columns.numbers("latitude")?, columns.numbers("longitude")?);
         let places = north.into_iter().zip(east).filter_map(|(n, e)| city.place(e?, n?));
         Ok(places.collect())
@@ -101,11 +93,7 @@ impl Window {
     }
 }
 
-fn by_taxi(
-    columns: &mut super::FileColumns,
-    window: Window,
-    occupied: impl Fn(usize) -> Option<bool>,
-) -> Result<Vec<Taxi>, DataError> {
+fn by_taxi(columns: &FileColumns, window: Window) -> Result<Vec<Taxi>, DataError> {
     let (numbers, times) = (columns.whole("taxi")?, columns.whole("ts")?);
     let (north, east) = (columns.numbers("lat_e5")?, columns.numbers("lon_e5")?);
     let mut taxis = BTreeMap::<i64, Vec<Fix>>::new();
@@ -115,14 +103,13 @@ fn by_taxi(
             continue;
         };
         if let Some(place) = window.place(e / 1e5, n / 1e5) {
-            let fix = Fix { time, place, occupied: occupied(row) };
-            taxis.entry(number).or_default().push(fix);
+            taxis.entry(number).or_default().push(Fix { time, place });
         }
     }
-    let sorted = taxis.into_iter().map(|(number, mut fixes)| {
+    let sorted = taxis.into_values().map(|mut fixes| {
         fixes.sort_by_key(|fix| fix.time);
         fixes.dedup_by_key(|fix| fix.time);
-        Taxi { number, fixes }
+        Taxi { fixes }
     });
     Ok(sorted.collect())
 }
@@ -131,14 +118,13 @@ fn by_taxi(
 fn wandering(seeded: &mut Seeded, window: Window, taxis: u32, fixes: u32) -> Vec<Taxi> {
     let mut uniform = || seeded.unit() - 0.5;
     let mut all = Vec::new();
-    for number in 0..taxis {
+    for _ in 0..taxis {
         let mut at = (uniform() * 0.2, uniform() * 0.2);
-        let mut taxi = Taxi { number: number.into(), fixes: Vec::new() };
+        let mut taxi = Taxi { fixes: Vec::new() };
         for step in 0..fixes {
             let place = window.place(window.longitude + at.0, window.latitude + at.1);
-            let occupied = Some(step % 4 < 2);
             let time = 1_200_000_000 + 60 * i64::from(step);
-            taxi.fixes.extend(place.map(|place| Fix { time, place, occupied }));
+            taxi.fixes.extend(place.map(|place| Fix { time, place }));
             at = (at.0 * 0.99 + uniform() * 0.01, at.1 * 0.99 + uniform() * 0.01);
         }
         all.push(taxi);

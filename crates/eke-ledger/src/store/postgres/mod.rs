@@ -14,17 +14,10 @@ use std::sync::Arc;
 use ::postgres::error::SqlState;
 use ::postgres::types::ToSql;
 use ::postgres::{Client, Error, Row, Statement};
-use eke_budget::PathId;
 
 use crate::error::StoreError;
-use crate::journal::LineRow;
-use crate::store::Page;
 use crate::store::grains::unsigned;
-use crate::store::{
-    Appended, Census, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest,
-};
-use crate::{Digest, Key};
+use crate::store::{Appended, Page, Store};
 
 /// A ledger in a PostgreSQL database.
 pub struct Postgres {
@@ -151,72 +144,6 @@ impl Store for Postgres {
 
     fn snapshot(&mut self) -> Result<(), StoreError> {
         self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    }
-
-    fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
-        self.read_account(name)
-    }
-
-    fn names(&mut self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>, StoreError> {
-        self.read_names(after, most)
-    }
-
-    fn lines(&mut self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>, StoreError> {
-        self.read_lines(account, from, most)
-    }
-
-    fn level(
-        &mut self,
-        account: &str,
-        path: PathId,
-        currency: Currencies,
-    ) -> Result<Option<StoredLevel>, StoreError> {
-        self.read_level(account, path, currency)
-    }
-
-    fn levels(
-        &mut self,
-        account: &str,
-        after: Option<(PathId, Currencies)>,
-        most: u32,
-    ) -> Result<Vec<(PathId, StoredLevel)>, StoreError> {
-        self.read_levels(account, after, most)
-    }
-
-    fn request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError> {
-        self.read_request(key)
-    }
-
-    fn path(&mut self, path: PathId) -> Result<Option<StoredPath>, StoreError> {
-        self.read_path(path)
-    }
-
-    fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError> {
-        self.read_point(path, increment)
-    }
-
-    fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {
-        self.read_seen(account, path)
-    }
-
-    fn held(&mut self, most: u32) -> Result<Vec<Held>, StoreError> {
-        self.read_held(most)
-    }
-
-    fn question(&mut self, digest: Digest) -> Result<Option<String>, StoreError> {
-        self.read_question(digest)
-    }
-
-    fn sheet_version(&mut self, account: &str) -> Result<u64, StoreError> {
-        self.read_sheet_version(account)
-    }
-
-    fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        self.read_sheet(account)
-    }
-
-    fn census(&mut self) -> Result<Census, StoreError> {
-        self.read_census()
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ::postgres::Row;
 use eke_budget::PathId;
 
-use super::Postgres;
+use super::{Postgres, failed};
 use crate::error::StoreError;
 use crate::journal::LineRow;
 use crate::store::grains::{self, AccountColumns, signed, unsigned};
 use crate::store::{
-    Census, Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
-    StoredRequest,
+    Census, Currencies, Draw, Held, Reads, Seen, StoredAccount, StoredLevel, StoredPath,
+    StoredPoint, StoredRequest, census_sql,
 };
 use crate::{Digest, Key};
 
@@ -44,8 +44,8 @@ fn level(row: &Row, first: usize) -> Result<StoredLevel, StoreError> {
     })
 }
 
-impl Postgres {
-    pub(super) fn read_account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
+impl Reads for Postgres {
+    fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
         let sql = "SELECT name, budget, lines, head, next_sequence, next_round, rho_spent, \
                    rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent, \
                    (SELECT coalesce(array_agg(round ORDER BY round), '{}') FROM eke_round \
@@ -75,22 +75,13 @@ impl Postgres {
         columns.read(&rounds).map(Some).ok_or_else(|| wrong("eke_account"))
     }
 
-    pub(super) fn read_names(
-        &mut self,
-        after: Option<&str>,
-        most: u32,
-    ) -> Result<Vec<Arc<str>>, StoreError> {
+    fn names(&mut self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>, StoreError> {
         let sql = "SELECT name FROM eke_account WHERE name > $1 ORDER BY name LIMIT $2";
         let rows = self.rows(sql, &[&after.unwrap_or(""), &i64::from(most)])?;
         Ok(rows.iter().map(|row| row.get::<_, &str>(0).into()).collect())
     }
 
-    pub(super) fn read_lines(
-        &mut self,
-        account: &str,
-        from: u64,
-        most: u32,
-    ) -> Result<Vec<LineRow>, StoreError> {
+    fn lines(&mut self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>, StoreError> {
         let sql = "SELECT line, body, digest FROM eke_journal WHERE account = $1 AND line >= $2 \
                    ORDER BY line LIMIT $3";
         let rows = self.rows(sql, &[&account, &signed(from), &i64::from(most)])?;
@@ -106,7 +97,7 @@ impl Postgres {
         rows.iter().map(line).collect()
     }
 
-    pub(super) fn read_level(
+    fn level(
         &mut self,
         account: &str,
         path: PathId,
@@ -119,7 +110,7 @@ impl Postgres {
         rows.first().map(|row| level(row, 0)).transpose()
     }
 
-    pub(super) fn read_levels(
+    fn levels(
         &mut self,
         account: &str,
         after: Option<(PathId, Currencies)>,
@@ -135,7 +126,7 @@ impl Postgres {
         rows.iter().map(|row| Ok((path(row, 0, "eke_level")?, level(row, 1)?))).collect()
     }
 
-    pub(super) fn read_request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError> {
+    fn request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError> {
         let sql = "SELECT digest, account, body FROM eke_request LEFT JOIN eke_answer USING (key) \
                    WHERE key = $1";
         let rows = self.rows(sql, &[&key.as_str()])?;
@@ -147,7 +138,7 @@ impl Postgres {
         rows.first().map(request).transpose()
     }
 
-    pub(super) fn read_path(&mut self, path: PathId) -> Result<Option<StoredPath>, StoreError> {
+    fn path(&mut self, path: PathId) -> Result<Option<StoredPath>, StoreError> {
         let sql = "SELECT account, holder, state FROM eke_path WHERE path = $1";
         let rows = self.rows(sql, &[&&path.digest()[..]])?;
         let stored = |row: &Row| {
@@ -158,31 +149,19 @@ impl Postgres {
         rows.first().map(stored).transpose()
     }
 
-    pub(super) fn read_point(
-        &mut self,
-        path: PathId,
-        increment: u32,
-    ) -> Result<Option<StoredPoint>, StoreError> {
+    fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError> {
         let sql = "SELECT key, draw, plan, round FROM eke_point \
                    WHERE path = $1 AND increment = $2";
         let rows = self.rows(sql, &[&&path.digest()[..], &i64::from(increment)])?;
         let point = |row: &Row| {
-            let draw = match row.get::<_, i16>(1) {
-                0 => Draw::Claimed,
-                1 => Draw::Drawn,
-                _ => Draw::Lost,
-            };
+            let draw = Draw::stored(row.get(1));
             let key = key(row.get(0), "eke_point")?;
             Ok(StoredPoint { key, draw, plan: row.get(2), round: row.get(3) })
         };
         rows.first().map(point).transpose()
     }
 
-    pub(super) fn read_seen(
-        &mut self,
-        account: &str,
-        path: PathId,
-    ) -> Result<Vec<Seen>, StoreError> {
+    fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {
         let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, answer.body \
                    FROM eke_seen seen JOIN eke_answer answer ON answer.key = seen.key \
                    WHERE seen.account = $1 AND seen.path = $2 ORDER BY seen.line";
@@ -195,7 +174,7 @@ impl Postgres {
         rows.iter().map(seen).collect()
     }
 
-    pub(super) fn read_held(&mut self, most: u32) -> Result<Vec<Held>, StoreError> {
+    fn held(&mut self, most: u32) -> Result<Vec<Held>, StoreError> {
         let sql = "SELECT path, account, holder FROM eke_path WHERE holder IS NOT NULL \
                    ORDER BY path LIMIT $1";
         let rows = self.rows(sql, &[&i64::from(most)])?;
@@ -207,45 +186,27 @@ impl Postgres {
         rows.iter().map(held).collect()
     }
 
-    pub(super) fn read_question(&mut self, digest: Digest) -> Result<Option<String>, StoreError> {
+    fn question(&mut self, digest: Digest) -> Result<Option<String>, StoreError> {
         let sql = "SELECT text FROM eke_question WHERE digest = $1";
         let rows = self.rows(sql, &[&&digest.bytes()[..]])?;
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    pub(super) fn read_sheet_version(&mut self, account: &str) -> Result<u64, StoreError> {
+    fn sheet_version(&mut self, account: &str) -> Result<u64, StoreError> {
         let sql = "SELECT version FROM eke_sheet WHERE account = $1";
         let rows = self.rows(sql, &[&account])?;
         Ok(rows.first().map_or(0, |row| unsigned(row.get(0))))
     }
 
-    pub(super) fn read_sheet(
-        &mut self,
-        account: &str,
-    ) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+    fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let sql = "SELECT version, bytes FROM eke_sheet WHERE account = $1";
         let rows = self.rows(sql, &[&account])?;
         Ok(rows.first().map(|row| (unsigned(row.get(0)), row.get(1))))
     }
 
-    pub(super) fn read_census(&mut self) -> Result<Census, StoreError> {
-        let sql = "SELECT (SELECT count(*) FROM eke_journal), \
-                   (SELECT count(*) FROM eke_question), \
-                   (SELECT count(*) FROM eke_request), \
-                   (SELECT count(*) FROM eke_answer), \
-                   (SELECT count(*) FROM eke_level), \
-                   (SELECT count(*) FROM eke_round), \
-                   (SELECT count(*) FROM eke_path), \
-                   (SELECT count(*) FROM eke_point), \
-                   (SELECT count(*) FROM eke_seen), \
-                   (SELECT count(*) FROM eke_sheet)";
-        let rows = self.rows(sql, &[])?;
-        let mut counts = [0; 10];
-        for (row, (column, count)) in
-            rows.first().into_iter().cycle().zip(counts.iter_mut().enumerate())
-        {
-            *count = unsigned(row.get(column));
-        }
-        Ok(Census::of(counts))
+    fn census(&mut self) -> Result<Census, StoreError> {
+        let row = self.client.query_one(&census_sql("eke_"), &[]);
+        let row = row.map_err(|error| failed(&error))?;
+        Ok(std::array::from_fn(|column| unsigned(row.get(column))))
     }
 }

@@ -12,17 +12,10 @@ pub(crate) use open::{check_version, pragma, settings};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use eke_budget::PathId;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::error::StoreError;
-use crate::journal::LineRow;
-use crate::store::Page;
-use crate::store::{
-    Appended, Census, Currencies, Held, Seen, Store, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest,
-};
-use crate::{Digest, Key};
+use crate::store::{Appended, Page, Store};
 
 /// How many bytes are appended before they are moved from the write-ahead log into the file.
 const CHECKPOINT_BYTES: usize = 4 << 20;
@@ -134,72 +127,6 @@ impl Store for Sqlite {
 
     fn snapshot(&mut self) -> Result<(), StoreError> {
         self.connection.execute_batch("BEGIN").map_err(|error| failed(&error))
-    }
-
-    fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
-        self.read_account(name).map_err(|error| failed(&error))
-    }
-
-    fn names(&mut self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>, StoreError> {
-        self.read_names(after, most).map_err(|error| failed(&error))
-    }
-
-    fn lines(&mut self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>, StoreError> {
-        self.read_lines(account, from, most).map_err(|error| failed(&error))
-    }
-
-    fn level(
-        &mut self,
-        account: &str,
-        path: PathId,
-        currency: Currencies,
-    ) -> Result<Option<StoredLevel>, StoreError> {
-        self.read_level(account, path, currency).map_err(|error| failed(&error))
-    }
-
-    fn levels(
-        &mut self,
-        account: &str,
-        after: Option<(PathId, Currencies)>,
-        most: u32,
-    ) -> Result<Vec<(PathId, StoredLevel)>, StoreError> {
-        self.read_levels(account, after, most).map_err(|error| failed(&error))
-    }
-
-    fn request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError> {
-        self.read_request(key).map_err(|error| failed(&error))
-    }
-
-    fn path(&mut self, path: PathId) -> Result<Option<StoredPath>, StoreError> {
-        self.read_path(path).map_err(|error| failed(&error))
-    }
-
-    fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError> {
-        self.read_point(path, increment).map_err(|error| failed(&error))
-    }
-
-    fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {
-        self.read_seen(account, path).map_err(|error| failed(&error))
-    }
-
-    fn held(&mut self, most: u32) -> Result<Vec<Held>, StoreError> {
-        self.read_held(most).map_err(|error| failed(&error))
-    }
-
-    fn question(&mut self, digest: Digest) -> Result<Option<String>, StoreError> {
-        self.read_question(digest).map_err(|error| failed(&error))
-    }
-
-    fn sheet_version(&mut self, account: &str) -> Result<u64, StoreError> {
-        self.read_sheet_version(account).map_err(|error| failed(&error))
-    }
-
-    fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        self.read_sheet(account).map_err(|error| failed(&error))
-    }
-
-    fn census(&mut self) -> Result<Census, StoreError> {
-        self.read_census().map_err(|error| failed(&error))
     }
 }
 

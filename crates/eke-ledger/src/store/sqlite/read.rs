@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use eke_budget::PathId;
 use rusqlite::types::Type;
-use rusqlite::{Error, OptionalExtension, Result, Row, params};
+use rusqlite::{Error, OptionalExtension, Params, Result, Row, params};
 
-use super::Sqlite;
+use super::{Sqlite, failed};
+use crate::error::StoreError;
 use crate::journal::LineRow;
 use crate::store::grains::{self, AccountColumns};
 use crate::store::{
-    Census, Currencies, Draw, Held, Seen, StoredAccount, StoredLevel, StoredPath, StoredPoint,
-    StoredRequest,
+    Census, Currencies, Draw, Held, Reads, Seen, StoredAccount, StoredLevel, StoredPath,
+    StoredPoint, StoredRequest, census_sql,
 };
 use crate::{Digest, Key};
 
@@ -58,137 +59,137 @@ impl Sqlite {
         Ok(lines)
     }
 
-    pub(super) fn read_account(&self, name: &str) -> Result<Option<StoredAccount>> {
+    /// The row that a question finds.
+    fn one<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let statement = self.connection.prepare_cached(sql);
+        let row = statement.and_then(|mut asked| asked.query_row(parameters, read).optional());
+        row.map_err(|error| failed(&error))
+    }
+
+    /// All rows that a question finds.
+    fn all<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.connection.prepare_cached(sql);
+        let rows = statement.and_then(|mut asked| asked.query_map(parameters, read)?.collect());
+        rows.map_err(|error| failed(&error))
+    }
+}
+
+impl Reads for Sqlite {
+    fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
         let sql = "SELECT name, budget, lines, head, next_sequence, next_round, rho_spent, \
                    rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent, \
                    rho_budget, rho_delta_budget, epsilon_budget, epsilon_delta_budget \
                    FROM account WHERE name = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let columns = statement
-            .query_row([name], |row| {
-                Ok(AccountColumns {
-                    name: row.get(0)?,
-                    budget: row.get(1)?,
-                    lines: row.get(2)?,
-                    head: row.get(3)?,
-                    next_sequence: row.get(4)?,
-                    next_round: row.get(5)?,
-                    rho_spent: row.get(6)?,
-                    rho_delta_spent: row.get(7)?,
-                    epsilon_taken: row.get(8)?,
-                    epsilon_spent: row.get(9)?,
-                    epsilon_delta_spent: row.get(10)?,
-                    budgets: [row.get(11)?, row.get(12)?, row.get(13)?, row.get(14)?],
-                })
+        let columns = self.one(sql, [name], |row| {
+            Ok(AccountColumns {
+                name: row.get(0)?,
+                budget: row.get(1)?,
+                lines: row.get(2)?,
+                head: row.get(3)?,
+                next_sequence: row.get(4)?,
+                next_round: row.get(5)?,
+                rho_spent: row.get(6)?,
+                rho_delta_spent: row.get(7)?,
+                epsilon_taken: row.get(8)?,
+                epsilon_spent: row.get(9)?,
+                epsilon_delta_spent: row.get(10)?,
+                budgets: [row.get(11)?, row.get(12)?, row.get(13)?, row.get(14)?],
             })
-            .optional()?;
+        })?;
         let Some(columns) = columns else { return Ok(None) };
         let sql = "SELECT round, worst FROM round WHERE account = ?1 ORDER BY round";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rounds = statement
-            .query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<Vec<_>>>()?;
-        columns.read(&rounds).map(Some).ok_or_else(|| wrong(1))
+        let rounds = self.all(sql, [name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        columns.read(&rounds).map(Some).ok_or_else(|| failed(&wrong(1)))
     }
 
-    pub(super) fn read_names(&self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>> {
+    fn names(&mut self, after: Option<&str>, most: u32) -> Result<Vec<Arc<str>>, StoreError> {
         let sql = "SELECT name FROM account WHERE name > ?1 ORDER BY name LIMIT ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let names = statement.query_map(params![after.unwrap_or(""), most], |row| row.get(0))?;
-        names.collect()
+        self.all(sql, params![after.unwrap_or(""), most], |row| row.get(0))
     }
 
-    pub(super) fn read_lines(&self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>> {
+    fn lines(&mut self, account: &str, from: u64, most: u32) -> Result<Vec<LineRow>, StoreError> {
         let sql = "SELECT line, body, digest FROM journal WHERE account = ?1 AND line >= ?2 \
                    ORDER BY line LIMIT ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
         let name: Arc<str> = account.into();
-        let rows = statement.query_map(params![account, grains::signed(from), most], |row| {
+        self.all(sql, params![account, grains::signed(from), most], |row| {
             Ok(LineRow {
                 account: Arc::clone(&name),
                 line: grains::unsigned(row.get(0)?),
                 body: row.get(1)?,
                 digest: digest(row, 2)?,
             })
-        })?;
-        rows.collect()
+        })
     }
 
-    pub(super) fn read_level(
-        &self,
+    fn level(
+        &mut self,
         account: &str,
         path: PathId,
         currency: Currencies,
-    ) -> Result<Option<StoredLevel>> {
+    ) -> Result<Option<StoredLevel>, StoreError> {
         let sql = "SELECT currency, increments, price, sensitivity FROM level \
                    WHERE account = ?1 AND path = ?2 AND currency = ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
         let currency = grains::currency(currency);
-        statement
-            .query_row(params![account, path.digest(), currency], |row| level(row, 0))
-            .optional()
+        self.one(sql, params![account, path.digest(), currency], |row| level(row, 0))
     }
 
-    pub(super) fn read_levels(
-        &self,
+    fn levels(
+        &mut self,
         account: &str,
         after: Option<(PathId, Currencies)>,
         most: u32,
-    ) -> Result<Vec<(PathId, StoredLevel)>> {
+    ) -> Result<Vec<(PathId, StoredLevel)>, StoreError> {
         let sql = "SELECT path, currency, increments, price, sensitivity FROM level \
                    WHERE account = ?1 AND (path, currency) > (?2, ?3) \
                    ORDER BY path, currency LIMIT ?4";
-        let mut statement = self.connection.prepare_cached(sql)?;
         let after_currency = after.map_or(-1, |(_, currency)| grains::currency(currency));
         let after = after.map_or([0; 32], |(path, _)| *path.digest());
-        let rows = statement.query_map(params![account, after, after_currency, most], |row| {
+        self.all(sql, params![account, after, after_currency, most], |row| {
             Ok((path(row, 0)?, level(row, 1)?))
-        })?;
-        rows.collect()
+        })
     }
 
-    pub(super) fn read_request(&self, key: &Key) -> Result<Option<StoredRequest>> {
+    fn request(&mut self, key: &Key) -> Result<Option<StoredRequest>, StoreError> {
         let sql = "SELECT digest, account, (SELECT body FROM answer WHERE answer.key = request.key) \
                    FROM request WHERE key = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let read = |row: &Row<'_>| {
+        self.one(sql, [key.as_str()], |row| {
             let (account, answer) = (row.get(1)?, row.get(2)?);
             Ok(StoredRequest { digest: digest(row, 0)?, account, answer })
-        };
-        statement.query_row([key.as_str()], read).optional()
+        })
     }
 
-    pub(super) fn read_path(&self, path: PathId) -> Result<Option<StoredPath>> {
+    fn path(&mut self, path: PathId) -> Result<Option<StoredPath>, StoreError> {
         let sql = "SELECT account, holder, state FROM path WHERE path = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let read = |row: &Row<'_>| {
+        self.one(sql, [path.digest()], |row| {
             let holder: Option<String> = row.get(1)?;
             let holder = holder.map(|key| Key::new(&key).map_err(|_| wrong(1))).transpose()?;
             Ok(StoredPath { account: row.get(0)?, holder, state: row.get(2)? })
-        };
-        statement.query_row([path.digest()], read).optional()
+        })
     }
 
-    pub(super) fn read_point(&self, path: PathId, increment: u32) -> Result<Option<StoredPoint>> {
+    fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError> {
         let sql = "SELECT key, draw, plan, round FROM point WHERE path = ?1 AND increment = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let read = |row: &Row<'_>| {
-            let draw = match row.get::<_, i64>(1)? {
-                0 => Draw::Claimed,
-                1 => Draw::Drawn,
-                _ => Draw::Lost,
-            };
+        self.one(sql, params![path.digest(), increment], |row| {
+            let draw = Draw::stored(row.get(1)?);
             Ok(StoredPoint { key: key(row, 0)?, draw, plan: row.get(2)?, round: row.get(3)? })
-        };
-        statement.query_row(params![path.digest(), increment], read).optional()
+        })
     }
 
-    pub(super) fn read_seen(&self, account: &str, path: PathId) -> Result<Vec<Seen>> {
+    fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {
         let sql = "SELECT seen.line, seen.currency, seen.price, seen.key, answer.body \
                    FROM seen JOIN answer ON answer.key = seen.key \
                    WHERE seen.account = ?1 AND seen.path = ?2 ORDER BY seen.line";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![account, path.digest()], |row| {
+        self.all(sql, params![account, path.digest()], |row| {
             let price = row.get_ref(2)?.as_blob()?;
             Ok(Seen {
                 line: grains::unsigned(row.get(0)?),
@@ -196,58 +197,41 @@ impl Sqlite {
                 key: key(row, 3)?,
                 answer: row.get(4)?,
             })
-        })?;
-        rows.collect()
+        })
     }
 
-    pub(super) fn read_held(&self, most: u32) -> Result<Vec<Held>> {
+    fn held(&mut self, most: u32) -> Result<Vec<Held>, StoreError> {
         let sql = "SELECT path, account, holder FROM path WHERE holder IS NOT NULL \
                    ORDER BY path LIMIT ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([most], |row| {
+        self.all(sql, [most], |row| {
             Ok(Held { path: path(row, 0)?, account: row.get(1)?, key: key(row, 2)? })
-        })?;
-        rows.collect()
+        })
     }
 
-    pub(super) fn read_question(&self, digest: Digest) -> Result<Option<String>> {
+    fn question(&mut self, digest: Digest) -> Result<Option<String>, StoreError> {
         let sql = "SELECT text FROM question WHERE digest = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row([digest.bytes()], |row| row.get(0)).optional()
+        self.one(sql, [digest.bytes()], |row| row.get(0))
     }
 
-    pub(super) fn read_sheet_version(&self, account: &str) -> Result<u64> {
+    fn sheet_version(&mut self, account: &str) -> Result<u64, StoreError> {
         let sql = "SELECT version FROM sheet WHERE account = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let version: Option<i64> = statement.query_row([account], |row| row.get(0)).optional()?;
+        let version = self.one(sql, [account], |row| row.get(0))?;
         Ok(version.map_or(0, grains::unsigned))
     }
 
-    pub(super) fn read_sheet(&self, account: &str) -> Result<Option<(u64, Vec<u8>)>> {
+    fn sheet(&mut self, account: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let sql = "SELECT version, bytes FROM sheet WHERE account = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let read = |row: &Row<'_>| Ok((grains::unsigned(row.get(0)?), row.get(1)?));
-        statement.query_row([account], read).optional()
+        self.one(sql, [account], |row| Ok((grains::unsigned(row.get(0)?), row.get(1)?)))
     }
 
-    pub(super) fn read_census(&self) -> Result<Census> {
-        let read = |row: &Row<'_>| {
-            let mut counts = [0; 10];
+    fn census(&mut self) -> Result<Census, StoreError> {
+        let counted = self.connection.query_row(&census_sql(""), [], |row| {
+            let mut counts = Census::default();
             for (column, count) in counts.iter_mut().enumerate() {
                 *count = grains::unsigned(row.get(column)?);
             }
-            Ok(Census::of(counts))
-        };
-        let sql = "SELECT (SELECT count(*) FROM journal), \
-                   (SELECT count(*) FROM question), \
-                   (SELECT count(*) FROM request), \
-                   (SELECT count(*) FROM answer), \
-                   (SELECT count(*) FROM level), \
-                   (SELECT count(*) FROM round), \
-                   (SELECT count(*) FROM path), \
-                   (SELECT count(*) FROM point), \
-                   (SELECT count(*) FROM seen), \
-                   (SELECT count(*) FROM sheet)";
-        self.connection.query_row(sql, [], read)
+            Ok(counts)
+        });
+        counted.map_err(|error| failed(&error))
     }
 }
