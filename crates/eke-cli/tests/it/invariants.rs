@@ -179,10 +179,10 @@ fn names_the_lab(path: &str, code: &str) -> Option<&'static str> {
     (!within(path, &["crates/eke-lab/"])).then(|| word(code, &["eke_lab", "eke-lab"])).flatten()
 }
 
-/// Only the engine names DataFusion.
-fn names_datafusion(path: &str, code: &str) -> Option<&'static str> {
+/// Only the engine, and the lab for its data, name Arrow and Parquet.
+fn names_arrow(path: &str, code: &str) -> Option<&'static str> {
     let known = ["crates/eke-engine/", "crates/eke-lab/"];
-    (!within(path, &known)).then(|| word(code, &["datafusion", "arrow::", "parquet::"])).flatten()
+    (!within(path, &known)).then(|| word(code, &["arrow::", "parquet::"])).flatten()
 }
 
 /// Many people's points are in one file of `eke-geo`, which hands out truths and no numbers; and
@@ -248,9 +248,9 @@ const RULES: &[(Rule, Sample, Sample)] = &[
         ("crates/eke-lab/src/main.rs", "use eke_lab::seeded::Seeded;"),
     ),
     (
-        names_datafusion,
-        ("crates/eke-sql/src/plan/mod.rs", "use datafusion::logical_expr::Expr;"),
-        ("crates/eke-engine/src/rows/mod.rs", "use datafusion::logical_expr::Expr;"),
+        names_arrow,
+        ("crates/eke-sql/src/plan/mod.rs", "use arrow::array::Array;"),
+        ("crates/eke-engine/src/rows/mod.rs", "use arrow::array::Array;"),
     ),
     (
         holds_points,
@@ -333,7 +333,7 @@ fn wrong_dependency<'a>(path: &str, manifest: &'a str) -> Option<&'a str> {
         }
         "rand" | "rand_core" | "rand_distr" | "fastrand" => within(path, &WORKSHOP),
         "geographiclib-rs" => within(path, &["crates/eke-geo/", "crates/eke-lab/"]),
-        "datafusion" => within(path, &["crates/eke-engine/"]),
+        "arrow" => within(path, &["crates/eke-engine/"]),
         "eke-lab" | "eke-testkit" => within(path, &WORKSHOP),
         "eke-local" => !within(path, &["crates/eke-geo/", "crates/eke-engine/"]),
         name if name.starts_with("eke-") => !within(path, &["crates/eke-budget/"]),

@@ -10,8 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::rows::quiet::{self, THREADS, quietly};
 
-/// DataFusion goes through plans by recursion, and so do we through expressions, which takes more
-/// stack than a caller may have.
+/// We go through expressions by recursion, which takes more stack than a caller may have.
 const STACK: usize = 32 << 20;
 /// Threads that wait for disks. They are all started at once: one that the system refuses later
 /// would be waited for for ever.
