@@ -264,7 +264,7 @@ fn excess(price: Certified) -> String {
     format!("<- at most {:.1e} too much", price.error_bound)
 }
 
-/// A number, as it is written.
+/// Any finite number.
 fn number(text: &str) -> Result<f64, String> {
     match text.trim().parse() {
         Ok(number) if f64::is_finite(number) => Ok(number),
@@ -272,7 +272,7 @@ fn number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many, from 1 on.
+/// A whole number from one on.
 fn count(text: &str) -> Result<u64, String> {
     match text.trim().parse() {
         Ok(count) if count > 0 => Ok(count),
