@@ -16,9 +16,10 @@ use eke_engine::{
 };
 use eke_ledger::patience::{Silently, Waiting};
 use eke_noise::{Confidence, Tolerance};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::Failure;
+use crate::show::bar::style;
 use crate::show::number::{cost, estimate, grouped, percent, short};
 use crate::show::{Table, print_json};
 use crate::stop::Stop;
@@ -231,9 +232,7 @@ impl Ask {
         }
         Ok(())
     }
-}
 
-impl Ask {
     /// What a small number without a percent sign may have been meant for.
     fn meant(&self) -> Option<String> {
         let Some(Within::Absolute(error)) = self.within.filter(|_| self.price.is_none()) else {
@@ -258,20 +257,18 @@ pub(crate) struct Progress {
     doubts: AtomicBool,
 }
 
+const SPINNER: &str = "{spinner} {msg} {elapsed}";
+
 impl Progress {
     pub(crate) fn new(yes: bool) -> Self {
         let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-            bar.set_style(style);
-        }
+        style(&bar, SPINNER);
         if io::stderr().is_terminal() {
             bar.enable_steady_tick(Duration::from_millis(100));
         }
         Self { bar, yes, stop: Stop::listen(), doubts: AtomicBool::new(false) }
     }
-}
 
-impl Progress {
     /// Asks the user for confirmation. Without a terminal the answer is yes.
     fn ask(&self, text: &str) -> bool {
         if self.yes || !is_at_a_terminal() {
@@ -296,20 +293,14 @@ impl Observer for Progress {
             && let Some(all) = of
         {
             self.bar.set_length(all);
-            if let Ok(style) =
-                ProgressStyle::with_template("{bar:30} {percent}% of the rows {elapsed}")
-            {
-                self.bar.set_style(style);
-            }
+            style(&self.bar, "{bar:30} {percent}% of the rows {elapsed}");
         }
         self.bar.set_position(seen);
         self.bar.set_message(format!("{seen} rows read"));
     }
 
     fn look(&self, number: u32) {
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-            self.bar.set_style(style);
-        }
+        style(&self.bar, SPINNER);
         self.bar.set_message(format!("look {number}"));
     }
 
@@ -413,7 +404,7 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     table.print(out)?;
     match (answer.rows.is_empty(), answer.units) {
         (true, Some(units)) => {
-            let units = grouped(to_f64(units), 0);
+            let units = grouped(units as f64, 0);
             writeln!(
                 out,
                 "  (no rows: a group is shown if about {units} units or more are in it)"
@@ -436,8 +427,8 @@ pub(crate) fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
             out,
             "  {} of {} groups, chosen by their noisy values: each interval misses 1 in {}, so that \
              of those shown {} hold on average",
-            count(chosen.rows),
-            count(chosen.groups),
+            grouped(chosen.rows as f64, 0),
+            grouped(chosen.groups as f64, 0),
             grouped((1.0 / (1.0 - chosen.level)).round(), 0),
             format_percent(confidence),
         )?;
@@ -477,15 +468,6 @@ pub(crate) fn key(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn count(number: usize) -> String {
-    let number = number as f64;
-    grouped(number, 0)
-}
-
-fn to_f64(number: i64) -> f64 {
-    number as f64
 }
 
 fn format_percent(confidence: f64) -> String {

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::show::{Table, print_json};
+use crate::usage::usage;
 
 /// The commands of the calculator.
 #[derive(Subcommand)]
@@ -65,11 +66,6 @@ impl Calc {
             Self::Residual(laws) => laws.run(out),
         }
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
-fn usage(error: impl ToString) -> Failure {
-    Failure::Usage(error.to_string())
 }
 
 /// What to convert.

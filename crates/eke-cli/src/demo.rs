@@ -43,8 +43,8 @@ impl Demo {
         writeln!(
             out,
             "A city of {} riders and their {} trips, made up, is in {}",
-            grouped(to_f64(truth.riders), 0),
-            grouped(to_f64(truth.trips), 0),
+            grouped(truth.riders as f64, 0),
+            grouped(truth.trips as f64, 0),
             folder.display()
         )?;
         writeln!(
@@ -83,12 +83,12 @@ const NIGHT: &str = "SELECT COUNT(*) FROM trips WHERE EXTRACT(HOUR FROM started)
 
 impl<W: Write> Story<'_, W> {
     fn tell(&mut self) -> Result<(), Failure> {
-        let all = [vec![to_f64(self.truth.trips)]];
-        let night = [vec![to_f64(self.truth.night_trips)]];
+        let all = [vec![self.truth.trips as f64]];
+        let night = [vec![self.truth.night_trips as f64]];
         let mut districts = self.truth.districts.clone();
         districts.sort_by(|one, other| one.0.cmp(&other.0));
         let fares =
-            |(_, trips, fares): &(String, u64, f64)| vec![to_f64(*trips), fares / to_f64(*trips)];
+            |(_, trips, fares): &(String, u64, f64)| vec![*trips as f64, fares / *trips as f64];
         let districts: Vec<Vec<f64>> = districts.iter().map(fares).collect();
 
         let say = "Ana wants to know how many trips there were, within 5 %.";
@@ -106,7 +106,7 @@ impl<W: Write> Story<'_, W> {
         let say = "Bob sees earlier points of the same paths.";
         self.ask(say, "bob", DISTRICTS, relative(0.1), &districts)?;
         let say = "Trips at night, within 2,000: one look, priced in advance.";
-        self.ask(say, "ana", NIGHT, absolute(2_000.0), &night)?;
+        self.ask(say, "ana", NIGHT, Some(Accuracy::Absolute(2_000.0)), &night)?;
         self.refuse()?;
         self.sum_up()
     }
@@ -203,7 +203,7 @@ impl<W: Write> Story<'_, W> {
 
     /// What Bob may not see is refused, and costs nothing.
     fn refuse(&mut self) -> Result<(), Failure> {
-        let Some(accuracy) = absolute(100.0) else { return Ok(()) };
+        let accuracy = Accuracy::Absolute(100.0);
         self.title("Bob asks for more than partners may see.", "bob", NIGHT, accuracy)?;
         match self.engine.ask(&self.question("bob", NIGHT, accuracy)?, &()) {
             Err(EngineError::Refused(refused)) => Ok(writeln!(self.out, "   {refused}")?),
@@ -238,12 +238,4 @@ fn riders(paid: f64) -> String {
 
 fn relative(tolerance: f64) -> Option<Accuracy> {
     Tolerance::new(tolerance).ok().map(Accuracy::Relative)
-}
-
-fn absolute(error: f64) -> Option<Accuracy> {
-    Some(Accuracy::Absolute(error))
-}
-
-fn to_f64(count: u64) -> f64 {
-    count as f64
 }

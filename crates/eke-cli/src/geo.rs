@@ -14,16 +14,18 @@ mod threshold;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use eke_budget::metric::Reach;
 use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, Rho};
 use eke_engine::geo::{Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice};
 use eke_geo::{Level, Place, Region, TupleMetric};
 use eke_ledger::Address;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::Failure;
+use crate::show::bar::style;
 use crate::show::number::short;
+use crate::usage::usage;
 
 /// The commands about places.
 #[derive(Subcommand)]
@@ -178,25 +180,14 @@ pub(crate) struct Payer {
     changed: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MetricName {
+mirrored!(MetricName for TupleMetric {
     /// The largest distance between places of one row
     Farthest,
     /// The sum of these distances
     Sum,
     /// The root of the sum of their squares
     Root,
-}
-
-impl From<MetricName> for TupleMetric {
-    fn from(name: MetricName) -> Self {
-        match name {
-            MetricName::Farthest => Self::Farthest,
-            MetricName::Sum => Self::Sum,
-            MetricName::Root => Self::Root,
-        }
-    }
-}
+});
 
 impl Payer {
     /// The account, with the file as it is pinned there.
@@ -229,16 +220,12 @@ impl Payer {
         }
         Ok(person)
     }
-}
 
-impl Payer {
     /// Whether the account would pay for what is asked: it is opened for good.
     fn check_pays(&self, price: PlacePrice) -> Result<(), Failure> {
         let Some(spec) = self.budget else { return Ok(()) };
         let reach = self.reach.map_or(Reach::Unlimited, Reach::Within);
-        let budget = spec
-            .resolve(Metric::Euclidean(reach))
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let budget = spec.resolve(Metric::Euclidean(reach)).map_err(usage)?;
         let (pays, price) = match price {
             PlacePrice::Rho(rho) => {
                 (budget.zcdp().is_some_and(|limits| limits.budget >= rho), format!("rho={rho}"))
@@ -306,17 +293,16 @@ pub(crate) struct Price {
 
 impl Price {
     pub(crate) fn price(&self) -> Result<PlacePrice, Failure> {
-        let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
         let level = self.radius.zip(self.level).map(|(radius, level)| Level { radius, level });
         match (self.rho, self.epsilon, level, self.delta) {
             (Some(rho), ..) => Ok(PlacePrice::Rho(Amount::at_most(rho))),
             (None, Some(epsilon), ..) => Ok(PlacePrice::Epsilon(Amount::at_most(epsilon))),
             (None, None, Some(level), Some(delta)) => {
-                let rho = level.rho(delta).map_err(|error| usage(&error))?;
+                let rho = level.rho(delta).map_err(usage)?;
                 Ok(PlacePrice::Rho(Amount::at_most(rho)))
             }
             (None, None, Some(level), None) => {
-                let epsilon = level.epsilon().map_err(|error| usage(&error))?;
+                let epsilon = level.epsilon().map_err(usage)?;
                 Ok(PlacePrice::Epsilon(Amount::at_most(epsilon)))
             }
             (None, None, None, _) => Err(Failure::Usage(
@@ -329,9 +315,7 @@ impl Price {
 /// A spinner that says how many rows are read, on a terminal.
 pub(crate) fn reading() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} places read {elapsed}") {
-        bar.set_style(style);
-    }
+    style(&bar, "{spinner} {pos} places read {elapsed}");
     bar
 }
 

@@ -41,7 +41,7 @@ fn engine(error: &EngineError) -> String {
 /// A refusal, with what would fit as it is written here.
 fn refused(refused: &Refused) -> String {
     let error = refused.error.map(|error| format!("--within {error}"));
-    let price = refused.price_told().map(|price| format!("--price rho={price}"));
+    let price = refused.price.map(|price| format!("--price rho={price}"));
     let at_most = refused.at_most.map(|most| format!("--at-most rho={most}"));
     let advice = match (refused.limit, refused.fits) {
         (Limit::Tenth, Some(_)) => ": set a highest price with --at-most".to_owned(),
@@ -114,12 +114,7 @@ pub(crate) mod tests {
     /// Each failure ends the program with its code, and its sentence with these words.
     pub(crate) fn told(table: Vec<(Failure, u8, &str)>) {
         for (failure, code, end) in table {
-            let (found, sentence) = match failure {
-                Failure::Usage(sentence) => (2, sentence),
-                Failure::Failed(error) => (1, error.to_string()),
-                Failure::Interrupted(sentence) => (130, sentence),
-                Failure::Refused(sentence) => (3, sentence),
-            };
+            let (found, sentence) = failure.told();
             assert!(found == code && sentence.ends_with(end), "{found}: {sentence}");
         }
     }

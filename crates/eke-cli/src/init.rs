@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use eke_budget::{Adjacency, Delta, Epsilon};
 use eke_engine::policy::{
     DraftAnswers, Drafted, Policy, draft, suggest_name, suggest_unit_columns,
@@ -58,13 +59,12 @@ pub(crate) struct Init {
     force: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Neighbours {
+mirrored!(Neighbours for Adjacency {
     /// Add or remove one unit
     AddRemove,
     /// Replace one unit's rows by others
     Replace,
-}
+});
 
 fn bounds(text: &str) -> Result<(String, f64, f64), String> {
     let wrong = || format!("`{text}` is not a bound: write it like fare=0:200");
@@ -155,10 +155,12 @@ impl Init {
                 }
                 let unit = policy.units.keys().next().map_or("unit", String::as_str);
                 let dataset = policy.datasets.keys().next().map_or("data", String::as_str);
+                let first = policy.datasets.values().next();
+                let column = first.and_then(|dataset| dataset.protection.unit_column());
                 writeln!(
                     out,
                     "next: look through it (bounds of columns for SUM and AVG, public values for GROUP BY), then\n  eke ask \"SELECT COUNT(DISTINCT {}) FROM {dataset}\" --within 5%",
-                    unit_column(&policy, dataset).unwrap_or(unit)
+                    column.unwrap_or(unit)
                 )?;
             }
         }
@@ -167,14 +169,10 @@ impl Init {
 
     /// What was given on the command line; on a terminal, what is missing is asked for.
     fn answers(&self, found: &[Found]) -> Result<DraftAnswers, Failure> {
-        let adjacency = Some(match self.adjacency {
-            Neighbours::AddRemove => Adjacency::AddRemove,
-            Neighbours::Replace => Adjacency::Replace,
-        });
         let mut answers = DraftAnswers {
             unit: self.unit.clone(),
             unit_column: self.unit_column.clone(),
-            adjacency,
+            adjacency: Some(self.adjacency.into()),
             epsilon: self.epsilon,
             delta: self.delta,
             max_groups: self.max_groups,
@@ -211,28 +209,24 @@ impl Init {
                 asked(&format!("Which column has the id of the unit ({all})?"), first)?;
         }
         if answers.epsilon.is_none() {
-            answers.epsilon = asked("Which epsilon is promised, for good?", "")?
-                .and_then(|text| text.parse().ok());
+            answers.epsilon = asked("Which epsilon is promised, for good?", "")?;
         }
         if answers.delta.is_none() {
             answers.delta =
-                asked("At which delta (well below one over the number of people)?", "")?
-                    .and_then(|text| text.parse().ok());
+                asked("At which delta (well below one over the number of people)?", "")?;
         }
         if answers.max_rows.is_none() {
-            answers.max_rows = asked("How many rows of one of them may count in a group?", "")?
-                .and_then(|text| text.parse().ok());
+            answers.max_rows = asked("How many rows of one of them may count in a group?", "")?;
         }
         if answers.max_groups.is_none() {
-            answers.max_groups = asked("How many groups may one of them touch?", "1")?
-                .and_then(|text| text.parse().ok());
+            answers.max_groups = asked("How many groups may one of them touch?", "1")?;
         }
         Ok(answers)
     }
 }
 
 /// Asks on the terminal; none if nothing is answered.
-fn asked(question: &str, usual: &str) -> Result<Option<String>, Failure> {
+fn asked<T: FromStr>(question: &str, usual: &str) -> Result<Option<T>, Failure> {
     if usual.is_empty() {
         eprint!("{question} [decide later] ");
     } else {
@@ -241,14 +235,7 @@ fn asked(question: &str, usual: &str) -> Result<Option<String>, Failure> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let text = if line.trim().is_empty() { usual } else { line.trim() };
-    Ok((!text.is_empty()).then(|| text.to_owned()))
-}
-
-fn unit_column<'a>(policy: &'a Policy, dataset: &str) -> Option<&'a str> {
-    match &policy.datasets.get(dataset)?.protection {
-        eke_engine::policy::PolicyProtection::Private { unit_column, .. } => Some(unit_column),
-        eke_engine::policy::PolicyProtection::Public => None,
-    }
+    Ok(Some(text).filter(|text| !text.is_empty()).and_then(|text| text.parse().ok()))
 }
 
 /// A path as seen from the policy's folder, where it is below that.

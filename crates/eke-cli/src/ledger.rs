@@ -8,6 +8,7 @@ use eke_ledger::journal::Report;
 use eke_ledger::{Address, Anchor, export, verify};
 
 use crate::Failure;
+use crate::show::number::plural;
 
 /// The commands on a ledger. Only the last one writes to it.
 #[derive(Subcommand)]
@@ -107,26 +108,21 @@ impl GiveUp {
 
 impl Verify {
     fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let anchor = match &self.anchor {
-            None => None,
-            Some(file) => {
-                let name = file.display();
-                let text = std::fs::read_to_string(file).map_err(|error| {
-                    Failure::Failed(format!("the anchor {name} cannot be read: {error}").into())
-                })?;
-                let anchor: Anchor = text
-                    .parse()
-                    .map_err(|error| Failure::Failed(format!("{name}: {error}").into()))?;
-                Some(anchor)
-            }
+        let read = |file: &PathBuf| {
+            let name = file.display();
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| format!("the anchor {name} cannot be read: {error}"))?;
+            text.parse::<Anchor>().map_err(|error| format!("{name}: {error}"))
         };
+        let anchor = self.anchor.as_ref().map(read).transpose();
+        let anchor = anchor.map_err(|sentence| Failure::Failed(sentence.into()))?;
         let mut store = self.at.address.read_only().map_err(failed)?;
         let Report { accounts, lines, findings } =
             verify(&mut *store, anchor.as_ref()).map_err(failed)?;
         for finding in &findings {
             writeln!(out, "{finding}")?;
         }
-        let looked = format!("{} and {}", count(accounts, "account"), count(lines, "line"));
+        let looked = format!("{} and {}", plural(accounts, "account"), plural(lines, "line"));
         match findings.len() {
             0 => Ok(writeln!(out, "{looked}: nothing is wrong")?),
             found => {
@@ -139,11 +135,6 @@ impl Verify {
 
 fn failed(error: impl std::error::Error + 'static) -> Failure {
     Failure::Failed(error.into())
-}
-
-fn count(number: u64, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 fn things(number: usize) -> String {

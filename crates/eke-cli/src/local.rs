@@ -4,7 +4,7 @@ mod simulate;
 
 use std::io::Write;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use eke_budget::{Amount, Epsilon};
 use eke_local::Plan as TierPlan;
 use eke_noise::local::ReportLaw;
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::show::{Table, print_json};
+use crate::usage::usage;
 
 /// The commands of the local model.
 #[derive(Subcommand)]
@@ -58,8 +59,7 @@ pub(crate) struct Plan {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Method {
+mirrored!(Method for eke_local::Method {
     /// Subsets, sized so that the worst tier is as good as possible
     Planned,
     /// Subsets, by the improved templates of the multi-tier paper
@@ -74,21 +74,7 @@ enum Method {
     HashReference,
     /// One bit for each category: binary randomized response
     Bits,
-}
-
-impl From<Method> for eke_local::Method {
-    fn from(method: Method) -> Self {
-        match method {
-            Method::Planned => Self::Planned,
-            Method::Improved => Self::Improved,
-            Method::Reference => Self::Reference,
-            Method::RandomizedResponse => Self::RandomizedResponse,
-            Method::Hash => Self::Hash,
-            Method::HashReference => Self::HashReference,
-            Method::Bits => Self::Bits,
-        }
-    }
-}
+});
 
 #[derive(Serialize)]
 struct Planned {
@@ -125,8 +111,7 @@ impl Plan {
         let tiers: Vec<Amount<Epsilon>> =
             self.tiers.iter().map(|&tier| Amount::at_most(tier)).collect();
         let method = eke_local::Method::from(self.method);
-        let plan = TierPlan::new(self.categories, &tiers, method)
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let plan = TierPlan::new(self.categories, &tiers, method).map_err(usage)?;
         let rows: Vec<Tier> = plan
             .tiers()
             .iter()

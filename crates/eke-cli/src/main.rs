@@ -3,6 +3,9 @@
 //! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
 //! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted. `docs/commands.md` has the table.
 
+#[macro_use]
+mod mirrored;
+
 mod ask;
 mod budget;
 mod calc;
@@ -79,6 +82,18 @@ enum Failure {
     Refused(String),
 }
 
+impl Failure {
+    /// The exit code, and what is printed.
+    fn told(self) -> (u8, String) {
+        match self {
+            Self::Failed(error) => (1, error.to_string()),
+            Self::Usage(sentence) => (2, sentence),
+            Self::Refused(sentence) => (3, sentence),
+            Self::Interrupted(sentence) => (stop::INTERRUPTED, sentence),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.into())
@@ -108,23 +123,12 @@ fn main() -> ExitCode {
     };
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Usage(sentence)) => {
-            eprintln!("eke: {sentence}");
-            ExitCode::from(2)
-        }
-        Err(Failure::Refused(sentence)) => {
-            eprintln!("eke: {sentence}");
-            ExitCode::from(3)
-        }
-        Err(Failure::Interrupted(sentence)) => {
-            eprintln!("eke: {sentence}");
-            ExitCode::from(stop::INTERRUPTED)
-        }
         // The reader of the output has closed it.
         Err(Failure::Failed(error)) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
-        Err(Failure::Failed(error)) => {
-            eprintln!("eke: {error}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            let (code, sentence) = failure.told();
+            eprintln!("eke: {sentence}");
+            ExitCode::from(code)
         }
     }
 }

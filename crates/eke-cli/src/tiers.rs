@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use eke_budget::{Delta, Epsilon, L1};
 use eke_noise::release::{Colluders, Loss, Tier, TierError, TierLaw, Tiers as Told};
 use eke_noise::{Confidence, SystemEntropy, TierPlan};
 
 use crate::Failure;
 use crate::ask::confidence;
-use crate::show::number::{estimate, estimate_with_exponents, grouped, short};
+use crate::show::number::{estimate, estimate_with_exponents, grouped, short, without_zeros};
 use crate::show::{Table, print_json};
 
 /// What to tell, and to whom.
@@ -50,8 +50,7 @@ pub(crate) struct Tiers {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LawArg {
+mirrored!(LawArg for TierLaw {
     /// For counts: pure epsilon
     Geometric,
     /// For any number: pure epsilon
@@ -62,19 +61,7 @@ enum LawArg {
     Skellam,
     /// For integers that one unit changes by a few: pure epsilon, best where that is large
     Msdlap,
-}
-
-impl LawArg {
-    fn law(self) -> TierLaw {
-        match self {
-            Self::Geometric => TierLaw::Geometric,
-            Self::Laplace => TierLaw::Laplace,
-            Self::Gaussian => TierLaw::Gaussian,
-            Self::Skellam => TierLaw::Skellam,
-            Self::Msdlap => TierLaw::Msdlap,
-        }
-    }
-}
+});
 
 /// Up to this number of tiers, every pair has a line.
 const FEW: usize = 5;
@@ -109,7 +96,7 @@ impl Tiers {
     }
 
     fn tell(&self) -> Result<Told, Failure> {
-        let law = self.law.law();
+        let law = TierLaw::from(self.law);
         if law.is_pure() && self.delta.is_some() {
             let sentence =
                 format!("{} noise is pure and has no delta: leave out --delta", law.name());
@@ -220,12 +207,9 @@ fn up(epsilon: Epsilon) -> String {
     let rounded = (epsilon.get() * scale * (1.0 - 1e-12)).ceil() / scale;
     if (-4..6).contains(&digits) {
         let places = usize::try_from(3 - digits).unwrap_or(0);
-        let text = format!("{rounded:.places$}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+        return without_zeros(&format!("{rounded:.places$}"));
     }
-    let text = format!("{rounded:.3e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    format!("{}e{exponent}", mantissa.trim_end_matches('0').trim_end_matches('.'))
+    without_zeros(&format!("{rounded:.3e}"))
 }
 
 /// An epsilon with all its digits.

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::Failure;
+
 /// Prints help where help was asked for, and otherwise one sentence.
 pub(crate) fn report(error: &clap::Error) -> ExitCode {
     match error.kind() {
@@ -22,6 +24,12 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Wrong usage, in the words of an error.
+#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
+pub(crate) fn usage(error: impl ToString) -> Failure {
+    Failure::Usage(error.to_string())
 }
 
 fn sentence(error: &clap::Error) -> String {

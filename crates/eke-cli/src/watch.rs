@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use eke_engine::watch::{
     Charging, Closeness, NoiseLaw, Paid, Side, Steps, Verdict, WatchEnd, WatchPlan,
 };
@@ -12,8 +12,9 @@ use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
 use crate::ask::{Asker, Progress, Within, confidence};
-use crate::show::number::short;
+use crate::show::number::{plural, short};
 use crate::show::{Table, print_json};
+use crate::usage::usage;
 
 /// What to watch.
 #[derive(Args)]
@@ -75,21 +76,19 @@ pub(crate) struct Watch {
     yes: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum NoiseArg {
+mirrored!(NoiseArg for NoiseLaw {
     /// The price does not grow with the number of steps
     Laplace,
     /// Rarely far off; the price grows with the range, and slowly with the number of steps
     Gaussian,
-}
+});
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ChargeArg {
+mirrored!(ChargeArg for Charging {
     /// In epsilon, when the run has ended, at the price of its outcome
     ExPost,
     /// In rho, before the run starts, at its worst case; nothing is returned
     ExAnte,
-}
+});
 
 /// A number, or numbers multiplied.
 fn product(text: &str) -> Result<f64, String> {
@@ -171,9 +170,7 @@ impl Watch {
             (_, Some(error)) => Closeness::Absolute(error),
             (Some(Within::Absolute(error)), None) => Closeness::Absolute(error),
             (Some(Within::Relative(tolerance)), None) => Closeness::Relative(tolerance),
-            (None, None) => Closeness::Relative(
-                Tolerance::new(0.05).map_err(|error| Failure::Usage(error.to_string()))?,
-            ),
+            (None, None) => Closeness::Relative(Tolerance::new(0.05).map_err(usage)?),
         };
         Ok(WatchQuestion {
             sql: self.sql.clone(),
@@ -182,18 +179,12 @@ impl Watch {
             side,
             closeness,
             confidence: self.confidence,
-            noise: match self.noise {
-                NoiseArg::Laplace => NoiseLaw::Laplace,
-                NoiseArg::Gaussian => NoiseLaw::Gaussian,
-            },
+            noise: self.noise.into(),
             range: self.range.as_deref().and_then(|ends| match ends {
                 [from, to] => Some((*from, *to)),
                 _ => None,
             }),
-            charging: match self.charge {
-                ChargeArg::ExPost => Charging::ExPost,
-                ChargeArg::ExAnte => Charging::ExAnte,
-            },
+            charging: self.charge.into(),
             who: self.asker.who(),
         })
     }
@@ -253,9 +244,6 @@ fn line_of_json(steps: &Steps, verdict: &Verdict, out: &mut impl Write) -> io::R
 }
 
 fn summary(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
-    let plural = |count: u64, one: &str| {
-        if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
-    };
     writeln!(out, "\n  {}, {}", plural(watched.steps, "step"), plural(watched.hits, "hit"))?;
     let cost = if watched.free { "nothing".to_owned() } else { paid(watched.cost) };
     writeln!(out, "  cost   {cost}; {} left", paid(watched.left))
@@ -310,8 +298,7 @@ fn explain(plan: &WatchPlan, out: &mut impl Write) -> io::Result<()> {
 
 /// How far what is left reaches, in words.
 fn fits(plan: &WatchPlan) -> String {
-    let steps =
-        |count: u64| if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+    let steps = |count: u64| plural(count, "step");
     let there = steps(plan.steps);
     let is_are = if plan.steps == 1 { "is" } else { "are" };
     let at_once = matches!(plan.left, Paid::Rho(_));

@@ -14,7 +14,7 @@ use eke_sql::{Plan, Query, Table, Type};
 use crate::ask::question::Who;
 use crate::data::anchored::Anchored;
 use crate::data::ids::Ids;
-use crate::data::registry::{Identity, Registry, RegistryError};
+use crate::data::registry::{Identity, Registry};
 use crate::data::source::{Fingerprint, Source, SourceError};
 use crate::error::{EngineError, NotAllowed, NotAnswered};
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
@@ -208,11 +208,9 @@ pub(crate) fn read_schema(folder: &Path, dataset: &Dataset) -> Result<(Table, Fo
     }
     let schema = source.schema(&declared).map_err(wrong)?;
     let table = dataset.table(&schema)?;
-    let ids = match &dataset.protection {
-        PolicyProtection::Public => Ids::Value(Type::Text),
-        PolicyProtection::Private { unit_column, .. } => {
-            source.ids(unit_column, &declared).map_err(wrong)?
-        }
+    let ids = match dataset.protection.unit_column() {
+        None => Ids::Value(Type::Text),
+        Some(unit_column) => source.ids(unit_column, &declared).map_err(wrong)?,
     };
     Ok((table, (source, schema, ids)))
 }
@@ -432,14 +430,14 @@ impl Engine {
         stamp: &Stamp,
     ) -> Result<Registry, EngineError> {
         if let Some(registry) = self.registry(unit)?
-            && registry.datasets().any(|(name, _)| name == dataset.name)
+            && registry.pinned(&dataset.name).is_ok()
         {
             return Ok(registry);
         }
         let fingerprint = source.fingerprint()?;
         let at = stamp.at.to_string();
         let pin = |registry: &mut Registry| {
-            if registry.datasets().any(|(name, _)| name == dataset.name) {
+            if registry.pinned(&dataset.name).is_ok() {
                 return Ok(());
             }
             fingerprint.remarks().for_each(|remark| registry.notify(&at, &remark));
@@ -472,8 +470,7 @@ impl Engine {
             let is = identity(dataset, unit);
             let fingerprint_now = stored(&fingerprint)?;
             fingerprint.remarks().for_each(|remark| registry.notify(&at, &remark));
-            let known = registry.datasets().find(|(name, _)| *name == dataset.name);
-            let Some((_, pinned)) = known else {
+            let Ok(pinned) = registry.pinned(&dataset.name) else {
                 registry.pin(&dataset.name, is, fingerprint_now, &at)?;
                 return Ok((1, false));
             };
@@ -513,7 +510,7 @@ impl Engine {
         for unit in self.policy.units.keys() {
             let Some(registry) = self.registry(unit)? else { continue };
             for dataset in self.policy.datasets.values() {
-                let known = registry.datasets().any(|(name, _)| name == dataset.name);
+                let known = registry.pinned(&dataset.name).is_ok();
                 let is_units = matches!(&dataset.protection, PolicyProtection::Private { unit: protected, .. } if protected == unit);
                 if !known || !is_units {
                     continue;
@@ -552,22 +549,17 @@ impl Engine {
 }
 
 fn identity<'a>(dataset: &'a Dataset, unit: &'a str) -> Identity<'a> {
-    let unit_column = match &dataset.protection {
-        PolicyProtection::Private { unit_column, .. } => unit_column,
-        PolicyProtection::Public => "",
-    };
+    let unit_column = dataset.protection.unit_column().unwrap_or_default();
     Identity { source: &dataset.source, unit, unit_column }
 }
 
 fn stored(fingerprint: &Fingerprint) -> Result<serde_json::Value, EngineError> {
-    serde_json::to_value(fingerprint).map_err(|error| EngineError::Damaged(error.to_string()))
+    serde_json::to_value(fingerprint).map_err(EngineError::damaged)
 }
 
 /// Whether the files are those of the latest snapshot.
 fn check_files(registry: &Registry, dataset: &str, source: &Source) -> Result<(), EngineError> {
-    let pinned = registry.datasets().find(|(name, _)| *name == dataset).map(|(_, pinned)| pinned);
-    let pinned = pinned.ok_or_else(|| RegistryError::Unknown(dataset.to_owned()))?;
-    let before = &pinned.latest().fingerprint;
+    let before = &registry.pinned(dataset)?.latest().fingerprint;
     let now = match serde_json::from_value::<Fingerprint>(before.clone()) {
         Ok(earlier) => {
             let now = source.fingerprint_since(&earlier)?;

@@ -4,6 +4,8 @@ mod asked;
 mod kind;
 mod refused;
 
+use std::fmt::Display;
+
 use eke_budget::{Amount, Rho};
 use eke_ledger::LedgerError;
 use eke_noise::path::MismatchReason;
@@ -129,6 +131,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// What is stored, or was to be, is not what it should be.
+    pub(crate) fn damaged(why: impl Display) -> Self {
+        Self::Damaged(why.to_string())
+    }
+
     /// What kind of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -60,7 +60,7 @@ pub use account::{AccountKind, AccountSpec};
 pub use analyst::{Analyst, Circle, Tier};
 pub use column::ColumnPolicy;
 pub use dataset::{Dataset, PolicyProtection};
-pub use draft::{DraftAnswers, DraftError, Drafted, draft};
+pub use draft::{DraftAnswers, Drafted, draft};
 pub use error::PolicyError;
 pub use suggest::{suggest_name, suggest_unit_columns};
 pub use unit::Unit;
@@ -272,12 +272,6 @@ impl Policy {
         let Some(analyst) = analyst else { return Ok(None) };
         let tier = self.analyst(analyst)?.tier.as_ref();
         Ok(tier.and_then(|tier| self.tiers.get(tier)).and_then(|tier| tier.finest))
-    }
-
-    /// Where a path of the policy leads, from wherever eke was started.
-    #[must_use]
-    pub fn locate(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
     }
 }
 

@@ -319,8 +319,7 @@ impl Engine {
             let Some(last) = lines.last() else { break };
             from = last.line + 1;
             for row in &lines {
-                let line: Line = serde_json::from_str(&row.body)
-                    .map_err(|error| EngineError::Damaged(error.to_string()))?;
+                let line: Line = serde_json::from_str(&row.body).map_err(EngineError::damaged)?;
                 if let What::Entry { event: Event::Settled { round, realised }, .. } = &line.what
                     && let Some((place, worst)) = rounds.remove(round)
                 {

@@ -18,13 +18,13 @@ pub(crate) fn read(bytes: &[u8]) {
         assert_eq!(again, places, "places are read as others");
     }
     if let Ok(shapes) = read_shapes(text) {
-        let polygons: Vec<_> = shapes.iter().flat_map(|shape| &shape.polygons).collect();
+        let polygons: Vec<_> = shapes.iter().flatten().collect();
         let mut features = Features::new();
         for rings in &polygons {
             features.polygon(rings, Map::new());
         }
         let again = read_shapes(&features.finish()).expect("what was written is read");
-        let again: Vec<_> = again.iter().flat_map(|shape| &shape.polygons).collect();
+        let again: Vec<_> = again.iter().flatten().collect();
         assert_eq!(again.len(), polygons.len(), "polygons are lost or made");
         for (again, polygon) in again.iter().zip(polygons) {
             let is_same = again.len() == polygon.len() && again.iter().zip(polygon).all(same_ring);

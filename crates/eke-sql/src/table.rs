@@ -21,6 +21,11 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
+
+    /// The type of a column, if it has one that is read.
+    pub(crate) fn kind(&self, name: &str) -> Option<Type> {
+        self.column(name)?.kind
+    }
 }
 
 /// Whose privacy a dataset is about (privacy unit), and how much of it counts (contribution

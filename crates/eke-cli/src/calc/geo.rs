@@ -11,10 +11,10 @@ use eke_geo::earth::{epsilon_for_error, error_of_epsilon, error_of_rho, rho_for_
 use eke_noise::law::Radius;
 use serde::Serialize;
 
-use super::usage;
 use crate::Failure;
 use crate::show::number::short;
 use crate::show::{Table, print_json};
+use crate::usage::usage;
 
 /// A price of places, said in one way.
 #[derive(Args)]
@@ -120,9 +120,6 @@ impl GeoArgs {
     /// error is given.
     fn prices(&self) -> Result<(Epsilon, Rho), Failure> {
         let (radius, delta) = (self.radius, self.delta);
-        let keeping = |level: Level| -> Result<(Epsilon, Rho), Failure> {
-            Ok((level.epsilon().map_err(usage)?, level.rho(delta).map_err(usage)?))
-        };
         match (self.rho, self.epsilon, self.level, self.error) {
             (Some(rho), None, None, None) => {
                 let level = Level::of_rho(rho, delta, radius).map_err(usage)?;
@@ -132,7 +129,10 @@ impl GeoArgs {
                 let level = Level::of_epsilon(epsilon, radius).map_err(usage)?;
                 Ok((epsilon, level.rho(delta).map_err(usage)?))
             }
-            (None, None, Some(level), None) => keeping(Level { radius, level }),
+            (None, None, Some(level), None) => {
+                let level = Level { radius, level };
+                Ok((level.epsilon().map_err(usage)?, level.rho(delta).map_err(usage)?))
+            }
             (None, None, None, Some(error)) => {
                 Ok((epsilon_for_error(error).map_err(usage)?, rho_for_error(error).map_err(usage)?))
             }

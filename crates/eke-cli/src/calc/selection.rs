@@ -1,8 +1,6 @@
 //! What choosing costs: `eke calc noisy-max` and `eke calc above-threshold`.
 
-use std::fmt;
 use std::io::Write;
-use std::str::FromStr;
 
 use clap::Args;
 use eke_budget::{Epsilon, L1, Rho};
@@ -12,25 +10,25 @@ use eke_select::{
 };
 use serde::Serialize;
 
-use super::usage;
 use crate::Failure;
 use crate::show::{Table, print_json};
+use crate::usage::usage;
 
 /// A choice among scores.
 #[derive(Args)]
 pub(crate) struct NoisyMaxArgs {
     /// How many scores there are to choose from.
-    #[arg(long, value_name = "D")]
-    queries: Count,
+    #[arg(long, value_name = "D", value_parser = count)]
+    queries: u64,
     /// The most that one unit can change each score by (sensitivity).
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sensitivity: L1,
     /// The range that scores are clamped to.
-    #[arg(long, required = true, num_args = 2, value_names = ["A", "B"], allow_negative_numbers = true)]
-    range: Vec<Number>,
+    #[arg(long, required = true, num_args = 2, value_names = ["A", "B"], value_parser = number, allow_negative_numbers = true)]
+    range: Vec<f64>,
     /// The standard deviation of the noise on every score.
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
-    sigma: Option<Number>,
+    #[arg(long, value_name = "X", value_parser = number, allow_hyphen_values = true)]
+    sigma: Option<f64>,
     /// The price, to find the least noise for it.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
@@ -65,11 +63,11 @@ struct PricedMax {
 impl NoisyMaxArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let spec = NoisyMaxSpec {
-            candidates: self.queries.0,
-            range: (self.range[0].0, self.range[1].0),
+            candidates: self.queries,
+            range: (self.range[0], self.range[1]),
             sensitivity: self.sensitivity,
             change: change(self.monotone),
-            noise: MaxNoise::Gaussian(self.sigma.map_or(1.0, |sigma| sigma.0)),
+            noise: MaxNoise::Gaussian(self.sigma.unwrap_or(1.0)),
         };
         let max = match (self.sigma, self.epsilon) {
             (Some(_), None) => NoisyMax::new(spec),
@@ -84,7 +82,7 @@ impl NoisyMaxArgs {
         let (rho, pure_is_cheaper) = (max.rho(), max.pure_is_cheaper());
         if self.json {
             let priced = PricedMax {
-                queries: self.queries.0,
+                queries: self.queries,
                 sensitivity: self.sensitivity.get(),
                 range: spec.range,
                 monotone: self.monotone,
@@ -100,7 +98,7 @@ impl NoisyMaxArgs {
         let mut table = Table::default();
         table.row(["queries", &self.queries.to_string(), ""]);
         table.row(["sensitivity", &self.sensitivity.to_string(), moves(self.monotone)]);
-        table.row(["range", &self.range[0].to_string(), &format!("to {}", self.range[1])]);
+        table.row(["range", &format!("{:?}", self.range[0]), &format!("to {:?}", self.range[1])]);
         let worked_out = if self.epsilon.is_some() { "<-" } else { "" };
         table.row(["sigma", &format!("{sigma:?}"), worked_out]);
         table.row(["epsilon", &format!("{:?}", price.epsilon), &excess(price)]);
@@ -121,30 +119,30 @@ impl NoisyMaxArgs {
 #[derive(Args)]
 pub(crate) struct AboveThresholdArgs {
     /// The step of the hit, or the number of steps without one.
-    #[arg(long, value_name = "T")]
-    steps: Count,
+    #[arg(long, value_name = "T", value_parser = count)]
+    steps: u64,
     /// The threshold that answers are compared with.
-    #[arg(long, value_name = "R", allow_hyphen_values = true)]
-    threshold: Number,
+    #[arg(long, value_name = "R", value_parser = number, allow_hyphen_values = true)]
+    threshold: f64,
     /// The range that answers are clamped to.
-    #[arg(long, required = true, num_args = 2, value_names = ["A", "B"], allow_negative_numbers = true)]
-    range: Vec<Number>,
+    #[arg(long, required = true, num_args = 2, value_names = ["A", "B"], value_parser = number, allow_negative_numbers = true)]
+    range: Vec<f64>,
     /// The most that one unit can change each answer by (sensitivity).
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     sensitivity: L1,
     /// The standard deviation of the noise on the threshold.
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
-    sigma_threshold: Option<Number>,
+    #[arg(long, value_name = "X", value_parser = number, allow_hyphen_values = true)]
+    sigma_threshold: Option<f64>,
     /// The standard deviation of the noise on every answer.
-    #[arg(long, value_name = "Z", allow_hyphen_values = true)]
-    sigma_query: Option<Number>,
+    #[arg(long, value_name = "Z", value_parser = number, allow_hyphen_values = true)]
+    sigma_query: Option<f64>,
     /// The price, to find the least noise for it.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     epsilon: Option<Epsilon>,
     /// With --epsilon: the noise of answers divided by that of the threshold [default: the root of
     /// 3]
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
-    ratio: Option<Number>,
+    #[arg(long, value_name = "K", value_parser = number, allow_hyphen_values = true)]
+    ratio: Option<f64>,
     /// None of these steps was above the threshold.
     #[arg(long)]
     no_halt: bool,
@@ -177,7 +175,7 @@ struct PricedLine {
 
 impl AboveThresholdArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let Count(steps) = self.steps;
+        let steps = self.steps;
         if steps > AboveThreshold::LONGEST {
             let most = AboveThreshold::LONGEST;
             return Err(usage(format!("{steps} steps are too many: write at most {most}")));
@@ -192,7 +190,7 @@ impl AboveThresholdArgs {
         if self.json {
             let priced = PricedLine {
                 steps,
-                threshold: self.threshold.0,
+                threshold: self.threshold,
                 range: line.spec().range,
                 sensitivity: self.sensitivity.get(),
                 monotone: self.monotone,
@@ -208,8 +206,8 @@ impl AboveThresholdArgs {
         let ended = if self.no_halt { "none of them " } else { "the last one " };
         let mut table = Table::default();
         table.row(["steps", &self.steps.to_string(), &format!("{ended}{side} the line")]);
-        table.row(["threshold", &self.threshold.to_string(), ""]);
-        table.row(["range", &self.range[0].to_string(), &format!("to {}", self.range[1])]);
+        table.row(["threshold", &format!("{:?}", self.threshold), ""]);
+        table.row(["range", &format!("{:?}", self.range[0]), &format!("to {:?}", self.range[1])]);
         table.row(["sensitivity", &self.sensitivity.to_string(), moves(self.monotone)]);
         let worked_out = if self.epsilon.is_some() { "<-" } else { "" };
         table.row(["sigma of the line", &format!("{sigma_threshold:?}"), worked_out]);
@@ -220,24 +218,18 @@ impl AboveThresholdArgs {
 
     fn line(&self) -> Result<AboveThreshold, Failure> {
         let spec = |line, query| LineSpec {
-            threshold: self.threshold.0,
-            range: (self.range[0].0, self.range[1].0),
+            threshold: self.threshold,
+            range: (self.range[0], self.range[1]),
             sensitivity: self.sensitivity,
             change: change(self.monotone),
             direction: if self.below { Direction::Below } else { Direction::Above },
             noise: LineNoise::Gaussian { line, query },
         };
         let line = match (self.sigma_threshold, self.sigma_query, self.epsilon, self.ratio) {
-            (Some(line), Some(query), None, None) => AboveThreshold::new(spec(line.0, query.0)),
+            (Some(line), Some(query), None, None) => AboveThreshold::new(spec(line, query)),
             (None, None, Some(epsilon), ratio) => {
-                let ratio = ratio.map_or(3f64.sqrt(), |ratio| ratio.0);
-                AboveThreshold::calibrate(
-                    spec(1.0, 1.0),
-                    ratio,
-                    self.steps.0,
-                    self.no_halt,
-                    epsilon,
-                )
+                let ratio = ratio.unwrap_or_else(|| 3f64.sqrt());
+                AboveThreshold::calibrate(spec(1.0, 1.0), ratio, self.steps, self.no_halt, epsilon)
             }
             (_, _, None, Some(_)) => {
                 return Err(usage("--ratio goes with --epsilon: leave it out"));
@@ -273,43 +265,17 @@ fn excess(price: Certified) -> String {
 }
 
 /// Any finite number.
-#[derive(Clone, Copy)]
-struct Number(f64);
-
-impl FromStr for Number {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim().parse() {
-            Ok(number) if f64::is_finite(number) => Ok(Self(number)),
-            _ => Err(format!("`{text}` is not a finite number: write it like 0.5 or 1e-3")),
-        }
-    }
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
+fn number(text: &str) -> Result<f64, String> {
+    match text.trim().parse() {
+        Ok(number) if f64::is_finite(number) => Ok(number),
+        _ => Err(format!("`{text}` is not a finite number: write it like 0.5 or 1e-3")),
     }
 }
 
 /// A whole number from one on.
-#[derive(Clone, Copy)]
-struct Count(u64);
-
-impl FromStr for Count {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim().parse() {
-            Ok(count) if count > 0 => Ok(Self(count)),
-            _ => Err(format!("`{text}` is not a whole number from 1 on: write one such as 20")),
-        }
-    }
-}
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+fn count(text: &str) -> Result<u64, String> {
+    match text.trim().parse() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(format!("`{text}` is not a whole number from 1 on: write one such as 20")),
     }
 }

@@ -59,7 +59,7 @@ impl AreaArgs {
             .map_err(|error| Failure::Usage(format!("`{shown}` cannot be read: {error}")))?;
         let shapes = read_shapes(&text)
             .map_err(|error| Failure::Usage(format!("`{shown}` holds no area: {error}")))?;
-        Ok(Area::Polygons(shapes.into_iter().flat_map(|shape| shape.polygons).collect()))
+        Ok(Area::Polygons(shapes.into_iter().flatten().collect()))
     }
 }
 

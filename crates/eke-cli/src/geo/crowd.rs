@@ -15,13 +15,15 @@ use eke_geo::width::Miss;
 use eke_geo::{Level, Plan, Region};
 use eke_plot::histogram::Histogram;
 use eke_plot::map::{Layer, Map, Things};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::{reading, region};
 use crate::Failure;
+use crate::show::bar::style;
 use crate::show::number::{self, percent, short};
 use crate::show::print_json;
 use crate::stop::Stop;
+use crate::usage::usage;
 
 /// How wide the longest bar is, in characters.
 const WIDEST: usize = 40;
@@ -124,13 +126,12 @@ enum RuleName {
     Once,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum WayName {
+mirrored!(WayName for Way {
     /// The distance that the question is about
     Distance,
     /// The place: later questions about the same places go on from what is known
     Point,
-}
+});
 
 impl Crowd {
     /// The probability that the classification of people may be wrong.
@@ -145,11 +146,7 @@ impl Crowd {
         out: &mut W,
         show: impl FnOnce(&CrowdAnswered, &mut W) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let way = match self.way {
-            WayName::Distance => Way::Distance,
-            WayName::Point => Way::Point,
-        };
-        let plan = Plan { way, ..self.walking.plan()? };
+        let plan = Plan { way: self.way.into(), ..self.walking.plan()? };
         let allowance = self.allowance()?;
         let columns = PlaceColumns {
             longitude: self.longitude.clone(),
@@ -198,16 +195,13 @@ impl Crowd {
             return print_json(out, &answered);
         }
         show(&answered, out)?;
-        self.print(&answered, allowance, out)?;
-        Ok(())
+        Ok(self.print(&answered, allowance, out)?)
     }
 
     fn allowance(&self) -> Result<Rho, Failure> {
         match (self.rho, self.radius.zip(self.level)) {
             (Some(rho), _) => Ok(rho),
-            (None, Some((radius, level))) => Level { radius, level }
-                .rho(self.delta)
-                .map_err(|error| Failure::Usage(error.to_string())),
+            (None, Some((radius, level))) => Level { radius, level }.rho(self.delta).map_err(usage),
             (None, None) => Err(Failure::Usage(
                 "what may it cost each person? say it with --rho 1e-5, or --radius 200 --level 1.4"
                     .into(),
@@ -271,9 +265,7 @@ impl Crowd {
         }
         Ok(())
     }
-}
 
-impl Crowd {
     /// What a rho means for places that are some way apart, in words.
     fn level_of(&self, rho: Rho) -> String {
         let level = Metres::new(EXAMPLE)
@@ -291,8 +283,7 @@ impl Crowd {
 
 impl Walking {
     pub(super) fn plan(&self) -> Result<Plan, Failure> {
-        let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
-        let beta = Miss::new(self.beta).map_err(|error| usage(&error))?;
+        let beta = Miss::new(self.beta).map_err(usage)?;
         let (rule, split) = match (self.rule, self.rounds) {
             (RuleName::Once, None | Some(1)) => (Rule::Once, Split::Even(1)),
             (RuleName::Once, Some(_)) => {
@@ -312,11 +303,7 @@ impl Walking {
 
 /// A bar of rounds, in place of what was shown before.
 fn show_round(bar: &ProgressBar, round: usize, of: usize, people: usize) {
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:40} round {pos} of {len}, {msg} {elapsed}")
-    {
-        bar.set_style(style);
-    }
+    style(bar, "{bar:40} round {pos} of {len}, {msg} {elapsed}");
     bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
     bar.set_message(format!("{people} people go on"));
     bar.set_position(u64::try_from(round).unwrap_or(u64::MAX));

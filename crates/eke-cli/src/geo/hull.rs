@@ -85,8 +85,7 @@ impl Hull {
         )?;
         let total = short(told.error.total());
         writeln!(out, "  error  with {sure} % no place is more than {total} m outside of it")?;
-        print_cost(hull.cost, price, &hull.standing, out)?;
-        Ok(())
+        Ok(print_cost(hull.cost, price, &hull.standing, out)?)
     }
 }
 

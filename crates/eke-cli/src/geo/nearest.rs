@@ -61,7 +61,6 @@ impl Nearest {
             let what = "with 95 % none is further than its true counterpart by more than that";
             writeln!(out, "  error  {} m: {what}", short(error))?;
         }
-        print_cost(told.cost, price, &told.standing, out)?;
-        Ok(())
+        Ok(print_cost(told.cost, price, &told.standing, out)?)
     }
 }

@@ -78,8 +78,7 @@ impl Release {
             told.places.len(),
             short(told.all_within)
         )?;
-        print_cost(told.cost, price, &told.standing, out)?;
-        Ok(())
+        Ok(print_cost(told.cost, price, &told.standing, out)?)
     }
 }
 

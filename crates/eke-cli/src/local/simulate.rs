@@ -18,6 +18,7 @@ use crate::Failure;
 use crate::ask::confidence;
 use crate::show::number::{grouped, short};
 use crate::show::{Table, print_json};
+use crate::usage::usage;
 
 /// Whom to ask, and how.
 #[derive(Args)]
@@ -99,7 +100,7 @@ impl Simulate {
         };
         let simulated = simulation.run(self.confidence, &progress, &mut entropy);
         bar.finish_and_clear();
-        let simulated = simulated.map_err(|error| Failure::Usage(error.to_string()))?;
+        let simulated = simulated.map_err(usage)?;
         if let Some(file) = &self.svg {
             fs::write(file, self.figure(&simulated)).map_err(|error| {
                 let sentence = format!("{} could not be written: {error}", file.display());

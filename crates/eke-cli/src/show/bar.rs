@@ -11,8 +11,13 @@ pub(crate) fn bar(what: &str) -> ProgressBar {
     }
     let bar = ProgressBar::new(0);
     let template = format!("{{bar:40}} {{pos}}/{{len}} {what} {{elapsed}}");
-    if let Ok(style) = ProgressStyle::with_template(&template) {
+    style(&bar, &template);
+    bar
+}
+
+/// Changes how a bar looks.
+pub(crate) fn style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar
 }

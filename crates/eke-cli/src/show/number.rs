@@ -31,13 +31,7 @@ pub(crate) fn estimate_with_exponents(value: f64, low: f64, high: f64) -> (Strin
         if whole == 0.0 {
             return "0".to_owned();
         }
-        let text = format!("{:.places$e}", whole * unit);
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let mantissa = match mantissa.split_once('.') {
-            Some(_) => mantissa.trim_end_matches('0').trim_end_matches('.'),
-            None => mantissa,
-        };
-        format!("{mantissa}e{exponent}")
+        without_zeros(&format!("{:.places$e}", whole * unit))
     };
     let interval = format!("{} to {}", rounded(low, f64::floor), rounded(high, f64::ceil));
     (rounded(value, f64::round), interval)
@@ -83,18 +77,24 @@ pub(crate) fn short(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
     let digits = value.abs().log10().floor() as i32;
     if !(-4..6).contains(&digits) {
-        let text = format!("{value:.2e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
-        return format!("{mantissa}e{exponent}");
+        return without_zeros(&format!("{value:.2e}"));
     }
     let places = usize::try_from(2 - digits).unwrap_or(0);
-    let text = grouped(value, i32::try_from(places).unwrap_or(0));
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
+    without_zeros(&grouped(value, i32::try_from(places).unwrap_or(0)))
+}
+
+/// A number without the zeros at the end of its decimals, with an exponent or without.
+pub(crate) fn without_zeros(text: &str) -> String {
+    let (number, exponent) = text.split_at(text.find('e').unwrap_or(text.len()));
+    match number.split_once('.') {
+        Some(_) => number.trim_end_matches('0').trim_end_matches('.').to_owned() + exponent,
+        None => text.to_owned(),
     }
+}
+
+/// A number of something: `1 step`, `2 steps`.
+pub(crate) fn plural(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// A price: `rho 0.00123`, or `rho 0.00123 and delta 1e-9` where keys were selected.

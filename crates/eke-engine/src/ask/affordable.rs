@@ -6,6 +6,7 @@ use eke_budget::purchase::GroupPrices;
 use eke_budget::{Amount, Charge, Refusal, Rho};
 
 use crate::ask::Asking;
+use crate::ask::answer::rho_of;
 use crate::ask::keys;
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::state::{State, level};
@@ -363,16 +364,12 @@ impl Asking<'_> {
 
     /// A refusal as the asker may see it: another account's numbers are not shown.
     pub(crate) fn refused(&self, refusal: &Refusal) -> EngineError {
-        let rho = |charge: Charge| match charge {
-            Charge::Zcdp { rho, .. } => rho,
-            Charge::Pure { .. } => Amount::ZERO,
-        };
         if let RefusedBy::Unit = self.context.refused_by(refusal) {
             return self.refused_by_unit();
         }
         let delta = refusal.fits.map(Charge::delta);
         let short_of_delta = delta.filter(|&delta| refusal.asked.delta() > delta);
-        let refused = self.refusal(Some(rho(refusal.asked)), refusal.fits.map(rho));
+        let refused = self.refusal(Some(rho_of(refusal.asked)), refusal.fits.map(rho_of));
         Refused { delta: short_of_delta, ..refused }.into()
     }
 }

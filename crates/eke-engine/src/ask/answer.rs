@@ -1,6 +1,6 @@
 //! Answers: what may be shown, with its interval, its price and what is left.
 
-use eke_budget::{Amount, Budget, Delta, Rho};
+use eke_budget::{Amount, Budget, Charge, Delta, Rho};
 use eke_noise::stopping::{Ending, Estimate};
 use eke_sql::{Value, scalar};
 use serde::{Deserialize, Serialize};
@@ -232,6 +232,14 @@ pub struct Cost {
 impl Cost {
     pub(crate) fn new(rho: Amount<Rho>, delta: Amount<Delta>) -> Self {
         Self { rho: rho.to_f64(), mechanism_delta: delta.to_f64() }
+    }
+}
+
+/// What a charge takes in rho.
+pub(crate) fn rho_of(charge: Charge) -> Amount<Rho> {
+    match charge {
+        Charge::Zcdp { rho, .. } => rho,
+        Charge::Pure { .. } => Amount::ZERO,
     }
 }
 

@@ -9,11 +9,12 @@ use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
+use crate::ask::answer::rho_of;
 use crate::error::{EngineError, NoKeys};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::request_key::{AccountDigest, RequestKey, SelectionName};
 use crate::purchase::turn::{Turn, turn_path};
-use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
+use crate::purchase::{Again, Buyer as _, Drawn, Offer, Order};
 
 /// What one selection costs of the unit's whole budget, and of its delta for mechanisms.
 const OF_BUDGET: u128 = 100;
@@ -38,16 +39,11 @@ fn public_groups(plan: &Plan) -> Option<Vec<Vec<Value>>> {
     let mut groups = vec![Vec::new()];
     for key in &plan.keys {
         let values = key.public.as_ref()?;
-        groups = groups
-            .into_iter()
-            .flat_map(|group: Vec<Value>| {
-                values.iter().map(move |value| {
-                    let mut group = group.clone();
-                    group.push(value.clone());
-                    group
-                })
-            })
-            .collect();
+        let with = |group: &Vec<Value>| {
+            let group = group.clone();
+            values.iter().map(move |value| [&group[..], std::slice::from_ref(value)].concat())
+        };
+        groups = groups.iter().flat_map(with).collect();
     }
     Some(groups)
 }
@@ -89,7 +85,7 @@ pub(crate) fn check_tier(
     Err(NoKeys::BeyondTier.into())
 }
 
-impl Asking<'_> {
+impl<'a> Asking<'a> {
     /// The groups that may be shown, each with its keys, in their order.
     pub(crate) fn groups(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
         match public_groups(self.plan()) {
@@ -110,7 +106,7 @@ impl Asking<'_> {
             Some((_, selected)) => self.has_paid(&name, &selected, &self.context.own().name)?,
             None => false,
         };
-        Ok(if paid { Amount::ZERO } else { charge_rho(selection.charge()) })
+        Ok(if paid { Amount::ZERO } else { rho_of(selection.charge()) })
     }
 
     /// Whether somebody has paid for selecting the keys.
@@ -138,7 +134,7 @@ impl Asking<'_> {
             };
             let selected = match self.stored(&name)? {
                 Some((_, selected)) => Ok(selected),
-                None => self.select(&name, selection),
+                None => self.buy(&mut Selecting { name: &name, selection, number: 0 }),
             };
             self.context.engine.end_turn(turn, self.context.stamp())?;
             break selected?;
@@ -158,7 +154,7 @@ impl Asking<'_> {
             }
         }
         for account in owing {
-            self.pay_for_keys(&name, account, selection.charge())?;
+            self.buy(&mut Payment { name: &name, account, charge: selection.charge() })?;
         }
         Ok(selected.keys)
     }
@@ -195,8 +191,8 @@ impl Asking<'_> {
                 // Paid for and lost, or being drawn by somebody else.
                 Some(None) => {}
                 Some(Some(answered)) => {
-                    let selected = serde_json::from_slice(answered.body())
-                        .map_err(|error| EngineError::Damaged(error.to_string()))?;
+                    let selected =
+                        serde_json::from_slice(answered.body()).map_err(EngineError::damaged)?;
                     return Ok(Some((number, selected)));
                 }
             }
@@ -215,31 +211,6 @@ impl Asking<'_> {
         }
         let key = payment(name, account).key()?;
         Ok(matches!(self.context.ledger().stored_request(key).wait()?, Some(Some(_))))
-    }
-
-    /// Charges an account for keys that were selected before.
-    fn pay_for_keys(
-        &mut self,
-        name: &SelectionName,
-        account: &str,
-        charge: Charge,
-    ) -> Result<(), EngineError> {
-        match purchase::buy(self, &mut Payment { name, account, charge })? {
-            Bought::Made(()) => Ok(()),
-            Bought::Refused(refusal) => Err(self.refused(&refusal)),
-        }
-    }
-
-    /// Selects keys, for the unit and for everybody whom the analyst is with.
-    fn select(
-        &mut self,
-        name: &SelectionName,
-        selection: KeySelection,
-    ) -> Result<Selected, EngineError> {
-        match purchase::buy(self, &mut Selecting { name, selection, number: 0 })? {
-            Bought::Made(selected) => Ok(selected),
-            Bought::Refused(refusal) => Err(self.refused(&refusal)),
-        }
     }
 }
 
@@ -269,7 +240,7 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
         if again == Again::Taken {
             // Somebody else's, or lost: under the next number it is paid for anew.
             let next = self.number.checked_add(1);
-            let many = || EngineError::Damaged("too many selections of the same keys".into());
+            let many = || EngineError::damaged("too many selections of the same keys");
             self.number = next.ok_or_else(many)?;
         }
         let key = RequestKey::Selection { name: self.name.clone(), number: self.number };
@@ -290,21 +261,20 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
             let _ = receipt.redeem();
         }
         // Groups by their numbers: their names are looked up once it is known which may be shown.
-        let paid = charge_rho(self.selection.charge());
+        let paid = rho_of(self.selection.charge());
         let counts = asking.read_rows(paid)?.key_counts(self.selection.most);
         let counts = counts.map_err(|error| {
             asking.context.unread(error, |error| EngineError::Rows(error, paid))
         })?;
-        let numbers = select_keys(&counts, own, &mut asking.context.entropy)
-            .map_err(|mismatch| EngineError::Damaged(mismatch.to_string()))?;
+        let numbers =
+            select_keys(&counts, own, &mut asking.context.entropy).map_err(EngineError::damaged)?;
         let keys = asking.read_rows(paid)?.keys(&numbers);
         let mut keys = keys.map_err(|error| {
             asking.context.unread(error, |error| EngineError::Rows(error, paid))
         })?;
         keys.sort();
         let selected = Selected { keys, payers: asking.context.payers().names() };
-        let body = serde_json::to_vec(&selected)
-            .map_err(|error| EngineError::Damaged(error.to_string()))?;
+        let body = serde_json::to_vec(&selected).map_err(EngineError::damaged)?;
         let own = asking.context.own().name.clone();
         asking.count_keys(&own, self.selection.charge());
         Ok(Drawn { body, state: None, made: selected })
@@ -350,13 +320,6 @@ impl<'a> Order<'a, Asking<'a>> for Payment<'_> {
         }
         asking.count_keys(self.account, self.charge);
         Ok(Drawn { body: b"paid".to_vec(), state: None, made: () })
-    }
-}
-
-fn charge_rho(charge: Charge) -> Amount<Rho> {
-    match charge {
-        Charge::Zcdp { rho, .. } => rho,
-        Charge::Pure { .. } => Amount::ZERO,
     }
 }
 

@@ -45,9 +45,9 @@ use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
 use crate::error::EngineError;
-use crate::purchase::Buyer;
 use crate::purchase::context::Context;
 use crate::purchase::identity::{Identity, Purpose};
+use crate::purchase::{self, Bought, Buyer, Order};
 use crate::rows::Bounded;
 
 /// A question that may cost more than one part in this many of what is left is confirmed first.
@@ -160,6 +160,17 @@ impl<'a> Asking<'a> {
 
     pub(crate) fn finest(&self) -> Option<Amount<Rho>> {
         self.context.prepared.finest
+    }
+
+    /// Buys for the question, or says who refuses.
+    pub(crate) fn buy<O: Order<'a, Self>>(
+        &mut self,
+        order: &mut O,
+    ) -> Result<O::Made, EngineError> {
+        match purchase::buy(self, order)? {
+            Bought::Made(made) => Ok(made),
+            Bought::Refused(refusal) => Err(self.refused(&refusal)),
+        }
     }
 
     pub(crate) fn count_keys(&mut self, account: &str, charge: Charge) {
@@ -347,7 +358,7 @@ impl<'a> Asking<'a> {
 
     fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
         State::new(self.path(groups)?, groups.to_vec(), self.columns())
-            .map_err(|error| EngineError::Damaged(error.to_string()))
+            .map_err(EngineError::damaged)
     }
 
     /// What is stored of the question's paths; none if nothing is.

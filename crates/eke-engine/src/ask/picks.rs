@@ -137,7 +137,7 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         others: Vec<Receipt<Reveal<Rho>>>,
     ) -> Result<Drawn<Vec<u32>>, EngineError> {
         let Some(mut stored) = self.stored.take() else {
-            return Err(EngineError::Damaged("picks were charged without an offer".into()));
+            return Err(EngineError::damaged("picks were charged without an offer"));
         };
         asking.draw_picks(&mut stored, self.by, self.groups, own)?;
         for receipt in others {
@@ -151,13 +151,12 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
             stored.seen.insert(account.name.clone(), seen);
         }
         let made = stored.first(self.count);
-        let damaged = |error: serde_json::Error| EngineError::Damaged(error.to_string());
         let body = match asking.route {
             Route::Keys { .. } => serde_json::to_vec(&asking.shown_keys(self.groups, &made)?),
             Route::Everything | Route::Top { .. } => Ok(Vec::new()),
         };
-        let state = serde_json::to_vec(&stored).map_err(damaged)?;
-        Ok(Drawn { body: body.map_err(damaged)?, state: Some(state), made })
+        let state = serde_json::to_vec(&stored).map_err(EngineError::damaged)?;
+        Ok(Drawn { body: body.map_err(EngineError::damaged)?, state: Some(state), made })
     }
 }
 
@@ -204,17 +203,14 @@ impl Asking<'_> {
                 return Ok(());
             }
         };
-        let damaged = |reason: String| EngineError::Damaged(reason);
         let (_, factor) = moves(self.plan(), &self.plan().sums[by.sum]);
         let price = receipt.purchase().price();
         let columns = self.read_rows(price)?.columns(groups);
         let columns = columns
             .map_err(|error| self.context.unread(error, |error| EngineError::Rows(error, price)))?;
-        let scores = columns.scores(by.sum, factor).map_err(|error| damaged(error.to_string()))?;
-        stored
-            .ranking
-            .pick(&scores, receipt, &mut self.context.entropy)
-            .map_err(|mismatch| damaged(mismatch.to_string()))?;
+        let scores = columns.scores(by.sum, factor).map_err(EngineError::damaged)?;
+        let picked = stored.ranking.pick(&scores, receipt, &mut self.context.entropy);
+        picked.map_err(EngineError::damaged)?;
         Ok(())
     }
 
@@ -245,10 +241,9 @@ impl Asking<'_> {
         let Some(bytes) = stored else {
             return Ok(Stored { ranking: empty, seen: BTreeMap::new() });
         };
-        let stored: Stored = serde_json::from_slice(&bytes)
-            .map_err(|error| EngineError::Damaged(error.to_string()))?;
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(EngineError::damaged)?;
         if stored.ranking.id() != empty.id() || stored.ranking.spread() != empty.spread() {
-            return Err(EngineError::Damaged("it is another question's".into()));
+            return Err(EngineError::damaged("it is another question's"));
         }
         Ok(stored)
     }

@@ -48,13 +48,10 @@ pub(crate) fn table(
             let (one, other) = (value(&order.by, one.0, one.1), value(&order.by, other.0, other.1));
             let nulls = |value: &Value| matches!(value, Value::Null);
             match (nulls(&one), nulls(&other)) {
-                (true, true) => Ordering::Equal,
-                (true, false) if order.nulls_first => Ordering::Less,
-                (true, false) => Ordering::Greater,
-                (false, true) if order.nulls_first => Ordering::Greater,
-                (false, true) => Ordering::Less,
                 (false, false) if order.descending => other.cmp(&one),
                 (false, false) => one.cmp(&other),
+                (one, other) if order.nulls_first => other.cmp(&one),
+                (one, other) => one.cmp(&other),
             }
         });
         by.fold(Ordering::Equal, Ordering::then).then_with(|| one.0.cmp(other.0))

@@ -208,10 +208,8 @@ impl Asking<'_> {
                 Ok(followed) => followed.state,
                 // What was measured before is an answer.
                 Err(EngineError::Refused(_)) if done > 0 => {
-                    state = match self.load(&groups)? {
-                        Some(state) => state,
-                        None => return Err(EngineError::Damaged("it is gone".into())),
-                    };
+                    let gone = || EngineError::damaged("it is gone");
+                    state = self.load(&groups)?.ok_or_else(gone)?;
                     break;
                 }
                 Err(error) => return Err(error),

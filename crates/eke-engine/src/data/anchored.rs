@@ -12,13 +12,6 @@ use eke_ledger::{Address, Anchor, Ledger};
 
 use crate::error::EngineError;
 
-/// Where the anchor of a policy lies.
-fn beside(policy: &Path) -> PathBuf {
-    let mut name = policy.as_os_str().to_owned();
-    name.push(".anchor");
-    name.into()
-}
-
 /// What a policy remembers of its ledger.
 #[derive(Clone, Debug)]
 pub(crate) struct Anchored {
@@ -27,7 +20,9 @@ pub(crate) struct Anchored {
 
 impl Anchored {
     pub(crate) fn of(policy: &Path) -> Self {
-        Self { path: beside(policy) }
+        let mut path = policy.as_os_str().to_owned();
+        path.push(".anchor");
+        Self { path: path.into() }
     }
 
     fn read(&self) -> Result<Option<Anchor>, EngineError> {

@@ -51,24 +51,15 @@ pub fn write_city(folder: &Path, riders: u32) -> io::Result<City> {
     };
     let mut dice = Dice(0x05ee_d0f0_c17e);
     let file = File::create(folder.join("trips.parquet"))?;
-    let mut writer: Option<ArrowWriter<File>> = None;
-    let mut file = Some(file);
+    let mut writer = ArrowWriter::try_new(file, Trips::default().batch()?.schema(), None)?;
     let mut trips = Trips::default();
     for rider in 0..riders {
         trips.add_rider(rider, &mut dice, &mut truth);
         if trips.riders.len() >= 100_000 || rider + 1 == riders {
-            let batch = std::mem::take(&mut trips).batch()?;
-            if let Some(file) = file.take() {
-                writer = Some(ArrowWriter::try_new(file, batch.schema(), None)?);
-            }
-            if let Some(writer) = &mut writer {
-                writer.write(&batch)?;
-            }
+            writer.write(&std::mem::take(&mut trips).batch()?)?;
         }
     }
-    if let Some(writer) = writer {
-        writer.close()?;
-    }
+    writer.close()?;
     let policy = folder.join("eke.toml");
     std::fs::write(&policy, policy_text())?;
     Ok(City { policy, truth })

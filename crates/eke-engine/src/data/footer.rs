@@ -135,16 +135,13 @@ fn cells(root: &Node, arrow: &DataType) -> Cells {
     // reader.
     let arrow = if let DataType::Dictionary(_, values) = arrow { values.as_ref() } else { arrow };
     let info = root.get_basic_info();
+    let scaled = |scale: i32| {
+        i8::try_from(scale).map_or_else(|_| Cells::Arrow(DataType::Null), Cells::Decimal)
+    };
     match (root.get_physical_type(), info.logical_type_ref(), info.converted_type()) {
         (Physical::INT96, ..) => Cells::Int96,
-        (Physical::BYTE_ARRAY, Some(LogicalType::Decimal(decimal)), _) => {
-            i8::try_from(decimal.scale)
-                .map_or_else(|_| Cells::Arrow(DataType::Null), Cells::Decimal)
-        }
-        (Physical::BYTE_ARRAY, None, ConvertedType::DECIMAL) => {
-            let scale = root.get_scale();
-            i8::try_from(scale).map_or_else(|_| Cells::Arrow(DataType::Null), Cells::Decimal)
-        }
+        (Physical::BYTE_ARRAY, Some(LogicalType::Decimal(decimal)), _) => scaled(decimal.scale),
+        (Physical::BYTE_ARRAY, None, ConvertedType::DECIMAL) => scaled(root.get_scale()),
         (Physical::BYTE_ARRAY, ..) if type_of(arrow) == Some(Type::Text) => Cells::Text,
         _ => Cells::Arrow(arrow.clone()),
     }

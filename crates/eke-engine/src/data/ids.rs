@@ -7,17 +7,15 @@
 
 use std::fmt::Write as _;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
-    DataType, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, TimeUnit,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt64Type, i256,
+    DECIMAL256_MAX_PRECISION, DataType, Decimal256Type, TimeUnit, UInt64Type, i256,
 };
 use eke_sql::Type;
 use serde::Serialize;
 
 use crate::data::footer::Cells;
-use crate::rows::column::{Column, wide};
+use crate::rows::column::{Column, arrow_cast, wide};
 
 /// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are
 /// found by.
@@ -87,11 +85,13 @@ impl Ids {
                 crate::rows::column::text(ids.iter().map(|id| id.map(|id| id.to_string())))
             }
             Self::Decimal => decimals(array, cells)?,
-            Self::Milliseconds => {
-                let ids = array.as_primitive_opt::<Date64Type>()?;
-                Column::Int(Int64Array::new(ids.values().clone(), ids.nulls().cloned()))
-            }
-            Self::Ticks(_) => Column::Int(ticks(array)?),
+            // The numbers that the file has.
+            Self::Milliseconds | Self::Ticks(_) => match array.data_type() {
+                DataType::Date64 | DataType::Timestamp(..) => {
+                    Column::Int(arrow_cast(array, &DataType::Int64)?.as_primitive_opt()?.clone())
+                }
+                _ => return None,
+            },
         })
     }
 
@@ -101,48 +101,21 @@ impl Ids {
     }
 }
 
-fn ticks(array: &ArrayRef) -> Option<Int64Array> {
-    let DataType::Timestamp(unit, _) = array.data_type() else { return None };
-    let (values, nulls) = match unit {
-        TimeUnit::Second => {
-            let array = array.as_primitive_opt::<TimestampSecondType>()?;
-            (array.values().clone(), array.nulls().cloned())
-        }
-        TimeUnit::Millisecond => {
-            let array = array.as_primitive_opt::<TimestampMillisecondType>()?;
-            (array.values().clone(), array.nulls().cloned())
-        }
-        TimeUnit::Microsecond => {
-            let array = array.as_primitive_opt::<TimestampMicrosecondType>()?;
-            (array.values().clone(), array.nulls().cloned())
-        }
-        TimeUnit::Nanosecond => {
-            let array = array.as_primitive_opt::<TimestampNanosecondType>()?;
-            (array.values().clone(), array.nulls().cloned())
-        }
-    };
-    Some(Int64Array::new(values, nulls))
-}
-
 fn decimals(array: &ArrayRef, cells: &Cells) -> Option<Column> {
     let (scale, ids): (i8, Vec<Option<i256>>) = match (cells, array.data_type()) {
         (Cells::Decimal(scale), _) => {
             (*scale, array.as_binary_view_opt()?.iter().map(|id| wide(id?)).collect())
         }
-        (_, DataType::Decimal32(_, scale)) => {
-            let ids = array.as_primitive_opt::<Decimal32Type>()?.iter();
-            (*scale, ids.map(|id| Some(i256::from_i128(id?.into()))).collect())
-        }
-        (_, DataType::Decimal64(_, scale)) => {
-            let ids = array.as_primitive_opt::<Decimal64Type>()?.iter();
-            (*scale, ids.map(|id| Some(i256::from_i128(id?.into()))).collect())
-        }
-        (_, DataType::Decimal128(_, scale)) => {
-            let ids = array.as_primitive_opt::<Decimal128Type>()?.iter();
-            (*scale, ids.map(|id| Some(i256::from_i128(id?))).collect())
-        }
-        (_, DataType::Decimal256(_, scale)) => {
-            (*scale, array.as_primitive_opt::<Decimal256Type>()?.iter().collect())
+        (
+            _,
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale)
+            | DataType::Decimal256(_, scale),
+        ) => {
+            let widest = DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale);
+            let ids = arrow_cast(array, &widest)?;
+            (*scale, ids.as_primitive_opt::<Decimal256Type>()?.iter().collect())
         }
         _ => return None,
     };

@@ -248,7 +248,7 @@ fn cut(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 /// What the bytes of a row have been so far, also where they are passed over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Made {
     state: State,
     /// Whether there is a quote where CSV programs write none.
@@ -257,9 +257,10 @@ struct Made {
     lines: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// Where a cell begins.
+    #[default]
     Start,
     /// In a cell without quotes.
     Plain,
@@ -269,12 +270,6 @@ enum State {
     Closing,
     /// After that and a carriage return, with which only a row can end.
     Returned,
-}
-
-impl Default for Made {
-    fn default() -> Self {
-        Self { state: State::Start, is_odd: false, lines: 0 }
-    }
 }
 
 impl Made {

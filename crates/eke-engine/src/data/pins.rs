@@ -42,7 +42,7 @@ pub(crate) struct Pins {
 }
 
 /// The rows of a dataset, and whose they are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pin {
     pub(crate) dataset: String,
@@ -139,16 +139,10 @@ impl Pins {
 impl Pin {
     /// What a policy says of a dataset of these files.
     fn of(dataset: &Dataset, unit: &str, source: &Source) -> Self {
-        let unit_column = column(dataset).unwrap_or_default();
-        let files = files(source);
-        Self {
-            dataset: dataset.name.clone(),
-            unit: unit.to_owned(),
-            unit_column: unit_column.to_owned(),
-            files,
-            contents: BTreeSet::new(),
-            beside: BTreeSet::new(),
-        }
+        let unit_column = dataset.protection.unit_column().unwrap_or_default();
+        let (dataset, files) = (dataset.name.clone(), files(source));
+        let (unit, unit_column) = (unit.to_owned(), unit_column.to_owned());
+        Self { dataset, unit, unit_column, files, ..Self::default() }
     }
 
     /// Other units that have the same files by the same column, as the policy says now.
@@ -173,13 +167,6 @@ impl Pin {
 
     fn shares_rows(&self, other: &Self) -> bool {
         !self.files.is_disjoint(&other.files) || !self.contents.is_disjoint(&other.contents)
-    }
-}
-
-fn column(dataset: &Dataset) -> Option<&str> {
-    match &dataset.protection {
-        PolicyProtection::Private { unit_column, .. } => Some(unit_column),
-        PolicyProtection::Public => None,
     }
 }
 
@@ -232,19 +219,12 @@ fn unpacked(pin: &Pin) -> BTreeSet<String> {
 
 /// What a steward should know of a policy that has the same file under several units.
 pub(crate) fn remarks(policy: &Policy) -> Vec<String> {
-    let unit = |dataset: &'_ Dataset| match &dataset.protection {
-        PolicyProtection::Private { unit, .. } => Some(unit.clone()),
-        PolicyProtection::Public => None,
-    };
-    let found = |dataset: &Dataset| {
-        Source::find(&policy.folder, &dataset.source)
-            .map_or_else(|_| BTreeSet::new(), |s| files(&s))
-    };
-    let private: Vec<(&Dataset, String, BTreeSet<String>)> = policy
-        .datasets
-        .values()
-        .filter_map(|dataset| Some((dataset, unit(dataset)?, found(dataset))))
-        .collect();
+    let private = policy.datasets.values().filter_map(|dataset| {
+        let PolicyProtection::Private { unit, .. } = &dataset.protection else { return None };
+        let source = Source::find(&policy.folder, &dataset.source);
+        Some((dataset, unit, source.map_or_else(|_| BTreeSet::new(), |source| files(&source))))
+    });
+    let private: Vec<_> = private.collect();
     let mut remarks = Vec::new();
     for (index, (one, unit, files)) in private.iter().enumerate() {
         for (other, others, theirs) in &private[index + 1..] {
@@ -261,11 +241,9 @@ pub(crate) fn remarks(policy: &Policy) -> Vec<String> {
 
 /// A budget that could pay for nothing: an account has to have one.
 fn nothing() -> Result<Budget, EngineError> {
-    let impossible = |error: String| EngineError::Damaged(error);
-    let rho = Rho::new(1e-30).map_err(|error| impossible(error.to_string()))?;
-    BudgetSpec::zcdp(rho)
-        .resolve(Metric::Hamming(Adjacency::AddRemove))
-        .map_err(|error| impossible(error.to_string()))
+    let rho = Rho::new(1e-30).map_err(EngineError::damaged)?;
+    let budget = BudgetSpec::zcdp(rho).resolve(Metric::Hamming(Adjacency::AddRemove));
+    budget.map_err(EngineError::damaged)
 }
 
 impl Engine {
@@ -361,9 +339,7 @@ impl Engine {
             dataset: dataset.to_owned(),
             unit: identity.unit.to_owned(),
             unit_column: identity.unit_column.to_owned(),
-            files: BTreeSet::new(),
-            contents: BTreeSet::new(),
-            beside: BTreeSet::new(),
+            ..Pin::default()
         };
         for snapshot in pinned.snapshots() {
             let folder = &self.policy().folder;

@@ -251,12 +251,6 @@ impl Registry {
         &self.notices
     }
 
-    /// How many notices there were before those.
-    #[must_use]
-    pub fn forgotten(&self) -> u64 {
-        self.forgotten
-    }
-
     /// What became of reading rows.
     #[must_use]
     pub fn reading(&self) -> &Reading {
@@ -310,16 +304,11 @@ impl Registry {
     ) -> Result<&Snapshot, RegistryError> {
         not_empty("moment", at)?;
         is.check()?;
-        let pinned = self
-            .datasets
-            .get_mut(dataset)
-            .ok_or_else(|| RegistryError::Unknown(dataset.to_owned()))?;
+        let unknown = || RegistryError::Unknown(dataset.to_owned());
+        let pinned = self.datasets.get_mut(dataset).ok_or_else(unknown)?;
         pinned.check_unit(dataset, is)?;
-        let number = pinned
-            .latest()
-            .number
-            .checked_add(1)
-            .ok_or_else(|| RegistryError::TooMany(dataset.to_owned()))?;
+        let many = || RegistryError::TooMany(dataset.to_owned());
+        let number = pinned.latest().number.checked_add(1).ok_or_else(many)?;
         let (declared, source) = (at.to_owned(), is.source.to_owned());
         pinned.source.clone_from(&source);
         pinned.snapshots.push(Snapshot { number, declared, source, fingerprint });
@@ -368,7 +357,8 @@ impl Registry {
         Ok(latest)
     }
 
-    fn pinned(&self, dataset: &str) -> Result<&Pinned, RegistryError> {
+    /// What is pinned of a dataset.
+    pub(crate) fn pinned(&self, dataset: &str) -> Result<&Pinned, RegistryError> {
         self.datasets.get(dataset).ok_or_else(|| RegistryError::Unknown(dataset.to_owned()))
     }
 
@@ -448,13 +438,6 @@ struct Form {
     reading: Reading,
 }
 
-impl<'de> Deserialize<'de> for Registry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Self::read(&value.to_string()).map_err(serde::de::Error::custom)
-    }
-}
-
 /// 32 bytes, as 64 hexadecimal digits in JSON and as nothing in messages.
 #[derive(Clone, PartialEq, Eq)]
 struct HashKey([u8; 32]);
@@ -467,8 +450,7 @@ impl fmt::Debug for HashKey {
 
 impl Serialize for HashKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
+        serializer.collect_str(&blake3::Hash::from_bytes(self.0))
     }
 }
 
@@ -476,19 +458,8 @@ impl<'de> Deserialize<'de> for HashKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let digits = String::deserialize(deserializer)?;
         // The digits are not repeated in the message.
-        read_key(&digits)
-            .ok_or_else(|| serde::de::Error::custom("the hash key is not 64 hexadecimal digits"))
+        let key = blake3::Hash::from_hex(digits);
+        key.map(|key| Self(key.into()))
+            .map_err(|_| serde::de::Error::custom("the hash key is not 64 hexadecimal digits"))
     }
-}
-
-fn read_key(digits: &str) -> Option<HashKey> {
-    let bytes = digits.as_bytes();
-    if bytes.len() != 64 || !bytes.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(HashKey(key))
 }

@@ -425,9 +425,8 @@ impl Source {
         let mut all = blake3::Hasher::new_derive_key("eke 2026 fingerprint of a dataset's files");
         for (file, stamp) in self.files.iter().zip(&mut files) {
             let mut content = blake3::Hasher::new();
-            let mut reader = CountingReader { inner: raw(file)?, read: 0 };
-            content.update_reader(&mut reader).map_err(|error| unreadable(&file.name, error))?;
-            if reader.read != stamp.length {
+            content.update_reader(raw(file)?).map_err(|error| unreadable(&file.name, error))?;
+            if content.count() != stamp.length {
                 return Err(SourceError::Changed(file.name.clone()));
             }
             all.update(&(stamp.name.len() as u64).to_le_bytes());
@@ -571,15 +570,12 @@ fn unreadable(file: &str, error: io::Error) -> SourceError {
 
 fn format_of(path: &Path) -> Option<(Format, bool)> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
-    if name.ends_with(".parquet") {
-        Some((Format::Parquet, false))
-    } else if name.ends_with(".csv") {
-        Some((Format::Csv, false))
-    } else if name.ends_with(".csv.gz") {
-        Some((Format::Csv, true))
-    } else {
-        None
-    }
+    let endings = [
+        (".parquet", (Format::Parquet, false)),
+        (".csv", (Format::Csv, false)),
+        (".csv.gz", (Format::Csv, true)),
+    ];
+    endings.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| format)
 }
 
 /// The data files of a folder; other files, and hidden ones, are none.
@@ -613,62 +609,46 @@ fn matching(base: &Path, source: &str) -> Result<Vec<PathBuf>, SourceError> {
     if files.is_empty() { Err(SourceError::NoMatch(source.to_owned())) } else { Ok(files) }
 }
 
-struct CountingReader {
-    inner: File,
-    read: u64,
-}
-
-impl Read for CountingReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.read += read as u64;
-        Ok(read)
-    }
-}
-
 /// What the cells of a column could all be.
 #[derive(Clone)]
 struct Guess {
     any: bool,
-    bool: bool,
-    int: bool,
-    float: bool,
-    date: bool,
-    timestamp: bool,
+    /// What all cells can be read as so far, the likeliest first.
+    left: Vec<Reads>,
 }
+
+/// A type, and whether a cell can be read as one of its values.
+type Reads = (Type, fn(&str) -> bool);
 
 impl Default for Guess {
     fn default() -> Self {
-        Self { any: false, bool: true, int: true, float: true, date: true, timestamp: true }
+        let left: [Reads; 5] = [
+            (Type::Int, |cell| !is_code(cell) && scalar::int_of_text(cell).is_some()),
+            (Type::Float, |cell| !is_code(cell) && scalar::float_of_text(cell).is_some()),
+            (Type::Bool, |cell| scalar::truth_of_text(cell).is_some()),
+            (Type::Date, |cell| scalar::date_of_text(cell).is_some()),
+            (Type::Timestamp, |cell| scalar::timestamp_of_text(cell).is_some()),
+        ];
+        Self { any: false, left: left.into() }
     }
 }
 
 impl Guess {
     fn look(&mut self, cell: &str) {
         let cell = cell.trim_ascii();
-        if cell.is_empty() {
-            return;
+        if !cell.is_empty() {
+            self.any = true;
+            self.left.retain(|(_, reads)| reads(cell));
         }
-        self.any = true;
-        // A number that starts with a zero is a code, which a number would cut short.
-        let digits = cell.trim_start_matches(['-', '+']).as_bytes();
-        let code = digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit();
-        self.bool &= scalar::truth_of_text(cell).is_some();
-        self.int &= !code && scalar::int_of_text(cell).is_some();
-        self.float &= !code && scalar::float_of_text(cell).is_some();
-        self.date &= scalar::date_of_text(cell).is_some();
-        self.timestamp &= scalar::timestamp_of_text(cell).is_some();
     }
 
     fn kind(&self) -> Type {
-        match self {
-            Self { any: false, .. } => Type::Text,
-            Self { int: true, .. } => Type::Int,
-            Self { float: true, .. } => Type::Float,
-            Self { bool: true, .. } => Type::Bool,
-            Self { date: true, .. } => Type::Date,
-            Self { timestamp: true, .. } => Type::Timestamp,
-            _ => Type::Text,
-        }
+        self.left.first().filter(|_| self.any).map_or(Type::Text, |(kind, _)| *kind)
     }
+}
+
+/// Whether it is a code rather than a number: its first zero would be lost.
+fn is_code(cell: &str) -> bool {
+    let digits = cell.trim_start_matches(['-', '+']).as_bytes();
+    digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
 }

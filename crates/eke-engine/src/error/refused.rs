@@ -130,12 +130,6 @@ impl Refused {
         }
         text
     }
-
-    /// The price that would be taken instead, as it is shown; none if there is no such price.
-    #[must_use]
-    pub fn price_told(&self) -> Option<String> {
-        self.price.map(|price| price.to_string())
-    }
 }
 
 /// A price in four digits, rounded down: what there is.

@@ -13,8 +13,8 @@ use eke_geo::shape::Rings;
 use eke_geo::{
     Allowance, Crowd, Lattice, Place, Plan, Shape, Spending, count, density, neighbours,
 };
-use eke_ledger::Digest;
 use eke_ledger::register::{Reserved, Settled};
+use eke_ledger::{Digest, Stamp};
 use serde::{Deserialize, Serialize};
 
 use super::people::{People, PeopleStanding};
@@ -225,7 +225,7 @@ impl People {
         let places = (dataset, everyone.points);
         let answer = self.draw(asking, &target, places, &granted, &mut settled);
         // Whatever came of it, nothing stays reserved.
-        self.settle(&reservation, &settled)?;
+        self.register.settle(&reservation, &settled, &Stamp::now("steward"))?;
         Ok(CrowdAnswered { answer: answer?, free: false, left: self.standing()? })
     }
 
@@ -285,7 +285,7 @@ impl People {
     /// The register cannot be read.
     pub fn released(&mut self, dataset: &str, most: usize) -> Result<Vec<[f64; 2]>, PlacesError> {
         let step = self.lattice().grid().step();
-        let stored = self.seen(dataset)?;
+        let stored = self.register.seen(dataset)?;
         let every = stored.len().div_ceil(most.max(1)).max(1);
         let metres = |(_, bytes): &(u32, Vec<u8>)| match read_point(bytes, 2)?.1[..] {
             [east, north] => Some([east * step, north * step]),
@@ -299,9 +299,9 @@ impl People {
         if nearest.is_empty() {
             return Ok(Vec::new());
         }
-        let ids = self.ids()?;
+        let people = self.register.people()?;
         let near = |&(person, distance, within): &(u32, f64, [f64; 2])| {
-            let id = ids.get(person as usize).cloned().unwrap_or_default();
+            let id = people.get(person as usize).map_or_else(String::new, |one| one.id.clone());
             Near { id, distance, within: Some(within) }
         };
         Ok(nearest.iter().map(near).collect())
@@ -315,7 +315,7 @@ impl People {
         lattice: &Lattice,
     ) -> Result<Seen, PlacesError> {
         let (people, width) = (granted.len(), lattice.dimensions());
-        let stored = self.seen(dataset)?;
+        let stored = self.register.seen(dataset)?;
         if stored.is_empty() {
             return Ok(Seen::default());
         }
@@ -347,6 +347,12 @@ struct Told {
     spending: Spending,
 }
 
+impl Told {
+    fn estimated(estimate: CrowdEstimate, spending: Spending) -> Self {
+        Self { estimate: Some(estimate), nearest: Vec::new(), rivals: None, spending }
+    }
+}
+
 impl Target {
     fn of(lattice: &Lattice, question: &CrowdQuestion) -> Result<Self, PlacesError> {
         let put = |place: Place| lattice.put_place(place).unwrap_or_default();
@@ -373,8 +379,7 @@ impl Target {
                     interval: Some(counted.interval),
                     bounds: Some([f64::from(counted.low), f64::from(counted.high)]),
                 };
-                let spending = counted.spending;
-                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), rivals: None, spending })
+                Ok(Told::estimated(estimate, counted.spending))
             }
             Self::Density(at, bandwidth) => {
                 let found =
@@ -382,16 +387,13 @@ impl Target {
                 // From a mean of weights to people on a square kilometre.
                 let people = f64::from(u32::try_from(crowd.people()).unwrap_or(u32::MAX));
                 let area = std::f64::consts::TAU * bandwidth.get() * bandwidth.get() / 1e6;
-                let (value, deviation) =
-                    (found.estimate * people / area, found.deviation * people / area);
                 let estimate = CrowdEstimate {
-                    value,
-                    deviation,
+                    value: found.estimate * people / area,
+                    deviation: found.deviation * people / area,
                     interval: found.interval.map(|ends| ends.map(|end| end * people / area)),
                     bounds: None,
                 };
-                let spending = found.spending;
-                Ok(Told { estimate: Some(estimate), nearest: Vec::new(), rivals: None, spending })
+                Ok(Told::estimated(estimate, found.spending))
             }
             Self::Neighbours(to, k) => {
                 let found = neighbours(crowd, to, *k, allowance, plan, entropy).map_err(asked)?;

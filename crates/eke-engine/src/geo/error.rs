@@ -7,7 +7,7 @@ use eke_budget::budget::BudgetError;
 use eke_budget::number::ParameterError;
 use eke_budget::{Amount, Metres, Refusal, Rho};
 use eke_geo::crowd::{CrowdError, PlanError};
-use eke_geo::earth::{LatticeError, PlaceError, RegionError};
+use eke_geo::earth::{LatticeError, PlaceError};
 use eke_geo::person::TupleError;
 use eke_geo::shape::ShapeError;
 use eke_geo::{Region, TupleMetric};
@@ -76,9 +76,6 @@ pub enum PlacesError {
         /// What the system says.
         error: io::Error,
     },
-    /// The region is none.
-    #[error(transparent)]
-    Region(#[from] RegionError),
     /// There is no lattice for such a region.
     #[error(transparent)]
     Lattice(#[from] LatticeError),
@@ -309,7 +306,6 @@ impl PlacesError {
             | Self::NotDegrees(_)
             | Self::GeoJson { .. }
             | Self::Damaged(_)
-            | Self::Region(_)
             | Self::Lattice(_)
             | Self::Tuple(_)
             | Self::Parameter(_)

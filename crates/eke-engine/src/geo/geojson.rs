@@ -78,16 +78,6 @@ pub struct PointFeature {
     pub places: Result<Vec<Place>, Fault>,
 }
 
-/// A feature of polygons.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ShapeFeature {
-    /// What it is called: its `name`, or its `id`.
-    pub name: Option<String>,
-    /// Each polygon: its outer ring, and then its holes, without the last corner, which is the
-    /// first.
-    pub polygons: Vec<Rings<Place>>,
-}
-
 /// Reads points, and of each whose it is by a property if one is given (a feature's own `id` where
 /// that is called `id` and no property is). Every feature counts, whatever it holds.
 ///
@@ -98,11 +88,13 @@ pub fn read_points(text: &str, id: Option<&str>) -> Result<Vec<PointFeature>, Ge
     Ok(features(&parsed(text)?)?.into_iter().map(read).collect())
 }
 
-/// Reads polygons: of public files, since what is wrong is said of the first feature with a fault.
+/// Reads the polygons of each feature: of public files, since what is wrong is said of the first
+/// feature with a fault. A polygon is its outer ring, and then its holes, without the last corner,
+/// which is the first.
 ///
 /// # Errors
 /// The text is not GeoJSON, or a feature is not one or more polygons.
-pub fn read_shapes(text: &str) -> Result<Vec<ShapeFeature>, GeoJsonError> {
+pub fn read_shapes(text: &str) -> Result<Vec<Vec<Rings<Place>>>, GeoJsonError> {
     let root = parsed(text)?;
     let shape = |(at, feature): (usize, &Value)| {
         let polygons = geometry(feature).and_then(|geometry| {
@@ -110,9 +102,7 @@ pub fn read_shapes(text: &str) -> Result<Vec<ShapeFeature>, GeoJsonError> {
             polygons(geometry, &mut found)?;
             if found.is_empty() { Err(Fault::NotAPolygon) } else { Ok(found) }
         });
-        let fault = |fault| GeoJsonError::Feature { feature: at + 1, fault };
-        let name = property(feature, "name").or_else(|| property(feature, "id"));
-        Ok(ShapeFeature { name, polygons: polygons.map_err(fault)? })
+        polygons.map_err(|fault| GeoJsonError::Feature { feature: at + 1, fault })
     };
     features(&root)?.into_iter().enumerate().map(shape).collect()
 }
@@ -133,12 +123,6 @@ impl Features {
     /// A place.
     pub fn point(&mut self, place: Place, properties: Map<String, Value>) {
         self.add(json!({"type": "Point", "coordinates": position(place)}), properties);
-    }
-
-    /// A line through places.
-    pub fn line(&mut self, places: &[Place], properties: Map<String, Value>) {
-        let line: Vec<Value> = places.iter().copied().map(position).collect();
-        self.add(json!({"type": "LineString", "coordinates": line}), properties);
     }
 
     /// A polygon: its outer ring, which is written against the clock, and then its holes, which are
@@ -427,12 +411,10 @@ mod tests {
             .join(","),
         );
         let found = read_shapes(&text).unwrap();
-        assert_eq!(found[0].name.as_deref(), Some("Delft"));
-        assert_eq!(found[1].name.as_deref(), Some("3"));
         let sizes: Vec<Vec<usize>> =
-            found.iter().map(|shape| shape.polygons.iter().map(Vec::len).collect()).collect();
+            found.iter().map(|polygons| polygons.iter().map(Vec::len).collect()).collect();
         assert_eq!(sizes, [vec![2], vec![1, 1], vec![2, 1, 1]]);
-        assert_eq!(found[0].polygons[0][0].len(), 4, "the last corner is the first");
+        assert_eq!(found[0][0][0].len(), 4, "the last corner is the first");
         for (geometry, sentence) in [
             ("null", "feature 2 has no geometry"),
             (
@@ -467,17 +449,15 @@ mod tests {
         let outer = vec![at(0.0, 0.0), at(0.0, 4.0), at(4.0, 4.0), at(4.0, 0.0)];
         let hole = vec![at(1.0, 1.0), at(2.0, 1.0), at(2.0, 2.0)];
         features.polygon(&[outer, hole], named("area"));
-        features.line(&[at(0.0, 0.0), at(1.0, 1.0)], Map::new());
         let text = features.finish();
         let read = read_points(&text, Some("name")).unwrap();
         assert_eq!(read[0].places, Ok(vec![at(-122.418_912_3, 37.775)]));
         assert_eq!(read[0].id, Ok(Some("a \"point\"".to_owned())));
         assert_eq!(read[1].places, Ok(vec![at(-170.0, 0.0)]));
-        assert_eq!(read[3].places, Err(Fault::NotAPoint));
+        assert_eq!(read[2].places, Err(Fault::NotAPoint));
         let shape = text.lines().nth(3).unwrap().trim_end_matches(',');
-        let shape = &read_shapes(shape).unwrap()[0];
-        assert_eq!(shape.name.as_deref(), Some("area"));
-        let [outer, hole] = shape.polygons[0].as_slice() else { panic!("two rings") };
+        let polygons = &read_shapes(shape).unwrap()[0];
+        let [outer, hole] = polygons[0].as_slice() else { panic!("two rings") };
         assert!(area(outer) > 0.0 && area(hole) < 0.0, "against the clock and with it");
         assert_eq!(Features::new().finish().parse::<Value>().unwrap()["features"], json!([]));
     }

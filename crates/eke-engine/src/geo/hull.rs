@@ -78,7 +78,7 @@ impl Person {
         price: Amount<C>,
         seen: &dyn Fn(u64),
     ) -> Result<HullOfPlaces, PlacesError> {
-        let among = self.snapshot(file)?.places;
+        let among = self.snapshot(file)?;
         plan.check(lattice, among, price).map_err(cannot)?;
         let charge = C::charge(price, Amount::ZERO);
         let name = self.path("hull", file, &(lattice, plan, charge.to_string()))?;

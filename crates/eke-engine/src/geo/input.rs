@@ -21,7 +21,7 @@ use super::geojson::{self, Fault};
 use super::{PlaceColumn, PlacesError, WrongAsking};
 use crate::data::ids::Ids;
 use crate::data::source::{self, Fingerprint, Source};
-use crate::purchase::identity;
+use crate::purchase::identity::{Identity, Purpose};
 use crate::rows::column::Column;
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Piece, Wanted};
@@ -114,17 +114,11 @@ impl PlaceFile {
             )?,
             find(PlaceColumn::Latitude, columns.latitude.as_deref(), &["latitude", "lat"])?,
         ];
-        let mut optional = |what, given: Option<&str>| {
-            given.map(|given| find(what, Some(given), &[])).transpose().map(|found| {
-                found.map(|found| {
-                    wanted.push(found);
-                    wanted.len() - 1
-                })
-            })
-        };
-        let id = columns.id.as_deref();
-        let id = id.map(|given| find(PlaceColumn::Id, Some(given), &[])).transpose()?;
-        let time = optional(PlaceColumn::Time, columns.time.as_deref())?;
+        let optional =
+            |what, given: Option<&str>| given.map(|given| find(what, Some(given), &[])).transpose();
+        let id = optional(PlaceColumn::Id, columns.id.as_deref())?;
+        wanted.extend(optional(PlaceColumn::Time, columns.time.as_deref())?);
+        let time = columns.time.as_ref().map(|_| wanted.len() - 1);
         let typed = |(at, (column, of)): (usize, (String, Option<Type>))| {
             let readable = match of {
                 Some(Type::Float | Type::Text) => true,
@@ -143,14 +137,12 @@ impl PlaceFile {
                 None => Err(PlacesError::ColumnType { file: name.clone(), column, wanted }),
             }
         };
-        let id = match id {
-            None => None,
-            Some(id) => {
-                let (column, _) = typed((2, id))?;
-                let ids = source.ids(&column, &BTreeMap::new())?;
-                Some((column, ids))
-            }
+        let exact = |id| -> Result<(String, Ids), PlacesError> {
+            let (column, _) = typed((2, id))?;
+            let ids = source.ids(&column, &BTreeMap::new())?;
+            Ok((column, ids))
         };
+        let id = id.map(exact).transpose()?;
         let names = wanted.into_iter().enumerate().map(typed).collect::<Result<_, _>>()?;
         Ok(Self { name, source, kind: Kind::Table(Columns { names, id, time }) })
     }
@@ -190,11 +182,8 @@ impl PlaceFile {
     /// What tells these places from others: the content, and the columns that are read of it.
     pub(crate) fn identity(&self, fingerprint: &Fingerprint) -> Result<String, PlacesError> {
         let read = (&fingerprint.digest, self.columns());
-        Ok(identity::Identity::new(identity::Purpose::PlaceFile)
-            .json(&read)
-            .hash()
-            .map_err(super::release::damaged)?
-            .to_string())
+        let identity = Identity::new(Purpose::PlaceFile).json(&read).hash();
+        Ok(identity.map_err(super::release::damaged)?.to_string())
     }
 
     /// For the steward, before accounts are opened: whether most of the numbers can be degrees.
@@ -308,11 +297,10 @@ fn text(value: Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        Value::Int(number) => Some(number.to_string()),
+        Value::Int(number) | Value::Timestamp(number) => Some(number.to_string()),
         Value::Float(number) => Some(number.to_string()),
         Value::Bool(truth) => Some(truth.to_string()),
         Value::Date(days) => Some(days.to_string()),
-        Value::Timestamp(micros) => Some(micros.to_string()),
     }
 }
 

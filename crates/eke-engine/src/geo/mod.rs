@@ -21,9 +21,7 @@ pub use crowd::{
     Savings,
 };
 pub use error::{PlaceColumn, PlacesError, WrongAsking};
-pub use geojson::{
-    Fault, Features, GeoJsonError, PointFeature, ShapeFeature, read_points, read_shapes,
-};
+pub use geojson::{Fault, Features, GeoJsonError, PointFeature, read_points, read_shapes};
 pub use hull::{HullOfPlaces, ToldHull};
 pub use input::{PlaceColumns, PlaceFile};
 pub use nearest::NearestPlaces;

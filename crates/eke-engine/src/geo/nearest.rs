@@ -66,7 +66,7 @@ impl Person {
         price: Amount<C>,
         seen: &dyn Fn(u64),
     ) -> Result<NearestPlaces, PlacesError> {
-        let among = self.snapshot(file)?.places;
+        let among = self.snapshot(file)?;
         question.check(lattice, among, price).map_err(cannot)?;
         let charge = C::charge(price, Amount::ZERO);
         let name = self.path("nearest", file, &(lattice, question, charge.to_string()))?;

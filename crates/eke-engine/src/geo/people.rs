@@ -19,7 +19,7 @@ use std::sync::Arc;
 use eke_budget::metric::Reach;
 use eke_budget::{Amount, Metres, Metric, Rho};
 use eke_geo::{Lattice, Place, Region};
-use eke_ledger::register::{Asking, RegisterError, Reservation, Reserved, Settled, Short};
+use eke_ledger::register::{Asking, RegisterError, Reserved, Short};
 use eke_ledger::{Person as Account, Register, Stamp, Terms};
 use eke_sql::Value;
 
@@ -32,7 +32,7 @@ use crate::purchase::reservation;
 /// The accounts of many people with one place each, open (geo-indistinguishability).
 #[doc(alias = "geo-indistinguishability")]
 pub struct People {
-    register: Register,
+    pub(super) register: Register,
     path: PathBuf,
     lattice: Lattice,
     reach: Metres,
@@ -134,12 +134,6 @@ impl People {
         &self.lattice
     }
 
-    /// How far the promise reaches.
-    #[must_use]
-    pub fn reach(&self) -> Metres {
-        self.reach
-    }
-
     /// How accounts stand.
     ///
     /// # Errors
@@ -235,25 +229,6 @@ impl People {
         let asking = Asking { question, dataset, fingerprint, holder: &holder, stamp };
         let (register, file) = (&mut self.register, &self.path);
         Ok(reservation::reserve(register, file, &asking, &wanted, Short::Fit)?)
-    }
-
-    /// Ends a question.
-    pub(super) fn settle(
-        &mut self,
-        reservation: &Reservation,
-        settled: &Settled,
-    ) -> Result<(), PlacesError> {
-        Ok(self.register.settle(reservation, settled, &Stamp::now("steward"))?)
-    }
-
-    /// Everybody's id, by number.
-    pub(super) fn ids(&mut self) -> Result<Vec<String>, PlacesError> {
-        Ok(self.register.people()?.into_iter().map(|person| person.id).collect())
-    }
-
-    /// What has been released of people's places, by number.
-    pub(super) fn seen(&mut self, dataset: &str) -> Result<Vec<(u32, Vec<u8>)>, PlacesError> {
-        Ok(self.register.seen(dataset)?)
     }
 
     fn check(&self, region: Region, opening: &PeopleOpening) -> Result<(), PlacesError> {

@@ -14,8 +14,7 @@ use std::collections::BTreeMap;
 
 use eke_budget::metric::Reach;
 use eke_budget::{
-    Amount, Budget, BudgetSpec, Charge, Epsilon, Metres, Metric, PathId, Purchase, Receipt, Reveal,
-    Rho,
+    Amount, BudgetSpec, Charge, Epsilon, Metres, Metric, PathId, Purchase, Receipt, Reveal, Rho,
 };
 use eke_geo::TupleMetric;
 use eke_ledger::patience::{Patience, Silently};
@@ -24,6 +23,7 @@ use eke_ledger::{Address, Key, Ledger, LedgerError, Request, Show, Spend, Stamp}
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError, WrongAsking};
+use crate::ask::answer::rho_of;
 use crate::ask::question::Who;
 use crate::data::source::Fingerprint;
 use crate::purchase::identity::{Identity, Purpose};
@@ -39,7 +39,6 @@ pub struct Person {
     ledger: Ledger,
     address: Address,
     account: String,
-    budget: Budget,
     pinned: Pinned,
     /// What requests of this program begin with.
     name: AskingName,
@@ -107,13 +106,6 @@ struct Snapshot {
     fingerprint: Fingerprint,
 }
 
-/// The latest snapshot of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Snapshotted {
-    pub(super) number: usize,
-    pub(super) places: usize,
-}
-
 impl Person {
     /// Opens an account in a ledger. One that is not there is made, if it is said with what; one
     /// that is there keeps what it was opened with.
@@ -142,8 +134,8 @@ impl Person {
             eke_ledger::journal::check(address)?;
         }
         let stamp = Stamp::now(account);
-        if let Some(budget) = &budget {
-            ledger.open_account(account, budget.clone(), stamp.clone()).wait()?;
+        if let Some(budget) = budget {
+            ledger.open_account(account, budget, stamp.clone()).wait()?;
         }
         let sheet = ledger.sheet(account).wait()?;
         let pinned = match (sheet, opening) {
@@ -163,14 +155,13 @@ impl Person {
         if let Some(opening) = opening {
             pinned.check(account, opening)?;
         }
-        let there = ledger.account(account).wait()?.ok_or_else(missing)?;
-        let budget = there.budget().clone();
+        ledger.account(account).wait()?.ok_or_else(missing)?;
         let name = AskingName::new(&Who::Steward)
             .map_err(|error| PlacesError::Entropy(error.to_string()))?;
         let (address, account) = (address.clone(), account.to_owned());
         let requests = Cell::new(0);
         let waiting = Silently::default();
-        Ok(Self { ledger, address, account, budget, pinned, name, requests, waiting })
+        Ok(Self { ledger, address, account, pinned, name, requests, waiting })
     }
 
     /// How far apart two tuples of places are, for this account.
@@ -183,12 +174,6 @@ impl Person {
     #[must_use]
     pub fn least(&self) -> Metres {
         self.pinned.least
-    }
-
-    /// What it was opened with.
-    #[must_use]
-    pub fn budget(&self) -> &Budget {
-        &self.budget
     }
 
     /// What it has spent and has left.
@@ -221,17 +206,18 @@ impl Person {
         self.declare(file, true).map(|_| ())
     }
 
-    /// The snapshot of a file that questions are about; its first one, if it was never asked about.
-    pub(super) fn snapshot(&mut self, file: &PlaceFile) -> Result<Snapshotted, PlacesError> {
+    /// How many places a file has in the snapshot that questions are about; in its first one, if it
+    /// was never asked about.
+    pub(super) fn snapshot(&mut self, file: &PlaceFile) -> Result<usize, PlacesError> {
         let Some(last) = self.pinned.latest(file.name()) else { return self.declare(file, false) };
         let now = file.fingerprint_since(&last.fingerprint)?;
         if now.digest != last.fingerprint.digest {
             return Err(WrongAsking::Changed { file: file.name().to_owned() }.into());
         }
-        Ok(self.pinned.snapshotted(file.name()))
+        Ok(last.places)
     }
 
-    fn declare(&mut self, file: &PlaceFile, again: bool) -> Result<Snapshotted, PlacesError> {
+    fn declare(&mut self, file: &PlaceFile, again: bool) -> Result<usize, PlacesError> {
         let (fingerprint, places) = (file.fingerprint()?, file.count()?);
         let mut patience = Patience::new(&self.waiting);
         loop {
@@ -256,7 +242,7 @@ impl Person {
                 }
             }
             self.pinned = pinned;
-            return Ok(self.pinned.snapshotted(file.name()));
+            return Ok(self.pinned.latest(file.name()).map_or(0, |latest| latest.places));
         }
     }
 
@@ -268,8 +254,8 @@ impl Person {
         file: &PlaceFile,
         depends: &impl Serialize,
     ) -> Result<PathId, PlacesError> {
-        let snapshot = self.pinned.snapshotted(file.name());
-        let name = (kind, &self.account, file.name(), snapshot.number, file.columns(), depends);
+        let snapshots = self.pinned.files.get(file.name()).map_or(0, Vec::len);
+        let name = (kind, &self.account, file.name(), snapshots, file.columns(), depends);
         let identity =
             Identity::new(Purpose::Places).json(&name).hash().map_err(super::release::damaged)?;
         Ok(PathId::new(*identity.as_bytes()))
@@ -283,10 +269,7 @@ impl Person {
     /// How far the account has paid for a path.
     pub(super) fn level(&self, path: PathId) -> Result<Amount<Rho>, PlacesError> {
         let level = self.ledger.level(&self.account, path, Currencies::Rho).wait()?;
-        Ok(match level.map(|level| level.at) {
-            Some(Charge::Zcdp { rho, .. }) => rho,
-            _ => Amount::ZERO,
-        })
+        Ok(level.map_or(Amount::ZERO, |level| rho_of(level.at)))
     }
 
     /// Buys a point of a path: what is drawn for the receipt is what the path is then.
@@ -471,14 +454,6 @@ impl Pinned {
 
     fn latest(&self, file: &str) -> Option<&Snapshot> {
         self.files.get(file).and_then(|snapshots| snapshots.last())
-    }
-
-    fn snapshotted(&self, file: &str) -> Snapshotted {
-        let snapshots = self.files.get(file).map_or(&[][..], Vec::as_slice);
-        Snapshotted {
-            number: snapshots.len(),
-            places: snapshots.last().map_or(0, |snapshot| snapshot.places),
-        }
     }
 }
 

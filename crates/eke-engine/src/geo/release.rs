@@ -5,7 +5,7 @@
 //! price is a release of its own, and the same one again is the same and free.
 
 use eke_budget::purchase::RevealReceipt;
-use eke_budget::{Amount, Charge, Metres, Rho};
+use eke_budget::{Amount, Charge, Epsilon, Metres, Rho};
 use eke_geo::{Blur, Place, Region, Tuple, TupleMetric};
 use eke_ledger::Show;
 use eke_noise::path::{Mismatch, MismatchReason};
@@ -58,11 +58,11 @@ impl Person {
         price: PlacePrice,
         seen: &dyn Fn(u64),
     ) -> Result<ReleasedPlaces, PlacesError> {
-        let snapshot = self.snapshot(file)?;
-        let tuple = Tuple::of(region, self.least(), snapshot.places, self.metric())?;
+        let places = self.snapshot(file)?;
+        let tuple = Tuple::of(region, self.least(), places, self.metric())?;
         let released = match price {
             PlacePrice::Rho(rho) => self.gaussian(file, &tuple, rho, seen)?,
-            PlacePrice::Epsilon(_) => self.planar(file, &tuple, price, seen)?,
+            PlacePrice::Epsilon(epsilon) => self.planar(file, &tuple, epsilon, seen)?,
         };
         let Told { points, blur, noise, price, cost } = released;
         let radius = |of: Option<f64>| of.unwrap_or(f64::INFINITY);
@@ -135,12 +135,9 @@ impl Person {
         &self,
         file: &PlaceFile,
         tuple: &Tuple,
-        price: PlacePrice,
+        epsilon: Amount<Epsilon>,
         seen: &dyn Fn(u64),
     ) -> Result<Told, PlacesError> {
-        let PlacePrice::Epsilon(epsilon) = price else {
-            return Err(damaged("a price in rho is for Gaussian noise"));
-        };
         let release = PointsRelease { epsilon, sensitivity: tuple.lengths() };
         release.can_release().map_err(cannot)?;
         let name = self.path("identity", file, &(tuple, epsilon.to_string()))?;

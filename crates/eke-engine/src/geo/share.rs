@@ -150,22 +150,14 @@ impl ShareOf {
             }
             Reserved::Granted(reservation) => reservation,
         };
-        let told = self.look(asking, &reservation, (&question, &fingerprint));
-        let mut settled = Settled { spent: vec![Amount::ZERO], ..Settled::default() };
-        let answer = match told {
-            Ok((answer, spent)) => {
-                settled.spent = vec![spent];
-                settled.answer = Some(serde_json::to_vec(&answer).map_err(damaged)?);
-                answer
-            }
-            Err((error, spent)) => {
-                settled.spent = vec![spent];
-                self.register()?.settle(&reservation, &settled, &Stamp::now("steward"))?;
-                return Err(error);
-            }
-        };
+        let mut spent = Amount::ZERO;
+        let told = self.look(asking, &reservation, (&question, &fingerprint), &mut spent);
+        let mut settled = Settled { spent: vec![spent], ..Settled::default() };
+        if let Ok(answer) = &told {
+            settled.answer = Some(serde_json::to_vec(answer).map_err(damaged)?);
+        }
         self.register()?.settle(&reservation, &settled, &Stamp::now("steward"))?;
-        Ok(ShareAnswered { answer, free: false, left: self.left()? })
+        Ok(ShareAnswered { answer: told?, free: false, left: self.left()? })
     }
 
     /// Looks at the count out of what is reserved, and says what that came to, also where it
@@ -175,45 +167,36 @@ impl ShareOf {
         asking: &ShareAsking,
         reservation: &Reservation,
         (question, fingerprint): (&str, &Fingerprint),
-    ) -> Result<(ShareAnswer, Amount<Rho>), (PlacesError, Amount<Rho>)> {
-        let free = |error: PlacesError| (error, Amount::ZERO);
+        spent: &mut Amount<Rho>,
+    ) -> Result<ShareAnswer, PlacesError> {
         let granted = reservation.granted().first().map_or(Amount::ZERO, |granted| granted.1);
         if granted < asking.price {
-            return Err(free(PlacesError::Spent));
+            return Err(PlacesError::Spent);
         }
-        let (below, rows) = self.count(asking.at_most, fingerprint).map_err(free)?;
-        let budget = granted.to_parameter().map_err(|error| free(error.into()))?;
-        let budget =
-            BudgetSpec::zcdp(budget).resolve(METRIC).map_err(|error| free(error.into()))?;
+        let (below, rows) = self.count(asking.at_most, fingerprint)?;
+        let budget = BudgetSpec::zcdp(granted.to_parameter()?).resolve(METRIC)?;
         let mut journal = MemoryJournal::new();
-        let mut account =
-            Account::open("rows", budget, &mut journal).map_err(|error| free(damaged(error)))?;
-        let one = L2::new(1.0).map_err(|error| free(error.into()))?;
-        let truth = Exact::new(below, L1::new(1.0).map_err(|error| free(error.into()))?);
+        let mut account = Account::open("rows", budget, &mut journal).map_err(damaged)?;
+        let one = L2::new(1.0)?;
+        let truth = Exact::new(below, L1::new(1.0)?);
         let id = PathId::new(*Digest::of(question.as_bytes()).bytes());
         let mut path = GaussianPath::<i64>::open(id, one);
         let line = rows as f64 * asking.share;
-        let asked = asking.plan.side(one, line, asking.price);
-        let asked = asked.map_err(|error| free(WrongAsking::Plan(error).into()))?;
-        let mut entropy = entropy().map_err(free)?;
+        let asked = asking.plan.side(one, line, asking.price).map_err(WrongAsking::Plan)?;
+        let mut entropy = entropy()?;
         let till = &mut AccountPayer { account: &mut account, journal: &mut journal };
         let told = which_side(&mut path, &truth, &asked, till, &mut entropy);
-        let spent = account.odometer().zcdp().map_or(Amount::ZERO, |purse| purse.spent());
-        match told {
-            Ok(told) => {
-                let answer = ShareAnswer {
-                    below: told.below,
-                    clear: told.clear,
-                    rows,
-                    line,
-                    looks: told.looks,
-                    cost: spent.to_f64(),
-                    price: asking.price.to_f64(),
-                };
-                Ok((answer, spent))
-            }
-            Err(error) => Err((WrongAsking::NoLook { problem: error.to_string() }.into(), spent)),
-        }
+        *spent = account.odometer().zcdp().map_or(Amount::ZERO, |purse| purse.spent());
+        let told = told.map_err(|error| WrongAsking::NoLook { problem: error.to_string() })?;
+        Ok(ShareAnswer {
+            below: told.below,
+            clear: told.clear,
+            rows,
+            line,
+            looks: told.looks,
+            cost: spent.to_f64(),
+            price: asking.price.to_f64(),
+        })
     }
 
     /// The one account, made if there is a budget for it that pays for the question.

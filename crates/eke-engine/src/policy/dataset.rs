@@ -326,6 +326,15 @@ fn read_source(section: Section<'_>, title: &str) -> Result<(String, usize), Pol
 }
 
 impl PolicyProtection {
+    /// The column that says which unit a row belongs to; none if rows are public.
+    #[must_use]
+    pub fn unit_column(&self) -> Option<&str> {
+        match self {
+            Self::Private { unit_column, .. } => Some(unit_column),
+            Self::Public => None,
+        }
+    }
+
     fn read(section: Section<'_>, title: &str, units: &Named<Unit>) -> Result<Self, PolicyError> {
         if section.get("public").map(|field| field.boolean()).transpose()? == Some(true) {
             let private = PRIVATE.into_iter().filter_map(|name| section.get(name));

@@ -11,8 +11,7 @@ use std::fmt::{self, Write as _};
 use eke_budget::{Adjacency, Delta, Epsilon};
 use eke_sql::Type;
 
-use super::error::quoted;
-use super::name::{self, suggestion};
+use super::name;
 use super::suggest::{stem, suggest_unit_columns};
 
 /// A file to draft a policy for.
@@ -51,43 +50,11 @@ pub struct DraftAnswers {
     pub public: BTreeSet<String>,
 }
 
-/// What was answered about columns and files that are not there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {what} {}: {instead}", quoted(name))]
-pub struct DraftError {
-    what: &'static str,
-    name: String,
-    instead: String,
-}
-
 impl DraftAnswers {
     /// What the steward should think about before anything is promised: a delta that is large.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         super::warning::of_delta(&format!("[unit.{}]", unit_name(self)), self.delta?)
-    }
-
-    /// Whether every column and dataset that the answers name is in those files.
-    ///
-    /// # Errors
-    /// One is not.
-    pub fn check(&self, datasets: &[Drafted<'_>]) -> Result<(), DraftError> {
-        let names: Vec<_> = datasets.iter().map(|dataset| dataset.name).collect();
-        let columns = datasets.iter().flat_map(|dataset| dataset.columns);
-        let mut seen = BTreeSet::new();
-        let columns: Vec<_> =
-            columns.map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)).collect();
-        let find = |what, name: &String, known: &[&str], there_are| {
-            if known.contains(&name.as_str()) {
-                return Ok(());
-            }
-            let instead = suggestion(name, known, there_are);
-            Err(DraftError { what, name: name.clone(), instead })
-        };
-        for name in self.unit_column.iter().chain(self.bounds.iter().map(|(name, ..)| name)) {
-            find("column", name, &columns, "the columns are")?;
-        }
-        self.public.iter().try_for_each(|name| find("dataset", name, &names, "the datasets are"))
     }
 }
 
@@ -316,9 +283,8 @@ impl Draft<'_> {
                     "# {shown} has a type that eke does not read: it cannot be asked about"
                 )?;
             }
-            (Hint::None, Some(_), true) => {}
+            (Hint::None | Hint::Unit, Some(_), true) => {}
             (Hint::Unit, Some(_), false) => out.push_str("   # the unit that a row belongs to\n"),
-            (Hint::Unit, Some(_), true) => {}
             (Hint::Use, Some(of), bare) => match (example(of), bare) {
                 (None, true) => {}
                 (None, false) => out.push('\n'),

@@ -88,24 +88,16 @@ impl<'p> Section<'p> {
 
     /// The same, with no keys but those.
     pub(super) fn with_only(self, known: &[&str], title: &str) -> Result<Self, PolicyError> {
-        let mut first = None;
-        for field in self.fields() {
-            if !known.contains(&field.name) {
-                let mut instead = suggestion(field.name, known, &format!("{title} has"));
-                let dotted = NAMED.iter().any(|kind| title.starts_with(&format!("[{kind}.")));
-                if dotted && matches!(field.value, DeValue::Table(_)) {
-                    instead.push_str("; put quotes around a name with a dot in it");
-                }
-                let error = field.wrong(format!("unknown key {}: {instead}", quoted(field.name)));
-                match first {
-                    None => first = Some(error),
-                    Some(_) => {
-                        self.page.keep::<()>(Err(error));
-                    }
-                }
+        let dotted = NAMED.iter().any(|kind| title.starts_with(&format!("[{kind}.")));
+        let unknown = self.fields().into_iter().filter(|field| !known.contains(&field.name));
+        let wrong = unknown.map(|field| {
+            let mut instead = suggestion(field.name, known, &format!("{title} has"));
+            if dotted && matches!(field.value, DeValue::Table(_)) {
+                instead.push_str("; put quotes around a name with a dot in it");
             }
-        }
-        first.map_or(Ok(self), Err)
+            field.wrong(format!("unknown key {}: {instead}", quoted(field.name)))
+        });
+        self.page.none_of(wrong).map(|()| self)
     }
 
     pub(super) fn page(&self) -> &'p Page {

@@ -32,16 +32,12 @@ pub(super) fn read(value: &DeValue<'_>) -> Result<Value, String> {
 pub(super) fn fit(value: &Value, kind: Type) -> Option<Value> {
     match (value, kind) {
         (Value::Int(int), Type::Float) if int.abs_diff(0) <= EXACT.unsigned_abs() => {
-            Some(Value::float(exact(*int)))
+            Some(Value::float(scalar::float_of_int(*int)))
         }
         (Value::Date(days), Type::Timestamp) => scalar::midnight(*days).map(Value::Timestamp),
         _ if value.kind() == Some(kind) => Some(value.clone()),
         _ => None,
     }
-}
-
-fn exact(int: i64) -> f64 {
-    int as f64
 }
 
 fn read_moment(moment: &Datetime) -> Result<Value, String> {

@@ -185,14 +185,8 @@ impl Column {
     }
 
     pub(crate) fn into_array(self) -> ArrayRef {
-        match self {
-            Self::Bool(array) => Arc::new(array),
-            Self::Int(array) => Arc::new(array),
-            Self::Float(array) => Arc::new(array),
-            Self::Text(array) => Arc::new(array),
-            Self::Date(array) => Arc::new(array),
-            Self::Timestamp(array) => Arc::new(array),
-        }
+        let array = self.array();
+        array.slice(0, array.len())
     }
 
     /// The same with texts that end where texts end.
@@ -342,7 +336,7 @@ fn close(number: i256) -> f64 {
 }
 
 /// Arrow's own cast, which gives NULL where it cannot.
-fn arrow_cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+pub(crate) fn arrow_cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
     if array.data_type() == to {
         return Some(Arc::clone(array));
     }

@@ -8,11 +8,11 @@
 
 use std::collections::HashSet;
 
-use arrow::array::{Array, BooleanArray, Float64Array, Int64Array};
+use arrow::array::{Array, BooleanArray};
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and_kleene, interleave, not, or_kleene};
 use eke_sql::scalar::{self, Pattern};
-use eke_sql::{Function, Type, Value};
+use eke_sql::{Binary, Function, Type, Unary, Value};
 
 use crate::rows::column::{Column, text};
 
@@ -27,70 +27,20 @@ pub(crate) enum ColumnExpr {
     Null(Type),
     Literal(Value),
     Column(usize),
-    Not(Box<ColumnExpr>),
-    Negate(Box<ColumnExpr>),
-    IsNull(Box<ColumnExpr>),
-    /// Whether it is this, and not NULL.
-    Is(bool, Box<ColumnExpr>),
-    Arithmetic(Arithmetic, Box<ColumnExpr>, Box<ColumnExpr>),
-    Comparison(Comparison, Box<ColumnExpr>, Box<ColumnExpr>),
-    And(Box<ColumnExpr>, Box<ColumnExpr>),
-    Or(Box<ColumnExpr>, Box<ColumnExpr>),
-    Concat(Box<ColumnExpr>, Box<ColumnExpr>),
+    Unary(Unary, Box<ColumnExpr>),
+    Binary(Binary, Box<ColumnExpr>, Box<ColumnExpr>),
     /// Conditions with results; the last result has none.
     Case(Vec<(ColumnExpr, ColumnExpr)>, Box<ColumnExpr>),
     Cast(Box<ColumnExpr>, Type),
     In(Box<ColumnExpr>, Members),
     Like(Box<ColumnExpr>, Pattern),
-    /// A function of one number.
-    Number(Number, Box<ColumnExpr>),
-    /// A function of one text.
-    Word(Word, Box<ColumnExpr>),
-    Length(Box<ColumnExpr>),
+    /// A function of one number, text or moment.
+    Call(Function, Box<ColumnExpr>),
     Substring(Box<ColumnExpr>, Box<ColumnExpr>, Option<Box<ColumnExpr>>),
     Coalesce(Vec<ColumnExpr>),
     /// The least (or the greatest) that is not NULL.
-    Extreme(Comparison, Vec<ColumnExpr>),
+    Extreme(Binary, Vec<ColumnExpr>),
     NullIf(Box<ColumnExpr>, Box<ColumnExpr>),
-    /// A part of a moment, or the start of what it lies in.
-    Moment(Function, Box<ColumnExpr>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Number {
-    Abs,
-    Floor,
-    Ceil,
-    Round,
-    Sqrt,
-    Ln,
-    Exp,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
-    Lower,
-    Upper,
-    Trim,
 }
 
 /// Constants that a value may be among.
@@ -110,37 +60,25 @@ impl Members {
     /// The constants of a type; others are among them for no value.
     pub(crate) fn new(kind: Type, values: &[Value]) -> Self {
         let null = values.contains(&Value::Null);
+        let float = |value: &Value| match value {
+            Value::Float(value) => scalar::float(*value).map(f64::to_bits),
+            _ => None,
+        };
+        let text = |value: &Value| match value {
+            Value::Text(value) => Some(scalar::cut(value).to_owned()),
+            _ => None,
+        };
+        let number = |value: &Value| match value {
+            Value::Bool(value) => Some(i64::from(*value)),
+            Value::Int(value) | Value::Timestamp(value) => Some(*value),
+            Value::Date(value) => Some(i64::from(*value)),
+            _ => None,
+        };
+        let values = values.iter().filter(|value| value.kind() == Some(kind));
         let set = match kind {
-            Type::Float => MembersOf::Floats(
-                values
-                    .iter()
-                    .filter_map(|value| match value {
-                        Value::Float(value) => scalar::float(*value).map(f64::to_bits),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            Type::Text => MembersOf::Texts(
-                values
-                    .iter()
-                    .filter_map(|value| match value {
-                        Value::Text(value) => Some(scalar::cut(value).to_owned()),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            kind => MembersOf::Numbers(
-                values
-                    .iter()
-                    .filter(|value| value.kind() == Some(kind))
-                    .filter_map(|value| match value {
-                        Value::Bool(value) => Some(i64::from(*value)),
-                        Value::Int(value) | Value::Timestamp(value) => Some(*value),
-                        Value::Date(value) => Some(i64::from(*value)),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
+            Type::Float => MembersOf::Floats(values.filter_map(float).collect()),
+            Type::Text => MembersOf::Texts(values.filter_map(text).collect()),
+            _ => MembersOf::Numbers(values.filter_map(number).collect()),
         };
         Self { set, null }
     }
@@ -176,33 +114,8 @@ impl ColumnExpr {
                 Column::constant(value, rows).unwrap_or_else(|| Column::nulls(Type::Text, rows))
             }
             Self::Column(index) => columns[*index].clone(),
-            Self::Not(a) => Column::Bool(not(&truth(on(a))).unwrap_or_else(|_| unknown(rows))),
-            Self::Negate(a) => match on(a) {
-                Column::Int(a) => Column::Int(a.iter().map(|v| v?.checked_neg()).collect()),
-                Column::Float(a) => floats(&a, |v| -v),
-                other => Column::nulls(other.kind(), rows),
-            },
-            Self::IsNull(a) => {
-                let a = on(a);
-                Column::Bool((0..rows).map(|row| Some(a.is_null(row))).collect())
-            }
-            Self::Is(wanted, a) => {
-                Column::Bool(truth(on(a)).iter().map(|v| Some(v == Some(*wanted))).collect())
-            }
-            Self::Arithmetic(operator, a, b) => arithmetic(*operator, on(a), on(b)),
-            Self::Comparison(operator, a, b) => Column::Bool(compare(*operator, &on(a), &on(b))),
-            Self::And(a, b) => Column::Bool(
-                and_kleene(&truth(on(a)), &truth(on(b))).unwrap_or_else(|_| unknown(rows)),
-            ),
-            Self::Or(a, b) => Column::Bool(
-                or_kleene(&truth(on(a)), &truth(on(b))).unwrap_or_else(|_| unknown(rows)),
-            ),
-            Self::Concat(a, b) => match (on(a), on(b)) {
-                (Column::Text(a), Column::Text(b)) => {
-                    text(a.iter().zip(b.iter()).map(|(a, b)| Some(scalar::concat(a?, b?))))
-                }
-                _ => Column::nulls(Type::Text, rows),
-            },
+            Self::Unary(operator, a) => unary(*operator, on(a), rows),
+            Self::Binary(operator, a, b) => binary(*operator, on(a), on(b), rows),
             Self::Case(branches, otherwise) => {
                 let conditions: Vec<_> = branches.iter().map(|(when, _)| truth(on(when))).collect();
                 let mut results: Vec<_> = branches.iter().map(|(_, then)| on(then)).collect();
@@ -224,22 +137,7 @@ impl ColumnExpr {
                 };
                 Column::Bool(a.iter().map(like).collect())
             }
-            Self::Number(function, a) => number(*function, on(a)),
-            Self::Word(function, a) => {
-                let Column::Text(a) = on(a) else { return Column::nulls(Type::Text, rows) };
-                text(a.iter().map(|v| {
-                    v.map(|v| match function {
-                        Word::Lower => scalar::lower(v),
-                        Word::Upper => scalar::upper(v),
-                        Word::Trim => v.trim_matches(' ').to_owned(),
-                    })
-                }))
-            }
-            Self::Length(a) => {
-                let Column::Text(a) = on(a) else { return Column::nulls(Type::Int, rows) };
-                let length = |text: &str| i64::try_from(text.chars().count()).ok();
-                Column::Int(a.iter().map(|v| length(v?)).collect())
-            }
+            Self::Call(function, a) => call(*function, on(a), rows),
             Self::Substring(a, from, length) => {
                 let length = length.as_ref().map(|length| on(length));
                 let (Column::Text(a), Column::Int(from)) = (on(a), on(from)) else {
@@ -281,20 +179,10 @@ impl ColumnExpr {
             }
             Self::NullIf(a, b) => {
                 let a = on(a);
-                let equal = compare(Comparison::Equal, &a, &on(b));
+                let equal = compare(Binary::Equal, &a, &on(b));
                 choose(std::slice::from_ref(&a), rows, |row| {
                     (!(equal.is_valid(row) && equal.value(row))).then_some(0)
                 })
-            }
-            Self::Moment(function, a) => {
-                let kind = if function.is_start() { Type::Timestamp } else { Type::Int };
-                let Column::Timestamp(a) = on(a) else { return Column::nulls(kind, rows) };
-                let found = a.iter().map(|v| scalar::moment(*function, v?));
-                if function.is_start() {
-                    Column::Timestamp(found.collect())
-                } else {
-                    Column::Int(found.collect())
-                }
             }
         }
     }
@@ -304,27 +192,19 @@ impl ColumnExpr {
         let below = |all: &[&Self]| all.iter().map(|one| one.texts()).sum::<usize>();
         let (own, below) = match self {
             Self::Null(_) | Self::Literal(_) | Self::Column(_) => (0, 0),
-            Self::Not(a)
-            | Self::Negate(a)
-            | Self::IsNull(a)
-            | Self::Is(_, a)
-            | Self::In(a, _)
-            | Self::Like(a, _)
-            | Self::Number(_, a)
-            | Self::Length(a)
-            | Self::Moment(_, a) => (0, below(&[a])),
-            Self::Arithmetic(_, a, b)
-            | Self::Comparison(_, a, b)
-            | Self::And(a, b)
-            | Self::Or(a, b)
-            | Self::NullIf(a, b) => (0, below(&[a, b])),
-            Self::Concat(a, b) => (1, below(&[a, b])),
+            Self::Unary(_, a) | Self::In(a, _) | Self::Like(a, _) => (0, below(&[a])),
+            Self::Call(function, a) => {
+                (usize::from(function.result() == Some(Type::Text)), below(&[a]))
+            }
+            Self::Binary(operator, a, b) => {
+                (usize::from(*operator == Binary::Concat), below(&[a, b]))
+            }
+            Self::NullIf(a, b) => (0, below(&[a, b])),
             Self::Case(branches, otherwise) => {
                 let branches = branches.iter().map(|(when, then)| below(&[when, then]));
                 (0, branches.sum::<usize>() + otherwise.texts())
             }
             Self::Cast(a, to) => (usize::from(*to == Type::Text), below(&[a])),
-            Self::Word(_, a) => (1, below(&[a])),
             Self::Substring(a, from, length) => {
                 (1, below(&[a, from]) + length.as_ref().map_or(0, |length| length.texts()))
             }
@@ -350,76 +230,89 @@ fn truth(column: Column) -> BooleanArray {
     }
 }
 
-fn floats(a: &Float64Array, function: impl Fn(f64) -> f64) -> Column {
-    Column::Float(a.iter().map(|v| scalar::float(function(v?))).collect())
+fn unary(operator: Unary, a: Column, rows: usize) -> Column {
+    let is = |wanted: Option<bool>, a: Column| {
+        Column::Bool(truth(a).iter().map(|v| Some(v == wanted)).collect())
+    };
+    match (operator, a) {
+        (Unary::Not, a) => Column::Bool(not(&truth(a)).unwrap_or_else(|_| unknown(rows))),
+        (Unary::IsNull, a) => Column::Bool((0..rows).map(|row| Some(a.is_null(row))).collect()),
+        (Unary::IsTrue, a) => is(Some(true), a),
+        (Unary::IsFalse, a) => is(Some(false), a),
+        (Unary::Negate, Column::Int(a)) => {
+            Column::Int(a.iter().map(|v| v?.checked_neg()).collect())
+        }
+        (Unary::Negate, Column::Float(a)) => {
+            Column::Float(a.iter().map(|v| scalar::float(-v?)).collect())
+        }
+        (Unary::Negate, a) => Column::nulls(a.kind(), rows),
+    }
 }
 
-fn arithmetic(operator: Arithmetic, a: Column, b: Column) -> Column {
-    match (a, b) {
-        (Column::Int(a), Column::Int(b)) => Column::Int(match operator {
-            Arithmetic::Add => ints(&a, &b, i64::checked_add),
-            Arithmetic::Subtract => ints(&a, &b, i64::checked_sub),
-            Arithmetic::Multiply => ints(&a, &b, i64::checked_mul),
-            Arithmetic::Divide => ints(&a, &b, i64::checked_div),
-            // The least integer leaves nothing when divided by -1, though the quotient has 65 bits.
-            Arithmetic::Remainder => ints(&a, &b, |a, b| (b != 0).then(|| a.wrapping_rem(b))),
-        }),
-        (Column::Float(a), Column::Float(b)) => {
+fn binary(operator: Binary, a: Column, b: Column, rows: usize) -> Column {
+    match (operator, a, b) {
+        (Binary::And, a, b) => {
+            Column::Bool(and_kleene(&truth(a), &truth(b)).unwrap_or_else(|_| unknown(rows)))
+        }
+        (Binary::Or, a, b) => {
+            Column::Bool(or_kleene(&truth(a), &truth(b)).unwrap_or_else(|_| unknown(rows)))
+        }
+        (Binary::Concat, Column::Text(a), Column::Text(b)) => {
+            text(a.iter().zip(b.iter()).map(|(a, b)| Some(scalar::concat(a?, b?))))
+        }
+        (Binary::Concat, ..) => Column::nulls(Type::Text, rows),
+        (operator, Column::Int(a), Column::Int(b)) if operator.is_arithmetic() => Column::Int(
+            a.iter().zip(b.iter()).map(|(a, b)| scalar::int_arithmetic(operator, a?, b?)).collect(),
+        ),
+        (operator, Column::Float(a), Column::Float(b)) if operator.is_arithmetic() => {
             let pairs = a.iter().zip(b.iter());
-            Column::Float(
-                pairs
-                    .map(|(a, b)| {
-                        let (a, b) = (a?, b?);
-                        scalar::float(match operator {
-                            Arithmetic::Add => a + b,
-                            Arithmetic::Subtract => a - b,
-                            Arithmetic::Multiply => a * b,
-                            Arithmetic::Divide | Arithmetic::Remainder if b.abs() <= 0.0 => {
-                                return None;
-                            }
-                            Arithmetic::Divide => a / b,
-                            Arithmetic::Remainder => a % b,
-                        })
-                    })
-                    .collect(),
-            )
+            Column::Float(pairs.map(|(a, b)| scalar::float_arithmetic(operator, a?, b?)).collect())
         }
-        (a, _) => Column::nulls(a.kind(), a.array().len()),
+        (operator, a, _) if operator.is_arithmetic() => Column::nulls(a.kind(), rows),
+        (operator, a, b) => Column::Bool(compare(operator, &a, &b)),
     }
 }
 
-fn ints(a: &Int64Array, b: &Int64Array, function: fn(i64, i64) -> Option<i64>) -> Int64Array {
-    a.iter().zip(b.iter()).map(|(a, b)| function(a?, b?)).collect()
-}
-
-fn number(function: Number, a: Column) -> Column {
+fn call(function: Function, a: Column, rows: usize) -> Column {
     match (function, a) {
-        (Number::Abs, Column::Int(a)) => Column::Int(a.iter().map(|v| v?.checked_abs()).collect()),
-        (Number::Abs, Column::Float(a)) => floats(&a, f64::abs),
-        (Number::Floor, Column::Float(a)) => floats(&a, f64::floor),
-        (Number::Ceil, Column::Float(a)) => floats(&a, f64::ceil),
-        (Number::Round, Column::Float(a)) => floats(&a, f64::round),
-        (Number::Sqrt, Column::Float(a)) => floats(&a, f64::sqrt),
-        (Number::Ln, Column::Float(a)) => {
-            Column::Float(a.iter().map(|v| v.filter(|v| *v > 0.0).map(libm::log)).collect())
+        (Function::Abs, Column::Int(a)) => {
+            Column::Int(a.iter().map(|v| v?.checked_abs()).collect())
         }
-        // Not the machine's own: the same on all of them.
-        (Number::Exp, Column::Float(a)) => floats(&a, libm::exp),
-        (_, a) => Column::nulls(a.kind(), a.array().len()),
+        (function, Column::Float(a)) => {
+            Column::Float(a.iter().map(|v| scalar::float_function(function, v?)).collect())
+        }
+        (Function::Lower, Column::Text(a)) => text(a.iter().map(|v| v.map(scalar::lower))),
+        (Function::Upper, Column::Text(a)) => text(a.iter().map(|v| v.map(scalar::upper))),
+        (Function::Trim, Column::Text(a)) => {
+            text(a.iter().map(|v| v.map(|v| v.trim_matches(' ').to_owned())))
+        }
+        (Function::Length, Column::Text(a)) => {
+            Column::Int(a.iter().map(|v| i64::try_from(v?.chars().count()).ok()).collect())
+        }
+        (function, Column::Timestamp(a)) => {
+            let found = a.iter().map(|v| scalar::moment(function, v?));
+            if function.is_start() {
+                Column::Timestamp(found.collect())
+            } else {
+                Column::Int(found.collect())
+            }
+        }
+        (function, a) => Column::nulls(function.result().unwrap_or(a.kind()), rows),
     }
 }
 
-fn compare(operator: Comparison, a: &Column, b: &Column) -> BooleanArray {
+fn compare(operator: Binary, a: &Column, b: &Column) -> BooleanArray {
     let (a, b) = (a.array(), b.array());
     // They have one type, for which Arrow compares; doubles by their total order, which is the
     // usual one as there is neither NaN nor -0.
     let result = match operator {
-        Comparison::Equal => cmp::eq(&a, &b),
-        Comparison::NotEqual => cmp::neq(&a, &b),
-        Comparison::Less => cmp::lt(&a, &b),
-        Comparison::LessOrEqual => cmp::lt_eq(&a, &b),
-        Comparison::Greater => cmp::gt(&a, &b),
-        Comparison::GreaterOrEqual => cmp::gt_eq(&a, &b),
+        Binary::Equal => cmp::eq(&a, &b),
+        Binary::NotEqual => cmp::neq(&a, &b),
+        Binary::Less => cmp::lt(&a, &b),
+        Binary::LessOrEqual => cmp::lt_eq(&a, &b),
+        Binary::Greater => cmp::gt(&a, &b),
+        Binary::GreaterOrEqual => cmp::gt_eq(&a, &b),
+        _ => return unknown(a.len()),
     };
     result.unwrap_or_else(|_| unknown(a.len()))
 }

@@ -54,9 +54,9 @@ impl Contributions {
         schema: &[(String, Option<Type>)],
         ids: Ids,
     ) -> Result<Self, LowerError> {
-        let mut wanted = BTreeSet::new();
         let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr));
-        exprs.chain(plan.sums.iter().filter_map(of_sum)).for_each(|expr| names(expr, &mut wanted));
+        let exprs = exprs.chain(plan.sums.iter().filter_map(of_sum));
+        let wanted: BTreeSet<&str> = exprs.flat_map(Expr::columns).collect();
         // In the order of the file, and each once.
         let columns: Vec<(String, Type)> = schema
             .iter()
@@ -201,28 +201,6 @@ fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, Lower
                 };
                 Ok(Steps::Value(total, step))
             }))
-        }
-    }
-}
-
-fn names<'a>(expr: &'a Expr, names_of: &mut BTreeSet<&'a str>) {
-    // A list rather than recursion: an expression may be deep.
-    let mut left = vec![expr];
-    while let Some(expr) = left.pop() {
-        match expr {
-            Expr::Column(name) => {
-                names_of.insert(name);
-            }
-            Expr::Literal(_) | Expr::Key(_) | Expr::Measure(_) => {}
-            Expr::Unary(_, a) | Expr::Cast(a, _) | Expr::In(a, _) | Expr::Like { text: a, .. } => {
-                left.push(a);
-            }
-            Expr::Binary(_, a, b) => left.extend([&**a, &**b]),
-            Expr::Case { branches, otherwise } => {
-                left.extend(branches.iter().flat_map(|(when, then)| [when, then]));
-                left.extend(otherwise.as_deref());
-            }
-            Expr::Call(_, arguments) => left.extend(arguments),
         }
     }
 }

@@ -4,7 +4,7 @@
 use eke_sql::scalar::Pattern;
 use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 
-use crate::rows::column_expr::{Arithmetic, ColumnExpr, Comparison, Members, Number, Word};
+use crate::rows::column_expr::{ColumnExpr, Members};
 
 /// Why an expression cannot be computed on these columns. Names the plan's fault, and nothing of a
 /// row.
@@ -37,17 +37,18 @@ pub(crate) fn lower(
             (ColumnExpr::Column(index), Some(columns[index].1))
         }
         Expr::Key(_) | Expr::Measure(_) => return Err(LowerError::NotOfARow),
-        Expr::Unary(operator, a) => match operator {
-            Unary::Not => (ColumnExpr::Not(typed(a, Type::Bool)?), Some(Type::Bool)),
-            Unary::IsNull => (ColumnExpr::IsNull(Box::new(lower(a, columns)?.0)), Some(Type::Bool)),
-            Unary::IsTrue => (ColumnExpr::Is(true, typed(a, Type::Bool)?), Some(Type::Bool)),
-            Unary::IsFalse => (ColumnExpr::Is(false, typed(a, Type::Bool)?), Some(Type::Bool)),
-            Unary::Negate => {
-                let (a, kind) = same([&**a], columns, Some(Type::Int))?;
-                numeric(kind, operator)?;
-                (ColumnExpr::Negate(one(a)), Some(kind))
-            }
-        },
+        Expr::Unary(operator, a) => {
+            let (a, kind) = match operator {
+                Unary::Not | Unary::IsTrue | Unary::IsFalse => (typed(a, Type::Bool)?, Type::Bool),
+                Unary::IsNull => (Box::new(lower(a, columns)?.0), Type::Bool),
+                Unary::Negate => {
+                    let (a, kind) = same([&**a], columns, Some(Type::Int))?;
+                    numeric(kind, operator)?;
+                    (one(a), kind)
+                }
+            };
+            (ColumnExpr::Unary(*operator, a), Some(kind))
+        }
         Expr::Binary(operator, a, b) => binary(*operator, a, b, columns)?,
         Expr::Case { branches, otherwise } => {
             let results = branches.iter().map(|(_, then)| then).chain(otherwise.as_deref());
@@ -100,57 +101,25 @@ fn binary(
     columns: &[(String, Type)],
 ) -> Result<(ColumnExpr, Option<Type>), LowerError> {
     let ((a, of_a), (b, of_b)) = (lower(a, columns)?, lower(b, columns)?);
-    let kind = of_a.or(of_b);
-    if of_a.is_some() && of_b.is_some() && of_a != of_b {
+    let kind = of_a.or(of_b).unwrap_or(match operator {
+        Binary::Concat => Type::Text,
+        Binary::And | Binary::Or => Type::Bool,
+        _ => Type::Int,
+    });
+    let fits = match operator {
+        Binary::Concat => kind == Type::Text,
+        Binary::And | Binary::Or => kind == Type::Bool,
+        _ => !operator.is_arithmetic() || matches!(kind, Type::Int | Type::Float),
+    };
+    if !fits || [of_a, of_b].iter().flatten().any(|own| *own != kind) {
         return Err(types(operator));
     }
-    let fitted = |total: ColumnExpr, own: Option<Type>, kind: Type| {
+    let fitted = |total: ColumnExpr, own: Option<Type>| {
         Box::new(if own.is_some() { total } else { ColumnExpr::Null(kind) })
     };
-    let both = |default: Type, allowed: &[Type]| {
-        let kind = kind.unwrap_or(default);
-        if !allowed.is_empty() && !allowed.contains(&kind) {
-            return Err(types(operator));
-        }
-        Ok(kind)
-    };
-    let arithmetic = match operator {
-        Binary::Add => Some(Arithmetic::Add),
-        Binary::Subtract => Some(Arithmetic::Subtract),
-        Binary::Multiply => Some(Arithmetic::Multiply),
-        Binary::Divide => Some(Arithmetic::Divide),
-        Binary::Remainder => Some(Arithmetic::Remainder),
-        _ => None,
-    };
-    if let Some(arithmetic) = arithmetic {
-        let kind = both(Type::Int, &[Type::Int, Type::Float])?;
-        let total =
-            ColumnExpr::Arithmetic(arithmetic, fitted(a, of_a, kind), fitted(b, of_b, kind));
-        return Ok((total, Some(kind)));
-    }
-    let comparison = match operator {
-        Binary::Equal => Some(Comparison::Equal),
-        Binary::NotEqual => Some(Comparison::NotEqual),
-        Binary::Less => Some(Comparison::Less),
-        Binary::LessOrEqual => Some(Comparison::LessOrEqual),
-        Binary::Greater => Some(Comparison::Greater),
-        Binary::GreaterOrEqual => Some(Comparison::GreaterOrEqual),
-        _ => None,
-    };
-    if let Some(comparison) = comparison {
-        let kind = both(Type::Int, &[])?;
-        let total =
-            ColumnExpr::Comparison(comparison, fitted(a, of_a, kind), fitted(b, of_b, kind));
-        return Ok((total, Some(Type::Bool)));
-    }
-    if operator == Binary::Concat {
-        let kind = both(Type::Text, &[Type::Text])?;
-        return Ok((ColumnExpr::Concat(fitted(a, of_a, kind), fitted(b, of_b, kind)), Some(kind)));
-    }
-    let kind = both(Type::Bool, &[Type::Bool])?;
-    let (a, b) = (fitted(a, of_a, kind), fitted(b, of_b, kind));
-    let total = if operator == Binary::And { ColumnExpr::And(a, b) } else { ColumnExpr::Or(a, b) };
-    Ok((total, Some(kind)))
+    let total = ColumnExpr::Binary(operator, fitted(a, of_a), fitted(b, of_b));
+    let is_value = operator.is_arithmetic() || operator == Binary::Concat;
+    Ok((total, Some(if is_value { kind } else { Type::Bool })))
 }
 
 fn call(
@@ -162,33 +131,19 @@ fn call(
         if allowed.contains(&arguments.len()) { Ok(()) } else { Err(types(function)) }
     };
     let typed = |index: usize, kind: Type| fit(lower(&arguments[index], columns)?, kind);
-    let number = |number: Number| {
-        count(1..=1)?;
-        Ok((ColumnExpr::Number(number, typed(0, Type::Float)?), Some(Type::Float)))
-    };
-    let word = |word: Word| {
-        count(1..=1)?;
-        Ok((ColumnExpr::Word(word, typed(0, Type::Text)?), Some(Type::Text)))
-    };
     match function {
         Function::Abs => {
             count(1..=1)?;
             let (a, kind) = same(arguments, columns, Some(Type::Int))?;
             numeric(kind, function)?;
-            Ok((ColumnExpr::Number(Number::Abs, one(a)), Some(kind)))
+            Ok((ColumnExpr::Call(function, one(a)), Some(kind)))
         }
-        Function::Floor => number(Number::Floor),
-        Function::Ceil => number(Number::Ceil),
-        Function::Round => number(Number::Round),
-        Function::Sqrt => number(Number::Sqrt),
-        Function::Ln => number(Number::Ln),
-        Function::Exp => number(Number::Exp),
         Function::Least | Function::Greatest | Function::Coalesce => {
             count(1..=usize::MAX)?;
             let (all, kind) = same(arguments, columns, None)?;
             let total = match function {
-                Function::Least => ColumnExpr::Extreme(Comparison::Less, all),
-                Function::Greatest => ColumnExpr::Extreme(Comparison::Greater, all),
+                Function::Least => ColumnExpr::Extreme(Binary::Less, all),
+                Function::Greatest => ColumnExpr::Extreme(Binary::Greater, all),
                 _ => ColumnExpr::Coalesce(all),
             };
             Ok((total, Some(kind)))
@@ -199,37 +154,21 @@ fn call(
             let second = one(both.split_off(1));
             Ok((ColumnExpr::NullIf(one(both), second), Some(kind)))
         }
-        Function::Lower => word(Word::Lower),
-        Function::Upper => word(Word::Upper),
-        Function::Trim => word(Word::Trim),
-        Function::Length => {
-            count(1..=1)?;
-            Ok((ColumnExpr::Length(typed(0, Type::Text)?), Some(Type::Int)))
-        }
         Function::Substring => {
             count(2..=3)?;
             let length = if arguments.len() == 3 { Some(typed(2, Type::Int)?) } else { None };
             let total = ColumnExpr::Substring(typed(0, Type::Text)?, typed(1, Type::Int)?, length);
             Ok((total, Some(Type::Text)))
         }
-        Function::Year
-        | Function::Quarter
-        | Function::Month
-        | Function::Day
-        | Function::DayOfWeek
-        | Function::Hour
-        | Function::Minute
-        | Function::Second
-        | Function::StartOfYear
-        | Function::StartOfQuarter
-        | Function::StartOfMonth
-        | Function::StartOfWeek
-        | Function::StartOfDay
-        | Function::StartOfHour
-        | Function::StartOfMinute => {
+        function => {
             count(1..=1)?;
-            let kind = if function.is_start() { Type::Timestamp } else { Type::Int };
-            Ok((ColumnExpr::Moment(function, typed(0, Type::Timestamp)?), Some(kind)))
+            let kind = match function.result() {
+                Some(Type::Float) => Type::Float,
+                Some(Type::Text) => Type::Text,
+                _ if function == Function::Length => Type::Text,
+                _ => Type::Timestamp,
+            };
+            Ok((ColumnExpr::Call(function, typed(0, kind)?), function.result()))
         }
     }
 }

@@ -4,9 +4,7 @@
 //! All of it follows from public information: the plan, and what was asked for. Lengths are in
 //! steps of the answer's grid.
 
-use eke_budget::{Adjacency, Amount, Epsilon, L1};
-use eke_noise::law::Noise;
-use eke_noise::select::LineLaw;
+use eke_budget::{Adjacency, Amount};
 use eke_select::{AboveThreshold, Change, Direction, GridLine, LineNoise, LineSpec};
 use eke_sql::{Plan, Sum};
 
@@ -36,7 +34,7 @@ pub(super) const FURTHEST: f64 = 9_007_199_254_740_992.0;
 /// The law of a watch, with its prices. Clones share the prices that were computed.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
-    line: GridLine,
+    pub(super) line: GridLine,
     /// The length of a step, in the unit of the answer.
     step: f64,
 }
@@ -117,45 +115,6 @@ impl Law {
     /// A number of steps, in the unit of the answer.
     pub(super) fn natural(&self, steps: f64) -> f64 {
         steps * self.step
-    }
-
-    /// How many steps without a hit are certain to fit.
-    pub(super) fn horizon(&self, left: Amount<Epsilon>) -> u64 {
-        self.line.horizon(left)
-    }
-}
-
-impl LineLaw for Law {
-    fn threshold(&self) -> i64 {
-        self.line.threshold()
-    }
-
-    fn range(&self) -> (i64, i64) {
-        self.line.range()
-    }
-
-    fn sensitivity(&self) -> L1 {
-        self.line.sensitivity()
-    }
-
-    fn is_above(&self) -> bool {
-        self.line.is_above()
-    }
-
-    fn noise(&self) -> (Noise, Noise) {
-        self.line.noise()
-    }
-
-    fn worst(&self, steps: u64) -> Amount<Epsilon> {
-        self.line.worst(steps)
-    }
-
-    fn halted(&self, steps: u64) -> Amount<Epsilon> {
-        self.line.halted(steps)
-    }
-
-    fn stopped(&self, steps: u64) -> Amount<Epsilon> {
-        self.line.stopped(steps)
     }
 }
 

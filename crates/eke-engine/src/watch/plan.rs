@@ -1,15 +1,16 @@
 //! Understanding a watch, and what it would do and cost. No row is read, and nothing is charged.
 
 use eke_budget::convert::pure_to_zcdp;
-use eke_budget::{Amount, Metric, Purchase, Rho};
-use eke_noise::select::{LineLaw, Run as Whole};
+use eke_budget::{Amount, Epsilon, Metric, Purchase, Rho};
+use eke_noise::select::LineLaw;
 use eke_select::LineNoise;
 use eke_sql::{Measure, Plan, Query};
 use serde::Serialize;
 
 use super::law::{FURTHEST, Law};
-use super::session::Prospect;
+use super::session::{Prospect, whole};
 use super::{Charging, Closeness, NoiseLaw, Paid, Side, WatchQuestion, WrongSteps};
+use crate::ask::answer::rho_of;
 use crate::engine::{Engine, Ground, Understood};
 use crate::error::{EngineError, NotAllowed, NotAnswered, WayToPay, WrongGoal};
 use crate::policy::AccountSpec;
@@ -91,7 +92,7 @@ impl Engine {
         let certain = (left.get() / each).floor().max(0.0) as u64;
         let plan = (&understood.query.plan, steps);
         let would_fit = distance_that_fits(question, plan, question.charging, left.get());
-        let bound = |end: f64| Some(law.natural(end)).filter(|_| end.abs() < super::law::FURTHEST);
+        let bound = |end: f64| Some(law.natural(end)).filter(|_| end.abs() < FURTHEST);
         Ok(WatchPlan {
             plan: understood.query.plan.describe(),
             steps: plans.len() as u64,
@@ -126,7 +127,7 @@ impl Engine {
         accounts: &[AccountSpec],
         charging: Charging,
     ) -> Result<Paid, EngineError> {
-        let mut least: Option<Paid> = None;
+        let mut least: Option<f64> = None;
         for spec in accounts {
             let account = self.ledger().account(&spec.name).wait()?;
             let odometer = account.as_ref().map(|account| account.odometer());
@@ -134,23 +135,21 @@ impl Engine {
                 Charging::ExPost => {
                     let whole = spec.budget.pure().map_or(Amount::ZERO, |limits| limits.budget);
                     let purse = odometer.and_then(|odometer| odometer.pure());
-                    Paid::Epsilon(purse.map_or(whole, |purse| purse.left()).to_f64())
+                    purse.map_or(whole, |purse| purse.left()).to_f64()
                 }
                 Charging::ExAnte => {
                     let whole = spec.budget.zcdp().map_or(Amount::ZERO, |limits| limits.budget);
                     let purse = odometer.and_then(|odometer| odometer.zcdp());
-                    Paid::Rho(purse.map_or(whole, |purse| purse.left()).to_f64())
+                    purse.map_or(whole, |purse| purse.left()).to_f64()
                 }
             };
-            least = Some(match least {
-                Some(least) if least.get() <= left.get() => least,
-                _ => left,
-            });
+            least = Some(least.map_or(left, |least| least.min(left)));
         }
-        Ok(least.unwrap_or(match charging {
-            Charging::ExPost => Paid::Epsilon(0.0),
-            Charging::ExAnte => Paid::Rho(0.0),
-        }))
+        let left = least.unwrap_or(0.0);
+        Ok(match charging {
+            Charging::ExPost => Paid::Epsilon(left),
+            Charging::ExAnte => Paid::Rho(left),
+        })
     }
 }
 
@@ -165,10 +164,8 @@ fn steps_at_once(charging: Charging, steps: u64) -> u64 {
 /// The most that a run of `steps` steps can cost, in the currency that it is paid in.
 fn cost(law: &Law, steps: u64, charging: Charging) -> Result<f64, EngineError> {
     Ok(match charging {
-        Charging::ExPost => law.worst(steps).to_f64(),
-        Charging::ExAnte => {
-            super::session::rho(super::session::whole(law, steps)?.charge()).to_f64()
-        }
+        Charging::ExPost => law.line.worst(steps).to_f64(),
+        Charging::ExAnte => rho_of(whole(law, steps)?.charge()).to_f64(),
     })
 }
 
@@ -222,30 +219,32 @@ fn in_three_digits(number: f64) -> f64 {
 /// What a run costs that ends after `steps` steps.
 fn price(law: &Law, steps: u64, charging: Charging) -> Result<PriceAt, EngineError> {
     let (hit, quiet) = match charging {
-        Charging::ExPost => (law.halted(steps).to_f64(), law.stopped(steps).to_f64()),
+        Charging::ExPost => {
+            let price = |price: Amount<Epsilon>| Paid::Epsilon(price.to_f64());
+            (price(law.line.halted(steps)), price(law.line.stopped(steps)))
+        }
         Charging::ExAnte => {
-            let run = Whole::new(law.clone(), steps).map_err(WrongGoal::from)?;
-            let rho = super::session::rho(run.charge()).to_f64();
-            return Ok(PriceAt { steps, hit: Paid::Rho(rho), quiet: Paid::Rho(rho) });
+            let price = Paid::Rho(cost(law, steps, charging)?);
+            (price, price)
         }
     };
-    Ok(PriceAt { steps, hit: Paid::Epsilon(hit), quiet: Paid::Epsilon(quiet) })
+    Ok(PriceAt { steps, hit, quiet })
 }
 
 /// How many steps without a hit are certain to fit what is left.
 fn fits(law: &Law, left: Paid) -> Result<Option<u64>, EngineError> {
     let steps = match left {
-        Paid::Epsilon(left) => law.horizon(Amount::floor(left).map_err(WrongGoal::from)?),
+        Paid::Epsilon(left) => law.line.horizon(Amount::floor(left).map_err(WrongGoal::from)?),
         Paid::Rho(left) => {
             // The largest epsilon whose zCDP price fits.
             let (mut low, mut high) = (0.0, left.max(2.0 * left.sqrt()) + 1.0);
             let metric = Metric::Hamming(eke_budget::Adjacency::AddRemove);
             for _ in 0..100 {
                 let middle = f64::midpoint(low, high);
-                let rho = eke_budget::Epsilon::new(middle).and_then(|e| pure_to_zcdp(e, metric));
+                let rho = Epsilon::new(middle).and_then(|e| pure_to_zcdp(e, metric));
                 if rho.is_ok_and(|rho| rho.get() <= left) { low = middle } else { high = middle }
             }
-            law.horizon(Amount::floor(low).map_err(WrongGoal::from)?)
+            law.line.horizon(Amount::floor(low).map_err(WrongGoal::from)?)
         }
     };
     Ok(Some(steps).filter(|&steps| steps < eke_select::AboveThreshold::LONGEST))
@@ -295,7 +294,7 @@ pub(super) fn check_tier(
     metric: Metric,
 ) -> Result<(), EngineError> {
     let Some(finest) = finest else { return Ok(()) };
-    let run = law.worst(steps).to_parameter().and_then(|run| pure_to_zcdp(run, metric));
+    let run = law.line.worst(steps).to_parameter().and_then(|run| pure_to_zcdp(run, metric));
     if run.is_ok_and(|run| Amount::at_least(run) <= finest) {
         return Ok(());
     }

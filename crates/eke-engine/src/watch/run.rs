@@ -5,6 +5,7 @@ use eke_budget::{Amount, Epsilon, Receipt};
 use eke_ledger::{Ledger, Stamp};
 use eke_noise::select::{LineLaw, NoisyLine, Run as Whole};
 use eke_noise::{Exact, SystemEntropy};
+use eke_select::GridLine;
 
 use super::law::Law;
 use crate::error::EngineError;
@@ -15,7 +16,7 @@ pub(super) struct Run {
     pub(super) first: u64,
     /// How many steps it was bought for, if it was paid for before it started.
     pub(super) bought: Option<u64>,
-    line: NoisyLine<Law>,
+    line: NoisyLine<GridLine>,
     /// What the asker's accounts have set aside, beside the unit's.
     others: Vec<(String, Rounds)>,
 }
@@ -29,7 +30,7 @@ impl Run {
         others: Vec<(String, Receipt<Round>)>,
         entropy: &mut SystemEntropy,
     ) -> Self {
-        let line = NoisyLine::draw(law.clone(), own.redeem(), entropy);
+        let line = NoisyLine::draw(law.line.clone(), own.redeem(), entropy);
         let others =
             others.into_iter().map(|(name, receipt)| (name, Rounds::new(receipt.redeem())));
         Self { first, bought: None, line, others: others.collect() }
@@ -39,10 +40,10 @@ impl Run {
     pub(super) fn bought(
         first: u64,
         steps: u64,
-        receipt: Receipt<Whole<Law>>,
+        receipt: Receipt<Whole<GridLine>>,
         entropy: &mut SystemEntropy,
     ) -> Result<Self, EngineError> {
-        let line = NoisyLine::bought(receipt, entropy).map_err(|error| damaged(&error))?;
+        let line = NoisyLine::bought(receipt, entropy).map_err(EngineError::damaged)?;
         Ok(Self { first, bought: Some(steps), line, others: Vec::new() })
     }
 
@@ -52,9 +53,9 @@ impl Run {
         own: Receipt<Round>,
         others: Vec<Receipt<Round>>,
     ) -> Result<(), EngineError> {
-        self.line.pay(own.redeem()).map_err(|error| damaged(&error))?;
+        self.line.pay(own.redeem()).map_err(EngineError::damaged)?;
         for ((_, rounds), receipt) in self.others.iter_mut().zip(others) {
-            rounds.add(receipt.redeem()).map_err(|error| damaged(&error))?;
+            rounds.add(receipt.redeem()).map_err(EngineError::damaged)?;
         }
         Ok(())
     }
@@ -77,7 +78,7 @@ impl Run {
         truth: &Exact<i64>,
         entropy: &mut SystemEntropy,
     ) -> Result<bool, EngineError> {
-        Ok(self.line.next(truth, entropy).map_err(|error| damaged(&error))?.get())
+        Ok(self.line.next(truth, entropy).map_err(EngineError::damaged)?.get())
     }
 
     /// What it comes to if it ends now.
@@ -88,13 +89,13 @@ impl Run {
     /// Ends it at what it came to, in all accounts.
     pub(super) fn end(self, unit: &str, ledger: &Ledger, stamp: &Stamp) -> Result<(), EngineError> {
         let is_whole = self.bought.is_some();
-        let ended = self.line.end().map_err(|error| damaged(&error))?;
+        let ended = self.line.end().map_err(EngineError::damaged)?;
         if is_whole {
             return Ok(());
         }
         let mut all = vec![(unit.to_owned(), ended.settlements)];
         for (name, rounds) in self.others {
-            all.push((name, rounds.settle_at(ended.realised).map_err(|error| damaged(&error))?));
+            all.push((name, rounds.settle_at(ended.realised).map_err(EngineError::damaged)?));
         }
         settle(all, ledger, stamp)
     }
@@ -122,8 +123,4 @@ pub(super) fn settle(
         ticket.wait()?;
     }
     Ok(())
-}
-
-fn damaged(error: &dyn std::fmt::Display) -> EngineError {
-    EngineError::Damaged(error.to_string())
 }

@@ -10,6 +10,7 @@ use eke_ledger::patience::Patience;
 use eke_ledger::{Claim, Key, Ledger, Reserve, Spend, Stamp};
 use eke_noise::Exact;
 use eke_noise::select::{LineLaw, Run as Whole};
+use eke_select::GridLine;
 use eke_sql::Plan;
 
 use super::law::Law;
@@ -18,6 +19,7 @@ use super::run::Run;
 use super::stored::{Found, StoredStep, WatchName};
 use super::viewing::Viewing;
 use super::{Charging, Paid, StepRefused, Verdict, WatchEnd, WatchQuestion, Watched};
+use crate::ask::answer::rho_of;
 use crate::ask::observer::Observer;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
@@ -138,12 +140,12 @@ impl<'a> Order<'a, Session<'a>> for SetAside {
 /// The first step of a run that is bought before it starts.
 struct WholeRun {
     at: At,
-    run: Whole<Law>,
+    run: Whole<GridLine>,
     steps: u64,
 }
 
 impl<'a> Order<'a, Session<'a>> for WholeRun {
-    type Own = Spend<Whole<Law>>;
+    type Own = Spend<Whole<GridLine>>;
     type Others = Spend<Charge>;
     type Made = Made;
 
@@ -159,7 +161,7 @@ impl<'a> Order<'a, Session<'a>> for WholeRun {
     fn draw(
         &mut self,
         session: &mut Session<'a>,
-        own: Receipt<Whole<Law>>,
+        own: Receipt<Whole<GridLine>>,
         others: Vec<Receipt<Charge>>,
     ) -> Result<Drawn<Made>, EngineError> {
         for receipt in others {
@@ -167,7 +169,7 @@ impl<'a> Order<'a, Session<'a>> for WholeRun {
         }
         let run = Run::bought(self.at.index, self.steps, own, &mut session.context.entropy)?;
         session.run = Some(run);
-        let paid = rho(self.run.charge());
+        let paid = rho_of(self.run.charge());
         session.spent_rho = session.spent_rho.plus(paid).unwrap_or(Amount::MAX);
         session.next(self.at)
     }
@@ -253,7 +255,7 @@ impl Engine {
         let prospect = self.prospect(question)?;
         let (prepared, asked) = (&prospect.prepared, (&question.who, question.sql.as_str()));
         let context = Context::new(self, prepared, asked, observer)?;
-        let viewings = prospect.prepared.payers.others.iter().map(|_| Viewing::new()).collect();
+        let viewings = prospect.prepared.payers.others.iter().map(|_| Viewing::default()).collect();
         let mut session = Session {
             context,
             question,
@@ -415,8 +417,8 @@ impl<'a> Session<'a> {
         self.confirmed = true;
         let law = &self.prospect.law;
         let aside = match self.question.charging {
-            Charging::ExPost => Paid::Epsilon(law.worst(left_steps).to_f64()),
-            Charging::ExAnte => Paid::Rho(rho(whole(law, left_steps)?.charge()).to_f64()),
+            Charging::ExPost => Paid::Epsilon(law.line.worst(left_steps).to_f64()),
+            Charging::ExAnte => Paid::Rho(rho_of(whole(law, left_steps)?.charge()).to_f64()),
         };
         let left = self.left()?;
         let much = aside.get() > left.get() / CONFIRM_ABOVE_ONE_IN as f64;
@@ -435,7 +437,7 @@ impl<'a> Session<'a> {
         let bought = match (self.question.charging, &self.run) {
             (Charging::ExPost, run) => {
                 let law = &self.prospect.law;
-                let worst = run.as_ref().map_or_else(|| law.worst(1), Run::next_worst);
+                let worst = run.as_ref().map_or_else(|| law.line.worst(1), Run::next_worst);
                 let aside = Reserve { worst, delta: Amount::ZERO };
                 purchase::buy(self, &mut SetAside { at, aside })?
             }
@@ -466,7 +468,7 @@ impl<'a> Session<'a> {
         let (truth, plan) = (self.truth(at.index)?, self.digest(at.index));
         let payers = self.context.payers().names();
         let Some(run) = &mut self.run else {
-            return Err(EngineError::Damaged("a step was charged without a run".into()));
+            return Err(EngineError::damaged("a step was charged without a run"));
         };
         let hit = run.next(&truth, &mut self.context.entropy)?;
         let stored = StoredStep {
@@ -479,8 +481,7 @@ impl<'a> Session<'a> {
             attempt: at.attempt,
         };
         self.check_turn()?;
-        let body =
-            serde_json::to_vec(&stored).map_err(|error| EngineError::Damaged(error.to_string()))?;
+        let body = serde_json::to_vec(&stored).map_err(EngineError::damaged)?;
         Ok(Drawn { body, state: None, made: Made::Drawn(stored) })
     }
 
@@ -540,15 +541,8 @@ impl<'a> Session<'a> {
 }
 
 /// A run that is bought before it starts.
-pub(super) fn whole(law: &Law, steps: u64) -> Result<Whole<Law>, EngineError> {
-    Ok(Whole::new(law.clone(), steps).map_err(WrongGoal::from)?)
-}
-
-pub(super) fn rho(charge: Charge) -> Amount<Rho> {
-    match charge {
-        Charge::Zcdp { rho, .. } => rho,
-        Charge::Pure { .. } => Amount::ZERO,
-    }
+pub(super) fn whole(law: &Law, steps: u64) -> Result<Whole<GridLine>, EngineError> {
+    Ok(Whole::new(law.line.clone(), steps).map_err(WrongGoal::from)?)
 }
 
 fn place(index: u64) -> usize {

@@ -118,17 +118,17 @@ impl WatchName {
                 // Paid for and lost, or being drawn by somebody else.
                 Some(None) => {}
                 Some(Some(answered)) => {
-                    let mut stored: StoredStep = serde_json::from_slice(answered.body())
-                        .map_err(|error| EngineError::Damaged(error.to_string()))?;
+                    let mut stored: StoredStep =
+                        serde_json::from_slice(answered.body()).map_err(EngineError::damaged)?;
                     if stored.step != step || stored.run > step {
-                        return Err(EngineError::Damaged("it is another step's".into()));
+                        return Err(EngineError::damaged("it is another step's"));
                     }
                     stored.attempt = attempt;
                     return Ok(Found::Stored(stored));
                 }
             }
         }
-        Err(EngineError::Damaged("too many attempts at one step".into()))
+        Err(EngineError::damaged("too many attempts at one step"))
     }
 
     /// Whether an account has paid for a step that others drew.

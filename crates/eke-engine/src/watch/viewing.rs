@@ -13,12 +13,14 @@ use eke_noise::select::LineLaw;
 use super::Charging;
 use super::law::Law;
 use super::run::settle;
-use super::session::{Session, Step, rho, whole};
+use super::session::{Session, Step, whole};
 use super::stored::StoredStep;
+use crate::ask::answer::rho_of;
 use crate::error::EngineError;
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 
 /// What an account pays for a run.
+#[derive(Default)]
 pub(super) struct Viewing {
     /// The step that the run began with; none before the first.
     run: Option<u64>,
@@ -29,10 +31,6 @@ pub(super) struct Viewing {
 }
 
 impl Viewing {
-    pub(super) fn new() -> Self {
-        Self { run: None, rounds: None, own: Amount::ZERO }
-    }
-
     /// Whether a step belongs to another run than the one that is looked at.
     pub(super) fn is_other_run(&self, step: &StoredStep) -> bool {
         self.run.is_some_and(|run| run != step.run)
@@ -49,7 +47,7 @@ impl Viewing {
     /// - Checked by: `a_viewer_of_stored_steps_pays_what_they_came_to`,
     ///   `members_of_a_circle_pay_for_a_run_together`
     pub(super) fn needed(&self, step: &StoredStep, law: &Law) -> Amount<Epsilon> {
-        let worst = law.worst(step.place());
+        let worst = law.line.worst(step.place());
         // What came before is paid for, here or elsewhere.
         let rise = worst.minus(before(step, law)).unwrap_or(Amount::ZERO);
         let needed = self.own.plus(rise).unwrap_or(Amount::MAX);
@@ -68,7 +66,7 @@ impl Viewing {
         match &mut self.rounds {
             None => self.rounds = Some(Rounds::new(round)),
             Some(rounds) => {
-                rounds.add(round).map_err(|error| EngineError::Damaged(error.to_string()))?;
+                rounds.add(round).map_err(EngineError::damaged)?;
             }
         }
         self.own = self.own.plus(risen(step, law)).unwrap_or(Amount::MAX);
@@ -87,19 +85,12 @@ impl Viewing {
 
     /// Ends the run: what it came to, and the settlements.
     pub(super) fn end(&mut self) -> Result<(Amount<Epsilon>, Vec<Settlement>), EngineError> {
-        let Self { rounds, own, .. } = std::mem::replace(self, Self::new());
+        let Self { rounds, own, .. } = std::mem::take(self);
         let settlements = match rounds {
             None => Vec::new(),
-            Some(rounds) => {
-                rounds.settle_at(own).map_err(|error| EngineError::Damaged(error.to_string()))?
-            }
+            Some(rounds) => rounds.settle_at(own).map_err(EngineError::damaged)?,
         };
         Ok((own, settlements))
-    }
-
-    /// Leaves all that is set aside where it is: a step was paid for, and is not shown.
-    pub(super) fn forfeit(&mut self) {
-        *self = Self::new();
     }
 }
 
@@ -109,7 +100,7 @@ impl Session<'_> {
         // Otherwise something was stored that was not drawn in turn.
         let follows = stored.follows(self.last.as_ref());
         if stored.plan != self.digest(stored.step) || !follows {
-            return Err(EngineError::Damaged("its steps contradict each other".into()));
+            return Err(EngineError::damaged("its steps contradict each other"));
         }
         if let Some(bought) = stored.bought {
             self.prospect.check_tier(bought)?;
@@ -169,7 +160,9 @@ impl Session<'_> {
                 Err(refusal) => {
                     // Somebody was faster. The accounts that have paid for this step will not see
                     // it now, and it stays paid.
-                    owing[..done].iter().for_each(|&index| self.viewings[index].forfeit());
+                    for &index in &owing[..done] {
+                        self.viewings[index] = Viewing::default();
+                    }
                     return Ok(Some(refusal));
                 }
             }
@@ -202,7 +195,7 @@ impl Session<'_> {
             let account = &self.context.payers().others[index].name;
             match self.pay(stored, account, &Spend(charge))? {
                 Ok(Some(_)) if index == 0 => {
-                    self.spent_rho = self.spent_rho.plus(rho(charge)).unwrap_or(Amount::MAX);
+                    self.spent_rho = self.spent_rho.plus(rho_of(charge)).unwrap_or(Amount::MAX);
                 }
                 Ok(_) => {}
                 Err(refusal) => return Ok(Some(refusal)),
@@ -249,14 +242,14 @@ impl Session<'_> {
 fn before(step: &StoredStep, law: &Law) -> Amount<Epsilon> {
     match step.place() {
         0 | 1 => Amount::ZERO,
-        place => law.stopped(place - 1),
+        place => law.line.stopped(place - 1),
     }
 }
 
 /// What the price of the run rose by with a step.
 fn risen(step: &StoredStep, law: &Law) -> Amount<Epsilon> {
     let place = step.place();
-    let after = if step.hit { law.halted(place) } else { law.stopped(place) };
+    let after = if step.hit { law.line.halted(place) } else { law.line.stopped(place) };
     after.minus(before(step, law)).unwrap_or(Amount::ZERO)
 }
 

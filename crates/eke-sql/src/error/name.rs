@@ -118,13 +118,8 @@ pub enum Named {
 }
 
 impl Named {
-    fn plural(self) -> &'static str {
-        match self {
-            Self::Table => "tables",
-            Self::Column => "columns",
-            Self::Alias => "aliases",
-            Self::Cte => "CTEs",
-        }
+    fn plural(self) -> String {
+        format!("{self}{}", if self == Self::Alias { "es" } else { "s" })
     }
 }
 

@@ -97,37 +97,32 @@ fn folded(expr: Expr) -> Expr {
 /// One step, for an expression whose operands are canonical.
 fn simplified(expr: Expr) -> Expr {
     match expr {
+        Expr::Unary(Unary::Negate, one)
+        | Expr::Cast(one, _)
+        | Expr::In(one, _)
+        | Expr::Like { text: one, .. }
+            if is_null(&one) =>
+        {
+            *one
+        }
         Expr::Unary(Unary::Not, one) => negated(*one),
-        Expr::Unary(operator @ Unary::Negate, one) => match *one {
-            Expr::Literal(Value::Null) => Expr::Literal(Value::Null),
-            one => Expr::Unary(operator, Box::new(one)),
-        },
         Expr::Binary(operator, left, right) => binary(operator, *left, *right),
         Expr::Case { branches, otherwise } => case(branches, otherwise.map(|one| *one)),
-        Expr::Cast(one, kind) => match *one {
-            Expr::Literal(Value::Null) => Expr::Literal(Value::Null),
-            one => Expr::Cast(Box::new(one), kind),
-        },
         Expr::In(one, mut values) => {
             values.sort();
             values.dedup();
-            match (*one, values.as_slice()) {
-                (Expr::Literal(Value::Null), _) => Expr::Literal(Value::Null),
-                (one, [value]) => simplified(Expr::Binary(
-                    Binary::Equal,
-                    Box::new(one),
-                    Box::new(Expr::Literal(value.clone())),
-                )),
-                (one, _) => Expr::In(Box::new(one), values),
+            match values.as_slice() {
+                [value] => binary(Binary::Equal, *one, Expr::Literal(value.clone())),
+                _ => Expr::In(one, values),
             }
         }
-        Expr::Like { text, pattern, ignore_case } => match *text {
-            Expr::Literal(Value::Null) => Expr::Literal(Value::Null),
-            text => Expr::Like { text: Box::new(text), pattern, ignore_case },
-        },
         Expr::Call(function, arguments) => call(function, arguments),
         other => other,
     }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(Value::Null))
 }
 
 fn negated(expr: Expr) -> Expr {
@@ -175,8 +170,7 @@ fn turned(operator: Binary) -> Option<Binary> {
 
 /// Any operator but AND and OR.
 fn binary(operator: Binary, left: Expr, right: Expr) -> Expr {
-    let null = |expr: &Expr| matches!(expr, Expr::Literal(Value::Null));
-    if null(&left) || null(&right) {
+    if is_null(&left) || is_null(&right) {
         return Expr::Literal(Value::Null);
     }
     match turned(operator) {
@@ -199,8 +193,8 @@ fn case(branches: Vec<(Expr, Expr)>, mut otherwise: Option<Expr>) -> Expr {
             condition => kept.push((condition, result)),
         }
     }
-    let otherwise = otherwise.filter(|one| !matches!(one, Expr::Literal(Value::Null)));
-    let nothing = kept.iter().all(|(_, result)| matches!(result, Expr::Literal(Value::Null)));
+    let otherwise = otherwise.filter(|one| !is_null(one));
+    let nothing = kept.iter().all(|(_, result)| is_null(result));
     match otherwise {
         None if nothing => Expr::Literal(Value::Null),
         Some(otherwise) if kept.is_empty() => otherwise,
@@ -211,7 +205,7 @@ fn case(branches: Vec<(Expr, Expr)>, mut otherwise: Option<Expr>) -> Expr {
 fn call(function: Function, mut arguments: Vec<Expr>) -> Expr {
     match function {
         Function::Coalesce | Function::Least | Function::Greatest => {
-            arguments.retain(|one| !matches!(one, Expr::Literal(Value::Null)));
+            arguments.retain(|one| !is_null(one));
             if function == Function::Coalesce {
                 let constant = arguments.iter().position(|one| matches!(one, Expr::Literal(_)));
                 arguments.truncate(constant.map_or(usize::MAX, |place| place + 1));
@@ -232,9 +226,7 @@ fn call(function: Function, mut arguments: Vec<Expr>) -> Expr {
             _ => Expr::Call(function, arguments),
         },
         // All others are NULL if an argument is.
-        _ if arguments.iter().any(|one| matches!(one, Expr::Literal(Value::Null))) => {
-            Expr::Literal(Value::Null)
-        }
+        _ if arguments.iter().any(is_null) => Expr::Literal(Value::Null),
         _ => Expr::Call(function, arguments),
     }
 }

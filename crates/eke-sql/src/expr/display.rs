@@ -130,62 +130,78 @@ impl fmt::Display for Binary {
     }
 }
 
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Abs => "abs",
-            Self::Floor => "floor",
-            Self::Ceil => "ceil",
-            Self::Round => "round",
-            Self::Sqrt => "sqrt",
-            Self::Ln => "ln",
-            Self::Exp => "exp",
-            Self::Least => "least",
-            Self::Greatest => "greatest",
-            Self::Coalesce => "coalesce",
-            Self::NullIf => "nullif",
-            Self::Lower => "lower",
-            Self::Upper => "upper",
-            Self::Trim => "trim",
-            Self::Length => "length",
-            Self::Substring => "substring",
-            other => {
-                return match other.part() {
-                    Some(Part::Extract(part)) => write!(f, "extract {part}"),
-                    Some(Part::Start(part)) => write!(f, "date_trunc {part}"),
-                    None => Ok(()),
-                };
-            }
-        })
+/// What functions are called in SQL: first as they are shown.
+const NAMES: [(Function, &[&str]); 16] = [
+    (Function::Abs, &["abs"]),
+    (Function::Floor, &["floor"]),
+    (Function::Ceil, &["ceil", "ceiling"]),
+    (Function::Round, &["round"]),
+    (Function::Sqrt, &["sqrt"]),
+    (Function::Ln, &["ln"]),
+    (Function::Exp, &["exp"]),
+    (Function::Least, &["least"]),
+    (Function::Greatest, &["greatest"]),
+    (Function::Coalesce, &["coalesce"]),
+    (Function::NullIf, &["nullif"]),
+    (Function::Lower, &["lower"]),
+    (Function::Upper, &["upper"]),
+    (Function::Trim, &["trim", "btrim"]),
+    (Function::Length, &["length", "char_length", "character_length"]),
+    (Function::Substring, &["substring", "substr"]),
+];
+
+/// What a function does with a moment.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Part<'a> {
+    Extract(&'a str),
+    Start(&'a str),
+}
+
+const PARTS: [(Function, Part<'static>); 15] = [
+    (Function::Year, Part::Extract("YEAR")),
+    (Function::Quarter, Part::Extract("QUARTER")),
+    (Function::Month, Part::Extract("MONTH")),
+    (Function::Day, Part::Extract("DAY")),
+    (Function::DayOfWeek, Part::Extract("DOW")),
+    (Function::Hour, Part::Extract("HOUR")),
+    (Function::Minute, Part::Extract("MINUTE")),
+    (Function::Second, Part::Extract("SECOND")),
+    (Function::StartOfYear, Part::Start("year")),
+    (Function::StartOfQuarter, Part::Start("quarter")),
+    (Function::StartOfMonth, Part::Start("month")),
+    (Function::StartOfWeek, Part::Start("week")),
+    (Function::StartOfDay, Part::Start("day")),
+    (Function::StartOfHour, Part::Start("hour")),
+    (Function::StartOfMinute, Part::Start("minute")),
+];
+
+impl Function {
+    /// The function of a name in small letters.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(_, names)| names.contains(&name)).map(|(function, _)| *function)
+    }
+
+    /// The function that does this with a moment.
+    pub(crate) fn of_part(part: Part<'_>) -> Option<Self> {
+        PARTS.iter().find(|(_, own)| *own == part).map(|(function, _)| *function)
+    }
+
+    /// What it does with a moment, if it is a function of one.
+    pub(crate) fn part(self) -> Option<Part<'static>> {
+        PARTS.iter().find(|(own, _)| *own == self).map(|(_, part)| *part)
     }
 }
 
-/// What a function does with a moment.
-enum Part {
-    Extract(&'static str),
-    Start(&'static str),
-}
-
-impl Function {
-    fn part(self) -> Option<Part> {
-        Some(match self {
-            Self::Year => Part::Extract("YEAR"),
-            Self::Quarter => Part::Extract("QUARTER"),
-            Self::Month => Part::Extract("MONTH"),
-            Self::Day => Part::Extract("DAY"),
-            Self::DayOfWeek => Part::Extract("DOW"),
-            Self::Hour => Part::Extract("HOUR"),
-            Self::Minute => Part::Extract("MINUTE"),
-            Self::Second => Part::Extract("SECOND"),
-            Self::StartOfYear => Part::Start("year"),
-            Self::StartOfQuarter => Part::Start("quarter"),
-            Self::StartOfMonth => Part::Start("month"),
-            Self::StartOfWeek => Part::Start("week"),
-            Self::StartOfDay => Part::Start("day"),
-            Self::StartOfHour => Part::Start("hour"),
-            Self::StartOfMinute => Part::Start("minute"),
-            _ => return None,
-        })
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part() {
+            Some(Part::Extract(part)) => write!(f, "extract {part}"),
+            Some(Part::Start(part)) => write!(f, "date_trunc {part}"),
+            None => {
+                let named = NAMES.iter().find(|(own, _)| own == self);
+                f.write_str(named.map_or("", |(_, names)| names[0]))
+            }
+        }
     }
 }
 

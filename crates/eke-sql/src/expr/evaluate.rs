@@ -10,6 +10,7 @@ use chrono::{Datelike, NaiveDate};
 
 use crate::expr::civil::{self, DAY};
 use crate::expr::pattern::Pattern;
+use crate::expr::scalar::{day_of, float, midnight};
 use crate::expr::text;
 use crate::{Binary, Expr, Function, Type, Unary, Value};
 
@@ -96,12 +97,8 @@ pub fn cast(value: Value, to: Type) -> Value {
         (Value::Bool(truth), Type::Text) => Some(Value::Text(truth.to_string())),
         (Value::Date(days), Type::Text) => civil::date_to_text(i64::from(days)).map(Value::Text),
         (Value::Timestamp(micros), Type::Text) => civil::timestamp_to_text(micros).map(Value::Text),
-        (Value::Date(days), Type::Timestamp) => {
-            i64::from(days).checked_mul(DAY).map(Value::Timestamp)
-        }
-        (Value::Timestamp(micros), Type::Date) => {
-            i32::try_from(micros.div_euclid(DAY)).ok().map(Value::Date)
-        }
+        (Value::Date(days), Type::Timestamp) => midnight(days).map(Value::Timestamp),
+        (Value::Timestamp(micros), Type::Date) => day_of(micros).map(Value::Date),
         _ => None,
     };
     cast.unwrap_or(Value::Null)
@@ -154,9 +151,11 @@ fn binary(operator: Binary, left: Value, right: Value) -> Value {
         },
         Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder => {
             match (left, right) {
-                (Value::Int(left), Value::Int(right)) => arithmetic(operator, left, right),
+                (Value::Int(left), Value::Int(right)) => {
+                    int_arithmetic(operator, left, right).map_or(Value::Null, Value::Int)
+                }
                 (Value::Float(left), Value::Float(right)) => {
-                    float_arithmetic(operator, left, right)
+                    float_arithmetic(operator, left, right).map_or(Value::Null, Value::Float)
                 }
                 _ => Value::Null,
             }
@@ -165,29 +164,30 @@ fn binary(operator: Binary, left: Value, right: Value) -> Value {
     }
 }
 
-fn arithmetic(operator: Binary, left: i64, right: i64) -> Value {
-    let result = match operator {
+/// Arithmetic on whole numbers; none where there is no result, or one of more than 64 bits.
+#[must_use]
+pub fn int_arithmetic(operator: Binary, left: i64, right: i64) -> Option<i64> {
+    match operator {
         Binary::Add => left.checked_add(right),
         Binary::Subtract => left.checked_sub(right),
         Binary::Multiply => left.checked_mul(right),
         Binary::Divide => left.checked_div(right),
+        // The least integer leaves nothing when divided by -1, though the quotient has 65 bits.
         Binary::Remainder if right != 0 => Some(left.wrapping_rem(right)),
         _ => None,
-    };
-    result.map_or(Value::Null, Value::Int)
+    }
 }
 
-fn float_arithmetic(operator: Binary, left: f64, right: f64) -> Value {
-    if right == 0.0 && matches!(operator, Binary::Divide | Binary::Remainder) {
-        return Value::Null;
-    }
-    Value::float(match operator {
+/// Arithmetic on floats; none where there is no result.
+#[must_use]
+pub fn float_arithmetic(operator: Binary, left: f64, right: f64) -> Option<f64> {
+    float(match operator {
         Binary::Add => left + right,
         Binary::Subtract => left - right,
         Binary::Multiply => left * right,
-        Binary::Divide => left / right,
-        Binary::Remainder => left % right,
-        _ => return Value::Null,
+        Binary::Divide if right != 0.0 => left / right,
+        Binary::Remainder if right != 0.0 => left % right,
+        _ => return None,
     })
 }
 
@@ -208,15 +208,12 @@ fn call(function: Function, arguments: &[Value]) -> Value {
         (Function::Least, _) => present().min().unwrap_or(Value::Null),
         (Function::Greatest, _) => present().max().unwrap_or(Value::Null),
         (Function::Coalesce, _) => present().next().unwrap_or(Value::Null),
-        (Function::NullIf, [value, other]) => {
-            if value == other {
-                Value::Null
-            } else {
-                value.clone()
-            }
-        }
+        (Function::NullIf, [value, other]) if value == other => Value::Null,
+        (Function::NullIf, [value, _]) => value.clone(),
         (Function::Abs, [Value::Int(int)]) => int.checked_abs().map_or(Value::Null, Value::Int),
-        (_, [Value::Float(float)]) => float_function(function, *float),
+        (_, [Value::Float(value)]) => {
+            float_function(function, *value).map_or(Value::Null, Value::Float)
+        }
         (Function::Lower, [Value::Text(text)]) => Value::Text(text::lower(text)),
         (Function::Upper, [Value::Text(text)]) => Value::Text(text::upper(text)),
         (Function::Trim, [Value::Text(text)]) => Value::Text(text.trim_matches(' ').to_owned()),
@@ -238,17 +235,19 @@ fn call(function: Function, arguments: &[Value]) -> Value {
     }
 }
 
-fn float_function(function: Function, float: f64) -> Value {
-    Value::float(match function {
-        Function::Abs => float.abs(),
-        Function::Floor => float.floor(),
-        Function::Ceil => float.ceil(),
-        Function::Round => float.round(),
-        Function::Sqrt => float.sqrt(),
+/// A function of one float; none where it has no result.
+#[must_use]
+pub fn float_function(function: Function, value: f64) -> Option<f64> {
+    float(match function {
+        Function::Abs => value.abs(),
+        Function::Floor => value.floor(),
+        Function::Ceil => value.ceil(),
+        Function::Round => value.round(),
+        Function::Sqrt => value.sqrt(),
         // Not the machine's own: the same on all of them.
-        Function::Ln if float > 0.0 => libm::log(float),
-        Function::Exp => libm::exp(float),
-        _ => return Value::Null,
+        Function::Ln if value > 0.0 => libm::log(value),
+        Function::Exp => libm::exp(value),
+        _ => return None,
     })
 }
 

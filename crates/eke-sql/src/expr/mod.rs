@@ -181,19 +181,18 @@ pub enum Function {
     StartOfMinute,
 }
 
+impl Binary {
+    /// Whether it computes a number of two.
+    #[must_use]
+    pub fn is_arithmetic(self) -> bool {
+        matches!(self, Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder)
+    }
+}
+
 impl Function {
     /// Whether it is the start of what a moment lies in, and so a moment itself.
     #[must_use]
     pub fn is_start(self) -> bool {
-        matches!(
-            self,
-            Self::StartOfYear
-                | Self::StartOfQuarter
-                | Self::StartOfMonth
-                | Self::StartOfWeek
-                | Self::StartOfDay
-                | Self::StartOfHour
-                | Self::StartOfMinute
-        )
+        self.result() == Some(Type::Timestamp)
     }
 }

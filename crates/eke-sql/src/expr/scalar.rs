@@ -2,7 +2,9 @@
 //! that [`evaluate`](crate::evaluate()) uses, so that there is one meaning.
 
 pub use crate::expr::civil::{date_of_text, date_to_text, timestamp_of_text, timestamp_to_text};
-pub use crate::expr::evaluate::{float_of_int, int_of_float, moment};
+pub use crate::expr::evaluate::{
+    float_arithmetic, float_function, float_of_int, int_arithmetic, int_of_float, moment,
+};
 pub use crate::expr::pattern::Pattern;
 pub use crate::expr::text::{
     concat, cut, float as float_of_text, int as int_of_text, lower, substring,

@@ -1,6 +1,9 @@
 //! What an expression looks like: how large it is, how much work, what it takes, what type it has,
 //! whether it can be NULL.
 
+use std::collections::BTreeSet;
+
+use crate::expr::display::Part;
 use crate::expr::pattern::Pattern;
 use crate::frontend::limits;
 use crate::{Binary, Expr, Function, Type, Unary, Value};
@@ -102,19 +105,15 @@ impl Expr {
     /// The columns it takes, sorted and distinct.
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
-        fn collect<'a>(expr: &'a Expr, into: &mut Vec<&'a str>) {
-            if let Expr::Column(name) = expr {
-                into.push(name);
+        let mut columns = BTreeSet::new();
+        let mut left = vec![self];
+        while let Some(expr) = left.pop() {
+            if let Self::Column(name) = expr {
+                columns.insert(name.as_str());
             }
-            for child in expr.children() {
-                collect(child, into);
-            }
+            left.extend(expr.children());
         }
-        let mut columns = Vec::new();
-        collect(self, &mut columns);
-        columns.sort_unstable();
-        columns.dedup();
-        columns
+        columns.into_iter().collect()
     }
 
     /// Its type, where `column` says those of columns. None for what is always NULL. Measures are
@@ -128,15 +127,11 @@ impl Expr {
             Self::Measure(_) => Some(Type::Float),
             Self::Unary(Unary::Negate, one) => one.kind(column),
             Self::Unary(..) | Self::In(..) | Self::Like { .. } => Some(Type::Bool),
-            Self::Binary(operator, left, right) => match operator {
-                Binary::Add
-                | Binary::Subtract
-                | Binary::Multiply
-                | Binary::Divide
-                | Binary::Remainder => left.kind(column).or_else(|| right.kind(column)),
-                Binary::Concat => Some(Type::Text),
-                _ => Some(Type::Bool),
-            },
+            Self::Binary(Binary::Concat, ..) => Some(Type::Text),
+            Self::Binary(operator, left, right) if operator.is_arithmetic() => {
+                left.kind(column).or_else(|| right.kind(column))
+            }
+            Self::Binary(..) => Some(Type::Bool),
             Self::Case { branches, otherwise } => branches
                 .iter()
                 .map(|(_, result)| result)
@@ -229,15 +224,7 @@ impl Expr {
             Self::Unary(Unary::IsNull | Unary::IsTrue | Unary::IsFalse, _) => true,
             Self::Unary(Unary::Not, one) => never(one),
             Self::Binary(operator, left, right) => {
-                let arithmetic = matches!(
-                    operator,
-                    Binary::Add
-                        | Binary::Subtract
-                        | Binary::Multiply
-                        | Binary::Divide
-                        | Binary::Remainder
-                );
-                !arithmetic && never(left) && never(right)
+                !operator.is_arithmetic() && never(left) && never(right)
             }
             Self::Case { branches, otherwise } => {
                 branches.iter().all(|(_, result)| never(result))
@@ -265,7 +252,8 @@ fn weight(value: &Value) -> usize {
 
 impl Function {
     /// The type of its result; none if it is that of its arguments.
-    pub(crate) fn result(self) -> Option<Type> {
+    #[must_use]
+    pub fn result(self) -> Option<Type> {
         Some(match self {
             Self::Abs | Self::Least | Self::Greatest | Self::Coalesce | Self::NullIf => {
                 return None;
@@ -274,22 +262,10 @@ impl Function {
                 Type::Float
             }
             Self::Lower | Self::Upper | Self::Trim | Self::Substring => Type::Text,
-            Self::Length
-            | Self::Year
-            | Self::Quarter
-            | Self::Month
-            | Self::Day
-            | Self::DayOfWeek
-            | Self::Hour
-            | Self::Minute
-            | Self::Second => Type::Int,
-            Self::StartOfYear
-            | Self::StartOfQuarter
-            | Self::StartOfMonth
-            | Self::StartOfWeek
-            | Self::StartOfDay
-            | Self::StartOfHour
-            | Self::StartOfMinute => Type::Timestamp,
+            function => match function.part() {
+                Some(Part::Start(_)) => Type::Timestamp,
+                Some(Part::Extract(_)) | None => Type::Int,
+            },
         })
     }
 

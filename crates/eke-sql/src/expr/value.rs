@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The type of a column or an expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The type of a column or an expression, in the order of their values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Type {
     /// True or false.
@@ -83,22 +83,13 @@ impl Value {
 
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
-        let rank = |value: &Self| match value {
-            Self::Null => 0u8,
-            Self::Bool(_) => 1,
-            Self::Int(_) => 2,
-            Self::Float(_) => 3,
-            Self::Text(_) => 4,
-            Self::Date(_) => 5,
-            Self::Timestamp(_) => 6,
-        };
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Int(a), Self::Int(b)) | (Self::Timestamp(a), Self::Timestamp(b)) => a.cmp(b),
             (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             (Self::Date(a), Self::Date(b)) => a.cmp(b),
-            _ => rank(self).cmp(&rank(other)),
+            _ => self.kind().cmp(&other.kind()),
         }
     }
 }

@@ -10,15 +10,22 @@ use crate::error::Unsupported;
 /// The sentence for what is no SELECT.
 pub(crate) fn no_set(body: &ast::SetExpr) -> SqlError {
     match body {
-        ast::SetExpr::SetOperation { .. } => Unsupported::Features {
-            what: "UNION, INTERSECT and EXCEPT",
-            instead: "ask the questions one by one, or write OR in WHERE",
-        }
-        .into(),
+        ast::SetExpr::SetOperation { .. } => none(
+            "UNION, INTERSECT and EXCEPT",
+            "ask the questions one by one, or write OR in WHERE",
+        ),
         ast::SetExpr::Values(_) => no("VALUES", "ask about a table of the policy"),
         ast::SetExpr::Table(_) => no("TABLE", "write SELECT … FROM …"),
         _ => Unsupported::NotSelect.into(),
     }
+}
+
+/// Without parentheses around it.
+pub(crate) fn bare(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
 }
 
 /// A part of SQL that eke does not answer.

@@ -30,6 +30,14 @@ impl Sql {
     }
 }
 
+macro_rules! like_postgresql {
+    ($($method:ident($($name:ident: $of:ty)?) -> $returns:ty;)*) => {$(
+        fn $method(&self, $($name: $of)?) -> $returns {
+            self.like.$method($($name)?)
+        }
+    )*};
+}
+
 impl Dialect for Sql {
     fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         match self.left.get().checked_sub(1) {
@@ -43,73 +51,29 @@ impl Dialect for Sql {
 
     // Everything else of PostgreSQL's that has to do with queries.
 
-    fn dialect(&self) -> TypeId {
-        self.like.dialect()
-    }
-    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
-        self.like.identifier_quote_style(identifier)
-    }
-    fn is_delimited_identifier_start(&self, ch: char) -> bool {
-        self.like.is_delimited_identifier_start(ch)
-    }
-    fn is_identifier_start(&self, ch: char) -> bool {
-        self.like.is_identifier_start(ch)
-    }
-    fn is_identifier_part(&self, ch: char) -> bool {
-        self.like.is_identifier_part(ch)
-    }
-    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
-        self.like.is_reserved_for_identifier(keyword)
-    }
-    fn is_custom_operator_part(&self, ch: char) -> bool {
-        self.like.is_custom_operator_part(ch)
-    }
-    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        self.like.get_next_precedence(parser)
-    }
-    fn prec_value(&self, precedence: Precedence) -> u8 {
-        self.like.prec_value(precedence)
-    }
-    fn supports_unicode_string_literal(&self) -> bool {
-        self.like.supports_unicode_string_literal()
-    }
-    fn supports_filter_during_aggregation(&self) -> bool {
-        self.like.supports_filter_during_aggregation()
-    }
-    fn supports_group_by_expr(&self) -> bool {
-        self.like.supports_group_by_expr()
-    }
-    fn allow_extract_custom(&self) -> bool {
-        self.like.allow_extract_custom()
-    }
-    fn allow_extract_single_quotes(&self) -> bool {
-        self.like.allow_extract_single_quotes()
-    }
-    fn supports_bitwise_shift_operators(&self) -> bool {
-        self.like.supports_bitwise_shift_operators()
-    }
-    fn supports_empty_projections(&self) -> bool {
-        self.like.supports_empty_projections()
-    }
-    fn supports_nested_comments(&self) -> bool {
-        self.like.supports_nested_comments()
-    }
-    fn supports_string_escape_constant(&self) -> bool {
-        self.like.supports_string_escape_constant()
-    }
-    fn supports_numeric_literal_underscores(&self) -> bool {
-        self.like.supports_numeric_literal_underscores()
-    }
-    fn supports_array_typedef_with_brackets(&self) -> bool {
-        self.like.supports_array_typedef_with_brackets()
-    }
-    fn supports_notnull_operator(&self) -> bool {
-        self.like.supports_notnull_operator()
-    }
-    fn supports_interval_options(&self) -> bool {
-        self.like.supports_interval_options()
-    }
-    fn supports_comma_separated_trim(&self) -> bool {
-        self.like.supports_comma_separated_trim()
+    like_postgresql! {
+        dialect() -> TypeId;
+        identifier_quote_style(identifier: &str) -> Option<char>;
+        is_delimited_identifier_start(ch: char) -> bool;
+        is_identifier_start(ch: char) -> bool;
+        is_identifier_part(ch: char) -> bool;
+        is_reserved_for_identifier(keyword: Keyword) -> bool;
+        is_custom_operator_part(ch: char) -> bool;
+        get_next_precedence(parser: &Parser<'_>) -> Option<Result<u8, ParserError>>;
+        prec_value(precedence: Precedence) -> u8;
+        supports_unicode_string_literal() -> bool;
+        supports_filter_during_aggregation() -> bool;
+        supports_group_by_expr() -> bool;
+        allow_extract_custom() -> bool;
+        allow_extract_single_quotes() -> bool;
+        supports_bitwise_shift_operators() -> bool;
+        supports_empty_projections() -> bool;
+        supports_nested_comments() -> bool;
+        supports_string_escape_constant() -> bool;
+        supports_numeric_literal_underscores() -> bool;
+        supports_array_typedef_with_brackets() -> bool;
+        supports_notnull_operator() -> bool;
+        supports_interval_options() -> bool;
+        supports_comma_separated_trim() -> bool;
     }
 }

@@ -75,13 +75,12 @@ pub(crate) fn checked(expr: Expr) -> Result<Expr, SqlError> {
 /// Whether what a plan does for a row is within the limits: none of it depends on what the row
 /// holds.
 pub(crate) fn checked_work(plan: &Plan, table: &Table) -> Result<(), SqlError> {
-    let kind = |name: &str| table.column(name).and_then(|column| column.kind);
     let sums = plan.sums.iter().filter_map(|sum| match &sum.summand {
         Summand::Present(expr) | Summand::Value { expr, .. } => Some(expr),
         Summand::Rows | Summand::Units => None,
     });
     let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr)).chain(sums);
-    if exprs.map(|expr| expr.passes(&kind)).sum::<usize>() > PASSES {
+    if exprs.map(|expr| expr.passes(&|name| table.kind(name))).sum::<usize>() > PASSES {
         return Err(too_much_text());
     }
     Ok(())

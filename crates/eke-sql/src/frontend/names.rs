@@ -3,10 +3,10 @@
 //! An unquoted name matches whatever its case, if only one thing has it; a quoted one matches as it
 //! is.
 
-use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart};
 
 use crate::SqlError;
-use crate::error::{LISTED, NameError, Named, Sought, short};
+use crate::error::{LISTED, NameError, Named, Sought, line, short};
 
 /// Whether a written name means this one.
 pub(crate) fn means(written: &Ident, name: &str) -> bool {
@@ -22,6 +22,17 @@ pub(crate) fn simple(name: &ObjectName) -> Option<&Ident> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(ident)] => Some(ident),
         _ => None,
+    }
+}
+
+/// What an item of SELECT without an alias is called: its column, or what is written.
+pub(crate) fn of_item(expr: &Expr, most: usize) -> String {
+    match expr {
+        Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(parts) => {
+            parts.last().map_or(String::new(), |name| name.value.clone())
+        }
+        expr => line(&expr.to_string(), most),
     }
 }
 

@@ -102,10 +102,7 @@ fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
             }
             _ => 0,
         };
-        if doubled > limits::DOUBLED {
-            return Err(limits::too_deep());
-        }
-        if nesting + prefixes > limits::NESTING {
+        if doubled > limits::DOUBLED || nesting + prefixes > limits::NESTING {
             return Err(limits::too_deep());
         }
         if operators > limits::NODES {
@@ -122,13 +119,9 @@ fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
         .map(|token| &token.token)
         .find(|token| !matches!(token, Token::LParen | Token::Whitespace(_)));
     let word = match first {
-        None | Some(Token::EOF | Token::SemiColon) => {
-            return Err(SyntaxError::Empty.into());
-        }
+        None | Some(Token::EOF | Token::SemiColon) => return Err(SyntaxError::Empty.into()),
         Some(Token::Word(word)) => word,
-        Some(other) => {
-            return Err(SyntaxError::Begins { word: short(other) }.into());
-        }
+        Some(other) => return Err(SyntaxError::Begins { word: short(other) }.into()),
     };
     let name = word.value.to_uppercase();
     let instead = match word.keyword {

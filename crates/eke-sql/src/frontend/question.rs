@@ -7,7 +7,7 @@ use sqlparser::ast;
 use crate::error::{BoundsError, NameError, Named, SyntaxError, Unsupported, line, short};
 use crate::expr::canonical::{canonical, run, sort_key};
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
-use crate::frontend::clauses::{Clauses, clauses, no_set, parts};
+use crate::frontend::clauses::{Clauses, bare, clauses, no, no_set, none, parts};
 use crate::frontend::limits;
 use crate::frontend::names;
 use crate::frontend::parse;
@@ -74,11 +74,10 @@ fn question<'a>(
         ast::SetExpr::Query(inner) if order_by.is_none() && limit.is_none() => {
             source.usage.deeper(|| question(inner, source, scope))
         }
-        ast::SetExpr::Query(_) => Err(Unsupported::Features {
-            what: "ORDER BY and LIMIT after a query in parentheses",
-            instead: "take the parentheses away",
-        }
-        .into()),
+        ast::SetExpr::Query(_) => Err(none(
+            "ORDER BY and LIMIT after a query in parentheses",
+            "take the parentheses away",
+        )),
         other => Err(no_set(other)),
     }
 }
@@ -130,7 +129,7 @@ fn answer<'a>(
             Expr::Measure(index) => Shows::Measure(*index),
             expr => match place(expr) {
                 Some(index) => Shows::Key(index),
-                None => return Err(not_a_key(item)),
+                None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
             },
         };
         outputs.push(Output { name: item.name.clone(), shows });
@@ -250,21 +249,10 @@ impl Within<'_> {
                     return Err(Unsupported::SelectStar.into());
                 }
                 ast::SelectItem::ExprWithAliases { .. } => {
-                    return Err(Unsupported::Features {
-                        what: "Several aliases for one expression",
-                        instead: "write AS name",
-                    }
-                    .into());
+                    return Err(none("Several aliases for one expression", "write AS name"));
                 }
             };
-            let name = match (alias, expr) {
-                (Some(alias), _) => alias.value.clone(),
-                (None, ast::Expr::Identifier(name)) => name.value.clone(),
-                (None, ast::Expr::CompoundIdentifier(parts)) => {
-                    parts.last().map_or(String::new(), |name| name.value.clone())
-                }
-                (None, expr) => line(&expr.to_string(), 200),
-            };
+            let name = alias.map_or_else(|| names::of_item(expr, 200), |alias| alias.value.clone());
             let bound = binder.bind(expr)?;
             let measured = |expr: &Expr| matches!(expr, Expr::Measure(_));
             if !measured(&bound.expr) && bound.expr.any(&measured) {
@@ -274,8 +262,7 @@ impl Within<'_> {
                      itself, or write AVG(x) for SUM(x) / COUNT(x)",
                 ));
             }
-            let bound = Bound { expr: limits::checked(canonical(bound.expr))?, kind: bound.kind };
-            items.push(Item { name, alias: alias.cloned(), bound });
+            items.push(Item { name, alias: alias.cloned(), bound: bound.canonical()? });
         }
         if items.is_empty() {
             return Err(SyntaxError::SelectsNothing.into());
@@ -300,13 +287,13 @@ impl Within<'_> {
             if bound.expr.any(&|expr| matches!(expr, Expr::Measure(_))) {
                 return Err(Unsupported::KeyOfAggregate { written: short(expr) }.into());
             }
-            let key = limits::checked(canonical(bound.expr))?;
+            let key = bound.canonical()?;
             let unit = self.rows.unit_column();
-            if key.tells_units(unit) {
+            if key.expr.tells_units(unit) {
                 let unit = short(&crate::expr::display::identifier(unit));
                 return Err(Unsupported::KeyOfUnits { written: short(expr), unit }.into());
             }
-            keys.push(Bound { expr: key, kind: bound.kind });
+            keys.push(key);
         }
         Ok(keys)
     }
@@ -332,19 +319,12 @@ impl After<'_> {
         let Some(ast::OrderBy { kind, interpolate }) = order_by else { return Ok(Vec::new()) };
         let exprs = match kind {
             ast::OrderByKind::Expressions(exprs) if interpolate.is_none() => exprs,
-            _ => {
-                return Err(Unsupported::Feature {
-                    what: "ORDER BY ALL",
-                    instead: "name what to sort by",
-                }
-                .into());
-            }
+            _ => return Err(no("ORDER BY ALL", "name what to sort by")),
         };
         let mut order = Vec::new();
         for ast::OrderByExpr { expr, options, with_fill } in exprs {
             if with_fill.is_some() {
-                let (what, instead) = ("WITH FILL", "take it out");
-                return Err(Unsupported::Feature { what, instead }.into());
+                return Err(no("WITH FILL", "take it out"));
             }
             let bound = match self.output(expr)? {
                 Some(place) => self.items[place].bound.clone(),
@@ -398,14 +378,6 @@ impl After<'_> {
     }
 }
 
-/// Without parentheses around it.
-fn bare(mut expr: &ast::Expr) -> &ast::Expr {
-    while let ast::Expr::Nested(inner) = expr {
-        expr = inner;
-    }
-    expr
-}
-
 /// The place of the item that a bare number means, from 0.
 fn ordinal(
     expr: &ast::Expr,
@@ -422,29 +394,16 @@ fn ordinal(
     }
 }
 
-fn not_a_key(item: &Item) -> SqlError {
-    Unsupported::ShowsRows { item: short(&item.name) }.into()
-}
-
 /// OFFSET and LIMIT.
 fn window(limit: Option<&ast::LimitClause>) -> Result<(u64, Option<u64>), SqlError> {
     match limit {
         None => Ok((0, None)),
         Some(ast::LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
-            let offset = match offset {
-                Some(offset) => constant_count("OFFSET", &offset.value)?,
-                None => 0,
-            };
-            let limit = match limit {
-                Some(limit) => Some(constant_count("LIMIT", limit)?),
-                None => None,
-            };
-            Ok((offset, limit))
+            let offset = offset.as_ref().map(|offset| constant_count("OFFSET", &offset.value));
+            let offset = offset.transpose()?.unwrap_or(0);
+            let limit = limit.as_ref().map(|limit| constant_count("LIMIT", limit));
+            Ok((offset, limit.transpose()?))
         }
-        Some(_) => Err(Unsupported::Feature {
-            what: "LIMIT with BY or a comma",
-            instead: "write LIMIT n OFFSET m",
-        }
-        .into()),
+        Some(_) => Err(no("LIMIT with BY or a comma", "write LIMIT n OFFSET m")),
     }
 }

@@ -67,9 +67,7 @@ impl<'a> Relation<'a> {
 
     /// The column that a name means.
     pub(crate) fn find(&self, name: &ast::Ident) -> Result<Option<Rc<Bound>>, SqlError> {
-        let place =
-            names::find(Named::Column, name, self.fields.iter().map(|field| field.name.as_str()))?;
-        let Some(place) = place else { return Ok(None) };
+        let Some(place) = names::find(Named::Column, name, self.names())? else { return Ok(None) };
         match &self.fields[place].bound {
             Some(bound) => Ok(Some(Rc::clone(bound))),
             None => Err(TypeError::Column { column: short(&name.value) }.into()),
@@ -101,8 +99,11 @@ impl<'a> Relation<'a> {
     /// What to say about a name that no column has.
     pub(crate) fn unknown(&self, name: &ast::Ident) -> SqlError {
         let sought = self.name.as_ref().map_or(Sought::Anywhere, |own| Sought::In(short(own)));
-        let names = self.fields.iter().map(|field| field.name.as_str());
-        names::unknown(Named::Column, sought, &name.value, names)
+        names::unknown(Named::Column, sought, &name.value, self.names())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.fields.iter().map(|field| field.name.as_str())
     }
 
     /// Under another name, and perhaps with other names for the first columns.
@@ -309,19 +310,14 @@ impl<'a> Source<'a> {
         for item in projection {
             match item {
                 ast::SelectItem::UnnamedExpr(expr) => {
-                    let name = match expr {
-                        ast::Expr::Identifier(name) => name.value.clone(),
-                        ast::Expr::CompoundIdentifier(parts) => {
-                            parts.last().map_or(String::new(), |name| name.value.clone())
-                        }
-                        other => crate::error::line(&other.to_string(), 60),
-                    };
-                    fields.push(Field { name, bound: Some(Rc::new(column(&binder, expr)?)) });
+                    let bound = binder.bind(expr)?.canonical()?;
+                    let name = names::of_item(expr, 60);
+                    fields.push(Field { name, bound: Some(Rc::new(bound)) });
                 }
-                ast::SelectItem::ExprWithAlias { expr, alias } => fields.push(Field {
-                    name: alias.value.clone(),
-                    bound: Some(Rc::new(column(&binder, expr)?)),
-                }),
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    let bound = binder.bind(expr)?.canonical()?;
+                    fields.push(Field { name: alias.value.clone(), bound: Some(Rc::new(bound)) });
+                }
                 ast::SelectItem::Wildcard(options) => {
                     plain_wildcard(options)?;
                     fields.extend(rows.fields.iter().cloned());
@@ -347,22 +343,13 @@ impl<'a> Source<'a> {
                 return Err(LimitError::Columns { most: widest + limits::COLUMNS }.into());
             }
         }
-        let condition = match selection {
-            Some(selection) => {
-                let binder = Binder { clause: "WHERE", ..binder };
-                Some(limits::checked(canonical(binder.condition(selection)?))?)
-            }
-            None => None,
-        };
         let mut filter = rows.filter.clone();
-        filter.extend(condition.map(Rc::new));
+        if let Some(selection) = selection {
+            let binder = Binder { clause: "WHERE", ..binder };
+            filter.push(Rc::new(limits::checked(canonical(binder.condition(selection)?))?));
+        }
         Ok(Relation { table: rows.table, filter, name: None, fields })
     }
-}
-
-fn column(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Bound, SqlError> {
-    let bound = binder.bind(expr)?;
-    Ok(Bound { expr: limits::checked(canonical(bound.expr))?, kind: bound.kind })
 }
 
 fn no_sample() -> SqlError {

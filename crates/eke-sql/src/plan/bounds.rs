@@ -26,7 +26,7 @@ const ANY: Interval = Some((f64::NEG_INFINITY, f64::INFINITY));
 
 impl Policy<'_> {
     fn kind(&self, expr: &Expr) -> Option<Type> {
-        expr.kind(&|name| self.table.column(name).and_then(|column| column.kind))
+        expr.kind(&|name| self.table.kind(name))
     }
 
     fn interval(&self, expr: &Expr) -> Interval {

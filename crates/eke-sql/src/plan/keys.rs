@@ -9,8 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{BoundsError, LimitError, short};
-use crate::expr::evaluate::cast;
-use crate::expr::evaluate::evaluate;
+use crate::expr::evaluate::{cast, evaluate};
 use crate::frontend::limits;
 use crate::{Expr, Function, Key, SqlError, Table, Type, Value};
 
@@ -111,7 +110,7 @@ impl Policy<'_> {
 
     /// Whether it is NULL for some rows whose cells are all there.
     fn makes_null(&self, expr: &Expr) -> bool {
-        expr.makes_null(&|name| self.table.column(name).and_then(|column| column.kind))
+        expr.makes_null(&|name| self.table.kind(name))
     }
 
     /// The values that the policy lists for a column, as its type.
@@ -129,6 +128,6 @@ impl Policy<'_> {
     }
 
     fn kind(&self, expr: &Expr) -> Option<Type> {
-        expr.kind(&|name| self.table.column(name).and_then(|column| column.kind))
+        expr.kind(&|name| self.table.kind(name))
     }
 }

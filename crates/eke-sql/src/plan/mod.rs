@@ -154,9 +154,7 @@ impl Sum {
         };
         row.saturating_mul(u64::from(max_rows))
     }
-}
 
-impl Sum {
     /// The least and the most that one unit can add to the sum of a group, in steps: nothing is
     /// among what it can add.
     #[must_use]

@@ -21,7 +21,6 @@ fn what_is_written_is_read_back() {
     registry.notify(NOW, "memory ran out");
     let text = registry.write();
     assert_eq!(Registry::read(&text).unwrap(), registry);
-    assert_eq!(serde_json::from_str::<Registry>(&text).unwrap(), registry);
     assert_eq!(registry.hash_key(), &[0xab; 32]);
 }
 
@@ -128,7 +127,7 @@ fn old_notices_make_room_and_are_counted() {
     for count in 0..MOST_NOTICES + 5 {
         registry.notify(NOW, &format!("notice {count}"));
     }
-    assert_eq!((registry.notices().len(), registry.forgotten()), (MOST_NOTICES, 5));
+    assert_eq!((registry.notices().len(), registry.forgotten), (MOST_NOTICES, 5));
     assert_eq!(registry.notices()[0].what, "notice 5");
     assert_eq!(Registry::read(&registry.write()).unwrap(), registry);
 }

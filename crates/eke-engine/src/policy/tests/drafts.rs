@@ -145,30 +145,6 @@ fn the_lines_to_decide_are_right_without_their_comment_sign() {
 }
 
 #[test]
-fn answers_about_what_is_not_there_are_told() {
-    let columns = trips();
-    let trips = Drafted { name: "trips", source: "trips.parquet", columns: &columns, csv: false };
-    let told = |change: fn(&mut DraftAnswers)| {
-        let mut answers = DraftAnswers { public: BTreeSet::new(), ..answers() };
-        assert_eq!(answers.check(&[trips]), Ok(()));
-        change(&mut answers);
-        answers.check(&[trips]).unwrap_err().to_string()
-    };
-    assert_eq!(
-        told(|it| it.unit_column = Some("riderid".into())),
-        "there is no column `riderid`: did you mean `rider_id`?"
-    );
-    assert_eq!(
-        told(|it| it.bounds.push(("price".into(), 0.0, 1.0))),
-        "there is no column `price`: the columns are `rider_id`, `fare`, `seats`, `city`, `shared`, `day`, `left` and `photo`"
-    );
-    assert_eq!(
-        told(|it| it.public = BTreeSet::from(["zones".into()])),
-        "there is no dataset `zones`: the only one is `trips`"
-    );
-}
-
-#[test]
 fn columns_that_could_be_units_are_suggested_by_their_names() {
     let cases = columns(&[
         ("zone_id", Some(Type::Int)),

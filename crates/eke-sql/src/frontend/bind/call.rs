@@ -6,6 +6,8 @@ use super::coerce::together;
 use super::{Binder, Bound, no_subquery};
 use crate::error::{TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
+use crate::expr::display::Part;
+use crate::frontend::clauses::no;
 use crate::frontend::names;
 use crate::plan::aggregate::Aggregate;
 use crate::{Expr, Function, SqlError, Type, Value};
@@ -27,16 +29,16 @@ impl Binder<'_> {
             return Err(Unsupported::NoFunction { name: short(name) }.into());
         };
         if over.is_some() {
-            return no("OVER (window functions)", "write GROUP BY with COUNT, SUM or AVG");
+            return Err(no("OVER (window functions)", "write GROUP BY with COUNT, SUM or AVG"));
         }
         if filter.is_some() {
-            return no(
+            return Err(no(
                 "FILTER",
                 "write COUNT(CASE WHEN … THEN 1 END), or SUM(CASE WHEN … THEN x END)",
-            );
+            ));
         }
         if !within_group.is_empty() {
-            return no("WITHIN GROUP", AGGREGATES);
+            return Err(no("WITHIN GROUP", AGGREGATES));
         }
         if *uses_odbc_syntax
             || null_treatment.is_some()
@@ -53,9 +55,7 @@ impl Binder<'_> {
             ast::FunctionArguments::None => {
                 return Err(Unsupported::form(call, "write a constant"));
             }
-            ast::FunctionArguments::Subquery(_) => {
-                return Err(no_subquery());
-            }
+            ast::FunctionArguments::Subquery(_) => return Err(no_subquery()),
         };
         if !list.clauses.is_empty() {
             return Err(Unsupported::form(
@@ -137,29 +137,10 @@ impl Binder<'_> {
 
     fn scalar(&self, name: &str, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
         let function = match name {
-            "abs" => Function::Abs,
-            "floor" => Function::Floor,
-            "ceil" | "ceiling" => Function::Ceil,
-            "round" => Function::Round,
-            "sqrt" => Function::Sqrt,
-            "ln" => Function::Ln,
-            "exp" => Function::Exp,
-            "least" => Function::Least,
-            "greatest" => Function::Greatest,
-            "coalesce" => Function::Coalesce,
-            "nullif" => Function::NullIf,
-            "lower" => Function::Lower,
-            "upper" => Function::Upper,
-            "trim" | "btrim" => Function::Trim,
-            "length" | "char_length" | "character_length" => Function::Length,
-            "substr" | "substring" => Function::Substring,
             "date_part" | "date_trunc" => return self.dated(name, arguments),
-            "extract" => {
-                return no("EXTRACT with a comma", "write EXTRACT(MONTH FROM x)");
-            }
-            _ => {
-                return Err(Unsupported::NoFunction { name: short(&name) }.into());
-            }
+            "extract" => return Err(no("EXTRACT with a comma", "write EXTRACT(MONTH FROM x)")),
+            name => Function::named(name)
+                .ok_or_else(|| Unsupported::NoFunction { name: short(&name) })?,
         };
         match (function, arguments) {
             (Function::Least | Function::Greatest | Function::Coalesce, [_, ..])
@@ -180,19 +161,12 @@ impl Binder<'_> {
             (Function::Substring, [one, from, count]) => {
                 self.substring(one, Some(from), Some(count))
             }
-            (
-                Function::Floor
-                | Function::Ceil
-                | Function::Round
-                | Function::Sqrt
-                | Function::Ln
-                | Function::Exp,
-                [one],
-            ) => self.float(function, one),
             (Function::Lower | Function::Upper | Function::Trim | Function::Length, [one]) => {
                 let text = self.text(one, &name.to_uppercase())?;
-                let kind = if function == Function::Length { Type::Int } else { Type::Text };
-                Ok(Bound::new(Expr::Call(function, vec![text]), kind))
+                Ok(Bound { expr: Expr::Call(function, vec![text]), kind: function.result() })
+            }
+            (function, [one]) if function.result() == Some(Type::Float) => {
+                self.float(function, one)
             }
             _ => {
                 let function = name.to_uppercase();
@@ -290,37 +264,20 @@ impl Binder<'_> {
         if name == "date_part" {
             return self.part(&field, one);
         }
-        let function = match field.to_lowercase().as_str() {
-            "year" => Function::StartOfYear,
-            "quarter" => Function::StartOfQuarter,
-            "month" => Function::StartOfMonth,
-            "week" => Function::StartOfWeek,
-            "day" => Function::StartOfDay,
-            "hour" => Function::StartOfHour,
-            "minute" => Function::StartOfMinute,
-            _ => {
-                return Err(Unsupported::Truncated { part: short(&field) }.into());
-            }
-        };
+        let function = Function::of_part(Part::Start(&field.to_lowercase()))
+            .ok_or_else(|| Unsupported::Truncated { part: short(&field) })?;
         let moment = self.moment(one, "DATE_TRUNC")?;
         Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Timestamp))
     }
 
     /// A part of a moment.
     pub(super) fn part(&self, field: &str, one: &ast::Expr) -> Result<Bound, SqlError> {
-        let function = match field.to_lowercase().as_str() {
-            "year" => Function::Year,
-            "quarter" => Function::Quarter,
-            "month" => Function::Month,
-            "day" => Function::Day,
-            "dow" | "dayofweek" => Function::DayOfWeek,
-            "hour" => Function::Hour,
-            "minute" => Function::Minute,
-            "second" => Function::Second,
-            _ => {
-                return Err(Unsupported::Part { part: short(&field) }.into());
-            }
+        let part = match field.to_lowercase().as_str() {
+            "dayofweek" => "DOW".to_owned(),
+            part => part.to_ascii_uppercase(),
         };
+        let function = Function::of_part(Part::Extract(&part))
+            .ok_or_else(|| Unsupported::Part { part: short(&field) })?;
         let moment = self.moment(one, "EXTRACT")?;
         Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Int))
     }
@@ -352,27 +309,16 @@ fn plain<'a>(
 
 const AGGREGATES: &str = "eke answers COUNT, SUM and AVG";
 
-fn no<T>(what: &'static str, instead: &'static str) -> Result<T, SqlError> {
-    Err(Unsupported::Feature { what, instead }.into())
-}
-
 /// What would come out differently from one moment to the next.
 fn clock(name: &str) -> Result<(), SqlError> {
+    const CLOCKS: &str = "now current_date current_time current_timestamp localtime localtimestamp \
+        today clock_timestamp statement_timestamp transaction_timestamp timeofday age";
     let instead = match name {
-        "now"
-        | "current_date"
-        | "current_time"
-        | "current_timestamp"
-        | "localtime"
-        | "localtimestamp"
-        | "today"
-        | "clock_timestamp"
-        | "statement_timestamp"
-        | "transaction_timestamp"
-        | "timeofday"
-        | "age" => "the answer would change with the clock; write the date or timestamp out",
         "random" | "rand" | "uuid" | "gen_random_uuid" | "uuid_generate_v4" | "setseed" => {
             "the answer would change every time; eke adds its own noise"
+        }
+        name if CLOCKS.split_whitespace().any(|clock| clock == name) => {
+            "the answer would change with the clock; write the date or timestamp out"
         }
         _ => return Ok(()),
     };

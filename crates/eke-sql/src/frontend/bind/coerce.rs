@@ -5,6 +5,7 @@ use sqlparser::ast::{DataType, ExactNumberInfo, TimezoneInfo};
 use crate::error::{TypeError, short};
 use crate::expr::canonical::canonical;
 use crate::expr::evaluate::evaluate;
+use crate::frontend::limits;
 use crate::{Expr, SqlError, Type, Value};
 
 /// An expression and its type; none for NULL that could be of any.
@@ -53,6 +54,11 @@ impl Bound {
             }
             _ => Err(TypeError::Uncast { written: written.to_owned(), kind, to }.into()),
         }
+    }
+
+    /// The same in its canonical form, within limits.
+    pub(crate) fn canonical(self) -> Result<Self, SqlError> {
+        Ok(Self { expr: limits::checked(canonical(self.expr))?, ..self })
     }
 
     fn is_literal(&self) -> bool {
@@ -162,8 +168,6 @@ pub(crate) fn data_type(data_type: &DataType) -> Result<Type, SqlError> {
         D::Date => Type::Date,
         D::Datetime(None)
         | D::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Type::Timestamp,
-        other => {
-            return Err(TypeError::NoType { written: short(other) }.into());
-        }
+        other => return Err(TypeError::NoType { written: short(other) }.into()),
     })
 }

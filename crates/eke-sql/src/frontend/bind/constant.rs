@@ -6,6 +6,7 @@ use super::{Bound, cast_to, data_type, null};
 use crate::error::{TypeError, Unsupported, short};
 use crate::expr::evaluate::evaluate;
 use crate::expr::text;
+use crate::frontend::clauses::none;
 use crate::frontend::limits;
 use crate::{Expr, MAX_TEXT, SqlError, Type, Value};
 
@@ -47,11 +48,7 @@ pub(super) fn number(digits: &str, negative: bool) -> Result<Bound, SqlError> {
 /// A constant with its type before it.
 pub(super) fn typed(typed: &ast::TypedString) -> Result<Bound, SqlError> {
     let ast::TypedString { data_type: kind, value, uses_odbc_syntax: false } = typed else {
-        return Err(Unsupported::Features {
-            what: "Braces around constants",
-            instead: "write DATE '…' or TIMESTAMP '…'",
-        }
-        .into());
+        return Err(none("Braces around constants", "write DATE '…' or TIMESTAMP '…'"));
     };
     let to = data_type(kind)?;
     let bound = cast_to(literal(&value.value)?, to, &short(value))?;
@@ -63,14 +60,11 @@ pub(super) fn typed(typed: &ast::TypedString) -> Result<Bound, SqlError> {
 
 /// A number of rows, for LIMIT and OFFSET.
 pub(crate) fn count(clause: &'static str, expr: &ast::Expr) -> Result<u64, SqlError> {
-    let whole = match expr {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Number(digits, false) => text::int(digits),
-            _ => None,
-        },
-        _ => None,
-    };
-    whole
-        .and_then(|whole| u64::try_from(whole).ok())
-        .ok_or_else(|| Unsupported::RowCount { clause, written: short(expr) }.into())
+    if let ast::Expr::Value(value) = expr
+        && let ast::Value::Number(digits, false) = &value.value
+        && let Some(Ok(count)) = text::int(digits).map(u64::try_from)
+    {
+        return Ok(count);
+    }
+    Err(Unsupported::RowCount { clause, written: short(expr) }.into())
 }

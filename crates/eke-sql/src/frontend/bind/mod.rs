@@ -20,6 +20,7 @@ pub(crate) use constant::count as constant_count;
 pub(crate) use parameter::{Given, Parameters};
 
 use crate::error::{NameError, Named, Unsupported, short};
+use crate::frontend::clauses::{no, none};
 use crate::frontend::limits;
 use crate::frontend::names;
 use crate::frontend::rows::Relation;
@@ -91,13 +92,8 @@ impl Binder<'_> {
 
     fn form(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
         use ast::Expr as E;
-        let whether = |operator: Unary, one: &ast::Expr, negated: bool| {
-            let one = self.bind(one)?;
-            let is = Expr::Unary(operator, Box::new(one.expr));
-            Ok(Bound::bool(if negated { operator::not(is) } else { is }))
-        };
-        let is_truth = |operator: Unary, one: &ast::Expr, negated: bool| {
-            let is = Expr::Unary(operator, Box::new(self.condition(one)?));
+        let is = |operator: Unary, one: Expr, negated: bool| {
+            let is = Expr::Unary(operator, Box::new(one));
             Ok(Bound::bool(if negated { operator::not(is) } else { is }))
         };
         match expr {
@@ -118,12 +114,14 @@ impl Binder<'_> {
                 value => constant::literal(value),
             },
             E::TypedString(typed) => constant::typed(typed),
-            E::IsNull(one) | E::IsUnknown(one) => whether(Unary::IsNull, one, false),
-            E::IsNotNull(one) | E::IsNotUnknown(one) => whether(Unary::IsNull, one, true),
-            E::IsTrue(one) => is_truth(Unary::IsTrue, one, false),
-            E::IsNotTrue(one) => is_truth(Unary::IsTrue, one, true),
-            E::IsFalse(one) => is_truth(Unary::IsFalse, one, false),
-            E::IsNotFalse(one) => is_truth(Unary::IsFalse, one, true),
+            E::IsNull(one) | E::IsUnknown(one) => is(Unary::IsNull, self.bind(one)?.expr, false),
+            E::IsNotNull(one) | E::IsNotUnknown(one) => {
+                is(Unary::IsNull, self.bind(one)?.expr, true)
+            }
+            E::IsTrue(one) => is(Unary::IsTrue, self.condition(one)?, false),
+            E::IsNotTrue(one) => is(Unary::IsTrue, self.condition(one)?, true),
+            E::IsFalse(one) => is(Unary::IsFalse, self.condition(one)?, false),
+            E::IsNotFalse(one) => is(Unary::IsFalse, self.condition(one)?, true),
             E::IsDistinctFrom(left, right) => self.distinct(left, right, false),
             E::IsNotDistinctFrom(left, right) => self.distinct(left, right, true),
             E::InList { expr, list, negated } => self.among(expr, list, *negated),
@@ -136,11 +134,10 @@ impl Binder<'_> {
             E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
                 self.like(expr, pattern, true, *negated)
             }
-            E::Like { .. } | E::ILike { .. } => Err(Unsupported::Feature {
-                what: "LIKE with ANY or ESCAPE",
-                instead: "the escape is always \\, and several patterns go with OR",
-            }
-            .into()),
+            E::Like { .. } | E::ILike { .. } => Err(no(
+                "LIKE with ANY or ESCAPE",
+                "the escape is always \\, and several patterns go with OR",
+            )),
             E::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())
             }
@@ -163,11 +160,9 @@ impl Binder<'_> {
                 let text = self.text(one, "TRIM")?;
                 Ok(Bound::new(Expr::Call(crate::Function::Trim, vec![text]), Type::Text))
             }
-            E::Trim { .. } => Err(Unsupported::Feature {
-                what: "TRIM with a side or characters",
-                instead: "TRIM(x) takes blanks off both ends",
+            E::Trim { .. } => {
+                Err(no("TRIM with a side or characters", "TRIM(x) takes blanks off both ends"))
             }
-            .into()),
             E::Function(function) => self.function(function),
             other => Err(refused(other)),
         }
@@ -199,26 +194,22 @@ impl Binder<'_> {
 /// A form that is not taken.
 fn refused(expr: &ast::Expr) -> SqlError {
     use ast::Expr as E;
-    let one = |what, instead| Unsupported::Feature { what, instead }.into();
-    let several = |what, instead| Unsupported::Features { what, instead }.into();
     match expr {
         E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } | E::InUnnest { .. } => {
             no_subquery()
         }
         E::AnyOp { .. } | E::AllOp { .. } => {
-            several("ANY and ALL", "write IN (…), or comparisons with AND and OR")
+            none("ANY and ALL", "write IN (…), or comparisons with AND and OR")
         }
-        E::SimilarTo { .. } | E::RLike { .. } => {
-            several("Regular expressions", "write LIKE or ILIKE")
-        }
-        E::Interval(_) => one("INTERVAL", "compare with a date or a timestamp that is written out"),
-        E::AtTimeZone { .. } => one("AT TIME ZONE", "timestamps here have no time zone"),
-        E::Collate { .. } => one("COLLATE", "text is compared byte by byte"),
+        E::SimilarTo { .. } | E::RLike { .. } => none("Regular expressions", "write LIKE or ILIKE"),
+        E::Interval(_) => no("INTERVAL", "compare with a date or a timestamp that is written out"),
+        E::AtTimeZone { .. } => no("AT TIME ZONE", "timestamps here have no time zone"),
+        E::Collate { .. } => no("COLLATE", "text is compared byte by byte"),
         E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => {
-            several("GROUPING SETS, CUBE and ROLLUP", "ask one GROUP BY at a time")
+            none("GROUPING SETS, CUBE and ROLLUP", "ask one GROUP BY at a time")
         }
-        E::Tuple(_) => several("Rows in parentheses", "compare columns one by one"),
-        E::Position { .. } => one("POSITION", "write LIKE '%…%'"),
+        E::Tuple(_) => none("Rows in parentheses", "compare columns one by one"),
+        E::Position { .. } => no("POSITION", "write LIKE '%…%'"),
         E::Wildcard(_) | E::QualifiedWildcard(..) => Unsupported::Star.into(),
         other => Unsupported::form(
             other,
@@ -229,11 +220,7 @@ fn refused(expr: &ast::Expr) -> SqlError {
 }
 
 fn no_subquery() -> SqlError {
-    Unsupported::Features {
-        what: "Subqueries inside expressions",
-        instead: "write constants, or a subquery in FROM",
-    }
-    .into()
+    none("Subqueries inside expressions", "write constants, or a subquery in FROM")
 }
 
 /// NULL without a type.

@@ -183,9 +183,7 @@ impl Binder<'_> {
             }
             Some(Value::Text(pattern)) => Expr::Like { text: Box::new(text), pattern, ignore_case },
             Some(Value::Null) => Expr::Literal(Value::Null),
-            _ => {
-                return Err(Unsupported::Pattern { written: short(pattern) }.into());
-            }
+            _ => return Err(Unsupported::Pattern { written: short(pattern) }.into()),
         };
         Ok(Bound::bool(if negated { not(is) } else { is }))
     }
@@ -282,11 +280,7 @@ fn apply(
             .into());
         }
     };
-    let arithmetic = matches!(
-        operator,
-        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder
-    );
-    if arithmetic {
+    if operator.is_arithmetic() {
         for (bound, written) in [&left, &right] {
             match bound.kind {
                 None | Some(Type::Int | Type::Float) => {}
@@ -310,7 +304,7 @@ fn apply(
         return Err(limits::too_large());
     };
     let expr = pair(operator, left, right);
-    Ok(if arithmetic { Bound { expr, kind } } else { Bound::bool(expr) })
+    Ok(if operator.is_arithmetic() { Bound { expr, kind } } else { Bound::bool(expr) })
 }
 
 /// Texts one after the other; what is no text is written out if the other is one.

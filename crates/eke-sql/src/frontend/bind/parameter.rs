@@ -12,6 +12,7 @@ use sqlparser::ast;
 use super::{Binder, Bound};
 use crate::error::{NameError, SyntaxError, TypeError, Unsupported, line, short};
 use crate::expr::text;
+use crate::frontend::clauses::bare;
 use crate::{Expr, SqlError, Type, Value};
 
 /// What is given for the parameters of a question.
@@ -56,9 +57,7 @@ impl<'a> Parameters<'a> {
         clause: &'static str,
     ) -> Result<Bound, SqlError> {
         let (texts, open) = match self.given {
-            Given::Nothing => {
-                return Err(Unsupported::Parameter { name: short(&name) }.into());
-            }
+            Given::Nothing => return Err(Unsupported::Parameter { name: short(&name) }.into()),
             Given::Texts(texts) => (texts, false),
             Given::Open(texts) => (texts, true),
         };
@@ -99,15 +98,10 @@ fn value(number: usize, text: &str, beside: Option<Type>) -> Result<Value, SqlEr
 }
 
 /// The name of a parameter, if an expression is nothing else.
-fn name(mut expr: &ast::Expr) -> Option<&str> {
-    while let ast::Expr::Nested(inner) = expr {
-        expr = inner;
-    }
-    match expr {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Placeholder(name) => Some(name),
-            _ => None,
-        },
+fn name(expr: &ast::Expr) -> Option<&str> {
+    let ast::Expr::Value(value) = bare(expr) else { return None };
+    match &value.value {
+        ast::Value::Placeholder(name) => Some(name),
         _ => None,
     }
 }
