@@ -38,18 +38,6 @@ pub enum Things {
     Dots(Vec<(f64, f64)>),
     /// Where something was asked about.
     Query(Vec<(f64, f64)>),
-    /// A field of values in equal cells: the lower left corner, the size of a cell, cells in a row,
-    /// and values from 0 to 1, row after row from the south.
-    Density {
-        /// The lower left corner.
-        corner: (f64, f64),
-        /// The length of a cell's side.
-        cell: f64,
-        /// Cells from west to east.
-        across: usize,
-        /// How dark each cell is.
-        values: Vec<f64>,
-    },
 }
 
 const WIDTH: f64 = 640.0;
@@ -59,7 +47,6 @@ const LEFT: f64 = 24.0;
 const TOP: f64 = 46.0;
 
 const AREA: &str = "#0072b2";
-const FIELD: &str = "#e69f00";
 const HULL: &str = "#009e73";
 const LINE: &str = "#777777";
 const POINT: &str = "#d55e00";
@@ -110,10 +97,6 @@ impl Things {
                     [(x - radius, y - radius), (x + radius, y + radius)]
                 })
                 .collect(),
-            &Self::Density { corner, cell, across, ref values } => {
-                let (across, up) = (across as f64, values.len().div_ceil(across.max(1)) as f64);
-                vec![corner, (corner.0 + across * cell, corner.1 + up * cell)]
-            }
         }
     }
 
@@ -159,16 +142,6 @@ impl Things {
                     svg.mark(Mark::Diamond, place, QUERY);
                 }
             }
-            &Self::Density { corner, cell, across, ref values } => {
-                for (index, &value) in values.iter().enumerate() {
-                    let (x, y) = ((index % across.max(1)) as f64, (index / across.max(1)) as f64);
-                    let (left, top) = frame.at((corner.0 + x * cell, corner.1 + (y + 1.0) * cell));
-                    if value > 0.0 {
-                        let size = cell * frame.scale;
-                        svg.shade((left, top), (size, size), FIELD, 0.8 * value.min(1.0));
-                    }
-                }
-            }
         }
     }
 
@@ -198,12 +171,6 @@ impl Things {
                 }
             }
             Self::Query(_) => svg.mark(Mark::Diamond, (x + 18.0, y), QUERY),
-            Self::Density { .. } => {
-                for (n, value) in [0.2, 0.5, 0.8, 1.0].into_iter().enumerate() {
-                    let left = x + 9.0 * n as f64;
-                    svg.shade((left, y - 5.0), (9.0, 10.0), FIELD, 0.8 * value);
-                }
-            }
         }
     }
 }
@@ -312,23 +279,10 @@ mod tests {
                 ((f64::from(n) * 0.754_877_67).fract(), (f64::from(n) * 0.569_840_29).fract());
             (a * a * 9000.0 - 1500.0, b * (2.0 - b) * 6000.0 - 1500.0)
         });
-        let density = (0..30 * 20u32).map(|n| {
-            let (x, y) = (f64::from(n % 30) - 10.0, f64::from(n / 30) - 8.0);
-            (-(x * x + 2.0 * y * y) / 60.0).exp()
-        });
         let released = [(500.0, 700.0), (2600.0, 900.0), (1500.0, 2600.0)];
         Map {
             title: "who was in the park & <near> it?".to_owned(),
             layers: vec![
-                layer(
-                    "density",
-                    Things::Density {
-                        corner: (-1500.0, -1500.0),
-                        cell: 300.0,
-                        across: 30,
-                        values: density.collect(),
-                    },
-                ),
                 layer("people", Things::Dots(dots.collect())),
                 layer(
                     "the park, with its lake",
@@ -389,15 +343,6 @@ mod tests {
                 ),
                 layer("", Things::Dots(vec![(f64::INFINITY, 2.0), (3.0, 4.0)])),
                 layer("", Things::Areas(vec![vec![]])),
-                layer(
-                    "",
-                    Things::Density {
-                        corner: (0.0, 0.0),
-                        cell: 1.0,
-                        across: 0,
-                        values: vec![0.5, f64::NAN],
-                    },
-                ),
             ],
         };
         let svg = map.finish();

@@ -9,15 +9,12 @@
 //! Entries of a unit lie side by side. A few are searched one by one; many are found by their
 //! hash, which is as good as random: a unit with many groups takes no more time for each of them.
 
-use std::hash::BuildHasher;
 use std::mem::size_of;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use crate::rows::bounding::Limits;
 use crate::rows::encoding::take;
-use crate::rows::names::{Name, Names, TableHash};
+use crate::rows::names::{Name, NameTable, Names, TableHash};
 use crate::rows::shards::Shard;
 
 /// No entry: a hash that none has.
@@ -28,22 +25,23 @@ const FEW: usize = 32;
 /// What is kept of some units.
 pub(crate) struct Kept {
     limits: Arc<Limits>,
-    hash: TableHash,
-    numbers: HashTable<u32>,
-    units: Vec<Unit>,
+    units: NameTable,
+    /// The block of each unit.
+    blocks: Vec<Block>,
     entries: Entries,
+    /// The names of groups.
     names: Names,
     scratch: Vec<usize>,
 }
 
+/// The entries of a unit.
 #[derive(Clone, Copy)]
-struct Unit {
-    name: Name,
+struct Block {
     /// No group with a larger hash is kept.
     threshold: u64,
-    /// Its block of entries.
+    /// Where they begin.
     start: usize,
-    /// How many entries it has.
+    /// How many there are.
     count: u32,
     size: Size,
 }
@@ -100,9 +98,8 @@ impl Kept {
         Self {
             limits,
             names: Names::new(hash.clone()),
-            hash,
-            numbers: HashTable::new(),
-            units: Vec::new(),
+            units: NameTable::new(hash),
+            blocks: Vec::new(),
             entries,
             scratch: Vec::new(),
         }
@@ -111,23 +108,12 @@ impl Kept {
     /// The number of a unit, by the hash that tables are looked up by; none if there are more than
     /// can be numbered.
     pub(crate) fn unit(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
-        let (units, names) = (&self.units, &self.names);
-        let found = self.numbers.find(hash, |&unit| {
-            let name = &units[unit as usize].name;
-            names.bytes(name) == bytes
-        });
-        if let Some(&unit) = found {
-            return Some(unit as usize);
+        let unit = self.units.number(hash, bytes)?;
+        if unit == self.blocks.len() {
+            let start = self.entries.block(&self.limits, 0);
+            self.blocks.push(Block { threshold: EMPTY, start, count: 0, size: 0 });
         }
-        let number = u32::try_from(self.units.len()).ok()?;
-        let name = self.names.take(bytes)?;
-        let start = self.entries.block(&self.limits, 0);
-        self.units.push(Unit { name, threshold: EMPTY, start, count: 0, size: 0 });
-        let (units, names, hash_of) = (&self.units, &self.names, &self.hash);
-        self.numbers.insert_unique(hash, number, |&unit| {
-            hash_of.hash_one(names.bytes(&units[unit as usize].name))
-        });
-        Some(number as usize)
+        Some(unit)
     }
 
     /// Adds to a group of a unit, if it is kept. `hash` is the first half of its order; none if
@@ -141,10 +127,10 @@ impl Kept {
         rows: u64,
         steps: impl Iterator<Item = i128>,
     ) -> Option<()> {
-        if hash > self.units[unit].threshold {
+        if hash > self.blocks[unit].threshold {
             return Some(());
         }
-        let entry = match self.find(&self.units[unit], hash, group) {
+        let entry = match self.find(&self.blocks[unit], hash, group) {
             Some(entry) => entry,
             None => match self.insert(unit, hash, group)? {
                 Some(entry) => entry,
@@ -160,7 +146,7 @@ impl Kept {
         Some(())
     }
 
-    fn find(&self, unit: &Unit, hash: u64, group: &[u8]) -> Option<usize> {
+    fn find(&self, unit: &Block, hash: u64, group: &[u8]) -> Option<usize> {
         let is_it = |entry: &usize| {
             self.entries.hashes[*entry] == hash
                 && self.names.bytes(&self.entries.names[*entry]) == group
@@ -176,25 +162,25 @@ impl Kept {
 
     /// A new entry of a unit; none inside if the group is not kept.
     fn insert(&mut self, unit: usize, hash: u64, group: &[u8]) -> Option<Option<usize>> {
-        let Unit { size, count, .. } = self.units[unit];
+        let Block { size, count, .. } = self.blocks[unit];
         let (_, room) = self.limits.block(size);
         if count as usize == room {
             if room < self.limits.most() {
                 let mut entries = std::mem::take(&mut self.scratch);
                 entries.clear();
-                entries.extend(self.of_unit(&self.units[unit]));
+                entries.extend(self.of_unit(&self.blocks[unit]));
                 self.relocate(unit, size + 1, &entries);
                 self.scratch = entries;
             } else {
                 self.let_go(unit);
-                if hash > self.units[unit].threshold {
+                if hash > self.blocks[unit].threshold {
                     return Some(None);
                 }
             }
         }
         let name = self.names.take(group)?;
-        let entry = self.entries.vacant(&self.limits, &self.units[unit], hash);
-        self.units[unit].count += 1;
+        let entry = self.entries.vacant(&self.limits, &self.blocks[unit], hash);
+        self.blocks[unit].count += 1;
         self.entries.hashes[entry] = hash;
         self.entries.names[entry] = name;
         self.entries.rows[entry] = 0;
@@ -205,14 +191,14 @@ impl Kept {
 
     /// Moves these entries of a unit to another block. The others go.
     fn relocate(&mut self, unit: usize, size: Size, kept: &[usize]) {
-        let old = self.units[unit];
+        let old = self.blocks[unit];
         let start = self.entries.block(&self.limits, size);
-        self.units[unit] = Unit { start, size, count: 0, ..old };
+        self.blocks[unit] = Block { start, size, count: 0, ..old };
         for &from in kept {
-            let new = self.units[unit];
+            let new = self.blocks[unit];
             let to = self.entries.vacant(&self.limits, &new, self.entries.hashes[from]);
             self.entries.copy(from, to);
-            self.units[unit].count += 1;
+            self.blocks[unit].count += 1;
         }
         self.entries.give_back(old.start, old.size);
     }
@@ -222,12 +208,11 @@ impl Kept {
         let kept = self.limits.max_groups as usize;
         let mut entries = std::mem::take(&mut self.scratch);
         entries.clear();
-        entries.extend(self.of_unit(&self.units[unit]));
+        entries.extend(self.of_unit(&self.blocks[unit]));
         if entries.len() > kept {
-            let name = self.units[unit].name;
             let full = |entry: usize| {
                 let group = self.names.bytes(&self.entries.names[entry]);
-                (self.limits.order(&[group, self.names.bytes(&name)].concat()), group)
+                (self.limits.order(&[group, self.units.bytes(unit)].concat()), group)
             };
             entries.select_nth_unstable_by(kept, |&a, &b| {
                 let halves = self.entries.hashes[a].cmp(&self.entries.hashes[b]);
@@ -237,14 +222,14 @@ impl Kept {
                 self.names.release(self.entries.names[entry]);
             }
             let largest = entries[..kept].iter().map(|&entry| self.entries.hashes[entry]).max();
-            self.units[unit].threshold = largest.unwrap_or(EMPTY);
-            self.relocate(unit, self.units[unit].size, &entries[..kept]);
+            self.blocks[unit].threshold = largest.unwrap_or(EMPTY);
+            self.relocate(unit, self.blocks[unit].size, &entries[..kept]);
         }
         self.scratch = entries;
     }
 
     /// The entries of a unit.
-    fn of_unit(&self, unit: &Unit) -> impl Iterator<Item = usize> + '_ {
+    fn of_unit(&self, unit: &Block) -> impl Iterator<Item = usize> + '_ {
         let (block, _) = self.limits.block(unit.size);
         let extent = if block <= FEW { unit.count as usize } else { block };
         let all = unit.start..unit.start + extent;
@@ -255,9 +240,9 @@ impl Kept {
     /// count in each.
     pub(crate) fn each(mut self, mut look: impl FnMut(&[u8], &[i128]) -> Option<()>) -> Option<()> {
         let mut counted = vec![0; 1 + self.limits.steps];
-        for unit in 0..self.units.len() {
+        for unit in 0..self.blocks.len() {
             self.let_go(unit);
-            for entry in self.of_unit(&self.units[unit]) {
+            for entry in self.of_unit(&self.blocks[unit]) {
                 let rows = self.entries.rows[entry];
                 counted[0] = i128::from(rows.min(u64::from(self.limits.max_rows)));
                 let from = entry * self.limits.steps;
@@ -274,18 +259,18 @@ impl Kept {
 
 impl Shard for Kept {
     fn held(&self) -> usize {
-        self.numbers.allocation_size()
-            + self.units.capacity() * size_of::<Unit>()
+        self.units.held()
+            + self.blocks.capacity() * size_of::<Block>()
             + self.entries.held()
             + self.names.held()
     }
 
     /// For each unit its name, how many entries it has, and these.
     fn write(&self, bytes: &mut Vec<u8>) {
-        for unit in &self.units {
-            push_name(self.names.bytes(&unit.name), bytes);
-            bytes.extend(unit.count.to_le_bytes());
-            for entry in self.of_unit(unit) {
+        for (unit, block) in self.blocks.iter().enumerate() {
+            push_name(self.units.bytes(unit), bytes);
+            bytes.extend(block.count.to_le_bytes());
+            for entry in self.of_unit(block) {
                 push_name(self.names.bytes(&self.entries.names[entry]), bytes);
                 bytes.extend(self.entries.hashes[entry].to_le_bytes());
                 bytes.extend(self.entries.rows[entry].to_le_bytes());
@@ -302,7 +287,7 @@ impl Shard for Kept {
         let mut sums = vec![0; self.limits.steps];
         while !bytes.is_empty() {
             let name = take_name(bytes)?;
-            let unit = self.unit(self.hash.hash_one(name), name)?;
+            let unit = self.unit(self.units.hash(name), name)?;
             for _ in 0..u32::from_le_bytes(take(bytes)?) {
                 let group = take_name(bytes)?;
                 let (hash, rows) =
@@ -343,7 +328,7 @@ impl Entries {
     }
 
     /// Where an entry with this hash has room in the block of a unit.
-    fn vacant(&self, limits: &Limits, unit: &Unit, hash: u64) -> usize {
+    fn vacant(&self, limits: &Limits, unit: &Block, hash: u64) -> usize {
         let (block, _) = limits.block(unit.size);
         if block <= FEW {
             return unit.start + unit.count as usize;

@@ -153,6 +153,55 @@ impl Names {
     }
 }
 
+/// Names that are there for good, each with a number.
+pub(crate) struct NameTable {
+    hash: TableHash,
+    numbers: HashTable<u32>,
+    list: Vec<Name>,
+    names: Names,
+}
+
+impl NameTable {
+    pub(crate) fn new(hash: TableHash) -> Self {
+        let names = Names::new(hash.clone());
+        Self { hash, numbers: HashTable::new(), list: Vec::new(), names }
+    }
+
+    /// The hash that names are looked up by.
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        self.hash.hash_one(bytes)
+    }
+
+    /// The number of a name with this hash, which is the next one if it is new; none if there are
+    /// more than can be numbered.
+    pub(crate) fn number(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
+        let (list, names, hash_of) = (&self.list, &self.names, &self.hash);
+        let is_it = |&number: &u32| names.bytes(&list[number as usize]) == bytes;
+        if let Some(&number) = self.numbers.find(hash, is_it) {
+            return Some(number as usize);
+        }
+        let hash_of = |&number: &u32| hash_of.hash_one(names.bytes(&list[number as usize]));
+        let number = u32::try_from(list.len()).ok()?;
+        self.numbers.insert_unique(hash, number, hash_of);
+        self.list.push(self.names.take(bytes)?);
+        Some(number as usize)
+    }
+
+    pub(crate) fn bytes(&self, number: usize) -> &[u8] {
+        self.names.bytes(&self.list[number])
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// How many bytes of memory this holds.
+    pub(crate) fn held(&self) -> usize {
+        let list = self.list.capacity() * size_of::<Name>();
+        self.numbers.allocation_size() + list + self.names.held()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,25 +1,20 @@
 //! Totals: what all units together add to each group.
 
-use std::hash::BuildHasher;
 use std::mem::size_of;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch};
 use arrow::error::ArrowError;
 use eke_sql::Type;
-use hashbrown::HashTable;
 
 use crate::rows::encoding::{Builder, take};
 use crate::rows::kept::{push_name, take_name};
-use crate::rows::names::{Name, Names, TableHash};
+use crate::rows::names::{NameTable, TableHash};
 use crate::rows::shards::Shard;
 
 /// The totals of some groups.
 pub(crate) struct Totals {
-    hash: TableHash,
-    numbers: HashTable<u32>,
-    groups: Vec<Name>,
-    names: Names,
+    groups: NameTable,
     /// For each group how many units and rows count in it, and then its sums.
     totals: Vec<i128>,
     width: usize,
@@ -28,14 +23,7 @@ pub(crate) struct Totals {
 impl Totals {
     /// For this many sums.
     pub(crate) fn new(sums: usize, hash: TableHash) -> Self {
-        Self {
-            names: Names::new(hash.clone()),
-            hash,
-            numbers: HashTable::new(),
-            groups: Vec::new(),
-            totals: Vec::new(),
-            width: 2 + sums,
-        }
+        Self { groups: NameTable::new(hash), totals: Vec::new(), width: 2 + sums }
     }
 
     /// Adds to a group, by the hash that tables are looked up by; none if there are more than can
@@ -46,22 +34,10 @@ impl Totals {
         group: &[u8],
         more: impl Iterator<Item = i128>,
     ) -> Option<()> {
-        let (groups, names) = (&self.groups, &self.names);
-        let is_it = |&number: &u32| names.bytes(&groups[number as usize]) == group;
-        let number = match self.numbers.find(hash, is_it) {
-            Some(&number) => number,
-            None => {
-                let number = u32::try_from(self.groups.len()).ok()?;
-                self.groups.push(self.names.take(group)?);
-                self.totals.resize(self.totals.len() + self.width, 0);
-                let (groups, names, hash_of) = (&self.groups, &self.names, &self.hash);
-                self.numbers.insert_unique(hash, number, |&number| {
-                    hash_of.hash_one(names.bytes(&groups[number as usize]))
-                });
-                number
-            }
-        };
-        let from = number as usize * self.width;
+        let from = self.groups.number(hash, group)? * self.width;
+        if from == self.totals.len() {
+            self.totals.resize(from + self.width, 0);
+        }
         for (total, more) in self.totals[from..].iter_mut().zip(more) {
             *total = total.saturating_add(more);
         }
@@ -77,8 +53,8 @@ impl Totals {
     pub(crate) fn finish(&self, keys: &[Type]) -> Result<RecordBatch, ArrowError> {
         let mut builders: Vec<_> =
             keys.iter().map(|kind| Builder::new(*kind, self.groups.len())).collect();
-        for name in &self.groups {
-            let mut bytes = self.names.bytes(name);
+        for group in 0..self.groups.len() {
+            let mut bytes = self.groups.bytes(group);
             for builder in &mut builders {
                 let damaged = || ArrowError::ComputeError("a group without its keys".to_owned());
                 builder.take(&mut bytes).ok_or_else(damaged)?;
@@ -102,15 +78,12 @@ impl Totals {
 
 impl Shard for Totals {
     fn held(&self) -> usize {
-        self.numbers.allocation_size()
-            + self.groups.capacity() * size_of::<Name>()
-            + self.names.held()
-            + self.totals.capacity() * size_of::<i128>()
+        self.groups.held() + self.totals.capacity() * size_of::<i128>()
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
-        for (name, totals) in self.groups.iter().zip(self.totals.chunks(self.width)) {
-            push_name(self.names.bytes(name), bytes);
+        for (group, totals) in self.totals.chunks(self.width).enumerate() {
+            push_name(self.groups.bytes(group), bytes);
             totals.iter().for_each(|total| bytes.extend(total.to_le_bytes()));
         }
     }
@@ -123,7 +96,7 @@ impl Shard for Totals {
             for more in &mut more {
                 *more = i128::from_le_bytes(take(bytes)?);
             }
-            self.add(self.hash.hash_one(group), group, more.iter().copied())?;
+            self.add(self.groups.hash(group), group, more.iter().copied())?;
         }
         Some(())
     }
