@@ -311,7 +311,7 @@ mod tests {
     fn a_map_is_a_file_that_can_be_read() {
         let svg = example().finish();
         assert_eq!(well_formed(&svg), Ok(()));
-        assert!(svg.contains("2 km") && svg.contains(">N<") && svg.contains("&lt;near&gt;"));
+        assert!(svg.contains("1 km") && svg.contains(">N<") && svg.contains("&lt;near&gt;"));
     }
 
     #[test]

@@ -12,10 +12,10 @@
 //! let trips = Table {
 //!     name: "trips".to_owned(),
 //!     columns: vec![
-//!         Column { name: "rider_id".to_owned(), of: Some(Type::Int), bounds: None, values: None },
+//!         Column { name: "rider_id".to_owned(), kind: Some(Type::Int), bounds: None, values: None },
 //!         Column {
 //!             name: "fare".to_owned(),
-//!             of: Some(Type::Float),
+//!             kind: Some(Type::Float),
 //!             bounds: Some((0.0, 200.0)),
 //!             values: None,
 //!         },

@@ -14,11 +14,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array as _, ArrayRef};
-use tokio::task::JoinHandle;
+use arrow::array::Array as _;
+use tokio::task::{JoinHandle, yield_now};
 
 use crate::rows::RowsError;
 use crate::rows::bounding::{BatchRows, Limits};
+use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 use crate::rows::kept::{Kept, first_half};
@@ -69,11 +70,13 @@ impl Pass {
         let pass = Arc::new(self);
         let workers = pass.workers.clamp(1, pieces.len().max(1));
         let pieces = Arc::new(Mutex::new(VecDeque::from(pieces)));
-        let units = spawn(&pass, workers, move |pass| pass.read(&pieces)).await?;
+        let read = || Arc::clone(&pass).read(Arc::clone(&pieces));
+        let units = spawn(workers, read).await?;
         let mut spills: usize = units.iter().map(|units| units.spills).sum();
 
         let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
-        let totals = spawn(&pass, pass.workers.max(1), move |pass| pass.total(&shards)).await?;
+        let total = || Arc::clone(&pass).total(Arc::clone(&shards));
+        let totals = spawn(pass.workers.max(1), total).await?;
         spills += totals.iter().map(|totals| totals.spills).sum::<usize>();
 
         let mut all = pass.new_totals();
@@ -116,37 +119,42 @@ impl Pass {
         self.spill.path()
     }
 
-    /// Reads pieces until there are no more.
-    fn read(&self, pieces: &Mutex<VecDeque<Piece>>) -> Result<Shards<Kept>, RowsError> {
+    /// Reads pieces until there are no more. Other passes have their turn after every batch.
+    async fn read(
+        self: Arc<Self>,
+        pieces: Arc<Mutex<VecDeque<Piece>>>,
+    ) -> Result<Shards<Kept>, RowsError> {
         let make = &|| self.new_kept();
         let mut kept = Shards::new(make);
         let mut name = Vec::new();
-        while let Some(piece) = next(pieces) {
-            let batches = scan::open(piece, self.contributions.wanted(), self.batch_rows);
-            for batch in batches.map_err(RowsError::failed)? {
-                self.check()?;
-                let (columns, rows) = batch.map_err(RowsError::failed)?;
-                self.counters.read.fetch_add(rows as u64, Ordering::Relaxed);
-                // Before any filter: one number for a dataset, whatever is asked of it.
-                let without = columns.last().map_or(0, |unit| unit.array().null_count());
-                self.counters.nobodys.fetch_add(without as u64, Ordering::Relaxed);
-                let brought = self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
-                self.take_in(&brought, &mut kept, &mut name)?;
+        while let Some(piece) = next(&pieces) {
+            let wanted = self.contributions.wanted();
+            let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
+            while let Some(batch) = sound(|| batches.next().transpose())? {
+                sound(|| self.take_in(batch, &mut kept, &mut name))?;
                 if kept.held() > self.share() {
                     kept.spill(self.folder(), make).map_err(RowsError::failed)?;
                 }
+                yield_now().await;
             }
         }
         Ok(kept)
     }
 
+    /// Takes rows in, with all that they bring.
     fn take_in(
         &self,
-        brought: &[ArrayRef],
+        (columns, rows): (Vec<Column>, usize),
         kept: &mut Shards<Kept>,
         name: &mut Vec<u8>,
     ) -> Result<(), RowsError> {
-        let rows = BatchRows::new(&self.limits, brought)
+        self.check()?;
+        self.counters.read.fetch_add(rows as u64, Ordering::Relaxed);
+        // Before any filter: one number for a dataset, whatever is asked of it.
+        let without = columns.last().map_or(0, |unit| unit.array().null_count());
+        self.counters.nobodys.fetch_add(without as u64, Ordering::Relaxed);
+        let brought = self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
+        let rows = BatchRows::new(&self.limits, &brought)
             .ok_or_else(|| RowsError::failed("columns that are not those of the plan"))?;
         for row in 0..brought.first().map_or(0, |units| units.len()) {
             let from = rows.name(row, name);
@@ -161,21 +169,27 @@ impl Pass {
     }
 
     /// Brings shards of units together until there are no more, and adds up what they keep.
-    fn total(&self, shards: &Mutex<VecDeque<Parts<Kept>>>) -> Result<Shards<Totals>, RowsError> {
+    async fn total(
+        self: Arc<Self>,
+        shards: Arc<Mutex<VecDeque<Parts<Kept>>>>,
+    ) -> Result<Shards<Totals>, RowsError> {
         let make = &|| self.new_totals();
         let mut totals = Shards::new(make);
-        while let Some(parts) = next(shards) {
+        while let Some(parts) = next(&shards) {
             self.check()?;
-            let kept = parts.merged(&|| self.new_kept()).map_err(RowsError::failed)?;
-            let all = kept.each(|group, counted| {
-                let hash = self.hash.hash_one(group);
-                let one = std::iter::once(1).chain(counted.iter().copied());
-                totals.in_memory[shard(hash)].add(hash, group, one)
-            });
-            all.ok_or_else(too_many)?;
+            sound(|| {
+                let kept = parts.merged(&|| self.new_kept()).map_err(RowsError::failed)?;
+                let all = kept.each(|group, counted| {
+                    let hash = self.hash.hash_one(group);
+                    let one = std::iter::once(1).chain(counted.iter().copied());
+                    totals.in_memory[shard(hash)].add(hash, group, one)
+                });
+                all.ok_or_else(too_many)
+            })?;
             if totals.held() > self.share() {
                 totals.spill(self.folder(), make).map_err(RowsError::failed)?;
             }
+            yield_now().await;
         }
         Ok(totals)
     }
@@ -189,27 +203,22 @@ impl Pass {
 }
 
 /// Lets workers do something on threads of ours, and waits for all of them.
-async fn spawn<T: Send + 'static>(
-    pass: &Arc<Pass>,
+async fn spawn<T: Send + 'static, W: Future<Output = Result<T, RowsError>> + Send + 'static>(
     workers: usize,
-    work: impl Fn(&Pass) -> Result<T, RowsError> + Clone + Send + 'static,
+    work: impl Fn() -> W,
 ) -> Result<Vec<T>, RowsError> {
-    let start = |_| {
-        let (pass, work) = (Arc::clone(pass), work.clone());
-        tokio::spawn(async move {
-            // A damaged file may break a reader's assumptions: that is an error like others.
-            let done = quietly(|| work(&pass));
-            done.unwrap_or_else(|said| {
-                Err(RowsError::failed(format!("a reader broke down: {said}")))
-            })
-        })
-    };
-    let started: Vec<JoinHandle<_>> = (0..workers).map(start).collect();
+    let started: Vec<JoinHandle<_>> = (0..workers).map(|_| tokio::spawn(work())).collect();
     let mut done = Vec::with_capacity(workers);
     for worker in started {
         done.push(worker.await.map_err(RowsError::failed)?);
     }
     done.into_iter().collect()
+}
+
+/// Does something that a damaged file may break: that is an error like others.
+fn sound<T>(work: impl FnOnce() -> Result<T, RowsError>) -> Result<T, RowsError> {
+    let broken = |said: String| Err(RowsError::failed(format!("a reader broke down: {said}")));
+    quietly(work).unwrap_or_else(broken)
 }
 
 fn next<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {

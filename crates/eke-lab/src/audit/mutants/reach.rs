@@ -304,7 +304,7 @@ mod tests {
         }
         let path = reached(&reach, of_file("path/gaussian.rs"));
         assert!(path.contains("eke-noise") && path.contains("dashu-int"));
-        for name in ["eke-geo", "eke-engine", "eke-sql", "arrow"] {
+        for name in ["eke-geo", "eke-engine", "arrow"] {
             assert!(!path.contains(name), "{name}");
         }
     }
