@@ -284,7 +284,8 @@ mod tests {
     fn one_of_each() -> Vec<(EngineError, ErrorKind)> {
         use ErrorKind as K;
         let marker = || MARKER.to_owned();
-        let lowered = || RowsError::Plan(crate::rows::lower::LowerError::NoColumn(marker()));
+        let lowered =
+            || RowsError::Plan(crate::rows::column::lower::LowerError::NoColumn(marker()));
         let policy = PolicyError::Unreadable { path: MARKER.into(), problem: marker() };
         let refused = Refused { whose: "your budget".into(), ..Refused::plainly() };
         let public = || "cities".to_owned();

@@ -8,18 +8,18 @@ use eke_sql::{Expr, Plan, Type, Value};
 
 use crate::data::ids::Ids;
 use crate::rows;
-use crate::rows::bounding::{BatchRows, HashKey};
 use crate::rows::column::Column;
+use crate::rows::column::lower::lower;
 use crate::rows::contribution::Contributions;
-use crate::rows::kept::{Kept, first_half};
-use crate::rows::lower::lower;
-use crate::rows::names::TableHash;
+use crate::rows::pass::bounding::{BatchRows, HashKey};
+use crate::rows::pass::kept::{Kept, first_half};
+use crate::rows::pass::names::TableHash;
+use crate::rows::pass::shards::Shard;
+use crate::rows::pass::totals::Totals;
 use crate::rows::scan;
-use crate::rows::shards::Shard;
-use crate::rows::totals::Totals;
 
 pub use crate::data::source::{Fingerprint, Source, SourceError};
-pub use crate::rows::lower::LowerError;
+pub use crate::rows::column::lower::LowerError;
 pub use crate::rows::{Bounded, RowsError, RowsOptions, bounded, bounded_in_memory};
 pub use {arrow, parquet};
 

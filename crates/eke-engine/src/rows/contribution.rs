@@ -15,9 +15,9 @@ use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
 use crate::data::ids::Ids;
 use crate::rows::column::Column;
-use crate::rows::column_expr::{ColumnExpr, Members};
-use crate::rows::grid_rounding::GridRounding;
-use crate::rows::lower::{self, LowerError};
+use crate::rows::column::expr::{ColumnExpr, Members};
+use crate::rows::column::grid_rounding::GridRounding;
+use crate::rows::column::lower::{self, LowerError};
 use crate::rows::scan::Wanted;
 
 /// How many bytes of text a batch may have, with all that is computed from it.
@@ -262,10 +262,10 @@ mod tests {
         let matched = |stops: i64, text: &str| {
             let columns: Vec<_> =
                 [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
-            let before = crate::rows::column_expr::MATCHED.get();
+            let before = crate::rows::column::expr::MATCHED.get();
             let kept = contributions.of(&columns, ROWS).unwrap()[0].len();
             assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
-            crate::rows::column_expr::MATCHED.get() - before
+            crate::rows::column::expr::MATCHED.get() - before
         };
         for (stops, text) in [(1, "abc"), (1, "xyz"), (0, "abc"), (0, "")] {
             assert_eq!(matched(stops, text), 2 * ROWS, "{stops} {text}");

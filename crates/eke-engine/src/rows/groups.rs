@@ -18,8 +18,8 @@ use eke_sql::{Type, Value};
 
 use crate::rows::RowsError;
 use crate::rows::column::Column;
-use crate::rows::encoding;
-use crate::rows::shards::nameless;
+use crate::rows::column::encoding;
+use crate::rows::pass::shards::nameless;
 
 /// Groups: keys, units, rows, and the sums that depend on values.
 pub(crate) struct Groups {

@@ -4,23 +4,14 @@
 //! the sensitivities of the plan. What goes wrong says the same to an analyst whatever the rows
 //! hold.
 
-pub(crate) mod bounding;
 pub(crate) mod column;
-pub(crate) mod column_expr;
 pub(crate) mod contribution;
-pub(crate) mod encoding;
-pub(crate) mod grid_rounding;
 pub(crate) mod groups;
-pub(crate) mod kept;
-pub(crate) mod lower;
-pub(crate) mod names;
 pub(crate) mod pass;
 pub(crate) mod quiet;
 pub(crate) mod scan;
-pub(crate) mod shards;
 pub(crate) mod spill;
 pub(crate) mod threads;
-pub(crate) mod totals;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -40,11 +31,11 @@ use eke_sql::{Plan, Sum, Summand, Type, Value};
 
 use crate::data::ids::Ids;
 use crate::data::source::Source;
-use crate::rows::bounding::{HashKey, Limits};
+use crate::rows::column::lower::LowerError;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
-use crate::rows::lower::LowerError;
-use crate::rows::names::TableHash;
+use crate::rows::pass::bounding::{HashKey, Limits};
+use crate::rows::pass::names::TableHash;
 use crate::rows::pass::{Counters, Pass};
 use crate::rows::scan::Piece;
 use crate::rows::spill::Spill;
@@ -328,7 +319,7 @@ impl Bounded {
         let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::with_capacity(groups.len());
         for (place, group) in groups.iter().enumerate() {
             let mut bytes = Vec::new();
-            group.iter().for_each(|value| encoding::push_value(value, &mut bytes));
+            group.iter().for_each(|value| column::encoding::push_value(value, &mut bytes));
             places.entry(bytes).or_default().push(place);
         }
         let mut columns = vec![vec![0; groups.len()]; self.sums.len()];

@@ -4,7 +4,7 @@
 use eke_sql::scalar::Pattern;
 use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 
-use crate::rows::column_expr::{ColumnExpr, Members};
+use crate::rows::column::expr::{ColumnExpr, Members};
 
 /// Why an expression cannot be computed on these columns. Names the plan's fault, and nothing of a
 /// row.

@@ -7,10 +7,10 @@ use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch};
 use arrow::error::ArrowError;
 use eke_sql::Type;
 
-use crate::rows::encoding::{Builder, take};
-use crate::rows::kept::{push_name, take_name};
-use crate::rows::names::{NameTable, TableHash};
-use crate::rows::shards::Shard;
+use crate::rows::column::encoding::{Builder, take};
+use crate::rows::pass::kept::{push_name, take_name};
+use crate::rows::pass::names::{NameTable, TableHash};
+use crate::rows::pass::shards::Shard;
 
 /// The totals of some groups.
 pub(crate) struct Totals {

@@ -15,7 +15,7 @@ use arrow::datatypes::Int64Type;
 use eke_sql::Type;
 
 use crate::rows::column::Column;
-use crate::rows::encoding;
+use crate::rows::column::encoding;
 
 /// The key of the hash that groups are kept by. Shows itself to nobody.
 #[derive(Clone, PartialEq, Eq, Hash)]

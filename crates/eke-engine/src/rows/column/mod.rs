@@ -3,6 +3,11 @@
 //! Everything that is computed on rows is computed on these. What a file holds is brought into this
 //! form when it is read; what cannot be is NULL.
 
+pub(crate) mod encoding;
+pub(crate) mod expr;
+pub(crate) mod grid_rounding;
+pub(crate) mod lower;
+
 use std::sync::Arc;
 
 use arrow::array::{

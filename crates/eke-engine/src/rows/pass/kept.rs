@@ -9,13 +9,14 @@
 //! Entries of a unit lie side by side. A few are searched one by one; many are found by their
 //! hash, which is as good as random: a unit with many groups takes no more time for each of them.
 
+use std::hash::BuildHasher as _;
 use std::mem::size_of;
 use std::sync::Arc;
 
-use crate::rows::bounding::Limits;
-use crate::rows::encoding::take;
-use crate::rows::names::{Name, NameTable, Names, TableHash};
-use crate::rows::shards::Shard;
+use crate::rows::column::encoding::take;
+use crate::rows::pass::bounding::Limits;
+use crate::rows::pass::names::{Name, NameTable, Names, TableHash};
+use crate::rows::pass::shards::Shard;
 
 /// No entry: a hash that none has.
 const EMPTY: u64 = u64::MAX;
@@ -52,6 +53,9 @@ type Size = u8;
 /// Entries in columns, a block for each unit.
 struct Entries {
     steps: usize,
+    /// An odd number, which decides where in a large block an entry is looked for. Each table has
+    /// its own: entries that come in the order of another table would crowd one end of this one.
+    salt: u64,
     /// The first half of the hash that groups are kept by.
     hashes: Vec<u64>,
     names: Vec<Name>,
@@ -89,6 +93,7 @@ impl Kept {
     pub(crate) fn new(limits: Arc<Limits>, hash: TableHash) -> Self {
         let entries = Entries {
             steps: limits.steps,
+            salt: TableHash::default().hash_one(0) | 1,
             hashes: Vec::new(),
             names: Vec::new(),
             rows: Vec::new(),
@@ -155,8 +160,7 @@ impl Kept {
         if block <= FEW {
             return (unit.start..unit.start + unit.count as usize).find(is_it);
         }
-        let place = |step: usize| unit.start + (low_bits(hash) + step) % block;
-        let entries = (0..block).map(place);
+        let entries = self.entries.places(unit.start, block, hash);
         entries.take_while(|&entry| self.entries.hashes[entry] != EMPTY).find(is_it)
     }
 
@@ -333,10 +337,15 @@ impl Entries {
         if block <= FEW {
             return unit.start + unit.count as usize;
         }
-        let place = |step: usize| unit.start + (low_bits(hash) + step) % block;
-        let mut places = (0..block).map(place);
+        let mut places = self.places(unit.start, block, hash);
         // A block always has room left.
         places.find(|&entry| self.hashes[entry] == EMPTY).unwrap_or(unit.start)
+    }
+
+    /// Where in a large block an entry with this hash may be, the likeliest place first.
+    fn places(&self, start: usize, block: usize, hash: u64) -> impl Iterator<Item = usize> {
+        let first = usize::try_from(hash.wrapping_mul(self.salt) >> 32).unwrap_or_default();
+        (0..block).map(move |step| start + (first + step) % block)
     }
 
     fn copy(&mut self, from: usize, to: usize) {
@@ -354,10 +363,6 @@ impl Entries {
     }
 }
 
-fn low_bits(hash: u64) -> usize {
-    usize::try_from(hash & u64::from(u32::MAX)).unwrap_or_default()
-}
-
 /// Appends a name and its length.
 pub(crate) fn push_name(name: &[u8], bytes: &mut Vec<u8>) {
     bytes.extend((name.len() as u64).to_le_bytes());
@@ -370,4 +375,89 @@ pub(crate) fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (name, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::pass::bounding::HashKey;
+    use eke_sql::Type;
+
+    fn limits(max_groups: u32) -> Arc<Limits> {
+        let hash_key = HashKey([7; 32]);
+        let keys = vec![Type::Int];
+        Arc::new(Limits { unit: Type::Int, keys, steps: 1, max_groups, max_rows: 1, hash_key })
+    }
+
+    /// A unit in these groups, a row in each.
+    fn kept(limits: &Arc<Limits>, groups: impl Iterator<Item = u32>) -> Kept {
+        let mut kept = Kept::new(Arc::clone(limits), TableHash::default());
+        let unit = kept.unit(kept.units.hash(b"who"), b"who").unwrap();
+        for group in groups {
+            let name = [&group.to_le_bytes()[..], b"who"].concat();
+            let order = first_half(limits.order(&name));
+            kept.add(unit, order, &name[..4], 1, [1].into_iter()).unwrap();
+        }
+        kept
+    }
+
+    /// How far entries are from where they are looked for first, at most.
+    fn furthest(kept: &Kept) -> usize {
+        let block = kept.blocks[0];
+        let (size, _) = kept.limits.block(block.size);
+        let far = |entry: usize| {
+            let hash = kept.entries.hashes[entry];
+            kept.entries.places(block.start, size, hash).position(|place| place == entry)
+        };
+        kept.of_unit(&block).filter_map(far).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn a_table_that_takes_another_in_stays_evenly_filled() {
+        // Just below three quarters of a power of two: the fullest that blocks become.
+        let limits = limits(19_600);
+        let furthest_after = |same_salt: bool| {
+            let other = kept(&limits, 24_000..48_000);
+            let mut one = Kept::new(Arc::clone(&limits), TableHash::default());
+            if same_salt {
+                one.entries.salt = other.entries.salt;
+            }
+            let mut bytes = Vec::new();
+            kept(&limits, 0..24_000).write(&mut bytes);
+            one.read(&bytes).unwrap();
+            bytes.clear();
+            other.write(&mut bytes);
+            // The unit's name and its number of entries, and then a part of these.
+            let _ = one.read(&bytes[..8 + 3 + 4 + 4_800 * (8 + 4 + 8 + 8 + 16)]);
+            furthest(&one)
+        };
+        let (own, control) = (furthest_after(false), furthest_after(true));
+        assert!(own < 500 && control > 1_000, "{own} {control}");
+    }
+
+    #[test]
+    fn a_unit_keeps_its_smallest_hashes_in_blocks_of_every_size() {
+        for max_groups in [1, 2, 3, 4, 25, 26, 27, 31, 32, 33, 40, 48, 100, 1000] {
+            let limits = limits(max_groups);
+            let mut orders: Vec<(u128, u32)> = (0..3_000)
+                .map(|group: u32| {
+                    (limits.order(&[&group.to_le_bytes()[..], b"who"].concat()), group)
+                })
+                .collect();
+            orders.sort_unstable();
+            let mut expected: Vec<u32> =
+                orders[..max_groups as usize].iter().map(|(_, group)| *group).collect();
+            expected.sort_unstable();
+            // Twice each, in another order.
+            let rows = (0..3_000).chain((0..3_000).rev());
+            let mut found = Vec::new();
+            kept(&limits, rows).each(|group, counted| {
+                assert_eq!(counted, [1, 1], "two rows count as one");
+                found.push(u32::from_le_bytes(group.try_into().unwrap()));
+                Some(())
+            });
+            found.sort_unstable();
+            assert_eq!(found, expected, "{max_groups}");
+        }
+    }
 }

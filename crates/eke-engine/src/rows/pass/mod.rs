@@ -8,6 +8,12 @@
 //! Nothing here decides whether there is an answer: however many units and groups there are, they
 //! find room.
 
+pub(crate) mod bounding;
+pub(crate) mod kept;
+pub(crate) mod names;
+pub(crate) mod shards;
+pub(crate) mod totals;
+
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::path::Path;
@@ -18,17 +24,17 @@ use arrow::array::Array as _;
 use tokio::task::{JoinHandle, yield_now};
 
 use crate::rows::RowsError;
-use crate::rows::bounding::{BatchRows, Limits};
 use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
-use crate::rows::kept::{Kept, first_half};
-use crate::rows::names::TableHash;
+use crate::rows::pass::bounding::{BatchRows, Limits};
+use crate::rows::pass::kept::{Kept, first_half};
+use crate::rows::pass::names::TableHash;
+use crate::rows::pass::shards::{Parts, Shard as _, Shards, shard};
+use crate::rows::pass::totals::Totals;
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Piece};
-use crate::rows::shards::{Parts, Shard as _, Shards, shard};
 use crate::rows::spill::SpillRun;
-use crate::rows::totals::Totals;
 
 /// What a worker may hold at least, whatever it is told: enough to go on at all.
 const LEAST: usize = 1 << 20;
