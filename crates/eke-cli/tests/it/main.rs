@@ -264,7 +264,7 @@ fn the_first_session_is_what_happens() {
         assert_eq!(output.status.code(), Some(0), "{command}\n{}", printed(output));
         commands += 1;
     }
-    assert_eq!(commands, 9);
+    assert_eq!(commands, 8);
 }
 
 /// The commands about watching in the README and `docs/`, on rides made up for them.
