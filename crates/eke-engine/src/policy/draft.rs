@@ -58,8 +58,7 @@ impl DraftAnswers {
     }
 }
 
-/// The text of a policy for those files. Answers about what they do not have are left out: see
-/// [`DraftAnswers::check`].
+/// The text of a policy for those files. Answers about what they do not have are left out.
 ///
 /// ```
 /// # use eke_engine::policy::{DraftAnswers, Drafted, draft};
