@@ -189,13 +189,15 @@ impl Init {
         }
         let columns =
             || found.iter().flat_map(|found| &found.columns).map(|(name, _)| name.as_str());
-        if let Some(column) = &self.unit_column
-            && !columns().any(|name| name == column)
-        {
-            return Err(Failure::Usage(format!(
-                "--unit-column {column}: there is no such column; there are {}",
-                columns().collect::<Vec<_>>().join(", ")
-            )));
+        let named = self.unit_column.iter().map(|name| ("--unit-column", name));
+        let named = named.chain(self.bounds.iter().map(|(name, ..)| ("--bounds", name)));
+        for (option, column) in named {
+            if !columns().any(|name| name == column) {
+                return Err(Failure::Usage(format!(
+                    "{option} {column}: there is no such column; there are {}",
+                    columns().collect::<Vec<_>>().join(", ")
+                )));
+            }
         }
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(answers);

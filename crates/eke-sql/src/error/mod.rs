@@ -156,6 +156,17 @@ pub enum LimitError {
         /// The most that are answered.
         most: u64,
     },
+    /// Keys that are texts of rows.
+    #[error(
+        "The question groups by {keys} texts that are not listed in the policy, and {most} at most \
+         are answered: group by fewer"
+    )]
+    TextKeys {
+        /// How many there are.
+        keys: usize,
+        /// The most that are answered.
+        most: usize,
+    },
     /// Text of public keys, over all groups.
     #[error(
         "The keys of all {groups} groups come to more than {most_megabytes} MB of text: group by \

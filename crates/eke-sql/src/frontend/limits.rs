@@ -36,6 +36,9 @@ pub(crate) const OTHER_CASE: usize = 4;
 /// The most bytes of text that the keys of all groups come to that are answered whether they have
 /// rows or not.
 pub(crate) const KEY_BYTES: u64 = 64 << 20;
+/// The most keys that are texts of rows. A unit's groups are held by their names: what one person's
+/// texts take is this many times their length, and not as often as a question repeats them.
+pub(crate) const TEXT_KEYS: usize = 16;
 /// The most columns a subquery may have more than the widest table.
 pub(crate) const COLUMNS: usize = 500;
 /// The most groups that are answered whether they have rows or not.

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 
 use sqlparser::ast;
 
-use crate::error::{BoundsError, NameError, Named, SyntaxError, Unsupported, line, short};
+use crate::error::{
+    BoundsError, LimitError, NameError, Named, SyntaxError, Unsupported, line, short,
+};
 use crate::expr::canonical::{canonical, run, sort_key};
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
 use crate::frontend::clauses::{Clauses, bare, clauses, no, no_set, none, parts};
@@ -161,6 +163,10 @@ fn answer<'a>(
             Key { expr: key.expr.clone(), kind, public }
         })
         .collect();
+    let texts = keys.iter().filter(|key| key.kind == Type::Text && key.public.is_none()).count();
+    if texts > limits::TEXT_KEYS {
+        return Err(LimitError::TextKeys { keys: texts, most: limits::TEXT_KEYS }.into());
+    }
     let groups = keys::groups(&keys)?;
     let max_groups = match groups {
         Some(groups) => u32::try_from(groups).unwrap_or(u32::MAX).min(*max_groups),

@@ -435,3 +435,19 @@ fn questions_that_go_through_texts_too_often_are_refused() {
     let numbers = (0..70).map(|i| format!("stops > {i}.5")).collect::<Vec<_>>().join(" OR ");
     plan(&within(&numbers), &tables()).unwrap();
 }
+
+/// A unit's groups are held by their names, which are as long as its texts for every such key.
+#[test]
+fn a_question_groups_by_few_texts_of_rows() {
+    let by = |many: usize| {
+        let keys: Vec<_> = (0..many).map(|i| format!("note || '{i}'")).collect();
+        format!("SELECT COUNT(*) FROM trips GROUP BY {}", keys.join(", "))
+    };
+    plan(&by(16), &tables()).unwrap();
+    let refusal = refused(by(17)).to_string();
+    assert!(refusal.starts_with("The question groups by 17 texts"), "{refusal}");
+    // Numbers are short, however many they are.
+    let numbers: Vec<_> = (0..40).map(|i| format!("stops + {i}")).collect();
+    let sql = format!("SELECT COUNT(*) FROM trips GROUP BY {}", numbers.join(", "));
+    plan(&sql, &tables()).unwrap();
+}

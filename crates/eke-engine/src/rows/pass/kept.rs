@@ -386,7 +386,7 @@ mod tests {
     fn limits(max_groups: u32) -> Arc<Limits> {
         let hash_key = HashKey([7; 32]);
         let keys = vec![Type::Int];
-        Arc::new(Limits { unit: Type::Int, keys, steps: 1, max_groups, max_rows: 1, hash_key })
+        Arc::new(Limits { unit: Type::Int, keys, steps: 1, max_groups, max_rows: 9, hash_key })
     }
 
     /// A unit in these groups, a row in each.
@@ -452,7 +452,7 @@ mod tests {
             let rows = (0..3_000).chain((0..3_000).rev());
             let mut found = Vec::new();
             kept(&limits, rows).each(|group, counted| {
-                assert_eq!(counted, [1, 1], "two rows count as one");
+                assert_eq!(counted, [2, 2], "all its rows");
                 found.push(u32::from_le_bytes(group.try_into().unwrap()));
                 Some(())
             });

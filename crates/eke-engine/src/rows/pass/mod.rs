@@ -88,7 +88,8 @@ impl Pass {
         let mut all = pass.new_totals();
         for parts in Shards::by_shard(totals) {
             let more = parts.merged(&|| pass.new_totals()).map_err(RowsError::failed)?;
-            if all.len() + more.len() > BATCH_GROUPS {
+            let is_many = all.len() + more.len() > BATCH_GROUPS;
+            if is_many || all.held() + more.held() > pass.share() {
                 pass.hand_on(&std::mem::replace(&mut all, pass.new_totals()), groups)?;
             }
             let mut bytes = Vec::new();
