@@ -17,7 +17,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use eke_budget::metric::Reach;
 use eke_budget::{Amount, BudgetSpec, Charge, Delta, Epsilon, Metres, Metric, Rho};
-use eke_engine::geo::{Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice};
+use eke_engine::geo::{
+    Opening, Person, PersonStanding, PlaceColumns, PlaceFile, PlacePrice, PlacesError,
+};
 use eke_geo::{Level, Place, Region, TupleMetric};
 use eke_ledger::Address;
 use indicatif::ProgressBar;
@@ -126,6 +128,36 @@ impl Places {
             ..PlaceColumns::default()
         };
         Ok(PlaceFile::open(&self.file, &columns)?)
+    }
+}
+
+/// A question about one person's places, and who pays for it.
+#[derive(Args)]
+pub(crate) struct Question {
+    #[command(flatten)]
+    places: Places,
+    #[command(flatten)]
+    price: Price,
+    #[command(flatten)]
+    payer: Payer,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Question {
+    /// What was told, and the price that was asked for.
+    fn ask<T>(
+        &self,
+        ask: impl FnOnce(&mut Person, &PlaceFile, PlacePrice, &dyn Fn(u64)) -> Result<T, PlacesError>,
+    ) -> Result<(T, PlacePrice), Failure> {
+        let price = self.price.price()?;
+        let file = self.places.open()?;
+        let mut person = self.payer.open(&file, price)?;
+        let bar = reading();
+        let told = ask(&mut person, &file, price, &|rows| bar.set_position(rows));
+        bar.finish_and_clear();
+        Ok((told?, price))
     }
 }
 

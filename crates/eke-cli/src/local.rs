@@ -39,6 +39,16 @@ impl Local {
 /// For whom, and how.
 #[derive(Args)]
 pub(crate) struct Plan {
+    #[command(flatten)]
+    reports: Reports,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is reported, to which tiers.
+#[derive(Args)]
+struct Reports {
     /// The epsilon of each tier, separated by commas.
     #[arg(
         long,
@@ -54,9 +64,12 @@ pub(crate) struct Plan {
     /// How the reports are chosen.
     #[arg(long, value_enum, default_value_t = Method::Planned)]
     method: Method,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
+}
+
+impl Reports {
+    fn amounts(&self) -> Vec<Amount<Epsilon>> {
+        self.tiers.iter().map(|&tier| Amount::at_most(tier)).collect()
+    }
 }
 
 mirrored!(Method for eke_local::Method {
@@ -108,26 +121,24 @@ fn size(categories: u32, law: ReportLaw) -> u32 {
 
 impl Plan {
     fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let tiers: Vec<Amount<Epsilon>> =
-            self.tiers.iter().map(|&tier| Amount::at_most(tier)).collect();
-        let method = eke_local::Method::from(self.method);
-        let plan = TierPlan::new(self.categories, &tiers, method).map_err(usage)?;
+        let Reports { tiers, categories, method } = &self.reports;
+        let (categories, method) = (*categories, eke_local::Method::from(*method));
+        let plan = TierPlan::new(categories, &self.reports.amounts(), method).map_err(usage)?;
         let rows: Vec<Tier> = plan
             .tiers()
             .iter()
-            .zip(&self.tiers)
+            .zip(tiers)
             .map(|(tier, asked)| Tier {
                 epsilon: asked.get(),
                 level: tier.law.epsilon().to_f64_up().min(asked.get()),
-                size: size(self.categories, tier.law),
+                size: size(categories, tier.law),
                 mse: tier.variance,
                 ratio: tier.ratio,
             })
             .collect();
         let (epsilon, worst) = (plan.chain().price().to_f64_up(), plan.worst());
         if self.json {
-            let planned =
-                Planned { categories: self.categories, method, epsilon, worst, tiers: rows };
+            let planned = Planned { categories, method, epsilon, worst, tiers: rows };
             return print_json(out, &planned);
         }
         let mut table =
@@ -144,8 +155,7 @@ impl Plan {
         table.print(out)?;
         writeln!(
             out,
-            "{} categories; the whole chain costs epsilon {epsilon}, which is its finest tier's",
-            self.categories
+            "{categories} categories; the whole chain costs epsilon {epsilon}, which is its finest tier's",
         )?;
         writeln!(
             out,

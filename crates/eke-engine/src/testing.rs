@@ -78,8 +78,8 @@ fn column<'a>(kind: Type, values: impl IntoIterator<Item = &'a Value>) -> Column
 }
 
 /// As [`bounded_in_memory`], but without workers: tables of units, driven by hand. Each piece is a
-/// part that gives up what it holds now and then, which is merged. `choose` rolls the dice: a number
-/// below its argument.
+/// part that gives up what it holds now and then, which is merged. `choose` rolls the dice: a
+/// number below its argument.
 ///
 /// # Panics
 /// The plan does not fit, or something is broken.

@@ -10,7 +10,7 @@ use eke_geo::{Place, Region};
 use eke_plot::map::{Layer, Map, Things};
 use serde_json::{Map as Properties, json};
 
-use super::{Payer, Places, Price, print_cost, reading};
+use super::{Question, print_cost};
 use crate::Failure;
 use crate::show::number::short;
 use crate::show::{Table, print_json};
@@ -19,7 +19,7 @@ use crate::show::{Table, print_json};
 #[derive(Args)]
 pub(crate) struct Hull {
     #[command(flatten)]
-    places: Places,
+    question: Question,
     /// The number of directions in which the farthest place is chosen [default: the number with the
     /// smallest error]
     #[arg(long, value_name = "K")]
@@ -27,37 +27,26 @@ pub(crate) struct Hull {
     /// As in the paper: searches along a noisy line, in 16 to 128 directions.
     #[arg(long)]
     paper: bool,
-    #[command(flatten)]
-    price: Price,
-    #[command(flatten)]
-    payer: Payer,
     /// Write the hull and its points as GeoJSON to a file; - is the terminal.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw a map of the hull, as SVG.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
 }
 
 impl Hull {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let price = self.price.price()?;
-        let file = self.places.open()?;
-        let mut person = self.payer.open(&file, price)?;
         let mut plan = if self.paper { HullPlan::published() } else { HullPlan::default() };
         if let Some(count) = self.directions {
             plan.directions = Directions::Exactly(count);
         }
-        let bar = reading();
-        let seen = |rows| bar.set_position(rows);
-        let hull = person.hull(&file, self.places.region, &plan, price, &seen);
-        bar.finish_and_clear();
-        let hull = hull?;
+        let region = self.question.places.region;
+        let (hull, price) = self
+            .question
+            .ask(|person, file, price, seen| person.hull(file, region, &plan, price, seen))?;
         if let Some(file) = &self.map {
-            write_whole(file, &map(&hull, self.places.region).finish())?;
+            write_whole(file, &map(&hull, region).finish())?;
         }
         match self.out.as_deref() {
             Some(file) if file.as_os_str() == "-" => {
@@ -66,7 +55,7 @@ impl Hull {
             Some(file) => write_whole(file, &features(&hull).finish())?,
             None => {}
         }
-        if self.json {
+        if self.question.json {
             return print_json(out, &hull);
         }
         let mut table = Table::new(&["longitude", "latitude"]).with_numbers([0, 1]);

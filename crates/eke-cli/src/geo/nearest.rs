@@ -6,7 +6,7 @@ use clap::Args;
 use eke_geo::Place;
 use eke_geo::person::NearestMethod;
 
-use super::{Payer, Places, Price, print_cost, reading};
+use super::{Question, print_cost};
 use crate::Failure;
 use crate::show::number::short;
 use crate::show::{Table, print_json};
@@ -15,7 +15,7 @@ use crate::show::{Table, print_json};
 #[derive(Args)]
 pub(crate) struct Nearest {
     #[command(flatten)]
-    places: Places,
+    question: Question,
     /// The public place: longitude,latitude.
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true)]
     to: Place,
@@ -26,29 +26,17 @@ pub(crate) struct Nearest {
     /// choices.
     #[arg(long)]
     paper: bool,
-    #[command(flatten)]
-    price: Price,
-    #[command(flatten)]
-    payer: Payer,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
 }
 
 impl Nearest {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let price = self.price.price()?;
-        let file = self.places.open()?;
-        let mut person = self.payer.open(&file, price)?;
         let method =
             if self.paper { NearestMethod::Paper { margin: None } } else { NearestMethod::Ranked };
-        let bar = reading();
         let asked = (self.to, self.k, method);
-        let seen = |rows| bar.set_position(rows);
-        let told = person.nearest(&file, self.places.region, asked, price, &seen);
-        bar.finish_and_clear();
-        let told = told?;
-        if self.json {
+        let (told, price) = self.question.ask(|person, file, price, seen| {
+            person.nearest(file, self.question.places.region, asked, price, seen)
+        })?;
+        if self.question.json {
             return print_json(out, &told);
         }
         let mut table = Table::new(&["nearest", "row"]).with_numbers([0, 1]);

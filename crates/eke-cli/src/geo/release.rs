@@ -9,7 +9,7 @@ use eke_geo::Region;
 use eke_plot::map::{Layer, Map, Things};
 use serde_json::{Map as Properties, json};
 
-use super::{Payer, Places, Price, print_cost, reading};
+use super::{Question, print_cost};
 use crate::Failure;
 use crate::show::number::short;
 use crate::show::{Table, print_json};
@@ -21,33 +21,23 @@ const SHOWN: usize = 20;
 #[derive(Args)]
 pub(crate) struct Release {
     #[command(flatten)]
-    places: Places,
-    #[command(flatten)]
-    price: Price,
-    #[command(flatten)]
-    payer: Payer,
+    question: Question,
     /// Write the places as GeoJSON to a file; - is the terminal.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw a map of the places, with the circles that 19 of 20 are within, as SVG.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
 }
 
 impl Release {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let price = self.price.price()?;
-        let file = self.places.open()?;
-        let mut person = self.payer.open(&file, price)?;
-        let bar = reading();
-        let told = person.release(&file, self.places.region, price, &|rows| bar.set_position(rows));
-        bar.finish_and_clear();
-        let told = told?;
+        let region = self.question.places.region;
+        let (told, price) = self
+            .question
+            .ask(|person, file, price, seen| person.release(file, region, price, seen))?;
         if let Some(file) = &self.map {
-            write_whole(file, &map(&told, self.places.region).finish())?;
+            write_whole(file, &map(&told, region).finish())?;
         }
         let geojson = || features(&told).finish();
         match self.out.as_deref() {
@@ -57,7 +47,7 @@ impl Release {
             Some(file) => write_whole(file, &geojson())?,
             None => {}
         }
-        if self.json {
+        if self.question.json {
             return print_json(out, &told);
         }
         let mut table = Table::new(&["longitude", "latitude"]).with_numbers([0, 1]);

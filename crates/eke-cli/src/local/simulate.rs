@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use eke_budget::{Amount, Epsilon};
 use eke_local::Simulation;
 use eke_local::estimate::Over;
 use eke_local::fleet::Simulated;
@@ -13,7 +12,7 @@ use eke_noise::{Confidence, SystemEntropy};
 use eke_plot::plot::{Lines, Plot, Scale};
 use serde::Serialize;
 
-use super::Method;
+use super::Reports;
 use crate::Failure;
 use crate::ask::confidence;
 use crate::show::number::{grouped, short};
@@ -23,27 +22,14 @@ use crate::usage::usage;
 /// Whom to ask, and how.
 #[derive(Args)]
 pub(crate) struct Simulate {
-    /// The epsilon of each tier, separated by commas.
-    #[arg(
-        long,
-        value_name = "E,E,…",
-        value_delimiter = ',',
-        required = true,
-        allow_hyphen_values = true
-    )]
-    tiers: Vec<Epsilon>,
-    /// How many categories there are.
-    #[arg(long, value_name = "D")]
-    categories: u32,
+    #[command(flatten)]
+    reports: Reports,
     /// How many people are asked.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     users: u32,
     /// How uneven the categories are: the i-th has a share proportional to 1/i^SKEW.
     #[arg(long, value_name = "SKEW", default_value_t = 1.0, allow_hyphen_values = true)]
     skew: f64,
-    /// How the reports are chosen.
-    #[arg(long, value_enum, default_value_t = Method::Planned)]
-    method: Method,
     /// The confidence of each interval on its own.
     #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
     confidence: Confidence,
@@ -86,9 +72,9 @@ struct TierTold {
 impl Simulate {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let simulation = Simulation {
-            categories: self.categories,
-            tiers: self.tiers.iter().map(|&tier| Amount::at_most(tier)).collect(),
-            method: self.method.into(),
+            categories: self.reports.categories,
+            tiers: self.reports.amounts(),
+            method: self.reports.method.into(),
             users: self.users,
             skew: self.skew,
         };
@@ -118,7 +104,7 @@ impl Simulate {
             expected: tier.expected,
             held: tier.held,
             estimates: tier.estimates.all_users(),
-            intervals: (0..self.categories)
+            intervals: (0..self.reports.categories)
                 .filter_map(|category| {
                     let interval =
                         tier.estimates.interval(category, self.confidence, Over::Each)?;
@@ -127,9 +113,9 @@ impl Simulate {
                 .collect(),
         });
         let told = Told {
-            categories: self.categories,
+            categories: self.reports.categories,
             users: self.users,
-            method: self.method.into(),
+            method: self.reports.method.into(),
             spent: simulated.spent.to_f64(),
             truth: simulated.truth.clone(),
             tiers: tiers.collect(),
@@ -147,7 +133,7 @@ impl Simulate {
                 format!("{:.4}", tier.level.to_f64()),
                 short(tier.error),
                 short(tier.expected),
-                format!("{} of {}", tier.held, self.categories),
+                format!("{} of {}", tier.held, self.reports.categories),
             ]);
         }
         table.print(out)?;
@@ -155,7 +141,7 @@ impl Simulate {
             out,
             "{} users, {} categories; everybody has spent epsilon {}; {percent}% intervals, each on its own",
             grouped(f64::from(self.users), 0),
-            self.categories,
+            self.reports.categories,
             simulated.spent
         )?;
         writeln!(out, "off by: users, as the root of the mean square over categories")?;
@@ -164,7 +150,8 @@ impl Simulate {
         head.extend(simulated.tiers.iter().map(|tier| format!("at {}", tier.epsilon)));
         let head: Vec<&str> = head.iter().map(String::as_str).collect();
         let mut table = Table::new(&head).with_numbers(0..head.len());
-        for (category, &users) in (0..self.categories).zip(&simulated.truth).take(self.top) {
+        for (category, &users) in (0..self.reports.categories).zip(&simulated.truth).take(self.top)
+        {
             let mut row = vec![category.to_string(), grouped(users as f64, 0)];
             for tier in &simulated.tiers {
                 let interval = tier.estimates.interval(category, self.confidence, Over::Each);
@@ -207,7 +194,7 @@ impl Simulate {
             title: format!(
                 "{} people asked about {} categories",
                 grouped(f64::from(self.users), 0),
-                self.categories
+                self.reports.categories
             ),
             across: "category".to_owned(),
             upwards: "people".to_owned(),

@@ -9,22 +9,9 @@
     reason = "numbers of tests are small, and a test that cannot go on should stop"
 )]
 
-mod asking;
-mod chosen;
-mod expressions;
-mod failing;
-mod identity;
-mod meaning;
-mod neighbours;
+mod ask;
 mod people;
 mod places;
-mod plain;
-mod prices;
-mod racing;
-mod random;
 mod rows;
-mod sources;
-mod steward;
-mod texts;
-mod top;
-mod watching;
+mod trips;
+mod watch;

@@ -1,6 +1,6 @@
-//! Planar Laplace noise as a path, off the lattice: *residual-closed* of docs/theorems.md, tried. It
-//! is drawn in floating point, whose last bits would tell more than was paid for. (What is released
-//! is `PlanarLaplace` of `eke-noise`, on a lattice, at one rate.)
+//! Planar Laplace noise as a path, off the lattice: *residual-closed* of docs/theorems.md, tried.
+//! It is drawn in floating point, whose last bits would tell more than was paid for. (What is
+//! released is `PlanarLaplace` of `eke-noise`, on a lattice, at one rate.)
 //!
 //! Noise with density proportional to `exp(-rate |z|)` in N dimensions is normal noise of a random
 //! variance 2G, where G has a gamma law of shape `(N+1)/2` and rate `rate²`. Gamma laws of one

@@ -23,7 +23,7 @@ use crate::sampler::coin::choose;
 use crate::{Entropy, Ratio};
 
 /// A level of Laplace noise, by its rate: epsilon over the sensitivity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LaplaceLevel {
     rate: Ratio,
 }

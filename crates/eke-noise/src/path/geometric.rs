@@ -1,16 +1,12 @@
 //! Paths of geometric noise, priced in pure epsilon.
 
-use std::marker::PhantomData;
-
-use eke_budget::{Amount, Epsilon, L1, PathId};
+use eke_budget::{Amount, Epsilon, L1};
 
 use crate::Entropy;
-use crate::evidence::exact::{Truth, clamped};
+use crate::evidence::exact::clamped;
 use crate::law::geometric_level::GeometricLevel;
-use crate::path::bundle_law::Taken;
-use crate::path::points::{
-    Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
-};
+use crate::path::points::{Path, sealed};
+use crate::path::pure::{PureLevel, PurePoints};
 use crate::path::{Integers, MismatchReason};
 
 /// A path of two-sided geometric noise, priced in pure epsilon: a point at epsilon has noise of
@@ -26,99 +22,50 @@ use crate::path::{Integers, MismatchReason};
 ///   `a_path_takes_only_its_own_next_receipt`, `an_older_copy_of_a_path_takes_no_later_step`
 ///
 /// Its state is what has been revealed, and can be stored; the truth is not in it.
-pub type GeometricPath<T = i64> = Path<GeometricPoints<T>>;
+pub type GeometricPath<T = i64> = Path<PurePoints<GeometricLevel, T>>;
 
-/// The law of a [`GeometricPath`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct GeometricPoints<T: Integers> {
-    sensitivity: L1,
-    value: PhantomData<fn() -> T>,
-}
+impl sealed::Sealed for GeometricLevel {}
 
-impl<T: Integers> GeometricPath<T> {
-    /// A path of which nothing has been revealed.
-    #[must_use]
-    pub fn open(id: PathId, sensitivity: L1) -> Self {
-        Self::new(id, GeometricPoints { sensitivity, value: PhantomData })
-    }
-}
+impl PureLevel for GeometricLevel {
+    type Point<T: Integers> = T;
 
-impl<T: Integers> GeometricPoints<T> {
-    fn level(&self, at: Amount<Epsilon>) -> Result<GeometricLevel, MismatchReason> {
-        GeometricLevel::at(at, self.sensitivity).ok_or(MismatchReason::OtherStep)
-    }
-}
-
-impl<T: Integers> sealed::Sealed for GeometricPoints<T> {}
-
-impl<T: Integers> PathLaw for GeometricPoints<T> {
-    type Currency = Epsilon;
-    type Value = T;
-    type Point = T;
-    /// Its level, and that of the point before it.
-    type Step = (GeometricLevel, Option<GeometricLevel>);
-    type Stored = Stored<Self>;
-
-    const STEPS: StepRule = StepRule::Next;
-    const WHOLE_UNITS: bool = false;
-
-    fn sensitivity(&self) -> L1 {
-        self.sensitivity
+    fn at(price: Amount<Epsilon>, sensitivity: L1) -> Option<Self> {
+        Self::at(price, sensitivity)
     }
 
-    fn norm(bound: &<T as Truth>::Bound) -> Option<L1> {
-        Some(T::l1(bound))
+    fn can_follow(&self, coarser: Option<&Self>) -> Result<(), MismatchReason> {
+        self.can_follow(coarser)
     }
 
-    fn coordinates(point: &T) -> usize {
-        point.len()
-    }
-
-    fn step(&self, step: Taken<Epsilon>) -> Result<Self::Step, MismatchReason> {
-        let level = self.level(step.to)?;
-        let coarser = (!step.now.is_zero()).then(|| self.level(step.now)).transpose()?;
-        level.can_follow(coarser.as_ref())?;
-        Ok((level, coarser))
-    }
-
-    fn finer<E: Entropy + ?Sized>(
+    fn around<T: Integers, E: Entropy + ?Sized>(
         &self,
-        (level, coarser): Self::Step,
-        finest: Option<&T>,
         (truth, count): (&T, usize),
+        coarser: Option<(&Self, &T)>,
         entropy: &mut E,
     ) -> Result<T, MismatchReason> {
-        let coarser = coarser.as_ref().zip(finest);
         T::make(count, |coordinate| {
             let coarser = coarser.map(|(level, point)| (level, point.coordinate(coordinate)));
-            level.around(clamped(truth.coordinate(coordinate)), coarser, entropy)
+            self.around(clamped(truth.coordinate(coordinate)), coarser, entropy)
         })
     }
 
-    fn coarser<E: Entropy + ?Sized>(
+    fn beside<T: Integers, E: Entropy + ?Sized>(
         &self,
-        Beside { to, finer: (at, finer), coarser }: Beside<'_, Self>,
+        (finer, fine): (&Self, &T),
+        coarser: Option<(&Self, &T)>,
         entropy: &mut E,
-    ) -> Result<(Amount<Epsilon>, T), MismatchReason> {
-        let (level, fine_level) = (self.level(to)?, self.level(at)?);
-        let coarser = match coarser {
-            None => None,
-            Some((at, point)) => Some((self.level(at)?, point)),
-        };
-        let value = T::make(finer.len(), |coordinate| {
-            let coarser =
-                coarser.as_ref().map(|(level, point)| (level, point.coordinate(coordinate)));
-            level.beside((&fine_level, finer.coordinate(coordinate)), coarser, entropy)
-        })?;
-        Ok((to, value))
+    ) -> Result<T, MismatchReason> {
+        Ok(T::make(fine.len(), |coordinate| {
+            let coarser = coarser.map(|(level, point)| (level, point.coordinate(coordinate)));
+            self.beside((finer, fine.coordinate(coordinate)), coarser, entropy)
+        })?)
     }
 
-    fn value(&self, _: &Points<Self>, (_, point): Priced<'_, Self>) -> T {
+    fn coordinates<T: Integers>(point: &T) -> usize {
+        point.len()
+    }
+
+    fn value<T: Integers>(point: &T) -> T {
         point.clone()
-    }
-
-    fn read(stored: Stored<Self>) -> Result<Path<Self>, DamagedPath> {
-        let sensitivity = stored.sensitivity;
-        stored.with(Self { sensitivity, value: PhantomData })
     }
 }

@@ -5,18 +5,15 @@
 //! alone.
 
 use std::convert::Infallible;
-use std::marker::PhantomData;
 
-use eke_budget::{Amount, Epsilon, L1, PathId};
+use eke_budget::{Amount, Epsilon, L1};
 
 use crate::Entropy;
-use crate::evidence::exact::{Truth, clamped};
+use crate::evidence::exact::clamped;
 use crate::law::laplace_level::LaplaceLevel;
 use crate::number::real::{Origin, Real};
-use crate::path::bundle_law::Taken;
-use crate::path::points::{
-    Beside, DamagedPath, Path, PathLaw, Points, Priced, StepRule, Stored, sealed,
-};
+use crate::path::points::{Path, sealed};
+use crate::path::pure::{PureLevel, PurePoints};
 use crate::path::{Integers, MismatchReason};
 
 /// A path of Laplace noise on the real line, priced in pure epsilon: a point at epsilon has noise
@@ -35,119 +32,62 @@ use crate::path::{Integers, MismatchReason};
 ///
 /// Where the noise between two levels is nothing, both have the same point, and not one that was
 /// computed anew. Its state is what has been revealed, and can be stored; the truth is not in it.
-pub type LaplacePath<T = i64> = Path<LaplacePoints<T>>;
+pub type LaplacePath<T = i64> = Path<PurePoints<LaplaceLevel, T>>;
 
-/// The law of a [`LaplacePath`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaplacePoints<T: Integers> {
-    sensitivity: L1,
-    value: PhantomData<fn() -> T>,
-}
+impl sealed::Sealed for LaplaceLevel {}
 
-impl<T: Integers> LaplacePath<T> {
-    /// A path of which nothing has been revealed.
-    #[must_use]
-    pub fn open(id: PathId, sensitivity: L1) -> Self {
-        Self::new(id, LaplacePoints { sensitivity, value: PhantomData })
-    }
-}
-
-impl<T: Integers> LaplacePoints<T> {
-    fn level(&self, at: Amount<Epsilon>) -> Result<LaplaceLevel, MismatchReason> {
-        LaplaceLevel::at(at, self.sensitivity).ok_or(MismatchReason::OtherStep)
-    }
-}
-
-/// What is released of a point.
-fn nearest<T: Integers>(point: &[Real]) -> T {
-    let nearest = |coordinate: usize| point.get(coordinate).map_or(0, Real::nearest);
-    let Ok(value) = T::make(point.len(), |coordinate| Ok::<_, Infallible>(nearest(coordinate)));
-    value
-}
-
-impl<T: Integers> sealed::Sealed for LaplacePoints<T> {}
-
-impl<T: Integers> PathLaw for LaplacePoints<T> {
-    type Currency = Epsilon;
-    type Value = T;
+impl PureLevel for LaplaceLevel {
     /// A number for every coordinate.
-    type Point = Vec<Real>;
-    /// Its level, and that of the point before it.
-    type Step = (LaplaceLevel, Option<LaplaceLevel>);
-    type Stored = Stored<Self>;
+    type Point<T: Integers> = Vec<Real>;
 
-    const STEPS: StepRule = StepRule::Next;
-    const WHOLE_UNITS: bool = false;
-
-    fn sensitivity(&self) -> L1 {
-        self.sensitivity
+    fn at(price: Amount<Epsilon>, sensitivity: L1) -> Option<Self> {
+        Self::at(price, sensitivity)
     }
 
-    fn norm(bound: &<T as Truth>::Bound) -> Option<L1> {
-        Some(T::l1(bound))
+    fn can_follow(&self, coarser: Option<&Self>) -> Result<(), MismatchReason> {
+        self.can_follow(coarser)
     }
 
-    fn coordinates(point: &Vec<Real>) -> usize {
-        point.len()
-    }
-
-    fn step(&self, step: Taken<Epsilon>) -> Result<Self::Step, MismatchReason> {
-        let level = self.level(step.to)?;
-        let coarser = (!step.now.is_zero()).then(|| self.level(step.now)).transpose()?;
-        level.can_follow(coarser.as_ref())?;
-        Ok((level, coarser))
-    }
-
-    fn finer<E: Entropy + ?Sized>(
+    fn around<T: Integers, E: Entropy + ?Sized>(
         &self,
-        (level, coarser): Self::Step,
-        finest: Option<&Vec<Real>>,
         (truth, count): (&T, usize),
+        coarser: Option<(&Self, &Vec<Real>)>,
         entropy: &mut E,
     ) -> Result<Vec<Real>, MismatchReason> {
-        let coarser = coarser.as_ref().zip(finest);
         let points = (0..count).map(|coordinate| {
             let truth = clamped(truth.coordinate(coordinate));
             match coarser {
-                None => level.draw(truth, entropy),
+                None => self.draw(truth, entropy),
                 Some((coarse, point)) => {
-                    coarse.finer(&Origin::Whole(truth), point[coordinate], &level, entropy)
+                    coarse.finer(&Origin::Whole(truth), point[coordinate], self, entropy)
                 }
             }
         });
         Ok(points.collect::<Result<_, _>>()?)
     }
 
-    fn coarser<E: Entropy + ?Sized>(
+    fn beside<T: Integers, E: Entropy + ?Sized>(
         &self,
-        Beside { to, finer: (at, fine), coarser }: Beside<'_, Self>,
+        (finer, fine): (&Self, &Vec<Real>),
+        coarser: Option<(&Self, &Vec<Real>)>,
         entropy: &mut E,
-    ) -> Result<(Amount<Epsilon>, Vec<Real>), MismatchReason> {
-        let (level, finer) = (self.level(to)?, self.level(at)?);
-        let coarser = match coarser {
-            None => None,
-            Some((at, point)) => Some((self.level(at)?, point)),
-        };
-        let points = fine.iter().enumerate().map(|(coordinate, &fine)| match &coarser {
-            None => finer.coarser(fine, &level, entropy),
+    ) -> Result<Vec<Real>, MismatchReason> {
+        let points = fine.iter().enumerate().map(|(coordinate, &fine)| match coarser {
+            None => finer.coarser(fine, self, entropy),
             Some((coarser, point)) => {
-                level.between((&finer, fine), (coarser, point[coordinate]), entropy)
+                self.between((finer, fine), (coarser, point[coordinate]), entropy)
             }
         });
-        Ok((to, points.collect::<Result<_, _>>()?))
+        Ok(points.collect::<Result<_, _>>()?)
     }
 
-    fn value(&self, _: &Points<Self>, (_, point): Priced<'_, Self>) -> T {
-        nearest(point)
+    fn coordinates<T: Integers>(point: &Vec<Real>) -> usize {
+        point.len()
     }
 
-    /// A single number has one coordinate, whatever is asked of it.
-    fn could_have_drawn(&self, points: &Points<Self>) -> bool {
-        points.values().all(|point| nearest::<T>(point).len() == point.len())
-    }
-
-    fn read(stored: Stored<Self>) -> Result<Path<Self>, DamagedPath> {
-        let sensitivity = stored.sensitivity;
-        stored.with(Self { sensitivity, value: PhantomData })
+    fn value<T: Integers>(point: &Vec<Real>) -> T {
+        let nearest = |coordinate: usize| point.get(coordinate).map_or(0, Real::nearest);
+        let Ok(value) = T::make(point.len(), |coordinate| Ok::<_, Infallible>(nearest(coordinate)));
+        value
     }
 }

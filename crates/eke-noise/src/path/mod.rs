@@ -12,6 +12,7 @@ pub(crate) mod geometric;
 pub(crate) mod laplace;
 pub(crate) mod msdlap;
 pub(crate) mod points;
+pub(crate) mod pure;
 pub(crate) mod skellam;
 
 pub use bundle::{Bundle, BundleError, Column, Columns, step_prices};

@@ -45,7 +45,8 @@ impl Digests {
         let folder = root.join(LAB).join("audit");
         let mutants = folder.join("mutants");
         for file in files(&folder)? {
-            // No audits: the list of mistakes, of which each counts for itself, and what tries them.
+            // No audits: the list of mistakes, of which each counts for itself, and what tries
+            // them.
             if file.with_extension("").starts_with(&mutants) {
                 continue;
             }

@@ -117,8 +117,8 @@ pub(super) fn root() -> io::Result<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()
 }
 
-/// Makes a file or folder a copy of another. What is the same is left alone, so that it is not built
-/// again; what the other no longer has is removed.
+/// Makes a file or folder a copy of another. What is the same is left alone, so that it is not
+/// built again; what the other no longer has is removed.
 fn copy_changed(from: &Path, to: &Path) -> io::Result<()> {
     if from.is_dir() {
         fs::create_dir_all(to)?;

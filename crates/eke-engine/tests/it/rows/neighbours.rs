@@ -1,0 +1,217 @@
+//! Neighbouring inputs: what one unit can change, on thousands of random tables and plans.
+//!
+//! Not falsified is not proven. That these tests would see what is wrong was tried with defects put
+//! in by hand, one after the other; R stands for
+//! `removing_a_unit_changes_no_more_than_the_plan_says` (and its twin through the engine), P for
+//! `the_aggregate_agrees_with_a_plain_reading_of_the_plan` (and its twin), O for
+//! `the_order_of_rows_batches_and_partitions_changes_nothing`.
+//!
+//! | defect | seen by |
+//! |---|---|
+//! | values are clamped after they were added up | R, P |
+//! | values are not clamped | R, P |
+//! | the bound on groups is skipped | R, P |
+//! | the hash depends on the position of the row | R, P, O |
+//! | the hash depends on the number of the unit, by when it was first seen | R, P, O |
+//! | groups are ordered by when their keys were first seen, by anyone | R, P, O |
+//! | scaling is skipped | R, P |
+//! | scaling rounds away from zero | P |
+//! | rows are counted instead of units | R, P |
+//! | NaN passes the clamp | R, P, and tests of expressions |
+//! | keys that are not public are dropped after bounding | P (it is bounded all the same) |
+//! | merging forgets which hashes were too large | R, P, O |
+//! | merging counts what was kept as one row | R, P, O |
+//! | the sums of a group that was let go stay | R, P, O |
+//! | rows without a unit take part | P |
+
+use std::collections::BTreeMap;
+
+use eke_engine::testing::{self, Bounded, RowsOptions, bounded_in_memory};
+use eke_sql::{Key, Plan, Type, Value};
+use eke_testkit::Dice;
+
+use crate::rows::plain::{self, Groups, Row};
+use crate::rows::random;
+
+const HASH_KEY: [u8; 32] = [7; 32];
+const UNITS: [Type; 3] = [Type::Int, Type::Text, Type::Float];
+
+/// All groups of a result with their sums, those in `others` too.
+pub(crate) fn groups(bounded: &Bounded, others: &Groups) -> Groups {
+    let mut names: BTreeMap<Vec<Value>, ()> =
+        others.keys().map(|keys| (keys.clone(), ())).collect();
+    names.extend(bounded.unit_counts().into_iter().map(|(keys, _)| (keys, ())));
+    let names: Vec<_> = names.into_keys().collect();
+    let columns = bounded.values(&names);
+    let sums = |index: usize| columns.iter().map(|column| i128::from(column[index])).collect();
+    names.iter().enumerate().map(|(index, keys)| (keys.clone(), sums(index))).collect()
+}
+
+/// Runs a plan over rows in the given number of pieces and partitions.
+pub(crate) fn engine(
+    rows: &[Row],
+    plan: &Plan,
+    unit: Type,
+    pieces: usize,
+    partitions: usize,
+) -> Bounded {
+    let schema = random::schema(unit);
+    let size = rows.len().div_ceil(pieces).max(1);
+    let pieces = rows
+        .chunks(size)
+        .map(|rows| {
+            rows.chunks(size.div_ceil(2)).map(|rows| random::batch(rows, &schema)).collect()
+        })
+        .collect();
+    let options = RowsOptions { partitions, batch_rows: 3, ..RowsOptions::usual() };
+    bounded_in_memory(pieces, &random::known(&schema), plan, &HASH_KEY, options)
+        .unwrap_or_else(|error| panic!("{}", error.detail()))
+}
+
+/// The same without an engine, in pieces and batches as the dice fall.
+fn driven(rows: &[Row], plan: &Plan, unit: Type, dice: &mut Dice) -> Bounded {
+    let schema = random::schema(unit);
+    let size = 1 + dice.roll(rows.len() + 1);
+    let pieces: Vec<_> = rows
+        .chunks(size)
+        .map(|rows| {
+            let size = 1 + dice.roll(rows.len());
+            rows.chunks(size).map(|rows| random::batch(rows, &schema)).collect()
+        })
+        .collect();
+    testing::driven(&pieces, &random::known(&schema), plan, &HASH_KEY, &mut |sides| {
+        dice.roll(sides)
+    })
+}
+
+/// How far two results are apart is what the plan says at most.
+fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
+    let nothing = vec![0; plan.sums.len()];
+    let mut changed = 0;
+    let mut names: Vec<_> = with.keys().chain(without.keys()).collect();
+    names.sort();
+    names.dedup();
+    for keys in names {
+        let (a, b) = (with.get(keys).unwrap_or(&nothing), without.get(keys).unwrap_or(&nothing));
+        changed += u32::from(a != b);
+        for ((a, b), sum) in a.iter().zip(b).zip(&plan.sums) {
+            let bound = u128::from(sum.sensitivity(plan.max_rows));
+            assert!(a.abs_diff(*b) <= bound, "case {case}: {sum:?} of {keys:?}: {a} and {b}");
+        }
+    }
+    assert!(changed <= plan.max_groups, "case {case}: {changed} groups changed");
+}
+
+/// A random table and a random plan.
+fn case(number: u64, rows: usize, units: usize) -> (Dice, Type, Vec<Row>, Plan) {
+    let mut dice = Dice(number);
+    let unit = *dice.pick(&UNITS);
+    let rows = 1 + dice.roll(rows);
+    let table = random::table(&mut dice, unit, rows, units);
+    let plan = random::plan(&mut dice);
+    (dice, unit, table, plan)
+}
+
+#[test]
+fn removing_a_unit_changes_no_more_than_the_plan_says() {
+    let nobody = Groups::new();
+    for number in 0..3_000 {
+        let (mut dice, unit, table, plan) = case(number, 30, 4);
+        let all = groups(&driven(&table, &plan, unit, &mut dice), &nobody);
+        for gone in random::units(&table) {
+            let mut rest = random::without(&table, &gone);
+            dice.shuffle(&mut rest);
+            let rest = groups(&driven(&rest, &plan, unit, &mut dice), &nobody);
+            assert_close(&all, &rest, &plan, number);
+        }
+    }
+}
+
+#[test]
+fn the_aggregate_agrees_with_a_plain_reading_of_the_plan() {
+    for number in 1_000_000..1_005_000 {
+        let (mut dice, unit, table, plan) = case(number, 40, 5);
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        let bounded = driven(&table, &plan, unit, &mut dice);
+        assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}: {plan:?}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {number}: {plan:?}");
+    }
+}
+
+#[test]
+fn units_in_many_groups_keep_the_right_ones() {
+    for number in 6_000_000..6_000_060 {
+        let (mut dice, unit, _, plan) = case(number, 1, 2);
+        let table = random::table(&mut dice, unit, 300, 2);
+        let key = |name: &str, kind| Key { expr: random::column(name), kind, public: None };
+        let keys = vec![key("fare", Type::Float), key("age", Type::Int), key("city", Type::Text)];
+        let max_groups = 22 + u32::try_from(dice.roll(8)).unwrap();
+        let plan = Plan { keys, max_groups, filter: None, ..plan };
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        let bounded = driven(&table, &plan, unit, &mut dice);
+        assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {number}");
+    }
+}
+
+#[test]
+fn the_engine_agrees_with_a_plain_reading_of_the_plan() {
+    for number in 2_000_000..2_000_250 {
+        let (mut dice, unit, table, plan) = case(number, 40, 5);
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        let (pieces, partitions) = (1 + dice.roll(4), *dice.pick(&[1, 2, 4]));
+        let bounded = engine(&table, &plan, unit, pieces, partitions);
+        assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}: {plan:?}");
+        assert_eq!(groups(&bounded, &expected), expected, "case {number}: {plan:?}");
+    }
+}
+
+#[test]
+fn removing_a_unit_changes_no_more_of_what_the_engine_gives() {
+    let nobody = Groups::new();
+    for number in 3_000_000..3_000_040 {
+        let (mut dice, unit, table, plan) = case(number, 30, 4);
+        let all = groups(&engine(&table, &plan, unit, 2, 2), &nobody);
+        for gone in random::units(&table) {
+            let mut rest = random::without(&table, &gone);
+            dice.shuffle(&mut rest);
+            let rest = groups(&engine(&rest, &plan, unit, 1, 2), &nobody);
+            assert_close(&all, &rest, &plan, number);
+        }
+    }
+}
+
+#[test]
+fn the_order_of_rows_batches_and_partitions_changes_nothing() {
+    let nobody = Groups::new();
+    for number in 4_000_000..4_000_040 {
+        let (mut dice, unit, mut table, plan) = case(number, 60, 6);
+        let first = engine(&table, &plan, unit, 1, 1);
+        let counts = first.unit_counts();
+        let first = groups(&first, &nobody);
+        for (pieces, partitions) in [(1, 2), (4, 2), (7, 4), (60, 1)] {
+            dice.shuffle(&mut table);
+            let again = engine(&table, &plan, unit, pieces, partitions);
+            assert_eq!(again.unit_counts(), counts, "case {number}");
+            assert_eq!(groups(&again, &nobody), first, "case {number}");
+        }
+        for _ in 0..20 {
+            dice.shuffle(&mut table);
+            let again = driven(&table, &plan, unit, &mut dice);
+            assert_eq!(groups(&again, &nobody), first, "case {number}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_reading_changes_by_no_more_than_the_plan_says_either() {
+    // Were it not for this, engine and plain reading could agree on what is wrong.
+    for number in 5_000_000..5_005_000 {
+        let (_, _, table, plan) = case(number, 30, 4);
+        let all = plain::bounded(&table, &plan, &HASH_KEY);
+        for gone in random::units(&table) {
+            let rest = plain::bounded(&random::without(&table, &gone), &plan, &HASH_KEY);
+            assert_close(&all, &rest, &plan, number);
+        }
+    }
+}

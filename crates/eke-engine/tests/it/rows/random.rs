@@ -1,0 +1,223 @@
+//! Random tables and plans, small and full of special values.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use eke_budget::Adjacency;
+use eke_engine::testing::arrow::array::RecordBatch;
+use eke_engine::testing::arrow::datatypes::{Field, Schema};
+use eke_engine::testing::column_of;
+use eke_sql::{Binary, Expr, Key, Plan, Sum, Summand, Type, Unary, VERSION, Value};
+use eke_testkit::Dice;
+
+use crate::rows::plain::Row;
+
+/// The columns of random tables. `who` is of a type of its own in each.
+pub(crate) fn schema(unit: Type) -> Vec<(String, Type)> {
+    let columns = [
+        ("who", unit),
+        ("city", Type::Text),
+        ("age", Type::Int),
+        ("fare", Type::Float),
+        ("paid", Type::Bool),
+        ("day", Type::Date),
+        ("at", Type::Timestamp),
+    ];
+    columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
+}
+
+pub(crate) fn table(dice: &mut Dice, unit: Type, rows: usize, units: usize) -> Vec<Row> {
+    let mut table: Vec<Row> = Vec::new();
+    for _ in 0..rows {
+        if !table.is_empty() && dice.roll(8) == 0 {
+            let again = dice.pick(&table).clone();
+            table.push(again);
+            continue;
+        }
+        let mut row = Row::new();
+        for (name, kind) in schema(unit) {
+            let null = dice.roll(8) == 0;
+            let value = match (name.as_str(), kind) {
+                _ if null => Value::Null,
+                ("who", Type::Int) => Value::Int(dice.roll(units) as i64 - 1),
+                ("who", Type::Float) => {
+                    Value::Float(*dice.pick(&[f64::NAN, 0.0, -0.0, 1.0, f64::INFINITY, 2.5]))
+                }
+                ("who", _) => Value::Text(["", "a", "b", "ab"][dice.roll(units.min(4))].to_owned()),
+                (_, Type::Text) => {
+                    Value::Text((*dice.pick(&["", "Delft", "Leiden", "é", "a"])).to_owned())
+                }
+                (_, Type::Int) => Value::Int(*dice.pick(&[
+                    i64::MIN,
+                    i64::MAX,
+                    -1,
+                    0,
+                    1,
+                    7,
+                    3_000_000_000,
+                    40,
+                    41,
+                ])),
+                (_, Type::Float) => Value::Float(*dice.pick(&[
+                    f64::NAN,
+                    f64::INFINITY,
+                    f64::NEG_INFINITY,
+                    -0.0,
+                    0.0,
+                    0.5,
+                    -0.5,
+                    1e300,
+                    5e-324,
+                    12.25,
+                    -3.0,
+                    7.125,
+                ])),
+                (_, Type::Bool) => Value::Bool(dice.roll(2) == 0),
+                (_, Type::Date) => Value::Date(*dice.pick(&[i32::MIN, -1, 0, 1, i32::MAX])),
+                (_, Type::Timestamp) => Value::Timestamp(*dice.pick(&[i64::MIN, -1, 0, i64::MAX])),
+            };
+            row.insert(name, value);
+        }
+        table.push(row);
+    }
+    table
+}
+
+pub(crate) fn column(name: &str) -> Expr {
+    Expr::Column(name.to_owned())
+}
+
+fn binary(operator: Binary, a: Expr, b: Expr) -> Expr {
+    Expr::Binary(operator, Box::new(a), Box::new(b))
+}
+
+pub(crate) fn plan(dice: &mut Dice) -> Plan {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let older = || binary(Binary::Less, Expr::Literal(Value::Int(0)), column("age"));
+    let filter = match dice.roll(5) {
+        0 => Some(older()),
+        1 => Some(Expr::Unary(Unary::IsNull, Box::new(column("fare")))),
+        2 => Some(binary(
+            Binary::Less,
+            binary(Binary::Divide, Expr::Literal(Value::Float(1.0)), column("fare")),
+            Expr::Literal(Value::Float(3.0)),
+        )),
+        _ => None,
+    };
+    let mut keys = Vec::new();
+    for _ in 0..dice.roll(3) {
+        let (expr, kind, values) = match dice.roll(7) {
+            0 | 1 => {
+                (column("city"), Type::Text, vec![Value::Null, text(""), text("Delft"), text("é")])
+            }
+            2 => (column("age"), Type::Int, vec![Value::Null, Value::Int(i64::MIN), Value::Int(7)]),
+            3 => (
+                column("fare"),
+                Type::Float,
+                vec![
+                    Value::Null,
+                    Value::Float(0.0),
+                    Value::Float(12.25),
+                    Value::Float(f64::INFINITY),
+                ],
+            ),
+            4 => (column("paid"), Type::Bool, vec![Value::Bool(false), Value::Bool(true)]),
+            5 => (
+                column("at"),
+                Type::Timestamp,
+                vec![Value::Timestamp(i64::MIN), Value::Timestamp(0)],
+            ),
+            _ => (
+                Expr::Case {
+                    branches: vec![(older(), Expr::Literal(text("old")))],
+                    otherwise: Some(Box::new(column("city"))),
+                },
+                Type::Text,
+                vec![Value::Null, text("Leiden"), text("old")],
+            ),
+        };
+        let public = match dice.roll(3) {
+            0 => None,
+            1 => Some(values),
+            // Of public values any subset.
+            _ => Some(values.into_iter().filter(|_| dice.roll(2) == 0).collect()),
+        };
+        keys.push(Key { expr, kind, public });
+    }
+    let mut sums: Vec<Sum> = Vec::new();
+    for _ in 0..1 + dice.roll(4) {
+        let exponent = *dice.pick(&[-3, 0, 2]);
+        let bounds =
+            *dice.pick(&[(0, 10, 0), (-8, 56, 24), (-5, -2, -3), (3, 3, 3), (-100, 100, 0)]);
+        let value = |expr| {
+            let (low, high, centre) = bounds;
+            Summand::Value { expr, low, high, centre }
+        };
+        let summand = match dice.roll(7) {
+            0 => Summand::Rows,
+            1 => Summand::Units,
+            2 => {
+                let name: &str = ["fare", "day", "city"][dice.roll(3)];
+                Summand::Present(column(name))
+            }
+            3 => value(column("age")),
+            4 => value(binary(Binary::Multiply, column("age"), column("age"))),
+            5 => value(binary(Binary::Add, column("fare"), column("fare"))),
+            _ => value(column("fare")),
+        };
+        // The exponent of counts is not positive.
+        let exponent =
+            if matches!(summand, Summand::Value { .. }) { exponent } else { exponent.min(0) };
+        let sum = Sum { summand, exponent };
+        if !sums.contains(&sum) {
+            sums.push(sum);
+        }
+    }
+    Plan {
+        version: VERSION,
+        dataset: "trips".to_owned(),
+        unit_column: "who".to_owned(),
+        adjacency: Adjacency::AddRemove,
+        filter,
+        keys,
+        sums,
+        max_groups: 1 + dice.roll(3) as u32,
+        max_rows: 1 + dice.roll(3) as u32,
+    }
+}
+
+/// Rows as a batch.
+pub(crate) fn batch(rows: &[Row], schema: &[(String, Type)]) -> RecordBatch {
+    let arrays =
+        schema.iter().map(|(name, kind)| column_of(*kind, rows.iter().map(|row| &row[name])));
+    let arrays: Vec<_> = arrays.collect();
+    let fields = schema
+        .iter()
+        .zip(&arrays)
+        .map(|((name, _), array)| Field::new(name, array.data_type().clone(), true));
+    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays).unwrap()
+}
+
+/// Types that may be asked about.
+pub(crate) fn known(schema: &[(String, Type)]) -> Vec<(String, Option<Type>)> {
+    schema.iter().map(|(name, kind)| (name.clone(), Some(*kind))).collect()
+}
+
+/// The rows without those of a unit.
+pub(crate) fn without(rows: &[Row], unit: &Value) -> Vec<Row> {
+    let unit_of = |row: &Row| match &row["who"] {
+        Value::Float(value) => Value::float(*value),
+        other => other.clone(),
+    };
+    rows.iter().filter(|row| unit_of(row) != *unit).cloned().collect()
+}
+
+/// The units of a table.
+pub(crate) fn units(rows: &[Row]) -> Vec<Value> {
+    let unit = |row: &Row| match &row["who"] {
+        Value::Float(value) => Value::float(*value),
+        other => other.clone(),
+    };
+    let units: BTreeMap<Value, ()> = rows.iter().map(|row| (unit(row), ())).collect();
+    units.into_keys().filter(|unit| *unit != Value::Null).collect()
+}

@@ -1,0 +1,4 @@
+//! Following a path until an answer is good enough.
+
+mod averages;
+mod rules;
