@@ -322,7 +322,8 @@ fn bell(x: f64) -> f64 {
     (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
-fn normal(x: f64) -> f64 {
+/// The distribution function of a standard normal number.
+pub(crate) fn normal(x: f64) -> f64 {
     if x.is_infinite() {
         return if x > 0.0 { 1.0 } else { 0.0 };
     }

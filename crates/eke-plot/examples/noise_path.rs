@@ -177,6 +177,6 @@ mod tests {
     #[test]
     fn the_figure_of_the_readme_is_what_this_prints() {
         assert_eq!(super::figure(), include_str!("../../../docs/noise-path.svg"));
-        assert_eq!(eke_plot::svg::well_formed(&super::figure()), Ok(()));
+        assert_eq!(eke_testkit::well_formed(&super::figure()), Ok(()));
     }
 }

@@ -58,7 +58,7 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::svg::well_formed;
+    use eke_testkit::well_formed;
 
     #[test]
     fn bars_are_as_high_as_what_they_count() {

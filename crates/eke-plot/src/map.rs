@@ -261,7 +261,7 @@ fn is_finite((x, y): &(f64, f64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::svg::well_formed;
+    use eke_testkit::well_formed;
 
     fn square(corner: f64, side: f64) -> Vec<(f64, f64)> {
         let (low, high) = (corner, corner + side);

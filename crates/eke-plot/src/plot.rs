@@ -254,7 +254,7 @@ fn label(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::svg::well_formed;
+    use eke_testkit::well_formed;
 
     #[test]
     fn axes_have_round_numbers_inside() {

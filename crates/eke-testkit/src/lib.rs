@@ -21,6 +21,7 @@
 //!   that are counted.
 //! - [`oracle`]: the law of a mechanism, by trying everything that it can draw.
 //! - [`Golden`]: values made elsewhere, which code is compared with.
+//! - [`well_formed`]: whether a figure is XML.
 //! - `expressions`: random rows and well-typed SQL expressions, behind the feature of that name.
 //!
 //! Folders for tests come from the crate `tempfile`.
@@ -45,8 +46,10 @@ mod golden;
 pub mod oracle;
 mod seeds;
 mod tape;
+mod xml;
 
 pub use fit::Fit;
 pub use golden::Golden;
 pub use seeds::{Dice, Seeded};
 pub use tape::{Counted, Nothing, Tape};
+pub use xml::well_formed;

@@ -9,7 +9,7 @@ use eke_lab::frame::context::Context;
 use eke_lab::frame::experiment::{Experiment, Size, experiments};
 use eke_lab::frame::report::{Report, Run};
 use eke_lab::frame::table::TableCell;
-use eke_plot::svg::well_formed;
+use eke_testkit::well_formed;
 
 fn smoke(experiment: &'static Experiment, threads: usize) -> Report {
     let context = Context::new(experiment, Size::Smoke).with_threads(threads);

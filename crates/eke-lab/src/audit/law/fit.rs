@@ -6,11 +6,10 @@ use eke_budget::{L1, L2, PathId};
 use eke_noise::law::Noise;
 use eke_noise::select::NoisyScore;
 use eke_noise::{DiscreteGaussian, DiscreteLaplace, Exact, GaussianPath, Ratio};
-use eke_testkit::Fit;
-use eke_testkit::Seeded;
-use statrs::function::erf::erfc;
+use eke_testkit::{Fit, Seeded};
 
 use crate::audit::{Audit, Finding, Findings, Method};
+use crate::calibrate::normal;
 use crate::laws::double;
 use crate::{account, shown};
 
@@ -110,8 +109,4 @@ fn gaussian_path_law() -> Findings {
     let mut found = Vec::from(findings("the point at 0.5", fine.into_iter(), 1024.0, normal));
     found.extend(findings("the point at 0.32", coarse.into_iter(), 1280.0, normal));
     Ok(found)
-}
-
-fn normal(x: f64) -> f64 {
-    erfc(-x / std::f64::consts::SQRT_2) / 2.0
 }

@@ -163,7 +163,7 @@ mod tests {
     use crate::experiments::threshold_search::stream::made_up;
     use crate::frame::context::Context;
     use crate::frame::experiment::Size;
-    use eke_plot::svg::well_formed;
+    use eke_testkit::well_formed;
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_accounting() {

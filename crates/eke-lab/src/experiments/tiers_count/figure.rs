@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::frame::context::Context;
     use crate::frame::experiment::Size;
-    use eke_plot::svg::well_formed;
+    use eke_testkit::well_formed;
 
     #[test]
     fn a_figure_is_well_formed_and_names_every_way() {
