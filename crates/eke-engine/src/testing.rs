@@ -12,8 +12,9 @@ use crate::rows::column::Column;
 use crate::rows::column::lower::lower;
 use crate::rows::contribution::Contributions;
 use crate::rows::pass::bounding::{BatchRows, HashKey};
-use crate::rows::pass::kept::{Kept, first_half};
+use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
+use crate::rows::pass::order;
 use crate::rows::pass::shards::Shard;
 use crate::rows::pass::totals::Totals;
 use crate::rows::scan;
@@ -94,7 +95,7 @@ pub fn driven(
     let unit =
         schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, kind)| *kind);
     let ids = Ids::Value(unit.expect("a unit column"));
-    let contributions = Contributions::new(plan, schema, ids).expect("a plan that fits");
+    let contributions = Contributions::new(plan, schema, Some(ids)).expect("a plan that fits");
     let limits = Arc::new(rows::limits(plan, &contributions, HashKey(*hash_key)));
     let hash = TableHash::default();
     let new = || Kept::new(Arc::clone(&limits), hash.clone());
@@ -109,17 +110,20 @@ pub fn driven(
         for batch in piece {
             let (columns, count) =
                 scan::canonical(batch, contributions.wanted(), None).expect("columns that fit");
-            let brought = contributions.of(&columns, count).expect("contributions");
-            let rows = BatchRows::new(&limits, &brought).expect("columns of the plan");
+            let (brought, count) = contributions.of(&columns, count).expect("contributions");
+            let rows = BatchRows::new(&limits, &brought, count).expect("columns of the plan");
             let (mut name, mut one) = (Vec::new(), new());
-            for row in 0..brought[0].len() {
-                let from = rows.name(row, &mut name);
-                let (group, unit) = name.split_at(from);
+            for row in 0..count {
+                name.clear();
+                rows.push_group(row, &mut name);
+                let group = name.len();
+                rows.push_unit(row, &mut name);
+                let (group, unit) = name.split_at(group);
                 let is_alone = choose(8) == 0;
                 let kept = if is_alone { &mut one } else { &mut part };
                 let number = kept.unit(hash.hash_one(unit), unit).expect("a number");
-                let order = first_half(limits.order(&name));
-                kept.add(number, order, group, 1, rows.steps(row)).expect("room");
+                let order = order::first_half(order::order(&limits.hash_key, &name));
+                kept.add(number, order, group, 1, rows.steps(row).map(i128::from)).expect("room");
                 if is_alone {
                     merge(&mut one, &mut total);
                 }

@@ -38,7 +38,8 @@ pub enum Protection {
     Public,
     /// Units', one per row.
     Private {
-        /// The column that says which unit a row belongs to.
+        /// The column that says which unit a row belongs to; empty where each row is a unit of its
+        /// own.
         unit_column: String,
         /// Which datasets are neighbours.
         adjacency: Adjacency,

@@ -26,6 +26,8 @@ const KNOWN: [&str; 9] = [
 ];
 /// What a public dataset does not have.
 const PRIVATE: [&str; 5] = ["unit", "unit_column", "max_groups", "max_rows", "answer_time"];
+/// The unit of datasets whose rows are units of their own.
+const ROW: &str = "row";
 /// The longest first slot, in seconds.
 const LONGEST: f64 = 86_400.0;
 
@@ -62,7 +64,8 @@ pub enum PolicyProtection {
         unit: String,
         /// Which datasets are neighbours: the unit's.
         adjacency: Adjacency,
-        /// The column that says which unit a row belongs to.
+        /// The column that says which unit a row belongs to; empty where each row is a unit of its
+        /// own.
         unit_column: String,
         /// Where the policy names that column.
         unit_column_line: usize,
@@ -224,6 +227,7 @@ impl Dataset {
                 ..
             } => {
                 match schema.iter().find(|(name, _)| name == unit_column) {
+                    _ if unit_column.is_empty() => {}
                     Some((_, Some(_))) => {}
                     Some((_, None)) => {
                         page.keep::<()>(Err(self.wrong(
@@ -326,13 +330,15 @@ fn read_source(section: Section<'_>, title: &str) -> Result<(String, usize), Pol
 }
 
 impl PolicyProtection {
-    /// The column that says which unit a row belongs to; none if rows are public.
+    /// The column that says which unit a row belongs to; none if rows are public, or units
+    /// themselves.
     #[must_use]
     pub fn unit_column(&self) -> Option<&str> {
         match self {
-            Self::Private { unit_column, .. } => Some(unit_column),
+            Self::Private { unit_column, .. } => Some(unit_column.as_str()),
             Self::Public => None,
         }
+        .filter(|column| !column.is_empty())
     }
 
     fn read(section: Section<'_>, title: &str, units: &Named<Unit>) -> Result<Self, PolicyError> {
@@ -360,6 +366,9 @@ impl PolicyProtection {
             &format!("{title} does not say whose rows it has: write unit = \"NAME\" of a [unit.NAME], or public = true if it is about nobody"),
         );
         let unit = page.keep(unit.and_then(|unit| Self::read_unit(unit, units)));
+        if let Some(unit) = unit.filter(|unit| unit.name == ROW) {
+            return Self::read_rows(section, title, unit);
+        }
         let whose = unit.map_or("unit", |unit| unit.name.as_str());
         let column = page.keep(section.require(
             "unit_column",
@@ -387,6 +396,36 @@ impl PolicyProtection {
             unit_column_line: column.line(),
             max_groups,
             max_rows,
+        })
+    }
+
+    /// A dataset whose rows are units: each is in one group, once.
+    fn read_rows(section: Section<'_>, title: &str, unit: &Unit) -> Result<Self, PolicyError> {
+        let mut wrong = Vec::new();
+        if let Some(field) = section.get("unit_column") {
+            wrong.push(field.wrong(format!(
+                "{title} has unit = \"{ROW}\", so each row is a unit of its own: leave out `unit_column`, or name another [unit.NAME]"
+            )));
+        }
+        for field in ["max_groups", "max_rows"].into_iter().filter_map(|name| section.get(name)) {
+            if field.count("1")? != 1 {
+                wrong.push(
+                    field.wrong(format!(
+                        "a row is in one group, once: leave out `{}`",
+                        field.name()
+                    )),
+                );
+            }
+        }
+        section.page().none_of(wrong.into_iter())?;
+        let unit_column_line = section.get("unit").map_or(section.line(), |field| field.line());
+        Ok(Self::Private {
+            unit: unit.name.clone(),
+            adjacency: unit.adjacency,
+            unit_column: String::new(),
+            unit_column_line,
+            max_groups: 1,
+            max_rows: 1,
         })
     }
 

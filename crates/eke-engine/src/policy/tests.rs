@@ -5,7 +5,7 @@ use std::path::Path;
 
 use eke_budget::{Adjacency, Budget, BudgetSpec, Delta, Epsilon, Metric};
 use eke_ledger::Address;
-use eke_sql::Value;
+use eke_sql::{Protection, Type, Value};
 
 use super::*;
 
@@ -119,6 +119,32 @@ fn the_unit_pays_first_then_the_analyst_then_its_circles() {
     assert_eq!(policy.finest(None), Ok(None));
     assert_eq!(policy.finest(Some("ana")), Ok(None));
     assert_eq!(policy.finest(Some("bob")), Ok(Some("1e-4".parse().unwrap())));
+}
+
+#[test]
+fn rows_can_be_units_of_their_own() {
+    let policy = |more: &str| {
+        parse(&format!(
+            "[unit.row]\nadjacency = \"add-remove\"\nbudget = {{ epsilon = 1.0, delta = 1e-6 }}\n\
+             [dataset.homes]\nsource = \"homes.csv\"\nunit = \"row\"\n{more}"
+        ))
+    };
+    let homes = &policy("").unwrap().datasets["homes"];
+    assert_eq!(homes.protection.unit_column(), None);
+    let table = homes.table(&[("rooms".to_owned(), Some(Type::Int))]).unwrap();
+    let Protection::Private { unit_column, max_groups, max_rows, .. } = table.protection else {
+        panic!("rows are private")
+    };
+    assert_eq!((unit_column.as_str(), max_groups, max_rows), ("", 1, 1));
+    policy("max_groups = 1\nmax_rows = 1").unwrap();
+    for (more, said) in [
+        ("unit_column = \"id\"", "leave out `unit_column`"),
+        ("max_groups = 2", "leave out `max_groups`"),
+        ("max_rows = 7", "leave out `max_rows`"),
+    ] {
+        let error = policy(more).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 #[test]

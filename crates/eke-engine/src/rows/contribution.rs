@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow::buffer::BooleanBuffer;
 use arrow::compute::{and, filter, is_not_null};
 use arrow::error::ArrowError;
 use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
@@ -29,7 +30,8 @@ pub(crate) struct Contributions {
     wanted: Wanted,
     /// Which rows take part, if they are somebody's and their keys do.
     filter: Option<ColumnExpr>,
-    unit: Type,
+    /// The type of the unit; none if each row is one.
+    unit: Option<Type>,
     keys: Vec<KeyOf>,
     steps: Vec<Steps>,
 }
@@ -48,11 +50,11 @@ enum Steps {
 }
 
 impl Contributions {
-    /// What a plan takes from rows with these columns.
+    /// What a plan takes from rows with these columns. Without ids, each row is a unit.
     pub(crate) fn new(
         plan: &Plan,
         schema: &[(String, Option<Type>)],
-        ids: Ids,
+        ids: Option<Ids>,
     ) -> Result<Self, LowerError> {
         let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr));
         let exprs = exprs.chain(plan.sums.iter().filter_map(of_sum));
@@ -63,16 +65,18 @@ impl Contributions {
             .filter(|(name, _)| wanted.contains(name.as_str()))
             .filter_map(|(name, kind)| Some((name.clone(), (*kind)?)))
             .collect();
-        if !schema.iter().any(|(name, kind)| *name == plan.unit_column && kind.is_some()) {
+        let is_unit =
+            |(name, kind): &(String, Option<Type>)| *name == plan.unit_column && kind.is_some();
+        if ids.is_some() && !schema.iter().any(is_unit) {
             return Err(LowerError::NoColumn(plan.unit_column.clone()));
         }
-        let unit = ids.kind();
+        let unit = ids.map(Ids::kind);
         let keys = plan.keys.iter().map(|key| KeyOf::new(key, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
         let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
-        let wanted = Wanted { columns, unit: Some((plan.unit_column.clone(), ids)) };
+        let wanted = Wanted { columns, unit: ids.map(|ids| (plan.unit_column.clone(), ids)) };
         Ok(Self { wanted, filter: filter.transpose()?, unit, keys, steps })
     }
 
@@ -81,8 +85,8 @@ impl Contributions {
         &self.wanted
     }
 
-    /// The type of the unit.
-    pub(crate) fn unit(&self) -> Type {
+    /// The type of the unit; none if each row is one.
+    pub(crate) fn unit(&self) -> Option<Type> {
         self.unit
     }
 
@@ -104,19 +108,28 @@ impl Contributions {
         most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
     }
 
-    /// What these rows bring: the unit, the keys, the steps. Those that do not take part are gone.
-    pub(crate) fn of(&self, columns: &[Column], rows: usize) -> Result<Vec<ArrayRef>, ArrowError> {
-        let Some((unit, columns)) = columns.split_last() else {
-            return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
-        };
-        let unit = unit.identity();
+    /// What these rows bring: the unit if there is a column of it, the keys, the steps; and how many
+    /// of them take part. The others are gone.
+    pub(crate) fn of(
+        &self,
+        columns: &[Column],
+        rows: usize,
+    ) -> Result<(Vec<ArrayRef>, usize), ArrowError> {
+        let (mut arrays, mut columns) = (Vec::<ArrayRef>::new(), columns);
+        let mut takes_part = BooleanArray::new(BooleanBuffer::new_set(rows), None);
+        if self.unit.is_some() {
+            let Some((unit, others)) = columns.split_last() else {
+                return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
+            };
+            // What is nobody's has no part in anything.
+            takes_part = is_not_null(unit.array())?;
+            arrays.push(unit.identity().into_array());
+            columns = others;
+        }
         let columns: Vec<Column> = columns.iter().map(Column::cut).collect();
-        // What is nobody's has no part in anything.
-        let mut takes_part = is_not_null(unit.array())?;
         if let Some(filter) = &self.filter {
             takes_part = and(&takes_part, &filter.holds(&columns, rows))?;
         }
-        let mut arrays: Vec<ArrayRef> = vec![unit.into_array()];
         for key in &self.keys {
             let value = key.value.compute(&columns, rows);
             if let Some(listed) = key.is_listed(&value, rows) {
@@ -133,7 +146,7 @@ impl Contributions {
                 *array = filter(&**array, &takes_part)?;
             }
         }
-        Ok(arrays)
+        Ok((arrays, kept))
     }
 }
 
@@ -164,8 +177,8 @@ impl Steps {
                 (0..rows).map(|row| (!column.is_null(row)).then_some(*one)).collect()
             }
             Self::Value(total, step) => match total.compute(columns, rows) {
-                Column::Int(array) => array.iter().map(|v| v.map(|v| step.of_int(v))).collect(),
-                Column::Float(array) => array.iter().map(|v| v.map(|v| step.of_float(v))).collect(),
+                Column::Int(array) => array.unary(|value| step.of_int(value)),
+                Column::Float(array) => array.unary(|value| step.of_float(value)),
                 _ => Int64Array::new_null(rows),
             },
         }
@@ -235,7 +248,7 @@ mod tests {
         };
         let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.kind)).collect();
         let query = plan(sql, &[table]).unwrap();
-        Contributions::new(&query.plan, &schema, Ids::Value(Type::Int)).unwrap()
+        Contributions::new(&query.plan, &schema, Some(Ids::Value(Type::Int))).unwrap()
     }
 
     #[test]
@@ -263,7 +276,7 @@ mod tests {
             let columns: Vec<_> =
                 [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
             let before = crate::rows::column::expr::MATCHED.get();
-            let kept = contributions.of(&columns, ROWS).unwrap()[0].len();
+            let (_, kept) = contributions.of(&columns, ROWS).unwrap();
             assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
             crate::rows::column::expr::MATCHED.get() - before
         };

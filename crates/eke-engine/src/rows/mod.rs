@@ -161,7 +161,10 @@ pub fn bounded(
 ) -> Result<Bounded, RowsError> {
     let declared =
         schema.iter().filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect();
-    let ids = source.ids(&plan.unit_column, &declared).map_err(RowsError::failed)?;
+    let ids = match plan.unit_column.as_str() {
+        "" => None,
+        column => Some(source.ids(column, &declared).map_err(RowsError::failed)?),
+    };
     let source = source.clone();
     let pieces = move || scan::pieces(&source).map_err(RowsError::failed);
     run(pieces, schema, plan, ids, hash_key, options)
@@ -183,6 +186,7 @@ pub fn bounded_in_memory(
     let unit =
         schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, kind)| *kind);
     let ids = Ids::Value(unit.unwrap_or(Type::Text));
+    let ids = (!plan.unit_column.is_empty()).then_some(ids);
     run(move || Ok(pieces), schema, plan, ids, hash_key, options)
 }
 
@@ -391,7 +395,7 @@ fn run(
     pieces: impl FnOnce() -> Result<Vec<Piece>, RowsError> + Send + 'static,
     schema: &[(String, Option<Type>)],
     plan: &Plan,
-    ids: Ids,
+    ids: Option<Ids>,
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {

@@ -23,9 +23,12 @@ impl Plan {
             eke_budget::Adjacency::AddRemove => "one unit more or less",
             eke_budget::Adjacency::Replace => "one unit replaced",
         };
+        let unit = match self.unit_column.as_str() {
+            "" => "each row is one".to_owned(),
+            column => identifier(column),
+        };
         lines.push(format!(
-            "a unit ({}) counts in {} and for {} in each; neighbours have {adjacency}",
-            identifier(&self.unit_column),
+            "a unit ({unit}) counts in {} and for {} in each; neighbours have {adjacency}",
             plural(u64::from(self.max_groups), "group"),
             plural(u64::from(self.max_rows), "row"),
         ));

@@ -34,7 +34,7 @@ pub struct Plan {
     pub version: u32,
     /// The dataset.
     pub dataset: String,
-    /// Whose rows are whose.
+    /// The column that says which unit a row belongs to; empty where each row is a unit of its own.
     pub unit_column: String,
     /// Which datasets are neighbours.
     pub adjacency: Adjacency,

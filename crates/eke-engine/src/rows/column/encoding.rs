@@ -27,7 +27,7 @@ use crate::rows::column::Column;
 
 /// Appends the value of a row.
 pub(crate) fn push(column: &Column, row: usize, bytes: &mut Vec<u8>) {
-    if column.array().is_null(row) {
+    if column.is_null(row) {
         bytes.push(0);
         return;
     }

@@ -216,8 +216,20 @@ impl Column {
         }
     }
 
+    #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
-        self.array().is_null(row)
+        match self {
+            Self::Bool(array) => array.is_null(row),
+            Self::Int(array) => array.is_null(row),
+            Self::Float(array) => array.is_null(row),
+            Self::Text(array) => array.is_null(row),
+            Self::Date(array) => array.is_null(row),
+            Self::Timestamp(array) => array.is_null(row),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.array().len()
     }
 
     /// The value of a row. For few rows: answers' keys, and tests.

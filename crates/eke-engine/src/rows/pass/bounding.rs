@@ -30,7 +30,8 @@ impl fmt::Debug for HashKey {
 /// How much one unit may add, and to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    pub(crate) unit: Type,
+    /// The type of the unit; none if each row is one.
+    pub(crate) unit: Option<Type>,
     pub(crate) keys: Vec<Type>,
     /// How many columns of steps are added up.
     pub(crate) steps: usize,
@@ -40,13 +41,6 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// What the groups of a unit are kept by, where `name` is that of the group and then that of
-    /// the unit: the smallest are kept.
-    pub(crate) fn order(&self, name: &[u8]) -> u128 {
-        let hash = blake3::keyed_hash(&self.hash_key.0, name);
-        hash.as_bytes().first_chunk().map_or(0, |first| u128::from_be_bytes(*first))
-    }
-
     /// A sum over `rows` rows of a unit in a group, scaled to that over `max_rows` of them: cut off
     /// towards zero, exactly.
     pub(crate) fn scaled(&self, sum: i128, rows: u64) -> i128 {
@@ -62,40 +56,51 @@ impl Limits {
 
 /// The rows of a batch, as what they are grouped by and what they add.
 pub(crate) struct BatchRows<'a> {
-    unit: Column,
+    rows: usize,
+    unit: Option<Column>,
     keys: Vec<Column>,
     steps: Vec<&'a Int64Array>,
 }
 
 impl<'a> BatchRows<'a> {
-    /// The unit, the keys and then the steps of rows; none if they are something else.
-    pub(crate) fn new(limits: &Limits, values: &'a [ArrayRef]) -> Option<Self> {
-        let (unit, rest) = values.split_first()?;
+    /// The unit if there is a column of it, the keys and then the steps of rows, which there are
+    /// this many of; none if they are something else.
+    pub(crate) fn new(limits: &Limits, values: &'a [ArrayRef], rows: usize) -> Option<Self> {
+        let (unit, rest) = values.split_at_checked(usize::from(limits.unit.is_some()))?;
+        let unit = unit.first().zip(limits.unit).map(|(unit, kind)| Column::read(unit, kind));
         let (keys, steps) = rest.split_at_checked(limits.keys.len())?;
         let keys = keys.iter().zip(&limits.keys).map(|(array, kind)| Column::read(array, *kind));
         let steps = steps.iter().map(|array| array.as_primitive_opt::<Int64Type>());
         let rows = Self {
-            unit: Column::read(unit, limits.unit)?,
+            rows,
+            unit: match unit {
+                None => None,
+                Some(unit) => Some(unit?),
+            },
             keys: keys.collect::<Option<_>>()?,
             steps: steps.collect::<Option<_>>()?,
         };
         (rows.steps.len() == limits.steps).then_some(rows)
     }
 
-    /// The name of the group that a row is in, and then that of its unit; and where that begins.
-    pub(crate) fn name(&self, row: usize, bytes: &mut Vec<u8>) -> usize {
-        bytes.clear();
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends the name of the unit that a row belongs to; nothing if each row is one.
+    pub(crate) fn push_unit(&self, row: usize, bytes: &mut Vec<u8>) {
+        self.unit.iter().for_each(|unit| encoding::push(unit, row, bytes));
+    }
+
+    /// Appends the name of the group that a row is in.
+    pub(crate) fn push_group(&self, row: usize, bytes: &mut Vec<u8>) {
         self.keys.iter().for_each(|key| encoding::push(key, row, bytes));
-        let unit = bytes.len();
-        encoding::push(&self.unit, row, bytes);
-        unit
     }
 
     /// What a row adds.
-    pub(crate) fn steps(&self, row: usize) -> impl Iterator<Item = i128> + '_ {
-        let step = move |steps: &&Int64Array| {
-            if steps.is_null(row) { 0 } else { i128::from(steps.value(row)) }
-        };
+    pub(crate) fn steps(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
+        let step = move |steps: &&Int64Array| if steps.is_null(row) { 0 } else { steps.value(row) };
         self.steps.iter().map(step)
     }
 }

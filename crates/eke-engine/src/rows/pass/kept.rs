@@ -16,10 +16,9 @@ use std::sync::Arc;
 use crate::rows::column::encoding::take;
 use crate::rows::pass::bounding::Limits;
 use crate::rows::pass::names::{Name, NameTable, Names, TableHash};
+use crate::rows::pass::order::{self, EMPTY};
 use crate::rows::pass::shards::Shard;
 
-/// No entry: a hash that none has.
-const EMPTY: u64 = u64::MAX;
 /// How many entries are searched one by one at most.
 const FEW: usize = 32;
 
@@ -67,10 +66,11 @@ struct Entries {
 }
 
 impl Limits {
-    /// How many entries a unit may have before some must go.
+    /// How many entries a unit may have before some must go: where they are few, one goes for each
+    /// that comes; of many, some at a time.
     fn most(&self) -> usize {
         let kept = self.max_groups as usize;
-        kept + (kept / 4).max(1)
+        if kept <= FEW { kept } else { kept + kept / 4 }
     }
 
     /// How many entries a block of this size has room for, and how many of them are used at most.
@@ -82,11 +82,6 @@ impl Limits {
             (block, most.min(block / 4 * 3))
         }
     }
-}
-
-/// The half of a hash that is compared first.
-pub(crate) fn first_half(order: u128) -> u64 {
-    u64::try_from(order >> 64).unwrap_or(EMPTY).min(EMPTY - 1)
 }
 
 impl Kept {
@@ -112,6 +107,7 @@ impl Kept {
 
     /// The number of a unit, by the hash that tables are looked up by; none if there are more than
     /// can be numbered.
+    #[inline]
     pub(crate) fn unit(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
         let unit = self.units.number(hash, bytes)?;
         if unit == self.blocks.len() {
@@ -175,6 +171,8 @@ impl Kept {
                 entries.extend(self.of_unit(&self.blocks[unit]));
                 self.relocate(unit, size + 1, &entries);
                 self.scratch = entries;
+            } else if room <= FEW {
+                return self.replace(unit, hash, group);
             } else {
                 self.let_go(unit);
                 if hash > self.blocks[unit].threshold {
@@ -185,12 +183,48 @@ impl Kept {
         let name = self.names.take(group)?;
         let entry = self.entries.vacant(&self.limits, &self.blocks[unit], hash);
         self.blocks[unit].count += 1;
-        self.entries.hashes[entry] = hash;
-        self.entries.names[entry] = name;
-        self.entries.rows[entry] = 0;
-        let from = entry * self.limits.steps;
-        self.entries.sums[from..from + self.limits.steps].fill(0);
+        self.entries.begin(entry, hash, name);
+        if self.blocks[unit].count == self.limits.max_groups && self.limits.most() <= FEW {
+            self.blocks[unit].threshold = self.entries.largest(&self.blocks[unit]);
+        }
         Some(Some(entry))
+    }
+
+    /// Puts a group in the place of that with the largest hash, in a block that is full of few;
+    /// none inside if its own is the largest.
+    fn replace(&mut self, unit: usize, hash: u64, group: &[u8]) -> Option<Option<usize>> {
+        let block = self.blocks[unit];
+        let largest = block.threshold;
+        let places = block.start..block.start + block.count as usize;
+        let mut last = places.clone().filter(|&entry| self.entries.hashes[entry] == largest);
+        let (mut last, others) = (last.next()?, last.count());
+        if others > 0 || hash == largest {
+            let of = |group: &[u8]| self.full(unit, group);
+            for entry in places.filter(|&entry| self.entries.hashes[entry] == largest) {
+                if of(self.group(entry)) > of(self.group(last)) {
+                    last = entry;
+                }
+            }
+            if hash == largest && of(group) > of(self.group(last)) {
+                return Some(None);
+            }
+        }
+        self.names.release(self.entries.names[last]);
+        let name = self.names.take(group)?;
+        self.entries.begin(last, hash, name);
+        self.blocks[unit].threshold = self.entries.largest(&block);
+        Some(Some(last))
+    }
+
+    /// The name of an entry's group.
+    fn group(&self, entry: usize) -> &[u8] {
+        self.names.bytes(&self.entries.names[entry])
+    }
+
+    /// What the groups of a unit are kept by, where the first halves of their hashes are the same.
+    fn full(&self, unit: usize, group: &[u8]) -> (u128, Vec<u8>) {
+        let name = [group, self.units.bytes(unit)].concat();
+        (order::order(&self.limits.hash_key, &name), group.to_vec())
     }
 
     /// Moves these entries of a unit to another block. The others go.
@@ -214,10 +248,7 @@ impl Kept {
         entries.clear();
         entries.extend(self.of_unit(&self.blocks[unit]));
         if entries.len() > kept {
-            let full = |entry: usize| {
-                let group = self.names.bytes(&self.entries.names[entry]);
-                (self.limits.order(&[group, self.units.bytes(unit)].concat()), group)
-            };
+            let full = |entry: usize| self.full(unit, self.group(entry));
             entries.select_nth_unstable_by(kept, |&a, &b| {
                 let halves = self.entries.hashes[a].cmp(&self.entries.hashes[b]);
                 halves.then_with(|| full(a).cmp(&full(b)))
@@ -348,6 +379,21 @@ impl Entries {
         (0..block).map(move |step| start + (first + step) % block)
     }
 
+    /// An entry to which nothing has been added.
+    fn begin(&mut self, entry: usize, hash: u64, name: Name) {
+        self.hashes[entry] = hash;
+        self.names[entry] = name;
+        self.rows[entry] = 0;
+        let from = entry * self.steps;
+        self.sums[from..from + self.steps].fill(0);
+    }
+
+    /// The largest hash in a block of few.
+    fn largest(&self, unit: &Block) -> u64 {
+        let entries = unit.start..unit.start + unit.count as usize;
+        self.hashes[entries].iter().copied().max().unwrap_or(EMPTY)
+    }
+
     fn copy(&mut self, from: usize, to: usize) {
         self.hashes[to] = self.hashes[from];
         self.names[to] = self.names[from];
@@ -395,7 +441,7 @@ mod tests {
         let unit = kept.unit(kept.units.hash(b"who"), b"who").unwrap();
         for group in groups {
             let name = [&group.to_le_bytes()[..], b"who"].concat();
-            let order = first_half(limits.order(&name));
+            let order = order::first_half(order::order(&limits.hash_key, &name));
             kept.add(unit, order, &name[..4], 1, [1].into_iter()).unwrap();
         }
         kept
@@ -441,7 +487,8 @@ mod tests {
             let limits = limits(max_groups);
             let mut orders: Vec<(u128, u32)> = (0..3_000)
                 .map(|group: u32| {
-                    (limits.order(&[&group.to_le_bytes()[..], b"who"].concat()), group)
+                    let name = [&group.to_le_bytes()[..], b"who"].concat();
+                    (order::order(&limits.hash_key, &name), group)
                 })
                 .collect();
             orders.sort_unstable();

@@ -11,8 +11,10 @@
 pub(crate) mod bounding;
 pub(crate) mod kept;
 pub(crate) mod names;
+pub(crate) mod order;
 pub(crate) mod shards;
 pub(crate) mod totals;
+pub(crate) mod waiting;
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -20,7 +22,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::Array as _;
 use tokio::task::{JoinHandle, yield_now};
 
 use crate::rows::RowsError;
@@ -28,10 +29,11 @@ use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 use crate::rows::pass::bounding::{BatchRows, Limits};
-use crate::rows::pass::kept::{Kept, first_half};
+use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
-use crate::rows::pass::shards::{Parts, Shard as _, Shards, shard};
+use crate::rows::pass::shards::{Parts, Shard, Shards, shard};
 use crate::rows::pass::totals::Totals;
+use crate::rows::pass::waiting::Waiting;
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Piece};
 use crate::rows::spill::SpillRun;
@@ -40,6 +42,19 @@ use crate::rows::spill::SpillRun;
 const LEAST: usize = 1 << 20;
 /// How many groups are handed on together.
 const BATCH_GROUPS: usize = 1 << 16;
+
+/// How many bytes of rows of one worker wait at most.
+const MOST_WAITING: usize = 64 << 20;
+
+/// Rows on their way into a table.
+struct Incoming<T> {
+    table: Shards<T>,
+    /// Those that wait, by shard.
+    waiting: Vec<Waiting>,
+    /// What a row is looked up by: its unit, or its group where each row is a unit.
+    name: Vec<u8>,
+    orders: Vec<u64>,
+}
 
 /// A pass over the rows of a plan. Shared by its workers.
 pub(crate) struct Pass {
@@ -76,21 +91,26 @@ impl Pass {
         let pass = Arc::new(self);
         let workers = pass.workers.clamp(1, pieces.len().max(1));
         let pieces = Arc::new(Mutex::new(VecDeque::from(pieces)));
-        let read = || Arc::clone(&pass).read(Arc::clone(&pieces));
-        let units = spawn(workers, read).await?;
-        let mut spills: usize = units.iter().map(|units| units.spills).sum();
-
-        let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
-        let total = || Arc::clone(&pass).total(Arc::clone(&shards));
-        let totals = spawn(pass.workers.max(1), total).await?;
+        let mut spills = 0;
+        let totals = if pass.limits.unit.is_none() {
+            // Each row is a unit, which is in one group: there is nothing to bound.
+            spawn(workers, || Arc::clone(&pass).read::<Totals>(Arc::clone(&pieces))).await?
+        } else {
+            let read = || Arc::clone(&pass).read::<Kept>(Arc::clone(&pieces));
+            let units = spawn(workers, read).await?;
+            spills += units.iter().map(|units| units.spills).sum::<usize>();
+            let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
+            let total = || Arc::clone(&pass).total(Arc::clone(&shards));
+            spawn(pass.workers.max(1), total).await?
+        };
         spills += totals.iter().map(|totals| totals.spills).sum::<usize>();
 
-        let mut all = pass.new_totals();
+        let mut all = Totals::make(&pass);
         for parts in Shards::by_shard(totals) {
-            let more = parts.merged(&|| pass.new_totals()).map_err(RowsError::failed)?;
+            let more = parts.merged(&|| Totals::make(&pass)).map_err(RowsError::failed)?;
             let is_many = all.len() + more.len() > BATCH_GROUPS;
             if is_many || all.held() + more.held() > pass.share() {
-                pass.hand_on(&std::mem::replace(&mut all, pass.new_totals()), groups)?;
+                pass.hand_on(&std::mem::replace(&mut all, Totals::make(&pass)), groups)?;
             }
             let mut bytes = Vec::new();
             more.write(&mut bytes);
@@ -109,14 +129,6 @@ impl Pass {
         groups.add(batch, self.memory, self.spill.path())
     }
 
-    fn new_kept(&self) -> Kept {
-        Kept::new(Arc::clone(&self.limits), self.hash.clone())
-    }
-
-    fn new_totals(&self) -> Totals {
-        Totals::new(self.limits.steps, self.hash.clone())
-    }
-
     /// How much one worker may hold in a table.
     fn share(&self) -> usize {
         (self.memory / 2 / self.workers.max(1)).max(LEAST)
@@ -127,52 +139,47 @@ impl Pass {
     }
 
     /// Reads pieces until there are no more. Other passes have their turn after every batch.
-    async fn read(
+    async fn read<T: TakesRows>(
         self: Arc<Self>,
         pieces: Arc<Mutex<VecDeque<Piece>>>,
-    ) -> Result<Shards<Kept>, RowsError> {
-        let make = &|| self.new_kept();
-        let mut kept = Shards::new(make);
-        let mut name = Vec::new();
+    ) -> Result<Shards<T>, RowsError> {
+        let make = &|| T::make(&self);
+        let table = Shards::new(make);
+        let waiting = table.in_memory.iter().map(|_| Waiting::default()).collect();
+        let mut incoming = Incoming { table, waiting, name: Vec::new(), orders: Vec::new() };
         while let Some(piece) = next(&pieces) {
             let wanted = self.contributions.wanted();
             let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
-                sound(|| self.take_in(batch, &mut kept, &mut name))?;
-                if kept.held() > self.share() {
-                    kept.spill(self.folder(), make).map_err(RowsError::failed)?;
+                sound(|| self.take_in(batch, &mut incoming))?;
+                if incoming.table.held() > self.share() {
+                    incoming.table.spill(self.folder(), make).map_err(RowsError::failed)?;
                 }
                 yield_now().await;
             }
         }
-        Ok(kept)
+        for shard in 0..incoming.waiting.len() {
+            incoming.settle(&self, shard).ok_or_else(too_many)?;
+        }
+        Ok(incoming.table)
     }
 
     /// Takes rows in, with all that they bring.
-    fn take_in(
+    fn take_in<T: TakesRows>(
         &self,
         (columns, rows): (Vec<Column>, usize),
-        kept: &mut Shards<Kept>,
-        name: &mut Vec<u8>,
+        incoming: &mut Incoming<T>,
     ) -> Result<(), RowsError> {
         self.check()?;
         self.counters.read.fetch_add(rows as u64, Ordering::Relaxed);
         // Before any filter: one number for a dataset, whatever is asked of it.
-        let without = columns.last().map_or(0, |unit| unit.array().null_count());
+        let unit = self.limits.unit.and(columns.last());
+        let without = unit.map_or(0, |unit| unit.array().null_count());
         self.counters.nobodys.fetch_add(without as u64, Ordering::Relaxed);
-        let brought = self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
-        let rows = BatchRows::new(&self.limits, &brought)
+        let (brought, rows) = self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
+        let rows = BatchRows::new(&self.limits, &brought, rows)
             .ok_or_else(|| RowsError::failed("columns that are not those of the plan"))?;
-        for row in 0..brought.first().map_or(0, |units| units.len()) {
-            let from = rows.name(row, name);
-            let (group, unit) = name.split_at(from);
-            let hash = self.hash.hash_one(unit);
-            let kept = &mut kept.in_memory[shard(hash)];
-            let number = kept.unit(hash, unit).ok_or_else(too_many)?;
-            let order = first_half(self.limits.order(name));
-            kept.add(number, order, group, 1, rows.steps(row)).ok_or_else(too_many)?;
-        }
-        Ok(())
+        incoming.add(self, &rows).ok_or_else(too_many)
     }
 
     /// Brings shards of units together until there are no more, and adds up what they keep.
@@ -180,12 +187,12 @@ impl Pass {
         self: Arc<Self>,
         shards: Arc<Mutex<VecDeque<Parts<Kept>>>>,
     ) -> Result<Shards<Totals>, RowsError> {
-        let make = &|| self.new_totals();
+        let make = &|| Totals::make(&self);
         let mut totals = Shards::new(make);
         while let Some(parts) = next(&shards) {
             self.check()?;
             sound(|| {
-                let kept = parts.merged(&|| self.new_kept()).map_err(RowsError::failed)?;
+                let kept = parts.merged(&|| Kept::make(&self)).map_err(RowsError::failed)?;
                 let all = kept.each(|group, counted| {
                     let hash = self.hash.hash_one(group);
                     let one = std::iter::once(1).chain(counted.iter().copied());
@@ -206,6 +213,79 @@ impl Pass {
             return Err(RowsError::failed("nobody waits for it any more"));
         }
         Ok(())
+    }
+}
+
+impl<T: TakesRows> Incoming<T> {
+    /// Lets rows wait for others of their shard; none if there are more names than can be numbered.
+    fn add(&mut self, pass: &Pass, rows: &BatchRows<'_>) -> Option<()> {
+        let most = (pass.share() / 4).min(MOST_WAITING) / self.waiting.len();
+        let by_unit = pass.limits.unit.is_some();
+        for row in 0..rows.len() {
+            self.name.clear();
+            if by_unit {
+                rows.push_unit(row, &mut self.name);
+            } else {
+                rows.push_group(row, &mut self.name);
+            }
+            let hash = pass.hash.hash_one(&self.name[..]);
+            let (shard, unit) = (shard(hash), if by_unit { &self.name[..] } else { &[] });
+            let waiting = &mut self.waiting[shard];
+            waiting.push(hash, |bytes| rows.push_group(row, bytes), unit, rows.steps(row));
+            if waiting.held() >= most {
+                self.settle(pass, shard)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Takes in the rows of a shard that wait.
+    fn settle(&mut self, pass: &Pass, shard: usize) -> Option<()> {
+        let waiting = &mut self.waiting[shard];
+        self.table.in_memory[shard].take_in(pass, waiting, &mut self.orders)?;
+        waiting.clear();
+        Some(())
+    }
+}
+
+/// A table that rows are taken into.
+trait TakesRows: Shard + Sized + Send + 'static {
+    /// An empty one.
+    fn make(pass: &Pass) -> Self;
+
+    /// Takes in rows of its shard; none if there are more names than can be numbered.
+    fn take_in(&mut self, pass: &Pass, rows: &Waiting, orders: &mut Vec<u64>) -> Option<()>;
+}
+
+impl TakesRows for Kept {
+    fn make(pass: &Pass) -> Self {
+        Self::new(Arc::clone(&pass.limits), pass.hash.clone())
+    }
+
+    fn take_in(&mut self, pass: &Pass, rows: &Waiting, orders: &mut Vec<u64>) -> Option<()> {
+        let rows = || rows.rows(pass.limits.steps);
+        order::first_halves(&pass.limits.hash_key, rows().map(|row| row.name), orders);
+        for (row, &order) in rows().zip(&*orders) {
+            let unit = self.unit(row.hash, row.unit)?;
+            let steps = row.steps.iter().map(|&step| i128::from(step));
+            self.add(unit, order, row.group, 1, steps)?;
+        }
+        Some(())
+    }
+}
+
+impl TakesRows for Totals {
+    fn make(pass: &Pass) -> Self {
+        Self::new(pass.limits.steps, pass.hash.clone())
+    }
+
+    fn take_in(&mut self, pass: &Pass, rows: &Waiting, _: &mut Vec<u64>) -> Option<()> {
+        for row in rows.rows(pass.limits.steps) {
+            // One unit, and one row.
+            let one = [1, 1].into_iter().chain(row.steps.iter().map(|&step| i128::from(step)));
+            self.add(row.hash, row.group, one)?;
+        }
+        Some(())
     }
 }
 

@@ -156,7 +156,7 @@ impl Names {
 /// Names that are there for good, each with a number.
 pub(crate) struct NameTable {
     hash: TableHash,
-    numbers: HashTable<u32>,
+    numbers: HashTable<(Name, u32)>,
     list: Vec<Name>,
     names: Names,
 }
@@ -174,16 +174,26 @@ impl NameTable {
 
     /// The number of a name with this hash, which is the next one if it is new; none if there are
     /// more than can be numbered.
+    #[inline]
     pub(crate) fn number(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
-        let (list, names, hash_of) = (&self.list, &self.names, &self.hash);
-        let is_it = |&number: &u32| names.bytes(&list[number as usize]) == bytes;
-        if let Some(&number) = self.numbers.find(hash, is_it) {
-            return Some(number as usize);
+        let found = match Name::short(bytes) {
+            Some(name) => self.numbers.find(hash, |(other, _)| *other == name),
+            None => self.numbers.find(hash, |(other, _)| self.names.bytes(other) == bytes),
+        };
+        match found {
+            Some(&(_, number)) => Some(number as usize),
+            None => self.add(hash, bytes),
         }
-        let hash_of = |&number: &u32| hash_of.hash_one(names.bytes(&list[number as usize]));
-        let number = u32::try_from(list.len()).ok()?;
-        self.numbers.insert_unique(hash, number, hash_of);
-        self.list.push(self.names.take(bytes)?);
+    }
+
+    #[cold]
+    fn add(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
+        let number = u32::try_from(self.list.len()).ok()?;
+        let name = self.names.take(bytes)?;
+        let (names, hash_of) = (&self.names, &self.hash);
+        let hash_of = |(name, _): &(Name, u32)| hash_of.hash_one(names.bytes(name));
+        self.numbers.insert_unique(hash, (name, number), hash_of);
+        self.list.push(name);
         Some(number as usize)
     }
 

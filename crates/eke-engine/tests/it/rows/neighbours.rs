@@ -215,3 +215,40 @@ fn a_plain_reading_changes_by_no_more_than_the_plan_says_either() {
         }
     }
 }
+
+/// A plan for rows that are units of their own.
+fn of_rows(plan: Plan) -> Plan {
+    Plan { unit_column: String::new(), max_groups: 1, max_rows: 1, ..plan }
+}
+
+#[test]
+fn rows_that_are_units_agree_with_a_plain_reading() {
+    for number in 7_000_000..7_000_250 {
+        let (mut dice, unit, mut table, plan) = case(number, 40, 5);
+        let plan = of_rows(plan);
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        for (pieces, partitions) in [(1, 1), (2, 2), (5, 7)] {
+            dice.shuffle(&mut table);
+            let bounded = engine(&table, &plan, unit, pieces, partitions);
+            assert_eq!(bounded.unit_counts().len(), expected.len(), "case {number}: {plan:?}");
+            assert_eq!(groups(&bounded, &expected), expected, "case {number}: {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn removing_a_row_that_is_a_unit_changes_no_more_than_the_plan_says() {
+    let nobody = Groups::new();
+    for number in 8_000_000..8_000_100 {
+        let (mut dice, unit, table, plan) = case(number, 20, 4);
+        let plan = of_rows(plan);
+        let all = groups(&engine(&table, &plan, unit, 2, 2), &nobody);
+        for gone in 0..table.len() {
+            let mut rest = table.clone();
+            rest.remove(gone);
+            dice.shuffle(&mut rest);
+            let rest = groups(&engine(&rest, &plan, unit, 1, 2), &nobody);
+            assert_close(&all, &rest, &plan, number);
+        }
+    }
+}

@@ -13,8 +13,12 @@ pub(crate) type Groups = BTreeMap<Vec<Value>, Vec<i128>>;
 /// What the plan says.
 pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups {
     let mut units: BTreeMap<Value, BTreeMap<Vec<Value>, Vec<&Row>>> = BTreeMap::new();
-    for row in rows {
-        let unit = normal(&row[&plan.unit_column]);
+    for (number, row) in rows.iter().enumerate() {
+        // Without a column, each row is a unit.
+        let unit = match plan.unit_column.as_str() {
+            "" => Value::Int(number as i64),
+            column => normal(&row[column]),
+        };
         let filter = plan.filter.as_ref().is_none_or(|filter| truth(filter, row) == Some(true));
         let keys: Vec<Value> = plan.keys.iter().map(|key| evaluate(&key.expr, row)).collect();
         let listed =
