@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::RecordBatch;
 use eke_sql::{Expr, Plan, Type, Value};
 
 use crate::data::ids::Ids;

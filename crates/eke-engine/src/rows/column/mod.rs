@@ -228,10 +228,6 @@ impl Column {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.array().len()
-    }
-
     /// The value of a row. For few rows: answers' keys, and tests.
     pub(crate) fn value(&self, row: usize) -> Value {
         if self.is_null(row) {

@@ -432,7 +432,8 @@ mod tests {
     fn limits(max_groups: u32) -> Arc<Limits> {
         let hash_key = HashKey([7; 32]);
         let keys = vec![Type::Int];
-        Arc::new(Limits { unit: Type::Int, keys, steps: 1, max_groups, max_rows: 9, hash_key })
+        let unit = Some(Type::Int);
+        Arc::new(Limits { unit, keys, steps: 1, max_groups, max_rows: 9, hash_key })
     }
 
     /// A unit in these groups, a row in each.
@@ -505,6 +506,39 @@ mod tests {
             });
             found.sort_unstable();
             assert_eq!(found, expected, "{max_groups}");
+        }
+    }
+
+    /// First halves never collide in practice: here all are one of two.
+    #[test]
+    fn groups_whose_hashes_begin_alike_are_kept_by_the_rest() {
+        for max_groups in [1, 2, 3, 7, 31, 32, 33, 40] {
+            let limits = limits(max_groups);
+            let half = |group: u32| u64::from(group % 2);
+            let mut orders: Vec<_> = (0..120u32)
+                .map(|group| {
+                    let name = [&group.to_le_bytes()[..], b"who"].concat();
+                    (half(group), order::order(&limits.hash_key, &name), group)
+                })
+                .collect();
+            orders.sort_unstable();
+            let expected = orders[..max_groups as usize].iter().map(|(.., group)| *group);
+            let expected: std::collections::BTreeSet<u32> = expected.collect();
+            for shift in [0, 17, 60] {
+                let mut kept = Kept::new(Arc::clone(&limits), TableHash::default());
+                let unit = kept.unit(kept.units.hash(b"who"), b"who").unwrap();
+                for group in (0..240u32).map(|group| (group + shift) % 120) {
+                    let name = group.to_le_bytes();
+                    kept.add(unit, half(group), &name, 1, [1].into_iter()).unwrap();
+                }
+                let mut found = std::collections::BTreeSet::new();
+                kept.each(|group, counted| {
+                    assert_eq!(counted, [2, 2], "{max_groups} {shift}");
+                    found.insert(u32::from_le_bytes(group.try_into().unwrap()));
+                    Some(())
+                });
+                assert_eq!(found, expected, "{max_groups} {shift}");
+            }
         }
     }
 }
