@@ -9,7 +9,9 @@ import csv
 import json
 import os
 import platform
+import resource
 import statistics
+import subprocess
 import sys
 import time
 from importlib import metadata
@@ -21,6 +23,7 @@ class Task:
     def __init__(self, told):
         self.work = told["work"]
         self.folder = told["folder"]
+        self.file = told["file"]
         self.repetitions = told["repetitions"]
         self.seconds = told["seconds"]
         self.numbers = told["numbers"]
@@ -65,12 +68,12 @@ class Way:
 
     `run(n)` does it for the first n items and returns what came out; `result` makes the one number of it by which it
     is seen that the work was done; `whole` says that it is not a row of items, and is done whole or not at all;
-    `cpu` is off where another process does the work.
+    `cpu` is off where another process does the work; `alone` gives it a process of its own, whose memory is told.
     """
 
-    def __init__(self, how, items, run, result, whole=False, cpu=True):
+    def __init__(self, how, items, run, result, whole=False, cpu=True, alone=False):
         self.how, self.items, self.run, self.result = how, items, run, result
-        self.whole, self.cpu = whole, cpu
+        self.whole, self.cpu, self.alone = whole, cpu, alone
 
     def measured(self, task):
         items, out = self.items, None
@@ -86,7 +89,7 @@ class Way:
             while items > few and items * each > task.seconds:
                 items //= 10
             items = max(items, few)
-        walls, cpus = [], []
+        walls, cpus, memory = [], [], None
         begun = time.perf_counter()
         # The first run of work that is done whole warms up, unless it takes all the time there is.
         warm = self.whole and task.repetitions > 1
@@ -94,6 +97,8 @@ class Way:
             start, busy = time.perf_counter(), time.process_time()
             out = self.run(items)
             wall, cpu = time.perf_counter() - start, time.process_time() - busy
+            # Of the first run: what later ones find left over is not theirs.
+            memory = memory or peak()
             if warm and wall < task.seconds:
                 warm, begun = False, time.perf_counter()
                 continue
@@ -105,13 +110,22 @@ class Way:
         told = {"how": self.how, "items": items, "of": self.items, "seconds": walls}
         if self.cpu:
             told["cpu"] = cpus
+        if self.alone:
+            told["memory"] = memory
         told["result"] = float(self.result(out))
         return told
 
 
+def peak():
+    """The most bytes of memory that this process has had."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
 def serve(packages, works):
     """Does what standard input asks for, and prints a line for each way of doing it."""
-    task = Task(json.load(sys.stdin))
+    told = json.load(sys.stdin)
+    task = Task(told)
     # What libraries print on their own must not come between.
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -119,11 +133,21 @@ def serve(packages, works):
     def tell(told):
         print(json.dumps(told), file=lines, flush=True)
 
+    def measured(number, way):
+        if not way.alone or "way" in told:
+            return way.measured(task)
+        # The same script, with this way alone.
+        text = json.dumps({**told, "way": number})
+        child = subprocess.run([sys.executable, *sys.argv], input=text, stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(child.stdout.splitlines()[-1])
+
     versions = {name: metadata.version(name) for name in packages}
     tell({"versions": versions, "python": platform.python_version()})
-    for way in works[task.work](task):
+    for number, way in enumerate(works[task.work](task)):
+        if told.get("way", number) != number:
+            continue
         try:
-            tell(way.measured(task))
+            tell(measured(number, way))
         except Exception as error:  # A peer that fails is a line.
             said = str(error).strip() or type(error).__name__
             tell({"how": way.how, "error": said.splitlines()[0]})

@@ -2,7 +2,8 @@
 //! one run.
 //!
 //! A piece of [`Work`] is done by us ([`ours`], [`binary`]) and by every [`peer`] that is
-//! installed, each in its own Python. All read the same files ([`data`]), which a seed decides. A
+//! installed, each in its own Python. All read the same files ([`data`], [`events`]), which a seed
+//! decides. A
 //! competitor hands in one number of its result, and [`Task::plausible`] compares it with what the
 //! work asks for, so that nobody is fast by doing something else. A peer that is missing or fails
 //! is a [`Skipped`] line and never an error.
@@ -11,11 +12,14 @@
 //! things as well, long work waits more often than short work; processor time is what to compare
 //! then.
 
+pub mod aims;
 pub mod binary;
 pub mod clock;
 pub mod data;
+pub mod events;
 pub mod ours;
 pub mod peer;
+pub mod program;
 pub mod table;
 pub mod work;
 
@@ -25,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use clock::{Times, timed};
 pub use data::Data;
+pub use events::{EventOptions, EventSet, EventSizes, Events};
 pub use work::{Sizes, Task, Work};
 
 /// Packages, and their versions.
@@ -51,6 +56,12 @@ pub struct BenchRow {
     pub result: f64,
     /// Whether it is what the work asks for.
     pub plausible: bool,
+    /// The most bytes of memory that the process had, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// The bytes of the ledger afterwards, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<u64>,
 }
 
 /// What a library has done of a piece of work.
@@ -67,15 +78,21 @@ pub struct Done {
     pub times: Times,
     /// The number that shows that the work was done.
     pub result: f64,
+    /// The most bytes of memory that the process had, if it was measured.
+    #[serde(default)]
+    pub memory: Option<u64>,
+    /// The bytes of the ledger afterwards, if there is one.
+    #[serde(skip)]
+    pub ledger: Option<u64>,
 }
 
 impl BenchRow {
     /// What a library of these versions has done, held against what was asked for.
     fn new(task: &Task, data: &Data, who: &str, versions: Versions, done: Done) -> Self {
-        let Done { how, items, of, times, result } = done;
+        let Done { how, items, of, times, result, memory, ledger } = done;
         let plausible = task.plausible(data, &how, items, result);
         let (work, who) = (task.work.name(), who.to_owned());
-        Self { work, who, versions, how, items, of, times, result, plausible }
+        Self { work, who, versions, how, items, of, times, result, plausible, memory, ledger }
     }
 
     /// The whole work's seconds on the clock, taken from the items that were done.

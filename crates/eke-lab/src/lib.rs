@@ -1,9 +1,10 @@
 //! Eke's claims, for anyone to check: experiments, audits and measurements. Nothing depends on it.
 //!
-//! Experiments, and what only they need, are behind a feature that is on: mutants, which are built
-//! again and again to be audited, do without them.
+//! Experiments, comparisons with others, and what only they need are behind a feature that is on:
+//! mutants, which are built again and again to be audited, do without them.
 
 pub mod audit;
+#[cfg(feature = "experiments")]
 pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "experiments")]

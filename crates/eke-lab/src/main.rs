@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::{audit, bench, path, sample};
+use commands::{audit, path, sample};
 #[cfg(feature = "experiments")]
-use commands::{run, timing};
+use commands::{bench, run, timing};
 
 /// Experiments and measurements around eke's noise.
 #[derive(Parser)]
@@ -29,6 +29,7 @@ enum Command {
     Audit(audit::Audits),
     /// Measure our speed beside that of other libraries, those that scripts/bench-peers has
     /// installed.
+    #[cfg(feature = "experiments")]
     Bench(bench::Bench),
     /// Compute the constants at which a relative goal stops, as they stand in the code (minutes).
     Calibrate,
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Sample(sample) => sample.run(&mut out),
         Command::Path(path) => path.run(&mut out),
         Command::Audit(audits) => audits.run(&mut out),
+        #[cfg(feature = "experiments")]
         Command::Bench(bench) => bench.run(&mut out),
         Command::Calibrate => eke_lab::calibrate::print_table(&mut out).map_err(Failure::from),
         #[cfg(feature = "experiments")]

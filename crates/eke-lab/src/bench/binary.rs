@@ -1,7 +1,8 @@
-//! Our side of a count by group: the program `eke`, asked as anybody asks it.
+//! Our side of counts by group: the program `eke`, asked as anybody asks it.
 //!
-//! Every turn has a policy and a new ledger: asking again would be free. Opening the ledger,
-//! charging it durably and starting the program are counted, writing the policy is not.
+//! Every turn has a policy and a new ledger: asking again would be free, and is measured as such.
+//! Opening the ledger, charging it durably and starting the program are counted, writing the policy
+//! is not.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -9,9 +10,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::clock::{Whose, timed};
+use super::events::{CAP, Events, HIGHEST};
+use super::peer::WorkLimits;
+use super::program::Runs;
 use super::work::{CITIES, MAX_GROUPS, MAX_ROWS};
 use super::{BenchRow, Data, Done, Task};
+
+/// How eke is asked for a price, within an error, and again: what [`super::aims`] looks for.
+pub(super) const FOR_A_PRICE: &str = "eke ask --price";
+pub(super) const WITHIN: &str = "eke ask --within 10%";
+pub(super) const AGAIN: &str = "the same again, from its ledger";
 
 /// The program beside this one, if it is there.
 #[must_use]
@@ -20,47 +28,102 @@ pub fn beside() -> Option<PathBuf> {
     program.is_file().then_some(program)
 }
 
-/// The count by group.
+/// The program's ways to do a piece of work; none if it is none for it.
 ///
 /// # Errors
 /// The program could not be started, or said no.
-pub fn row(
+pub fn rows(
     program: &Path,
     task: &Task,
     data: &Data,
-    turns: usize,
-) -> Result<BenchRow, Box<dyn Error>> {
+    limits: WorkLimits,
+) -> Result<Vec<BenchRow>, Box<dyn Error>> {
     let folder = data.folder().join("policy");
-    let (times, text) = timed(
-        turns,
-        Whose::Children,
-        || {
-            if folder.exists() {
-                fs::remove_dir_all(&folder)?;
-            }
-            fs::create_dir(&folder)?;
-            Ok(fs::write(folder.join("eke.toml"), policy()?)?)
-        },
-        || {
-            let output = Command::new(program)
-                .current_dir(&folder)
-                .args(["ask", "SELECT city, COUNT(*) AS trips FROM trips GROUP BY city"])
-                .args([&format!("--price=rho={}", task.number("rho")), "--csv", "--yes"])
-                .output()?;
-            if output.status.success() {
-                Ok(String::from_utf8(output.stdout)?)
-            } else {
-                Err(super::peer::complaint(&output.stderr).into())
-            }
-        },
-    )?;
-    let how = "eke ask: a new process, bounded, durable".to_owned();
-    let done = Done { how, items: 1, of: 1, times, result: off(&text, data)? };
-    let versions = [("eke".to_owned(), version(program)?)].into();
-    Ok(BenchRow::new(task, data, "eke", versions, done))
+    let asker = Asker { program, task, data, limits, folder };
+    match data.events(task) {
+        Some(events) => asker.bounding(events),
+        None => Ok(vec![asker.cities()?]),
+    }
 }
 
-fn policy() -> Result<String, Box<dyn Error>> {
+struct Asker<'a> {
+    program: &'a Path,
+    task: &'a Task,
+    data: &'a Data,
+    limits: WorkLimits,
+    folder: PathBuf,
+}
+
+impl Asker<'_> {
+    fn cities(&self) -> Result<BenchRow, Box<dyn Error>> {
+        let question = "SELECT city, COUNT(*) AS trips FROM trips GROUP BY city";
+        let price = format!("--price=rho={}", self.task.number("rho"));
+        let policy = cities_policy()?;
+        let runs = Runs::new(self.limits, || {
+            self.begin(&policy)?;
+            Ok(self.ask(question, &price))
+        })?;
+        let result = off(&runs.printed, self.data)?;
+        self.row("eke ask: a new process, bounded, durable", runs, result)
+    }
+
+    fn bounding(&self, events: &Events) -> Result<Vec<BenchRow>, Box<dyn Error>> {
+        let question = "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM events GROUP BY g";
+        let policy = events_policy(events)?;
+        let price = format!("--price=rho={}", self.task.number("rho"));
+        let mut rows = Vec::new();
+        for (how, accuracy) in [(FOR_A_PRICE, &*price), (WITHIN, "--within=10%")] {
+            let runs = Runs::new(self.limits, || {
+                self.begin(&policy)?;
+                Ok(self.ask(question, accuracy))
+            })?;
+            let result = total(&runs.printed)?;
+            rows.push(self.row(how, runs, result)?);
+        }
+        let runs = Runs::new(self.limits, || Ok(self.ask(question, "--within=10%")))?;
+        let result = total(&runs.printed)?;
+        rows.push(self.row(AGAIN, runs, result)?);
+        Ok(rows)
+    }
+
+    /// A folder with a policy and nothing else.
+    fn begin(&self, policy: &str) -> Result<(), Box<dyn Error>> {
+        if self.folder.exists() {
+            fs::remove_dir_all(&self.folder)?;
+        }
+        fs::create_dir(&self.folder)?;
+        Ok(fs::write(self.folder.join("eke.toml"), policy)?)
+    }
+
+    fn ask(&self, question: &str, accuracy: &str) -> Command {
+        let mut command = Command::new(self.program);
+        command.current_dir(&self.folder).args(["ask", question, accuracy, "--csv", "--yes"]);
+        command
+    }
+
+    fn row(&self, how: &str, runs: Runs, result: f64) -> Result<BenchRow, Box<dyn Error>> {
+        let Runs { times, memory, .. } = runs;
+        let how = how.to_owned();
+        let ledger = Some(ledger_size(&self.folder)?);
+        let done = Done { how, items: 1, of: 1, times, result, memory, ledger };
+        let versions = [("eke".to_owned(), version(self.program)?)].into();
+        Ok(BenchRow::new(self.task, self.data, "eke", versions, done))
+    }
+}
+
+/// The bytes of a ledger, with the files that lie beside it.
+fn ledger_size(folder: &Path) -> Result<u64, Box<dyn Error>> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("eke.ledger") {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    Ok(bytes)
+}
+
+fn cities_policy() -> Result<String, Box<dyn Error>> {
     let mut text = format!(
         "[unit.person]\nadjacency = \"add-remove\"\nbudget = {{ epsilon = 10.0, delta = 1e-6 }}\n\n\
          [dataset.trips]\nsource = \"../trips.csv\"\nunit = \"person\"\nunit_column = \"who\"\n\
@@ -73,6 +136,36 @@ fn policy() -> Result<String, Box<dyn Error>> {
     }
     text.push_str("] }\n");
     Ok(text)
+}
+
+/// All groups are listed, so that all are answered, as the others do. The budget is no obstacle.
+fn events_policy(events: &Events) -> Result<String, Box<dyn Error>> {
+    let sizes = &events.sizes;
+    let source = serde_json::to_string(&events.file)?;
+    let mut text = format!(
+        "[unit.person]\nadjacency = \"add-remove\"\nbudget = {{ rho = 1e6 }}\n\n\
+         [dataset.events]\nsource = {source}\nunit = \"person\"\nunit_column = \"u\"\n\
+         max_groups = {}\nmax_rows = {CAP}\n\n\
+         [dataset.events.columns]\nx = {{ min = 0, max = {HIGHEST} }}\ng = {{ values = [",
+        sizes.kept
+    );
+    for group in 0..sizes.groups {
+        let comma = if group == 0 { "" } else { ", " };
+        write!(text, "{comma}{}", sizes.quoted_key(group))?;
+    }
+    text.push_str("] }\n");
+    Ok(text)
+}
+
+/// The sum of all groups' sums.
+fn total(text: &str) -> Result<f64, Box<dyn Error>> {
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let column = rows.headers()?.iter().position(|name| name == "s").ok_or("no sums")?;
+    let mut total = 0.0;
+    for row in rows.records() {
+        total += row?.get(column).ok_or("no sum")?.parse::<f64>()?;
+    }
+    Ok(total)
 }
 
 /// How far the counts are from the truth, root mean square.

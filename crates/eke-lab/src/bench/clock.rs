@@ -34,40 +34,26 @@ impl Times {
     }
 }
 
-/// Whose processor time is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    /// This thread's.
-    Thread,
-    /// That of children that have ended.
-    Children,
-}
-
 /// Does something once to warm up and then in turns, and says how long they took and what came out
-/// of the last. What `ready` does before each turn is not counted.
+/// of the last.
 ///
 /// # Errors
 /// Those of what is done.
 pub fn timed<T>(
     turns: usize,
-    whose: Whose,
-    mut ready: impl FnMut() -> Result<(), Box<dyn Error>>,
     mut run: impl FnMut() -> Result<T, Box<dyn Error>>,
 ) -> Result<(Times, T), Box<dyn Error>> {
     let mut times = Times::default();
-    ready()?;
     let mut last = run()?;
     for _ in 0..turns.max(1) {
-        ready()?;
-        let busy = busy(whose);
+        let busy = thread();
         let start = Instant::now();
         last = run()?;
         let seconds = start.elapsed().as_secs_f64();
         times.seconds.push(seconds);
-        if let (Some(before), Some(after)) = (busy, self::busy(whose)) {
+        if let (Some(before), Some(after)) = (busy, thread()) {
             // A thread is never busy for longer than the clock says; what is more is asking.
-            let most = if whose == Whose::Thread { seconds } else { f64::INFINITY };
-            times.cpu.push((after - before).min(most));
+            times.cpu.push((after - before).min(seconds));
         }
     }
     if times.cpu.len() < times.seconds.len() {
@@ -87,25 +73,23 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Seconds of the processor up to now.
-fn busy(whose: Whose) -> Option<f64> {
-    match whose {
-        Whose::Thread => {
-            // Giving way once brings the books up to date.
-            std::thread::yield_now();
-            let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-            text.split(' ').next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
-        }
-        Whose::Children => {
-            let text = fs::read_to_string("/proc/self/stat").ok()?;
-            // The name in brackets may hold anything; after it, the fourteenth and fifteenth are
-            // what we look for.
-            let mut numbers = text.rsplit_once(") ")?.1.split(' ').skip(13);
-            let user: f64 = numbers.next()?.parse().ok()?;
-            let system: f64 = numbers.next()?.parse().ok()?;
-            Some((user + system) / 100.0)
-        }
-    }
+/// Seconds of the processor that this thread has had up to now.
+fn thread() -> Option<f64> {
+    // Giving way once brings the books up to date.
+    std::thread::yield_now();
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
+}
+
+/// The same of all children that have ended.
+pub(super) fn children() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name in brackets may hold anything; after it, the fourteenth and fifteenth are what we
+    // look for.
+    let mut numbers = text.rsplit_once(") ")?.1.split(' ').skip(13);
+    let user: f64 = numbers.next()?.parse().ok()?;
+    let system: f64 = numbers.next()?.parse().ok()?;
+    Some((user + system) / 100.0)
 }
 
 #[cfg(test)]
@@ -121,22 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn every_turn_is_made_ready_and_the_first_is_not_counted() {
-        let (mut ready, mut runs) = (0, 0);
-        let both = timed(
-            3,
-            Whose::Thread,
-            || {
-                ready += 1;
-                Ok(())
-            },
-            || {
-                runs += 1;
-                Ok(runs)
-            },
-        );
+    fn the_first_turn_is_not_counted() {
+        let mut runs = 0;
+        let both = timed(3, || {
+            runs += 1;
+            Ok(runs)
+        });
         let (times, last) = both.unwrap();
-        assert_eq!((times.seconds.len(), last, ready, runs), (3, 4, 4, 4));
+        assert_eq!((times.seconds.len(), last), (3, 4));
         assert!(times.cpu.is_empty() || times.cpu.len() == 3);
     }
 }

@@ -5,6 +5,7 @@
 //! and `truth.csv` the trips by city. Nobody has more cities or more rows in one than the work
 //! allows, so that bounding takes nothing away and everybody counts the same.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -14,7 +15,8 @@ use eke_budget::{Amount, Rho};
 use eke_testkit::Seeded;
 use tempfile::TempDir;
 
-use super::work::{CATEGORIES, CITIES, MAX_GROUPS, Sizes, charge};
+use super::events::Events;
+use super::work::{CATEGORIES, CITIES, MAX_GROUPS, Sizes, Task, charge};
 
 /// The data, and the folder it lies in; the folder goes with it.
 pub struct Data {
@@ -33,6 +35,8 @@ pub struct Data {
     pub categories: Vec<u32>,
     /// Trips by city.
     pub trips: Vec<i64>,
+    /// Rows that are bounded, by the name of the work.
+    events: BTreeMap<&'static str, Events>,
 }
 
 impl Data {
@@ -50,9 +54,27 @@ impl Data {
             scores: Vec::new(),
             categories: Vec::new(),
             trips: vec![0; CITIES as usize],
+            events: BTreeMap::new(),
         };
         data.fill(sizes)?;
         Ok(data)
+    }
+
+    /// Finds the rows that a piece of work bounds in a folder, or makes them there.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written.
+    pub fn find_events(&mut self, task: &Task, folder: &Path) -> Result<(), Box<dyn Error>> {
+        if let Some(sizes) = task.events {
+            self.events.insert(task.work.name(), Events::find(sizes, folder)?);
+        }
+        Ok(())
+    }
+
+    /// The rows that a piece of work bounds; none of other work.
+    #[must_use]
+    pub fn events(&self, task: &Task) -> Option<&Events> {
+        self.events.get(task.work.name())
     }
 
     /// Where the files are.

@@ -17,7 +17,7 @@ use eke_noise::path::{Column, Columns};
 use eke_noise::{Bundle, DiscreteGaussian, DiscreteLaplace, Exact, Ratio, SystemEntropy, choose};
 use eke_select::{Change, Choice, MaxNoise, NoisyMax, NoisyMaxSpec};
 
-use super::clock::{Whose, timed};
+use super::clock::timed;
 use super::work::CATEGORIES;
 use super::{BenchRow, Data, Done, Task, Work};
 use crate::{account, paid, paid_groups};
@@ -34,7 +34,7 @@ pub fn rows(task: &Task, data: &Data, turns: usize) -> Result<Vec<BenchRow>, Box
         Work::Convert => Ok(vec![bench.convert()?]),
         Work::Compose => Ok(vec![bench.compose()?]),
         Work::Pick => bench.pick(),
-        Work::GroupBy => Ok(Vec::new()),
+        Work::GroupBy | Work::Bounding(_) => Ok(Vec::new()),
         Work::Local => Ok(vec![bench.local()?]),
         Work::Points => Ok(vec![bench.points()?]),
     }
@@ -55,10 +55,11 @@ impl Bench<'_> {
         run: impl FnMut() -> Result<T, Box<dyn Error>>,
         result: impl FnOnce(T) -> f64,
     ) -> Result<BenchRow, Box<dyn Error>> {
-        let (times, out) = timed(self.turns, Whose::Thread, || Ok(()), run)?;
+        let (times, out) = timed(self.turns, run)?;
         let (items, result) = (items as u64, result(out));
         let versions = [("eke".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into();
-        let done = Done { how: how.to_owned(), items, of: items, times, result };
+        let how = how.to_owned();
+        let done = Done { how, items, of: items, times, result, memory: None, ledger: None };
         Ok(BenchRow::new(self.task, self.data, "eke", versions, done))
     }
 

@@ -15,19 +15,21 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, BenchRow, Data, Done, Skipped, Task, Versions, Work};
+use super::{Attempt, BenchRow, Data, Done, EventSet, Skipped, Task, Versions, Work};
 
 /// A library to compare with.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
     /// Its name, and its folder's.
     pub name: &'static str,
-    /// The pieces of work that it does.
-    pub works: &'static [Work],
+    works: &'static [Work],
 }
 
+/// Who does it does it with any rows.
+const BOUNDING: Work = Work::Bounding(EventSet::Usual);
+
 /// All of them; what must not be used comes first, for scale.
-pub const PEERS: [Peer; 10] = [
+pub const PEERS: [Peer; 11] = [
     Peer { name: "numpy", works: &[Work::Gaussian, Work::Laplace, Work::Pick, Work::Points] },
     Peer {
         name: "opendp",
@@ -46,18 +48,19 @@ pub const PEERS: [Peer; 10] = [
     Peer { name: "autodp", works: &[Work::Convert, Work::Compose] },
     Peer { name: "tumult", works: &[Work::GroupBy] },
     Peer { name: "multi-freq-ldpy", works: &[Work::Local] },
-    Peer { name: "polars", works: &[Work::GroupBy] },
-    Peer { name: "duckdb", works: &[Work::GroupBy] },
+    Peer { name: "datafusion", works: &[BOUNDING] },
+    Peer { name: "polars", works: &[BOUNDING, Work::GroupBy] },
+    Peer { name: "duckdb", works: &[BOUNDING, Work::GroupBy] },
 ];
 
-/// How often and for how long a peer may work.
+/// How often and for how long somebody may work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PeerLimits {
+pub struct WorkLimits {
     /// Turns that are measured.
     pub turns: usize,
     /// Seconds that a turn should take: of work that comes in items, fewer are done.
     pub seconds: f64,
-    /// After so long a peer is stopped.
+    /// A peer is stopped after this.
     pub most: Duration,
 }
 
@@ -65,6 +68,8 @@ pub struct PeerLimits {
 struct Told<'a> {
     work: &'static str,
     folder: &'a Path,
+    /// The rows, where the work has a file of its own.
+    file: Option<&'a Path>,
     repetitions: usize,
     seconds: f64,
     numbers: &'a BTreeMap<&'static str, f64>,
@@ -80,6 +85,12 @@ enum Said {
 }
 
 impl Peer {
+    /// Whether it does a piece of work.
+    #[must_use]
+    pub fn does(&self, work: Work) -> bool {
+        self.works.contains(&if work.is_bounding() { BOUNDING } else { work })
+    }
+
     /// The Python it is installed in, if it is.
     #[must_use]
     pub fn python(&self, peers: &Path) -> Option<PathBuf> {
@@ -94,7 +105,7 @@ impl Peer {
         python: &Path,
         task: &Task,
         data: &Data,
-        patience: PeerLimits,
+        patience: WorkLimits,
     ) -> Vec<Attempt> {
         let mut lines = Vec::new();
         if let Err(error) = self.ask(python, task, data, patience, &mut lines) {
@@ -108,12 +119,13 @@ impl Peer {
         python: &Path,
         task: &Task,
         data: &Data,
-        patience: PeerLimits,
+        patience: WorkLimits,
         lines: &mut Vec<Attempt>,
     ) -> Result<(), Box<dyn Error>> {
         let told = Told {
-            work: task.work.name(),
+            work: if task.work.is_bounding() { BOUNDING } else { task.work }.name(),
             folder: data.folder(),
+            file: data.events(task).map(|events| events.file.as_path()),
             repetitions: patience.turns,
             seconds: patience.seconds,
             numbers: &task.numbers,

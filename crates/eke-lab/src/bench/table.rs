@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::aims::aims;
 use super::{Attempt, BenchRow, Skipped, Task};
 
 /// Where and how a run was made.
@@ -50,7 +51,8 @@ fn compared<'a>(task: &Task, lines: &'a [Attempt]) -> Vec<(&'a BenchRow, Option<
             _ => None,
         })
         .collect();
-    let time = |row: &BenchRow| if task.work.is_single() { row.cpu() } else { Some(row.seconds()) };
+    let time =
+        |row: &BenchRow| if task.work.compares_cpu() { row.cpu() } else { Some(row.seconds()) };
     let ours = rows.iter().find(|row| row.who == "eke").and_then(|row| time(row));
     rows.iter()
         .map(|&row| (row, ours.and_then(|ours| time(row).map(|seconds| seconds / ours))))
@@ -74,21 +76,33 @@ pub fn text(
         if !rows.is_empty() {
             writeln!(
                 out,
-                "  {:<24}{:<42}{:>10}{:>10}{:>10}  {}",
+                "  {:<24}{:<42}{:>10}{:>10}{:>10}{}  {}",
                 "library",
                 "how",
                 "seconds",
                 "CPU",
                 "times eke",
+                if task.work.is_bounding() {
+                    format!("{:>10}{:>10}", "memory", "ledger")
+                } else {
+                    String::new()
+                },
                 task.work.result()
             )?;
         }
         for (row, ratio) in rows {
             let ratio = ratio.map_or("-".to_owned(), times);
             let cpu = row.cpu().map_or("-".to_owned(), seconds);
+            let room = if task.work.is_bounding() {
+                let [memory, ledger] =
+                    [row.memory, row.ledger].map(|size| size.map_or("-".to_owned(), bytes));
+                format!("{memory:>10}{ledger:>10}")
+            } else {
+                String::new()
+            };
             writeln!(
                 out,
-                "  {:<24}{:<42}{:>10}{cpu:>10}{ratio:>10}  {}{}{}",
+                "  {:<24}{:<42}{:>10}{cpu:>10}{ratio:>10}{room}  {}{}{}",
                 library(row),
                 row.how,
                 seconds(row.seconds()),
@@ -99,6 +113,9 @@ pub fn text(
         }
         for Skipped { who, reason, .. } in skipped(lines, Some(task.work.name())) {
             writeln!(out, "  skipped: {who}: {reason}")?;
+        }
+        for aim in aims(task, lines) {
+            writeln!(out, "  {}", aim.sentence())?;
         }
         writeln!(out, "  {}", task.work.note())?;
     }
@@ -122,30 +139,54 @@ pub fn markdown(
     tasks: &[Task],
     lines: &[Attempt],
 ) -> io::Result<()> {
-    writeln!(out, "{}.\n", about.sentence())?;
-    writeln!(out, "| work | library | how | seconds | of the processor | times eke |")?;
-    writeln!(out, "|---|---|---|---|---|---|")?;
-    for task in tasks {
+    writeln!(out, "{}.", about.sentence())?;
+    let (bounding, others): (Vec<&Task>, Vec<&Task>) =
+        tasks.iter().partition(|task| task.work.is_bounding());
+    if !others.is_empty() {
+        writeln!(out, "\n| work | library | how | seconds | of the processor | times eke |")?;
+        writeln!(out, "|---|---|---|---|---|---|")?;
+    }
+    for task in others {
         let mut about = task.about();
         for (row, ratio) in compared(task, lines) {
-            let ratio = ratio.map_or(String::new(), times);
-            let cpu = row.cpu().map_or(String::new(), seconds);
-            let bold = if row.who == "eke" { "**" } else { "" };
-            let odd = if row.plausible { "" } else { " (not what was asked for)" };
+            let [library, how, clock, cpu, ratio] = cells(row, ratio);
+            writeln!(out, "| {about} | {library} | {how} | {clock} | {cpu} | {ratio} |")?;
+            about = "";
+        }
+    }
+    if !bounding.is_empty() {
+        writeln!(
+            out,
+            "\n| work | library | how | of the processor | seconds | memory | ledger | times eke |"
+        )?;
+        writeln!(out, "|---|---|---|--:|--:|--:|--:|--:|")?;
+    }
+    for task in &bounding {
+        let mut about = task.about();
+        for (row, ratio) in compared(task, lines) {
+            let [library, how, clock, cpu, ratio] = cells(row, ratio);
+            let [memory, ledger] =
+                [row.memory, row.ledger].map(|size| size.map_or(String::new(), bytes));
             writeln!(
                 out,
-                "| {about} | {bold}{}{bold} | {}{}{odd} | {} | {cpu} | {ratio} |",
-                library(row),
-                row.how,
-                some(row),
-                seconds(row.seconds())
+                "| {about} | {library} | {how} | {cpu} | {clock} | {memory} | {ledger} | {ratio} |"
             )?;
             about = "";
         }
     }
     writeln!(out)?;
+    for task in &bounding {
+        for aim in aims(task, lines) {
+            writeln!(out, "- *{}*: {}.", task.work.name(), aim.sentence())?;
+        }
+    }
+    let mut noted = Vec::new();
     for task in tasks {
-        writeln!(out, "- *{}*: {}", task.work.name(), task.work.note())?;
+        // Works on other rows have one note.
+        if !noted.contains(&task.work.note()) || !task.work.is_bounding() {
+            writeln!(out, "- *{}*: {}", task.work.name(), task.work.note())?;
+        }
+        noted.push(task.work.note());
     }
     let all = lines.iter().filter_map(|line| match line {
         Attempt::Skipped(skipped) => Some(skipped),
@@ -156,6 +197,19 @@ pub fn markdown(
         writeln!(out, "- skipped: {who}{work}: {reason}")?;
     }
     Ok(())
+}
+
+/// What a page shows of a row: library, how, seconds, those of the processor, times eke.
+fn cells(row: &BenchRow, ratio: Option<f64>) -> [String; 5] {
+    let bold = if row.who == "eke" { "**" } else { "" };
+    let odd = if row.plausible { "" } else { " (not what was asked for)" };
+    [
+        format!("{bold}{}{bold}", library(row)),
+        format!("{}{}{odd}", row.how, some(row)),
+        seconds(row.seconds()),
+        row.cpu().map_or(String::new(), seconds),
+        ratio.map_or(String::new(), times),
+    ]
 }
 
 fn skipped<'a>(lines: &'a [Attempt], of: Option<&'static str>) -> Vec<&'a Skipped> {
@@ -188,6 +242,13 @@ fn seconds(seconds: f64) -> String {
         seconds if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
         seconds if seconds < 100.0 => format!("{seconds:.2} s"),
         seconds => format!("{seconds:.0} s"),
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes < 1e8 => format!("{:.1} MB", bytes / 1e6),
+        bytes => format!("{:.2} GB", bytes / 1e9),
     }
 }
 

@@ -8,7 +8,8 @@ use eke_budget::{Amount, Delta, Rho};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use super::Data;
+use super::events::CAP;
+use super::{Data, EventOptions, EventSet, EventSizes};
 
 /// A piece of work that several libraries do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum Work {
     Pick,
     /// A count by group, of rows that people own.
     GroupBy,
+    /// Counts and sums by group of what bounds let through, of rows in a Parquet file.
+    Bounding(EventSet),
     /// Frequencies of categories in the local model.
     Local,
     /// Planar Laplace noise on places.
@@ -33,16 +36,36 @@ pub enum Work {
 
 impl Work {
     /// All of it, in the order of the table.
-    pub const ALL: [Self; 8] = [
-        Self::Gaussian,
-        Self::Laplace,
-        Self::Convert,
-        Self::Compose,
-        Self::Pick,
-        Self::GroupBy,
-        Self::Local,
-        Self::Points,
-    ];
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![
+            Self::Gaussian,
+            Self::Laplace,
+            Self::Convert,
+            Self::Compose,
+            Self::Pick,
+            Self::GroupBy,
+            Self::Local,
+            Self::Points,
+        ];
+        all.extend(EventSet::ALL.map(Self::Bounding));
+        all
+    }
+
+    /// Whether it is measured without being named.
+    #[must_use]
+    pub fn is_usual(self) -> bool {
+        match self {
+            Self::Bounding(set) => set.is_usual(),
+            _ => true,
+        }
+    }
+
+    /// Whether it is counts and sums of what bounds let through, whatever the rows.
+    #[must_use]
+    pub fn is_bounding(self) -> bool {
+        matches!(self, Self::Bounding(_))
+    }
 
     /// Its name on the command line, and in the scripts.
     #[must_use]
@@ -54,6 +77,7 @@ impl Work {
             Self::Compose => "compose",
             Self::Pick => "pick",
             Self::GroupBy => "group-by",
+            Self::Bounding(set) => set.work_name(),
             Self::Local => "local",
             Self::Points => "points",
         }
@@ -69,14 +93,15 @@ impl Work {
             Self::Compose => "epsilon",
             Self::Pick => "short of best",
             Self::GroupBy => "error of a count",
+            Self::Bounding(_) => "sum of all groups",
             Self::Local => "error × √users",
             Self::Points => "mean metres",
         }
     }
 
-    /// Whether it is done by one thread everywhere, so that processor time is what to compare.
+    /// Whether processor time is what to compare. Spark does not say its own.
     #[must_use]
-    pub fn is_single(self) -> bool {
+    pub fn compares_cpu(self) -> bool {
         self != Self::GroupBy
     }
 
@@ -101,6 +126,12 @@ impl Work {
                 "From a CSV file to the noisy counts. eke is a program of its own, started anew and with a new ledger each time, and makes its charge durable first; the others run inside a \
                  warm Python, keep no ledger, and PipelineDP draws Gaussian noise for (epsilon, delta) and not for rho. Polars and DuckDB count without bounds and without privacy, for scale. \
                  OpenDP keeps one group fewer of everybody than it is asked to, so its counts are a third too small."
+            }
+            Self::Bounding(_) => {
+                "From a Parquet file to counts and sums. eke is a new process with a new ledger in each turn, reads the list of groups from its policy, keeps the groups of a unit that a keyed \
+                 hash chooses, charges durably, adds exact noise, stores the answer and prints it as CSV. The others run inside a warm Python, add no noise and keep no ledger; \
+                 bounded, they choose groups by a hash without a key. Capped, a unit counts for a bounded number of rows in each group, and in as many groups as it has. \
+                 Memory is the most of one process: of eke in any turn, of the others in their first, Python included."
             }
             Self::Local => {
                 "Subset selection on both sides, devices and collector. eke draws exactly; multi-freq-ldpy draws in doubles, and clips and normalises its estimates."
@@ -127,6 +158,8 @@ pub struct Sizes {
     pub rows: u32,
     /// Users who report.
     pub users: u32,
+    /// Rows that are bounded: what is not as their set has it.
+    pub events: EventOptions,
 }
 
 impl Sizes {
@@ -138,6 +171,7 @@ impl Sizes {
         candidates: 10_000,
         rows: 1_000_000,
         users: 100_000,
+        events: EventOptions::FULL,
     };
     /// What can be tried in seconds.
     pub const QUICK: Self = Self {
@@ -147,6 +181,7 @@ impl Sizes {
         candidates: 1_000,
         rows: 10_000,
         users: 10_000,
+        events: EventOptions { quick: true, ..EventOptions::FULL },
     };
 
     /// People who own the rows.
@@ -169,6 +204,8 @@ const SCALE: f64 = 10.0;
 const DELTA: f64 = 1e-6;
 const PICK_RATE: f64 = 0.1;
 const PRICE: f64 = 0.1;
+/// Of counts and sums by many groups: so much that their noise does not hide what was counted.
+const BOUNDING_PRICE: f64 = 100.0;
 const EPSILON: f64 = 1.0;
 const PLACE_RATE: f64 = 0.01;
 
@@ -179,6 +216,8 @@ pub struct Task {
     pub work: Work,
     /// What it asks for, by names that the scripts know.
     pub numbers: BTreeMap<&'static str, f64>,
+    /// The rows that it bounds, if it does.
+    pub events: Option<EventSizes>,
     about: String,
 }
 
@@ -193,6 +232,7 @@ impl Task {
             (many(sizes.integers), many(sizes.rhos), many(sizes.charges));
         let (candidates, rows, users) =
             (many(sizes.candidates), many(sizes.rows), many(sizes.users));
+        let mut events = None;
         let (numbers, about) = match work {
             Work::Gaussian => (
                 vec![("deviation", DEVIATION)],
@@ -228,6 +268,15 @@ impl Task {
                     many(sizes.people())
                 ),
             ),
+            Work::Bounding(set) => {
+                let sizes = *events.insert(EventSizes::new(set, &sizes.events));
+                let numbers = vec![
+                    ("rho", BOUNDING_PRICE),
+                    ("kept", f64::from(sizes.kept)),
+                    ("cap", f64::from(CAP)),
+                ];
+                (numbers, sizes.about())
+            }
             Work::Local => (
                 vec![("epsilon", EPSILON), ("categories", f64::from(CATEGORIES))],
                 format!(
@@ -241,7 +290,7 @@ impl Task {
                 ),
             ),
         };
-        Ok(Self { work, numbers: numbers.into_iter().collect(), about })
+        Ok(Self { work, numbers: numbers.into_iter().collect(), events, about })
     }
 
     /// One number of it.
@@ -291,6 +340,15 @@ impl Task {
                     f64::from(MAX_ROWS) * (f64::from(MAX_GROUPS) / (2.0 * PRICE)).sqrt();
                 (0.5..2.0).contains(&(result / deviation))
             }
+            Work::Bounding(_) => data.events(self).is_some_and(|events| {
+                let (expected, close) = match how {
+                    how if how.starts_with("not bounded") => (events.sums.all, 1e-9),
+                    how if how.starts_with("capped") => (events.sums.capped, 1e-9),
+                    how if how.starts_with("bounded") => (events.sums.bounded, events.chance()),
+                    _ => (events.sums.bounded, events.chance() + events.noise(BOUNDING_PRICE)),
+                };
+                (result / expected - 1.0).abs() <= close
+            }),
             Work::Local => {
                 let size = eke_local::worth::subset::best_size(CATEGORIES, EPSILON);
                 let (d, k) = (f64::from(CATEGORIES), f64::from(size));
@@ -355,5 +413,31 @@ mod tests {
         let counted = Task::new(Work::GroupBy, &sizes).unwrap();
         assert!(counted.plausible(&data, "not private", 1, 0.0));
         assert!(!counted.plausible(&data, "not private", 1, 77.0));
+    }
+
+    /// All rows, capped rows, bounded rows: none is taken for another, wherever they differ.
+    #[test]
+    fn other_bounds_are_not_taken_for_the_bounds() {
+        let sizes = Sizes::QUICK;
+        let mut data = Data::new(&sizes).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for set in EventSet::ALL {
+            let bounding = Task::new(Work::Bounding(set), &sizes).unwrap();
+            data.find_events(&bounding, folder.path()).unwrap();
+            let sums = data.events(&bounding).unwrap().sums;
+            for (how, good, others) in [
+                ("not bounded", sums.all, [sums.capped, sums.bounded]),
+                ("capped per unit and group", sums.capped, [sums.all, sums.bounded]),
+                ("bounded", sums.bounded, [sums.all, sums.capped]),
+                ("eke", sums.bounded, [sums.all, sums.capped]),
+            ] {
+                assert!(bounding.plausible(&data, how, 1, good), "{set:?} {how}");
+                let twice = |bad: &f64| !(0.5..2.0).contains(&(bad / good));
+                let bad = [0.0, 0.4 * good, 2.0 * good, f64::NAN];
+                for bad in others.into_iter().filter(twice).chain(bad) {
+                    assert!(!bounding.plausible(&data, how, 1, bad), "{set:?} {how} {bad}");
+                }
+            }
+        }
     }
 }

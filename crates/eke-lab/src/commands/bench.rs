@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use eke_lab::bench::peer::{PEERS, PeerLimits};
+use eke_lab::bench::aims::{Aim, aims};
+use eke_lab::bench::peer::{PEERS, WorkLimits};
 use eke_lab::bench::table::{self, About};
-use eke_lab::bench::{Attempt, BenchRow, Data, Sizes, Skipped, Task, Work, binary, ours};
+use eke_lab::bench::{
+    Attempt, BenchRow, Data, EventOptions, Sizes, Skipped, Task, Work, binary, ours,
+};
 use serde::Serialize;
 
 use super::{print_json, progress};
@@ -20,7 +23,8 @@ pub(crate) struct Bench {
     /// One peer, by name, may be given again; all of them without it, and `none` for none.
     #[arg(long, value_name = "NAME", value_parser = peer)]
     peer: Vec<String>,
-    /// One piece of work, by name, may be given again; all of it without it.
+    /// One piece of work, by name, may be given again; without it, all but bounding of special
+    /// rows, which takes long.
     #[arg(long, value_name = "NAME", value_parser = work)]
     work: Vec<Work>,
     /// Little of everything, once: whether it works, and not how fast it is.
@@ -35,6 +39,11 @@ pub(crate) struct Bench {
     /// The program eke; the one beside this one unless it is said.
     #[arg(long, value_name = "PROGRAM")]
     eke: Option<PathBuf>,
+    /// The folder of the rows that are bounded; they are made there once.
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    events: EventArgs,
     /// Print one JSON object.
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -43,11 +52,45 @@ pub(crate) struct Bench {
     markdown: bool,
 }
 
+/// What is changed of the rows that are bounded.
+#[derive(Args)]
+#[command(next_help_heading = "Rows that are bounded")]
+struct EventArgs {
+    /// Rows, such as 1e7.
+    #[arg(long, value_name = "N", value_parser = count)]
+    rows: Option<u32>,
+    /// Units that own them; as many as rows, or more, gives every row its own.
+    #[arg(long, value_name = "N", value_parser = count)]
+    units: Option<u32>,
+    /// Groups that they are in.
+    #[arg(long, value_name = "N", value_parser = count)]
+    groups: Option<u32>,
+    /// Groups that a unit may count in.
+    #[arg(long, value_name = "N", value_parser = count)]
+    kept: Option<u32>,
+    /// Name groups by texts of this many bytes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1000))]
+    key_bytes: Option<u32>,
+    /// Name units by texts.
+    #[arg(long)]
+    text_units: bool,
+}
+
 #[derive(Serialize)]
 struct Whole<'a> {
     about: String,
     sizes: Sizes,
     lines: &'a [Attempt],
+    aims: Vec<Aim>,
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+    let number = number.filter(|number| (1.0..=1e9).contains(number));
+    // Whole and in range: nothing is cut off.
+    number.and_then(|number| format!("{number}").parse().ok()).ok_or_else(|| {
+        format!("`{text}` is not a number of rows, units or groups: write it like 10000000 or 1e7")
+    })
 }
 
 fn peer(text: &str) -> Result<String, String> {
@@ -59,21 +102,25 @@ fn peer(text: &str) -> Result<String, String> {
 }
 
 fn work(text: &str) -> Result<Work, String> {
-    let found = Work::ALL.into_iter().find(|work| work.name() == text);
+    let found = Work::all().into_iter().find(|work| work.name() == text);
     found.ok_or_else(|| {
-        let names: Vec<_> = Work::ALL.iter().map(|work| work.name()).collect();
+        let names: Vec<_> = Work::all().iter().map(|work| work.name()).collect();
         format!("there is no work `{text}`: write one of {}", names.join(", "))
     })
 }
 
 impl Bench {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
-        let sizes = if self.quick { Sizes::QUICK } else { Sizes::FULL };
+        let mut sizes = if self.quick { Sizes::QUICK } else { Sizes::FULL };
+        let EventArgs { rows, units, groups, kept, key_bytes, text_units } = self.events;
+        sizes.events =
+            EventOptions { rows, units, groups, kept, key_bytes, text_units, ..sizes.events };
         let turns = if self.quick { 1 } else { self.turns };
-        let works: Vec<Work> = Work::ALL
-            .into_iter()
-            .filter(|work| self.work.is_empty() || self.work.contains(work))
-            .collect();
+        let is_wanted = |work: &Work| match self.work.as_slice() {
+            [] => work.is_usual(),
+            named => named.contains(work),
+        };
+        let works: Vec<Work> = Work::all().into_iter().filter(is_wanted).collect();
         let tasks = works
             .iter()
             .map(|&work| Task::new(work, &sizes))
@@ -89,7 +136,8 @@ impl Bench {
             program,
         };
         if self.json {
-            let whole = Whole { about: about.sentence(), sizes, lines: &lines };
+            let aims = tasks.iter().flat_map(|task| aims(task, &lines)).collect();
+            let whole = Whole { about: about.sentence(), sizes, lines: &lines, aims };
             print_json(out, &whole)?;
         } else if self.markdown {
             table::markdown(out, &about, &tasks, &lines)?;
@@ -107,12 +155,14 @@ impl Bench {
         turns: usize,
     ) -> Result<(Vec<Attempt>, Option<&'static str>), Failure> {
         progress("making data");
-        let data = Data::new(sizes).map_err(Failure::found)?;
-        let folder = self
-            .peers
-            .clone()
-            .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers"));
-        let patience = PeerLimits {
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+        let mut data = Data::new(sizes).map_err(Failure::found)?;
+        let events = self.data.clone().unwrap_or_else(|| built.join("bench"));
+        for task in tasks {
+            data.find_events(task, &events).map_err(Failure::found)?;
+        }
+        let folder = self.peers.clone().unwrap_or_else(|| built.join("peers"));
+        let limits = WorkLimits {
             turns,
             seconds: if self.quick { 1.0 } else { 5.0 },
             most: Duration::from_secs(if self.quick { 300 } else { 900 }),
@@ -120,21 +170,23 @@ impl Bench {
         let wanted: Vec<_> = PEERS
             .iter()
             .filter(|peer| self.peer.is_empty() || self.peer.iter().any(|name| name == peer.name))
-            .filter(|peer| tasks.iter().any(|task| peer.works.contains(&task.work)))
+            .filter(|peer| tasks.iter().any(|task| peer.does(task.work)))
             .collect();
         let mut lines = Vec::new();
         let mut profile = None;
         for task in tasks {
             let name = task.work.name();
             progress(&format!("{name}: eke"));
-            if task.work == Work::GroupBy {
+            if task.work == Work::GroupBy || task.work.is_bounding() {
                 match self.eke.clone().or_else(binary::beside) {
                     Some(program) => {
                         profile = profile_of(&program);
-                        lines.push(match binary::row(&program, task, &data, turns) {
-                            Ok(row) => Attempt::Done(row),
-                            Err(error) => skipped(Some(name), "eke", error.to_string()),
-                        });
+                        match binary::rows(&program, task, &data, limits) {
+                            Ok(rows) => lines.extend(rows.into_iter().map(Attempt::Done)),
+                            Err(error) => {
+                                lines.push(skipped(Some(name), "eke", error.to_string()));
+                            }
+                        }
                     }
                     None => lines.push(skipped(
                         Some(name),
@@ -145,10 +197,10 @@ impl Bench {
             }
             let rows: Vec<BenchRow> = ours::rows(task, &data, turns).map_err(Failure::found)?;
             lines.extend(rows.into_iter().map(Attempt::Done));
-            for peer in wanted.iter().filter(|peer| peer.works.contains(&task.work)) {
+            for peer in wanted.iter().filter(|peer| peer.does(task.work)) {
                 if let Some(python) = peer.python(&folder) {
                     progress(&format!("{name}: {}", peer.name));
-                    lines.extend(peer.lines(&python, task, &data, patience));
+                    lines.extend(peer.lines(&python, task, &data, limits));
                 }
             }
         }

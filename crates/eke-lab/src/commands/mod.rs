@@ -1,6 +1,7 @@
 //! The commands of `eke-lab`.
 
 pub(crate) mod audit;
+#[cfg(feature = "experiments")]
 pub(crate) mod bench;
 pub(crate) mod path;
 #[cfg(feature = "experiments")]

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[cfg(feature = "experiments")]
+mod bench;
+#[cfg(feature = "experiments")]
 mod experiments;
 mod planar;
 
@@ -13,35 +15,6 @@ use eke_noise::{Confidence, Goal, Schedule, Tolerance, Within};
 #[test]
 fn sessions_with_the_lab_are_as_written() {
     trycmd::TestCases::new().case("tests/cmd/*.md").case("tests/cmd/*.toml");
-}
-
-/// Everybody's work a little, with nobody else installed: our rows have done what was asked for,
-/// and each peer has its line.
-#[test]
-fn a_bench_without_peers_shows_ours_and_says_who_is_missing() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_eke-lab"))
-        .args(["bench", "--quick", "--json", "--eke", "nowhere/eke", "--peers", "nowhere"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let whole: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let lines = whole["lines"].as_array().unwrap();
-    for work in eke_lab::bench::Work::ALL {
-        let ours: Vec<_> = lines.iter().filter(|line| line["work"] == work.name()).collect();
-        assert!(!ours.is_empty(), "{work:?}");
-        for line in ours {
-            assert_eq!(line["who"], "eke", "{line}");
-            // The engine's work needs a program that is not there.
-            let started = work != eke_lab::bench::Work::GroupBy;
-            assert_eq!(line["plausible"].as_bool(), started.then_some(true), "{line}");
-            assert_eq!(line["reason"].is_string(), !started, "{line}");
-        }
-    }
-    for peer in eke_lab::bench::peer::PEERS {
-        let reason = format!("is not installed: scripts/bench-peers {}", peer.name);
-        let said = |line: &serde_json::Value| line["who"] == peer.name && line["reason"] == reason;
-        assert_eq!(lines.iter().filter(|line| said(line)).count(), 1, "{}", peer.name);
-    }
 }
 
 fn run(names: &[&str]) {
