@@ -165,8 +165,8 @@ pub fn bounded(
         "" => None,
         column => Some(source.ids(column, &declared).map_err(RowsError::failed)?),
     };
-    let source = source.clone();
-    let pieces = move || scan::pieces(&source).map_err(RowsError::failed);
+    let (source, readers) = (source.clone(), options.partitions);
+    let pieces = move || scan::pieces(&source, readers).map_err(RowsError::failed);
     run(pieces, schema, plan, ids, hash_key, options)
 }
 
