@@ -19,9 +19,10 @@ use crate::data::source::{Fingerprint, Source, SourceError};
 use crate::error::{EngineError, NotAllowed, NotAnswered};
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
 use crate::purchase::payers::Payers;
+use crate::rows::held::HeldRows;
 use crate::rows::spill::Spill;
 use crate::rows::threads;
-use crate::rows::{Bounded, RowsError, RowsOptions, bounded};
+use crate::rows::{Bounded, HeldFor, RowsError, RowsOptions, bounded};
 
 /// A policy with its ledger, open.
 pub struct Engine {
@@ -32,6 +33,7 @@ pub struct Engine {
     remarks: Vec<String>,
     begun: bool,
     spill: Spill,
+    held: Arc<HeldRows>,
 }
 
 /// How an engine is opened.
@@ -257,7 +259,8 @@ impl Engine {
         let begun = !is_there && begins;
         let spill = Spill::beside(&policy.ledger, &policy.folder);
         spill.sweep();
-        Ok(Self { policy, ledger, anchored, waiting, remarks, begun, spill })
+        let held = Arc::default();
+        Ok(Self { policy, ledger, anchored, waiting, remarks, begun, spill, held })
     }
 
     /// Whether a new ledger was begun when this was opened.
@@ -535,6 +538,7 @@ impl Engine {
         &self,
         prepared: &Prepared,
         plan: &Plan,
+        expects_more: bool,
         progress: &dyn Fn(u64, Option<u64>),
     ) -> Result<Bounded, RowsError> {
         let Prepared { source, schema, hash_key, .. } = prepared;
@@ -543,7 +547,13 @@ impl Engine {
         let seen = |rows: u64| progress(rows, all);
         let progress: Option<&dyn Fn(u64)> = if prepared.is_steward { Some(&seen) } else { None };
         let spill = Some(self.spill.folder());
-        let options = RowsOptions { progress, spill, ..RowsOptions::usual() };
+        let held = Some(HeldFor {
+            rows: &self.held,
+            dataset: &plan.dataset,
+            snapshot: prepared.snapshot,
+            expects_more,
+        });
+        let options = RowsOptions { progress, spill, held, ..RowsOptions::usual() };
         bounded(source, schema, plan, hash_key, options)
     }
 }

@@ -21,7 +21,9 @@ use crate::rows::scan;
 
 pub use crate::data::source::{Fingerprint, Source, SourceError};
 pub use crate::rows::column::lower::LowerError;
-pub use crate::rows::{Bounded, RowsError, RowsOptions, bounded, bounded_in_memory};
+pub use crate::rows::{
+    Bounded, HeldFor, HeldRows, RowsError, RowsOptions, bounded, bounded_in_memory,
+};
 pub use {arrow, parquet};
 
 /// The values of an expression, row by row, and its type.

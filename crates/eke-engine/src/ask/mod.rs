@@ -374,7 +374,8 @@ impl<'a> Asking<'a> {
     /// What is computed from the rows, which are read when something is paid for and not before.
     pub(crate) fn read_rows(&mut self, paid: Amount<Rho>) -> Result<&Bounded, EngineError> {
         if self.bounded.is_none() {
-            let read = self.context.read(self.plan(), |error| EngineError::Rows(error, paid))?;
+            let read =
+                self.context.read(self.plan(), false, |error| EngineError::Rows(error, paid))?;
             self.bounded = Some(read);
         }
         Ok(self.bounded.as_ref().expect("just computed"))

@@ -130,14 +130,18 @@ impl<'a> Context<'a> {
     }
 
     /// What is computed from the rows: they are read when something is paid for and not before.
-    /// `told` says what the steward hears if they cannot be read.
+    /// `expects_more` says that another plan will read them; `told` says what the steward hears if
+    /// they cannot be read.
     pub(crate) fn read(
         &self,
         plan: &Plan,
+        expects_more: bool,
         told: impl FnOnce(RowsError) -> EngineError,
     ) -> Result<Bounded, EngineError> {
         let observer = self.observer;
-        let read = self.engine.bounded(self.prepared, plan, &|seen, all| observer.rows(seen, all));
+        let read = self.engine.bounded(self.prepared, plan, expects_more, &|seen, all| {
+            observer.rows(seen, all);
+        });
         let bounded = read.map_err(|error| self.unread(error, told))?;
         self.engine.note_nobodys(self.prepared, bounded.nobodys(), &self.stamp())?;
         Ok(bounded)

@@ -7,6 +7,7 @@
 pub(crate) mod column;
 pub(crate) mod contribution;
 pub(crate) mod groups;
+pub(crate) mod held;
 pub(crate) mod pass;
 pub(crate) mod quiet;
 pub(crate) mod scan;
@@ -34,6 +35,7 @@ use crate::data::source::Source;
 use crate::rows::column::lower::LowerError;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
+pub use crate::rows::held::HeldRows;
 use crate::rows::pass::bounding::{HashKey, Limits};
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::{Counters, Pass};
@@ -55,6 +57,21 @@ pub struct RowsOptions<'a> {
     pub progress: Option<&'a dyn Fn(u64)>,
     /// The folder for rows that do not fit into memory; somewhere if there is none.
     pub spill: Option<&'a Path>,
+    /// Where rows stay for the next plan over the same snapshot.
+    pub held: Option<HeldFor<'a>>,
+}
+
+/// Where rows of a snapshot may stay in memory.
+#[derive(Clone, Copy)]
+pub struct HeldFor<'a> {
+    /// Where.
+    pub rows: &'a Arc<HeldRows>,
+    /// Whose rows.
+    pub dataset: &'a str,
+    /// The number of the dataset's snapshot.
+    pub snapshot: u32,
+    /// Whether the next plan over it is known to come.
+    pub expects_more: bool,
 }
 
 impl RowsOptions<'_> {
@@ -63,7 +80,8 @@ impl RowsOptions<'_> {
     pub fn usual() -> Self {
         let partitions = std::thread::available_parallelism().map_or(1, NonZero::get);
         let memory = threads::memory();
-        Self { memory, partitions, batch_rows: 8_192, time: None, progress: None, spill: None }
+        let (time, progress, spill, held) = (None, None, None, None);
+        Self { memory, partitions, batch_rows: 8_192, time, progress, spill, held }
     }
 }
 
@@ -401,7 +419,11 @@ fn run(
 ) -> Result<Bounded, RowsError> {
     let runtime = threads::threads().map_err(RowsError::failed)?;
     let (schema, plan, hash_key) = (schema.to_vec(), plan.clone(), HashKey(*hash_key));
-    let RowsOptions { memory, partitions, batch_rows, time, progress, spill } = options;
+    let RowsOptions { memory, partitions, batch_rows, time, progress, spill, held } = options;
+    let held = held.map(|held| {
+        let of = (held.dataset.to_owned(), held.snapshot);
+        (Arc::clone(held.rows), of, held.expects_more)
+    });
     let spill = spill.map_or_else(Spill::anywhere, Spill::at).open();
     let spill = spill.map_err(RowsError::failed)?;
     let (sender, receiver) = mpsc::sync_channel(1);
@@ -416,10 +438,29 @@ fn run(
             let (workers, hash) = (partitions.max(1), TableHash::default());
             let nobodys = Arc::clone(&ours.nobodys);
             let counters = ours;
-            let pass =
-                Pass { contributions, limits, memory, workers, batch_rows, counters, spill, hash };
+            let wanted = contributions.wanted().clone();
+            let found = held.as_ref().and_then(|(rows, of, _)| rows.pieces(of, &wanted, workers));
+            let holding = held.as_ref().filter(|_| found.is_none());
+            let holding = holding.and_then(|(rows, of, more)| rows.hold(of, *more, memory / 4));
+            let holding = holding.map(Arc::new);
+            let pass = Pass {
+                contributions,
+                limits,
+                memory,
+                workers,
+                batch_rows,
+                counters,
+                spill,
+                hash,
+                holding: holding.clone(),
+            };
+            let pieces = found.map_or_else(pieces, Ok)?;
             let mut bounded = Bounded::empty(&plan);
-            bounded.spills = pass.run(pieces()?, &mut bounded.groups).await?;
+            bounded.spills = pass.run(pieces, &mut bounded.groups).await?;
+            // All workers have ended, and the pass with them.
+            if let (Some(holding), Some((rows, ..))) = (holding.and_then(Arc::into_inner), &held) {
+                rows.keep(holding, &wanted);
+            }
             bounded.nobodys = nobodys.load(Ordering::Relaxed);
             Ok(bounded)
         };

@@ -1,11 +1,11 @@
 //! Scans: the rows of a dataset's files, batch by batch, as what they bring to a plan.
 //!
 //! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, and
-//! shares of CSV files, whose readers take blocks of rows in turn. Only the columns that a plan needs are read, and all their rows: nothing is
-//! skipped by what statistics say about it. A row of a CSV file may have too few cells (NULL), or
-//! too many (left out); an empty cell is NULL, and so is one that is not UTF-8 or not of its
-//! column's type. The unit that a row belongs to is read exactly ([`Ids`]), beside what expressions
-//! see of the same column.
+//! shares of CSV files, whose readers take blocks of rows in turn. Only the columns that a plan
+//! needs are read, and all their rows: nothing is skipped by what statistics say about it. A row of
+//! a CSV file may have too few cells (NULL), or too many (left out); an empty cell is NULL, and so
+//! is one that is not UTF-8 or not of its column's type. The unit that a row belongs to is read
+//! exactly ([`Ids`]), beside what expressions see of the same column.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use crate::data::source::{self, DataFile, Format, Source, SourceError};
 use crate::rows::RowsError;
 use crate::rows::column::parse::ColumnBuilder;
 use crate::rows::column::{self, Column};
+use crate::rows::held::HeldPiece;
 
 /// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
 /// are.
@@ -31,6 +32,20 @@ use crate::rows::column::{self, Column};
 pub(crate) struct Wanted {
     pub(crate) columns: Vec<(String, Type)>,
     pub(crate) unit: Option<(String, Ids)>,
+}
+
+impl Wanted {
+    /// Where each column is among others that were read, and then the unit; none if one is missing.
+    pub(crate) fn places_in(&self, others: &Self) -> Option<Vec<usize>> {
+        let place = |column| others.columns.iter().position(|other| other == column);
+        let mut places = self.columns.iter().map(place).collect::<Option<Vec<_>>>()?;
+        match (&self.unit, &others.unit) {
+            (None, _) => {}
+            (Some(unit), Some(other)) if unit == other => places.push(others.columns.len()),
+            (Some(_), _) => return None,
+        }
+        Some(places)
+    }
 }
 
 /// A part of the rows that is read from start to end.
@@ -48,6 +63,8 @@ pub(crate) enum Piece {
     Csv(Arc<SharedCsv>),
     /// Rows that are in memory.
     Batches(Vec<RecordBatch>),
+    /// Rows that were read for another plan.
+    Held(HeldPiece),
 }
 
 type Result<T, E = RowsError> = std::result::Result<T, E>;
@@ -122,6 +139,7 @@ pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<B
             })))
         }
         Piece::Csv(file) => Ok(Box::new(CsvBatches::new(file, wanted, batch_rows)?)),
+        Piece::Held(piece) => Ok(piece.open(batch_rows)),
         Piece::Batches(batches) => {
             let wanted = wanted.clone();
             Ok(Box::new(batches.into_iter().map(move |batch| canonical(&batch, &wanted, None))))

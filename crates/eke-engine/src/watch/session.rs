@@ -488,7 +488,8 @@ impl<'a> Session<'a> {
     /// What a step's answer truly is: rows are read when the step is paid for and not before.
     fn truth(&self, index: u64) -> Result<Exact<i64>, EngineError> {
         let plan = &self.prospect.plans[place(index)];
-        let bounded = self.context.read(plan, EngineError::WatchRows)?;
+        let bounded =
+            self.context.read(plan, self.prospect.plans.len() > 1, EngineError::WatchRows)?;
         let total = bounded.total(plan.adjacency);
         total.map_err(|error| self.context.unread(error, EngineError::WatchRows))
     }

@@ -191,6 +191,18 @@ impl Column {
         }
     }
 
+    /// Some of its rows.
+    pub(crate) fn slice(&self, from: usize, count: usize) -> Self {
+        match self {
+            Self::Bool(array) => Self::Bool(array.slice(from, count)),
+            Self::Int(array) => Self::Int(array.slice(from, count)),
+            Self::Float(array) => Self::Float(array.slice(from, count)),
+            Self::Text(array) => Self::Text(array.slice(from, count)),
+            Self::Date(array) => Self::Date(array.slice(from, count)),
+            Self::Timestamp(array) => Self::Timestamp(array.slice(from, count)),
+        }
+    }
+
     pub(crate) fn into_array(self) -> ArrayRef {
         let array = self.array();
         array.slice(0, array.len())

@@ -28,6 +28,7 @@ use crate::rows::RowsError;
 use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
+use crate::rows::held::Holding;
 use crate::rows::pass::bounding::{BatchRows, Limits};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
@@ -68,6 +69,8 @@ pub(crate) struct Pass {
     /// Where rows are put that do not fit into memory, until the pass ends.
     pub(crate) spill: SpillRun,
     pub(crate) hash: TableHash,
+    /// What rows are held in for other plans.
+    pub(crate) holding: Option<Arc<Holding>>,
 }
 
 /// What is known of a pass from outside while it runs.
@@ -151,6 +154,7 @@ impl Pass {
             let wanted = self.contributions.wanted();
             let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
+                self.holding.iter().for_each(|holding| holding.add(&batch));
                 sound(|| self.take_in(batch, &mut incoming))?;
                 if incoming.table.held() > self.share() {
                     incoming.table.spill(self.folder(), make).map_err(RowsError::failed)?;

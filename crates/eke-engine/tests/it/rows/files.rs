@@ -14,7 +14,9 @@ use eke_engine::testing::arrow::array::{
 use eke_engine::testing::arrow::datatypes::{DataType, Field, Schema};
 use eke_engine::testing::parquet::arrow::ArrowWriter;
 use eke_engine::testing::parquet::file::properties::WriterProperties;
-use eke_engine::testing::{Bounded, RowsError, RowsOptions, Source, bounded, bounded_in_memory};
+use eke_engine::testing::{
+    Bounded, HeldFor, HeldRows, RowsError, RowsOptions, Source, bounded, bounded_in_memory,
+};
 use eke_sql::{Binary, Expr, Key, Plan, Sum, Summand, Type, Unary, VERSION, Value};
 use tempfile::TempDir;
 
@@ -452,4 +454,60 @@ fn columns_of_whole_numbers_are_no_degrees() {
     let error = open("who").unwrap_err().to_string();
     assert!(error.contains("`who`") && error.contains("degrees with their decimals"), "{error}");
     assert!(open("fare").is_ok() && open("city").is_ok());
+}
+
+/// Rows that are held stay as they were, whatever becomes of the file. Other snapshots, other
+/// columns and rows beyond what may be held are read from it.
+#[test]
+fn plans_over_one_snapshot_read_its_files_once() {
+    let folder = Folder::new();
+    let write = |name: &str, rows: &[(i32, Option<&str>, f64)]| {
+        if name.ends_with("parquet") {
+            return write_parquet(&folder, name, &trips(rows), 3);
+        }
+        let mut csv = "who,city,fare\n".to_owned();
+        for (who, city, fare) in rows {
+            csv += &format!("{who},{},{fare}\n", city.unwrap_or_default());
+        }
+        folder.write(name, csv);
+    };
+    let types = [("who", Type::Int), ("fare", Type::Float)];
+    let types = types.map(|(name, kind)| (name.to_owned(), kind)).into();
+    let counts = Plan { sums: by_city().sums[..1].to_vec(), ..by_city() };
+    let groups = [vec![text("Delft")], vec![text("Leiden")]];
+    for name in ["rows.parquet", "rows.csv"] {
+        write(name, &ROWS);
+        let source = Source::find(folder.path(), name).unwrap();
+        let schema = source.schema(&types).unwrap();
+        let rows = Arc::new(HeldRows::default());
+        let run = |plan: &Plan, snapshot: u32, expects_more: bool, memory: usize| {
+            let held = Some(HeldFor { rows: &rows, dataset: "trips", snapshot, expects_more });
+            let options = RowsOptions { memory, held, batch_rows: 5, ..RowsOptions::usual() };
+            let read = bounded(&source, &schema, plan, &HASH_KEY, options).unwrap();
+            (read.values(&groups), read.unit_counts().len())
+        };
+        let much = 1 << 30;
+        let before = run(&by_city(), 1, true, much);
+        let before_counts = (before.0[..1].to_vec(), before.1);
+        // The file has other rows from now on.
+        write(name, &ROWS[..2]);
+        let now = run(&by_city(), 2, false, much);
+        let now_counts = (now.0[..1].to_vec(), now.1);
+        assert_ne!(now_counts, before_counts);
+        assert_eq!(run(&by_city(), 1, false, much), before, "{name}");
+        assert_eq!(run(&counts, 1, false, much), before_counts, "{name}: fewer columns");
+
+        // What is read once is not held, unless more is expected; what is read twice is.
+        write(name, &ROWS);
+        assert_eq!(run(&counts, 3, false, much), before_counts);
+        write(name, &ROWS[..2]);
+        assert_eq!(run(&counts, 3, false, much), now_counts);
+        write(name, &ROWS);
+        assert_eq!(run(&counts, 3, false, much), now_counts);
+        assert_eq!(run(&by_city(), 3, false, much), before, "{name}: more columns");
+        // Nothing is held that is too large.
+        assert_eq!(run(&counts, 4, true, 64), before_counts);
+        write(name, &ROWS[..2]);
+        assert_eq!(run(&counts, 4, true, 64), now_counts, "{name}");
+    }
 }
