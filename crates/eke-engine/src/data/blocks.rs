@@ -26,6 +26,8 @@ pub(crate) const MARK: &[u8] = "\u{feff}".as_bytes();
 /// The blocks of a file, one after the other.
 pub(crate) struct Blocks {
     bytes: Box<dyn Read + Send>,
+    /// What went wrong behind the bytes that were read.
+    failed: Option<io::Error>,
     /// Whether cells in quotes may go over several lines.
     is_multiline: bool,
     /// How many bytes are read at a time.
@@ -59,7 +61,7 @@ impl Blocks {
             held.clear();
         }
         let made = Made::default();
-        Ok(Self { bytes, is_multiline, size, end: None, held, seen: 0, made })
+        Ok(Self { bytes, failed: None, is_multiline, size, end: None, held, seen: 0, made })
     }
 
     /// The next block; none at the end. The first one is the first row, which says what ends lines.
@@ -141,8 +143,12 @@ impl Blocks {
         Ok(is_feed)
     }
 
-    /// Reads more bytes, as many as are read at a time; false at the end of the file.
+    /// Reads more bytes, as many as are read at a time; false at the end of the file. An error comes
+    /// after all bytes before it.
     fn read_more(&mut self) -> io::Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         let before = self.held.len();
         let mut filled = before;
         self.held.resize(before + self.size, 0);
@@ -151,6 +157,10 @@ impl Blocks {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if filled > before => {
+                    self.failed = Some(error);
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -558,5 +568,41 @@ mod tests {
         // A header that is too long, and a file that ends in quotes.
         agree(&[&vec![b'h'; LONGEST + 7][..], b"\r\nb,1\r\n\"\n"].concat(), &[999, SIZE]);
         agree(&[b"\"", &vec![b'\r'; LONGEST + 7][..], b"\"\nb,1\n\"\n"].concat(), &[999, SIZE]);
+    }
+
+    /// Gives its bytes, and then fails.
+    struct Broken(io::Cursor<&'static [u8]>);
+
+    impl Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("broken")),
+                count => Ok(count),
+            }
+        }
+    }
+
+    /// A damaged file has the rows, and the header, that stand before the damage; and no row is cut
+    /// short by it.
+    #[test]
+    fn what_fails_comes_after_the_rows_before_it() {
+        for size in [1, 3, 8, 1 << 12] {
+            let broken = Box::new(Broken(io::Cursor::new(b"a,b\r\nada,1\r\nbob,2\r\neve,")));
+            let mut blocks = Blocks::sized(broken, false, size).unwrap();
+            let mut rows = Vec::new();
+            let error = loop {
+                match blocks.next_block() {
+                    Ok(block) => {
+                        let mut block = block.expect("no end before the error");
+                        while block.advance() {
+                            rows.push(String::from_utf8(block.row().0.to_vec()).unwrap());
+                        }
+                    }
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.to_string(), "broken");
+            assert_eq!(rows, ["a,b", "ada,1", "bob,2"], "{size}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Barrier, Mutex};
 
 use eke_engine::ask::{Clock, StoppedClock};
 use eke_engine::report::Owner;
-use eke_engine::watch::Closeness;
+use eke_engine::watch::{Closeness, WatchEnd};
 use eke_engine::{EngineError, Observer, WatchQuestion};
 
 use super::{analyst, circle, close, hits, policy, prices, pure, rides, run, watch};
@@ -70,8 +70,14 @@ fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
     let file = folder.path().join("rides.csv");
     let question = watch("steward", 0..3);
     let prices = prices(&engine, &question);
-    let mut shown = 0;
-    let lost = engine.watch(&question, &(), &mut |_| {
+    // A program that holds no rows yet: what it shows first is stored.
+    let first = |question: &WatchQuestion| {
+        let watched = folder.engine().watch(question, &(), &mut |_| false).unwrap();
+        assert_eq!((watched.steps, watched.ended), (1, WatchEnd::Enough));
+        folder.engine()
+    };
+    let (program, mut shown) = (first(&question), 0);
+    let lost = program.watch(&question, &(), &mut |_| {
         shown += 1;
         std::fs::remove_file(&file).unwrap();
         true
@@ -84,8 +90,8 @@ fn rows_of_a_watch_that_cannot_be_read_show_to_the_steward_alone() {
     // It goes on where it was, under another attempt.
     assert_eq!(hits(&run(&engine, &question).0), [true; 3]);
     let question = WatchQuestion { line: 51.0, ..watch("ana", 0..3) };
-    let mut verdicts = Vec::new();
-    let watched = engine.watch(&question, &(), &mut |verdict| {
+    let (program, mut verdicts) = (first(&question), Vec::new());
+    let watched = program.watch(&question, &(), &mut |verdict| {
         verdicts.push(verdict.hit);
         let _ = std::fs::remove_file(&file);
         true
