@@ -94,11 +94,6 @@ impl Ids {
             },
         })
     }
-
-    /// Reads ids that are texts, such as those of a CSV file.
-    pub(crate) fn of_texts(self, texts: Column) -> Column {
-        texts.cast(self.kind())
-    }
 }
 
 fn decimals(array: &ArrayRef, cells: &Cells) -> Option<Column> {

@@ -12,27 +12,93 @@
 //! it must; so with anybody's rows and without them a file that it wrote is read as it was written.
 //! The policy can also say which it is.
 //!
-//! Of a row that is longer than [`LONGEST`] the rest is passed over.
+//! Rows are read one after the other ([`CsvRows`]), or by several workers that take blocks of them
+//! in turn ([`SharedCsv`]): they are the same rows.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
+use std::sync::{Mutex, PoisonError};
 
+use crate::data::blocks::{Block, Blocks, Row};
 use crate::data::source::{self, DataFile, SourceError};
 
-/// How many bytes of a row are read. Its rest is passed over, so that no row takes all memory.
-pub(crate) const LONGEST: usize = 1 << 20;
+/// How many bytes are read for a first row: most are short.
+const HEADER: usize = 1 << 16;
 
-/// The rows of a CSV file: taken as they come, with too many cells or too few.
+/// The rows of a file that are not empty, one after the other.
 pub(crate) struct CsvRows {
-    bytes: BufReader<Box<dyn Read + Send>>,
-    /// Whether cells in quotes may go over several lines.
-    is_multiline: bool,
-    /// What ends a line; none before the first one.
-    end: Option<u8>,
-    /// The row that was read last, without its end.
-    row: Vec<u8>,
-    /// What it is made of, if it may go over several lines.
-    made: Made,
-    cell: Vec<u8>,
+    blocks: Blocks,
+    block: Option<Block>,
+}
+
+impl CsvRows {
+    /// Opens a file to be read as it was written.
+    pub(crate) fn open(file: &DataFile) -> Result<Self, SourceError> {
+        Ok(Self { blocks: open(file)?, block: None })
+    }
+
+    /// Opens a file for its first row, which is read in one way however the others were written.
+    pub(crate) fn header(file: &DataFile) -> Result<Self, SourceError> {
+        let blocks = Blocks::sized(source::open(file)?, true, HEADER);
+        let blocks = blocks.map_err(|error| unreadable(file, error))?;
+        Ok(Self { blocks, block: None })
+    }
+
+    /// Reads the next row; none at the end.
+    pub(crate) fn next_row(&mut self) -> io::Result<Option<Row<'_>>> {
+        while !self.block.as_mut().is_some_and(Block::advance) {
+            self.block = self.blocks.next_block()?;
+            if self.block.is_none() {
+                break;
+            }
+        }
+        Ok(self.block.as_ref().map(Block::row))
+    }
+}
+
+/// A file that several workers read: each takes the next block when it is free, so that one reads
+/// and unpacks while others take apart what they have. Who gets which block is chance.
+pub(crate) struct SharedCsv {
+    pub(crate) file: DataFile,
+    /// The names of its columns.
+    pub(crate) names: Vec<String>,
+    progress: Mutex<Progress>,
+}
+
+enum Progress {
+    NotBegun,
+    Begun(Blocks),
+    Over,
+}
+
+impl SharedCsv {
+    /// Reads the names of the columns, and no other row.
+    pub(crate) fn new(file: &DataFile) -> Result<Self, SourceError> {
+        let names = source::header(file)?;
+        Ok(Self { file: file.clone(), names, progress: Mutex::new(Progress::NotBegun) })
+    }
+
+    /// The next block, without the header; none if all are taken. What fails, fails for one of the
+    /// workers, and there is nothing left for others.
+    pub(crate) fn next_block(&self) -> Result<Option<Block>, SourceError> {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whatever goes wrong from here on, nobody goes on behind it.
+        let (blocks, block) = match std::mem::replace(&mut *progress, Progress::Over) {
+            Progress::Over => return Ok(None),
+            Progress::Begun(mut blocks) => {
+                let block = blocks.next_block().map_err(|error| unreadable(&self.file, error))?;
+                (blocks, block)
+            }
+            Progress::NotBegun => {
+                let mut rows = CsvRows::open(&self.file)?;
+                rows.next_row().map_err(|error| unreadable(&self.file, error))?;
+                (rows.blocks, rows.block)
+            }
+        };
+        if block.is_some() {
+            *progress = Progress::Begun(blocks);
+        }
+        Ok(block)
+    }
 }
 
 /// How a file was written.
@@ -54,23 +120,20 @@ impl Written {
     /// Looks through a file.
     pub(crate) fn look(file: &DataFile) -> Result<Self, SourceError> {
         let unreadable = |error| unreadable(file, error);
-        let rows = CsvRows::of(source::open(file)?, true).map_err(unreadable)?;
-        Self::of(rows).map_err(unreadable)
+        Self::of(Blocks::new(source::open(file)?, true).map_err(unreadable)?).map_err(unreadable)
     }
 
     /// All of it is looked through, whatever is found: how long that takes tells nothing.
-    fn of(mut rows: CsvRows) -> io::Result<Self> {
+    fn of(mut blocks: Blocks) -> io::Result<Self> {
         let mut number = 0;
         let (mut is_over_lines, mut odd) = (false, None);
-        while rows.next_row()? {
-            let Made { state, is_odd, lines } = rows.made;
-            is_over_lines |= lines > 0;
-            if rows.row.is_empty() {
-                continue;
-            }
-            number += 1;
-            if is_odd || state == State::Quoted {
-                odd.get_or_insert(number);
+        while let Some(mut block) = blocks.next_block()? {
+            while block.advance() {
+                number += 1;
+                is_over_lines |= block.made().is_over_lines();
+                if block.made().is_odd() {
+                    odd.get_or_insert(number);
+                }
             }
         }
         Ok(match odd {
@@ -81,224 +144,25 @@ impl Written {
     }
 }
 
-impl CsvRows {
-    /// Opens a file to be read as it was written.
-    pub(crate) fn open(file: &DataFile) -> Result<Self, SourceError> {
-        let is_multiline = match file.is_multiline {
-            Some(known) => known,
-            None => Written::look(file)? == Written::OverLines,
-        };
-        let rows = Self::of(source::open(file)?, is_multiline);
-        rows.map_err(|error| unreadable(file, error))
-    }
-
-    /// Opens a file for its first row, which is read in one way however the others were written.
-    pub(crate) fn header(file: &DataFile) -> Result<Self, SourceError> {
-        Self::of(source::open(file)?, true).map_err(|error| unreadable(file, error))
-    }
-
-    fn of(mut bytes: Box<dyn Read + Send>, is_multiline: bool) -> io::Result<Self> {
-        // The mark is no part of the first cell, which may begin with a quote.
-        let mut head = Vec::new();
-        bytes.by_ref().take(MARK.len() as u64).read_to_end(&mut head)?;
-        if head == MARK {
-            head.clear();
-        }
-        let bytes: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(bytes));
-        Ok(Self {
-            bytes: BufReader::with_capacity(1 << 16, bytes),
-            is_multiline,
-            end: None,
-            row: Vec::new(),
-            made: Made::default(),
-            cell: Vec::new(),
-        })
-    }
-
-    /// Reads the next row that is not empty; false at the end.
-    pub(crate) fn read(&mut self, record: &mut csv::ByteRecord) -> io::Result<bool> {
-        while self.next_row()? {
-            if !self.row.is_empty() {
-                record.clear();
-                self.split(record);
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Reads the next row without its end; false if there is none.
-    fn next_row(&mut self) -> io::Result<bool> {
-        let is_first = self.end.is_none();
-        let is_multiline = self.is_multiline || is_first;
-        self.row.clear();
-        self.made = Made::default();
-        let mut is_any = false;
-        loop {
-            let buffer = match self.bytes.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if buffer.is_empty() {
-                break;
-            }
-            is_any = true;
-            let end = match self.end {
-                Some(end) => find(end, buffer),
-                None => buffer.iter().position(|byte| matches!(byte, b'\n' | b'\r')),
-            };
-            let part = &buffer[..end.unwrap_or(buffer.len())];
-            if is_multiline {
-                self.made.add(part);
-            }
-            let goes_on = self.made.state == State::Quoted;
-            let used = part.len() + usize::from(end.is_some());
-            let is_return = end.is_some_and(|end| buffer[end] == b'\r');
-            // The end of a line in quotes is part of a cell.
-            let kept = if goes_on { used } else { part.len() };
-            let room = LONGEST - self.row.len();
-            self.row.extend_from_slice(&buffer[..kept.min(room)]);
-            self.bytes.consume(used);
-            if end.is_none() {
-                continue;
-            }
-            if goes_on {
-                self.made.lines += 1;
-                continue;
-            }
-            if is_first {
-                self.end = Some(if is_return && !self.skip_feed()? { b'\r' } else { b'\n' });
-            }
-            break;
-        }
-        if self.end == Some(b'\n') && self.row.last() == Some(&b'\r') {
-            self.row.pop();
-        }
-        Ok(is_any)
-    }
-
-    /// Passes over a line feed, if one comes next.
-    fn skip_feed(&mut self) -> io::Result<bool> {
-        loop {
-            match self.bytes.fill_buf() {
-                Ok(buffer) if buffer.first() == Some(&b'\n') => break,
-                Ok(_) => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.bytes.consume(1);
-        Ok(true)
-    }
-
-    /// The cells of the row. One that begins with a quote ends with the quote that follows no
-    /// other, and what stands between that and the comma belongs to it; one that is never closed
-    /// ends with the row.
-    fn split(&mut self, record: &mut csv::ByteRecord) {
-        let mut rest = Some(self.row.as_slice());
-        while let Some(here) = rest {
-            if let Some(quoted) = here.strip_prefix(b"\"") {
-                rest = take_quoted(quoted, &mut self.cell);
-                record.push_field(&self.cell);
-            } else {
-                let (cell, after) = cut(here);
-                record.push_field(cell);
-                rest = after;
-            }
-        }
-    }
+/// Opens a file to be read as it was written.
+fn open(file: &DataFile) -> Result<Blocks, SourceError> {
+    let is_multiline = match file.is_multiline {
+        Some(known) => known,
+        None => Written::look(file)? == Written::OverLines,
+    };
+    Blocks::new(source::open(file)?, is_multiline).map_err(|error| unreadable(file, error))
 }
 
 fn unreadable(file: &DataFile, error: io::Error) -> SourceError {
     SourceError::Unreadable { file: file.name.clone(), error }
 }
 
-/// What some files begin with, to say that they are UTF-8.
-const MARK: &[u8] = "\u{feff}".as_bytes();
-
-/// Takes a cell that a quote opened, and returns what follows its comma.
-fn take_quoted<'a>(mut rest: &'a [u8], cell: &mut Vec<u8>) -> Option<&'a [u8]> {
-    cell.clear();
-    while let Some(quote) = find(b'"', rest) {
-        cell.extend_from_slice(&rest[..quote]);
-        rest = &rest[quote + 1..];
-        let Some(after) = rest.strip_prefix(b"\"") else {
-            let (tail, after) = cut(rest);
-            cell.extend_from_slice(tail);
-            return after;
-        };
-        cell.push(b'"');
-        rest = after;
-    }
-    cell.extend_from_slice(rest);
-    None
-}
-
-fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|found| *found == byte)
-}
-
-/// What stands before the first comma, and after it.
-fn cut(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
-    match find(b',', rest) {
-        Some(comma) => (&rest[..comma], Some(&rest[comma + 1..])),
-        None => (rest, None),
-    }
-}
-
-/// What the bytes of a row have been so far, also where they are passed over.
-#[derive(Clone, Copy, Debug, Default)]
-struct Made {
-    state: State,
-    /// Whether there is a quote where CSV programs write none.
-    is_odd: bool,
-    /// How many ends of lines are in it.
-    lines: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    /// Where a cell begins.
-    #[default]
-    Start,
-    /// In a cell without quotes.
-    Plain,
-    /// In quotes.
-    Quoted,
-    /// After a quote that ends the cell, unless another one follows.
-    Closing,
-    /// After that and a carriage return, with which only a row can end.
-    Returned,
-}
-
-impl Made {
-    fn add(&mut self, part: &[u8]) {
-        let Some(last) = part.last() else { return };
-        if matches!(self.state, State::Start | State::Plain) && find(b'"', part).is_none() {
-            self.state = if *last == b',' { State::Start } else { State::Plain };
-            return;
-        }
-        for byte in part {
-            self.state = match (self.state, byte) {
-                (State::Start | State::Closing, b'"') => State::Quoted,
-                (State::Quoted, b'"') => State::Closing,
-                (State::Quoted, _) => State::Quoted,
-                (State::Start | State::Plain | State::Closing, b',') => State::Start,
-                (State::Closing, b'\r') => State::Returned,
-                (state, byte) => {
-                    let is_after = matches!(state, State::Closing | State::Returned);
-                    self.is_odd |= is_after || *byte == b'"';
-                    if *byte == b',' { State::Start } else { State::Plain }
-                }
-            };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+    use crate::data::blocks::{LONGEST, MARK};
 
     /// Gives its bytes a few at a time, so that every place is the end of a buffer once.
     struct Drops(io::Cursor<Vec<u8>>, usize);
@@ -310,16 +174,16 @@ mod tests {
         }
     }
 
-    fn open(bytes: &[u8], at_a_time: usize, is_multiline: bool) -> CsvRows {
-        CsvRows::of(Box::new(Drops(io::Cursor::new(bytes.to_vec()), at_a_time)), is_multiline)
-            .unwrap()
+    fn open(bytes: &[u8], at_a_time: usize, is_multiline: bool) -> Blocks {
+        let drops = Box::new(Drops(io::Cursor::new(bytes.to_vec()), at_a_time));
+        Blocks::sized(drops, is_multiline, at_a_time).unwrap()
     }
 
     fn rows(bytes: &[u8], at_a_time: usize, is_multiline: bool) -> Vec<Vec<String>> {
-        let mut rows = open(bytes, at_a_time, is_multiline);
-        let (mut record, mut found) = (csv::ByteRecord::new(), Vec::new());
-        while rows.read(&mut record).unwrap() {
-            let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+        let mut rows = CsvRows { blocks: open(bytes, at_a_time, is_multiline), block: None };
+        let mut found = Vec::new();
+        while let Some(row) = rows.next_row().unwrap() {
+            let cells = row.cells().map(|cell| String::from_utf8_lossy(&cell).into_owned());
             found.push(cells.collect());
         }
         found
@@ -450,5 +314,50 @@ mod tests {
         assert_eq!(written(&long), Written::OverLines);
         let found = rows(&long, 1 << 16, true);
         assert_eq!((found.len(), &found[2][1][..]), (3, "z\nz"));
+    }
+
+    /// Each row goes to one of the readers, whatever its cells hold and however many read.
+    #[test]
+    fn readers_of_one_file_share_its_rows_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let hostile = ["x\ny,9\n", "\"", "\",\"", "\r\n", "\n\"", "plain", ",\",\n"];
+        let cells: Vec<[String; 2]> = (0..120_000)
+            .map(|row: usize| [row.to_string(), hostile[row * row % 13 % 7].repeat(row % 4)])
+            .collect();
+        let all: Vec<Vec<&str>> = cells.iter().map(|[id, note]| vec![&id[..], note]).collect();
+        let path = folder.path().join("rows.csv");
+        let bytes = standard(&[&[vec!["id", "note"]], &all[..]].concat(), "\r\n", true);
+        assert!(bytes.len() > 1 << 20, "several blocks");
+        std::fs::write(&path, bytes).unwrap();
+        let name = "rows.csv".to_owned();
+        let file = DataFile { path, name, gzip: false, is_multiline: None };
+        for readers in [1, 2, 7] {
+            let shared = SharedCsv::new(&file).unwrap();
+            assert_eq!(shared.names, ["id", "note"]);
+            let read = || {
+                let mut found = Vec::new();
+                while let Some(mut block) = shared.next_block().unwrap() {
+                    while block.advance() {
+                        let text = |cell: std::borrow::Cow<'_, [u8]>| {
+                            String::from_utf8(cell.into_owned()).unwrap()
+                        };
+                        found.push(block.row().cells().map(text).collect::<Vec<_>>());
+                    }
+                }
+                found
+            };
+            let mut found: Vec<Vec<String>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..readers).map(|_| scope.spawn(read)).collect();
+                threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+            });
+            found.sort_by_key(|row| row[0].parse::<usize>().unwrap());
+            assert_eq!(found, all, "{readers}");
+            assert!(shared.next_block().unwrap().is_none());
+        }
+        // What fails, fails for one reader, and there is nothing more for the others.
+        std::fs::remove_file(&file.path).unwrap();
+        let shared = SharedCsv { file, names: Vec::new(), progress: Progress::NotBegun.into() };
+        assert!(shared.next_block().is_err());
+        assert!(shared.next_block().unwrap().is_none());
     }
 }

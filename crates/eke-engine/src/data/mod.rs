@@ -1,6 +1,7 @@
 //! A steward's data: files, how they are read, and what a ledger knows of them.
 
 pub(crate) mod anchored;
+pub(crate) mod blocks;
 pub(crate) mod city;
 pub(crate) mod footer;
 pub(crate) mod ids;

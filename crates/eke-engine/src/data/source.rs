@@ -14,6 +14,7 @@ use eke_sql::{Type, scalar};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
+use crate::data::blocks::Row;
 use crate::data::footer::Footer;
 use crate::data::ids::Ids;
 use crate::data::lines::{CsvRows, Written};
@@ -399,17 +400,14 @@ impl Source {
         let names = header(file)?;
         let mut guesses = vec![Guess::default(); names.len()];
         let mut rows = CsvRows::open(file)?;
-        let mut record = csv::ByteRecord::new();
         // The header, and then the rows.
         for row in 0..=1_000 {
-            match rows.read(&mut record) {
-                Ok(true) if row > 0 => {}
-                Ok(true) => continue,
-                Ok(false) => break,
-                Err(error) => return Err(unreadable(&file.name, error)),
-            }
-            for (guess, cell) in guesses.iter_mut().zip(record.iter()) {
-                guess.look(&String::from_utf8_lossy(cell));
+            let read = rows.next_row().map_err(|error| unreadable(&file.name, error))?;
+            let Some(cells) = read.map(Row::cells) else { break };
+            if row > 0 {
+                for (guess, cell) in guesses.iter_mut().zip(cells) {
+                    guess.look(&String::from_utf8_lossy(&cell));
+                }
             }
         }
         Ok(names.into_iter().zip(guesses.iter().map(Guess::kind)).collect())
@@ -493,10 +491,11 @@ pub(crate) fn open(file: &DataFile) -> Result<Box<dyn Read + Send>, SourceError>
 
 /// The names in the first line.
 pub(crate) fn header(file: &DataFile) -> Result<Vec<String>, SourceError> {
-    let mut header = csv::ByteRecord::new();
-    CsvRows::header(file)?.read(&mut header).map_err(|error| unreadable(&file.name, error))?;
+    let mut rows = CsvRows::header(file)?;
+    let header = rows.next_row().map_err(|error| unreadable(&file.name, error))?;
+    let cells = header.into_iter().flat_map(Row::cells);
     let names: Option<Vec<String>> =
-        header.iter().map(|name| String::from_utf8(name.to_vec()).ok()).collect();
+        cells.map(|name| String::from_utf8(name.into_owned()).ok()).collect();
     match names {
         Some(names) if !names.is_empty() => {
             check_names(names.iter().map(String::as_str), file)?;

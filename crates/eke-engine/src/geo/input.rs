@@ -219,7 +219,7 @@ impl PlaceFile {
             Kind::GeoJson { id } => return self.features(id.as_deref(), seen),
         };
         let mut rows = Vec::new();
-        for piece in scan::pieces(&self.source)? {
+        for piece in scan::pieces(&self.source, 1)? {
             // A damaged file may break a reader's assumptions: that is an error like others.
             let read = quietly(|| columns.read(piece, &mut rows, seen));
             if !matches!(read, Ok(Some(()))) {

@@ -251,7 +251,7 @@ impl ShareOf {
     fn count(&self, at_most: f64, fingerprint: &Fingerprint) -> Result<(i64, u64), PlacesError> {
         let (mut below, mut rows) = (0i64, 0u64);
         let damaged = || PlacesError::Damaged(self.name.clone());
-        for piece in scan::pieces(&self.source)? {
+        for piece in scan::pieces(&self.source, 1)? {
             // A damaged file may break a reader's assumptions: that is an error like others.
             let wanted = Wanted { columns: vec![self.column.clone()], unit: None };
             let read = quietly(|| -> Option<(i64, u64)> {

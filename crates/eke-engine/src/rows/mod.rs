@@ -162,8 +162,8 @@ pub fn bounded(
     let declared =
         schema.iter().filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect();
     let ids = source.ids(&plan.unit_column, &declared).map_err(RowsError::failed)?;
-    let source = source.clone();
-    let pieces = move || scan::pieces(&source).map_err(RowsError::failed);
+    let (source, readers) = (source.clone(), options.partitions);
+    let pieces = move || scan::pieces(&source, readers).map_err(RowsError::failed);
     run(pieces, schema, plan, ids, hash_key, options)
 }
 

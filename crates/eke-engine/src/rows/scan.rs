@@ -1,7 +1,7 @@
 //! Scans: the rows of a dataset's files, batch by batch, as what they bring to a plan.
 //!
-//! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet,
-//! whole files of CSV. Only the columns that a plan needs are read, and all their rows: nothing is
+//! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, and
+//! shares of CSV files, whose readers take blocks of rows in turn. Only the columns that a plan needs are read, and all their rows: nothing is
 //! skipped by what statistics say about it. A row of a CSV file may have too few cells (NULL), or
 //! too many (left out); an empty cell is NULL, and so is one that is not UTF-8 or not of its
 //! column's type. The unit that a row belongs to is read exactly ([`Ids`]), beside what expressions
@@ -11,16 +11,18 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use arrow::array::{Array, RecordBatch, StringViewBuilder};
+use arrow::array::{Array, RecordBatch};
 use eke_sql::{MAX_TEXT, Type, scalar};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 
+use crate::data::blocks::Block;
 use crate::data::footer::{Cells, Footer};
 use crate::data::ids::Ids;
-use crate::data::lines::CsvRows;
+use crate::data::lines::SharedCsv;
 use crate::data::source::{self, DataFile, Format, Source, SourceError};
 use crate::rows::RowsError;
+use crate::rows::column::parse::ColumnBuilder;
 use crate::rows::column::{self, Column};
 
 /// What is read of rows: columns as expressions see them, and then, if it is asked for, whose they
@@ -42,15 +44,15 @@ pub(crate) enum Piece {
         touched: Touched,
         index: usize,
     },
-    /// A CSV file.
-    Csv(Arc<DataFile>),
+    /// A share of a CSV file: those of its blocks that its reader takes.
+    Csv(Arc<SharedCsv>),
     /// Rows that are in memory.
     Batches(Vec<RecordBatch>),
 }
 
-/// A file's length, and when it was last written to.
 type Result<T, E = RowsError> = std::result::Result<T, E>;
 
+/// A file's length, and when it was last written to.
 type Touched = (u64, Option<SystemTime>);
 
 fn touched(file: &DataFile, raw: &File) -> Result<Touched, SourceError> {
@@ -60,14 +62,21 @@ fn touched(file: &DataFile, raw: &File) -> Result<Touched, SourceError> {
     Ok((metadata.len(), metadata.modified().ok()))
 }
 
-/// The pieces of a source.
-pub(crate) fn pieces(source: &Source) -> Result<Vec<Piece>, SourceError> {
-    let mut pieces = Vec::new();
-    for file in source.files() {
-        let shared = Arc::new(file.clone());
-        match source.format() {
-            Format::Csv => pieces.push(Piece::Csv(shared)),
-            Format::Parquet => {
+/// The pieces of a source, for the given number of readers. A single reader that opens them in
+/// their order gets the rows in theirs.
+pub(crate) fn pieces(source: &Source, readers: usize) -> Result<Vec<Piece>, SourceError> {
+    match source.format() {
+        Format::Csv => {
+            let files = source.files().iter().map(|file| SharedCsv::new(file).map(Arc::new));
+            let files = files.collect::<Result<Vec<_>, _>>()?;
+            // Readers begin with a file each, and then help each other.
+            let shares = std::iter::repeat_n(files, readers.max(1)).flatten();
+            Ok(shares.map(Piece::Csv).collect())
+        }
+        Format::Parquet => {
+            let mut pieces = Vec::new();
+            for file in source.files() {
+                let shared = Arc::new(file.clone());
                 let Footer { raw, metadata, columns } = Footer::open(file)?;
                 let touched = touched(file, &raw)?;
                 for index in 0..metadata.metadata().num_row_groups() {
@@ -76,9 +85,9 @@ pub(crate) fn pieces(source: &Source) -> Result<Vec<Piece>, SourceError> {
                     pieces.push(Piece::RowGroup { file, metadata, cells, touched, index });
                 }
             }
+            Ok(pieces)
         }
     }
-    Ok(pieces)
 }
 
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
@@ -112,7 +121,7 @@ pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<B
                 canonical(&batch, &wanted, Some(&cells[..]))
             })))
         }
-        Piece::Csv(file) => Ok(Box::new(CsvBatches::open(&file, wanted, batch_rows)?)),
+        Piece::Csv(file) => Ok(Box::new(CsvBatches::new(file, wanted, batch_rows)?)),
         Piece::Batches(batches) => {
             let wanted = wanted.clone();
             Ok(Box::new(batches.into_iter().map(move |batch| canonical(&batch, &wanted, None))))
@@ -153,11 +162,13 @@ fn changed() -> RowsError {
     RowsError::failed("a file has no longer the columns that it had")
 }
 
+/// What a worker reads of a CSV file.
 struct CsvBatches {
-    rows: CsvRows,
-    record: csv::ByteRecord,
-    /// Where in a row the columns are, and what they are read as.
-    columns: Vec<(usize, Cell)>,
+    file: Arc<SharedCsv>,
+    /// The block that it has, until all rows of it are read.
+    block: Option<Block>,
+    /// What columns are read as, by their position in a row, and which of the wanted ones it is.
+    columns: Vec<(usize, Cell, usize)>,
     batch_rows: usize,
 }
 
@@ -168,21 +179,43 @@ enum Cell {
 }
 
 impl CsvBatches {
-    fn open(file: &DataFile, wanted: &Wanted, batch_rows: usize) -> Result<Self> {
-        let header = source::header(file).map_err(RowsError::failed)?;
-        let position = |name: &str| {
-            let position = header.iter().position(|column| column == name);
-            position.ok_or_else(|| no_column(file, name))
-        };
-        let values =
-            wanted.columns.iter().map(|(name, kind)| Ok((position(name)?, Cell::Value(*kind))));
-        let unit = wanted.unit.iter().map(|(name, ids)| Ok((position(name)?, Cell::Unit(*ids))));
-        let columns = values.chain(unit).collect::<Result<_>>()?;
-        let (mut rows, mut record) =
-            (CsvRows::open(file).map_err(RowsError::failed)?, csv::ByteRecord::new());
-        // The header.
-        rows.read(&mut record).map_err(RowsError::failed)?;
-        Ok(Self { rows, record, columns, batch_rows })
+    fn new(file: Arc<SharedCsv>, wanted: &Wanted, batch_rows: usize) -> Result<Self> {
+        let values = wanted.columns.iter().map(|(name, kind)| (name, Cell::Value(*kind)));
+        let unit = wanted.unit.iter().map(|(name, ids)| (name, Cell::Unit(*ids)));
+        let columns = values.chain(unit).enumerate().map(|(place, (name, cell))| {
+            let position = file.names.iter().position(|column| column == name);
+            Ok((position.ok_or_else(|| no_column(&file.file, name))?, cell, place))
+        });
+        let mut columns = columns.collect::<Result<Vec<_>>>()?;
+        columns.sort_by_key(|(position, ..)| *position);
+        Ok(Self { file, block: None, columns, batch_rows })
+    }
+
+    /// The next rows of the block, none if there are no more.
+    fn read(&self, block: &mut Block) -> Option<(Vec<Column>, usize)> {
+        let mut builders: Vec<_> = self
+            .columns
+            .iter()
+            .map(|(_, cell, _)| ColumnBuilder::new(cell.kind(), self.batch_rows))
+            .collect();
+        let mut rows = 0;
+        while rows < self.batch_rows && block.advance() {
+            let mut cells = block.row().cells().enumerate();
+            let mut here = cells.next();
+            for ((position, cell, _), builder) in self.columns.iter().zip(&mut builders) {
+                while here.as_ref().is_some_and(|(at, _)| at < position) {
+                    here = cells.next();
+                }
+                let text = here.as_ref().and_then(|(_, text)| std::str::from_utf8(text).ok());
+                cell.read(text.filter(|text| !text.is_empty()), builder);
+            }
+            rows += 1;
+        }
+        let columns = self.columns.iter().zip(builders);
+        let mut columns: Vec<_> =
+            columns.map(|((_, _, place), builder)| (*place, builder.finish())).collect();
+        columns.sort_by_key(|(place, _)| *place);
+        (rows > 0).then(|| (columns.into_iter().map(|(_, column)| column).collect(), rows))
     }
 }
 
@@ -190,49 +223,110 @@ impl Iterator for CsvBatches {
     type Item = Result<(Vec<Column>, usize)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut builders: Vec<_> = self
-            .columns
-            .iter()
-            .map(|_| StringViewBuilder::with_capacity(self.batch_rows))
-            .collect();
-        let mut rows = 0;
-        while rows < self.batch_rows {
-            match self.rows.read(&mut self.record) {
-                Ok(true) => {}
-                Ok(false) => break,
+        loop {
+            if let Some(mut block) = self.block.take()
+                && let Some(batch) = self.read(&mut block)
+            {
+                self.block = Some(block);
+                return Some(Ok(batch));
+            }
+            match self.file.next_block() {
+                Ok(Some(block)) => self.block = Some(block),
+                Ok(None) => return None,
                 Err(error) => return Some(Err(RowsError::failed(error))),
             }
-            for (builder, (position, read_as)) in builders.iter_mut().zip(&self.columns) {
-                let cell = self.record.get(*position);
-                let cell = cell.and_then(|cell| std::str::from_utf8(cell).ok());
-                let cell = cell.filter(|cell| !cell.is_empty());
-                // Long texts are cut here already, so that a batch has room for any. Others that
-                // are as long are no values.
-                match (read_as, cell.filter(|cell| cell.len() > MAX_TEXT)) {
-                    (_, None) => builder.append_option(cell),
-                    (Cell::Value(Type::Text), Some(long)) => {
-                        builder.append_value(scalar::cut(long));
-                    }
-                    (Cell::Unit(Ids::Value(Type::Text)), Some(long)) => {
-                        builder.append_value(column::identity(long));
-                    }
-                    (Cell::Value(_) | Cell::Unit(_), Some(_)) => builder.append_null(),
-                }
-            }
-            rows += 1;
         }
-        let columns = builders.iter_mut().zip(&self.columns);
-        let columns = columns.map(|(builder, (_, cell))| {
-            let texts = Column::Text(builder.finish());
-            match cell {
-                Cell::Value(kind) => texts.cast(*kind),
-                Cell::Unit(ids) => ids.of_texts(texts),
+    }
+}
+
+impl Cell {
+    /// The type of the column that it becomes.
+    fn kind(self) -> Type {
+        match self {
+            Self::Value(kind) => kind,
+            Self::Unit(ids) => ids.kind(),
+        }
+    }
+
+    /// Reads a cell; one that is empty or not UTF-8 is none.
+    fn read(self, text: Option<&str>, builder: &mut ColumnBuilder) {
+        // Long texts are cut here already, so that a batch has room for any. Others that are as
+        // long are no values.
+        match (self, text.filter(|text| text.len() > MAX_TEXT)) {
+            (_, None) => builder.append(text),
+            (Self::Value(Type::Text), Some(long)) => builder.append(Some(scalar::cut(long))),
+            (Self::Unit(Ids::Value(Type::Text)), Some(long)) => {
+                builder.append(Some(&column::identity(long)));
             }
-        });
-        (rows > 0).then(|| Ok((columns.collect(), rows)))
+            (Self::Value(_) | Self::Unit(_), Some(_)) => builder.append(None),
+        }
     }
 }
 
 fn no_column(file: &DataFile, name: &str) -> RowsError {
     RowsError::failed(SourceError::NoColumn { file: file.name.clone(), column: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use eke_sql::Value;
+
+    use super::*;
+
+    fn wanted(columns: &[(&str, Type)], unit: &str, ids: Ids) -> Wanted {
+        let columns = columns.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
+        Wanted { columns, unit: Some((unit.to_owned(), ids)) }
+    }
+
+    /// The rows of a CSV file as readers get them, in the order of the file if there is one.
+    fn read(csv: &str, wanted: &Wanted, batch_rows: usize, readers: usize) -> Vec<Vec<Value>> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("rows.csv"), csv).unwrap();
+        let source = Source::find(folder.path(), "rows.csv").unwrap();
+        let mut rows = Vec::new();
+        for piece in pieces(&source, readers).unwrap() {
+            for batch in open(piece, wanted, batch_rows).unwrap() {
+                let (columns, count) = batch.unwrap();
+                assert!((1..=batch_rows).contains(&count));
+                let row = |row| columns.iter().map(|column| column.value(row)).collect();
+                rows.extend((0..count).map(row));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn cells_are_found_by_name_whatever_their_order() {
+        let csv = "b,who,a,c\n1,u,x,2.5\n2\n,v,\"y, z\",7,8\nx, w ,,\n";
+        let text = |text: &str| Value::Text(text.to_owned());
+        let columns = [("a", Type::Text), ("b", Type::Int), ("who", Type::Text)];
+        let wanted = wanted(&columns, "who", Ids::Value(Type::Text));
+        let expected = [
+            [text("x"), Value::Int(1), text("u"), text("u")],
+            [Value::Null, Value::Int(2), Value::Null, Value::Null],
+            [text("y, z"), Value::Null, text("v"), text("v")],
+            [Value::Null, Value::Null, text(" w "), text(" w ")],
+        ];
+        for (batch_rows, readers) in [(1, 1), (3, 1), (100, 1), (2, 3)] {
+            assert_eq!(read(csv, &wanted, batch_rows, readers), expected);
+        }
+    }
+
+    /// A text that is longer than texts are is cut, but for a unit's, of which all counts; a number
+    /// that is as long is none.
+    #[test]
+    fn long_cells_are_cut_and_units_are_told_apart() {
+        let long = "7".repeat(MAX_TEXT + 1);
+        let mut csv = "who,n\n".to_owned();
+        for end in ["a", "b"] {
+            writeln!(csv, "{long}{end},{}1", " ".repeat(MAX_TEXT)).unwrap();
+        }
+        let columns = [("n", Type::Int), ("who", Type::Text)];
+        let rows = read(&csv, &wanted(&columns, "who", Ids::Value(Type::Text)), 10, 1);
+        assert_eq!(rows[0][..2], [Value::Null, Value::Text(long[..MAX_TEXT].to_owned())]);
+        assert_eq!(rows[0][..2], rows[1][..2]);
+        assert_ne!(rows[0][2], rows[1][2]);
+    }
 }

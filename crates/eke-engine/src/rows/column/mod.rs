@@ -7,6 +7,7 @@ pub(crate) mod encoding;
 pub(crate) mod expr;
 pub(crate) mod grid_rounding;
 pub(crate) mod lower;
+pub(crate) mod parse;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use arrow::datatypes::{
 use eke_sql::{MAX_TEXT, Type, Value, scalar};
 
 use crate::data::footer::Cells;
+use crate::rows::column::parse::ColumnBuilder;
 
 /// A column of one of eke's types.
 #[derive(Clone)]
@@ -259,20 +261,10 @@ impl Column {
                 Self::Bool(a.iter().map(|v| v.map(|v| v.abs() > 0.0)).collect())
             }
             (Self::Float(a), Type::Text) => text(a.iter().map(|v| v.map(|v| v.to_string()))),
-            (Self::Text(a), Type::Bool) => {
-                Self::Bool(a.iter().map(|v| scalar::truth_of_text(v?)).collect())
-            }
-            (Self::Text(a), Type::Int) => {
-                Self::Int(a.iter().map(|v| scalar::int_of_text(v?)).collect())
-            }
-            (Self::Text(a), Type::Float) => Self::Float(
-                a.iter().map(|v| scalar::float_of_text(v?).and_then(scalar::float)).collect(),
-            ),
-            (Self::Text(a), Type::Date) => {
-                Self::Date(a.iter().map(|v| scalar::date_of_text(v?)).collect())
-            }
-            (Self::Text(a), Type::Timestamp) => {
-                Self::Timestamp(a.iter().map(|v| scalar::timestamp_of_text(v?)).collect())
+            (Self::Text(a), to) => {
+                let mut builder = ColumnBuilder::new(to, rows);
+                a.iter().for_each(|text| builder.append(text));
+                builder.finish()
             }
             (Self::Date(a), Type::Text) => text(a.iter().map(|v| scalar::date_to_text(v?.into()))),
             (Self::Date(a), Type::Timestamp) => {

@@ -140,6 +140,45 @@ fn csv_files_are_read_whatever_their_lines_are_like() {
     }
 }
 
+/// However many partitions share a file out, in whatever memory, and however it is packed, its rows
+/// are the same.
+#[test]
+fn a_csv_file_is_shared_out_and_stays_what_it_is() {
+    const UNITS: usize = 30_000;
+    let folder = Folder::new();
+    let notes = ["plain", "\"over\ntwo lines\"", "\"0,Delft,,100\n\"", "\"a \"\"word\"\"\"", ""];
+    let cities = ["Delft", "Leiden", "two\nlines"];
+    let mut csv = "note,fare,city,who\n".to_owned();
+    // The second row of a unit is far from its first.
+    for fare in [1, 2] {
+        for who in 0..UNITS {
+            let (note, city) = (notes[who * fare % 5], cities[who % 3]);
+            csv += &format!("{note},{fare},\"{city}\",{who}\n");
+        }
+    }
+    assert!(csv.len() > 5 << 18, "several blocks: {}", csv.len());
+    folder.write("rows.csv", &csv);
+    let file = File::create(folder.path().join("packed.csv.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    packed.write_all(csv.as_bytes()).unwrap();
+    packed.finish().unwrap();
+    let types = [("who", Type::Int), ("fare", Type::Float)];
+    let types = types.map(|(name, kind)| (name.to_owned(), kind)).into();
+    let each = i64::try_from(UNITS / 3).unwrap();
+    for name in ["rows.csv", "packed.csv.gz", "*.csv*"] {
+        let source = Source::find(folder.path(), name).unwrap();
+        let schema = source.schema(&types).unwrap();
+        for (partitions, memory) in [(1, 1 << 30), (2, 1 << 30), (7, 1 << 30), (2, 16 << 20)] {
+            let options = RowsOptions { partitions, memory, ..RowsOptions::usual() };
+            let read = bounded(&source, &schema, &by_city(), &HASH_KEY, options).unwrap();
+            let values = read.values(&cities.map(|city| vec![text(city)]));
+            // Of four rows, as the two files have them, two count.
+            assert_eq!(values, [[2 * each; 3], [each; 3], [3 * each; 3]], "{name} {partitions}");
+            assert_eq!(read.unit_counts().len(), 3, "{name} {partitions}");
+        }
+    }
+}
+
 /// What one unit writes into a cell makes no rows of others and takes none of theirs in.
 #[test]
 fn rows_over_several_lines_are_their_writers_own() {
