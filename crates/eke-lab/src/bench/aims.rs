@@ -137,7 +137,10 @@ mod tests {
         let found = aims(&task, &lines);
         let figures: Vec<_> = found.iter().map(|aim| (aim.found, aim.holds())).collect();
         let (capped, bounded) = (2.0 / 1.5, 2.0 / 1.9);
-        let expected = [(capped, true), (bounded, false), (1.3, false), (1.3, false), (60.0, true)];
+        let memory_and_ledger = [(1.3, false), (1.3, false), (60.0, true)];
+        let expected = [(capped, true), (bounded, false)].into_iter().chain(memory_and_ledger);
+        // Within an error 7 seconds more; again, a fifth of a second.
+        let expected: Vec<_> = expected.chain([(7.0, false), (0.2, true)]).collect();
         assert_eq!(figures, expected);
         // A peer that did something else is nobody to compare with.
         if let Attempt::Done(polars) = &mut lines[5] {

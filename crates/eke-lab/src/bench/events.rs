@@ -396,7 +396,10 @@ mod tests {
             assert_eq!(fs::metadata(&made.file).unwrap().modified().unwrap(), written);
             // About 50 a row.
             assert!((made.sums.all / 100_000.0 - 1.0).abs() < 0.1, "{:?}", made.sums);
-            assert!(made.sums.bounded <= made.sums.capped && made.sums.capped <= made.sums.all);
+            // But for what is rounded when they are added in another order.
+            let at_most = |less: f64, more: f64| less <= more * (1.0 + 1e-9);
+            let EventSums { all, capped, bounded, .. } = made.sums;
+            assert!(at_most(bounded, capped) && at_most(capped, all), "{:?}", made.sums);
         }
     }
 
