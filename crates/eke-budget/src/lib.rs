@@ -57,11 +57,13 @@
 //! - [`Sheet`](account::Sheet), [`PaidColumn`](account::PaidColumn): many people's accounts as
 //!   columns, and proof that a column of them was charged.
 //! - [`Odometer`], [`TimeUniform`](account::TimeUniform): what has been spent.
+//! - [`columns`]: prices and values of many groups as bytes, to be stored.
 //!
 //! No I/O, no randomness, no async. The statements behind the code are in `docs/theorems.md`.
 
 pub mod account;
 pub mod budget;
+pub mod columns;
 pub mod convert;
 pub mod evidence;
 pub mod metric;

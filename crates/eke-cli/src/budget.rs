@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use eke_engine::Who;
 use eke_engine::purchase::Failed;
 use eke_engine::report::{Asked, Outcome, Owner, Promised, Standing};
+use eke_engine::{Engine, Who};
 
 use crate::Failure;
-use crate::ask::{Asker, table};
+use crate::ask::Asker;
+use crate::show::answer::{Style, table};
 use crate::show::number::{cost, percent, short};
 use crate::show::print_json;
 
@@ -59,12 +60,7 @@ impl Budget {
             });
             return print_json(out, &report);
         }
-        for (index, standing) in standings.iter().enumerate() {
-            if index > 0 {
-                writeln!(out)?;
-            }
-            print(standing, out)?;
-        }
+        show(&engine, &who, out)?;
         for failed in &failures {
             print_failed(failed, out)?;
         }
@@ -73,6 +69,17 @@ impl Budget {
         }
         Ok(())
     }
+}
+
+/// The budgets that the asker sees.
+pub(crate) fn show(engine: &Engine, who: &Who, out: &mut impl Write) -> Result<(), Failure> {
+    for (index, standing) in engine.budget(who)?.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        print(standing, out)?;
+    }
+    Ok(())
 }
 
 /// How many bits failures can have revealed, and which analysts wait for the steward.
@@ -165,7 +172,7 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn promised(promise: &Promised) -> String {
+pub(crate) fn promised(promise: &Promised) -> String {
     let delta = promise.delta.map_or(String::new(), |delta| format!(", delta {}", short(delta)));
     format!("epsilon {}{delta}", short(promise.epsilon))
 }
@@ -188,23 +195,46 @@ pub(crate) fn bar(spent: f64, reserved: f64, whole: f64) -> String {
 impl History {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
         let (engine, who) = (self.asker.look()?, self.asker.who());
-        let history = engine.history(&who)?;
-        let shown = &history[history.len().saturating_sub(self.last)..];
-        for (index, asked) in shown.iter().enumerate() {
-            if self.json {
-                print_json(out, asked)?;
-                continue;
-            }
-            if index > 0 {
-                writeln!(out)?;
-            }
-            print_asked(asked, self.short, out)?;
+        if !self.json {
+            return list(&engine, &who, (self.last, self.short), out);
         }
-        if shown.is_empty() && !self.json {
-            writeln!(out, "nothing has been asked yet")?;
+        let history = engine.history(&who)?;
+        for asked in &history[history.len().saturating_sub(self.last)..] {
+            print_json(out, asked)?;
         }
         Ok(())
     }
+}
+
+/// The last questions and their answers.
+pub(crate) fn history(
+    engine: &Engine,
+    who: &Who,
+    last: usize,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    list(engine, who, (last, false), out)
+}
+
+/// The last questions, without their answers if it is to be short.
+fn list(
+    engine: &Engine,
+    who: &Who,
+    (last, is_short): (usize, bool),
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let history = engine.history(who)?;
+    let shown = &history[history.len().saturating_sub(last)..];
+    for (index, asked) in shown.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        print_asked(asked, is_short, out)?;
+    }
+    if shown.is_empty() {
+        writeln!(out, "nothing has been asked yet")?;
+    }
+    Ok(())
 }
 
 fn print_asked(asked: &Asked, is_short: bool, out: &mut impl Write) -> io::Result<()> {
@@ -230,7 +260,7 @@ fn print_asked(asked: &Asked, is_short: bool, out: &mut impl Write) -> io::Resul
     writeln!(out, "{at}  {} ({}), {price}{lost}", asked.who, asked.unit)?;
     writeln!(out, "  {}", asked.question.split_whitespace().collect::<Vec<_>>().join(" "))?;
     if let Some(answer) = asked.answer.as_ref().filter(|_| !is_short) {
-        table(answer, out)?;
+        table(answer, Style::default(), out)?;
     }
     Ok(())
 }

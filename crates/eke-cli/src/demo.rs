@@ -11,9 +11,9 @@ use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
-use crate::ask::{key, why};
 use crate::budget::bar;
 use crate::show::Table;
+use crate::show::answer::{key, why};
 use crate::show::number::{cost, estimate, grouped, percent, short};
 
 /// How large the city is, and where it is written.
@@ -168,18 +168,21 @@ impl<W: Write> Story<'_, W> {
 
     fn table(&mut self, answer: &Answer, truth: &[Vec<f64>]) -> io::Result<()> {
         let mut head = vec![""];
-        let mut numbers = Vec::new();
+        let (mut numbers, mut parts) = (Vec::new(), Vec::new());
         for column in &answer.columns {
             match column.kind {
                 Kind::Key => head.push(&column.name),
                 Kind::Value => {
+                    parts.push(head.len());
                     numbers.extend([head.len(), head.len() + 2]);
                     head.extend([&*column.name, "95% interval", "truth"]);
                 }
+                // The demonstration asks for values as they are.
+                Kind::Low | Kind::High | Kind::Met => {}
             }
         }
         head.push("");
-        let mut table = Table::new(&head).with_numbers(numbers);
+        let mut table = Table::new(&head).with_numbers(numbers).with_parts(parts);
         for (row, truth) in answer.rows.iter().zip(truth) {
             let mut cells = vec![String::new()];
             cells.extend(row.keys.iter().map(key));

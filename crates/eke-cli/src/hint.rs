@@ -22,6 +22,7 @@ impl Failure {
         match kind.exit_code() {
             2 => Self::Usage(sentence),
             3 => Self::Refused(sentence),
+            4 => Self::Declined(sentence),
             130 => Self::Interrupted(sentence),
             _ => Self::Failed(sentence.into()),
         }
@@ -147,7 +148,8 @@ pub(crate) mod tests {
                  --charge ex-ante --error 120",
             ),
             (EngineError::from(policy).into(), 1, "or say where it is with --policy"),
-            (EngineError::Stopped.into(), 130, "goes on from there"),
+            (EngineError::Declined.into(), 4, "not asked: nothing was charged"),
+            (EngineError::Stopped.into(), 130, "and a highest price counts anew"),
         ];
         told(table);
     }

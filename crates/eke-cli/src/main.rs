@@ -1,7 +1,8 @@
 //! `eke`: questions about people's data, answered under a privacy budget.
 //!
 //! The command line is thin: it reads arguments, calls the library and prints. Exit codes: 0
-//! answered, 1 failed, 2 wrong usage, 3 refused, 130 interrupted. `docs/commands.md` has the table.
+//! answered, 1 failed, 2 wrong usage, 3 refused, 4 declined, 130 interrupted. `docs/commands.md`
+//! has the table.
 
 #[macro_use]
 mod mirrored;
@@ -12,12 +13,18 @@ mod calc;
 mod demo;
 mod explain;
 mod geo;
+mod goal;
 mod hint;
 mod init;
 mod ledger;
 mod local;
+mod progress;
+mod rehearse;
+mod shell;
 mod show;
+mod statements;
 mod stop;
+mod tables;
 mod tiers;
 mod usage;
 mod watch;
@@ -42,6 +49,12 @@ enum Command {
     Init(init::Init),
     /// Ask a question in SQL, with the accuracy that the answer must have.
     Ask(ask::Ask),
+    /// Ask at a prompt, with history and completion.
+    Shell(shell::Shell),
+    /// List what may be asked about: tables, columns, bounds and budgets.
+    Tables(tables::Tables),
+    /// Try a question on made-up rows: nothing is read and nothing is charged.
+    Rehearse(rehearse::Rehearse),
     /// Compare one question's answer with a threshold, step by step (sparse vector).
     Watch(watch::Watch),
     /// Show the plan and the price of a question, without reading a row.
@@ -80,6 +93,10 @@ enum Failure {
     Interrupted(String),
     /// The budget does not allow it, or it cannot be answered privately.
     Refused(String),
+    /// The asker was asked whether to go on, and said no.
+    Declined(String),
+    /// What went wrong was said already; the exit code is what is left to say.
+    Told(u8),
 }
 
 impl Failure {
@@ -89,7 +106,26 @@ impl Failure {
             Self::Failed(error) => (1, error.to_string()),
             Self::Usage(sentence) => (2, sentence),
             Self::Refused(sentence) => (3, sentence),
+            Self::Declined(sentence) => (4, sentence),
+            Self::Told(code) => (code, String::new()),
             Self::Interrupted(sentence) => (stop::INTERRUPTED, sentence),
+        }
+    }
+}
+
+impl Failure {
+    /// The same, of one question among several.
+    fn at_question(self, number: usize, of: usize) -> Self {
+        let say = |sentence: String| format!("question {number} of {of}: {sentence}");
+        match self {
+            // The reader of the output has closed it.
+            Self::Failed(error) if is_broken_pipe(&*error) => Self::Failed(error),
+            Self::Failed(error) => Self::Failed(say(error.to_string()).into()),
+            Self::Usage(sentence) => Self::Usage(say(sentence)),
+            Self::Refused(sentence) => Self::Refused(say(sentence)),
+            Self::Declined(sentence) => Self::Declined(say(sentence)),
+            Self::Interrupted(sentence) => Self::Interrupted(say(sentence)),
+            Self::Told(code) => Self::Told(code),
         }
     }
 }
@@ -109,6 +145,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Init(init) => init.run(&mut out),
         Command::Ask(ask) => ask.run(&mut out),
+        Command::Shell(shell) => shell.run(&mut out),
+        Command::Tables(tables) => tables.run(&mut out),
+        Command::Rehearse(rehearse) => rehearse.run(&mut out),
         Command::Watch(watch) => watch.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::Budget(budget) => budget.run(&mut out),
@@ -127,7 +166,10 @@ fn main() -> ExitCode {
         Err(Failure::Failed(error)) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(failure) => {
             let (code, sentence) = failure.told();
-            eprintln!("eke: {sentence}");
+            if !sentence.is_empty() {
+                // Where a terminal was closed there is nobody to tell.
+                let _ = writeln!(io::stderr(), "eke: {sentence}");
+            }
             ExitCode::from(code)
         }
     }

@@ -17,24 +17,28 @@ impl Stop {
     #[cfg(unix)]
     pub(crate) fn listen() -> Self {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::iterator::Signals;
         let stop = Self::default();
+        let asked = stop.clone();
+        let (ready, is_ready) = std::sync::mpsc::channel();
         // Without it, a signal ends the program as it always did.
-        if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) {
-            let asked = stop.clone();
-            std::thread::spawn(move || {
-                for _ in signals.forever() {
-                    let is_idle = asked.idle.load(Ordering::SeqCst);
-                    if asked.asked.swap(true, Ordering::SeqCst) || is_idle {
-                        std::process::exit(i32::from(INTERRUPTED));
-                    }
-                    // Nobody may be there to read it.
-                    let _ = std::io::Write::write_all(
-                        &mut std::io::stderr(),
-                        b"\neke: stopping when what is paid for is kept; once more to stop at once\n",
-                    );
+        let _ = std::thread::Builder::new().spawn(move || {
+            let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+            let _ = ready.send(());
+            for _ in signals.forever() {
+                let is_idle = asked.idle.load(Ordering::SeqCst);
+                if asked.asked.swap(true, Ordering::SeqCst) || is_idle {
+                    std::process::exit(i32::from(INTERRUPTED));
                 }
-            });
-        }
+                // Nobody may be there to read it.
+                let _ = std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    b"\neke: stopping when what is paid for is kept; once more to stop at once\n",
+                );
+            }
+        });
+        // Nothing is sent where nobody listens.
+        let _ = is_ready.recv();
         stop
     }
 
@@ -47,6 +51,11 @@ impl Stop {
     /// Whether somebody has asked to stop.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::SeqCst)
+    }
+
+    /// What was asked for has been done: from now on somebody may ask again.
+    pub(crate) fn forget(&self) {
+        self.asked.store(false, Ordering::SeqCst);
     }
 
     /// While nothing is under way, one signal ends the program.

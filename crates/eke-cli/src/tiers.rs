@@ -8,7 +8,7 @@ use eke_noise::release::{Colluders, Loss, Tier, TierError, TierLaw, Tiers as Tol
 use eke_noise::{Confidence, SystemEntropy, TierPlan};
 
 use crate::Failure;
-use crate::ask::confidence;
+use crate::goal::confidence;
 use crate::show::number::{estimate, estimate_with_exponents, grouped, short, without_zeros};
 use crate::show::{Table, print_json};
 
@@ -123,7 +123,8 @@ impl Tiers {
     fn answers(&self, told: &Told, out: &mut impl Write) -> io::Result<()> {
         let interval = format!("{}% interval", short(told.confidence * 100.0));
         let mut table = Table::new(&["tier", "value", &interval, "deviation", "costs alone"])
-            .with_numbers([0, 1, 3]);
+            .with_numbers([0, 1, 3])
+            .with_parts([1, 3]);
         for (tier, asked) in told.tiers.iter().zip(&self.tiers) {
             let (value, interval) = shown(tier);
             let deviation = short(tier.deviation);

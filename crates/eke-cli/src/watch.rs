@@ -11,7 +11,9 @@ use eke_engine::{WatchQuestion, Watched};
 use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
-use crate::ask::{Asker, Progress, Within, confidence};
+use crate::ask::Asker;
+use crate::goal::{Within, confidence};
+use crate::progress::Progress;
 use crate::show::number::{plural, short};
 use crate::show::{Table, print_json};
 use crate::usage::usage;

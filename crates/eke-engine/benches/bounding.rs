@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use divan::Bencher;
 use eke_budget::Adjacency;
-use eke_engine::testing::arrow::array::{
+use eke_engine::testing::arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringViewArray,
 };
 use eke_engine::testing::{RowsOptions, bounded_in_memory};
@@ -51,6 +51,7 @@ fn bounded() {
         dataset: "trips".to_owned(),
         unit_column: "who".to_owned(),
         adjacency: Adjacency::AddRemove,
+        rows: None,
         filter: None,
         keys: vec![Key { expr: column("city"), kind: Type::Text, public: None }],
         sums,

@@ -20,9 +20,10 @@ use crate::error::{EngineError, NotAllowed, NotAnswered};
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
 use crate::purchase::payers::Payers;
 use crate::rows::held::HeldRows;
+use crate::rows::lookup::lookups;
 use crate::rows::spill::Spill;
 use crate::rows::threads;
-use crate::rows::{Bounded, HeldFor, RowsError, RowsOptions, bounded};
+use crate::rows::{Bounded, HeldFor, PublicRows, RowsError, RowsOptions, bounded};
 
 /// A policy with its ledger, open.
 pub struct Engine {
@@ -64,12 +65,17 @@ pub(crate) struct Prepared {
     source: Source,
     schema: Schema,
     ids: Ids,
+    /// What the plan looks up in public tables, the innermost first.
+    public: Vec<PublicRows>,
     is_steward: bool,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub(crate) answer_time: Duration,
 }
 
 type Schema = Vec<(String, Option<Type>)>;
+
+/// How many values of a public table's column are listed at most.
+const MOST_VALUES: usize = 100_000;
 
 /// Which way of reading files it is. What it says of a file may never change.
 ///
@@ -83,6 +89,12 @@ impl Prepared {
     pub(crate) fn read_as(&self) -> impl serde::Serialize {
         (READING, &self.schema, self.ids)
     }
+
+    /// Which rows of public tables are looked up: others are another truth.
+    pub(crate) fn looked_up(&self) -> Option<Vec<[u8; 32]>> {
+        let digests = self.public.iter().map(|public| public.digest);
+        (!self.public.is_empty()).then(|| digests.collect())
+    }
 }
 
 /// A question that is understood, before anything is asked of a ledger.
@@ -93,6 +105,9 @@ pub(crate) struct Understood {
     source: Source,
     schema: Schema,
     ids: Ids,
+    /// The files of the public tables that the plan looks something up in, the innermost first;
+    /// none for those that the question writes out.
+    public: Vec<Option<Source>>,
 }
 
 /// A snapshot that was declared.
@@ -144,7 +159,10 @@ impl Ground {
         let mut tables = Vec::new();
         for (name, dataset) in &policy.datasets {
             if named.contains(name.as_str()) {
-                let (table, found) = schema(policy, dataset)?;
+                let (mut table, found) = schema(policy, dataset)?;
+                if table.protection == eke_sql::Protection::Public {
+                    list_values(&mut table, &found.0)?;
+                }
                 tables.push(table);
                 read.insert(name.clone(), found);
             } else {
@@ -182,13 +200,69 @@ impl Ground {
             Some(read) => read,
             None => schema(policy, dataset)?.1,
         };
-        Ok(Understood { query, payers, finest, source, schema, ids })
+        let public = lookups(query.plan.rows.as_ref()).into_iter().map(|lookup| {
+            if lookup.is_inline() {
+                return Ok(None);
+            }
+            match self.read.get(&lookup.table) {
+                Some((source, ..)) => Ok(Some(source.clone())),
+                None => Ok(Some(self::schema(policy, policy.dataset(&lookup.table)?)?.1.0)),
+            }
+        });
+        let public = public.collect::<Result<_, EngineError>>()?;
+        Ok(Understood { query, payers, finest, source, schema, ids, public })
     }
+}
+
+/// Lists the values of a public table's columns, which are keys that may be shown. It is about
+/// nobody, so its rows may be read at any time.
+fn list_values(table: &mut Table, source: &Source) -> Result<(), EngineError> {
+    let typed = table.columns.iter().filter_map(|c| Some((c.name.clone(), c.kind?)));
+    let rows = PublicRows::read(&table.name, source, &typed.collect::<Vec<_>>());
+    let rows = rows.map_err(|error| EngineError::NotReady(error.detail()))?;
+    for (name, values) in rows.values(MOST_VALUES) {
+        let column = table.columns.iter_mut().find(|column| column.name == name);
+        if let Some(column) = column.filter(|column| column.values.is_none()) {
+            column.values = values;
+        }
+    }
+    Ok(())
 }
 
 /// A dataset as questions see it, where its rows are, the types of their columns, and what says
 /// whose they are. If something is wrong, what is wrong with other datasets comes with it.
 fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Table, Found), EngineError> {
+    let (mut table, found) = file_schema(policy, dataset)?;
+    for (name, said) in &dataset.columns {
+        let Some((from, column)) = &said.values_from else { continue };
+        let public = policy.dataset(from)?;
+        let (of, (source, ..)) = file_schema(policy, public)?;
+        let wanted = table.columns.iter_mut().find(|column| column.name == *name);
+        let kind = of.column(column).and_then(|column| column.kind);
+        let (Some(wanted), Some(kind)) = (wanted, kind) else {
+            let problem =
+                format!("its values come from `{from}.{column}`, and there is no such column");
+            return Err(dataset.wrong_column(said.line, name, &problem).into());
+        };
+        if wanted.kind != Some(kind) {
+            let problem = format!("its values come from `{from}.{column}`, which is {kind}");
+            return Err(dataset.wrong_column(said.line, name, &problem).into());
+        }
+        let rows = PublicRows::read(from, &source, &[(column.clone(), kind)]);
+        let rows = rows.map_err(|error| EngineError::NotReady(error.detail()))?;
+        let listed = rows.values(MOST_VALUES).into_iter().find_map(|(_, values)| values);
+        let Some(mut listed) = listed else {
+            let problem = format!("`{from}.{column}` has more than {MOST_VALUES} values");
+            return Err(dataset.wrong_column(said.line, name, &problem).into());
+        };
+        listed.retain(|value| *value != eke_sql::Value::Null);
+        wanted.values = Some(listed);
+    }
+    Ok((table, found))
+}
+
+/// The same as its own files have it.
+fn file_schema(policy: &Policy, dataset: &Dataset) -> Result<(Table, Found), EngineError> {
     read_schema(&policy.folder, dataset).map_err(|error| {
         let others = policy.datasets.values();
         let wrong = others.filter_map(|other| read_schema(&policy.folder, other).err()).collect();
@@ -232,9 +306,16 @@ impl Engine {
     /// The policy cannot be as it is, the ledger cannot be opened or is damaged, or it is not the
     /// one that the policy was used with.
     pub fn open_with(policy: &Path, access: Access) -> Result<Self, EngineError> {
+        Self::over(Policy::read(policy)?, Anchored::of(policy), access)
+    }
+
+    /// The same for a policy that was read.
+    pub(crate) fn over(
+        policy: Policy,
+        anchored: Anchored,
+        access: Access,
+    ) -> Result<Self, EngineError> {
         let Access { waiting, begins } = access;
-        let anchored = Anchored::of(policy);
-        let policy = Policy::read(policy)?;
         let address = &policy.ledger;
         anchored.check_there(address)?;
         let is_there = address.is_begun();
@@ -331,7 +412,15 @@ impl Engine {
     }
 
     fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
-        let Understood { query, payers, finest, source, schema, ids } = understood;
+        let Understood { query, payers, finest, source, schema, ids, public } = understood;
+        // What is looked up is read before anything is charged, and is what paths are found by.
+        let read = |(lookup, source): (&eke_sql::Lookup, &Option<Source>)| match source {
+            Some(source) => PublicRows::read(&lookup.table, source, &PublicRows::wanted(lookup)),
+            None => PublicRows::inline(lookup),
+        };
+        let public = lookups(query.plan.rows.as_ref()).into_iter().zip(&public).map(read);
+        let public = public.map(|rows| rows.map_err(|error| EngineError::NotReady(error.detail())));
+        let public = public.collect::<Result<Vec<_>, _>>()?;
         let stamp = Stamp::now(who.name());
         let dataset = self.policy.dataset(&query.plan.dataset)?;
         let unit = &payers.unit.name;
@@ -364,6 +453,7 @@ impl Engine {
             source,
             schema,
             ids,
+            public,
             is_steward,
             answer_time,
         })
@@ -553,7 +643,8 @@ impl Engine {
             snapshot: prepared.snapshot,
             expects_more,
         });
-        let options = RowsOptions { progress, spill, held, ..RowsOptions::usual() };
+        let public = &prepared.public;
+        let options = RowsOptions { progress, spill, held, public, ..RowsOptions::usual() };
         bounded(source, schema, plan, hash_key, options)
     }
 }

@@ -57,7 +57,10 @@ pub enum EngineError {
     #[error("not asked: nothing was charged")]
     Declined,
     /// The asker stopped it.
-    #[error("stopped: what was paid for is kept, and asking the same again goes on from there")]
+    #[error(
+        "stopped: what was paid for is kept; asking the same again goes on from there, and a \
+         highest price counts anew"
+    )]
     Stopped,
     /// A number in the goal is out of range.
     #[error(transparent)]

@@ -50,6 +50,8 @@
 //!   data to try things on ([`write_city`](data::write_city)).
 //! - [`report`]: for the steward, budgets ([`Standing`](report::Standing)) and history
 //!   ([`Asked`](report::Asked)).
+//! - [`tables()`]: what may be asked about, and [`rehearse()`]: an engine over made-up rows; both
+//!   from public information alone.
 //! - [`error`]: why there is no answer. An [`EngineError`] has an [`ErrorKind`]; a [`Refused`] says
 //!   what was asked, what is left and what would fit. Places have their own
 //!   [`PlacesError`](geo::PlacesError).
@@ -61,12 +63,14 @@ pub mod error;
 pub mod geo;
 pub mod policy;
 pub mod purchase;
+pub mod rehearse;
 pub mod report;
 #[cfg_attr(
     not(feature = "testing"),
     allow(dead_code, unreachable_pub, reason = "tests of this crate use it")
 )]
 mod rows;
+pub mod tables;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
@@ -80,4 +84,6 @@ pub use data::registry;
 pub use data::source::Source;
 pub use engine::{Access, Declared, Engine};
 pub use error::{EngineError, ErrorKind, Refused};
+pub use rehearse::rehearse;
+pub use tables::tables;
 pub use watch::{WatchQuestion, Watched};

@@ -59,6 +59,7 @@ use toml::de::DeTable;
 pub use account::{AccountKind, AccountSpec};
 pub use analyst::{Analyst, Circle, Tier};
 pub use column::ColumnPolicy;
+pub(crate) use dataset::ROW;
 pub use dataset::{Dataset, PolicyProtection};
 pub use draft::{DraftAnswers, Drafted, draft};
 pub use error::PolicyError;
@@ -200,6 +201,9 @@ impl Policy {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let ledger = page.keep(read_ledger(whole, &folder));
         page.keep(check_case(&page, &datasets.read));
+        if datasets.broken.is_empty() {
+            page.keep(check_values(&page, &datasets.read));
+        }
         if units.are_whole && units.broken.is_empty() {
             page.keep(check_purses(&page, &units.read, &tiers.read, &circles.read));
         }
@@ -326,6 +330,29 @@ fn not_toml(message: &str) -> String {
     } else {
         format!("this is not TOML: {message}")
     }
+}
+
+/// Whether the columns that list the values of other columns are those of public datasets.
+fn check_values(page: &Page, datasets: &BTreeMap<String, Dataset>) -> Result<(), PolicyError> {
+    let columns = datasets.values().flat_map(|dataset| &dataset.columns);
+    let wrong = columns.filter_map(|(_, column)| {
+        let (table, _) = column.values_from.as_ref()?;
+        let problem = match datasets.get(table) {
+            None => "there is no such dataset",
+            Some(dataset) if dataset.protection != PolicyProtection::Public => {
+                "it is not public, and who is in it must not be listed"
+            }
+            Some(_) => return None,
+        };
+        Some(page.wrong(
+            column.line,
+            format!(
+                "`values` come from {}: {problem}; name a public dataset, or list them",
+                error::quoted(table)
+            ),
+        ))
+    });
+    page.none_of(wrong)
 }
 
 /// SQL does not tell `Trips` from `trips`.

@@ -94,7 +94,7 @@ pub struct Promised {
 }
 
 impl Promised {
-    fn by(budget: &Budget) -> Option<Self> {
+    pub(crate) fn by(budget: &Budget) -> Option<Self> {
         let promise = budget.promise()?;
         let delta = promise.delta.map(|delta| delta.get());
         Some(Self { epsilon: promise.epsilon.get(), delta })
@@ -377,7 +377,7 @@ impl Engine {
             matches!(request, Ok(RequestKey::Selection { .. } | RequestKey::SelectionSeen { .. }));
         let watched = matches!(request, Ok(RequestKey::Step { .. } | RequestKey::StepSeen { .. }));
         let stored = self.ledger().stored_answer(entry.last).wait()?;
-        let answer = stored.and_then(|answered| serde_json::from_slice(answered.body()).ok());
+        let answer = stored.and_then(|answered| Answer::stored(answered.body()));
         Ok(Asked {
             at: entry.at,
             who: entry.who,

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use eke_sql::{Expr, Plan, Type, Value};
 
 use crate::data::ids::Ids;
@@ -22,9 +22,9 @@ use crate::rows::scan;
 pub use crate::data::source::{Fingerprint, Source, SourceError};
 pub use crate::rows::column::lower::LowerError;
 pub use crate::rows::{
-    Bounded, HeldFor, HeldRows, RowsError, RowsOptions, bounded, bounded_in_memory,
+    Bounded, HeldFor, HeldRows, PublicRows, RowsError, RowsOptions, bounded, bounded_in_memory,
 };
-pub use {arrow, parquet};
+pub use {arrow_array, arrow_schema, parquet};
 
 /// The values of an expression, row by row, and its type.
 ///
@@ -52,7 +52,7 @@ pub fn compute(
 pub fn column_of<'a>(
     kind: Type,
     values: impl IntoIterator<Item = &'a Value>,
-) -> arrow::array::ArrayRef {
+) -> arrow_array::ArrayRef {
     column(kind, values).into_array()
 }
 
@@ -78,6 +78,23 @@ fn column<'a>(kind: Type, values: impl IntoIterator<Item = &'a Value>) -> Column
             values.map(|v| if let Value::Timestamp(v) = v { Some(*v) } else { None }).collect(),
         ),
     }
+}
+
+/// What a plan looks up in public tables whose rows are in memory.
+///
+/// # Panics
+/// The rows are not those of the plan.
+#[must_use]
+pub fn looked_up(plan: &Plan, rows: &dyn Fn(&str) -> RecordBatch) -> Vec<PublicRows> {
+    let lookups = rows::lookup::lookups(plan.rows.as_ref());
+    let read = |lookup: &eke_sql::Lookup| {
+        if lookup.is_inline() {
+            return PublicRows::inline(lookup).expect("values");
+        }
+        let pieces = vec![scan::Piece::Batches(vec![rows(&lookup.table)])];
+        PublicRows::of(&lookup.table, pieces, &PublicRows::wanted(lookup)).expect("public rows")
+    };
+    lookups.into_iter().map(read).collect()
 }
 
 /// As [`bounded_in_memory`], but without workers: tables of units, driven by hand. Each piece is a

@@ -1,12 +1,13 @@
 //! What is stored, and read back by later versions: devices, paths, bundles, plans, journals.
 
 use eke_budget::account::Purse;
-use eke_budget::{Account, Amount, Budget, Entry, Epsilon, PathId, Rho};
-use eke_ledger::item::read_plan;
+use eke_budget::columns::{ColumnReader, ColumnWriter};
+use eke_budget::{Account, Amount, Budget, Entry, Epsilon, L1, PathId, Rho};
+use eke_ledger::item::{read_plan, write_plan};
 use eke_ledger::journal::Line;
 use eke_ledger::{Anchor, Digest};
 use eke_local::{Device, MemoryStorage, Storage};
-use eke_noise::path::MsdlapPath;
+use eke_noise::path::{Column, MsdlapPath};
 use eke_noise::{Bundle, CategoryPath, GaussianPath, GeometricPath, LaplacePath, SkellamPath};
 use eke_sql::Query;
 use serde::Serialize;
@@ -34,6 +35,9 @@ pub(crate) fn read(bytes: &[u8]) {
         b'o' => read_name::<Anchor>(bytes),
         b'p' => read_name::<Digest>(bytes),
         b'q' => read_name::<PathId>(bytes),
+        b'r' => read_more(bytes),
+        #[cfg(feature = "engine")]
+        b's' => read_paths(bytes),
         _ => {}
     }
 }
@@ -79,15 +83,45 @@ fn read_history(bytes: &[u8]) {
     assert_eq!(restored.standing(), standing, "an account is restored as another one");
 }
 
-/// The groups of a round: twenty bytes each, or nothing.
+/// The groups of a round: twenty bytes each, or in columns, of which there is one form.
 fn read_groups(bytes: &[u8]) {
-    let groups = read_plan::<Rho>(bytes);
-    assert_eq!(
-        groups.is_some(),
-        bytes.len().is_multiple_of(20),
-        "groups that are cut off are read"
-    );
-    assert!(groups.is_none_or(|groups| groups.len() == bytes.len() / 20), "groups are missing");
+    let Some(groups) = read_plan::<Rho>(bytes) else { return };
+    if bytes.len().is_multiple_of(20) {
+        assert_eq!(groups.len(), bytes.len() / 20, "groups are missing");
+    } else {
+        assert_eq!(write_plan(&groups), bytes, "a plan is written as another one");
+    }
+    assert_eq!(read_plan(&write_plan(&groups)), Some(groups), "a plan is read as another one");
+}
+
+/// What was added to a bundle is written as it was read, and the bundle is one that is read.
+fn read_more(bytes: &[u8]) {
+    let column = |sensitivity| {
+        let sensitivity = L1::new(sensitivity).expect("a sensitivity");
+        Column { sensitivity, share: 1 }
+    };
+    let columns = vec![column(1.0), column(32.0)];
+    let mut bundle =
+        Bundle::<Rho>::open(PathId::new([7; 32]), columns, 5).expect("columns with shares");
+    let mut from = ColumnReader::new(bytes);
+    if bundle.add(&mut from).is_err() {
+        return;
+    }
+    let mut to = ColumnWriter::new();
+    bundle.write_since(0, &mut to);
+    let read = &bytes[..bytes.len() - from.rest().len()];
+    assert_eq!(to.into_bytes(), read, "a bundle is written as another one");
+    crate::rewritten(&bundle);
+}
+
+/// What is stored of a question's paths is written as it was read: heads, rounds and answers, by
+/// the first byte. Their digest is made to fit.
+#[cfg(feature = "engine")]
+fn read_paths(bytes: &[u8]) {
+    let Some((&form, columns)) = bytes.split_first() else { return };
+    if let Some(again) = eke_engine::ask::rewritten(form, columns) {
+        assert!(again.ends_with(columns), "what is stored of paths is written as something else");
+    }
 }
 
 /// A name that is read is printed as it was written, or in one other way that stays the same.

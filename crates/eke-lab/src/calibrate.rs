@@ -106,8 +106,10 @@ impl Looks {
     /// How a boundary does.
     #[must_use]
     pub fn performance(&self, boundary: Boundary) -> Performance {
-        let price =
-            |phase: u32| Run::new(self, boundary, f64::from(phase) / f64::from(PHASES), None).price;
+        let price = |phase: u32| {
+            let first = self.first(boundary, f64::from(phase) / f64::from(PHASES));
+            Run::new(self, boundary, first, None).price
+        };
         let price = (0..PHASES).map(price).sum::<f64>() / f64::from(PHASES);
         let oracle = (self.quantile() / self.tolerance).powi(2);
         Performance { coverage: self.coverage(boundary), price: price / oracle }
@@ -130,8 +132,28 @@ impl Looks {
         (0..phases).map(move |phase| {
             let root = k + FAR - whole * f64::from(phase) / f64::from(phases);
             let phase = ((root * root).ln() / self.ratio.ln()).rem_euclid(1.0);
-            Run::new(self, boundary, phase, None).covered
+            Run::new(self, boundary, self.first(boundary, phase), None).covered
         })
+    }
+
+    /// The first look at which stopping is possible at all, where looks are in this phase.
+    fn first(&self, boundary: Boundary, phase: f64) -> f64 {
+        let k = boundary.kappa * self.quantile() / self.tolerance;
+        let start = (k - REACH).max(0.5).powi(2).ln() / self.ratio.ln();
+        start.floor() + phase
+    }
+
+    /// The worst coverage where nothing is looked at before some look, wherever that is: from where
+    /// stopping is impossible to where it is certain.
+    #[must_use]
+    pub fn coverage_from_a_later_look(&self, boundary: Boundary) -> f64 {
+        let k = boundary.kappa * self.quantile() / self.tolerance;
+        let covered = |step: u32| {
+            let root = k - FAR + 2.0 * FAR * f64::from(step) / 160.0;
+            let first = root.max(0.5).powi(2).ln() / self.ratio.ln();
+            Run::new(self, boundary, first, None).covered
+        };
+        (0..=160).map(covered).fold(1.0, f64::min)
     }
 
     /// The worst coverage where a highest price ends the looks, wherever it is.
@@ -145,7 +167,8 @@ impl Looks {
             for apart in [1.0, 1.2, 1.4, 1.6, 1.8, 2.0] {
                 // The last look is a step or more after the one before it, and less than two.
                 let phase = ((last * last).ln() / self.ratio.ln() - apart).rem_euclid(1.0);
-                worst = worst.min(Run::new(self, boundary, phase, Some(last * last)).covered);
+                let first = self.first(boundary, phase);
+                worst = worst.min(Run::new(self, boundary, first, Some(last * last)).covered);
             }
         }
         worst
@@ -189,17 +212,16 @@ struct Run {
 }
 
 impl Run {
-    /// Looks at precisions `ratio^(k + phase)`, up to a last one if there is one.
-    fn new(looks: &Looks, boundary: Boundary, phase: f64, last: Option<f64>) -> Self {
+    /// Looks at precisions `ratio^index`, from a first index on, up to a last precision if there is
+    /// one.
+    fn new(looks: &Looks, boundary: Boundary, first: f64, last: Option<f64>) -> Self {
         let Looks { tolerance, ratio, .. } = *looks;
         let z = looks.quantile();
         let k = boundary.kappa * z / tolerance;
         let shrink = 1.0 - tolerance * tolerance;
         let mut covered = 0.0;
         let mut price = 0.0;
-        // The first look at which stopping is possible at all.
-        let start = (k - REACH).max(0.5).powi(2).ln() / ratio.ln();
-        let mut index = start.floor() + phase;
+        let mut index = first;
         let mut before: Option<(f64, Density)> = None;
         loop {
             let on_schedule = (index * ratio.ln()).exp();

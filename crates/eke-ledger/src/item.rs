@@ -5,6 +5,7 @@
 //! new kinds: a program that holds an account could make receipts that nobody recorded.
 
 use eke_budget::account::Entered;
+use eke_budget::columns::{ColumnReader, ColumnWriter};
 use eke_budget::purchase::{GroupOffer, GroupRaise, Level, PathError, Round};
 use eke_budget::{
     Account, Amount, Approved, Charge, Delta, Epsilon, PathId, Price, Purchase, Refusal, Reveal,
@@ -162,12 +163,27 @@ impl<C: Price> RaiseGroups<C> {
     }
 }
 
-/// Every raise: the group and the grains of the price it goes to, in 20 bytes, least first.
+/// What a plan begins with.
+const PLAN: &[u8] = b"eke plan\x01";
+/// How many bytes a raise took in the first form of plans, which began with nothing: the group, and
+/// the grains of the price it goes to. So a plan of another form is never a multiple of it long.
+const LISTED: usize = 20;
+
+/// Every raise: which group goes to which price.
 fn plan<C: Price>(offer: &GroupOffer<C>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(20 * offer.steps().len());
-    for step in offer.steps() {
-        bytes.extend_from_slice(&step.group().to_le_bytes());
-        bytes.extend_from_slice(&step.to().grains().to_le_bytes());
+    let raises: Vec<_> = offer.steps().iter().map(|step| (step.group(), step.to())).collect();
+    write_plan(&raises)
+}
+
+/// Writes which group goes to which price.
+#[must_use]
+pub fn write_plan<C: Price>(raises: &[(u32, Amount<C>)]) -> Vec<u8> {
+    let mut plan = ColumnWriter::new();
+    plan.raw(PLAN);
+    plan.raises(raises);
+    let mut bytes = plan.into_bytes();
+    if bytes.len().is_multiple_of(LISTED) {
+        bytes.push(0);
     }
     bytes
 }
@@ -175,7 +191,13 @@ fn plan<C: Price>(offer: &GroupOffer<C>) -> Vec<u8> {
 /// Reads a stored plan: which group goes to which price. None if it is not one.
 #[must_use]
 pub fn read_plan<C: Price>(bytes: &[u8]) -> Option<Vec<(u32, Amount<C>)>> {
-    let steps = bytes.chunks(20).map(|step| {
+    if !bytes.len().is_multiple_of(LISTED) {
+        let mut plan = ColumnReader::new(bytes.strip_prefix(PLAN)?);
+        let raises = plan.raises()?;
+        let padding: &[u8] = if (bytes.len() - 1).is_multiple_of(LISTED) { &[0] } else { &[] };
+        return (plan.rest() == padding || plan.is_at_end()).then_some(raises);
+    }
+    let steps = bytes.chunks(LISTED).map(|step| {
         let (group, to) = step.split_first_chunk::<4>()?;
         let to = u128::from_le_bytes(to.try_into().ok()?);
         Some((u32::from_le_bytes(*group), Amount::from_grains(to)))

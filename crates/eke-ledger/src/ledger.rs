@@ -20,7 +20,9 @@ use crate::request::{
 };
 use crate::store::page::Position;
 use crate::store::unbegun::Unbegun;
-use crate::store::{Currencies, Held, Seen, Store, StoredLevel, StoredPath, StoredPoint};
+use crate::store::{
+    Currencies, Held, Seen, Store, StoredLevel, StoredPath, StoredPoint, StoredRound,
+};
 use crate::ticket::{Ticket, ticket};
 use crate::writer::composer::Cache;
 use crate::writer::task::{Answering, Charging, Extending, Filing, GivingUp, Open, Settling, Task};
@@ -297,6 +299,12 @@ impl Ledger {
     /// An increment of a path or bundle, with the plan and the values of its round.
     pub fn point(&self, path: PathId, increment: u32) -> Ticket<Option<StoredPoint>> {
         self.read(move |store| Ok(store.point(path, increment)?))
+    }
+
+    /// The values of a bundle's rounds that were drawn, from one increment on and before another,
+    /// in their order. What was read once stays as it is: rounds are only added.
+    pub fn rounds(&self, path: PathId, from: u32, to: u32) -> Ticket<Vec<StoredRound>> {
+        self.read(move |store| Ok(store.rounds(path, from, to)?))
     }
 
     /// What an account, the unit's or a circle's, has been shown of a path, oldest first.

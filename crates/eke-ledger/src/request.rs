@@ -170,7 +170,7 @@ pub struct Charged<P, Q> {
 
 /// The right to store the answer of one request, once.
 ///
-/// ```compile_fail,E0599
+/// ```compile_fail,E0308
 /// fn copy(claim: &eke_ledger::Claim) -> eke_ledger::Claim {
 ///     claim.clone()
 /// }

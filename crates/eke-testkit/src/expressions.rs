@@ -1,6 +1,6 @@
 //! Random rows and well-typed expressions over a table `trips`, whose columns are of all types.
 
-use eke_sql::{Binary, Expr, Function, Leaf, Type, Unary, Value};
+use eke_sql::{Binary, Expr, Function, Leaf, Syntax, Type, Unary, Value};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -21,6 +21,17 @@ pub const COLUMNS: [(&str, Type); 8] = [
     ("zone", Type::Text),
     ("day", Type::Date),
     ("started", Type::Timestamp),
+];
+
+/// Regular expressions of every syntax.
+const REGEXES: [(&str, Syntax); 7] = [
+    ("^D.*t$", Syntax::Posix),
+    ("[0-9]{1,3}|a+", Syntax::Posix),
+    (r"^\s*\W", Syntax::Posix),
+    ("", Syntax::Posix),
+    ("(delft|ß)", Syntax::PosixIgnoreCase),
+    ("%(e|a_){1,2}%", Syntax::Similar),
+    ("[^a-z ]*", Syntax::Similar),
 ];
 
 /// What a leaf is in a row: the value of its column, or NULL.
@@ -126,6 +137,24 @@ fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
         (select(functions.to_vec()), sub(of))
             .prop_map(|(function, one)| Expr::Call(function, vec![one]))
     };
+    // Functions whose arguments have types of their own, with as few or as many as they take.
+    let typed = |functions: &[Function]| {
+        proptest::strategy::Union::new(functions.iter().flat_map(|&function| {
+            let (kinds, least) = function.takes().expect("arguments with types of their own");
+            (least..=kinds.len()).map(move |many| {
+                let arguments: Vec<_> = kinds[..many].iter().map(|of| sub(*of)).collect();
+                arguments.prop_map(move |all| Expr::Call(function, all)).boxed()
+            })
+        }))
+    };
+    let few = || {
+        prop_oneof![(-5i64..9).boxed(), select(vec![i64::MIN, i64::MAX, 330, -330, 4_096]).boxed()]
+    };
+    let counted = |function: Function, of| {
+        (sub(of), few()).prop_map(move |(one, count)| {
+            Expr::Call(function, vec![one, Expr::Literal(Value::Int(count))])
+        })
+    };
     let cast = |from: &[Type]| whichever(from).prop_map(move |one| Expr::Cast(Box::new(one), of));
     let case = (
         prop::collection::vec((sub(Type::Bool), sub(of)), 1..3),
@@ -166,6 +195,10 @@ fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
                     pattern: pattern.to_owned(),
                     ignore_case
                 }),
+            (sub(Type::Text), select(REGEXES.to_vec())).prop_map(|(text, (pattern, syntax))| {
+                Expr::Regex { text: Box::new(text), pattern: pattern.to_owned(), syntax }
+            }),
+            typed(&[Function::StartsWith]),
             cast(&[Type::Text]),
         ]
         .boxed(),
@@ -173,10 +206,24 @@ fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
             unary(Unary::Negate, Type::Int),
             binary(&arithmetic, Type::Int),
             call(&[Function::Abs], Type::Int),
-            call(&[Function::Length], Type::Text),
+            typed(&[
+                Function::Length,
+                Function::Position,
+                Function::WidthBucket,
+                Function::DaysBetween
+            ]),
+            (sub(Type::Float), value(Type::Float, false), value(Type::Float, false), few())
+                .prop_map(|(one, low, high, count)| {
+                    let [low, high, count] = [low, high, Value::Int(count)].map(Expr::Literal);
+                    Expr::Call(Function::WidthBucket, vec![one, low, high, count])
+                }),
             call(
                 &[
                     Function::Year,
+                    Function::IsoDayOfWeek,
+                    Function::DayOfYear,
+                    Function::Week,
+                    Function::IsoYear,
                     Function::Quarter,
                     Function::Month,
                     Function::Day,
@@ -199,30 +246,62 @@ fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
                     Function::Floor,
                     Function::Ceil,
                     Function::Round,
+                    Function::Trunc,
+                    Function::Sign,
                     Function::Sqrt,
                     Function::Ln,
+                    Function::Log10,
                     Function::Exp
                 ],
                 Type::Float
             ),
+            typed(&[Function::Power, Function::Round, Function::Trunc, Function::Seconds]),
+            counted(Function::Round, Type::Float),
+            counted(Function::Trunc, Type::Float),
             cast(&[Type::Int, Type::Text]),
         ]
         .boxed(),
         Type::Text => prop_oneof![
             binary(&[Binary::Concat], Type::Text),
-            call(&[Function::Lower, Function::Upper, Function::Trim], Type::Text),
-            (sub(Type::Text), sub(Type::Int), prop::option::of(sub(Type::Int))).prop_map(
-                |(text, from, count)| {
-                    Expr::Call(
-                        Function::Substring,
-                        [Some(text), Some(from), count].into_iter().flatten().collect(),
-                    )
-                }
-            ),
+            typed(&[
+                Function::Lower,
+                Function::Upper,
+                Function::Initcap,
+                Function::Trim,
+                Function::LeftTrim,
+                Function::RightTrim,
+                Function::Substring,
+                Function::Left,
+                Function::Right,
+                Function::Replace,
+                Function::SplitPart,
+                Function::LeftPad,
+                Function::RightPad,
+                Function::Reverse,
+                Function::Repeat
+            ]),
+            counted(Function::Left, Type::Text),
+            counted(Function::Right, Type::Text),
+            counted(Function::Repeat, Type::Text),
+            counted(Function::LeftPad, Type::Text),
+            prop::collection::vec(sub(Type::Text), 2..5)
+                .prop_map(|all| Expr::Call(Function::ConcatWith, all)),
+            (
+                sub(Type::Timestamp),
+                select(vec!["YYYY-MM-DD HH24:MI:SS.US", "FMMonth Dy HH12 pm", "IYYY IW DDD Q", ""])
+            )
+                .prop_map(|(one, pattern)| {
+                    Expr::Call(Function::ToChar, vec![one, Expr::Literal(text(pattern))])
+                }),
             cast(&[Type::Bool, Type::Int, Type::Float, Type::Date, Type::Timestamp]),
         ]
         .boxed(),
-        Type::Date => cast(&[Type::Text, Type::Timestamp]).boxed(),
+        Type::Date => prop_oneof![
+            cast(&[Type::Text, Type::Timestamp]),
+            typed(&[Function::AddDays]),
+            counted(Function::AddDays, Type::Date),
+        ]
+        .boxed(),
         Type::Timestamp => prop_oneof![
             call(
                 &[
@@ -232,10 +311,32 @@ fn larger(of: Type, below: &Level) -> BoxedStrategy<Expr> {
                     Function::StartOfWeek,
                     Function::StartOfDay,
                     Function::StartOfHour,
-                    Function::StartOfMinute
+                    Function::StartOfMinute,
+                    Function::StartOfSecond
                 ],
                 Type::Timestamp
             ),
+            (
+                sub(Type::Timestamp),
+                -30..30,
+                select(vec![0i64, 1, -1, 1_500_000, 60_000_000, -3_600_000_000, 86_400_000_000])
+            )
+                .prop_map(|(moment, months, micros)| Expr::Shift {
+                    moment: Box::new(moment),
+                    months,
+                    micros
+                }),
+            (
+                select(vec![1i64, 900_000_000, 86_400_000_000]),
+                sub(Type::Timestamp),
+                sub(Type::Timestamp)
+            )
+                .prop_map(|(stride, one, origin)| {
+                    Expr::Call(
+                        Function::DateBin,
+                        vec![Expr::Literal(Value::Int(stride)), one, origin],
+                    )
+                }),
             cast(&[Type::Text, Type::Date]),
         ]
         .boxed(),

@@ -17,6 +17,8 @@ use crate::{Charge, Delta, Epsilon, L1, L2, Rho};
 /// The number of decimals an amount keeps.
 const DECIMALS: i64 = 30;
 const GRAINS_PER_ONE: u128 = 10_u128.pow(30);
+/// The odd part of it.
+const FIVES: u128 = 5_u128.pow(30);
 const RANGE: Range = Range { max: 3e8, includes_max: true };
 
 mod sealed {
@@ -370,7 +372,17 @@ impl<C: Currency> Amount<C> {
     /// The nearest double, for showing. What is computed from it does not go back into an account.
     #[must_use]
     pub fn to_f64(self) -> f64 {
-        self.to_string().parse().expect("an amount prints as a decimal")
+        if self.grains == 0 {
+            return 0.0;
+        }
+        // Over 10^30 is over 5^30 and 2^30. With its highest bit set, what is divided leaves a
+        // quotient of 58 or 59 bits: six more than a double has. If there is a rest, the last of
+        // them says so, and the conversion rounds as the whole quotient would be.
+        let shift = self.grains.leading_zeros();
+        let (quotient, rest) = ((self.grains << shift) / FIVES, (self.grains << shift) % FIVES);
+        let quotient = u64::try_from(quotient).unwrap_or(u64::MAX) | u64::from(rest != 0);
+        let bits = 1023 - 30 - u64::from(shift);
+        quotient as f64 * f64::from_bits(bits << 52)
     }
 }
 

@@ -186,6 +186,12 @@ impl<C: Price> GroupPrices<C> {
         self.kept
     }
 
+    /// What everything kept so far costs one unit, but for what was lost before anybody saw it.
+    #[must_use]
+    pub fn price_seen(&self) -> Amount<C> {
+        self.kept.minus(self.lost).unwrap_or(Amount::ZERO)
+    }
+
     /// What one group costs a unit that touches it, under add-remove, raises under way included.
     #[must_use]
     pub fn group(&self, group: u32) -> Option<Amount<C>> {

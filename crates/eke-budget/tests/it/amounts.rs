@@ -8,6 +8,23 @@ use crate::amount;
 type Money = Amount<Rho>;
 
 #[test]
+fn the_doubles_of_the_smallest_and_the_largest_amounts_are_the_nearest() {
+    for grains in (0..2000).chain((0..2000).map(|less| u128::MAX - less)) {
+        let money = Money::from_grains(grains);
+        let read: f64 = money.to_string().parse().unwrap();
+        assert_eq!(money.to_f64().to_bits(), read.to_bits(), "{money}");
+    }
+    // Halves between two doubles that grains can say: to the even one.
+    for (bits, even) in [((1u128 << 54) + 2, 1u128 << 54), ((1 << 54) + 6, (1 << 54) + 8)] {
+        let money = Money::from_grains(bits.checked_mul(5u128.pow(30)).unwrap());
+        let other = Money::from_grains(even.checked_mul(5u128.pow(30)).unwrap());
+        assert_eq!(money.to_f64().to_bits(), other.to_f64().to_bits());
+        let read: f64 = money.to_string().parse().unwrap();
+        assert_eq!(money.to_f64().to_bits(), read.to_bits());
+    }
+}
+
+#[test]
 fn ten_million_charges_of_a_billionth_are_a_hundredth() {
     let billionth = Money::at_least(Rho::new(1e-9).unwrap());
     let mut total = Money::ZERO;
@@ -105,6 +122,19 @@ proptest! {
             prop_assert_eq!(money.to_string().parse::<Money>(), Ok(money));
             let json = serde_json::to_string(&money).unwrap();
             prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), money);
+        }
+    }
+
+    /// The decimal of an amount, read as a double, is the nearest one; also between two of them.
+    #[test]
+    fn the_double_of_an_amount_is_the_nearest(grains: u128, shift in 0u32..128, value in 1e-20f64..1e8) {
+        let half = Money::floor(value).unwrap().grains().midpoint(
+            Money::ceil(value.next_up()).unwrap().grains(),
+        );
+        for grains in [grains >> shift, half, half - 1, half + 1] {
+            let money = Money::from_grains(grains);
+            let read: f64 = money.to_string().parse().unwrap();
+            prop_assert_eq!(money.to_f64().to_bits(), read.to_bits(), "{}", money);
         }
     }
 

@@ -161,9 +161,11 @@ fn source(name: &str) -> Vec<(PathBuf, String)> {
 fn only_the_engine_reads_rows() {
     for (folder, manifest) in manifests() {
         let all = dependencies(&manifest);
-        assert_eq!(names(&all, "arrow"), folder == "eke-engine", "{folder}");
+        assert_eq!(names(&all, "arrow-array"), folder == "eke-engine", "{folder}");
         if folder == "eke-sql" {
-            for reader in ["arrow", "parquet", "csv", "eke-noise", "eke-ledger"] {
+            for reader in
+                ["arrow-array", "arrow-schema", "parquet", "csv", "eke-noise", "eke-ledger"]
+            {
                 assert!(!names(&all, reader), "{folder} {reader}");
             }
         }
@@ -175,7 +177,7 @@ fn the_ledger_knows_no_noise_and_no_rows() {
     let all = manifests();
     let (_, manifest) = all.iter().find(|(folder, _)| folder == "eke-ledger").unwrap();
     for name in
-        ["eke-noise", "eke-select", "eke-sql", "eke-engine", "arrow", "parquet", "getrandom"]
+        ["eke-noise", "eke-select", "eke-sql", "eke-engine", "arrow-array", "parquet", "getrandom"]
     {
         assert!(!names(&dependencies(manifest), name), "{name}");
     }

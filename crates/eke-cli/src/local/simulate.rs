@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::Reports;
 use crate::Failure;
-use crate::ask::confidence;
+use crate::goal::confidence;
 use crate::show::number::{grouped, short};
 use crate::show::{Table, print_json};
 use crate::usage::usage;

@@ -1,6 +1,7 @@
 //! Numbers as people read them.
 
 use eke_engine::Cost;
+use eke_engine::ask::InEpsilon;
 
 /// A value and its interval, in as many digits as the interval's width is worth. The interval is
 /// rounded outwards.
@@ -105,6 +106,34 @@ pub(crate) fn cost(cost: &Cost) -> String {
     } else {
         rho
     }
+}
+
+/// A price in rho, and in epsilon where that is known: `rho 0.00123 (epsilon 0.2)`.
+pub(crate) fn in_both(rho: f64, epsilon: Option<InEpsilon>) -> String {
+    let rho = format!("rho {}", short(rho));
+    epsilon.map_or(rho.clone(), |epsilon| format!("{rho} (epsilon {})", short(epsilon.cost)))
+}
+
+/// A price in rho and epsilon, with its delta where keys were selected.
+pub(crate) fn cost_in_both(cost: &Cost, epsilon: Option<InEpsilon>) -> String {
+    let both = in_both(cost.rho, epsilon);
+    if cost.mechanism_delta > 0.0 {
+        format!("{both} and delta {}", short(cost.mechanism_delta))
+    } else {
+        both
+    }
+}
+
+/// A number in three digits, rounded up: for prices and errors that must do.
+pub(crate) fn three_digits_up(value: f64) -> f64 {
+    if !(value.is_finite() && value > 0.0) {
+        return value;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
+    let digits = value.log10().floor() as i32 - 2;
+    // Written out and read back, so that no digit of the scale's own rounding shows.
+    let text = format!("{}e{digits}", (value / 10f64.powi(digits)).ceil());
+    text.parse().unwrap_or(value)
 }
 
 /// A part of a whole in per cent.

@@ -182,7 +182,8 @@ fn names_the_lab(path: &str, code: &str) -> Option<&'static str> {
 /// Only the engine, and the lab for its data, name Arrow and Parquet.
 fn names_arrow(path: &str, code: &str) -> Option<&'static str> {
     let known = ["crates/eke-engine/", "crates/eke-lab/"];
-    (!within(path, &known)).then(|| word(code, &["arrow::", "parquet::"])).flatten()
+    let names = ["arrow::", "arrow_array", "arrow_ipc", "arrow_select", "parquet::"];
+    (!within(path, &known)).then(|| word(code, &names)).flatten()
 }
 
 /// Many people's points are in one file of `eke-geo`, which hands out truths and no numbers; and
@@ -249,8 +250,8 @@ const RULES: &[(Rule, Sample, Sample)] = &[
     ),
     (
         names_arrow,
-        ("crates/eke-sql/src/plan/mod.rs", "use arrow::array::Array;"),
-        ("crates/eke-engine/src/rows/mod.rs", "use arrow::array::Array;"),
+        ("crates/eke-sql/src/plan/mod.rs", "use arrow_array::Array;"),
+        ("crates/eke-engine/src/rows/mod.rs", "use arrow_array::Array;"),
     ),
     (
         holds_points,
@@ -333,7 +334,7 @@ fn wrong_dependency<'a>(path: &str, manifest: &'a str) -> Option<&'a str> {
         }
         "rand" | "rand_core" | "rand_distr" | "fastrand" => within(path, &WORKSHOP),
         "geographiclib-rs" => within(path, &["crates/eke-geo/", "crates/eke-lab/"]),
-        "arrow" => within(path, &["crates/eke-engine/"]),
+        name if name.starts_with("arrow") => within(path, &["crates/eke-engine/"]),
         "eke-lab" | "eke-testkit" => within(path, &WORKSHOP),
         "eke-local" => !within(path, &["crates/eke-geo/", "crates/eke-engine/"]),
         name if name.starts_with("eke-") => !within(path, &["crates/eke-budget/"]),

@@ -11,7 +11,7 @@ use crate::ask::keys;
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::state::{State, level};
 use crate::ask::top::Route;
-use crate::ask::walk::MeasureRule;
+use crate::ask::walk;
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
 use crate::purchase::context::RefusedBy;
 
@@ -149,8 +149,8 @@ impl Asking<'_> {
 
     /// What the asker has paid for the points of a question.
     fn paid(&self, state: Option<&State>) -> Amount<Rho> {
-        let paid = state.map_or_else(Vec::new, |state| state.paid(&self.context.own().name));
-        let paid = GroupPrices::at(&paid, self.most(), self.metric());
+        let paid = state.map_or(&[][..], |state| state.paid(&self.context.own().name));
+        let paid = GroupPrices::at(paid, self.most(), self.metric());
         paid.map_or(Amount::MAX, |prices| prices.price())
     }
 
@@ -172,7 +172,7 @@ impl Asking<'_> {
         let group = match (goal.accuracy, state) {
             (Accuracy::Price(price), _) => evenly(price),
             (_, Some(state)) if !matches!(route, Route::Top { .. }) => {
-                level(&state.paid(&self.context.own().name), self.most(), self.metric(), more)
+                level(state.paid(&self.context.own().name), self.most(), self.metric(), more)
             }
             (_, _) => evenly(more),
         };
@@ -202,7 +202,7 @@ impl Asking<'_> {
         let plan = self.plan();
         let columns = u32::try_from(plan.sums.len().max(1)).unwrap_or(u32::MAX);
         // How far the asker has got in every group.
-        let paid = state.map_or_else(Vec::new, |state| state.paid(&self.context.own().name));
+        let paid = state.map_or(&[][..], |state| state.paid(&self.context.own().name));
         let least = paid.iter().min().copied().unwrap_or(Amount::ZERO);
         let least = Amount::from_grains(least.grains() / u128::from(columns));
         let seen = paid.iter().any(|price| !price.is_zero());
@@ -225,8 +225,7 @@ impl Asking<'_> {
             price: of_all(column.times(columns).unwrap_or(Amount::MAX)),
             tier: tier.map(|finest| (column, finest)),
         };
-        for measure in &self.context.prepared.query.measures {
-            let rule = MeasureRule::new(measure, plan, goal, most)?;
+        for rule in walk::rules(&self.context.prepared.query.measures, plan, goal, most)? {
             let rule = if seen { rule.by_hand() } else { rule };
             let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
             if let Some(planned) = rule.planned().filter(beyond) {

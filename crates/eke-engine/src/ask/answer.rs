@@ -1,5 +1,8 @@
 //! Answers: what may be shown, with its interval, its price and what is left.
 
+use std::sync::Arc;
+
+use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Budget, Charge, Delta, Rho};
 use eke_noise::stopping::{Ending, Estimate};
 use eke_sql::{Value, scalar};
@@ -43,6 +46,102 @@ pub struct Answer {
     /// went no further for that, or fewer groups were picked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Cost>,
+    /// The columns with values that missed their goal, why, and what would do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmet: Vec<Unmet>,
+    /// Why there are fewer rows than were asked for, where there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewer: Option<Fewer>,
+    /// How far picks may be off, where groups were picked as the largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picks: Option<PickError>,
+    /// The price in epsilon, where it was fixed in advance and the asker's budget states a delta.
+    /// What an answer came to that stopped by what it saw has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<InEpsilon>,
+}
+
+/// Values of one column that missed their goal for one reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unmet {
+    /// The name of the column.
+    pub name: String,
+    /// Why they were followed no further.
+    pub ending: Stopped,
+    /// In how many rows.
+    pub rows: usize,
+    /// About what more it would cost the asker until the last of them meets its goal, if the values
+    /// are what was found; none where nothing can be said.
+    pub needs: Option<Cost>,
+    /// About the error that all of them can be brought within by what the asker has left, as far as
+    /// the asker's tier sees; none where nothing can be said.
+    pub reach: Option<f64>,
+}
+
+/// Fewer rows than were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fewer {
+    /// How many there are.
+    pub rows: usize,
+    /// How many were asked for.
+    pub wanted: usize,
+    /// Why there are not more.
+    pub why: WhyFewer,
+}
+
+/// Why there are fewer rows than were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyFewer {
+    /// There are no more groups, or none that can be shown.
+    Groups,
+    /// HAVING left the others out, by their released values.
+    Having,
+    /// The asker's tier sees no more picks.
+    Tier,
+    /// One that was picked did not reach its goal, and the next would be smaller still.
+    Goal,
+    /// The highest price, of which half is for picks, did not allow more.
+    Price,
+}
+
+/// How far picks may be off (report noisy max): what is public, and released values held against
+/// it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PickError {
+    /// A pick is at most this far below the largest group that was left, at the confidence.
+    pub within: f64,
+    /// How sure that is of each pick.
+    pub confidence: f64,
+    /// The rows, counted from 0, that cannot be told from noise: were all other groups empty, a
+    /// pick of one of them instead would be no surprise.
+    pub doubtful: Vec<usize>,
+}
+
+/// A price in epsilon: what a question of this price would promise if the price were fixed in
+/// advance and nothing else were ever asked. It is no statement about what was spent; see [`Cost`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InEpsilon {
+    /// The epsilon, rounded up.
+    pub cost: f64,
+    /// The delta that it is converted at: what the asker's budget keeps for that.
+    pub delta: f64,
+}
+
+impl InEpsilon {
+    /// A price in epsilon at a delta; none for what is nothing or too large.
+    #[must_use]
+    pub fn of(rho: f64, delta: Delta) -> Option<Self> {
+        let rho = Rho::new(rho).ok()?;
+        let cost = Method::Tight.epsilon(rho, delta).ok()?.get();
+        Some(Self { cost, delta: delta.get() })
+    }
+
+    /// The same at a delta as it was told.
+    #[must_use]
+    pub fn at(rho: f64, delta: f64) -> Option<Self> {
+        Self::of(rho, Delta::new(delta).ok()?)
+    }
 }
 
 /// How many rows are shown out of how many groups, where noisy values decided which (selective
@@ -87,6 +186,12 @@ pub enum Kind {
     Key,
     /// A noisy value.
     Value,
+    /// The lower end of a value's interval.
+    Low,
+    /// The upper end of a value's interval.
+    High,
+    /// Whether a value is as good as was asked for.
+    Met,
 }
 
 /// A row of an answer: the keys that are shown and the values that are, each in their order.
@@ -102,7 +207,7 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The name of its column.
-    pub name: String,
+    pub name: Arc<str>,
     /// The value; none if nothing can be said.
     pub value: Option<f64>,
     /// The lower end of its interval; none if it has none.

@@ -1,15 +1,17 @@
 //! What a question would do and cost, from public information alone: no row is read, and no ledger.
 
-use eke_budget::{Amount, Charge, Metric, Purchase, Rho};
+use eke_budget::{Amount, Budget, Charge, Delta, Metric, Purchase, Rho};
 use eke_noise::{Confidence, Tolerance};
-use eke_sql::{Measure, Plan, Shows};
+use eke_sql::{Plan, Query, Shows};
 use serde::Serialize;
 
-use crate::ask::answer::{Cost, Evidence};
+use crate::ask::answer::{Cost, Evidence, conversion_delta};
 use crate::ask::keys;
+use crate::ask::lacking::least_price;
 use crate::ask::question::{Accuracy, Goal, Who};
+use crate::ask::read::Read;
 use crate::ask::top::{self, Sorting};
-use crate::ask::walk::{MeasureRule, average_of, interval};
+use crate::ask::walk::MeasureRule;
 use crate::engine::{Understood, understand};
 use crate::error::{EngineError, NoKeys};
 use crate::policy::Policy;
@@ -28,10 +30,15 @@ pub struct Explanation {
     /// How far the asker sees a path, where the asker's tier has a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<TierLimit>,
-    /// What a few prices give: absolute errors.
+    /// What a few prices give, or the price that was asked for: absolute errors.
     pub errors: Vec<ErrorAt>,
-    /// What a relative error of 5 % costs, by how large the value turns out to be.
+    /// What the accuracy that was asked for costs, by how large the value turns out to be.
     pub sizes: Vec<SizeAt>,
+    /// What the whole question is expected to cost if nobody has asked it before, by how large its
+    /// values turn out to be.
+    pub totals: Vec<Total>,
+    /// The delta that prices in epsilon are converted at; none if the asker's budget states none.
+    pub delta: Option<f64>,
     /// Whose earlier answers to the same question make a goal dearer, in words.
     pub earlier: &'static str,
 }
@@ -76,17 +83,18 @@ pub struct ErrorAt {
     pub rows: Option<f64>,
     /// The price of the question.
     pub cost: Cost,
-    /// The half-width of its interval, at 95 %.
+    /// The half-width of its interval, at the confidence that was asked for.
     pub error: f64,
 }
 
-/// What a relative error of 5 % costs.
+/// What an accuracy costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SizeAt {
     /// The name of the value.
     pub name: String,
-    /// How large it is.
-    pub size: f64,
+    /// How large it is; none if that makes no difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<f64>,
     /// Of how many rows, for an average.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<f64>,
@@ -96,16 +104,41 @@ pub struct SizeAt {
     pub after: Option<Cost>,
 }
 
-/// The relative error that prices are given for.
-const TOLERANCE: f64 = 0.05;
-/// How often an interval misses.
-const MISS: f64 = 0.05;
+/// What a whole question is expected to cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Total {
+    /// If its values are as large as this many units make them that contribute all they may; none
+    /// if that makes no difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units: Option<f64>,
+    /// The price, keys and picks included; none if it is beyond the asker's tier.
+    pub cost: Option<Cost>,
+}
 
-/// Explains a question.
+/// How many units make up the values that prices are given for.
+const UNITS: [f64; 3] = [100.0, 1_000.0, 10_000.0];
+
+/// Explains a question, with what 5 % cost at a confidence of 95 %.
 ///
 /// # Errors
 /// The question cannot be answered privately, or something in the policy is wrong.
 pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, EngineError> {
+    let tolerance = Tolerance::new(0.05).expect("in range");
+    let confidence = Confidence::new(0.95).expect("in range");
+    let accuracy = Accuracy::Relative(tolerance);
+    explain_for(policy, sql, who, &Goal { accuracy, floor: None, at_most: None, confidence })
+}
+
+/// Explains a question, with what a goal costs.
+///
+/// # Errors
+/// The question cannot be answered privately, or something in the policy is wrong.
+pub fn explain_for(
+    policy: &Policy,
+    sql: &str,
+    who: &Who,
+    goal: &Goal,
+) -> Result<Explanation, EngineError> {
     let Understood { query, payers, finest, .. } = understand(policy, sql, who)?;
     let (plan, own) = (&query.plan, payers.own());
     let keys = match keys::public_group_count(plan) {
@@ -122,15 +155,18 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
         }
     };
     let whole = own.budget.zcdp().map_or(Amount::ZERO, |limits| limits.budget);
-    let prices = Prices { plan, whole: whole.to_f64(), times: price_times(plan), finest };
+    let times = price_times(plan);
+    let prices = Prices { plan, whole: whole.to_f64(), times, finest, goal };
     let (mut errors, mut sizes) = (Vec::new(), Vec::new());
     for (index, measure) in query.measures.iter().enumerate() {
         let shown = query.outputs.iter().find(|output| output.shows == Shows::Measure(index));
-        if let Some(output) = shown {
-            errors.extend(prices.errors(measure, &output.name));
-            sizes.extend(prices.sizes(measure, &output.name));
+        if let Some((output, read)) = shown.zip(Read::of(measure, plan)) {
+            errors.extend(prices.errors(read, &output.name));
+            sizes.extend(prices.sizes(read, &output.name));
         }
     }
+    let totals = prices.totals(&query, &payers.unit.budget, &keys);
+    let delta = conversion_delta(&own.budget).map(|delta| delta.get());
     let sorting = top::explain(&query, &payers.unit.budget);
     let tier = finest.map(|finest| {
         let each = sorting.as_ref().and_then(|sorting| sorting.pick).map(|pick| pick.rho);
@@ -148,7 +184,16 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
     };
     let accounts = payers.names();
     let plan = query.describe();
-    Ok(Explanation { plan, keys, accounts, sorting, tier, errors, sizes, earlier })
+    Ok(Explanation { plan, keys, accounts, sorting, tier, errors, sizes, totals, delta, earlier })
+}
+
+/// The delta at which a price in epsilon for a question becomes one in rho: the part of the delta
+/// of the asker's budget that is not kept for mechanisms. None if the budget states no delta.
+///
+/// # Errors
+/// As for [`explain`].
+pub fn price_delta(policy: &Policy, sql: &str, who: &Who) -> Result<Option<Delta>, EngineError> {
+    Ok(conversion_delta(&understand(policy, sql, who)?.payers.own().budget))
 }
 
 /// What a question's values cost, if all groups are taken equally far.
@@ -160,6 +205,8 @@ struct Prices<'a> {
     times: f64,
     /// How far the asker sees a path.
     finest: Option<Amount<Rho>>,
+    /// The accuracy or price that is asked for.
+    goal: &'a Goal,
 }
 
 impl Prices<'_> {
@@ -169,49 +216,68 @@ impl Prices<'_> {
         Some(Cost::new(rho, Amount::ZERO))
     }
 
-    /// What a unit can change a sum by.
-    fn unit(&self, column: usize) -> f64 {
-        let sum = &self.plan.sums[column];
-        let steps = sum.sensitivity(self.plan.max_rows) as f64;
-        steps * sum.step()
+    /// Whether the asker sees a path that far.
+    fn is_seen(&self, column: f64) -> bool {
+        self.finest.is_none_or(|finest| column <= finest.to_f64())
+    }
+
+    /// How often an interval misses.
+    fn miss(&self) -> f64 {
+        1.0 - self.goal.confidence.get()
+    }
+
+    /// The error that a value of a size must be within; none where a price is asked for.
+    fn wanted(&self, read: Read, size: f64) -> Option<f64> {
+        match self.goal.accuracy {
+            Accuracy::Relative(tolerance) => {
+                let floor = self.goal.floor.unwrap_or_else(|| read.floor());
+                Some((tolerance.get() * size.abs()).max(floor))
+            }
+            Accuracy::Absolute(error) => Some(error),
+            Accuracy::Price(_) => None,
+        }
     }
 
     /// What a measure may turn out to be: its size, and what it is read from.
-    fn sample(&self, measure: &Measure, factor: f64) -> Sample {
-        match *measure {
-            Measure::Sum(column) => {
-                let size = factor * self.unit(column);
+    fn sample(read: Read, factor: f64) -> Sample {
+        match read {
+            Read::Sum { unit, .. } => {
+                let size = factor * unit;
                 Sample { size, sum: size, rows: None }
             }
-            Measure::Average { sum, count } => {
+            Read::Average { of, .. } => {
                 // In the middle of its bounds, or halfway up where that is zero.
-                let of = average_of(self.plan, sum, count);
                 let size = if of.centre == 0.0 { of.high / 2.0 } else { of.centre };
-                let rows = factor * self.unit(count);
+                let rows = factor * of.count.sensitivity;
                 Sample { size, sum: (size - of.centre) * rows, rows: Some(rows) }
             }
         }
     }
 
     /// The half-width of an interval at a price of one column.
-    fn error(&self, measure: &Measure, of: Sample, column: f64, gamma: Option<f64>) -> Option<f64> {
+    fn error(&self, read: Read, of: Sample, column: f64, gamma: Option<f64>) -> Option<f64> {
         let worth = Amount::ceil(column).ok()?;
         let evidence = Evidence { worth, sum: of.sum, count: of.rows, gamma };
-        let [low, high] = interval(measure, self.plan, &evidence, MISS)?;
+        let [low, high] = read.interval(&evidence, self.miss())?;
         Some((of.size - low).max(high - of.size))
     }
 
-    /// What a thousandth, a hundredth and a tenth of the budget give, as far as the tier goes.
-    fn errors(&self, measure: &Measure, name: &str) -> Vec<ErrorAt> {
+    /// What the price that was asked for gives; or a thousandth, a hundredth and a tenth of the
+    /// budget, as far as the tier goes.
+    fn errors(&self, read: Read, name: &str) -> Vec<ErrorAt> {
         let mut errors: Vec<ErrorAt> = Vec::new();
-        let z = Confidence::new(1.0 - MISS).map_or(1.96, Confidence::quantile);
-        for part in [0.001, 0.01, 0.1] {
-            let wanted = self.whole * part / self.times;
+        let z = self.goal.confidence.quantile();
+        let prices = match self.goal.accuracy {
+            Accuracy::Price(price) => vec![price.to_f64()],
+            _ => [0.001, 0.01, 0.1].map(|part| self.whole * part).into(),
+        };
+        for price in prices {
+            let wanted = price / self.times;
             let column = self.finest.map_or(wanted, |finest| wanted.min(finest.to_f64()));
-            let of = self.sample(measure, 1_000.0);
-            let error = match *measure {
-                Measure::Sum(sum) => Some(z * self.unit(sum) / (2.0 * column).sqrt()),
-                Measure::Average { .. } => self.error(measure, of, column, None),
+            let of = Self::sample(read, 1_000.0);
+            let error = match read {
+                Read::Sum { unit, .. } => Some(z * unit / (2.0 * column).sqrt()),
+                Read::Average { .. } => self.error(read, of, column, None),
             };
             let Some((error, cost)) = error.zip(self.cost(column)) else { continue };
             let line = ErrorAt { name: name.to_owned(), rows: of.rows, cost, error };
@@ -222,53 +288,92 @@ impl Prices<'_> {
         errors
     }
 
-    /// What 5 % cost, by what the value turns out to be.
-    fn sizes(&self, measure: &Measure, name: &str) -> Vec<SizeAt> {
-        let z = Confidence::new(1.0 - MISS).map_or(1.96, Confidence::quantile);
-        let [fresh, by_hand] = self.gammas(measure);
-        let line = |factor: f64| {
-            let of = self.sample(measure, factor);
-            let fresh = match *measure {
-                Measure::Sum(sum) => (z * self.unit(sum) / (TOLERANCE * of.size)).powi(2) / 2.0,
-                Measure::Average { .. } => self.price(measure, of, fresh),
-            };
-            let after = self.price(measure, of, by_hand).max(fresh);
-            let cost = |column: f64| {
-                let is_seen = self.finest.is_none_or(|finest| column <= finest.to_f64());
-                self.cost(column).filter(|_| is_seen)
-            };
+    /// What the accuracy that was asked for costs, by what the value turns out to be.
+    fn sizes(&self, read: Read, name: &str) -> Vec<SizeAt> {
+        let [fresh, by_hand] = self.gammas(read);
+        let is_absolute = matches!(self.goal.accuracy, Accuracy::Absolute(_));
+        let line = |units: f64| {
+            let of = Self::sample(read, units);
+            let fresh = self.column(read, of, fresh)?;
+            let after = self.price(read, of, by_hand)?.max(fresh);
+            let cost = |column: f64| self.cost(column).filter(|_| self.is_seen(column));
             let (cost, after) = (cost(fresh), cost(after));
-            SizeAt { name: name.to_owned(), size: of.size, rows: of.rows, cost, after }
+            // One error costs the same, however large a sum or count is.
+            let size = Some(of.size).filter(|_| !is_absolute || of.rows.is_some());
+            Some(SizeAt { name: name.to_owned(), size, rows: of.rows, cost, after })
         };
-        [100.0, 1_000.0, 10_000.0].map(line).into()
+        let mut lines: Vec<SizeAt> = UNITS.into_iter().filter_map(line).collect();
+        lines.dedup();
+        lines
     }
 
-    /// The price of one column at which 5 % are met, by a confidence sequence.
-    fn price(&self, measure: &Measure, of: Sample, gamma: Option<f64>) -> f64 {
-        let wanted = TOLERANCE * of.size.abs();
-        let (mut low, mut high) = (-60.0f64, 20.0f64);
-        for _ in 0..60 {
-            let middle = f64::midpoint(low, high);
-            let error = self.error(measure, of, middle.exp(), gamma);
-            if error.is_some_and(|error| error <= wanted) { high = middle } else { low = middle }
+    /// The price of one column of a fresh path at which the goal is met.
+    fn column(&self, read: Read, of: Sample, gamma: Option<f64>) -> Option<f64> {
+        match read {
+            Read::Sum { unit, .. } => {
+                let error = self.wanted(read, of.size)?;
+                Some((self.goal.confidence.quantile() * unit / error).powi(2) / 2.0)
+            }
+            Read::Average { .. } => self.price(read, of, gamma),
         }
-        high.exp()
     }
 
-    /// The gammas of the confidence sequence of a relative goal: on a path that is fresh, and on
-    /// one that was seen before.
-    fn gammas(&self, measure: &Measure) -> [Option<f64>; 2] {
-        let (Ok(tolerance), Ok(confidence)) =
-            (Tolerance::new(TOLERANCE), Confidence::new(1.0 - MISS))
-        else {
-            return [None, None];
+    /// What the whole question costs, by how many units make up its values.
+    fn totals(&self, query: &Query, unit: &Budget, keys: &Keys) -> Vec<Total> {
+        let keys = match keys {
+            Keys::Selected { cost, .. } => *cost,
+            Keys::None | Keys::Public(_) => Cost::default(),
         };
-        let accuracy = Accuracy::Relative(tolerance);
-        let goal = Goal { accuracy, floor: None, at_most: None, confidence };
+        let picks = top::picks_cost(query, self.goal, unit);
+        let beside = |cost: Cost| Cost { rho: cost.rho + keys.rho + picks, ..keys };
+        let price = match (self.goal.accuracy, query.shows_values()) {
+            (Accuracy::Price(price), true) => {
+                let price = price.to_f64() / self.times;
+                let seen = self.finest.map_or(price, |finest| price.min(finest.to_f64()));
+                self.cost(seen)
+            }
+            // Picks alone: their price is all of it.
+            (_, false) => Some(Cost::default()),
+            (_, true) => None,
+        };
+        if let Some(price) = price {
+            return vec![Total { units: None, cost: Some(beside(price)) }];
+        }
+        let total = |units: f64| {
+            // What is made of several values is taken for as dear as the dearest of them.
+            let reads = query.measures.iter().filter_map(|measure| Read::of(measure, self.plan));
+            let columns = reads
+                .map(|read| self.column(read, Self::sample(read, units), self.gammas(read)[0]));
+            // A group is taken as far as the dearest of its values needs.
+            let column = columns.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
+            let cost = self.cost(column).filter(|_| self.is_seen(column)).map(beside);
+            Some(Total { units: Some(units), cost })
+        };
+        let mut totals: Vec<Total> = UNITS.into_iter().filter_map(total).collect();
+        if let [one, rest @ ..] = &totals[..]
+            && rest.iter().all(|other| other.cost == one.cost)
+        {
+            totals = vec![Total { units: None, ..*one }];
+        }
+        totals
+    }
+
+    /// The price of one column at which the goal is met, by a confidence sequence.
+    fn price(&self, read: Read, of: Sample, gamma: Option<f64>) -> Option<f64> {
+        let wanted = self.wanted(read, of.size)?;
+        let is_met =
+            |column: f64| self.error(read, of, column, gamma).is_some_and(|error| error <= wanted);
+        least_price(is_met)
+    }
+
+    /// The gammas of the confidence sequence of a goal: on a path that is fresh, and on one that
+    /// was seen before.
+    fn gammas(&self, read: Read) -> [Option<f64>; 2] {
         // Without a highest price a relative goal goes up to a tenth.
-        let most = Amount::ceil(self.whole / 10.0 / self.times).unwrap_or(Amount::GRAIN);
+        let most = self.goal.at_most.map_or(self.whole / 10.0, |most| most.to_f64());
+        let most = Amount::ceil(most / self.times).unwrap_or(Amount::GRAIN);
         let most = self.finest.map_or(most, |finest| most.min(finest));
-        match MeasureRule::new(measure, self.plan, &goal, most) {
+        match MeasureRule::new(read, self.goal, most) {
             Ok(rule) => [rule.gamma(), rule.by_hand().gamma()],
             Err(_) => [None, None],
         }

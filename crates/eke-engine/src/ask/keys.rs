@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
 use crate::ask::answer::rho_of;
+use crate::ask::state::Groups;
 use crate::error::{EngineError, NoKeys};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::request_key::{AccountDigest, RequestKey, SelectionName};
@@ -87,10 +88,10 @@ pub(crate) fn check_tier(
 
 impl<'a> Asking<'a> {
     /// The groups that may be shown, each with its keys, in their order.
-    pub(crate) fn groups(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
+    pub(crate) fn groups(&mut self) -> Result<Groups, EngineError> {
         match public_groups(self.plan()) {
-            Some(groups) => Ok(groups),
-            None => self.selected(),
+            Some(groups) => Ok(groups.into()),
+            None => Ok(self.selected()?.into()),
         }
     }
 
@@ -277,7 +278,7 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
         let body = serde_json::to_vec(&selected).map_err(EngineError::damaged)?;
         let own = asking.context.own().name.clone();
         asking.count_keys(&own, self.selection.charge());
-        Ok(Drawn { body, state: None, made: selected })
+        Ok(Drawn { body, state: None, round: None, made: selected })
     }
 }
 
@@ -319,7 +320,7 @@ impl<'a> Order<'a, Asking<'a>> for Payment<'_> {
             let _ = receipt.redeem();
         }
         asking.count_keys(self.account, self.charge);
-        Ok(Drawn { body: b"paid".to_vec(), state: None, made: () })
+        Ok(Drawn { body: b"paid".to_vec(), state: None, round: None, made: () })
     }
 }
 

@@ -7,40 +7,56 @@
 
 pub(crate) mod affordable;
 pub(crate) mod answer;
+pub(crate) mod derived;
 pub(crate) mod explain;
 pub(crate) mod keys;
+pub(crate) mod lacking;
 pub(crate) mod observer;
 pub(crate) mod picks;
 pub(crate) mod post;
 pub(crate) mod question;
+pub(crate) mod read;
 pub(crate) mod round;
 pub(crate) mod slot;
 pub(crate) mod state;
+pub(crate) mod stored;
+pub(crate) mod stored_answer;
 pub(crate) mod top;
 pub(crate) mod walk;
 
-pub use answer::{Answer, Cell, Chosen, Column, Cost, Kind, Row, Stopped};
-pub use explain::{ErrorAt, Explanation, Keys, SizeAt, TierLimit, explain};
-pub use observer::Observer;
+pub use answer::{
+    Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped, Unmet,
+    WhyFewer,
+};
+pub use explain::{
+    ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
+};
+pub use observer::{Observer, SoFar};
 pub use question::{Accuracy, Goal, Question, Who};
 pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
+#[doc(hidden)]
+pub use stored::rewritten;
 pub use top::Sorting;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
-use eke_budget::purchase::GroupPrices;
 use eke_budget::{Amount, Charge, Delta, Metric, PathId, Rho};
 use eke_ledger::patience::Patience;
 use eke_ledger::{Key, Ledger, Stamp};
+use eke_noise::Exact;
+use eke_noise::path::Columns;
 use eke_sql::{Measure, Plan, Summand, Value};
 
 use crate::ask::answer::Found;
 use crate::ask::post::Shown;
-use crate::ask::round::Round;
+use crate::ask::round::{KnownPrices, Round};
 use crate::ask::slot::Leaving;
-use crate::ask::state::State;
+use crate::ask::state::{Groups, State, dearest};
+use crate::ask::stored::{Given, Head, Json, damaged};
+use crate::ask::stored_answer::Finished;
 use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
@@ -58,9 +74,13 @@ pub(crate) struct Asking<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) question: &'a Question,
     /// The groups, where they are known before anything is charged.
-    pub(crate) known: Option<Vec<Vec<Value>>>,
+    pub(crate) known: Option<Groups>,
     /// What is computed from rows, once it is.
     bounded: Option<Bounded>,
+    /// What of that the groups of the question have, once it was looked up.
+    truth: Option<Exact<Columns>>,
+    /// What accounts pay for the groups, after the last round.
+    prices: Option<KnownPrices>,
     /// What the asker has paid for this answer.
     pub(crate) spent: Amount<Rho>,
     spent_delta: Amount<Delta>,
@@ -77,6 +97,20 @@ pub(crate) struct Followed {
     pub(crate) answer: Option<Box<Answer>>,
 }
 
+/// What an answer is of: the groups, what the points that the asker has would cost on their own,
+/// and the paths, where they were read.
+#[derive(Clone, Copy)]
+pub(crate) struct Answered<'s> {
+    groups: &'s [Vec<Value>],
+    alone: Amount<Rho>,
+    state: Option<&'s State>,
+}
+
+impl Answered<'_> {
+    /// Of no groups.
+    pub(crate) const NOTHING: Self = Self { groups: &[], alone: Amount::ZERO, state: None };
+}
+
 impl Engine {
     /// Answers a question.
     ///
@@ -88,9 +122,18 @@ impl Engine {
         let context = Context::new(self, &prepared, (&question.who, &question.sql), observer)?;
         let route = Route::of(&prepared.query, &question.goal, &prepared.payers.unit.budget);
         let (spent, spent_delta) = (Amount::ZERO, Amount::ZERO);
-        let (known, bounded, reads) = (None, None, None);
-        let mut asking =
-            Asking { context, question, known, bounded, spent, spent_delta, route, reads };
+        let mut asking = Asking {
+            context,
+            question,
+            known: None,
+            bounded: None,
+            truth: None,
+            prices: None,
+            spent,
+            spent_delta,
+            route,
+            reads: None,
+        };
         let answer = asking.answer();
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
@@ -211,14 +254,13 @@ impl<'a> Asking<'a> {
         let (left, _) = self.left()?;
         let keys = self.keys_cost()?;
         self.known = if keys.is_zero() { Some(self.groups()?) } else { None };
-        let stored = match &self.known {
-            Some(groups) => self.load(groups)?,
-            None => None,
-        };
-        if let Some(found) =
-            stored.as_ref().and_then(|state| state.answers.get(&self.answer_name()))
-        {
-            return self.finish(stored.as_ref(), found, 0);
+        let mut stored = None;
+        if let Some(groups) = self.known.as_ref().filter(|groups| !groups.is_empty()) {
+            let state = self.new_state(groups)?;
+            if let Some(answer) = self.given(&state)? {
+                return Ok(answer);
+            }
+            stored = Some(self.current(state)?).filter(State::is_stored);
         }
         self.context.engine.may_read(self.context.prepared, self.context.who)?;
         if let Accuracy::Absolute(error) = self.question.goal.accuracy
@@ -242,19 +284,20 @@ impl<'a> Asking<'a> {
             None => self.groups()?,
         };
         if groups.is_empty() {
-            return self.finish(None, &[], 0);
+            return Ok(self.finish(Answered::NOTHING, &[], 0)?.answer);
         }
         if let Route::Keys { sum, count } = self.route {
             return self.largest_keys(&groups, sum, count, more);
         }
-        let state = match self.load(&groups)? {
+        let state = match stored {
             Some(state) => state,
             None => self.new_state(&groups)?,
         };
         // Somebody else may have asked the same while keys were selected.
-        if let Some(found) = state.answers.get(&self.answer_name()) {
-            return self.finish(Some(&state), found, 0);
+        if let Some(answer) = self.given(&state)? {
+            return Ok(answer);
         }
+        let state = self.current(state)?;
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);
         }
@@ -262,7 +305,7 @@ impl<'a> Asking<'a> {
         let columns = u32::try_from(query.plan.sums.len()).unwrap_or(u32::MAX);
         let least = state.bundle.step_prices().0;
         let paid = state.paid(&self.context.own().name);
-        let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid);
+        let mut walk = Walk::new(self.rules(most)?, columns, most, least, paid);
         if tier.is_some() {
             walk = walk.capped();
         }
@@ -285,36 +328,45 @@ impl<'a> Asking<'a> {
         walk: &mut Walk,
     ) -> Result<Followed, EngineError> {
         loop {
-            let wanted = walk.wanted();
             let paid = state.paid(&self.context.own().name);
-            let (seen, needed): (Vec<_>, Vec<_>) = wanted
+            if walk.may_catch_up() {
+                walk.catch_up(dearest(paid, self.most()));
+            }
+            let (seen, mut needed): (Vec<_>, Vec<_>) = walk
+                .wanted()
                 .into_iter()
                 .partition(|&(group, price)| walk.reaches(paid[group as usize], price));
             // What the asker has seen before is looked at again, for nothing.
-            for (group, _) in &seen {
-                walk.look(*group, &state.bundle, paid[*group as usize]);
-            }
+            let seen: Vec<_> =
+                seen.iter().map(|&(group, _)| (group, paid[group as usize])).collect();
+            walk.look_at(seen.iter().copied(), &state.bundle);
             if !seen.is_empty() && !walk.has_ended() {
                 continue;
             }
             if walk.is_part() && walk.has_ended() {
                 return Ok(Followed { state, answer: None });
             }
+            walk.send_ahead(&mut needed, self.most());
             self.context.check_over()?;
             let taken = match self.round(state, &needed, walk)? {
                 Round::Taken(taken) => taken,
-                Round::Refused(state, refusal) => {
+                Round::Refused(left, refusal) => {
                     walk.refuse().ok_or_else(|| self.refused(&refusal))?;
                     if walk.is_part() {
-                        return Ok(Followed { state, answer: None });
+                        return Ok(Followed { state: left, answer: None });
                     }
-                    match self.round(state, &[], walk)? {
+                    if walk.may_catch_up() {
+                        state = left;
+                        continue;
+                    }
+                    match self.round(left, &[], walk)? {
                         Round::Taken(taken) => taken,
                         Round::Refused(_, refusal) => return Err(self.refused(&refusal)),
                     }
                 }
             };
             self.context.observer.look(walk.looks());
+            self.show_so_far(&taken.state, walk);
             if walk.has_ended() {
                 return Ok(taken);
             }
@@ -322,10 +374,22 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// Shows the steward what was found so far, if somebody follows.
+    fn show_so_far(&self, state: &State, walk: &Walk) {
+        const FEW: usize = 3;
+        let observer = self.context.observer;
+        if !observer.follows() || self.context.who.analyst().is_some() {
+            return;
+        }
+        let (ended, all, first) = walk.so_far(FEW);
+        let keys = |group: u32| state.groups[group as usize].iter().map(answer::json).collect();
+        let first = first.into_iter().map(|(group, value)| (keys(group), value)).collect();
+        observer.so_far(&SoFar { ended, all, first });
+    }
+
     pub(crate) fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
-        let rule = |measure| MeasureRule::new(measure, self.plan(), &self.question.goal, most);
-        let rules = self.context.prepared.query.measures.iter().map(rule);
-        Ok(rules.collect::<Result<_, _>>()?)
+        let measures = &self.context.prepared.query.measures;
+        Ok(walk::rules(measures, self.plan(), &self.question.goal, most)?)
     }
 
     /// What an answer is found by: whose points it is of, its measures and its goal.
@@ -356,19 +420,69 @@ impl<'a> Asking<'a> {
         self.plan().sums.iter().map(column).collect()
     }
 
-    fn new_state(&self, groups: &[Vec<Value>]) -> Result<State, EngineError> {
-        State::new(self.path(groups)?, groups.to_vec(), self.columns())
+    fn new_state(&self, groups: &Groups) -> Result<State, EngineError> {
+        State::new(self.path(groups)?, Arc::clone(groups), self.columns())
             .map_err(EngineError::damaged)
     }
 
     /// What is stored of the question's paths; none if nothing is.
-    pub(crate) fn load(&self, groups: &[Vec<Value>]) -> Result<Option<State>, EngineError> {
+    pub(crate) fn load(&self, groups: &Groups) -> Result<Option<State>, EngineError> {
         if groups.is_empty() {
             return Ok(None);
         }
-        let empty = self.new_state(groups)?;
-        let stored = self.context.ledger().path(empty.bundle.id()).wait()?;
-        empty.read_again(stored.and_then(|path| path.state).as_deref())
+        Ok(Some(self.current(self.new_state(groups)?)?).filter(State::is_stored))
+    }
+
+    /// The paths as they are stored now.
+    fn current(&self, mut state: State) -> Result<State, EngineError> {
+        let stored = self.context.ledger().path(state.bundle.id()).wait()?;
+        self.go_on(&mut state, stored.and_then(|path| path.state).as_deref())?;
+        Ok(state)
+    }
+
+    /// Goes on with what is stored of the paths, and says whether anything has changed.
+    pub(crate) fn go_on(
+        &self,
+        state: &mut State,
+        stored: Option<&[u8]>,
+    ) -> Result<bool, EngineError> {
+        let path = state.bundle.id();
+        state.go_on(stored, |from, to| Ok(self.context.ledger().rounds(path, from, to).wait()?))
+    }
+
+    /// The answer that was given to the same question before; none if there is none. Its paths are
+    /// not read, unless an older eke gave it.
+    fn given(&self, state: &State) -> Result<Option<Answer>, EngineError> {
+        let (path, name) = (state.bundle.id(), self.answer_name());
+        let stored = self.context.ledger().path(path).wait()?.and_then(|path| path.state);
+        let Some(bytes) = stored else { return Ok(None) };
+        if !Json::is(&bytes) {
+            let head = Head::read(&bytes, path)?;
+            match head.answers.get(&name) {
+                None => return Ok(None),
+                Some(Given::Request(key)) => {
+                    let body = self.context.ledger().stored_answer(key.clone()).wait()?;
+                    let body = body.ok_or_else(damaged)?;
+                    let found = stored_answer::found(body.body(), path, state.groups.len())?;
+                    let own = head.alone.get(&self.context.own().name);
+                    let alone = own.copied().unwrap_or(Amount::ZERO);
+                    let of = Answered { groups: &state.groups, alone, state: None };
+                    return Ok(Some(self.finish(of, &found, 0)?.answer));
+                }
+                Some(Given::First) => {}
+            }
+        }
+        let mut state = state.clone();
+        self.go_on(&mut state, Some(&bytes))?;
+        let Some(found) = state.old_answer(&name) else { return Ok(None) };
+        Ok(Some(self.finish(self.of(&state, None), found, 0)?.answer))
+    }
+
+    /// What an answer is of, where the asker's points would cost this on their own, if it is known.
+    pub(crate) fn of<'s>(&self, state: &'s State, alone: Option<Amount<Rho>>) -> Answered<'s> {
+        let compute = || state.alone(&self.context.own().name, self.most(), self.metric());
+        let alone = alone.unwrap_or_else(compute);
+        Answered { groups: &state.groups, alone, state: Some(state) }
     }
 
     /// What is computed from the rows, which are read when something is paid for and not before.
@@ -385,25 +499,25 @@ impl<'a> Asking<'a> {
     fn answered(&self, followed: Followed, walk: &Walk) -> Result<Answer, EngineError> {
         match followed.answer {
             Some(answer) => Ok(*answer),
-            None => self.finish(Some(&followed.state), &walk.found(), walk.looks()),
+            None => {
+                let of = self.of(&followed.state, None);
+                Ok(self.finish(of, &walk.found(), walk.looks())?.answer)
+            }
         }
     }
 
     /// The answer as it is shown.
     pub(crate) fn finish(
         &self,
-        state: Option<&State>,
+        Answered { groups, alone, state }: Answered<'_>,
         found: &[Vec<Found>],
         looks: u32,
-    ) -> Result<Answer, EngineError> {
-        let groups = state.map_or(&[][..], |state| &state.groups);
-        let paid = state.map_or_else(Vec::new, |state| state.paid(&self.context.own().name));
-        let alone = GroupPrices::at(&paid, self.most(), self.metric());
-        let alone = alone.map_or(Amount::MAX, |prices| prices.price());
+    ) -> Result<Finished, EngineError> {
         let query = &self.context.prepared.query;
         let goal = &self.question.goal;
         let found = self.with_evidence(state, found)?;
-        let Shown { columns, rows, chosen } = post::table(query, groups, &found, goal);
+        let Shown { columns, rows, groups: shown, chosen } =
+            post::table(query, groups, &found, goal);
         let (left, left_delta) = self.left()?;
         let budget = &self.context.own().budget;
         let fixed = fixed_price(&query.measures, self.plan(), goal)
@@ -415,7 +529,8 @@ impl<'a> Asking<'a> {
             Some(_) => None,
             None => keys::selection(self.plan(), &self.context.unit().budget)?.threshold(),
         };
-        Ok(Answer {
+        let measures = query.outputs.iter().filter_map(|output| output.shows.measure());
+        let answer = Answer {
             picked: !matches!(self.route, Route::Everything) && rows.len() < groups.len(),
             units,
             tier: tier.map(|finest| Cost::new(finest, Amount::ZERO)),
@@ -431,7 +546,13 @@ impl<'a> Asking<'a> {
             alone: Cost::new(alone, Amount::ZERO),
             looks,
             chosen,
-        })
+            unmet: Vec::new(),
+            fewer: None,
+            picks: None,
+            epsilon: self.in_epsilon(self.spent).filter(|_| !goal.is_one()),
+        };
+        let answer = self.with_what_lacks(answer, (groups.len(), &shown), &found, left);
+        Ok(Finished { answer, shown, measures: measures.collect() })
     }
 
     /// What was found, with what it was read from. Answers that were stored before that was kept
@@ -452,7 +573,7 @@ impl<'a> Asking<'a> {
         }
         let (rules, paid) = (self.rules(Amount::GRAIN)?, state.paid(&self.context.own().name));
         let mut found = found.to_vec();
-        for ((group, values), paid) in (0u32..).zip(&mut found).zip(paid) {
+        for ((group, values), &paid) in (0u32..).zip(&mut found).zip(paid) {
             for (found, rule) in values.iter_mut().zip(&rules).filter(|(found, _)| is_old(found)) {
                 found.evidence = at_hand(rule, &state.bundle, group, paid);
             }

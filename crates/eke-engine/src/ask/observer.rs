@@ -19,6 +19,15 @@ pub trait Observer: Sync {
     /// A round of looks has been taken.
     fn look(&self, _number: u32) {}
 
+    /// Whether it wants to see values while they are refined.
+    fn follows(&self) -> bool {
+        false
+    }
+
+    /// What was found so far, after a round of looks that is paid for and stored. Answers to
+    /// analysts leave on slots of time, so this is for the steward alone.
+    fn so_far(&self, _found: &SoFar) {}
+
     /// Whether a count within this error is really what is meant, and not a part of it: 0.05 of a
     /// row, and not 5 %.
     fn confirm_error(&self, _error: f64) -> bool {
@@ -40,6 +49,18 @@ pub trait Observer: Sync {
     fn confirm_watch(&self, _sets_aside: Paid, _left: Paid) -> bool {
         true
     }
+}
+
+/// What was found so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoFar {
+    /// How many values are followed no further.
+    pub ended: usize,
+    /// Of how many.
+    pub all: usize,
+    /// The first value of the first few groups, as it was released: the keys of the group and the
+    /// value. They have no intervals, which hold where a walk ends.
+    pub first: Vec<(Vec<serde_json::Value>, f64)>,
 }
 
 /// Nobody follows, and nothing waits for a slot: for tests, and programs that see to that

@@ -72,7 +72,7 @@ impl Stored {
 /// Under add-remove a sum of one sign goes one way in all groups. Where a unit is replaced, sums of
 /// one sign change by no more than what one of the two adds, up or down; those of both signs by
 /// twice that.
-fn moves(plan: &Plan, sum: &Sum) -> (Moves, u32) {
+pub(crate) fn moves(plan: &Plan, sum: &Sum) -> (Moves, u32) {
     match (plan.adjacency, sum.is_one_way()) {
         (Adjacency::AddRemove, true) => (Moves::OneWay, 1),
         (Adjacency::AddRemove, false) | (Adjacency::Replace, true) => (Moves::EitherWay, 1),
@@ -156,7 +156,12 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
             Route::Everything | Route::Top { .. } => Ok(Vec::new()),
         };
         let state = serde_json::to_vec(&stored).map_err(EngineError::damaged)?;
-        Ok(Drawn { body: body.map_err(EngineError::damaged)?, state: Some(state), made })
+        Ok(Drawn {
+            body: body.map_err(EngineError::damaged)?,
+            state: Some(state),
+            round: None,
+            made,
+        })
     }
 }
 

@@ -4,17 +4,21 @@
 //! noise. Their intervals are then made for chosen rows, from what was released and for nothing.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use eke_sql::{Expr, Leaf, Measure, Query, Shows, Value, evaluate};
+use eke_sql::{Expr, Leaf, Measure, Output, Query, Shows, Value, evaluate};
 
-use crate::ask::answer::{Cell, Chosen, Column, Found, Kind, Row, Stopped, json};
-use crate::ask::question::{Accuracy, Goal};
-use crate::ask::walk::{floor, interval};
+use crate::ask::answer::{Cell, Chosen, Column, Evidence, Found, Kind, Row, Stopped, json};
+use crate::ask::derived::Derivation;
+use crate::ask::question::Goal;
+use crate::ask::read::Read;
 
 /// What is shown of an answer.
 pub(crate) struct Shown {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
+    /// The group of each row.
+    pub(crate) groups: Vec<u32>,
     /// How rows were chosen, if their noise decided.
     pub(crate) chosen: Option<Chosen>,
 }
@@ -31,19 +35,23 @@ pub(crate) fn table(
         kind: match output.shows {
             Shows::Key(_) => Kind::Key,
             Shows::Measure(_) => Kind::Value,
+            Shows::Low(_) => Kind::Low,
+            Shows::High(_) => Kind::High,
+            Shows::Met(_) => Kind::Met,
         },
     });
     // Nothing is known of what was not picked.
-    let measured = || groups.iter().zip(found).filter(|(_, values)| !values.is_empty());
-    let mut shown: Vec<(&Vec<Value>, &Vec<Found>)> = measured()
-        .filter(|(keys, values)| {
+    let all = (0u32..).zip(groups.iter().zip(found));
+    let measured = || all.clone().filter(|(_, (_, values))| !values.is_empty());
+    let mut shown: Vec<_> = measured()
+        .filter(|(_, (keys, values))| {
             query
                 .having
                 .as_ref()
                 .is_none_or(|having| matches!(value(having, keys, values), Value::Bool(true)))
         })
         .collect();
-    shown.sort_by(|one, other| {
+    shown.sort_by(|(_, one), (_, other)| {
         let by = query.order.iter().map(|order| {
             let (one, other) = (value(&order.by, one.0, one.1), value(&order.by, other.0, other.1));
             let nulls = |value: &Value| matches!(value, Value::Null);
@@ -62,15 +70,14 @@ pub(crate) fn table(
     let of = measured().count();
     let by = chosen_by(query, of);
     let miss = (1.0 - goal.confidence.get()) * ratio(shown.len(), of);
-    let cell = |name: &str, index: usize, values: &[Found]| {
-        let found = match query.measures.get(index) {
-            Some(measure) if by[index] => {
-                for_a_chosen_row(measure, query, goal, &values[index], miss)
-            }
-            _ => values[index],
+    let cell = |name: &Arc<str>, index: usize, values: &[Found]| {
+        let found = if by[index] {
+            for_a_chosen_row(query, goal, (values, index), miss)
+        } else {
+            values[index]
         };
         Cell {
-            name: name.to_owned(),
+            name: Arc::clone(name),
             value: found.value,
             low: found.low,
             high: found.high,
@@ -79,27 +86,33 @@ pub(crate) fn table(
             ending: found.ending,
         }
     };
-    let row = |(keys, values): &(&Vec<Value>, &Vec<Found>)| {
-        let mut row = Row { keys: Vec::new(), values: Vec::new() };
-        for output in &query.outputs {
+    let names: Vec<Arc<str>> = query.outputs.iter().map(|output| (*output.name).into()).collect();
+    let is_key = |output: &&Output| matches!(output.shows, Shows::Key(_));
+    let keys = query.outputs.iter().filter(is_key).count();
+    let cells = query.outputs.len() - keys;
+    let row = |(_, (group, values)): &(u32, (&Vec<Value>, &Vec<Found>))| {
+        let mut row = Row { keys: Vec::with_capacity(keys), values: Vec::with_capacity(cells) };
+        for (output, name) in query.outputs.iter().zip(&names) {
             match output.shows {
-                Shows::Key(index) => row.keys.push(json(&keys[index])),
-                Shows::Measure(index) => row.values.push(cell(&output.name, index, values)),
+                Shows::Key(index) => row.keys.push(json(&group[index])),
+                Shows::Measure(index)
+                | Shows::Low(index)
+                | Shows::High(index)
+                | Shows::Met(index) => row.values.push(cell(name, index, values)),
             }
         }
         row
     };
     let rows: Vec<Row> = shown.iter().map(row).collect();
-    let shows_one = query.outputs.iter().any(|output| match output.shows {
-        Shows::Measure(index) => by[index],
-        Shows::Key(_) => false,
-    });
+    let shown_values = query.outputs.iter().filter_map(|output| output.shows.measure());
+    let shows_one = shown_values.into_iter().any(|index| by[index]);
     let chosen = (shows_one && !rows.is_empty()).then_some(Chosen {
         rows: rows.len(),
         groups: of,
         level: 1.0 - miss,
     });
-    Shown { columns: columns.collect(), rows, chosen }
+    let groups = shown.iter().map(|&(group, _)| group).collect();
+    Shown { columns: columns.collect(), rows, groups, chosen }
 }
 
 /// Of the measures of a question, those whose noise decides which of the `measured` groups are
@@ -120,19 +133,22 @@ pub(crate) fn chosen_by(query: &Query, measured: usize) -> Vec<bool> {
         }
         left.extend(expr.children());
     }
-    let columns = |measure: &Measure| match *measure {
-        Measure::Sum(sum) => [sum, sum],
-        Measure::Average { sum, count } => [sum, count],
-    };
-    let deciding: Vec<usize> = query
-        .measures
-        .iter()
-        .zip(&decides)
-        .filter(|(_, decides)| **decides)
-        .flat_map(|(measure, _)| columns(measure))
-        .collect();
-    let is_near = |measure: &Measure| columns(measure).iter().any(|of| deciding.contains(of));
-    query.measures.iter().map(is_near).collect()
+    let places = || 0..query.measures.len();
+    let deciding: Vec<usize> =
+        places().filter(|&place| decides[place]).flat_map(|place| columns(query, place)).collect();
+    let is_near = |place: usize| columns(query, place).iter().any(|of| deciding.contains(of));
+    places().map(is_near).collect()
+}
+
+/// The columns that a measure is made of.
+fn columns(query: &Query, place: usize) -> Vec<usize> {
+    match query.measures[place] {
+        Measure::Sum(sum) => vec![sum],
+        Measure::Average { sum, count } => vec![sum, count],
+        Measure::Derived { parts, .. } => {
+            (place + 1..=place + parts).flat_map(|part| columns(query, part)).collect()
+        }
+    }
 }
 
 /// What was found, as that of a row which its noise has chosen: an interval at a higher level, and
@@ -146,30 +162,37 @@ pub(crate) fn chosen_by(query: &Query, measured: usize) -> Vec<bool> {
 /// - Deviates: nothing
 /// - Checked by: `intervals_of_chosen_rows_hold_as_often_as_they_say`
 fn for_a_chosen_row(
-    measure: &Measure,
     query: &Query,
     goal: &Goal,
-    found: &Found,
+    (values, place): (&[Found], usize),
     miss: f64,
 ) -> Found {
-    let ends = found.evidence.and_then(|evidence| interval(measure, &query.plan, &evidence, miss));
-    let (Some([low, high]), Some(value)) = (ends, found.value) else {
-        return Found { low: None, high: None, ending: worse(found), ..*found };
+    let found = &values[place];
+    let shown = |ends: Option<[f64; 2]>, is_met: bool| {
+        let ending = if is_met { found.ending } else { worse(found) };
+        let [low, high] = ends.map_or([None, None], |ends| ends.map(Some));
+        Found { low, high, ending, ..*found }
     };
-    let off = (value - low).max(high - value) * (1.0 - 1e-9);
-    let is_within = |tolerance: f64| {
-        let near = |end: f64| (value - end).abs() * (1.0 - 1e-9) <= tolerance * end.abs();
-        low * high > 0.0 && near(low) && near(high)
-    };
-    let is_met = match goal.accuracy {
-        Accuracy::Relative(tolerance) => {
-            is_within(tolerance.get()) || off <= floor(measure, &query.plan, goal)
+    let read = |measure: &Measure| Read::of(measure, &query.plan);
+    if let Measure::Derived { value, parts } = &query.measures[place] {
+        let within = place + 1..=place + parts;
+        let reads: Vec<Read> = query.measures[within.clone()].iter().filter_map(read).collect();
+        let looks: Vec<Evidence> = values[within].iter().filter_map(|part| part.evidence).collect();
+        if reads.len() != *parts || looks.len() != *parts {
+            return shown(None, false);
         }
-        Accuracy::Absolute(error) => off <= error,
-        Accuracy::Price(_) => true,
-    };
-    let ending = if is_met { found.ending } else { worse(found) };
-    Found { low: Some(low), high: Some(high), ending, ..*found }
+        let derivation = Derivation::new(value, place + 1, reads);
+        let exact = derivation.exact(&looks, miss);
+        let floor = goal.floor.unwrap_or_else(|| derivation.floor());
+        let is_met = exact.is_some_and(|(value, ends)| goal.is_met_by(value, ends, floor));
+        return shown(exact.and_then(|exact| derivation.shown(exact).1), is_met);
+    }
+    let (read, evidence) = (read(&query.measures[place]), found.evidence);
+    let ends = read.zip(evidence).and_then(|(read, evidence)| read.interval(&evidence, miss));
+    let floor = goal.floor.or_else(|| read.map(|read| read.floor())).unwrap_or(0.0);
+    let is_met =
+        ends.zip(found.value).is_some_and(|(ends, value)| goal.is_met_by(value, ends, floor));
+    shown(ends.filter(|_| found.value.is_some()), is_met)
 }
 
 fn worse(found: &Found) -> Stopped {

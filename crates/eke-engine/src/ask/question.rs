@@ -3,6 +3,8 @@
 use eke_budget::{Amount, Rho};
 use eke_noise::{Confidence, Tolerance};
 
+use crate::error::WrongGoal;
+
 /// A question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -74,6 +76,42 @@ impl Goal {
     /// missed.
     pub(crate) fn is_one(&self) -> bool {
         !matches!(self.accuracy, Accuracy::Price(_))
+    }
+
+    /// Whether a value with this interval is as good as is asked for, or within an absolute error
+    /// that is good enough.
+    pub(crate) fn is_met_by(&self, value: f64, [low, high]: [f64; 2], floor: f64) -> bool {
+        // Ends that were computed from an error are that far off, but for their last bits.
+        let off = (value - low).max(high - value) * (1.0 - 1e-9);
+        let is_within = |tolerance: f64| {
+            let near = |end: f64| (value - end).abs() * (1.0 - 1e-9) <= tolerance * end.abs();
+            low * high > 0.0 && near(low) && near(high)
+        };
+        match self.accuracy {
+            Accuracy::Relative(tolerance) => is_within(tolerance.get()) || off <= floor,
+            Accuracy::Absolute(error) => off <= error,
+            Accuracy::Price(_) => true,
+        }
+    }
+
+    /// The goal of a value that a goal's value is so many times as large as.
+    pub(crate) fn divided(&self, times: f64) -> Self {
+        let accuracy = match self.accuracy {
+            Accuracy::Absolute(error) => Accuracy::Absolute(error / times),
+            accuracy => accuracy,
+        };
+        Self { accuracy, floor: self.floor.map(|floor| floor / times), ..*self }
+    }
+
+    /// A goal that is walked to, look by look, whatever this one is.
+    pub(crate) fn walked(&self) -> Result<Self, WrongGoal> {
+        let accuracy = match self.accuracy {
+            Accuracy::Relative(tolerance) => tolerance,
+            Accuracy::Absolute(_) | Accuracy::Price(_) => {
+                Tolerance::new(0.1).map_err(|_| WrongGoal::Error { error: 0.1 })?
+            }
+        };
+        Ok(Self { accuracy: Accuracy::Relative(accuracy), floor: None, ..*self })
     }
 
     /// The same goal, the same text: what a stored answer is found by.

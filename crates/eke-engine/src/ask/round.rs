@@ -5,13 +5,11 @@
 
 use eke_budget::purchase::{GroupError, GroupPrices, GroupRaise, GroupRound};
 use eke_budget::{Amount, Charge, PathId, Receipt, Refusal, Rho};
-use eke_ledger::RaiseGroups;
 use eke_ledger::store::Currencies;
-use eke_noise::Exact;
-use eke_noise::path::Columns;
+use eke_ledger::{Key, RaiseGroups};
 
 use crate::ask::answer::Answer;
-use crate::ask::state::State;
+use crate::ask::state::{Added, Paid, State, Written};
 use crate::ask::walk::{LEAST_STEP_ONE_IN, Walk};
 use crate::ask::{Asking, Followed};
 use crate::error::EngineError;
@@ -33,6 +31,14 @@ const STEPS: u128 = 64;
 /// What accounts are charged, by their names.
 type Offers = Vec<(String, RaiseGroups<Rho>)>;
 
+/// The prices of the groups after some rounds, which the next one goes on from.
+pub(crate) struct KnownPrices {
+    /// The rounds that they are of.
+    rounds: Option<(u32, u32)>,
+    /// What each account pays for the groups, the unit's first.
+    accounts: Vec<GroupPrices<Rho>>,
+}
+
 /// A round that is bought: some groups are taken further and looked at, for one charge; or the
 /// answer is stored, for nothing.
 struct Further<'r> {
@@ -41,6 +47,8 @@ struct Further<'r> {
     walk: &'r mut Walk,
     /// What the accounts pay for each group, the unit's first.
     prices: Vec<GroupPrices<Rho>>,
+    /// The request that it is charged to.
+    request: Option<Key>,
 }
 
 impl<'a> Order<'a, Asking<'a>> for Further<'_> {
@@ -61,13 +69,12 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
             if let Some(holder) = stored.holder {
                 return Ok(Offer::Held(path, holder));
             }
-            if let Some(state) = self.state.read_again(stored.state.as_deref())? {
-                self.state = state;
-            }
+            asking.go_on(&mut self.state, stored.state.as_deref())?;
         }
         let Some(mut others) = self.offers(asking, &levels)? else { return Ok(Offer::Moved) };
         let (_, own) = others.remove(0);
         let request = asking.context.next_request()?;
+        self.request = Some(request.key().clone());
         Ok(Offer::Charge { request, own, others, path: Some(path) })
     }
 
@@ -76,13 +83,13 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
     fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
         let stored = asking.context.ledger().path(self.state.bundle.id()).wait()?;
         let stored = stored.and_then(|path| path.state);
-        let Some(now) = self.state.read_again(stored.as_deref())? else { return Ok(true) };
-        let mut names = asking.context.payers().iter().map(|account| &account.name);
-        let is_same = names.all(|name| now.paid(name) == self.state.paid(name));
-        if is_same {
-            self.state = now;
+        if self.state.is_at(stored.as_deref())? {
+            return Ok(true);
         }
-        Ok(is_same)
+        let names = || asking.context.payers().iter().map(|account| &*account.name);
+        let before: Vec<_> = names().map(|name| self.state.paid(name).to_vec()).collect();
+        asking.go_on(&mut self.state, stored.as_deref())?;
+        Ok(names().map(|name| self.state.paid(name)).eq(before.iter().map(Vec::as_slice)))
     }
 
     fn draw(
@@ -91,29 +98,37 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         own: Receipt<GroupRaise<Rho>>,
         others: Vec<Receipt<GroupRaise<Rho>>>,
     ) -> Result<Drawn<Self::Made>, EngineError> {
-        let Self { state, needed, walk, prices } = self;
+        let Self { state, needed, walk, prices, request } = self;
+        let key = request.take().ok_or_else(|| EngineError::damaged("drawn without an offer"))?;
+        let (increment, points) = (own.purchase().increment(), state.bundle.points());
+        let receipts = std::iter::once(&own).chain(&others);
+        let paid = asking.context.payers().iter().zip(receipts).map(|(account, receipt)| {
+            let steps = receipt.purchase().steps().iter();
+            (account.name.clone(), steps.map(|step| (step.group(), step.to())).collect())
+        });
+        let paid: Vec<Paid> = paid.collect();
         asking.draw(state, own, others, prices)?;
-        for (account, prices) in asking.context.payers().iter().zip(&*prices) {
-            let groups = 0..u32::try_from(prices.len()).unwrap_or(u32::MAX);
-            let paid = groups.map(|group| prices.group(group).unwrap_or(Amount::ZERO)).collect();
-            state.paid.insert(account.name.clone(), paid);
-        }
-        let paid = state.paid(&asking.context.own().name);
-        for &(group, _) in *needed {
-            walk.look(group, &state.bundle, paid[group as usize]);
-        }
-        let damaged = |error: serde_json::Error| EngineError::Damaged(error.to_string());
-        let (answer, body) = match walk.answer() {
-            None => (None, Vec::new()),
+        state.pay(paid.iter().map(|(account, steps)| (account, steps)))?;
+        let own = &asking.context.own().name;
+        let seen = state.paid(own);
+        walk.look_at(needed.iter().map(|&(group, _)| (group, seen[group as usize])), &state.bundle);
+        let alone = |account: &str| {
+            let place = asking.context.payers().iter().position(|payer| payer.name == account)?;
+            prices.get(place).map(GroupPrices::price_seen)
+        };
+        let (answer, body, name) = match walk.answer() {
+            None => (None, Vec::new(), None),
             Some(found) => {
-                state.answers.insert(asking.answer_name(), found.clone());
-                let answer = asking.finish(Some(state), &found, walk.looks())?;
-                let body = serde_json::to_vec(&answer).map_err(damaged)?;
-                (Some(Box::new(answer)), body)
+                let of = asking.of(state, alone(own));
+                let mut finished = asking.finish(of, &found, walk.looks())?;
+                let body = finished.write(state.bundle.id(), &found)?;
+                (Some(Box::new(finished.answer)), body, Some((asking.answer_name(), key)))
             }
         };
-        let stored = serde_json::to_vec(state).map_err(damaged)?;
-        Ok(Drawn { body, state: Some(stored), made: answer })
+        let bounds = (asking.most(), asking.metric());
+        let added = Added { increment, points, paid, answer: name };
+        let Written { head, round } = state.add_round(added, alone, bounds)?;
+        Ok(Drawn { body, state: Some(head), round: Some(round), made: answer })
     }
 }
 
@@ -122,10 +137,14 @@ impl Further<'_> {
     /// known that all of it can be drawn; none if somebody else was faster.
     fn offers(
         &mut self,
-        asking: &Asking<'_>,
+        asking: &mut Asking<'_>,
         levels: &[Amount<Rho>],
     ) -> Result<Option<Offers>, EngineError> {
         let Self { state, needed, .. } = self;
+        let is_known =
+            |known: &KnownPrices| known.rounds.is_some() && known.rounds == state.rounds();
+        let known = asking.prices.take().filter(is_known);
+        let mut known = known.map(|known| known.accounts.into_iter());
         let bundle = state.bundle.id();
         let (most, metric) = (asking.most(), asking.metric());
         let steps = state.bundle.step_prices();
@@ -135,9 +154,13 @@ impl Further<'_> {
         let mut reached: Vec<Amount<Rho>> = Vec::with_capacity(needed.len());
         for (index, (account, &recorded)) in asking.context.payers().iter().zip(levels).enumerate()
         {
-            let mut prices = state
-                .prices(&account.name, recorded, most, metric)
-                .map_err(|error| EngineError::Damaged(error.to_string()))?;
+            let known = known.as_mut().and_then(Iterator::next);
+            let mut prices = match known.filter(|prices| prices.price() == recorded) {
+                Some(prices) => prices,
+                None => state
+                    .prices(&account.name, recorded, most, metric)
+                    .map_err(|error| EngineError::Damaged(error.to_string()))?,
+            };
             if prices.price() > recorded {
                 return Ok(None);
             }
@@ -178,10 +201,14 @@ impl Asking<'_> {
         needed: &[(u32, Amount<Rho>)],
         walk: &mut Walk,
     ) -> Result<Round, EngineError> {
-        let mut further = Further { state, needed, walk, prices: Vec::new() };
-        Ok(match purchase::buy(self, &mut further)? {
-            Bought::Made(answer) => Round::Taken(Followed { state: further.state, answer }),
-            Bought::Refused(refusal) => Round::Refused(further.state, refusal),
+        let (prices, request) = (Vec::new(), None);
+        let mut further = Further { state, needed, walk, prices, request };
+        let bought = purchase::buy(self, &mut further)?;
+        let Further { state, prices: accounts, .. } = further;
+        self.prices = Some(KnownPrices { rounds: state.rounds(), accounts });
+        Ok(match bought {
+            Bought::Made(answer) => Round::Taken(Followed { state, answer }),
+            Bought::Refused(refusal) => Round::Refused(state, refusal),
         })
     }
 
@@ -202,15 +229,20 @@ impl Asking<'_> {
         let paid = price(seen.purchase()).unwrap_or(Amount::ZERO);
         self.spent = self.spent.plus(paid).unwrap_or(Amount::MAX);
         if own.purchase().steps().iter().any(|step| step.to() > step.from()) {
-            let groups = state.groups.clone();
-            let truth = self.read_rows(paid)?.columns(&groups);
-            let truth: Exact<Columns> = truth.map_err(|error| {
-                self.context.unread(error, |error| EngineError::Rows(error, paid))
-            })?;
+            let truth = match self.truth.take() {
+                Some(truth) => truth,
+                None => {
+                    let truth = self.read_rows(paid)?.columns(&state.groups);
+                    truth.map_err(|error| {
+                        self.context.unread(error, |error| EngineError::Rows(error, paid))
+                    })?
+                }
+            };
             state
                 .bundle
                 .refine(&truth, own, &mut self.context.entropy)
                 .map_err(|mismatch| damaged(mismatch.to_string()))?;
+            self.truth = Some(truth);
         }
         // The analyst's own points; what its circles paid for is the same or coarser.
         if let Some(receipt) = others.into_iter().next() {

@@ -3,19 +3,21 @@
 //! Sorting what was released costs nothing, but everything has to be released first. Where only the
 //! largest are wanted, picking them costs a little each, and what is not picked costs nothing.
 
+use std::sync::Arc;
+
 use eke_budget::purchase::GroupPrices;
 use eke_budget::{Amount, Budget, Metric, Rho};
 use eke_sql::{Query, Shows, Value};
 use serde::Serialize;
 
-use crate::ask::Asking;
 use crate::ask::answer::{Answer, Column, Cost, Found, Kind, Row, json};
 use crate::ask::keys::public_group_count;
 use crate::ask::picks::{By, Picked, pick_price};
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::round::Round;
-use crate::ask::state::State;
+use crate::ask::state::{Groups, State};
 use crate::ask::walk::Walk;
+use crate::ask::{Answered, Asking};
 use crate::error::{EngineError, NotAllowed};
 
 /// How many are picked before they are measured, side by side.
@@ -154,6 +156,23 @@ pub(crate) fn explain(query: &Query, unit: &Budget) -> Option<Sorting> {
     Some(Sorting { within, price: sorted.into(), pick: picks.then_some(pick) })
 }
 
+/// What the picks of a question cost with a goal, all that are wanted, in rho.
+pub(crate) fn picks_cost(query: &Query, goal: &Goal, unit: &Budget) -> f64 {
+    let each = pick_price(unit).to_f64();
+    match (Route::of(query, goal, unit), goal.accuracy) {
+        (Route::Everything, _) => 0.0,
+        (Route::Keys { .. }, Accuracy::Price(price)) => price.to_f64(),
+        (route @ (Route::Keys { .. } | Route::Top { .. }), _) => {
+            let groups = public_group_count(&query.plan).unwrap_or(usize::MAX);
+            match groups.min(route.most_groups()) {
+                // As many as can be paid for.
+                usize::MAX => 0.0,
+                count => each * count as f64,
+            }
+        }
+    }
+}
+
 impl Asking<'_> {
     /// Picks the largest groups and measures them, as many as are wanted or as far as it goes.
     pub(crate) fn top(
@@ -163,7 +182,7 @@ impl Asking<'_> {
         count: Option<u32>,
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
-        let groups = state.groups.clone();
+        let groups = Arc::clone(&state.groups);
         let by = self.ranked_by((&self.question.goal, self.route), sum);
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let wanted = self.visible(by, count.unwrap_or(all).min(all))?;
@@ -188,7 +207,7 @@ impl Asking<'_> {
             let batch = &picked[done as usize..];
             let left = more.minus(spent(self)).unwrap_or(Amount::ZERO);
             let paid = state.paid(&self.context.own().name);
-            let (most, is_capped) = self.batch_most(&paid, batch, left);
+            let (most, is_capped) = self.batch_most(paid, batch, left);
             let columns = u32::try_from(self.plan().sums.len()).unwrap_or(u32::MAX);
             // What is left may be too little for noise that can be drawn.
             let least = state.bundle.step_prices().0;
@@ -200,7 +219,7 @@ impl Asking<'_> {
             if is_short {
                 return Err(self.refusal(None, Some(left)).into());
             }
-            let mut walk = Walk::new(self.rules(most)?, columns, most, least, &paid).of(batch);
+            let mut walk = Walk::new(self.rules(most)?, columns, most, least, paid).of(batch);
             if is_capped {
                 walk = walk.capped();
             }
@@ -235,13 +254,13 @@ impl Asking<'_> {
     /// The keys of the largest groups, and nothing else of them.
     pub(crate) fn largest_keys(
         &mut self,
-        groups: &[Vec<Value>],
+        groups: &Groups,
         sum: usize,
         count: u32,
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        self.known = Some(groups.to_vec());
+        self.known = Some(Arc::clone(groups));
         let by = self.ranked_by((&self.question.goal, self.route), sum);
         let count = self.visible(by, count.min(all))?;
         let price = self.picks_cost(by, groups, count)?;
@@ -257,7 +276,7 @@ impl Asking<'_> {
 
     /// What groups are ranked by. Of keys alone a price is divided among those that are picked.
     pub(crate) fn ranked_by(&self, (goal, route): (&Goal, Route), sum: usize) -> By {
-        let all = self.known.as_ref().map_or(usize::MAX, Vec::len);
+        let all = self.known.as_ref().map_or(usize::MAX, |groups| groups.len());
         let each = match (route, goal.accuracy) {
             (Route::Keys { count, .. }, Accuracy::Price(price)) => {
                 let count = (count as usize).min(all).max(1) as u128;
@@ -280,16 +299,20 @@ impl Asking<'_> {
         let row = |&group: &u32| {
             let keys = outputs.iter().filter_map(|output| match output.shows {
                 Shows::Key(index) => Some(json(&groups[group as usize][index])),
-                Shows::Measure(_) => None,
+                _ => None,
             });
             Row { keys: keys.collect(), values: Vec::new() }
         };
         let rows: Vec<Row> = picked.iter().map(row).collect();
-        let answer = self.finish(None, &[], 0)?;
+        let answer = self.finish(Answered::NOTHING, &[], 0)?.answer;
         let picked = rows.len() < groups.len();
         let finest = self.finest().filter(|_| self.sees_fewer(groups.len()));
         let tier = finest.map(|finest| Cost::new(finest, Amount::ZERO));
-        Ok(Answer { columns: columns.collect(), rows, fixed: None, picked, tier, ..answer })
+        let fewer = self.fewer_keys(rows.len(), groups.len());
+        let columns = columns.collect();
+        let answer = Answer { columns, rows, fixed: None, picked, tier, fewer, ..answer };
+        let picks = self.pick_error(&answer, groups.len());
+        Ok(Answer { picks, ..answer })
     }
 
     /// How many picks may be had, from those that there are up to those that are wanted, with half

@@ -4,17 +4,25 @@
 //! A rule per measure sees released values alone, at the looks that it planned itself. A group goes
 //! to the nearest look that one of its measures wants; the others are not consulted there. So every
 //! measure is followed as if it were alone, and a group ends when all of them have.
+//!
+//! Of many groups some go ahead, and the rest waits until they have ended. What a unit pays is the
+//! price of the dearest groups that it touches, so from then on every group may be seen for nothing
+//! as far as that many have gone: there the rest starts. Thousands of groups that would have taken
+//! all looks of the ladder take one or two.
+
+use std::num::NonZeroU32;
 
 use eke_budget::{Amount, L2, Rho};
 use eke_noise::stopping::{
-    AverageGoal, AverageLook, AverageOf, AverageRule, Ending, Estimate, GaussianRule, Look, Next,
-    Part, Rule, Steps, deviations,
+    AverageGoal, AverageLook, AverageRule, Ending, Estimate, GaussianRule, Look, Next, Rule, Steps,
 };
 use eke_noise::{Bundle, Confidence, Schedule, Within};
-use eke_sql::{Measure, Plan, Summand};
+use eke_sql::{Measure, Plan};
 
 use crate::ask::answer::{Evidence, Found, Stopped};
+use crate::ask::derived::{Derivation, DerivedRule, PartRule, Step};
 use crate::ask::question::{Accuracy, Goal};
+use crate::ask::read::{Read, double};
 use crate::error::WrongGoal;
 
 /// The price that all ladders of looks start from, so that all questions about a path look at the
@@ -27,33 +35,65 @@ const RATIO: f64 = 1.05;
 /// for the path before.
 pub(crate) const LEAST_STEP_ONE_IN: u128 = 1000;
 
+/// How many groups go ahead of many, at least; and how many times as many as a unit touches.
+const AHEAD: usize = 512;
+const AHEAD_TIMES: usize = 4;
+/// How many times as many groups as would go ahead are many.
+const MANY_TIMES: usize = 8;
+
 /// The rule of a measure, in prices of one column.
 #[derive(Debug)]
 pub(crate) enum MeasureRule {
-    Sum { column: usize, step: f64, is_count: bool, rule: GaussianRule },
-    Average { sum: (usize, f64), count: (usize, f64), rule: AverageRule },
+    Sum(Read, GaussianRule),
+    Average(Read, AverageRule),
+    /// What is made of the measures after it, which are its parts.
+    Derived(Box<DerivedRule>),
+    /// One of those, read when they all are.
+    Part(PartRule),
+}
+
+/// The rules of measures, in their order, where a column costs at most this.
+pub(crate) fn rules(
+    measures: &[Measure],
+    plan: &Plan,
+    goal: &Goal,
+    most: Amount<Rho>,
+) -> Result<Vec<MeasureRule>, WrongGoal> {
+    let mut rules = Vec::with_capacity(measures.len());
+    while let Some(measure) = measures.get(rules.len()) {
+        let first = rules.len() + 1;
+        match measure {
+            Measure::Derived { value, parts } => {
+                let parts = measures.iter().skip(first).take(*parts);
+                let parts: Vec<Read> = parts.filter_map(|part| Read::of(part, plan)).collect();
+                let derivation = Derivation::new(value, first, parts);
+                let (derived, parts) = DerivedRule::new(derivation, goal, most)?;
+                rules.push(MeasureRule::Derived(Box::new(derived)));
+                rules.extend(parts);
+            }
+            Measure::Sum(_) | Measure::Average { .. } => {
+                let read = Read::of(measure, plan);
+                let rule = read.map(|read| MeasureRule::new(read, goal, most)).transpose()?;
+                rules.extend(rule);
+            }
+        }
+    }
+    Ok(rules)
 }
 
 impl MeasureRule {
-    /// The rule of a measure, where a column costs at most this.
-    pub(crate) fn new(
-        measure: &Measure,
-        plan: &Plan,
-        goal: &Goal,
-        most: Amount<Rho>,
-    ) -> Result<Self, WrongGoal> {
-        let first = LADDER.parse().unwrap_or(Amount::GRAIN);
-        let schedule = Schedule::geometric(first, RATIO).unwrap_or(Schedule::up_to(most));
-        match *measure {
-            Measure::Sum(column) => {
-                let sum = &plan.sums[column];
-                let (step, sensitivity) = (sum.step(), steps(sum.sensitivity(plan.max_rows)));
+    /// The rule of a measure by itself, where a column costs at most this.
+    pub(crate) fn new(read: Read, goal: &Goal, most: Amount<Rho>) -> Result<Self, WrongGoal> {
+        let schedule = ladder(most);
+        let floor = goal.floor.unwrap_or_else(|| read.floor());
+        match read {
+            Read::Sum { step, unit, .. } => {
                 let in_steps = |error: f64| {
                     let steps = (error / step).clamp(1.0, 1e12);
                     let fits = error.is_finite() && error > 0.0;
                     Steps::new(steps).ok().filter(|_| fits).ok_or(WrongGoal::Error { error })
                 };
-                let floor = in_steps(floor(measure, plan, goal))?;
+                let floor = in_steps(floor)?;
                 let (within, floor) = match goal.accuracy {
                     Accuracy::Relative(tolerance) => (Within::Relative(tolerance), Some(floor)),
                     Accuracy::Absolute(error) => (Within::Absolute(in_steps(error)?), None),
@@ -61,18 +101,14 @@ impl MeasureRule {
                 };
                 let confidence = goal.confidence;
                 let goal = eke_noise::Goal { within, confidence, floor, most };
+                // A step is a power of two.
                 let sensitivity =
-                    L2::new(sensitivity).map_err(|_| WrongGoal::Error { error: sensitivity })?;
-                let rule = GaussianRule::new(goal, schedule, sensitivity).thrifty();
-                let is_count = counts(sum);
-                Ok(Self::Sum { column, step, is_count, rule })
+                    L2::new(unit / step).map_err(|_| WrongGoal::Error { error: unit / step })?;
+                Ok(Self::Sum(read, GaussianRule::new(goal, schedule, sensitivity).thrifty()))
             }
-            Measure::Average { sum, count } => {
-                let of = average_of(plan, sum, count);
+            Read::Average { of, .. } => {
                 let (relative, absolute) = match goal.accuracy {
-                    Accuracy::Relative(tolerance) => {
-                        (Some(tolerance), Some(floor(measure, plan, goal)))
-                    }
+                    Accuracy::Relative(tolerance) => (Some(tolerance), Some(floor)),
                     Accuracy::Absolute(error) => (None, Some(error)),
                     Accuracy::Price(_) => (None, None),
                 };
@@ -80,8 +116,7 @@ impl MeasureRule {
                     return Err(WrongGoal::Error { error });
                 }
                 let goal = AverageGoal { relative, absolute, confidence: goal.confidence, most };
-                let rule = AverageRule::new(goal, schedule, of).thrifty();
-                Ok(Self::Average { sum: (sum, of.sum.step), count: (count, of.count.step), rule })
+                Ok(Self::Average(read, AverageRule::new(goal, schedule, of).thrifty()))
             }
         }
     }
@@ -90,79 +125,53 @@ impl MeasureRule {
     /// goals.
     pub(crate) fn planned(&self) -> Option<Amount<Rho>> {
         match self {
-            Self::Sum { rule, .. } => rule.planned(),
-            Self::Average { .. } => None,
+            Self::Sum(_, rule) => rule.planned(),
+            Self::Derived(rule) => rule.planned(),
+            Self::Average(..) | Self::Part(_) => None,
         }
     }
 
     /// The first look of a goal that is walked to, at the widest noise of its own columns; nothing
     /// for one look that is planned.
-    fn start(&self) -> Amount<Rho> {
+    pub(super) fn start(&self) -> Amount<Rho> {
         match self {
-            Self::Sum { rule, .. } if rule.planned().is_some() => Amount::ZERO,
-            Self::Sum { rule, .. } => rule.first(),
-            Self::Average { rule, .. } => rule.first(),
+            Self::Sum(_, rule) if rule.planned().is_some() => Amount::ZERO,
+            Self::Sum(_, rule) => rule.first(),
+            Self::Average(_, rule) => rule.first(),
+            Self::Derived(rule) if rule.planned().is_some() => Amount::ZERO,
+            Self::Derived(rule) => rule.start(),
+            Self::Part(_) => Amount::ZERO,
         }
     }
 
-    fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
+    /// The first look, where something was revealed before; none for what is looked at beside
+    /// another measure.
+    fn first_from(&self, revealed: Amount<Rho>) -> Option<Amount<Rho>> {
         match self {
-            Self::Sum { rule, .. } => rule.first_from(revealed),
-            Self::Average { rule, .. } => rule.first_from(revealed),
+            Self::Sum(_, rule) => Some(rule.first_from(revealed)),
+            Self::Average(_, rule) => Some(rule.first_from(revealed)),
+            Self::Derived(rule) if rule.is_multiple() => None,
+            Self::Derived(rule) => Some(rule.first_from(revealed)),
+            Self::Part(_) => None,
         }
     }
 
     /// The rule for a group of which the asker has seen something before: one confidence
     /// sequence for all goals of the path.
     pub(crate) fn by_hand(&self) -> Self {
-        match *self {
-            Self::Sum { column, step, is_count, rule } => {
-                Self::Sum { column, step, is_count, rule: rule.by_hand() }
-            }
-            Self::Average { sum, count, rule } => {
-                Self::Average { sum, count, rule: rule.by_hand() }
-            }
+        match self {
+            Self::Sum(read, rule) => Self::Sum(*read, rule.by_hand()),
+            Self::Average(read, rule) => Self::Average(*read, rule.by_hand()),
+            Self::Derived(rule) => Self::Derived(Box::new(rule.by_hand())),
+            Self::Part(rule) => Self::Part(rule.by_hand()),
         }
     }
 }
 
-/// The absolute error of a measure that is good enough whatever the relative one.
-pub(crate) fn floor(measure: &Measure, plan: &Plan, goal: &Goal) -> f64 {
-    goal.floor.unwrap_or_else(|| match *measure {
-        Measure::Sum(column) => {
-            let sum = &plan.sums[column];
-            steps(sum.sensitivity(plan.max_rows)) * sum.step()
-        }
-        Measure::Average { sum, count } => {
-            let of = average_of(plan, sum, count);
-            (of.high - of.low) / 1000.0
-        }
-    })
-}
-
-/// What a measure is between at another level than that of its goal, given what it was read from.
-pub(crate) fn interval(
-    measure: &Measure,
-    plan: &Plan,
-    evidence: &Evidence,
-    miss: f64,
-) -> Option<[f64; 2]> {
-    let Evidence { worth: price, sum, count, gamma } = *evidence;
-    let factor = deviations(miss, gamma.map(|gamma| price.to_f64() / gamma));
-    let (low, high) = match *measure {
-        Measure::Sum(column) => {
-            let of = &plan.sums[column];
-            let unit = steps(of.sensitivity(plan.max_rows)) * of.step();
-            let half = factor * unit / (2.0 * price.to_f64()).sqrt() + 0.5 * of.step();
-            let least = if counts(of) { 0.0 } else { f64::NEG_INFINITY };
-            ((sum - half).max(least), (sum + half).max(least))
-        }
-        Measure::Average { sum: column, count: beside } => {
-            let look = AverageLook { asked: price, price, sum, count: count? };
-            average_of(plan, column, beside).interval(look, factor)
-        }
-    };
-    Some([low, high])
+/// The looks that all questions about a path take.
+pub(super) fn ladder(most: Amount<Rho>) -> Schedule<Rho> {
+    let first = LADDER.parse().unwrap_or(Amount::GRAIN);
+    Schedule::geometric(first, RATIO).unwrap_or(Schedule::up_to(most))
 }
 
 /// What a measure can be read from at hand, at the point of a group that was paid for: for an
@@ -173,43 +182,8 @@ pub(crate) fn at_hand(
     group: u32,
     at: Amount<Rho>,
 ) -> Option<Evidence> {
-    let see = |column: usize, step: f64| {
-        let (_, value) = bundle.nearest(group, column, at)?;
-        Some((bundle.worth(group, column, at), double(value.get()) * step))
-    };
     let rule = rule.by_hand();
-    let (worth, sum, count) = match &rule {
-        MeasureRule::Sum { column, step, .. } => {
-            let (worth, sum) = see(*column, *step)?;
-            (worth, sum, None)
-        }
-        MeasureRule::Average { sum, count, .. } => {
-            let ((price, sum), (other, count)) = (see(sum.0, sum.1)?, see(count.0, count.1)?);
-            (price.min(other), sum, Some(count))
-        }
-    };
-    (!worth.is_zero()).then(|| Evidence { worth, sum, count, gamma: rule.gamma() })
-}
-
-/// Whether a sum counts something, so that there are no fewer than none.
-fn counts(sum: &eke_sql::Sum) -> bool {
-    !matches!(sum.summand, Summand::Value { .. })
-}
-
-/// What an average is made of.
-pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
-    let part = |index: usize| {
-        let sum = &plan.sums[index];
-        Part { sensitivity: steps(sum.sensitivity(plan.max_rows)) * sum.step(), step: sum.step() }
-    };
-    let step = plan.sums[sum].step();
-    let (low, high, centre) = match plan.sums[sum].summand {
-        Summand::Value { low, high, centre, .. } => (low, high, centre),
-        Summand::Rows | Summand::Present(_) | Summand::Units => (0, 1, 0),
-    };
-    let length = |steps: i64| double(steps) * step;
-    let (low, high, centre) = (length(low), length(high), length(centre));
-    AverageOf { sum: part(sum), count: part(count), centre, low, high }
+    rule.read()?.at(bundle, group, at, rule.gamma())
 }
 
 /// What one look shows of a measure.
@@ -217,6 +191,8 @@ pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
 enum Seen {
     Sum(Look<Rho>),
     Average(AverageLook),
+    /// What its parts show.
+    Parts,
 }
 
 /// Where a measure of a group stands.
@@ -224,6 +200,8 @@ enum Seen {
 enum Standing {
     /// It is to be looked at, at this price of the group.
     Wants { price: Amount<Rho>, number: u32, last: Option<Seen> },
+    /// It is looked at beside another measure, and this was seen last.
+    Follows(Option<Evidence>),
     /// It has ended.
     Done(Found),
 }
@@ -242,6 +220,12 @@ pub(crate) struct Walk {
     least: Amount<Rho>,
     /// Nothing for a group that is not followed.
     groups: Vec<Vec<Standing>>,
+    /// The groups that are followed now and have not ended, in their order.
+    open: Vec<u32>,
+    /// The groups that wait for others that go ahead.
+    waiting: Vec<u32>,
+    /// Whether it was decided which groups go ahead.
+    is_sent: bool,
     looks: u32,
     /// Whether more groups will be followed after these.
     is_part: bool,
@@ -271,14 +255,17 @@ impl Walk {
             let column = Amount::from_grains(group.grains() / u128::from(columns));
             let start = rules.iter().map(MeasureRule::start).max().unwrap_or(Amount::ZERO);
             let wants = |rule: &MeasureRule| {
-                let first = rule.first_from(column).max(start);
+                let Some(first) = rule.first_from(column) else { return Standing::Follows(None) };
+                let first = first.max(start);
                 // Where something was revealed, the look is just there.
                 let price = if first <= column { *group } else { whole(first, columns).max(least) };
                 Standing::Wants { price, number: 1, last: None }
             };
             rules.iter().map(wants).collect()
         };
-        let groups = revealed.iter().map(start).collect();
+        let groups: Vec<Vec<Standing>> = revealed.iter().map(start).collect();
+        let wants = (0u32..).zip(&groups).filter(|(_, group)| !group.is_empty());
+        let open = wants.map(|(group, _)| group).collect();
         let most = whole(most, columns);
         Self {
             rules,
@@ -287,6 +274,9 @@ impl Walk {
             most,
             least,
             groups,
+            open,
+            waiting: Vec::new(),
+            is_sent: false,
             looks: 0,
             is_part: false,
             is_capped: false,
@@ -306,6 +296,7 @@ impl Walk {
                 standings.clear();
             }
         }
+        self.open.retain(|group| groups.contains(group));
         self.is_part = true;
         self
     }
@@ -320,6 +311,9 @@ impl Walk {
             most: Amount::ZERO,
             least: Amount::ZERO,
             groups: found.into_iter().map(done).collect(),
+            open: Vec::new(),
+            waiting: Vec::new(),
+            is_sent: false,
             looks,
             is_part: false,
             is_capped: false,
@@ -331,71 +325,162 @@ impl Walk {
         self.looks
     }
 
-    /// Where every group that has not ended is to be looked at next.
+    /// Where every group that is followed now is to be looked at next.
     pub(crate) fn wanted(&self) -> Vec<(u32, Amount<Rho>)> {
-        let nearest = |group: &Vec<Standing>| {
-            let wants = group.iter().filter_map(|standing| match standing {
-                Standing::Wants { price, .. } => Some(*price),
-                Standing::Done(_) => None,
-            });
-            wants.min()
-        };
-        let groups = (0u32..).zip(&self.groups);
-        groups.filter_map(|(index, group)| Some((index, nearest(group)?))).collect()
+        let nearest = |&group: &u32| Some((group, nearest(&self.groups[group as usize])?));
+        self.open.iter().filter_map(nearest).collect()
     }
 
-    /// Looks at a group that the asker may see up to this price.
-    pub(crate) fn look(&mut self, group: u32, bundle: &Bundle<Rho>, at: Amount<Rho>) {
-        let (columns, least) = (self.columns, self.least);
-        let see = |column: usize, step: f64| {
-            let (_, value) = bundle.nearest(group, column, at)?;
-            let worth = bundle.worth(group, column, at);
-            (!worth.is_zero()).then_some((worth, value, double(value.get()) * step))
+    /// Before anything is bought, lets some of many groups go ahead, of which a unit touches at
+    /// most `touched`, and all others wait. Of what is needed those stay that go ahead.
+    ///
+    /// Which ones they are does not depend on the noise of groups that have not been looked at, so
+    /// where one of these starts is decided by other groups' noise.
+    pub(crate) fn send_ahead(&mut self, needed: &mut Vec<(u32, Amount<Rho>)>, touched: NonZeroU32) {
+        let ahead = AHEAD.max((touched.get() as usize).saturating_mul(AHEAD_TIMES));
+        let walks = self.rules[0].iter().any(|rule| rule.gamma().is_some());
+        let is_sent = std::mem::replace(&mut self.is_sent, true);
+        if is_sent || !walks || needed.len() < ahead.saturating_mul(MANY_TIMES) {
+            return;
+        }
+        let every = needed.len() / ahead;
+        let mut places = 0usize..;
+        needed.retain(|_| places.next().is_some_and(|place| place.is_multiple_of(every)));
+        let mut stay = needed.iter().map(|&(group, _)| group).peekable();
+        let all = std::mem::take(&mut self.open);
+        (self.open, self.waiting) =
+            all.into_iter().partition(|group| stay.next_if_eq(group).is_some());
+    }
+
+    /// Whether groups wait for others that have all ended.
+    pub(crate) fn may_catch_up(&self) -> bool {
+        self.open.is_empty() && !self.waiting.is_empty()
+    }
+
+    /// Lets the groups go on that have waited, from a price that costs nothing more.
+    ///
+    /// - Theorem: relative-stopping (docs/theorems.md), and groups for the price
+    /// - Proves: the price of the whole set stays the same; stopping rules hold from any first look
+    /// - Assumes: as many groups as a unit touches have been paid for up to the price (caller); it
+    ///   does not depend on the noise of groups that have not been looked at (`send_ahead`)
+    /// - Checked by: `many_groups_start_where_others_have_got_to_for_nothing`,
+    ///   `boundaries_hold_wherever_the_first_look_is`
+    pub(crate) fn catch_up(&mut self, start: Amount<Rho>) {
+        self.open = std::mem::take(&mut self.waiting);
+        let start = self.apart(start.min(self.most));
+        for &group in &self.open {
+            for standing in &mut self.groups[group as usize] {
+                if let Standing::Wants { price, .. } = standing {
+                    *price = start.max(*price);
+                }
+            }
+        }
+    }
+
+    /// The nearest price at or below one that is a whole step before the last look of every
+    /// measure, or not before it: two looks close to each other would be two chances to stop.
+    fn apart(&self, mut price: Amount<Rho>) -> Amount<Rho> {
+        let last = |rule: &MeasureRule| match rule {
+            MeasureRule::Sum(_, rule) => Some(whole(rule.last(), self.columns)),
+            MeasureRule::Average(..) | MeasureRule::Derived(_) | MeasureRule::Part(_) => None,
         };
+        let mut lasts: Vec<Amount<Rho>> = self.rules[0].iter().filter_map(last).collect();
+        lasts.sort_unstable();
+        for last in lasts.into_iter().rev() {
+            // A little more than a step of the ladder.
+            let before = Amount::from_grains(last.grains() / 106 * 100);
+            if price < last && price > before {
+                price = before;
+            }
+        }
+        price
+    }
+
+    /// Looks at groups that the asker may see up to these prices.
+    pub(crate) fn look_at(
+        &mut self,
+        groups: impl IntoIterator<Item = (u32, Amount<Rho>)>,
+        bundle: &Bundle<Rho>,
+    ) {
+        for (group, at) in groups {
+            self.look(group, bundle, at);
+        }
+        let groups = &self.groups;
+        self.open.retain(|&group| nearest(&groups[group as usize]).is_some());
+    }
+
+    fn look(&mut self, group: u32, bundle: &Bundle<Rho>, at: Amount<Rho>) {
+        let (columns, least) = (self.columns, self.least);
         // Somebody else has gone further meanwhile, for the same account: from here on it is by
         // hand.
-        let wanted = self.groups[group as usize].iter().filter_map(|standing| match standing {
-            Standing::Wants { price, .. } => Some(price.grains()),
-            Standing::Done(_) => None,
-        });
-        if wanted.min().is_some_and(|price| at.grains() / 20 * 18 > price) {
+        let wanted = nearest(&self.groups[group as usize]);
+        if wanted.is_some_and(|price| at.grains() / 20 * 18 > price.grains()) {
             self.seen[group as usize] = true;
         }
         let rules = &self.rules[usize::from(self.seen[group as usize])];
-        for (standing, rule) in self.groups[group as usize].iter_mut().zip(rules) {
-            let Standing::Wants { price, number, last } = *standing else { continue };
+        let standings = &mut self.groups[group as usize];
+        for (place, rule) in rules.iter().enumerate() {
+            let Some(&Standing::Wants { price, number, last }) = standings.get(place) else {
+                continue;
+            };
             if !reaches(at, price, least) {
                 continue;
             }
             self.looks = self.looks.max(number);
             let asked = Amount::from_grains(price.grains() / u128::from(columns));
+            let further = |next: Amount<Rho>, last: Option<Seen>| Standing::Wants {
+                price: whole(next, columns).max(at.plus(Amount::GRAIN).unwrap_or(at)),
+                number: number + 1,
+                last,
+            };
+            if let MeasureRule::Derived(rule) = rule
+                && let Some(looks) = rule.at(bundle, group, at)
+            {
+                match rule.after(&looks, asked) {
+                    Step::Stop(ending) => ended(standings, place, rule.found(&looks, ending)),
+                    Step::Look(next) => {
+                        standings[place] = further(next, Some(Seen::Parts));
+                        for (standing, look) in standings[place + 1..].iter_mut().zip(looks) {
+                            *standing = Standing::Follows(Some(look));
+                        }
+                    }
+                }
+                continue;
+            }
             let seen = match rule {
-                MeasureRule::Sum { column, step, .. } => see(*column, *step)
-                    .map(|(price, value, _)| Seen::Sum(Look { number, asked, price, value })),
-                MeasureRule::Average { sum, count, .. } => {
-                    see(sum.0, sum.1).zip(see(count.0, count.1)).map(|(sum, count)| {
-                        let price = sum.0.min(count.0);
-                        Seen::Average(AverageLook { asked, price, sum: sum.2, count: count.2 })
-                    })
+                MeasureRule::Derived(_) | MeasureRule::Part(_) => None,
+                MeasureRule::Sum(Read::Sum { column, .. }, _) => {
+                    let look = |value| {
+                        let price = bundle.worth(group, *column, at);
+                        (!price.is_zero()).then_some(Look { number, asked, price, value })
+                    };
+                    let point = bundle.nearest(group, *column, at);
+                    point.and_then(|(_, value)| look(value)).map(Seen::Sum)
+                }
+                MeasureRule::Sum(read, _) | MeasureRule::Average(read, _) => {
+                    let look = |Evidence { worth, sum, count, .. }: Evidence| {
+                        count.map(|count| AverageLook { asked, price: worth, sum, count })
+                    };
+                    read.at(bundle, group, at, None).and_then(look).map(Seen::Average)
                 }
             };
-            let next = seen.map(|seen| (seen, rule.after(seen)));
-            *standing = match next {
+            let next = seen.and_then(|seen| Some((seen, rule.after(seen)?)));
+            standings[place] = match next {
                 Some((seen, Next::Stop(estimate))) => Standing::Done(rule.found(estimate, seen)),
-                Some((_, Next::Look(next))) => Standing::Wants {
-                    price: whole(next, columns).max(at.plus(Amount::GRAIN).unwrap_or(at)),
-                    number: number + 1,
-                    last: seen,
-                },
+                Some((_, Next::Look(next))) => further(next, seen),
                 // The grid allowed no point here: the next look, or what there was before.
                 None if number < 400 && price < self.most => {
                     let further = Amount::from_grains(price.grains() / 20 * 21 + 1);
                     let price = further.min(self.most);
                     Standing::Wants { price, number: number + 1, last }
                 }
-                None => Standing::Done(rule.ended(last, Ending::Grid)),
+                None => {
+                    end(standings, place, rule, Ending::Grid);
+                    continue;
+                }
             };
         }
+        multiply(standings, rules);
     }
 
     /// Whether a point of one price is as good as one of another.
@@ -403,20 +488,22 @@ impl Walk {
         reaches(at, price, self.least)
     }
 
-    /// Ends what has not ended, because the budget does not allow the next looks. None if a group
-    /// has not been looked at yet.
+    /// Ends what is followed now, because the budget does not allow the next looks. None if a group
+    /// of it has not been looked at yet.
     pub(crate) fn refuse(&mut self) -> Option<()> {
-        let standings = || self.groups.iter().flatten();
         let unseen = |standing: &Standing| matches!(standing, Standing::Wants { last: None, .. });
-        if standings().any(unseen) {
+        if self.open.iter().any(|&group| self.groups[group as usize].iter().any(unseen)) {
             return None;
         }
-        for (group, seen) in self.groups.iter_mut().zip(&self.seen) {
-            for (standing, rule) in group.iter_mut().zip(&self.rules[usize::from(*seen)]) {
-                if let Standing::Wants { last, .. } = *standing {
-                    *standing = Standing::Done(rule.ended(last, Ending::Refused));
+        for group in self.open.drain(..) {
+            let rules = &self.rules[usize::from(self.seen[group as usize])];
+            let standings = &mut self.groups[group as usize];
+            for (place, rule) in rules.iter().enumerate() {
+                if matches!(standings.get(place), Some(Standing::Wants { .. })) {
+                    end(standings, place, rule, Ending::Refused);
                 }
             }
+            multiply(standings, rules);
         }
         Some(())
     }
@@ -428,8 +515,31 @@ impl Walk {
 
     /// Whether everything has ended.
     pub(crate) fn has_ended(&self) -> bool {
-        let done = |standing: &Standing| matches!(standing, Standing::Done(_));
-        self.groups.iter().flatten().all(done)
+        self.open.is_empty() && self.waiting.is_empty()
+    }
+
+    /// How many values have ended, of how many; and the first value of the first few groups, as it
+    /// was released last.
+    pub(crate) fn so_far(&self, few: usize) -> (usize, usize, Vec<(u32, f64)>) {
+        let standings = || self.groups.iter().flatten();
+        let ended = standings().filter(|standing| matches!(standing, Standing::Done(_))).count();
+        let first = (0u32..).zip(self.groups.iter().zip(&self.seen)).filter_map(|(group, of)| {
+            let (standings, seen) = of;
+            let rule = self.rules[usize::from(*seen)].first()?;
+            let value = match (standings.first()?, rule) {
+                (Standing::Done(found), _) => found.value,
+                (Standing::Wants { last: Some(Seen::Sum(look)), .. }, rule) => {
+                    let step = match rule {
+                        MeasureRule::Sum(Read::Sum { step, .. }, _) => *step,
+                        _ => 1.0,
+                    };
+                    Some(double(look.value.get()) * step)
+                }
+                (Standing::Wants { .. } | Standing::Follows(_), _) => None,
+            };
+            Some((group, value?))
+        });
+        (ended, standings().count(), first.take(few).collect())
     }
 
     /// What the whole answer is, once everything has ended.
@@ -449,27 +559,69 @@ impl Walk {
         };
         let done = |standing: &Standing| match standing {
             Standing::Done(found) => Some(by_tier(found)),
-            Standing::Wants { .. } => None,
+            Standing::Wants { .. } | Standing::Follows(_) => None,
         };
         self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect()
     }
 }
 
+/// Ends a measure of a group where it is, with what was seen last of it.
+fn end(standings: &mut [Standing], place: usize, rule: &MeasureRule, ending: Ending) {
+    let Standing::Wants { last, .. } = standings[place] else { return };
+    let MeasureRule::Derived(rule) = rule else {
+        standings[place] = Standing::Done(rule.ended(last, ending));
+        return;
+    };
+    let parts = &standings[place + 1..][..rule.parts()];
+    let looks = parts.iter().map(|standing| match standing {
+        Standing::Follows(look) => *look,
+        Standing::Wants { .. } | Standing::Done(_) => None,
+    });
+    let found = match looks.collect::<Option<Vec<_>>>() {
+        Some(looks) => rule.found(&looks, ending),
+        None => {
+            let nothing = Found::nothing(Stopped::from(ending));
+            (nothing, vec![nothing; rule.parts()])
+        }
+    };
+    ended(standings, place, found);
+}
+
+/// Takes down what was found for a measure and its parts.
+fn ended(standings: &mut [Standing], place: usize, (found, parts): (Found, Vec<Found>)) {
+    standings[place] = Standing::Done(found);
+    for (standing, part) in standings[place + 1..].iter_mut().zip(parts) {
+        *standing = Standing::Done(part);
+    }
+}
+
+/// Ends each multiple of a measure that has ended.
+fn multiply(standings: &mut [Standing], rules: &[MeasureRule]) {
+    for (place, rule) in rules.iter().enumerate() {
+        if let MeasureRule::Derived(rule) = rule
+            && rule.is_multiple()
+            && let Some(Standing::Done(part)) = standings.get(place + 1).copied()
+        {
+            standings[place] = Standing::Done(rule.multiplied(&part));
+        }
+    }
+}
+
 impl MeasureRule {
-    fn after(&self, seen: Seen) -> Next<Rho> {
+    fn after(&self, seen: Seen) -> Option<Next<Rho>> {
         match (self, seen) {
-            (Self::Sum { rule, .. }, Seen::Sum(look)) => rule.after(look),
-            (Self::Average { rule, .. }, Seen::Average(look)) => rule.after(look),
-            _ => unreachable!("a look is of its measure's kind"),
+            (Self::Sum(_, rule), Seen::Sum(look)) => Some(rule.after(look)),
+            (Self::Average(_, rule), Seen::Average(look)) => Some(rule.after(look)),
+            _ => None,
         }
     }
 
     fn ended(&self, last: Option<Seen>, ending: Ending) -> Found {
         match (self, last) {
-            (Self::Sum { rule, .. }, Some(seen @ Seen::Sum(look))) => {
+            (Self::Sum(_, rule), Some(seen @ Seen::Sum(look))) => {
                 self.found(rule.end(look, ending), seen)
             }
-            (Self::Average { rule, .. }, Some(seen @ Seen::Average(look))) => {
+            (Self::Average(_, rule), Some(seen @ Seen::Average(look))) => {
                 self.found(rule.end(look, ending), seen)
             }
             _ => Found::nothing(Stopped::from(ending)),
@@ -479,41 +631,58 @@ impl MeasureRule {
     fn found(&self, estimate: Estimate, seen: Seen) -> Found {
         let found = match self {
             // There are no fewer than none.
-            Self::Sum { step, is_count: true, .. } => {
+            Self::Sum(Read::Sum { step, is_count: true, .. }, _) => {
                 let Estimate { value, low, high, ending } = estimate;
                 let [value, low, high] = [value, low, high].map(|steps| steps.max(0.0));
                 Found::new(Estimate { value, low, high, ending }, *step)
             }
-            Self::Sum { step, .. } => Found::new(estimate, *step),
-            Self::Average { .. } => Found::new(estimate, 1.0),
+            Self::Sum(Read::Sum { step, .. }, _) => Found::new(estimate, *step),
+            _ => Found::new(estimate, 1.0),
         };
-        Found { evidence: Some(self.evidence(seen)), ..found }
+        Found { evidence: self.evidence(seen), ..found }
     }
 
-    fn evidence(&self, seen: Seen) -> Evidence {
+    fn evidence(&self, seen: Seen) -> Option<Evidence> {
         let gamma = self.gamma();
-        match seen {
-            Seen::Sum(look) => {
-                let step = match self {
-                    Self::Sum { step, .. } => *step,
-                    Self::Average { .. } => 1.0,
-                };
+        match (self, seen) {
+            (Self::Sum(Read::Sum { step, .. }, _), Seen::Sum(look)) => {
                 let sum = double(look.value.get()) * step;
-                Evidence { worth: look.price, sum, count: None, gamma }
+                Some(Evidence { worth: look.price, sum, count: None, gamma })
             }
-            Seen::Average(look) => {
-                Evidence { worth: look.price, sum: look.sum, count: Some(look.count), gamma }
+            (_, Seen::Average(look)) => {
+                Some(Evidence { worth: look.price, sum: look.sum, count: Some(look.count), gamma })
             }
+            _ => None,
+        }
+    }
+
+    /// What it is read from; none for what is made of several.
+    fn read(&self) -> Option<Read> {
+        match self {
+            Self::Sum(read, _) | Self::Average(read, _) => Some(*read),
+            Self::Part(part) => Some(part.read),
+            Self::Derived(_) => None,
         }
     }
 
     /// The gamma of its confidence sequence, as a price; none where the one look is planned.
     pub(crate) fn gamma(&self) -> Option<f64> {
         match self {
-            Self::Sum { rule, .. } => rule.gamma(),
-            Self::Average { rule, .. } => rule.gamma(),
+            Self::Sum(_, rule) => rule.gamma(),
+            Self::Average(_, rule) => rule.gamma(),
+            Self::Derived(rule) => rule.gamma(),
+            Self::Part(rule) => rule.gamma,
         }
     }
+}
+
+/// The nearest look that a measure of a group wants; none if all of them have ended.
+fn nearest(group: &[Standing]) -> Option<Amount<Rho>> {
+    let wants = group.iter().filter_map(|standing| match standing {
+        Standing::Wants { price, .. } => Some(*price),
+        Standing::Follows(_) | Standing::Done(_) => None,
+    });
+    wants.min()
 }
 
 /// Whether a point of one price is as good as one of another: what is missing would be a step of
@@ -529,9 +698,7 @@ fn reaches(at: Amount<Rho>, price: Amount<Rho>, least: Amount<Rho>) -> bool {
 pub(crate) fn fixed_price(measures: &[Measure], plan: &Plan, goal: &Goal) -> Option<Amount<Rho>> {
     let mut group = Amount::ZERO;
     for measure in measures {
-        let Measure::Sum(column) = *measure else { return None };
-        let sum = &plan.sums[column];
-        let unit = steps(sum.sensitivity(plan.max_rows)) * sum.step();
+        let Some(Read::Sum { unit, .. }) = Read::of(measure, plan) else { return None };
         let error = match goal.accuracy {
             Accuracy::Relative(_) => goal.floor.unwrap_or(unit),
             Accuracy::Absolute(error) => error,
@@ -550,48 +717,4 @@ fn quantile(confidence: Confidence) -> f64 {
 /// The price of a group of which a column costs this.
 fn whole(column: Amount<Rho>, columns: u32) -> Amount<Rho> {
     column.times(columns).unwrap_or(Amount::MAX)
-}
-
-fn steps(sensitivity: u64) -> f64 {
-    sensitivity as f64
-}
-
-fn double(value: i64) -> f64 {
-    value as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use eke_budget::Adjacency;
-    use eke_sql::{Protection, Table, plan};
-
-    /// At looks that depended on what was seen, it is the confidence sequence that holds for a
-    /// chosen row, and not an ordinary interval.
-    #[test]
-    fn intervals_of_chosen_rows_know_how_their_looks_were_planned() {
-        let protection = Protection::Private {
-            unit_column: "who".to_owned(),
-            adjacency: Adjacency::AddRemove,
-            max_groups: 1,
-            max_rows: 1,
-        };
-        let table = Table { name: "t".to_owned(), columns: Vec::new(), protection };
-        let query = plan("SELECT COUNT(*) FROM t", &[table]).unwrap();
-        let (worth, miss) = (0.01f64, 0.005);
-        for gamma in [None, Some(1e-4), Some(0.3)] {
-            let evidence =
-                Evidence { worth: Amount::ceil(worth).unwrap(), sum: 1000.0, count: None, gamma };
-            let [low, high] = interval(&query.measures[0], &query.plan, &evidence, miss).unwrap();
-            let off = match gamma {
-                None => deviations(miss, None),
-                Some(gamma) => {
-                    let over = worth / gamma;
-                    ((1.0 + 1.0 / over) * (over.ln_1p() - 2.0 * miss.ln())).sqrt()
-                }
-            };
-            let expected = 2.0 * off / (2.0 * worth).sqrt() + query.plan.sums[0].step();
-            assert!((high - low - expected).abs() < 1e-6, "{gamma:?}: {low} {high} {expected}");
-        }
-    }
 }

@@ -143,8 +143,8 @@ impl Blocks {
         Ok(is_feed)
     }
 
-    /// Reads more bytes, as many as are read at a time; false at the end of the file. An error comes
-    /// after all bytes before it.
+    /// Reads more bytes, as many as are read at a time; false at the end of the file. An error
+    /// comes after all bytes before it.
     fn read_more(&mut self) -> io::Result<bool> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use eke_sql::Type;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};

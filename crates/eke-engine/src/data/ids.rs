@@ -7,15 +7,16 @@
 
 use std::fmt::Write as _;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{
-    DECIMAL256_MAX_PRECISION, DataType, Decimal256Type, TimeUnit, UInt64Type, i256,
-};
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_buffer::i256;
+use arrow_schema::{DataType, TimeUnit};
 use eke_sql::Type;
 use serde::Serialize;
 
 use crate::data::footer::Cells;
-use crate::rows::column::{Column, arrow_cast, wide};
+use crate::rows::column::{Column, arrays, wide};
 
 /// What ids are read as. Files of one dataset must agree about it, and it is part of what paths are
 /// found by.
@@ -86,33 +87,17 @@ impl Ids {
             }
             Self::Decimal => decimals(array, cells)?,
             // The numbers that the file has.
-            Self::Milliseconds | Self::Ticks(_) => match array.data_type() {
-                DataType::Date64 | DataType::Timestamp(..) => {
-                    Column::Int(arrow_cast(array, &DataType::Int64)?.as_primitive_opt()?.clone())
-                }
-                _ => return None,
-            },
+            Self::Milliseconds | Self::Ticks(_) => Column::Int(arrays::ticks(array)?),
         })
     }
 }
 
 fn decimals(array: &ArrayRef, cells: &Cells) -> Option<Column> {
-    let (scale, ids): (i8, Vec<Option<i256>>) = match (cells, array.data_type()) {
-        (Cells::Decimal(scale), _) => {
-            (*scale, array.as_binary_view_opt()?.iter().map(|id| wide(id?)).collect())
+    let (ids, scale) = match cells {
+        Cells::Decimal(scale) => {
+            (array.as_binary_view_opt()?.iter().map(|id| wide(id?)).collect(), *scale)
         }
-        (
-            _,
-            DataType::Decimal32(_, scale)
-            | DataType::Decimal64(_, scale)
-            | DataType::Decimal128(_, scale)
-            | DataType::Decimal256(_, scale),
-        ) => {
-            let widest = DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale);
-            let ids = arrow_cast(array, &widest)?;
-            (*scale, ids.as_primitive_opt::<Decimal256Type>()?.iter().collect())
-        }
-        _ => return None,
+        _ => arrays::decimals(array)?,
     };
     Some(crate::rows::column::text(ids.into_iter().map(|id| Some(digits(id?, scale)))))
 }

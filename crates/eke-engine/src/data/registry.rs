@@ -412,7 +412,12 @@ impl Identity<'_> {
     fn check(self) -> Result<(), RegistryError> {
         not_empty("source of a dataset", self.source)?;
         not_empty("unit of a dataset", self.unit)?;
-        not_empty("unit column of a dataset", self.unit_column)
+        // Rows that are units have no column of them.
+        if self.unit == crate::policy::ROW {
+            Ok(())
+        } else {
+            not_empty("unit column of a dataset", self.unit_column)
+        }
     }
 }
 

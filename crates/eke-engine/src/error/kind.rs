@@ -22,7 +22,7 @@
 /// | NotOpen      | 3         | 409  | 55000    |
 /// | Unknown      | 1         | 404  | 42704    |
 /// | NobodyKnown  | 1         | 401  | 28000    |
-/// | Declined     | 1         | 428  | 57014    |
+/// | Declined     | 4         | 428  | 57014    |
 /// | Stopped      | 130       | 499  | 57014    |
 /// | Busy         | 1         | 503  | 55006    |
 /// | Unavailable  | 1         | 503  | 57P03    |
@@ -91,11 +91,11 @@ impl ErrorKind {
             | Self::Refused
             | Self::Forbidden
             | Self::NotOpen => 3,
+            Self::Declined => 4,
             Self::Stopped => 130,
             Self::Input
             | Self::Unknown
             | Self::NobodyKnown
-            | Self::Declined
             | Self::Busy
             | Self::Unavailable
             | Self::Setup
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn codes_are_such_as_there_are() {
         for kind in ALL {
-            assert!([1, 2, 3, 130].contains(&kind.exit_code()), "{kind:?}");
+            assert!([1, 2, 3, 4, 130].contains(&kind.exit_code()), "{kind:?}");
             assert!((400..600).contains(&kind.http_status()), "{kind:?}");
             let state = kind.sqlstate();
             let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();

@@ -376,7 +376,7 @@ where
         _: Vec<Receipt<Reveal<Rho>>>,
     ) -> Result<Drawn<()>, PlacesError> {
         let draw = self.draw.take().ok_or_else(drawn_twice)?;
-        Ok(Drawn { body: Vec::new(), state: Some(draw(own)?), made: () })
+        Ok(Drawn { body: Vec::new(), state: Some(draw(own)?), round: None, made: () })
     }
 }
 
@@ -425,7 +425,7 @@ where
     ) -> Result<Drawn<(Vec<u8>, bool)>, PlacesError> {
         let draw = self.draw.take().ok_or_else(drawn_twice)?;
         let body = draw(own)?;
-        Ok(Drawn { body: body.clone(), state: None, made: (body, false) })
+        Ok(Drawn { body: body.clone(), state: None, round: None, made: (body, false) })
     }
 }
 

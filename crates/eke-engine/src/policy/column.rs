@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use eke_sql::{MAX_TEXT, Type, Value};
+use eke_sql::{MAX_TEXT, Type, Value, scalar};
 
 use super::PolicyError;
 use super::error::quoted;
@@ -25,6 +25,8 @@ pub struct ColumnPolicy {
     pub bounds: Option<(f64, f64)>,
     /// Its public values: all of them are answered, and no others.
     pub values: Option<Vec<Value>>,
+    /// The public dataset and its column that these are the values of, in place of a list.
+    pub values_from: Option<(String, String)>,
     /// Where the policy says it.
     pub line: usize,
 }
@@ -45,11 +47,17 @@ impl ColumnPolicy {
                 )))
             }
         });
-        let values = page.keep(section.get("values").map(read_values).transpose());
-        let (Some(kind), Some(bounds), Some(values)) = (kind, bounds, values) else {
+        let listed = section.get("values");
+        let from = listed.filter(Field::is_table);
+        let values_from = page.keep(from.map(read_values_from).transpose());
+        let listed = listed.filter(|field| !field.is_table());
+        let values = page.keep(listed.map(read_values).transpose());
+        let (Some(kind), Some(bounds), Some(values), Some(values_from)) =
+            (kind, bounds, values, values_from)
+        else {
             return Err(page.told_elsewhere());
         };
-        let column = Self { kind, bounds, values, line: field.line() };
+        let column = Self { kind, bounds, values, values_from, line: field.line() };
         match kind {
             None => Ok(column),
             Some(kind) => column.fitted(field.name(), kind, "by its `type`", field.page()),
@@ -130,7 +138,53 @@ fn read_bounds(min: Field<'_>, max: Field<'_>) -> Result<(f64, f64), PolicyError
     Ok(bounds)
 }
 
+/// The dataset and the column of `{ from = "zones.zone" }`.
+fn read_values_from(field: Field<'_>) -> Result<(String, String), PolicyError> {
+    let example = "values = { from = \"zones.zone\" }, a column of a public dataset";
+    let section = field.section(&["from"], "`values`", example)?;
+    let from = section.require("from", &format!("`values` has no `from`: write {example}"))?;
+    let text = from.text("\"zones.zone\"")?;
+    let parts =
+        text.split_once('.').filter(|(table, column)| !table.is_empty() && !column.is_empty());
+    let parts = parts.map(|(table, column)| (table.to_owned(), column.to_owned()));
+    parts
+        .ok_or_else(|| from.wrong(format!("`from` {} is no column: write {example}", quoted(text))))
+}
+
+/// The most values that a range may have.
+const MOST_VALUES: i64 = 100_000;
+
+/// All values from one to another: `17..90`, or days.
+fn read_range(field: Field<'_>, text: &str) -> Result<Vec<Value>, PolicyError> {
+    let wrong = |problem: &str| {
+        Err(field.wrong(format!(
+            "`values` {} {problem}: write a range such as values = \"17..90\" or values = \"2026-01-01..2026-12-31\", or a list in brackets",
+            quoted(text)
+        )))
+    };
+    let Some((first, last)) = text.split_once("..") else { return wrong("is no range") };
+    let ends = |read: fn(&str) -> Option<i64>| Some((read(first.trim())?, read(last.trim())?));
+    let days = |text: &str| scalar::date_of_text(text).map(i64::from);
+    let (ends, is_days) = match (ends(scalar::int_of_text), ends(days)) {
+        (Some(ends), _) => (ends, false),
+        (None, Some(ends)) => (ends, true),
+        (None, None) => return wrong("has an end that is neither a whole number nor a day"),
+    };
+    let (first, last) = ends;
+    if first > last {
+        return wrong("ends before it begins");
+    }
+    if last.abs_diff(first) >= MOST_VALUES.unsigned_abs() {
+        return wrong("has more than 100000 values");
+    }
+    let day = |day: i64| i32::try_from(day).map_or(Value::Null, Value::Date);
+    Ok((first..=last).map(|value| if is_days { day(value) } else { Value::Int(value) }).collect())
+}
+
 fn read_values(field: Field<'_>) -> Result<Vec<Value>, PolicyError> {
+    if let Some(text) = field.as_text() {
+        return read_range(field, text);
+    }
     let listed = field.list("values = [\"Delft\", \"Leiden\"]")?;
     if listed.is_empty() {
         return Err(field.wrong(
@@ -150,6 +204,8 @@ fn read_values(field: Field<'_>) -> Result<Vec<Value>, PolicyError> {
             }
         }
     }
+    // Long lists are mostly in order, and nothing in them stands twice then.
+    let in_order = values.is_sorted_by(|one, next| one < next);
     let mut seen = BTreeSet::new();
     for value in &values {
         if let Value::Text(text) = value
@@ -167,7 +223,7 @@ fn read_values(field: Field<'_>) -> Result<Vec<Value>, PolicyError> {
                 show(&values[0])
             )));
         }
-        if !seen.insert(value) {
+        if !in_order && !seen.insert(value) {
             return Err(field.wrong(format!("`values` has {} twice: write it once", show(value))));
         }
     }

@@ -27,7 +27,7 @@ const KNOWN: [&str; 9] = [
 /// What a public dataset does not have.
 const PRIVATE: [&str; 5] = ["unit", "unit_column", "max_groups", "max_rows", "answer_time"];
 /// The unit of datasets whose rows are units of their own.
-const ROW: &str = "row";
+pub(crate) const ROW: &str = "row";
 /// The longest first slot, in seconds.
 const LONGEST: f64 = 86_400.0;
 
@@ -298,6 +298,14 @@ impl Dataset {
         let fitted = said.fitted(name, kind, &format!("in {}", quoted(&self.source)), &page)?;
         let name = name.to_owned();
         Ok(Column { name, kind: Some(kind), bounds: fitted.bounds, values: fitted.values })
+    }
+
+    /// That what the policy says of a column is wrong.
+    pub(crate) fn wrong_column(&self, line: usize, column: &str, problem: &str) -> PolicyError {
+        self.wrong(
+            line,
+            format!("{}: {problem}: correct `from`, or list the values", quoted(column)),
+        )
     }
 
     fn wrong(&self, line: usize, problem: String) -> PolicyError {

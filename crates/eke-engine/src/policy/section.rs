@@ -225,6 +225,19 @@ impl<'p> Field<'p> {
     }
 
     /// A text that is not empty.
+    /// Whether it is a table.
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
+    /// What it says, if it is a text.
+    pub(super) fn as_text(&self) -> Option<&'p str> {
+        match self.value {
+            DeValue::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     pub(super) fn text(&self, example: &str) -> Result<&'p str, PolicyError> {
         match self.value {
             DeValue::String(text) if text.is_empty() => {

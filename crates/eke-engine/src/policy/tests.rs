@@ -85,7 +85,8 @@ fn a_policy_is_what_it_says() {
         max_rows: 20,
     };
     assert_eq!(trips.protection, private);
-    let fare = ColumnPolicy { kind: None, bounds: Some((0.0, 200.0)), values: None, line: 14 };
+    let bounds = Some((0.0, 200.0));
+    let fare = ColumnPolicy { kind: None, bounds, values: None, values_from: None, line: 14 };
     assert_eq!(trips.columns["fare"], fare);
     let cities = ["Delft", "Leiden"].map(|city| Value::Text(city.into()));
     assert_eq!(trips.columns["city"].values.as_deref(), Some(&cities[..]));

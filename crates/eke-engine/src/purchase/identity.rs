@@ -65,7 +65,12 @@ impl Identity {
     /// From which rows, read as what, and whose they are.
     pub(crate) fn rows(self, prepared: &Prepared) -> Self {
         let rows = self.bytes(&prepared.snapshot.to_le_bytes());
-        rows.bytes(prepared.payers.unit.name.as_bytes()).json(&prepared.read_as())
+        let rows = rows.bytes(prepared.payers.unit.name.as_bytes()).json(&prepared.read_as());
+        // What reads no public table is found by what it always was.
+        match prepared.looked_up() {
+            Some(digests) => rows.bytes(b"public tables").json(&digests),
+            None => rows,
+        }
     }
 
     pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {

@@ -139,6 +139,8 @@ pub(crate) struct Drawn<M> {
     pub(crate) body: Vec<u8>,
     /// What the path is now, if there is one.
     pub(crate) state: Option<Vec<u8>>,
+    /// What was added to a bundle, which is stored beside what was added before.
+    pub(crate) round: Option<Vec<u8>>,
     /// What comes of it.
     pub(crate) made: M,
 }
@@ -214,12 +216,14 @@ pub(crate) fn buy<'a, B: Buyer<'a>, O: Order<'a, B>>(
             }
             Err(error) => Err(error),
         };
-        let stored = drawn.and_then(|Drawn { body, state, made }| {
-            let body = Body::new(body);
-            let body = match state {
-                Some(state) => body.with_state(state),
-                None => body,
-            };
+        let stored = drawn.and_then(|Drawn { body, state, round, made }| {
+            let mut body = Body::new(body);
+            if let Some(state) = state {
+                body = body.with_state(state);
+            }
+            if let Some(round) = round {
+                body = body.with_round(round);
+            }
             buyer.ledger().answer(claim, body, buyer.stamp()).wait()?;
             Ok(made)
         });

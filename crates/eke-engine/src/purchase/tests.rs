@@ -169,7 +169,7 @@ impl<'a> Order<'a, Shopper<'a>> for Thing<'_> {
             return Err(Failed::Drawing);
         }
         let made = format!("made {}", self.number);
-        Ok(Drawn { body: made.clone().into_bytes(), state: None, made })
+        Ok(Drawn { body: made.clone().into_bytes(), state: None, round: None, made })
     }
 }
 
@@ -279,7 +279,7 @@ impl<'a> Order<'a, Shopper<'a>> for Point {
             return Err(Failed::Drawing);
         }
         let made = own.redeem().to();
-        Ok(Drawn { body: Vec::new(), state: Some(b"a state".to_vec()), made })
+        Ok(Drawn { body: Vec::new(), state: Some(b"a state".to_vec()), round: None, made })
     }
 }
 

@@ -8,17 +8,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array};
-use arrow::buffer::BooleanBuffer;
-use arrow::compute::{and, filter, is_not_null};
-use arrow::error::ArrowError;
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::ArrowError;
+use arrow_select::filter::filter;
 use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
 use crate::data::ids::Ids;
-use crate::rows::column::Column;
 use crate::rows::column::expr::{ColumnExpr, Members};
 use crate::rows::column::grid_rounding::GridRounding;
 use crate::rows::column::lower::{self, LowerError};
+use crate::rows::column::{Column, arrays};
 use crate::rows::scan::Wanted;
 
 /// How many bytes of text a batch may have, with all that is computed from it.
@@ -104,8 +104,7 @@ impl Contributions {
             Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
         });
         let filter = self.filter.as_ref().map_or(0, ColumnExpr::texts);
-        let texts = columns + filter + keys.chain(steps).sum::<usize>();
-        most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
+        rows_at_a_time(columns + filter + keys.chain(steps).sum::<usize>(), most)
     }
 
     /// What these rows bring: the unit if there is a column of it, the keys, the steps; and how many
@@ -116,32 +115,33 @@ impl Contributions {
         rows: usize,
     ) -> Result<(Vec<ArrayRef>, usize), ArrowError> {
         let (mut arrays, mut columns) = (Vec::<ArrayRef>::new(), columns);
-        let mut takes_part = BooleanArray::new(BooleanBuffer::new_set(rows), None);
+        let mut takes_part = BooleanBuffer::new_set(rows);
         if self.unit.is_some() {
             let Some((unit, others)) = columns.split_last() else {
                 return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
             };
             // What is nobody's has no part in anything.
-            takes_part = is_not_null(unit.array())?;
+            takes_part = arrays::is_not_null(unit.array());
             arrays.push(unit.identity().into_array());
             columns = others;
         }
         let columns: Vec<Column> = columns.iter().map(Column::cut).collect();
         if let Some(filter) = &self.filter {
-            takes_part = and(&takes_part, &filter.holds(&columns, rows))?;
+            takes_part = &takes_part & &filter.holds(&columns, rows);
         }
         for key in &self.keys {
             let value = key.value.compute(&columns, rows);
             if let Some(listed) = key.is_listed(&value, rows) {
-                takes_part = and(&takes_part, &listed)?;
+                takes_part = &takes_part & &listed;
             }
             arrays.push(value.into_array());
         }
         for steps in &self.steps {
             arrays.push(Arc::new(steps.compute(&columns, rows)));
         }
-        let kept = takes_part.true_count();
+        let kept = takes_part.count_set_bits();
         if kept < rows {
+            let takes_part = BooleanArray::new(takes_part, None);
             for array in &mut arrays {
                 *array = filter(&**array, &takes_part)?;
             }
@@ -161,11 +161,11 @@ impl KeyOf {
     }
 
     /// For each row whether its key is one of those that take part; none if all do.
-    fn is_listed(&self, value: &Column, rows: usize) -> Option<BooleanArray> {
+    fn is_listed(&self, value: &Column, rows: usize) -> Option<BooleanBuffer> {
         let (members, null) = self.listed.as_ref()?;
         let among = members.among(value);
         let listed = |row| if among.is_null(row) { *null } else { among.value(row) };
-        Some((0..rows).map(|row| Some(listed(row))).collect())
+        Some(BooleanBuffer::collect_bool(rows, listed))
     }
 }
 
@@ -183,6 +183,11 @@ impl Steps {
             },
         }
     }
+}
+
+/// How many rows with this many texts are computed on at a time, at most `most`.
+pub(crate) fn rows_at_a_time(texts: usize, most: usize) -> usize {
+    most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
 }
 
 /// What a sum is of, if rows bring a column of it. Rows themselves, and units, are counted when

@@ -1,8 +1,8 @@
 //! Rows that stay in memory between plans over one snapshot, so that the files are read once: the
 //! steps of a watch, and questions one after the other.
 //!
-//! Columns are held as they were read, and only what one snapshot of one dataset holds. Nothing that
-//! comes out depends on it: a plan takes the same rows from memory as from files.
+//! Columns are held as they were read, and only what one snapshot of one dataset holds. Nothing
+//! that comes out depends on it: a plan takes the same rows from memory as from files.
 
 use std::mem::size_of;
 use std::ops::Range;

@@ -8,7 +8,9 @@ pub(crate) mod column;
 pub(crate) mod contribution;
 pub(crate) mod groups;
 pub(crate) mod held;
+pub(crate) mod lookup;
 pub(crate) mod pass;
+pub(crate) mod per_unit;
 pub(crate) mod quiet;
 pub(crate) mod scan;
 pub(crate) mod spill;
@@ -23,7 +25,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use eke_budget::{Adjacency, L1};
 use eke_noise::path::Columns;
 use eke_noise::select::{KeyCounts, Touched};
@@ -36,9 +38,11 @@ use crate::rows::column::lower::LowerError;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 pub use crate::rows::held::HeldRows;
+pub use crate::rows::lookup::PublicRows;
 use crate::rows::pass::bounding::{HashKey, Limits};
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::{Counters, Pass};
+use crate::rows::per_unit::Stages;
 use crate::rows::scan::Piece;
 use crate::rows::spill::Spill;
 
@@ -59,6 +63,8 @@ pub struct RowsOptions<'a> {
     pub spill: Option<&'a Path>,
     /// Where rows stay for the next plan over the same snapshot.
     pub held: Option<HeldFor<'a>>,
+    /// The rows of public tables that a plan looks up, the innermost first.
+    pub public: &'a [PublicRows],
 }
 
 /// Where rows of a snapshot may stay in memory.
@@ -81,7 +87,7 @@ impl RowsOptions<'_> {
         let partitions = std::thread::available_parallelism().map_or(1, NonZero::get);
         let memory = threads::memory();
         let (time, progress, spill, held) = (None, None, None, None);
-        Self { memory, partitions, batch_rows: 8_192, time, progress, spill, held }
+        Self { memory, partitions, batch_rows: 8_192, time, progress, spill, held, public: &[] }
     }
 }
 
@@ -419,7 +425,9 @@ fn run(
 ) -> Result<Bounded, RowsError> {
     let runtime = threads::threads().map_err(RowsError::failed)?;
     let (schema, plan, hash_key) = (schema.to_vec(), plan.clone(), HashKey(*hash_key));
-    let RowsOptions { memory, partitions, batch_rows, time, progress, spill, held } = options;
+    let RowsOptions { memory, partitions, batch_rows, time, progress, spill, held, public } =
+        options;
+    let public = public.to_vec();
     let held = held.map(|held| {
         let of = (held.dataset.to_owned(), held.snapshot);
         (Arc::clone(held.rows), of, held.expects_more)
@@ -432,18 +440,24 @@ fn run(
     let (start, wait) = (Instant::now(), Duration::from_millis(100));
     runtime.spawn(async move {
         let work = async {
+            let stages = Stages::new(&plan, &schema, ids, &public)?;
+            let schema = stages.as_ref().map_or(schema, Stages::schema);
             let contributions = Contributions::new(&plan, &schema, ids)?;
             let limits = Arc::new(limits(&plan, &contributions, hash_key));
             let batch_rows = contributions.rows_at_a_time(batch_rows.max(1));
             let (workers, hash) = (partitions.max(1), TableHash::default());
             let nobodys = Arc::clone(&ours.nobodys);
             let counters = ours;
-            let wanted = contributions.wanted().clone();
+            let texts = stages.as_ref().map_or(0, Stages::texts);
+            let batch_rows = contribution::rows_at_a_time(texts, batch_rows);
+            let before = stages.unwrap_or_else(|| Stages::nothing(contributions.wanted()));
+            let wanted = before.wanted.clone();
             let found = held.as_ref().and_then(|(rows, of, _)| rows.pieces(of, &wanted, workers));
             let holding = held.as_ref().filter(|_| found.is_none());
             let holding = holding.and_then(|(rows, of, more)| rows.hold(of, *more, memory / 4));
             let holding = holding.map(Arc::new);
             let pass = Pass {
+                before,
                 contributions,
                 limits,
                 memory,

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use arrow::array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use eke_sql::{MAX_TEXT, Type, scalar};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};

@@ -78,8 +78,7 @@ impl Spill {
         let path = self.folder.join(format!("{}-{number}", Program::current()));
         // A run that has just ended may take the outer folder away.
         for _ in 0..16 {
-            own_folder(&self.folder)?;
-            match own_folder(&path) {
+            match own_folder(&self.folder).and_then(|()| own_folder(&path)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(SpillRun { folder: self.folder.clone(), path }),

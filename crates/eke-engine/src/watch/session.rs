@@ -482,7 +482,7 @@ impl<'a> Session<'a> {
         };
         self.check_turn()?;
         let body = serde_json::to_vec(&stored).map_err(EngineError::damaged)?;
-        Ok(Drawn { body, state: None, made: Made::Drawn(stored) })
+        Ok(Drawn { body, state: None, round: None, made: Made::Drawn(stored) })
     }
 
     /// What a step's answer truly is: rows are read when the step is paid for and not before.

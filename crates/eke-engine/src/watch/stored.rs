@@ -171,6 +171,7 @@ mod tests {
             dataset: "rides".into(),
             unit_column: "rider".into(),
             adjacency: eke_budget::Adjacency::AddRemove,
+            rows: None,
             filter: Some(eke_sql::Expr::Literal(eke_sql::Value::Int(filter))),
             keys: vec![],
             sums: vec![],

@@ -286,6 +286,6 @@ impl<'a, W: Item + Clone> Order<'a, Session<'a>> for Viewed<'_, W> {
         _: Vec<Receipt<W::Bought>>,
     ) -> Result<Drawn<Option<W::Bought>>, EngineError> {
         let body = format!("{{\"hit\":{}}}", self.stored.hit).into_bytes();
-        Ok(Drawn { body, state: None, made: Some(own.redeem()) })
+        Ok(Drawn { body, state: None, round: None, made: Some(own.redeem()) })
     }
 }

@@ -21,6 +21,9 @@ pub(super) const FOR_A_PRICE: &str = "eke ask --price";
 pub(super) const WITHIN: &str = "eke ask --within 10%";
 pub(super) const AGAIN: &str = "the same again, from its ledger";
 
+/// How many groups are listed at most: more are not answered.
+const MOST_LISTED: u32 = 100_000;
+
 /// The program beside this one, if it is there.
 #[must_use]
 pub fn beside() -> Option<PathBuf> {
@@ -138,22 +141,34 @@ fn cities_policy() -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// All groups are listed, so that all are answered, as the others do. The budget is no obstacle.
+/// All groups are listed, so that all are answered, as the others do; more than a policy lists are
+/// selected, and all of them are large enough. The budget is no obstacle.
 fn events_policy(events: &Events) -> Result<String, Box<dyn Error>> {
     let sizes = &events.sizes;
     let source = serde_json::to_string(&events.file)?;
+    // Where nobody has a second row, there is nothing to bound.
+    let (unit, bounds) = if sizes.is_row_by_row() {
+        ("row", String::new())
+    } else {
+        let bounds =
+            format!("unit_column = \"u\"\nmax_groups = {}\nmax_rows = {CAP}\n", sizes.kept);
+        ("person", bounds)
+    };
+    let is_listed = sizes.groups <= MOST_LISTED;
+    let budget = if is_listed { "rho = 1e6" } else { "epsilon = 400.0, delta = 1e-6" };
     let mut text = format!(
-        "[unit.person]\nadjacency = \"add-remove\"\nbudget = {{ rho = 1e6 }}\n\n\
-         [dataset.events]\nsource = {source}\nunit = \"person\"\nunit_column = \"u\"\n\
-         max_groups = {}\nmax_rows = {CAP}\n\n\
-         [dataset.events.columns]\nx = {{ min = 0, max = {HIGHEST} }}\ng = {{ values = [",
-        sizes.kept
+        "[unit.{unit}]\nadjacency = \"add-remove\"\nbudget = {{ {budget} }}\n\n\
+         [dataset.events]\nsource = {source}\nunit = \"{unit}\"\n{bounds}\n\
+         [dataset.events.columns]\nx = {{ min = 0, max = {HIGHEST} }}\n",
     );
-    for group in 0..sizes.groups {
-        let comma = if group == 0 { "" } else { ", " };
-        write!(text, "{comma}{}", sizes.quoted_key(group))?;
+    if is_listed {
+        text.push_str("g = { values = [");
+        for group in 0..sizes.groups {
+            let comma = if group == 0 { "" } else { ", " };
+            write!(text, "{comma}{}", sizes.quoted_key(group))?;
+        }
+        text.push_str("] }\n");
     }
-    text.push_str("] }\n");
     Ok(text)
 }
 

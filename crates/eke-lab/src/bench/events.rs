@@ -48,11 +48,13 @@ pub enum EventSet {
     ThousandGroups,
     /// Every row is a unit of its own.
     OneRow,
+    /// A million groups of thirty rows.
+    MillionGroups,
 }
 
 impl EventSet {
     /// All of them; the first two are measured unless others are named.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Usual,
         Self::ManyGroups,
         Self::FewGroups,
@@ -62,6 +64,7 @@ impl EventSet {
         Self::OneGroup,
         Self::ThousandGroups,
         Self::OneRow,
+        Self::MillionGroups,
     ];
 
     /// Whether it is measured without being named: the others take long.
@@ -82,6 +85,7 @@ impl EventSet {
             Self::OneGroup => "bounding-one-group",
             Self::ThousandGroups => "bounding-1000-groups",
             Self::OneRow => "bounding-one-row",
+            Self::MillionGroups => "bounding-million-groups",
         }
     }
 }
@@ -159,6 +163,9 @@ impl EventSizes {
                 Self { units: 2_000, groups: 100_000, kept: 1_000, ..usual }
             }
             EventSet::OneRow => Self { units: usual.rows, kept: 1, ..usual },
+            EventSet::MillionGroups => {
+                Self { rows: 30_000_000, units: 3_000_000, groups: 1_000_000, ..usual }
+            }
         };
         if options.quick {
             (sizes.rows, sizes.units) = (sizes.rows / 100, sizes.units / 100);
@@ -190,6 +197,11 @@ impl EventSizes {
         )
     }
 
+    /// Whether every row is a unit of its own.
+    pub(super) fn is_row_by_row(&self) -> bool {
+        self.units >= self.rows
+    }
+
     /// The name of a group, as SQL and TOML write it.
     pub(super) fn quoted_key(&self, group: u32) -> String {
         match self.key_bytes {
@@ -213,7 +225,8 @@ pub struct EventSums {
     pub all: f64,
     /// Where a unit counts for [`CAP`] rows in a group: the sums of more are scaled down.
     pub capped: f64,
-    /// The same where a unit counts in a bounded number of groups too, chosen by chance: on average.
+    /// The same where a unit counts in a bounded number of groups too, chosen by chance: on
+    /// average.
     pub bounded: f64,
 }
 
@@ -284,7 +297,7 @@ impl Events {
 
 fn rows(sizes: &EventSizes) -> Vec<EventRow> {
     let mut seeded = Seeded::new(SEED);
-    let is_single = sizes.units >= sizes.rows;
+    let is_single = sizes.is_row_by_row();
     let row = |number: u32| EventRow {
         // Times an odd number: all differ, and their order is none.
         unit: if is_single { number.wrapping_mul(0x9e37_79b1) } else { seeded.below(sizes.units) },

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::aims::aims;
+use super::work::Beside;
 use super::{Attempt, BenchRow, Skipped, Task};
 
 /// Where and how a run was made.
@@ -195,6 +196,41 @@ pub fn markdown(
     for Skipped { work, who, reason } in all {
         let work = work.map_or(String::new(), |work| format!(" at {work}"));
         writeln!(out, "- skipped: {who}{work}: {reason}")?;
+    }
+    Ok(())
+}
+
+/// For the README: eke and one other library for each piece of work. Bounding is compared in
+/// seconds of the processor, all else in those of the clock.
+///
+/// # Errors
+/// The output could not be written.
+pub fn short(out: &mut impl Write, tasks: &[Task], lines: &[Attempt]) -> io::Result<()> {
+    writeln!(out, "| work | eke | another library |\n|---|--:|---|")?;
+    for task in tasks {
+        let Some(Beside { who, how, lacks }) = task.work.beside() else { continue };
+        let rows = compared(task, lines);
+        let find = |who: &str, how: &str| {
+            let is_it = |row: &BenchRow| row.who == who && row.how.starts_with(how);
+            rows.iter().map(|(row, _)| *row).find(|row| is_it(row) && row.plausible)
+        };
+        let time = |row: &BenchRow| match row.cpu() {
+            Some(cpu) if task.work.is_bounding() => format!("{} of the processor", seconds(cpu)),
+            _ => seconds(row.seconds()),
+        };
+        let Some(ours) = find("eke", "") else { continue };
+        let other = find(who, how).map_or(String::new(), |row| {
+            let extrapolated = if row.items < row.of { "extrapolated" } else { "" };
+            let remarks: Vec<&str> =
+                [lacks, extrapolated].into_iter().filter(|remark| !remark.is_empty()).collect();
+            let remarks = if remarks.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", remarks.join(", "))
+            };
+            format!("{}, {}{remarks}", time(row), library(row))
+        });
+        writeln!(out, "| {} | {} | {other} |", task.about(), time(ours))?;
     }
     Ok(())
 }

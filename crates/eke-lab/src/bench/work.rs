@@ -105,6 +105,22 @@ impl Work {
         self != Self::GroupBy
     }
 
+    /// Whom the README shows beside eke: the library, how its way begins, and what it leaves out;
+    /// none for work that the README does not show.
+    #[must_use]
+    pub fn beside(self) -> Option<Beside> {
+        let beside = |who, how, lacks| Some(Beside { who, how, lacks });
+        match self {
+            Self::Gaussian | Self::Pick => beside("opendp", "", ""),
+            Self::Convert => beside("dp-accounting", "", ""),
+            Self::Compose => beside("opendp", "", "no filter"),
+            Self::GroupBy => beside("pipelinedp", "", "no ledger"),
+            Self::Bounding(_) => beside("polars", "bounded", "no noise, no ledger"),
+            Self::Points => beside("numpy", "", "doubles"),
+            Self::Laplace | Self::Local => None,
+        }
+    }
+
     /// What does not compare.
     #[must_use]
     pub fn note(self) -> &'static str {
@@ -141,6 +157,17 @@ impl Work {
             }
         }
     }
+}
+
+/// A row that stands beside eke's in a short table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// The library.
+    pub who: &'static str,
+    /// How its way of doing the work begins.
+    pub how: &'static str,
+    /// What it leaves out; nothing if it is the same work.
+    pub lacks: &'static str,
 }
 
 /// How much of each.

@@ -50,6 +50,9 @@ pub(crate) struct Bench {
     /// Print a table for a page.
     #[arg(long)]
     markdown: bool,
+    /// Print the table of the README: eke, and one other library for each piece of work.
+    #[arg(long, conflicts_with_all = ["markdown", "json"])]
+    short: bool,
 }
 
 /// What is changed of the rows that are bounded.
@@ -139,6 +142,8 @@ impl Bench {
             let aims = tasks.iter().flat_map(|task| aims(task, &lines)).collect();
             let whole = Whole { about: about.sentence(), sizes, lines: &lines, aims };
             print_json(out, &whole)?;
+        } else if self.short {
+            table::short(out, &tasks, &lines)?;
         } else if self.markdown {
             table::markdown(out, &about, &tasks, &lines)?;
         } else {

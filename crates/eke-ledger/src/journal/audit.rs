@@ -20,7 +20,7 @@ use crate::journal::anchor::{Anchor, Anchored, NAMES_AT_A_TIME};
 use crate::journal::line::{Line, What};
 use crate::store::page::Position;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Census, Currencies, Draw, Store, StoredLevel, TABLES};
+use crate::store::{Census, Currencies, Draw, Store, StoredLevel, StoredRequest, TABLES};
 use crate::writer::task::shown;
 use crate::{Digest, Key, LedgerError};
 
@@ -208,6 +208,8 @@ struct Audit<'a> {
     prices: HashMap<Key, Charge>,
     shown: HashMap<PathId, Vec<Shown>>,
     sheet: Option<(u64, Digest)>,
+    /// The request that was read last, with its answer: the line after a charge is often of it.
+    last: Option<(Key, StoredRequest)>,
 }
 
 impl<'a> Audit<'a> {
@@ -225,6 +227,7 @@ impl<'a> Audit<'a> {
             prices: HashMap::new(),
             shown: HashMap::new(),
             sheet: None,
+            last: None,
         }
     }
 
@@ -304,9 +307,14 @@ impl<'a> Audit<'a> {
                 }
             }
             What::Revealed { answer, path, state, round } => {
-                let request = match &line.request {
-                    Some(key) => store.request(key)?,
-                    None => None,
+                let request = match (&line.request, self.last.take()) {
+                    (Some(key), Some((last, request)))
+                        if last == *key && request.answer.is_some() =>
+                    {
+                        Some(request)
+                    }
+                    (Some(key), _) => store.request(key)?,
+                    (None, _) => None,
                 };
                 let stored = request.as_ref().and_then(|request| request.answer.as_deref());
                 if stored.map(Digest::of) != Some(answer) {
@@ -375,6 +383,7 @@ impl<'a> Audit<'a> {
         if asked.is_some_and(|asked| !owned || request.digest != asked) {
             self.find(Some(number), format!("its request `{key}` was edited"));
         }
+        self.last = Some((key.clone(), request));
         if let Some(price) = shown(&entry.event) {
             self.prices.insert(key.clone(), price);
         }

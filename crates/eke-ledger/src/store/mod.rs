@@ -125,6 +125,13 @@ pub trait Reads {
     /// As for [`Store::lock`].
     fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError>;
 
+    /// The values of a bundle's rounds that were drawn, from one increment on and before another,
+    /// in their order.
+    ///
+    /// # Errors
+    /// As for [`Store::lock`].
+    fn rounds(&mut self, path: PathId, from: u32, to: u32) -> Result<Vec<StoredRound>, StoreError>;
+
     /// What an account has been shown of a path, oldest first.
     ///
     /// # Errors
@@ -282,6 +289,9 @@ pub struct StoredPoint {
     /// The values of a bundle's round.
     pub round: Option<Vec<u8>>,
 }
+
+/// An increment of a bundle, and the values of its round.
+pub type StoredRound = (u32, Vec<u8>);
 
 /// A point that an account has been shown.
 #[derive(Clone, Debug, PartialEq, Eq)]

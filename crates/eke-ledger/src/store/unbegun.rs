@@ -9,7 +9,7 @@ use crate::journal::LineRow;
 use crate::store::Page;
 use crate::store::{
     Appended, Census, Currencies, Held, Reads, Seen, Store, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest,
+    StoredPoint, StoredRequest, StoredRound,
 };
 use crate::{Digest, Key};
 
@@ -88,6 +88,10 @@ impl Reads for Unbegun {
 
     fn point(&mut self, _: PathId, _: u32) -> Result<Option<StoredPoint>, StoreError> {
         Ok(None)
+    }
+
+    fn rounds(&mut self, _: PathId, _: u32, _: u32) -> Result<Vec<StoredRound>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn seen(&mut self, _: &str, _: PathId) -> Result<Vec<Seen>, StoreError> {

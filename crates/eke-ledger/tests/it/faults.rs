@@ -8,7 +8,7 @@ use eke_ledger::error::StoreError;
 use eke_ledger::journal::LineRow;
 use eke_ledger::store::{
     Appended, Census, Currencies, Held, Page, Reads, Seen, Store, StoredAccount, StoredLevel,
-    StoredPath, StoredPoint, StoredRequest,
+    StoredPath, StoredPoint, StoredRequest, StoredRound,
 };
 use eke_ledger::{Digest, Key, Ledger, LedgerError};
 
@@ -123,6 +123,10 @@ impl Reads for Faulty {
 
     fn point(&mut self, path: PathId, increment: u32) -> Result<Option<StoredPoint>, StoreError> {
         self.read()?.point(path, increment)
+    }
+
+    fn rounds(&mut self, path: PathId, from: u32, to: u32) -> Result<Vec<StoredRound>, StoreError> {
+        self.read()?.rounds(path, from, to)
     }
 
     fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {

@@ -50,7 +50,7 @@ pub struct Column {
 }
 
 /// No point.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 /// From this number of draws of one law on, the law is prepared.
 const MANY: u32 = 64;
 
@@ -79,35 +79,64 @@ const MANY: u32 = 64;
 /// A bundle's name contains its columns: another sensitivity or share is another bundle, for which
 /// no receipt of this one is good.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "", try_from = "Stored", into = "Stored")]
+#[serde(bound = "", try_from = "Listed", into = "Listed")]
 pub struct Bundle<C: BundleLaw> {
-    stored: Stored,
+    pub(super) stored: Stored,
     currency: std::marker::PhantomData<C>,
 }
 
-/// What is stored of a bundle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
+/// What has been revealed of a bundle.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
     question: PathId,
     id: PathId,
     /// Who has paid for it so far.
+    pub(super) payer: Option<Arc<str>>,
+    pub(super) columns: Vec<Column>,
+    /// The finest point of every group.
+    pub(super) finest: Vec<u32>,
+    levels: Levels,
+    /// The prices of points, as those of their group: places among the levels.
+    prices: Vec<u32>,
+    /// The prices at which the increments that points are in start: places among the levels. What
+    /// was paid for and lost before it was drawn is a gap before the start.
+    starts: Vec<u32>,
+    /// The next coarser point of the same group.
+    pub(super) coarser: Vec<u32>,
+    /// Whether the point is the end of an increment, and not a coarser version inside one.
+    pub(super) ends: Vec<bool>,
+    /// The values of points, one per column.
+    pub(super) values: Vec<i64>,
+}
+
+/// The prices that points are at: of many groups, most are at the same few. What they come to in
+/// each column is computed once.
+#[derive(Clone, Debug, Default)]
+struct Levels {
+    /// In grains.
+    prices: Vec<u128>,
+    /// Their parts for each column, in grains.
+    parts: Vec<u128>,
+    places: HashMap<u128, u32>,
+    /// The last one that was looked for, and its place.
+    last: Option<(u128, u32)>,
+}
+
+/// What is stored of a bundle in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    question: PathId,
+    id: PathId,
     payer: Option<Arc<str>>,
     columns: Vec<Column>,
-    /// The finest point of every group.
     finest: Vec<u32>,
-    /// The prices of points, as those of their group, in grains.
     #[serde(with = "halves")]
     prices: Vec<u128>,
-    /// The prices at which the increments that points are in start, in grains. What was paid for
-    /// and lost before it was drawn is a gap before the start.
     #[serde(with = "halves")]
     starts: Vec<u128>,
-    /// The next coarser point of the same group.
     coarser: Vec<u32>,
-    /// Whether the point is the end of an increment, and not a coarser version inside one.
     ends: Vec<bool>,
-    /// The values of points, one per column.
     values: Vec<i64>,
 }
 
@@ -138,6 +167,7 @@ impl<C: BundleLaw> Bundle<C> {
             payer: None,
             columns,
             finest: vec![NONE; groups as usize],
+            levels: Levels::default(),
             prices: Vec::new(),
             starts: Vec::new(),
             coarser: Vec::new(),
@@ -152,6 +182,12 @@ impl<C: BundleLaw> Bundle<C> {
     #[must_use]
     pub fn id(&self) -> PathId {
         self.stored.id
+    }
+
+    /// The digest of the question that it was opened for.
+    #[must_use]
+    pub fn question(&self) -> PathId {
+        self.stored.question
     }
 
     /// How many groups it has.
@@ -232,13 +268,18 @@ impl<C: BundleLaw> Bundle<C> {
         let truth = |column: usize, group: usize| {
             truth.get(column).and_then(|values| values.get(group)).copied().unwrap_or(0)
         };
-        let count = self.stored.columns.len();
         self.stored.reserve(raise.steps().len());
+        let mut last = None;
         for step in raise.steps().iter().filter(|step| step.to() > step.from()) {
             let (group, head) = (step.group() as usize, self.stored.head(step.group()));
-            let now = self.stored.price(head);
-            for column in 0..count {
-                let law = &laws[&(column, now, step.from().grains(), step.to().grains())].1;
+            let key = (self.stored.price(head), step.from().grains(), step.to().grains());
+            // Of many groups most take the step of the one before them.
+            let laws = match last {
+                Some((same, laws)) if same == key => laws,
+                _ => laws[&key].as_slice(),
+            };
+            last = Some((key, laws));
+            for (column, law) in laws.iter().enumerate() {
                 let coarse = self.stored.value(head, column);
                 let value = C::draw(law, truth(column, group), coarse, entropy);
                 self.stored.values.push(value);
@@ -285,9 +326,10 @@ impl<C: BundleLaw> Bundle<C> {
         own: &[GroupStep<C>],
         coarser: &[GroupStep<C>],
     ) -> Result<(), MismatchReason> {
-        let at = self.laws(own)?.0;
+        let last = self.laws(own)?.0;
         let is_there = |step: &GroupStep<C>| {
-            at.get(step.group() as usize).is_some_and(|&at| step.to().grains() <= at)
+            let last = last.get(step.group() as usize);
+            last.is_some_and(|&last| step.to().grains() <= self.reached(step.group(), own, last))
         };
         if !coarser.iter().all(is_there) {
             return Err(MismatchReason::OtherStep);
@@ -315,33 +357,57 @@ impl<C: BundleLaw> Bundle<C> {
         Ok(self.laws(raise.steps())?.1)
     }
 
-    /// Where steps take every group, and their laws.
+    /// The last step of every group, and the laws of steps.
     fn laws(&self, steps: &[GroupStep<C>]) -> Result<Planned<C>, MismatchReason> {
         let stored = &self.stored;
-        let mut at: Vec<u128> = stored.finest.iter().map(|&node| stored.price(node)).collect();
+        // Of groups that take no step nothing is touched.
+        let mut lasts = vec![0u32; stored.finest.len()];
         let mut counts: HashMap<Key, u32> = HashMap::new();
-        for step in steps {
-            let now = at.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
+        // Of many groups most take the step of the one before them.
+        let mut run: Option<(Key, u32)> = None;
+        for (place, step) in (1u32..).zip(steps) {
+            let last = lasts.get_mut(step.group() as usize).ok_or(MismatchReason::OtherShape)?;
+            let now = self.reached(step.group(), steps, *last);
             // What was paid for and lost before it was drawn stays a gap, where noise has gaps.
             // Where it has none, the receipt is for a later step than this copy of the bundle can
             // take.
-            is_next(step.from(), Amount::from_grains(*now), C::HAS_GAPS)?;
+            is_next(step.from(), Amount::from_grains(now), C::HAS_GAPS)?;
             if step.to() > step.from() {
-                let key = (0, *now, step.from().grains(), step.to().grains());
-                *counts.entry(key).or_default() += 1;
-                *now = step.to().grains();
+                *last = place;
+                let key = (now, step.from().grains(), step.to().grains());
+                match &mut run {
+                    Some((same, count)) if *same == key => *count += 1,
+                    _ => {
+                        if let Some((key, count)) = run.replace((key, 1)) {
+                            *counts.entry(key).or_default() += count;
+                        }
+                    }
+                }
             }
         }
-        let mut laws = HashMap::new();
-        for (&(_, now, from, to), &count) in &counts {
-            for (index, column) in stored.columns.iter().enumerate() {
+        if let Some((key, count)) = run {
+            *counts.entry(key).or_default() += count;
+        }
+        let mut laws = HashMap::with_capacity(counts.len());
+        for ((now, from, to), count) in counts {
+            let law = |(index, column): (usize, &Column)| {
                 let part = |price| self.part(index, price);
                 let taken = Taken { now: part(now), from: part(from), to: part(to) };
-                let law = C::law(column.sensitivity, taken, count >= MANY)?;
-                laws.insert((index, now, from, to), (count, law));
-            }
+                C::law(column.sensitivity, taken, count >= MANY)
+            };
+            let of_columns = stored.columns.iter().enumerate().map(law);
+            laws.insert((now, from, to), of_columns.collect::<Result<_, _>>()?);
         }
-        Ok((at, laws))
+        Ok((lasts, laws))
+    }
+
+    /// The price that a group has come to by the last of some steps, counted from one; none is
+    /// zero.
+    fn reached(&self, group: u32, steps: &[GroupStep<C>], last: u32) -> u128 {
+        match (last as usize).checked_sub(1).and_then(|place| steps.get(place)) {
+            Some(step) => step.to().grains(),
+            None => self.stored.price(self.stored.head(group)),
+        }
     }
 
     fn check_coarser(&self, raise: &GroupRaise<C>) -> Result<(), MismatchReason> {
@@ -454,8 +520,8 @@ impl<C: BundleLaw> Bundle<C> {
 
     /// What was paid in one column for what is drawn at a point, from the start of its increment.
     fn weight(&self, node: u32, column: usize) -> u128 {
-        let part = |price: u128| self.part(column, price).grains();
-        part(self.stored.price(node)) - part(self.stored.start(node))
+        let part = |level: Option<&u32>| self.stored.level_part(level, column);
+        part(self.stored.prices.get(node as usize)) - part(self.stored.starts.get(node as usize))
     }
 }
 
@@ -482,14 +548,15 @@ fn name<C: BundleLaw>(stored: &Stored) -> PathId {
     PathId::new(*name.finalize().as_bytes())
 }
 
-/// A column, the price of a group's finest point, and its prices before and after a step.
-type Key = (usize, u128, u128, u128);
+/// The price of a group's finest point, and its prices before and after a step.
+type Key = (u128, u128, u128);
 
-/// The laws of steps, each with how many steps have it.
-type Laws<C> = HashMap<Key, (u32, <C as BundleLaw>::Law)>;
+/// The laws of steps, one per column.
+type Laws<C> = HashMap<Key, Vec<<C as BundleLaw>::Law>>;
 
-/// The prices of the groups after steps, and the laws of those.
-type Planned<C> = (Vec<u128>, Laws<C>);
+/// The place of the last step of each group among the steps, counted from one, where it takes one;
+/// and the laws of steps.
+type Planned<C> = (Vec<u32>, Laws<C>);
 
 impl Bundle<Rho> {
     /// The least and the most that one step of a group may cost, so that the noise of every column
@@ -519,18 +586,48 @@ pub fn step_prices(columns: &[Column]) -> (Amount<Rho>, Amount<Rho>) {
 }
 
 impl Stored {
-    fn head(&self, group: u32) -> u32 {
+    pub(super) fn head(&self, group: u32) -> u32 {
         self.finest.get(group as usize).copied().unwrap_or(NONE)
     }
 
+    /// How many points there are.
+    pub(super) fn count(&self) -> usize {
+        self.prices.len()
+    }
+
     /// The price of a point; zero where there is none.
-    fn price(&self, node: u32) -> u128 {
-        self.prices.get(node as usize).copied().unwrap_or(0)
+    pub(super) fn price(&self, node: u32) -> u128 {
+        self.prices.get(node as usize).map_or(0, |&level| self.levels.prices[level as usize])
     }
 
     /// The price at which a point's increment starts.
-    fn start(&self, node: u32) -> u128 {
-        self.starts.get(node as usize).copied().unwrap_or(0)
+    pub(super) fn start(&self, node: u32) -> u128 {
+        self.starts.get(node as usize).map_or(0, |&level| self.levels.prices[level as usize])
+    }
+
+    /// The part of a level for one column; zero where there is none.
+    fn level_part(&self, level: Option<&u32>, column: usize) -> u128 {
+        level.map_or(0, |&level| self.levels.parts[level as usize * self.columns.len() + column])
+    }
+
+    /// The place of a price among the levels.
+    fn level(&mut self, price: u128) -> u32 {
+        if let Some((last, place)) = self.levels.last
+            && last == price
+        {
+            return place;
+        }
+        let next = u32::try_from(self.levels.prices.len()).expect("fewer than 2^32 prices");
+        let place = *self.levels.places.entry(price).or_insert(next);
+        if place == next {
+            self.levels.prices.push(price);
+            for column in 0..self.columns.len() {
+                let part = self.part::<Rho>(column, price).grains();
+                self.levels.parts.push(part);
+            }
+        }
+        self.levels.last = Some((price, place));
+        place
     }
 
     /// The ends of the increments before a point's.
@@ -538,7 +635,7 @@ impl Stored {
         self.chain(self.next(node)).filter(|&node| self.ends[node as usize])
     }
 
-    fn next(&self, node: u32) -> u32 {
+    pub(super) fn next(&self, node: u32) -> u32 {
         self.coarser.get(node as usize).copied().unwrap_or(NONE)
     }
 
@@ -548,12 +645,12 @@ impl Stored {
     }
 
     /// A point and those after it, from fine to coarse.
-    fn chain(&self, from: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn chain(&self, from: u32) -> impl Iterator<Item = u32> + '_ {
         let some = |node: u32| (node != NONE).then_some(node);
         std::iter::successors(some(from), move |&node| some(self.next(node)))
     }
 
-    fn reserve(&mut self, points: usize) {
+    pub(super) fn reserve(&mut self, points: usize) {
         self.prices.reserve(points);
         self.starts.reserve(points);
         self.coarser.reserve(points);
@@ -561,7 +658,8 @@ impl Stored {
         self.values.reserve(points * self.columns.len());
     }
 
-    fn push(&mut self, price: u128, start: u128, coarser: u32, end: bool) {
+    pub(super) fn push(&mut self, price: u128, start: u128, coarser: u32, end: bool) {
+        let (price, start) = (self.level(price), self.level(start));
         self.prices.push(price);
         self.starts.push(start);
         self.coarser.push(coarser);
@@ -569,7 +667,7 @@ impl Stored {
     }
 
     /// The point that was pushed last.
-    fn last(&self) -> u32 {
+    pub(super) fn last(&self) -> u32 {
         u32::try_from(self.prices.len() - 1).expect("fewer than 2^32 points")
     }
 
@@ -591,26 +689,20 @@ impl Stored {
     }
 
     /// Whether it could have come about.
-    fn hangs_together(&self) -> bool {
+    pub(super) fn hangs_together(&self) -> bool {
         let points = self.prices.len();
-        let lengths = self.coarser.len() == points
-            && self.starts.len() == points
-            && self.ends.len() == points
-            && Some(self.values.len()) == points.checked_mul(self.columns.len())
-            && u32::try_from(points).is_ok_and(|points| points < NONE)
-            && u32::try_from(self.finest.len()).is_ok();
         let columns = !self.columns.is_empty() && self.columns.iter().all(|c| c.share > 0);
         // Links lead to points that are there, and prices fall along them: so no chain is a circle.
         let is_point = |node: u32| node == NONE || (node as usize) < points;
-        let falls = |node: usize| {
-            let next = self.coarser[node];
-            is_point(next) && self.prices[node] > self.price(next)
+        let falls = |node: u32| {
+            let next = self.next(node);
+            is_point(next) && self.price(node) > self.price(next)
         };
         // An increment starts at the end of the one before it, or beyond.
-        let starts = |node: usize| {
-            let before = self.chain(self.coarser[node]).find(|&n| self.ends[n as usize]);
+        let starts = |node: u32| {
+            let before = self.chain(self.next(node)).find(|&n| self.ends[n as usize]);
             let before = before.map_or(0, |end| self.price(end));
-            self.prices[node] > self.starts[node] && self.starts[node] >= before
+            self.price(node) > self.start(node) && self.start(node) >= before
         };
         let heads = self.finest.iter().all(|&node| {
             is_point(node) && (node == NONE || self.ends.get(node as usize) == Some(&true))
@@ -623,15 +715,69 @@ impl Stored {
         };
         let chains = self.finest.iter().chain(&self.coarser).all(|&node| alone(node));
         let payer = self.payer.is_none() == self.prices.is_empty();
-        let hangs = lengths && columns && heads && payer && chains;
-        hangs && (0..points).all(falls) && (0..points).all(starts)
+        let nodes = || (0..NONE).take(points);
+        let hangs = columns && heads && payer && chains;
+        hangs && nodes().all(falls) && nodes().all(starts)
     }
 }
 
-impl<C: BundleLaw> TryFrom<Stored> for Bundle<C> {
+impl PartialEq for Stored {
+    fn eq(&self, other: &Self) -> bool {
+        let nodes = || (0..NONE).take(self.prices.len());
+        let same = |node: u32| {
+            self.price(node) == other.price(node) && self.start(node) == other.start(node)
+        };
+        (self.question, self.id) == (other.question, other.id)
+            && self.payer == other.payer
+            && self.columns == other.columns
+            && self.finest == other.finest
+            && self.prices.len() == other.prices.len()
+            && nodes().all(same)
+            && self.coarser == other.coarser
+            && self.ends == other.ends
+            && self.values == other.values
+    }
+}
+
+impl Listed {
+    /// Whether all columns have one length, and there are no more points than can be numbered.
+    fn has_its_shape(&self) -> bool {
+        let points = self.prices.len();
+        self.coarser.len() == points
+            && self.starts.len() == points
+            && self.ends.len() == points
+            && Some(self.values.len()) == points.checked_mul(self.columns.len())
+            && u32::try_from(points).is_ok_and(|points| points < NONE / 2)
+            && u32::try_from(self.finest.len()).is_ok()
+            && self.columns.iter().all(|column| column.share > 0)
+    }
+}
+
+impl<C: BundleLaw> TryFrom<Listed> for Bundle<C> {
     type Error = BundleError;
 
-    fn try_from(stored: Stored) -> Result<Self, BundleError> {
+    fn try_from(listed: Listed) -> Result<Self, BundleError> {
+        if !listed.has_its_shape() {
+            return Err(BundleError::Damaged);
+        }
+        let Listed { question, id, payer, columns, finest, prices, starts, .. } = listed;
+        let mut stored = Stored {
+            question,
+            id,
+            payer,
+            columns,
+            finest,
+            levels: Levels::default(),
+            prices: Vec::with_capacity(prices.len()),
+            starts: Vec::with_capacity(starts.len()),
+            coarser: Vec::with_capacity(prices.len()),
+            ends: Vec::with_capacity(prices.len()),
+            values: listed.values,
+        };
+        let points = prices.into_iter().zip(starts).zip(listed.coarser).zip(listed.ends);
+        for (((price, start), coarser), end) in points {
+            stored.push(price, start, coarser, end);
+        }
         // Also the name must be that of the columns, for this currency.
         if !stored.hangs_together() || stored.id != name::<C>(&stored) {
             return Err(BundleError::Damaged);
@@ -640,9 +786,22 @@ impl<C: BundleLaw> TryFrom<Stored> for Bundle<C> {
     }
 }
 
-impl<C: BundleLaw> From<Bundle<C>> for Stored {
+impl<C: BundleLaw> From<Bundle<C>> for Listed {
     fn from(bundle: Bundle<C>) -> Self {
-        bundle.stored
+        let stored = bundle.stored;
+        let nodes = || (0..NONE).take(stored.prices.len());
+        Self {
+            prices: nodes().map(|node| stored.price(node)).collect(),
+            starts: nodes().map(|node| stored.start(node)).collect(),
+            question: stored.question,
+            id: stored.id,
+            payer: stored.payer,
+            columns: stored.columns,
+            finest: stored.finest,
+            coarser: stored.coarser,
+            ends: stored.ends,
+            values: stored.values,
+        }
     }
 }
 

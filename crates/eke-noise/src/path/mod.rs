@@ -6,6 +6,7 @@
 //! and what has been revealed has the joint law of one path.
 
 pub(crate) mod bundle;
+mod bundle_bytes;
 pub(crate) mod bundle_law;
 pub(crate) mod gaussian;
 pub(crate) mod geometric;

@@ -37,6 +37,11 @@ const MOST_GROWTH: f64 = 4.0;
 /// How far an answer moves from a look on, in its own deviations: more has probability 4e-9.
 const MOVES: f64 = 6.0;
 
+/// How far it moves until looks are taken again, where a confidence sequence decides when to stop.
+/// A sequence holds at whichever looks are taken, so that a look too many that is skipped costs a
+/// little budget, once in a thousand times, and no coverage.
+const SKIPPED_MOVES: f64 = 3.0;
+
 impl GaussianRule {
     /// The rule of a goal, for a truth of this sensitivity in steps.
     #[must_use]
@@ -93,6 +98,12 @@ impl GaussianRule {
     #[must_use]
     pub fn planned(&self) -> Option<Amount<Rho>> {
         self.planned
+    }
+
+    /// The price of the last look that there may be.
+    #[must_use]
+    pub fn last(&self) -> Amount<Rho> {
+        self.last.0
     }
 
     /// Where a relative goal stops, K, and what is taken off its answer, b: at the first look of
@@ -190,19 +201,40 @@ impl GaussianRule {
         }
     }
 
-    /// The least price at which the goal might be met, given a look at which it was not.
-    fn reachable(&self, look: Look<Rho>) -> Amount<Rho> {
-        let k = match (self.boundary, self.goal.within) {
-            (Some(Boundary { k, .. }), _) => k,
-            // No interval that always holds is narrower than that of one look.
-            (None, Within::Relative(tolerance)) if self.is_thrifty => {
-                self.quantile / tolerance.get()
-            }
-            _ => return Amount::ZERO,
-        };
+    /// The least price at which the goal might be met, given a look at which it was not; above the
+    /// last price if it might not be met there either. Where a confidence sequence decides, an
+    /// answer moves by this many deviations at most.
+    fn reachable(&self, look: Look<Rho>, moves: f64) -> Amount<Rho> {
         let deviation = 1.0 / self.precision(look.price).sqrt();
-        let furthest = double(look.value.get()).abs() + MOVES * deviation;
-        Amount::floor((k / furthest).powi(2) / self.per_price).unwrap_or(Amount::MAX)
+        let furthest = |moves: f64| double(look.value.get()).abs() + moves * deviation;
+        match (self.boundary, self.goal.within) {
+            (Some(Boundary { k, .. }), _) => {
+                let root = k / furthest(MOVES);
+                Amount::floor(root.powi(2) / self.per_price).unwrap_or(Amount::MAX)
+            }
+            (None, Within::Relative(tolerance)) if self.is_thrifty => {
+                let half_width = tolerance.get() * furthest(moves);
+                self.as_narrow_as(half_width, look.price).unwrap_or(Amount::MAX)
+            }
+            _ => Amount::ZERO,
+        }
+    }
+
+    /// A price from one on, and not above the last, below which the sequence is wider than this;
+    /// none if it is wider at the last price too.
+    fn as_narrow_as(&self, half_width: f64, from: Amount<Rho>) -> Option<Amount<Rho>> {
+        let is_wider = |price: f64| self.sequence.half_width(price * self.per_price) > half_width;
+        let (from, last) = (from.to_f64(), self.last.0.to_f64());
+        if is_wider(last) {
+            return None;
+        }
+        // To a thousandth, upwards from below.
+        let (mut low, mut high) = (from, last.max(from));
+        while high > low * 1.001 {
+            let middle = (low * high).sqrt();
+            if is_wider(middle) { low = middle } else { high = middle }
+        }
+        Amount::floor(low).ok()
     }
 }
 
@@ -227,14 +259,15 @@ impl Rule for GaussianRule {
         if look.asked >= self.last.0 {
             return Next::Stop(self.end(look, self.last.1));
         }
-        let is_hopeless = self.last.1 == Ending::HighestPrice && self.reachable(look) > self.last.0;
-        if self.is_thrifty && is_hopeless {
+        let is_hopeless =
+            || self.last.1 == Ending::HighestPrice && self.reachable(look, MOVES) > self.last.0;
+        if self.is_thrifty && is_hopeless() {
             return Next::Stop(self.end(look, Ending::OutOfReach));
         }
         let mut next = self.schedule.after(look.asked, self.last.0);
         if let Some(ratio) = self.schedule.ratio() {
             // On along the schedule, as far as the goal cannot be met.
-            let mut reachable = self.reachable(look).min(self.last.0);
+            let mut reachable = self.reachable(look, SKIPPED_MOVES).min(self.last.0);
             if self.is_thrifty {
                 // In leaps that leave room for giving up.
                 reachable = reachable.min(times(look.asked, MOST_GROWTH));

@@ -145,6 +145,12 @@ pub enum LimitError {
         /// The most that it may have.
         most: usize,
     },
+    /// Values of a series.
+    #[error("generate_series has more than {most} values: write a shorter one")]
+    Series {
+        /// The most that it may have.
+        most: usize,
+    },
     /// Groups whose keys are public.
     #[error(
         "The keys have {groups} combinations, and {most} at most are answered: group by fewer \
@@ -203,7 +209,7 @@ pub enum BoundsError {
     #[error("{}", unbounded(function, written))]
     Unbounded {
         /// SUM or AVG.
-        function: &'static str,
+        function: String,
         /// What it is of.
         written: String,
     },
@@ -277,7 +283,7 @@ fn unbounded(function: &str, written: &str) -> String {
 }
 
 /// Something of the question or the policy, on one line and shortened: what fields hold.
-pub(crate) fn short(what: &impl Display) -> String {
+pub(crate) fn short(what: &(impl Display + ?Sized)) -> String {
     line(&what.to_string(), 60)
 }
 

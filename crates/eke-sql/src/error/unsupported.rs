@@ -5,8 +5,10 @@ use std::fmt::Display;
 use super::{SqlError, short};
 
 /// The functions besides the aggregates.
-const FUNCTIONS: &str = "abs, floor, ceil, round, sqrt, ln, exp, least, greatest, coalesce, nullif, lower, \
-                         upper, trim, length, substring, extract, date_part and date_trunc";
+const FUNCTIONS: &str = "abs, sign, floor, ceil, round, trunc, mod, sqrt, power, ln, log, exp, width_bucket, \
+                         least, greatest, coalesce, nullif, if, lower, upper, initcap, trim, length, substring, left, \
+                         right, concat, concat_ws, replace, split_part, position, starts_with, lpad, rpad, repeat, \
+                         reverse, regexp_like, extract, date_part, date_trunc, date_bin and to_char";
 
 /// Which part of a question eke does not answer, and what to write instead. What is `written` is as
 /// the question has it, shortened.
@@ -93,10 +95,65 @@ pub enum Unsupported {
     NoFrom,
     /// Several tables.
     #[error(
-        "Several tables in FROM are a join, which is not supported: ask about one table; joins \
-         with public tables come later"
+        "Several tables in FROM are a join without its condition: write FROM a JOIN b ON a.x = b.x"
     )]
     SeveralTables,
+    /// A join that keeps rows of a public table that nobody matches.
+    #[error(
+        "{join} would keep rows of `{table}` that match nobody, and each of them would tell that: \
+         write FROM {private} LEFT JOIN {table}, or JOIN; public keys are answered without rows too"
+    )]
+    JoinKeepsPublic {
+        /// The join.
+        join: &'static str,
+        /// The public table.
+        table: String,
+        /// The private one.
+        private: String,
+    },
+    /// A join of two private tables.
+    #[error(
+        "A join of `{left}` and `{right}` is not supported, since both are private: join public \
+         tables, or ask about one of them"
+    )]
+    JoinOfPrivate {
+        /// One of them.
+        left: String,
+        /// The other one.
+        right: String,
+    },
+    /// A join where each row is a unit.
+    #[error(
+        "A join of `{private}` with `{table}` is not supported: each row of `{private}` is a unit, \
+         which counts once, and a join may make several rows of it; write CASE for what the table \
+         says"
+    )]
+    JoinOfRows {
+        /// The private table.
+        private: String,
+        /// The public one.
+        table: String,
+    },
+    /// A join of two public tables.
+    #[error(
+        "A join that begins with two public tables, `{left}` and `{right}`, is not supported: begin \
+         FROM with the private table and join them one by one"
+    )]
+    JoinOfPublic {
+        /// One of them.
+        left: String,
+        /// The other one.
+        right: String,
+    },
+    /// A join by no equality.
+    #[error(
+        "The join with `{table}` has no equality of a column of each side: write ON a.x = b.x, and \
+         further conditions with AND"
+    )]
+    JoinWithoutEquality {
+        /// The public table.
+        table: String,
+    },
     /// Something else than a table or a subquery.
     #[error(
         "`{written}` in FROM is not supported: ask about a table of the policy, or a subquery over \
@@ -200,11 +257,29 @@ pub enum Unsupported {
         /// The column of units.
         unit: String,
     },
+    /// A subquery whose groups could be of several units.
+    #[error(
+        "GROUP BY or DISTINCT inside a subquery needs {unit} among its keys: without it a row would \
+         be of many units; write GROUP BY {unit}, …, or aggregate in the outermost SELECT"
+    )]
+    GroupsWithoutUnit {
+        /// The column of units.
+        unit: String,
+    },
+    /// A subquery that groups rows that are units.
+    #[error(
+        "GROUP BY or DISTINCT inside a subquery is not supported for `{table}`: each of its rows is \
+         a unit, so there are none to bring together; aggregate in the outermost SELECT"
+    )]
+    GroupsOfRows {
+        /// The table.
+        table: String,
+    },
     /// An aggregate where none may stand.
     #[error(
         "{function} cannot stand in {clause}: {}",
         if *clause == "a subquery" {
-            "aggregate in the outermost SELECT"
+            "aggregate in the outermost SELECT, or write GROUP BY with the unit's column"
         } else {
             "aggregates stand in SELECT, HAVING and ORDER BY, by themselves"
         }
@@ -228,28 +303,73 @@ pub enum Unsupported {
         /// The column of units.
         unit: String,
     },
-    /// ROUND of an aggregate.
+    /// DISTINCT of something else than units, where each row is one.
     #[error(
-        "ROUND of an aggregate is not supported in SELECT: write {written} by itself; it is shown \
-         in as many digits as its noise leaves"
+        "{function}(DISTINCT {written}) is not supported: each row of this dataset is a unit, and \
+         COUNT(*) counts them"
     )]
-    RoundedAggregate {
+    DistinctOfRows {
         /// The aggregate.
+        function: String,
+        /// What it is of.
         written: String,
     },
-    /// A function that takes a number of digits elsewhere.
-    #[error("{function} here: write {instead}")]
-    Digits {
-        /// The function, and how many arguments it takes.
-        function: &'static str,
-        /// What to write instead.
-        instead: &'static str,
-    },
     /// A pattern that is not written out.
-    #[error("LIKE `{written}` is not supported: the pattern must be a constant text")]
+    #[error("The pattern `{written}` is not supported: it must be a constant text")]
     Pattern {
         /// The pattern.
         written: String,
+    },
+    /// A regular expression that has something else in it.
+    #[error(
+        "The regular expression `{written}` has {part}: write it with characters, . [] () | * + ? \
+         {{m,n}} ^ $ \\d \\w \\s, or LIKE"
+    )]
+    Regex {
+        /// The expression.
+        written: String,
+        /// What is not taken.
+        part: &'static str,
+    },
+    /// A pattern of TO_CHAR that has something else in it.
+    #[error(
+        "TO_CHAR has no field `{part}`: there are YYYY YY IYYY Q MM Month Mon WW W IW DDD DD Day Dy D ID \
+         HH24 HH12 AM MI SS MS US and FM before one; put other letters into double quotes"
+    )]
+    Format {
+        /// The part of the pattern.
+        part: String,
+    },
+    /// The difference of two moments.
+    #[error(
+        "`{left}` - `{right}` is no number: write EXTRACT(EPOCH FROM a - b) for seconds, or \
+         CAST(a AS DATE) - CAST(b AS DATE) for days"
+    )]
+    Difference {
+        /// The later moment.
+        left: String,
+        /// The earlier one.
+        right: String,
+    },
+    /// A time zone that is not a constant offset.
+    #[error(
+        "AT TIME ZONE `{written}` is not supported: write 'UTC', or how far the zone is ahead of it, \
+         such as INTERVAL '2 hours'"
+    )]
+    Zone {
+        /// The zone.
+        written: String,
+    },
+    /// A zone that moments are in, or should be shown in: which of the two is not clear.
+    #[error(
+        "A timestamp here has no time zone: write {written} AT TIME ZONE 'UTC' AT TIME ZONE {zone}, \
+         first the zone that it is in, then the other"
+    )]
+    OneZone {
+        /// The moment.
+        written: String,
+        /// The zone.
+        zone: String,
     },
     /// What the parser and SQL read differently.
     #[error(
@@ -265,8 +385,8 @@ pub enum Unsupported {
     },
     /// A part of a date that there is not.
     #[error(
-        "There is no part `{part}` of a date: there are year, quarter, month, day, dow, hour, \
-         minute and second"
+        "There is no part `{part}` of a date: there are year, quarter, month, week, day, doy, dow, \
+         isodow, isoyear, hour, minute, second and epoch"
     )]
     Part {
         /// The part.
@@ -274,8 +394,8 @@ pub enum Unsupported {
     },
     /// A length of time that moments are not cut to.
     #[error(
-        "There is no DATE_TRUNC to `{part}`: there are year, quarter, month, week, day, hour and \
-         minute"
+        "There is no DATE_TRUNC to `{part}`: there are year, quarter, month, week, day, hour, \
+         minute and second"
     )]
     Truncated {
         /// The length of time.
@@ -299,7 +419,7 @@ pub enum Unsupported {
 
 impl Unsupported {
     /// A form that is not taken, and what to write instead.
-    pub(crate) fn form(written: &impl Display, instead: impl Into<String>) -> SqlError {
+    pub(crate) fn form(written: &(impl Display + ?Sized), instead: impl Into<String>) -> SqlError {
         Self::Form { written: short(written), instead: instead.into() }.into()
     }
 }

@@ -6,13 +6,14 @@
 //! another order) is left alone. A change here changes digests, and so needs a new version of the
 //! plan.
 
+use crate::expr::civil::{date_to_text, timestamp_to_text};
 use crate::expr::evaluate::evaluate;
 use crate::{Binary, Expr, Function, Unary, Value};
 
 /// The canonical form of an expression:
 ///
-/// - what has no leaves is computed, unless it is infinite or needs `ln` or `exp` (whose last bit
-///   is the machine's), and what has a NULL that makes it NULL is NULL;
+/// - what has no leaves is computed, unless it cannot be written down or needs a logarithm, `exp`
+///   or a power (whose last bit is the library's), and what has a NULL that makes it NULL is NULL;
 /// - NOT is pushed down to what it can be merged with, and double ones go;
 /// - runs of AND and OR are flat, sorted and without repetition, then balanced;
 /// - operands of `=`, `<>`, `+` and `*` are sorted, constants last, and so are those of `<` and its
@@ -82,7 +83,7 @@ fn folded(expr: Expr) -> Expr {
             Expr::Column(_)
                 | Expr::Key(_)
                 | Expr::Measure(_)
-                | Expr::Call(Function::Ln | Function::Exp, _)
+                | Expr::Call(Function::Ln | Function::Log10 | Function::Exp | Function::Power, _)
         )
     };
     if matches!(expr, Expr::Literal(_)) || expr.any(&leaf) {
@@ -90,6 +91,8 @@ fn folded(expr: Expr) -> Expr {
     }
     match evaluate(&expr, &|_| Value::Null) {
         Value::Float(float) if !float.is_finite() => expr,
+        Value::Date(days) if date_to_text(days.into()).is_none() => expr,
+        Value::Timestamp(micros) if timestamp_to_text(micros).is_none() => expr,
         value => Expr::Literal(value),
     }
 }
@@ -101,6 +104,8 @@ fn simplified(expr: Expr) -> Expr {
         | Expr::Cast(one, _)
         | Expr::In(one, _)
         | Expr::Like { text: one, .. }
+        | Expr::Regex { text: one, .. }
+        | Expr::Shift { moment: one, .. }
             if is_null(&one) =>
         {
             *one
@@ -116,6 +121,7 @@ fn simplified(expr: Expr) -> Expr {
                 _ => Expr::In(one, values),
             }
         }
+        Expr::Shift { moment, months: 0, micros: 0 } => *moment,
         Expr::Call(function, arguments) => call(function, arguments),
         other => other,
     }
@@ -224,6 +230,18 @@ fn call(function: Function, mut arguments: Vec<Expr>) -> Expr {
                 one.clone()
             }
             _ => Expr::Call(function, arguments),
+        },
+        // The others leave NULLs out; without its first there is nothing to put between them.
+        Function::ConcatWith => match arguments.first() {
+            Some(Expr::Literal(Value::Null)) => Expr::Literal(Value::Null),
+            _ => {
+                arguments.retain(|one| !is_null(one));
+                if arguments.len() == 1 {
+                    // It takes two at least.
+                    arguments.push(Expr::Literal(Value::Null));
+                }
+                Expr::Call(function, arguments)
+            }
         },
         // All others are NULL if an argument is.
         _ if arguments.iter().any(is_null) => Expr::Literal(Value::Null),

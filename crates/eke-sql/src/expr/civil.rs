@@ -3,7 +3,7 @@
 //! A day is the number of days since 1970-01-01, a moment the number of microseconds. `chrono` has
 //! the calendar; what is read as a day or a moment is said here, value by value.
 
-use chrono::{DateTime, Datelike, NaiveDate};
+use chrono::{DateTime, Datelike, Months, NaiveDate};
 
 use crate::expr::text::trimmed;
 
@@ -28,6 +28,46 @@ pub fn timestamp_to_text(micros: i64) -> Option<String> {
     let moment = DateTime::from_timestamp_micros(micros)?;
     let format = if micros % 1_000_000 == 0 { "%F %T" } else { "%F %T%.6f" };
     (0..=9999).contains(&moment.year()).then(|| moment.format(format).to_string())
+}
+
+/// A moment some months and microseconds later. A day that its month has not becomes the last one
+/// that it has. None beyond 64 bits, and for months outside the years -9999 to 9999.
+#[must_use]
+pub fn shift(micros: i64, months: i32, more: i64) -> Option<i64> {
+    let start = if months == 0 {
+        micros
+    } else {
+        let (days, rest) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
+        let (from, by) = (day(days)?, Months::new(months.unsigned_abs()));
+        let to = if months > 0 { from.checked_add_months(by) } else { from.checked_sub_months(by) };
+        i64::from(to?.to_epoch_days()).checked_mul(DAY)?.checked_add(rest)?
+    };
+    start.checked_add(more)
+}
+
+/// A day some days later; none beyond 32 bits.
+#[must_use]
+pub(crate) fn add_days(days: i32, more: i64) -> Option<i32> {
+    i32::try_from(i64::from(days).checked_add(more)?).ok()
+}
+
+/// The start of the bin of `stride` microseconds that a moment lies in, where one starts at
+/// `origin`; none unless `stride` is positive.
+#[must_use]
+pub(crate) fn bin(stride: i64, micros: i64, origin: i64) -> Option<i64> {
+    if stride < 1 {
+        return None;
+    }
+    let stride = i128::from(stride);
+    let bins = (i128::from(micros) - i128::from(origin)).div_euclid(stride);
+    i64::try_from(i128::from(origin) + bins * stride).ok()
+}
+
+/// The seconds from one moment to another.
+#[must_use]
+pub(crate) fn seconds(to: i64, from: i64) -> f64 {
+    let micros = i128::from(to) - i128::from(from);
+    micros as f64 / 1e6
 }
 
 /// `YYYY-MM-DD` as a day, if it is one. Blanks at both ends do not matter.
@@ -134,6 +174,35 @@ mod tests {
         assert_eq!(timestamp_to_text(-second).as_deref(), Some("1969-12-31 23:59:59"));
         assert_eq!(timestamp_to_text(-1).as_deref(), Some("1969-12-31 23:59:59.999999"));
         assert_eq!(timestamp_to_text(second / 2).as_deref(), Some("1970-01-01 00:00:00.500000"));
+    }
+
+    #[test]
+    fn intervals_bins_and_differences_are_postgresqls() {
+        let moment = |text: &str| timestamp_of_text(text).unwrap();
+        for (from, months, micros, to) in [
+            ("2024-01-31 12:00", 1, 0, "2024-02-29 12:00"),
+            ("2024-03-31", -1, 0, "2024-02-29"),
+            ("2023-12-31 23:59:59", 2, 1_000_000, "2024-03-01"),
+            ("1970-01-01", 0, -1, "1969-12-31 23:59:59.999999"),
+            ("2024-02-29", 12, DAY, "2025-03-01"),
+        ] {
+            assert_eq!(shift(moment(from), months, micros), Some(moment(to)), "{from}");
+        }
+        for (micros, months, more) in
+            [(i64::MAX, 0, 1), (i64::MAX, 1, 0), (0, i32::MIN, 0), (0, i32::MAX, 0)]
+        {
+            assert_eq!(shift(micros, months, more), None);
+        }
+        let quarter_hour = 900_000_000;
+        let (at, origin) = (moment("2020-02-11 15:44:17"), moment("2001-01-01"));
+        assert_eq!(bin(quarter_hour, at, origin), Some(moment("2020-02-11 15:30:00")));
+        let late = moment("2001-01-01 00:02:30");
+        assert_eq!(bin(quarter_hour, at, late), Some(moment("2020-02-11 15:32:30")));
+        assert_eq!(bin(quarter_hour, -1, 0), Some(-quarter_hour));
+        assert_eq!((bin(0, 1, 1), bin(-1, 1, 1), bin(i64::MAX, i64::MIN, 0)), (None, None, None));
+        assert_eq!(add_days(i32::MAX, 1), None);
+        assert_eq!(Some(seconds(1_500_000, 0)), Some(1.5));
+        assert!(seconds(i64::MAX, i64::MIN) > 1.8e13);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::expr::civil;
-use crate::{Binary, Expr, Function, Type, Unary, Value};
+use crate::{Binary, Expr, Function, Syntax, Type, Unary, Value};
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,9 +83,32 @@ impl fmt::Display for Expr {
                 let word = if *ignore_case { "ILIKE" } else { "LIKE" };
                 write!(f, "{} {word} {}", Operand(text), Value::Text(pattern.clone()))
             }
-            Self::Call(function, arguments) => match (function.part(), arguments.as_slice()) {
-                (Some(Part::Extract(part)), [one]) => write!(f, "EXTRACT({part} FROM {one})"),
-                (Some(Part::Start(part)), [one]) => write!(f, "date_trunc('{part}', {one})"),
+            Self::Regex { text, pattern, syntax } => {
+                write!(f, "{} {syntax} {}", Operand(text), Value::Text(pattern.clone()))
+            }
+            Self::Shift { moment, months, micros } => {
+                write!(f, "{} + {}", Operand(moment), Interval { months: *months, micros: *micros })
+            }
+            Self::Call(function, arguments) => match (function, arguments.as_slice()) {
+                (Function::AddDays, [day, more]) => {
+                    write!(f, "{} + {}", Operand(day), Operand(more))
+                }
+                (Function::DaysBetween, [to, from]) => {
+                    write!(f, "{} - {}", Operand(to), Operand(from))
+                }
+                (Function::Seconds, [one]) => write!(f, "EXTRACT(EPOCH FROM {one})"),
+                (Function::Seconds, [to, from]) => {
+                    write!(f, "EXTRACT(EPOCH FROM {} - {})", Operand(to), Operand(from))
+                }
+                (Function::DateBin, [Self::Literal(Value::Int(micros)), one, origin]) => {
+                    let stride = Interval { months: 0, micros: *micros };
+                    write!(f, "date_bin({stride}, {one}, {origin})")
+                }
+                (function, [one]) => match function.part() {
+                    Some(Part::Extract(part)) => write!(f, "EXTRACT({part} FROM {one})"),
+                    Some(Part::Start(part)) => write!(f, "date_trunc('{part}', {one})"),
+                    None => write!(f, "{function}({one})"),
+                },
                 _ => write!(f, "{function}({})", list(arguments)),
             },
         }
@@ -130,24 +153,84 @@ impl fmt::Display for Binary {
     }
 }
 
+impl fmt::Display for Syntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Posix => "~",
+            Self::PosixIgnoreCase => "~*",
+            Self::Similar => "SIMILAR TO",
+        })
+    }
+}
+
+/// A length of time as SQL writes it: in the largest unit that it is whole in.
+struct Interval {
+    months: i32,
+    micros: i64,
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(i64, &str); 5] = [
+            (86_400_000_000, "days"),
+            (3_600_000_000, "hours"),
+            (60_000_000, "minutes"),
+            (1_000_000, "seconds"),
+            (1, "microseconds"),
+        ];
+        f.write_str("INTERVAL '")?;
+        if self.months != 0 {
+            write!(f, "{} months", self.months)?;
+        }
+        if self.micros != 0 || self.months == 0 {
+            let blank = if self.months == 0 { "" } else { " " };
+            let unit = UNITS.iter().find(|(micros, _)| self.micros % micros == 0);
+            let (micros, unit) = unit.unwrap_or(&(1, "microseconds"));
+            write!(f, "{blank}{} {unit}", self.micros / micros)?;
+        }
+        f.write_str("'")
+    }
+}
+
 /// What functions are called in SQL: first as they are shown.
-const NAMES: [(Function, &[&str]); 16] = [
+const NAMES: [(Function, &[&str]); 37] = [
     (Function::Abs, &["abs"]),
     (Function::Floor, &["floor"]),
     (Function::Ceil, &["ceil", "ceiling"]),
     (Function::Round, &["round"]),
+    (Function::Trunc, &["trunc", "truncate"]),
+    (Function::Sign, &["sign"]),
+    (Function::Power, &["power", "pow"]),
     (Function::Sqrt, &["sqrt"]),
     (Function::Ln, &["ln"]),
+    (Function::Log10, &["log10"]),
     (Function::Exp, &["exp"]),
+    (Function::WidthBucket, &["width_bucket"]),
     (Function::Least, &["least"]),
     (Function::Greatest, &["greatest"]),
     (Function::Coalesce, &["coalesce"]),
     (Function::NullIf, &["nullif"]),
-    (Function::Lower, &["lower"]),
-    (Function::Upper, &["upper"]),
+    (Function::Lower, &["lower", "lcase"]),
+    (Function::Upper, &["upper", "ucase"]),
+    (Function::Initcap, &["initcap"]),
     (Function::Trim, &["trim", "btrim"]),
-    (Function::Length, &["length", "char_length", "character_length"]),
+    (Function::LeftTrim, &["ltrim"]),
+    (Function::RightTrim, &["rtrim"]),
+    (Function::Length, &["length", "len", "char_length", "character_length"]),
     (Function::Substring, &["substring", "substr"]),
+    (Function::Left, &["left"]),
+    (Function::Right, &["right"]),
+    (Function::Replace, &["replace"]),
+    (Function::SplitPart, &["split_part"]),
+    (Function::Position, &["strpos", "instr"]),
+    (Function::StartsWith, &["starts_with"]),
+    (Function::LeftPad, &["lpad"]),
+    (Function::RightPad, &["rpad"]),
+    (Function::Reverse, &["reverse"]),
+    (Function::Repeat, &["repeat"]),
+    (Function::ConcatWith, &["concat_ws"]),
+    (Function::ToChar, &["to_char"]),
+    (Function::DateBin, &["date_bin"]),
 ];
 
 /// What a function does with a moment.
@@ -157,12 +240,16 @@ pub(crate) enum Part<'a> {
     Start(&'a str),
 }
 
-const PARTS: [(Function, Part<'static>); 15] = [
+const PARTS: [(Function, Part<'static>); 20] = [
     (Function::Year, Part::Extract("YEAR")),
     (Function::Quarter, Part::Extract("QUARTER")),
     (Function::Month, Part::Extract("MONTH")),
     (Function::Day, Part::Extract("DAY")),
     (Function::DayOfWeek, Part::Extract("DOW")),
+    (Function::IsoDayOfWeek, Part::Extract("ISODOW")),
+    (Function::DayOfYear, Part::Extract("DOY")),
+    (Function::Week, Part::Extract("WEEK")),
+    (Function::IsoYear, Part::Extract("ISOYEAR")),
     (Function::Hour, Part::Extract("HOUR")),
     (Function::Minute, Part::Extract("MINUTE")),
     (Function::Second, Part::Extract("SECOND")),
@@ -173,6 +260,7 @@ const PARTS: [(Function, Part<'static>); 15] = [
     (Function::StartOfDay, Part::Start("day")),
     (Function::StartOfHour, Part::Start("hour")),
     (Function::StartOfMinute, Part::Start("minute")),
+    (Function::StartOfSecond, Part::Start("second")),
 ];
 
 impl Function {
@@ -211,9 +299,13 @@ struct Operand<'a>(&'a Expr);
 impl fmt::Display for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Expr::Unary(..) | Expr::Binary(..) | Expr::In(..) | Expr::Like { .. } => {
-                write!(f, "({})", self.0)
-            }
+            Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::In(..)
+            | Expr::Like { .. }
+            | Expr::Regex { .. }
+            | Expr::Shift { .. }
+            | Expr::Call(Function::AddDays | Function::DaysBetween, _) => write!(f, "({})", self.0),
             plain => write!(f, "{plain}"),
         }
     }

@@ -8,8 +8,11 @@ use std::cmp::Ordering;
 
 use chrono::{Datelike, NaiveDate};
 
+use crate::expr::call::Datum;
 use crate::expr::civil::{self, DAY};
+use crate::expr::number;
 use crate::expr::pattern::Pattern;
+use crate::expr::regex::Regex;
 use crate::expr::scalar::{day_of, float, midnight};
 use crate::expr::text;
 use crate::{Binary, Expr, Function, Type, Unary, Value};
@@ -63,6 +66,20 @@ pub fn evaluate(expr: &Expr, lookup: &dyn Fn(Leaf<'_>) -> Value) -> Value {
             Value::Text(text) => {
                 let pattern = Pattern::new(pattern, *ignore_case);
                 Value::Bool(pattern.matches(&text, &mut Vec::new()))
+            }
+            _ => Value::Null,
+        },
+        Expr::Regex { text, pattern, syntax } => {
+            match (value(text), Regex::new(pattern, *syntax)) {
+                (Value::Text(text), Ok(regex)) => {
+                    Value::Bool(regex.matches(&text, &mut Vec::new()))
+                }
+                _ => Value::Null,
+            }
+        }
+        Expr::Shift { moment, months, micros } => match value(moment) {
+            Value::Timestamp(from) => {
+                civil::shift(from, *months, *micros).map_or(Value::Null, Value::Timestamp)
             }
             _ => Value::Null,
         },
@@ -210,28 +227,10 @@ fn call(function: Function, arguments: &[Value]) -> Value {
         (Function::Coalesce, _) => present().next().unwrap_or(Value::Null),
         (Function::NullIf, [value, other]) if value == other => Value::Null,
         (Function::NullIf, [value, _]) => value.clone(),
-        (Function::Abs, [Value::Int(int)]) => int.checked_abs().map_or(Value::Null, Value::Int),
-        (_, [Value::Float(value)]) => {
-            float_function(function, *value).map_or(Value::Null, Value::Float)
+        _ => {
+            let data: Vec<_> = arguments.iter().map(Datum::of).collect();
+            crate::expr::call::call(function, &data)
         }
-        (Function::Lower, [Value::Text(text)]) => Value::Text(text::lower(text)),
-        (Function::Upper, [Value::Text(text)]) => Value::Text(text::upper(text)),
-        (Function::Trim, [Value::Text(text)]) => Value::Text(text.trim_matches(' ').to_owned()),
-        (Function::Length, [Value::Text(text)]) => {
-            i64::try_from(text.chars().count()).map_or(Value::Null, Value::Int)
-        }
-        (Function::Substring, [Value::Text(text), Value::Int(from)]) => {
-            text::substring(text, *from, None).map_or(Value::Null, Value::Text)
-        }
-        (Function::Substring, [Value::Text(text), Value::Int(from), Value::Int(count)]) => {
-            text::substring(text, *from, Some(*count)).map_or(Value::Null, Value::Text)
-        }
-        (_, [Value::Timestamp(micros)]) => match (moment(function, *micros), function.is_start()) {
-            (None, _) => Value::Null,
-            (Some(start), true) => Value::Timestamp(start),
-            (Some(part), false) => Value::Int(part),
-        },
-        _ => Value::Null,
     }
 }
 
@@ -243,9 +242,12 @@ pub fn float_function(function: Function, value: f64) -> Option<f64> {
         Function::Floor => value.floor(),
         Function::Ceil => value.ceil(),
         Function::Round => value.round(),
+        Function::Trunc => value.trunc(),
+        Function::Sign => number::sign(value),
         Function::Sqrt => value.sqrt(),
         // Not the machine's own: the same on all of them.
         Function::Ln if value > 0.0 => libm::log(value),
+        Function::Log10 if value > 0.0 => libm::log10(value),
         Function::Exp => libm::exp(value),
         _ => return None,
     })
@@ -270,6 +272,10 @@ pub fn moment(function: Function, micros: i64) -> Option<i64> {
         Function::Month => i64::from(day.month()),
         Function::Day => i64::from(day.day()),
         Function::DayOfWeek => i64::from(day.weekday().num_days_from_sunday()),
+        Function::IsoDayOfWeek => since_monday + 1,
+        Function::DayOfYear => i64::from(day.ordinal()),
+        Function::Week => i64::from(day.iso_week().week()),
+        Function::IsoYear => i64::from(day.iso_week().year()),
         Function::Hour => second / 3_600,
         Function::Minute => second / 60 % 60,
         Function::Second => second % 60,
@@ -280,6 +286,7 @@ pub fn moment(function: Function, micros: i64) -> Option<i64> {
         Function::StartOfDay => days * DAY,
         Function::StartOfHour => micros - rest % 3_600_000_000,
         Function::StartOfMinute => micros - rest % 60_000_000,
+        Function::StartOfSecond => micros - rest % 1_000_000,
         _ => return None,
     })
 }

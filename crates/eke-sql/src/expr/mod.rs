@@ -5,11 +5,15 @@
 //! each one means is said by `evaluate`, value by value; an engine that works on columns must agree
 //! with it.
 
+pub(crate) mod call;
 pub(crate) mod canonical;
 pub(crate) mod civil;
 pub(crate) mod display;
 pub(crate) mod evaluate;
+pub(crate) mod format;
+pub(crate) mod number;
 pub(crate) mod pattern;
+pub(crate) mod regex;
 pub mod scalar;
 pub(crate) mod shape;
 pub(crate) mod text;
@@ -56,8 +60,39 @@ pub enum Expr {
         /// Whether upper and lower case are the same.
         ignore_case: bool,
     },
+    /// Whether a text matches a constant regular expression.
+    Regex {
+        /// The text.
+        text: Box<Expr>,
+        /// The regular expression.
+        pattern: String,
+        /// How it is written.
+        syntax: Syntax,
+    },
+    /// A moment some months and microseconds later (an interval): months first, on the last day of
+    /// a month that has no such day.
+    Shift {
+        /// The moment.
+        moment: Box<Expr>,
+        /// The months.
+        months: i32,
+        /// The microseconds.
+        micros: i64,
+    },
     /// A function of the allow-list.
     Call(Function, Vec<Expr>),
+}
+
+/// How a regular expression is written, and what it is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Syntax {
+    /// As for `~`: it matches anywhere in a text.
+    Posix,
+    /// As for `~*`: the same, and case does not matter.
+    PosixIgnoreCase,
+    /// As for `SIMILAR TO`: it matches all of a text.
+    Similar,
 }
 
 /// Operators with one operand.
@@ -121,8 +156,22 @@ pub enum Function {
     Floor,
     /// The least whole float that is not less.
     Ceil,
-    /// The nearest whole float, halves away from zero.
+    /// The nearest whole float, halves away from zero. A second argument (an int) is the number of
+    /// decimal digits; the float is taken as the shortest decimal that reads back as it.
     Round,
+    /// The whole float towards zero. A second argument (an int) is the number of decimal digits, as
+    /// for `Round`.
+    Trunc,
+    /// -1, 0 or 1, as a float.
+    Sign,
+    /// A float to the power of another; NULL for 0 to a negative one, and for a negative one to one
+    /// that is not whole.
+    Power,
+    /// The logarithm to base 10 of a float; NULL unless it is positive.
+    Log10,
+    /// The number of the bucket that a float lies in, where a low and a high end are parted into an
+    /// int of equal buckets, from 1; 0 below, one more than there are above. NULL without buckets.
+    WidthBucket,
     /// The square root of a float; NULL for negative ones.
     Sqrt,
     /// The natural logarithm of a float; NULL unless it is positive.
@@ -141,13 +190,55 @@ pub enum Function {
     Lower,
     /// A text in upper case (of Unicode, without a locale).
     Upper,
-    /// A text without spaces (U+0020) at both ends.
+    /// A text without spaces (U+0020), or the characters of a second text, at both ends.
     Trim,
+    /// The same at its start.
+    LeftTrim,
+    /// The same at its end.
+    RightTrim,
     /// How many characters a text has.
     Length,
     /// A text from a character (an int, from 1) on; a third argument (an int) is the number of
     /// characters. As in PostgreSQL, but NULL for a negative length.
     Substring,
+    /// The first characters of a text, as many as an int; all but as many of the last if that is
+    /// negative.
+    Left,
+    /// The last characters of a text, as many as an int; all but as many of the first if that is
+    /// negative.
+    Right,
+    /// A text with a third one wherever it has a second one.
+    Replace,
+    /// The part with this number (an int, from 1; from the end if it is negative) of a text that is
+    /// parted by another; NULL for 0.
+    SplitPart,
+    /// The place in a text, from 1, where another begins first; 0 if it does not occur.
+    Position,
+    /// Whether a text starts with another.
+    StartsWith,
+    /// A text made as long as an int by another (or spaces) before it, or cut to that length.
+    LeftPad,
+    /// The same with the other after it.
+    RightPad,
+    /// A text from its end to its start.
+    Reverse,
+    /// A text as many times as an int.
+    Repeat,
+    /// A text whose words start with a capital and go on in lower case.
+    Initcap,
+    /// The texts that are not NULL, with the first one between them. NULL if that is.
+    ConcatWith,
+    /// A timestamp written as a constant pattern says.
+    ToChar,
+    /// The start of the bin that a timestamp lies in: bins have an int of microseconds, and one
+    /// starts at a second timestamp. NULL unless that int is positive.
+    DateBin,
+    /// A date an int of days later.
+    AddDays,
+    /// The days from a second date to a first.
+    DaysBetween,
+    /// The seconds, as a float, from 1970 or from a second timestamp to a first.
+    Seconds,
     /// The year of a timestamp, as an int. NULL outside the years -9999 to 9999, as for all parts.
     Year,
     /// Its quarter, 1 to 4.
@@ -158,6 +249,14 @@ pub enum Function {
     Day,
     /// Its day of the week, 0 (Sunday) to 6.
     DayOfWeek,
+    /// Its day of the week, 1 (Monday) to 7.
+    IsoDayOfWeek,
+    /// Its day of the year, 1 to 366.
+    DayOfYear,
+    /// Its week of ISO 8601, 1 to 53.
+    Week,
+    /// The year that its week of ISO 8601 is counted in.
+    IsoYear,
     /// Its hour, 0 to 23.
     Hour,
     /// Its minute, 0 to 59.
@@ -179,6 +278,8 @@ pub enum Function {
     StartOfHour,
     /// The start of its minute.
     StartOfMinute,
+    /// The start of its second.
+    StartOfSecond,
 }
 
 impl Binary {
@@ -193,6 +294,6 @@ impl Function {
     /// Whether it is the start of what a moment lies in, and so a moment itself.
     #[must_use]
     pub fn is_start(self) -> bool {
-        self.result() == Some(Type::Timestamp)
+        matches!(self.part(), Some(display::Part::Start(_)))
     }
 }

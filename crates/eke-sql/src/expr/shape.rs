@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::expr::display::Part;
+use crate::expr::number;
 use crate::expr::pattern::Pattern;
+use crate::expr::regex::Regex;
 use crate::frontend::limits;
 use crate::{Binary, Expr, Function, Type, Unary, Value};
 
@@ -17,7 +19,9 @@ impl Expr {
             Self::Unary(_, one)
             | Self::Cast(one, _)
             | Self::In(one, _)
-            | Self::Like { text: one, .. } => vec![one],
+            | Self::Like { text: one, .. }
+            | Self::Regex { text: one, .. }
+            | Self::Shift { moment: one, .. } => vec![one],
             Self::Binary(_, left, right) => vec![left, right],
             Self::Case { branches, otherwise } => branches
                 .iter()
@@ -39,6 +43,12 @@ impl Expr {
             Self::In(one, values) => Self::In(boxed(one), values),
             Self::Like { text, pattern, ignore_case } => {
                 Self::Like { text: boxed(text), pattern, ignore_case }
+            }
+            Self::Regex { text, pattern, syntax } => {
+                Self::Regex { text: boxed(text), pattern, syntax }
+            }
+            Self::Shift { moment, months, micros } => {
+                Self::Shift { moment: boxed(moment), months, micros }
             }
             Self::Binary(operator, left, right) => {
                 let left = boxed(left);
@@ -64,7 +74,9 @@ impl Expr {
         let own = match self {
             Self::Literal(value) => weight(value),
             Self::In(_, values) => 1 + values.iter().map(weight).sum::<usize>(),
-            Self::Like { pattern, .. } => 1 + pattern.len() / limits::NODE_BYTES,
+            Self::Like { pattern, .. } | Self::Regex { pattern, .. } => {
+                1 + pattern.len() / limits::NODE_BYTES
+            }
             _ => 1,
         };
         own + self.children().into_iter().map(Self::size).sum::<usize>()
@@ -80,8 +92,8 @@ impl Expr {
             Self::In(one, _) | Self::Cast(one, _) => {
                 usize::from(one.kind(column) == Some(Type::Text))
             }
-            Self::Call(Function::Lower | Function::Upper, _) => limits::OTHER_CASE,
-            Self::Call(Function::Trim | Function::Length | Function::Substring, _) => 1,
+            Self::Regex { pattern, syntax, .. } => Regex::passes(pattern, *syntax),
+            Self::Call(function, arguments) => function.passes(arguments.len()),
             _ => 0,
         };
         own + self.children().into_iter().map(|child| child.passes(column)).sum::<usize>()
@@ -126,7 +138,10 @@ impl Expr {
             Self::Key(_) => None,
             Self::Measure(_) => Some(Type::Float),
             Self::Unary(Unary::Negate, one) => one.kind(column),
-            Self::Unary(..) | Self::In(..) | Self::Like { .. } => Some(Type::Bool),
+            Self::Unary(..) | Self::In(..) | Self::Like { .. } | Self::Regex { .. } => {
+                Some(Type::Bool)
+            }
+            Self::Shift { .. } => Some(Type::Timestamp),
             Self::Binary(Binary::Concat, ..) => Some(Type::Text),
             Self::Binary(operator, left, right) if operator.is_arithmetic() => {
                 left.kind(column).or_else(|| right.kind(column))
@@ -155,7 +170,10 @@ impl Expr {
             Self::Literal(value) => *value == Value::Null,
             Self::Column(_) | Self::Key(_) | Self::Measure(_) => false,
             Self::Unary(Unary::IsNull | Unary::IsTrue | Unary::IsFalse, _) => false,
-            Self::Unary(Unary::Not | Unary::Negate, _) | Self::Like { .. } => below(),
+            Self::Unary(Unary::Not | Unary::Negate, _)
+            | Self::Like { .. }
+            | Self::Regex { .. }
+            | Self::Shift { .. } => below(),
             Self::Binary(Binary::Divide | Binary::Remainder, _, by) => {
                 let zero = match &**by {
                     Self::Literal(Value::Int(int)) => *int == 0,
@@ -178,11 +196,22 @@ impl Expr {
                 Function::Coalesce | Function::Least | Function::Greatest => {
                     arguments.iter().all(makes)
                 }
-                Function::NullIf | Function::Sqrt | Function::Ln => true,
+                Function::NullIf
+                | Function::Sqrt
+                | Function::Ln
+                | Function::Log10
+                | Function::Power => true,
+                Function::ConcatWith => arguments.first().is_some_and(makes),
                 Function::Substring => {
                     let count = |one: &Self| matches!(one, Self::Literal(Value::Int(0..)));
                     arguments.get(2).is_some_and(|one| !count(one)) || below()
                 }
+                Function::SplitPart => {
+                    let place =
+                        |one: &Self| matches!(one, Self::Literal(Value::Int(place)) if *place != 0);
+                    arguments.get(2).is_none_or(|one| !place(one)) || below()
+                }
+                Function::WidthBucket => self.buckets().is_none() || below(),
                 _ => below(),
             },
         }
@@ -194,7 +223,7 @@ impl Expr {
         let constant = |expr: &Self| matches!(expr, Self::Literal(_));
         match self {
             Self::Column(name) => name == unit_column,
-            Self::Unary(Unary::Negate, one) => tells(one),
+            Self::Unary(Unary::Negate, one) | Self::Shift { moment: one, .. } => tells(one),
             // A day has many moments in it, and other casts keep apart what was.
             Self::Cast(one, to) => *to != Type::Date && *to != Type::Bool && tells(one),
             Self::Binary(Binary::Concat, left, right) => tells(left) || tells(right),
@@ -208,9 +237,23 @@ impl Expr {
             Self::Call(Function::Coalesce | Function::NullIf, arguments) => {
                 arguments.first().is_some_and(tells)
             }
-            Self::Call(Function::Lower | Function::Upper | Function::Trim, arguments) => {
-                arguments.iter().any(tells)
+            Self::Call(Function::AddDays | Function::Repeat, arguments) => {
+                arguments.first().is_some_and(tells) && arguments.iter().skip(1).all(constant)
             }
+            Self::Call(
+                Function::Lower
+                | Function::Upper
+                | Function::Trim
+                | Function::LeftTrim
+                | Function::RightTrim
+                | Function::Initcap
+                | Function::Reverse
+                | Function::LeftPad
+                | Function::RightPad
+                | Function::ConcatWith
+                | Function::Seconds,
+                arguments,
+            ) => arguments.iter().any(tells),
             _ => false,
         }
     }
@@ -233,11 +276,30 @@ impl Expr {
             Self::In(one, values) => {
                 never(one) && values.iter().all(|value| value.kind().is_some())
             }
-            Self::Like { text, .. } => never(text),
+            Self::Like { text, .. } | Self::Regex { text, .. } => never(text),
             Self::Call(Function::Coalesce | Function::Least | Function::Greatest, arguments) => {
                 arguments.iter().any(never)
             }
             _ => false,
+        }
+    }
+}
+
+impl Expr {
+    /// How many buckets a `width_bucket` has, if that is constant and there are some whatever the
+    /// row holds.
+    pub(crate) fn buckets(&self) -> Option<i64> {
+        let Self::Call(Function::WidthBucket, arguments) = self else { return None };
+        let [_, Self::Literal(Value::Float(low)), Self::Literal(Value::Float(high)), count] =
+            arguments.as_slice()
+        else {
+            return None;
+        };
+        match count {
+            Self::Literal(Value::Int(count)) => {
+                number::width_bucket(*low, *low, *high, *count).map(|_| *count)
+            }
+            _ => None,
         }
     }
 }
@@ -258,15 +320,104 @@ impl Function {
             Self::Abs | Self::Least | Self::Greatest | Self::Coalesce | Self::NullIf => {
                 return None;
             }
-            Self::Floor | Self::Ceil | Self::Round | Self::Sqrt | Self::Ln | Self::Exp => {
-                Type::Float
-            }
-            Self::Lower | Self::Upper | Self::Trim | Self::Substring => Type::Text,
+            Self::Floor
+            | Self::Ceil
+            | Self::Round
+            | Self::Trunc
+            | Self::Sign
+            | Self::Power
+            | Self::Sqrt
+            | Self::Ln
+            | Self::Log10
+            | Self::Exp
+            | Self::Seconds => Type::Float,
+            Self::Lower
+            | Self::Upper
+            | Self::Trim
+            | Self::LeftTrim
+            | Self::RightTrim
+            | Self::Substring
+            | Self::Left
+            | Self::Right
+            | Self::Replace
+            | Self::SplitPart
+            | Self::LeftPad
+            | Self::RightPad
+            | Self::Reverse
+            | Self::Repeat
+            | Self::Initcap
+            | Self::ConcatWith
+            | Self::ToChar => Type::Text,
+            Self::StartsWith => Type::Bool,
+            Self::AddDays => Type::Date,
+            Self::DateBin => Type::Timestamp,
             function => match function.part() {
                 Some(Part::Start(_)) => Type::Timestamp,
                 Some(Part::Extract(_)) | None => Type::Int,
             },
         })
+    }
+
+    /// The types of its arguments, and how many of the first of them it needs; none for functions
+    /// of any number of arguments, or of any one type.
+    #[must_use]
+    pub fn takes(self) -> Option<(&'static [Type], usize)> {
+        use Type::{Date, Float, Int, Text, Timestamp};
+        Some(match self {
+            Self::Abs
+            | Self::Least
+            | Self::Greatest
+            | Self::Coalesce
+            | Self::NullIf
+            | Self::ConcatWith => return None,
+            Self::Floor
+            | Self::Ceil
+            | Self::Sign
+            | Self::Sqrt
+            | Self::Ln
+            | Self::Log10
+            | Self::Exp => (&[Float], 1),
+            Self::Round | Self::Trunc => (&[Float, Int], 1),
+            Self::Power => (&[Float, Float], 2),
+            Self::WidthBucket => (&[Float, Float, Float, Int], 4),
+            Self::Lower | Self::Upper | Self::Length | Self::Reverse | Self::Initcap => {
+                (&[Text], 1)
+            }
+            Self::Trim | Self::LeftTrim | Self::RightTrim => (&[Text, Text], 1),
+            Self::Substring => (&[Text, Int, Int], 2),
+            Self::Left | Self::Right | Self::Repeat => (&[Text, Int], 2),
+            Self::Replace => (&[Text, Text, Text], 3),
+            Self::SplitPart => (&[Text, Text, Int], 3),
+            Self::Position | Self::StartsWith => (&[Text, Text], 2),
+            Self::LeftPad | Self::RightPad => (&[Text, Int, Text], 2),
+            Self::ToChar => (&[Timestamp, Text], 2),
+            Self::DateBin => (&[Int, Timestamp, Timestamp], 3),
+            Self::AddDays => (&[Date, Int], 2),
+            Self::DaysBetween => (&[Date, Date], 2),
+            Self::Seconds => (&[Timestamp, Timestamp], 1),
+            _ => (&[Timestamp], 1),
+        })
+    }
+
+    /// How many times it goes through texts, with this many arguments.
+    fn passes(self, arguments: usize) -> usize {
+        match self {
+            Self::Lower | Self::Upper | Self::Initcap => limits::OTHER_CASE,
+            Self::Length
+            | Self::Substring
+            | Self::Left
+            | Self::Right
+            | Self::Reverse
+            | Self::Repeat
+            | Self::StartsWith => 1,
+            Self::LeftPad | Self::RightPad | Self::Position => 2,
+            Self::Trim | Self::LeftTrim | Self::RightTrim if arguments < 2 => 1,
+            // Characters are looked for among others.
+            Self::Trim | Self::LeftTrim | Self::RightTrim => limits::OTHER_CASE,
+            Self::Replace | Self::SplitPart => 3,
+            Self::ConcatWith => arguments,
+            _ => 0,
+        }
     }
 
     /// The least and the greatest that a part of a moment can be.
@@ -277,6 +428,10 @@ impl Function {
             Self::Month => (1, 12),
             Self::Day => (1, 31),
             Self::DayOfWeek => (0, 6),
+            Self::IsoDayOfWeek => (1, 7),
+            Self::DayOfYear => (1, 366),
+            Self::Week => (1, 53),
+            Self::IsoYear => (-10_000, 10_000),
             Self::Hour => (0, 23),
             Self::Minute | Self::Second => (0, 59),
             _ => return None,

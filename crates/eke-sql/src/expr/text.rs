@@ -1,6 +1,8 @@
 //! What expressions do with text: how much of it there is, parts of it, and numbers and truths
 //! written out.
 
+use crate::Function;
+
 /// The most bytes that a text has, wherever an expression meets or makes one: a cell, a constant, a
 /// key, what is put together. A longer one ends there, before the first character that does not fit
 /// as a whole.
@@ -66,7 +68,7 @@ pub(crate) fn ends_with_escape(pattern: &str) -> bool {
 /// The characters from `from` on, counted from 1, `count` of them if it is given. As in PostgreSQL,
 /// places before the first count too. None for a negative count.
 #[must_use]
-pub fn substring(text: &str, from: i64, count: Option<i64>) -> Option<String> {
+pub(crate) fn substring(text: &str, from: i64, count: Option<i64>) -> Option<String> {
     let from = i128::from(from);
     let end = match count {
         Some(count) if count < 0 => return None,
@@ -75,6 +77,166 @@ pub fn substring(text: &str, from: i64, count: Option<i64>) -> Option<String> {
     };
     let places = (1i128..).zip(text.chars());
     Some(places.filter(|(place, _)| *place >= from && *place < end).map(|(_, c)| c).collect())
+}
+
+/// The first `count` characters, or all but as many of the last if it is negative.
+#[must_use]
+pub(crate) fn left(text: &str, count: i64) -> &str {
+    &text[..place_of(text, kept(text, count))]
+}
+
+/// The last `count` characters, or all but as many of the first if it is negative.
+#[must_use]
+pub(crate) fn right(text: &str, count: i64) -> &str {
+    let all = text.chars().count();
+    &text[place_of(text, all - kept(text, count))..]
+}
+
+/// How many characters `left` and `right` keep.
+fn kept(text: &str, count: i64) -> usize {
+    let all = text.chars().count();
+    let many = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if count < 0 { all.saturating_sub(many) } else { all.min(many) }
+}
+
+/// The byte that a character starts at, or the end.
+fn place_of(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(place, _)| place)
+}
+
+/// A text without the characters of another at both ends, or at one.
+#[must_use]
+pub(crate) fn trim<'a>(function: Function, text: &'a str, characters: &str) -> &'a str {
+    let mut sorted: Vec<char> = characters.chars().collect();
+    sorted.sort_unstable();
+    let goes = |c: char| sorted.binary_search(&c).is_ok();
+    match function {
+        Function::LeftTrim => text.trim_start_matches(goes),
+        Function::RightTrim => text.trim_end_matches(goes),
+        _ => text.trim_matches(goes),
+    }
+}
+
+/// A text with `to` wherever it has `from`; as it is if `from` is empty.
+#[must_use]
+pub(crate) fn replace(text: &str, from: &str, to: &str) -> String {
+    if from.is_empty() {
+        return text.to_owned();
+    }
+    let mut result = Growing::default();
+    for (place, part) in text.split(from).enumerate() {
+        if place > 0 {
+            result.push(to);
+        }
+        result.push(part);
+    }
+    result.text
+}
+
+/// The part with this number, from 1 or, if it is negative, from the end; none for 0. Beyond the
+/// parts there is the empty text. Nothing parts by an empty text.
+#[must_use]
+pub(crate) fn split_part<'a>(text: &'a str, by: &str, place: i64) -> Option<&'a str> {
+    let parts: Vec<&str> = if by.is_empty() { vec![text] } else { text.split(by).collect() };
+    let place = match usize::try_from(place.unsigned_abs()) {
+        Ok(0) => return None,
+        Ok(from_start) if place > 0 => Some(from_start - 1),
+        Ok(from_end) => parts.len().checked_sub(from_end),
+        Err(_) => None,
+    };
+    Some(place.and_then(|place| parts.get(place)).copied().unwrap_or(""))
+}
+
+/// The character, from 1, at which `sought` begins first; 0 if it does not occur.
+#[must_use]
+pub(crate) fn position(text: &str, sought: &str) -> i64 {
+    text.find(sought)
+        .map_or(0, |at| i64::try_from(text[..at].chars().count()).unwrap_or(i64::MAX - 1) + 1)
+}
+
+/// A text of `length` characters: with `fill` again and again before it or after it, or cut.
+#[must_use]
+pub(crate) fn pad(text: &str, length: i64, fill: &str, before: bool) -> String {
+    let all = text.chars().count();
+    let length = usize::try_from(length).unwrap_or(if length < 0 { 0 } else { usize::MAX });
+    let Some(missing) = length.checked_sub(all).filter(|missing| *missing > 0) else {
+        return text[..place_of(text, length)].to_owned();
+    };
+    let mut result = Growing::default();
+    if !before {
+        result.push(text);
+    }
+    for character in fill.chars().cycle().take(missing) {
+        if result.is_full {
+            break;
+        }
+        result.push(character.encode_utf8(&mut [0; 4]));
+    }
+    if before {
+        result.push(text);
+    }
+    result.text
+}
+
+/// A text again and again.
+#[must_use]
+pub(crate) fn repeat(text: &str, times: i64) -> String {
+    let mut result = Growing::default();
+    let mut left = if text.is_empty() { 0 } else { times };
+    while left > 0 && !result.is_full {
+        result.push(text);
+        left -= 1;
+    }
+    result.text
+}
+
+/// A text whose words, of letters and digits, start with a capital and go on in lower case.
+#[must_use]
+pub(crate) fn initcap(text: &str) -> String {
+    let mut result = Growing::default();
+    let mut within = false;
+    for character in text.chars() {
+        let mut push = |c: char| result.push(c.encode_utf8(&mut [0; 4]));
+        if within {
+            character.to_lowercase().for_each(&mut push);
+        } else {
+            character.to_uppercase().for_each(&mut push);
+        }
+        within = character.is_alphanumeric();
+    }
+    result.text
+}
+
+/// The texts that are there, with the first between them; none if that is not there.
+pub(crate) fn concat_with<'a>(mut texts: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+    let between = texts.next()??;
+    let mut result = Growing::default();
+    for (place, text) in texts.flatten().enumerate() {
+        if place > 0 {
+            result.push(between);
+        }
+        result.push(text);
+    }
+    Some(result.text)
+}
+
+/// A text that is put together as far as it counts: after the first character that does not fit
+/// nothing is added.
+#[derive(Default)]
+struct Growing {
+    text: String,
+    is_full: bool,
+}
+
+impl Growing {
+    fn push(&mut self, more: &str) {
+        if self.is_full {
+            return;
+        }
+        let fits = start(more, MAX_TEXT - self.text.len());
+        self.is_full = fits.len() < more.len();
+        self.text.push_str(fits);
+    }
 }
 
 /// A text as an int: blanks at both ends do not matter.
@@ -128,6 +290,58 @@ mod tests {
         assert_eq!(substring("Leiden", 5, Some(i64::MAX)).as_deref(), Some("en"));
         assert_eq!(substring("Leiden", i64::MIN, Some(1)).as_deref(), Some(""));
         assert_eq!(substring("Leiden", 1, Some(-1)), None);
+    }
+
+    /// The examples of PostgreSQL's documentation, and what it does at the ends.
+    #[test]
+    fn functions_of_text_are_postgresqls() {
+        assert_eq!((left("abcde", 2), left("abcde", -2), left("été", 9)), ("ab", "abc", "été"));
+        assert_eq!((left("abc", -5), left("abc", 0), left("abc", i64::MIN)), ("", "", ""));
+        assert_eq!((right("abcde", 2), right("abcde", -2), right("é", -1)), ("de", "cde", ""));
+        assert_eq!(replace("abcdefabcdef", "cd", "XX"), "abXXefabXXef");
+        assert_eq!((replace("aaa", "aa", "b"), replace("a", "", "b")), ("ba".into(), "a".into()));
+        assert_eq!(split_part("abc~@~def~@~ghi", "~@~", 2), Some("def"));
+        assert_eq!(split_part("abc,def,ghi,jkl", ",", -2), Some("ghi"));
+        assert_eq!((split_part("a", ",", 0), split_part("a", ",", 2)), (None, Some("")));
+        assert_eq!((split_part("a", "", 1), split_part("a", "", -1)), (Some("a"), Some("a")));
+        assert_eq!((split_part("a", "", 2), split_part("aaa", "aa", -1)), (Some(""), Some("a")));
+        assert_eq!(split_part("a", ",", i64::MIN), Some(""));
+        assert_eq!((position("Thomas", "om"), position("é€a", "a"), position("a", "b")), (3, 3, 0));
+        assert_eq!(position("a", ""), 1);
+        assert_eq!(
+            (pad("hi", 5, "xy", true), pad("hi", 5, "xy", false)),
+            ("xyxhi".into(), "hixyx".into())
+        );
+        assert_eq!(
+            (pad("hello", 2, " ", true), pad("hi", -1, " ", true)),
+            ("he".into(), String::new())
+        );
+        assert_eq!(pad("hi", 5, "", true), "hi");
+        assert_eq!((repeat("Pg", 4), repeat("Pg", -1)), ("PgPgPgPg".into(), String::new()));
+        assert_eq!(initcap("hi THOMAS o'neil 2nd"), "Hi Thomas O'Neil 2nd");
+        let both = |texts: &[Option<&str>]| concat_with(texts.iter().copied());
+        let texts = [Some(","), Some("abcde"), Some("2"), None, Some("22")];
+        assert_eq!(both(&texts).as_deref(), Some("abcde,2,22"));
+        assert_eq!((both(&[None, Some("a")]), both(&[Some(",")])), (None, Some(String::new())));
+        assert_eq!(trim(Function::Trim, "yxTomxx", "xyz"), "Tom");
+        assert_eq!(trim(Function::LeftTrim, "zzzytest", "xyz"), "test");
+        assert_eq!(trim(Function::RightTrim, "testxxzx", "xyz"), "test");
+    }
+
+    /// Nothing is longer than a text, and nothing takes longer than that to make.
+    #[test]
+    fn what_grows_ends_where_texts_end() {
+        let long = "a".repeat(MAX_TEXT);
+        assert_eq!(repeat("ab", i64::MAX).len(), MAX_TEXT);
+        assert_eq!(repeat("€", i64::MAX).len(), MAX_TEXT - 1);
+        assert_eq!(pad("a", i64::MAX, "é", true).len(), MAX_TEXT);
+        assert_eq!(pad("a", i64::MAX, "é", false).len(), MAX_TEXT - 1);
+        assert_eq!(replace(&long, "a", &long), long);
+        assert_eq!(
+            concat_with([Some(&*long), Some("b"), Some("c")].into_iter()),
+            Some(format!("b{}", &long[1..]))
+        );
+        assert_eq!(initcap(&"ΐ ".repeat(1_365)).len(), MAX_TEXT - 1);
     }
 
     #[test]

@@ -73,12 +73,23 @@ pub(crate) fn parts(
     Ok((with.as_ref(), body, order_by.as_ref(), limit_clause.as_ref()))
 }
 
+/// What GROUP BY says.
+#[derive(Clone, Copy)]
+pub(crate) enum GroupBy<'q> {
+    /// These keys; none without the clause.
+    Keys(&'q [ast::Expr]),
+    /// ALL: every item of SELECT that has no aggregate in it.
+    All,
+}
+
 /// The clauses of a SELECT that there may be.
 pub(crate) struct Clauses<'q> {
     pub(crate) projection: &'q [ast::SelectItem],
     pub(crate) from: &'q [ast::TableWithJoins],
     pub(crate) selection: Option<&'q ast::Expr>,
-    pub(crate) group_by: &'q [ast::Expr],
+    pub(crate) group_by: GroupBy<'q>,
+    /// Whether rows of the answer that are the same are shown once.
+    pub(crate) is_distinct: bool,
     pub(crate) having: Option<&'q ast::Expr>,
 }
 
@@ -110,9 +121,13 @@ pub(crate) fn clauses(select: &ast::Select) -> Result<Clauses<'_>, SqlError> {
         value_table_mode,
         flavor,
     } = select;
-    if !matches!(distinct, None | Some(ast::Distinct::All)) {
-        return Err(no("SELECT DISTINCT", "write GROUP BY with COUNT, SUM or AVG"));
-    }
+    let is_distinct = match distinct {
+        None | Some(ast::Distinct::All) => false,
+        Some(ast::Distinct::Distinct) => true,
+        Some(_) => {
+            return Err(no("SELECT DISTINCT ON", "write GROUP BY with COUNT, SUM or AVG"));
+        }
+    };
     if top.is_some() {
         return Err(no("TOP", "write LIMIT"));
     }
@@ -137,9 +152,11 @@ pub(crate) fn clauses(select: &ast::Select) -> Result<Clauses<'_>, SqlError> {
         return Err(Unsupported::OtherClause.into());
     }
     let group_by = match group_by {
-        ast::GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => keys,
-        ast::GroupByExpr::All(_) => return Err(no("GROUP BY ALL", "name the keys")),
-        ast::GroupByExpr::Expressions(..) => {
+        ast::GroupByExpr::Expressions(keys, modifiers) if modifiers.is_empty() => {
+            GroupBy::Keys(keys)
+        }
+        ast::GroupByExpr::All(modifiers) if modifiers.is_empty() => GroupBy::All,
+        ast::GroupByExpr::Expressions(..) | ast::GroupByExpr::All(_) => {
             return Err(none("WITH ROLLUP, CUBE and TOTALS", "ask one GROUP BY at a time"));
         }
     };
@@ -148,6 +165,7 @@ pub(crate) fn clauses(select: &ast::Select) -> Result<Clauses<'_>, SqlError> {
         from,
         selection: selection.as_ref(),
         group_by,
+        is_distinct,
         having: having.as_ref(),
     })
 }

@@ -9,10 +9,13 @@
 use std::any::TypeId;
 use std::cell::Cell;
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{self, Expr};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::frontend::bind::BETWEEN_SYMMETRIC;
 
 /// How often an expression may be begun: many times the most words there are.
 const PATIENCE: usize = 10_000;
@@ -49,6 +52,30 @@ impl Dialect for Sql {
         }
     }
 
+    /// BETWEEN SYMMETRIC, which the parser does not know: a call of a function, so that what is
+    /// between is there once.
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        expr: &Expr,
+        _: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        let negated = parser.peek_keyword(Keyword::NOT);
+        let words = [parser.peek_nth_token(0), parser.peek_nth_token(1), parser.peek_nth_token(2)];
+        let mut words = words.iter().skip(usize::from(negated));
+        let is = |token: Option<&TokenWithSpan>, wanted: &str| {
+            matches!(token.map(|token| &token.token), Some(Token::Word(word))
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+        };
+        if !is(words.next(), "BETWEEN") || !is(words.next(), "SYMMETRIC") {
+            return None;
+        }
+        for _ in 0..2 + usize::from(negated) {
+            parser.next_token();
+        }
+        Some(symmetric(parser, expr, negated))
+    }
+
     // Everything else of PostgreSQL's that has to do with queries.
 
     like_postgresql! {
@@ -76,4 +103,33 @@ impl Dialect for Sql {
         supports_interval_options() -> bool;
         supports_comma_separated_trim() -> bool;
     }
+}
+
+/// What follows BETWEEN SYMMETRIC.
+fn symmetric(parser: &mut Parser<'_>, expr: &Expr, negated: bool) -> Result<Expr, ParserError> {
+    let precedence = PostgreSqlDialect {}.prec_value(Precedence::Between);
+    let low = parser.parse_subexpr(precedence)?;
+    parser.expect_keyword_is(Keyword::AND)?;
+    let high = parser.parse_subexpr(precedence)?;
+    let args = [expr.clone(), low, high];
+    let call = Expr::Function(ast::Function {
+        name: ast::ObjectName::from(vec![ast::Ident::with_quote('"', BETWEEN_SYMMETRIC)]),
+        uses_odbc_syntax: false,
+        parameters: ast::FunctionArguments::None,
+        args: ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args
+                .map(|one| ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(one)))
+                .to_vec(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    });
+    if !negated {
+        return Ok(call);
+    }
+    Ok(Expr::UnaryOp { op: ast::UnaryOperator::Not, expr: Box::new(call) })
 }

@@ -3,9 +3,13 @@
 pub(crate) mod bind;
 pub(crate) mod clauses;
 pub(crate) mod dialect;
+pub(crate) mod inline;
+pub(crate) mod join;
 pub(crate) mod limits;
 pub(crate) mod names;
 pub(crate) mod parse;
+pub(crate) mod per_unit;
 pub(crate) mod question;
 pub(crate) mod relations;
 pub(crate) mod rows;
+pub(crate) mod settings;

@@ -14,6 +14,7 @@ use crate::SqlError;
 use crate::error::{LimitError, SyntaxError, Unsupported, line, short};
 use crate::frontend::dialect::Sql;
 use crate::frontend::limits;
+use crate::frontend::settings::{self, Setting};
 
 /// Runs something on a stack of its own: how deep the parser goes is bounded, how much is left of
 /// the caller's stack is not known.
@@ -30,10 +31,10 @@ pub(crate) fn on_own_stack<T: Send>(
     })
 }
 
-/// The one query of a text.
-pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
+/// The one query of a text, and what the text says of its goal.
+pub(crate) fn parse(sql: &str) -> Result<(ast::Query, Vec<Setting>), SqlError> {
     let dialect = Sql::new();
-    let tokens = tokens(sql, &dialect)?;
+    let (tokens, settings) = tokens(sql, &dialect)?;
     let mut parser = Parser::new(&dialect)
         .with_recursion_limit(limits::NESTING)
         .with_tokens_with_locations(tokens);
@@ -43,14 +44,15 @@ pub(crate) fn parse(sql: &str) -> Result<ast::Query, SqlError> {
         ended = true;
     }
     match parser.peek_token().token {
-        Token::EOF => Ok(query),
+        Token::EOF => Ok((query, settings)),
         _ if ended => Err(Unsupported::SeveralStatements.into()),
         word => Err(SyntaxError::Trails { word: short(&word) }.into()),
     }
 }
 
-/// The words of a text, if they are few enough, not too deep, and begin as a query does.
-fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
+/// The words of a text, if they are few enough, not too deep, and begin as a query does; and what
+/// it says of its goal.
+fn tokens(sql: &str, dialect: &Sql) -> Result<(Vec<TokenWithSpan>, Vec<Setting>), SqlError> {
     if sql.len() > limits::BYTES {
         return Err(LimitError::Text { most_kilobytes: limits::BYTES / 1024 }.into());
     }
@@ -63,6 +65,7 @@ fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
     if tokens.iter().filter(|token| !blank(token)).count() > limits::TOKENS {
         return Err(limits::too_large());
     }
+    let (tokens, settings) = settings::taken(tokens)?;
     begins_as_a_query(&tokens)?;
 
     let (mut nesting, mut prefixes, mut operators) = (0usize, 0usize, 0usize);
@@ -109,7 +112,7 @@ fn tokens(sql: &str, dialect: &Sql) -> Result<Vec<TokenWithSpan>, SqlError> {
             return Err(limits::too_large());
         }
     }
-    Ok(tokens)
+    Ok((tokens, settings))
 }
 
 /// Statements that are no queries never reach the parser.
@@ -130,7 +133,9 @@ fn begins_as_a_query(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
             "`eke explain` says what would be computed, without reading a row"
         }
         Keyword::SHOW | Keyword::PRAGMA => "the policy says which tables and columns there are",
-        Keyword::SET | Keyword::RESET | Keyword::USE => "there is nothing to set; ask with SELECT",
+        Keyword::SET | Keyword::RESET | Keyword::USE => {
+            "there is nothing to set but eke.within and its kin; ask with SELECT"
+        }
         Keyword::INSERT
         | Keyword::UPDATE
         | Keyword::DELETE

@@ -9,14 +9,16 @@ use crate::error::{
 };
 use crate::expr::canonical::{canonical, run, sort_key};
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
-use crate::frontend::clauses::{Clauses, bare, clauses, no, no_set, none, parts};
+use crate::frontend::clauses::{Clauses, GroupBy, bare, clauses, no, no_set, none, parts};
 use crate::frontend::limits;
 use crate::frontend::names;
 use crate::frontend::parse;
 use crate::frontend::rows::{Relation, Scope, Source};
+use crate::frontend::settings;
 use crate::plan::aggregate::Aggregates;
 use crate::plan::grid;
 use crate::plan::keys;
+use crate::plan::measures::Measures;
 use crate::{
     Binary, Expr, Key, Order, Output, Plan, Protection, Query, Shows, SqlError, Table, Type,
     VERSION, Value,
@@ -54,11 +56,14 @@ pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Quer
 
 fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlError> {
     parse::on_own_stack(|| {
-        let query = parse::parse(sql)?;
+        let (query, settings) = parse::parse(sql)?;
         let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
         let source = Source { tables, usage: &usage, parameters: &parameters };
         let planned = question(&query, &source, Vec::new())?;
         parameters.check()?;
+        if let Some(table) = tables.iter().find(|table| table.name == planned.plan.dataset) {
+            settings::hold(&settings, table)?;
+        }
         Ok(planned)
     })
 }
@@ -91,7 +96,7 @@ fn answer<'a>(
     source: &Source<'a>,
     scope: &Scope<'a>,
 ) -> Result<Query, SqlError> {
-    let Clauses { projection, from, selection, group_by, having } = clauses(select)?;
+    let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(select)?;
     let rows = source.from(from, scope)?;
     let Protection::Private { unit_column, adjacency, max_groups, max_rows } =
         &rows.table.protection
@@ -115,9 +120,16 @@ fn answer<'a>(
     let items = within.items(projection)?;
     let aliases: Vec<(ast::Ident, Bound)> = items
         .iter()
+        .filter(|item| item.side.is_none())
         .filter_map(|item| item.alias.clone().map(|alias| (alias, item.bound.clone())))
         .collect();
-    let written = within.keys(group_by, &items, &aliases)?;
+    let has_aggregates = items.iter().any(Item::is_value);
+    let written = match group_by {
+        // Rows that are all different are groups with nothing counted.
+        GroupBy::Keys([]) if is_distinct && !has_aggregates => within.all_keys(&items)?,
+        GroupBy::All => within.all_keys(&items)?,
+        GroupBy::Keys(keys) => within.keys(keys, &items, &aliases)?,
+    };
 
     // Keys in their canonical order; `places` says where each that was written is.
     let mut sorted: Vec<&Bound> = written.iter().collect();
@@ -125,25 +137,55 @@ fn answer<'a>(
     sorted.dedup_by(|a, b| a.expr == b.expr);
     let place = |expr: &Expr| sorted.iter().position(|key| key.expr == *expr);
 
-    let mut outputs = Vec::new();
+    let after = After { within: &within, items: &items, aliases: &aliases, keys: &sorted };
+    let mut measures = Measures::default();
+    // Each item as a key, or as a value over keys and aggregates.
+    let mut shown = Vec::new();
     for item in &items {
-        let shows = match &item.bound.expr {
-            Expr::Measure(index) => Shows::Measure(*index),
-            expr => match place(expr) {
-                Some(index) => Shows::Key(index),
-                None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
-            },
+        let expr = match place(&item.bound.expr) {
+            Some(index) => Expr::Key(index),
+            None if item.is_value() => {
+                let value = after.over_answers(item.bound.expr.clone(), "SELECT")?;
+                if value.any(&|expr| matches!(expr, Expr::Key(_))) {
+                    return Err(Unsupported::form(
+                        &item.name,
+                        "a key does not stand beside an aggregate in one item; select them one by \
+                         one, or write CASE or FILTER inside the aggregate",
+                    ));
+                }
+                measures.shows(&value);
+                value
+            }
+            None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
         };
-        outputs.push(Output { name: item.name.clone(), shows });
+        shown.push(expr);
     }
-    let shows_values = outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)));
+    // With all keys in them, rows of an answer are different anyhow.
+    let is_shown = |key: usize| shown.contains(&Expr::Key(key));
+    if is_distinct && !(0..sorted.len()).all(is_shown) {
+        return Err(no("SELECT DISTINCT without all keys", "add the keys of GROUP BY to SELECT"));
+    }
+    let shows_values = !shown.iter().all(|expr| matches!(expr, Expr::Key(_)));
     if !shows_values && written.is_empty() {
         return Err(Unsupported::NoAggregate.into());
     }
 
-    let after = After { within: &within, items: &items, aliases: &aliases, keys: &sorted };
     let having = after.having(having)?;
     let mut order = after.order(order_by)?;
+    order.iter().map(|order| &order.by).chain(&having).for_each(|expr| measures.uses(expr));
+    let having = having.map(|having| measures.over(having));
+    for order in &mut order {
+        order.by = measures.over(order.by.clone());
+    }
+    let output = |(item, expr): (&Item, &Expr)| {
+        let shows = match (measures.over(expr.clone()), item.side) {
+            (Expr::Key(index), _) => Shows::Key(index),
+            (Expr::Measure(index), side) => side.map_or(Shows::Measure(index), |side| side(index)),
+            _ => unreachable!("what is shown was taken down"),
+        };
+        Output { name: item.name.clone(), shows }
+    };
+    let outputs: Vec<Output> = items.iter().zip(&shown).map(output).collect();
     // Rows of an answer come in the order of the keys as they were written.
     let places: Vec<usize> = written.iter().filter_map(|key| place(&key.expr)).collect();
     if !places.is_sorted() {
@@ -159,7 +201,7 @@ fn answer<'a>(
         .iter()
         .map(|key| {
             let kind = key.kind.unwrap_or(Type::Text);
-            let public = keys::public(&key.expr, kind, rows.table);
+            let public = keys::public(&key.expr, kind, &rows.table);
             Key { expr: key.expr.clone(), kind, public }
         })
         .collect();
@@ -172,19 +214,26 @@ fn answer<'a>(
         Some(groups) => u32::try_from(groups).unwrap_or(u32::MAX).min(*max_groups),
         None => *max_groups,
     };
-    let (sums, measures) = aggregates.into_inner().bounded(rows.table, unit_column, *max_rows)?;
-    let plan = Plan {
+    let key_exprs: Vec<&Expr> = keys.iter().map(|key| &key.expr).collect();
+    let max_rows = rows.most_in_group(*max_rows, &key_exprs);
+    let max_groups = rows.most_rows(max_groups);
+    let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit_column, max_rows)?;
+    let measures = measures.all(&found);
+    let mut plan = Plan {
         version: VERSION,
         dataset: rows.table.name.clone(),
         unit_column: unit_column.clone(),
         adjacency: *adjacency,
+        rows: None,
         filter,
         keys,
         sums,
         max_groups,
-        max_rows: *max_rows,
+        max_rows,
     };
-    limits::checked_work(&plan, rows.table)?;
+    plan.rows =
+        rows.rows.clone().map(|from| from.pruned(&plan.exprs().flat_map(Expr::columns).collect()));
+    limits::checked_work(&plan, &rows.table, rows.passes)?;
     let query = Query { plan, measures, outputs, having, order, offset, limit };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     if !shows_values && (query.largest_first().is_none() || !is_cut) {
@@ -193,12 +242,24 @@ fn answer<'a>(
     Ok(query)
 }
 
+/// What of a measure is shown.
+type Side = fn(usize) -> Shows;
+
 /// An item of SELECT.
 struct Item {
     name: String,
     alias: Option<ast::Ident>,
     /// Canonical.
     bound: Bound,
+    /// What of a value is shown, if it is not the value.
+    side: Option<Side>,
+}
+
+impl Item {
+    /// Whether an aggregate is in it.
+    fn is_value(&self) -> bool {
+        self.bound.expr.any(&|expr| matches!(expr, Expr::Measure(_)))
+    }
 }
 
 /// What is bound over rows.
@@ -219,6 +280,7 @@ impl Within<'_> {
         Binder {
             rows: self.rows,
             aggregates: aggregates.then_some(self.aggregates),
+            totals: None,
             aliases,
             clause,
             usage: self.usage,
@@ -259,16 +321,30 @@ impl Within<'_> {
                 }
             };
             let name = alias.map_or_else(|| names::of_item(expr, 200), |alias| alias.value.clone());
-            let bound = binder.bind(expr)?;
-            let measured = |expr: &Expr| matches!(expr, Expr::Measure(_));
-            if !measured(&bound.expr) && bound.expr.any(&measured) {
+            let (expr, side) = match side(expr)? {
+                Some((side, inner)) => (inner, Some(side)),
+                None => (expr, None),
+            };
+            let bound = match (side, aliased(expr, &items)) {
+                (Some(_), Some(bound)) => bound,
+                _ => binder.bind(expr)?,
+            };
+            let item = Item { name, alias: alias.cloned(), bound: bound.canonical()?, side };
+            if side.is_some() && !item.is_value() {
                 return Err(Unsupported::form(
                     expr,
-                    "arithmetic on aggregates does not stand in SELECT; select each aggregate by \
-                     itself, or write AVG(x) for SUM(x) / COUNT(x)",
+                    "DP_INTERVAL_LOW, DP_INTERVAL_HIGH and DP_MET are of an aggregate, or of an \
+                     alias that stands before them",
                 ));
             }
-            items.push(Item { name, alias: alias.cloned(), bound: bound.canonical()? });
+            if item.is_value() && !matches!(item.bound.kind, Some(Type::Int | Type::Float)) {
+                return Err(Unsupported::form(
+                    expr,
+                    "what is made of noisy values is a number, with an interval of its own; select \
+                     the number, and compare it in HAVING or in what reads the answer",
+                ));
+            }
+            items.push(item);
         }
         if items.is_empty() {
             return Err(SyntaxError::SelectsNothing.into());
@@ -290,18 +366,29 @@ impl Within<'_> {
                 Some(place) => items[place].bound.clone(),
                 None => binder.bind(expr)?,
             };
-            if bound.expr.any(&|expr| matches!(expr, Expr::Measure(_))) {
-                return Err(Unsupported::KeyOfAggregate { written: short(expr) }.into());
-            }
-            let key = bound.canonical()?;
-            let unit = self.rows.unit_column();
-            if key.expr.tells_units(unit) {
-                let unit = short(&crate::expr::display::identifier(unit));
-                return Err(Unsupported::KeyOfUnits { written: short(expr), unit }.into());
-            }
-            keys.push(key);
+            keys.push(self.key(bound, short(expr))?);
         }
         Ok(keys)
+    }
+
+    /// Every item that has no aggregate in it, as a key.
+    fn all_keys(&self, items: &[Item]) -> Result<Vec<Bound>, SqlError> {
+        let is_key = |item: &&Item| !item.is_value();
+        items.iter().filter(is_key).map(|i| self.key(i.bound.clone(), short(&i.name))).collect()
+    }
+
+    /// A key, canonical.
+    fn key(&self, bound: Bound, written: String) -> Result<Bound, SqlError> {
+        if bound.expr.any(&|expr| matches!(expr, Expr::Measure(_))) {
+            return Err(Unsupported::KeyOfAggregate { written }.into());
+        }
+        let key = bound.canonical()?;
+        let unit = self.rows.unit_column();
+        if key.expr.tells_units(unit) {
+            let unit = short(&crate::expr::display::identifier(unit));
+            return Err(Unsupported::KeyOfUnits { written, unit }.into());
+        }
+        Ok(key)
     }
 }
 
@@ -384,8 +471,39 @@ impl After<'_> {
     }
 }
 
+/// What of a value an item shows, and of which; none if it is no such function.
+fn side(expr: &ast::Expr) -> Result<Option<(Side, &ast::Expr)>, SqlError> {
+    let ast::Expr::Function(call) = bare(expr) else { return Ok(None) };
+    let name = names::simple(&call.name).map(|name| name.value.to_lowercase());
+    let side: Side = match name.as_deref() {
+        Some("dp_interval_low") => Shows::Low,
+        Some("dp_interval_high") => Shows::High,
+        Some("dp_met") => Shows::Met,
+        _ => return Ok(None),
+    };
+    match &call.args {
+        ast::FunctionArguments::List(list) if call.filter.is_none() && call.over.is_none() => {
+            match list.args.as_slice() {
+                [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(inner))] => {
+                    Ok(Some((side, inner)))
+                }
+                _ => Err(Unsupported::form(call, "it takes one aggregate, or its alias")),
+            }
+        }
+        _ => Err(Unsupported::form(call, "it takes one aggregate, or its alias")),
+    }
+}
+
+/// What an alias of an item before stands for.
+fn aliased(expr: &ast::Expr, items: &[Item]) -> Option<Bound> {
+    let ast::Expr::Identifier(name) = bare(expr) else { return None };
+    let named =
+        |item: &&Item| item.alias.as_ref().is_some_and(|alias| names::means(name, &alias.value));
+    items.iter().find(named).filter(|item| item.is_value()).map(|item| item.bound.clone())
+}
+
 /// The place of the item that a bare number means, from 0.
-fn ordinal(
+pub(crate) fn ordinal(
     expr: &ast::Expr,
     items: usize,
     clause: &'static str,

@@ -20,7 +20,7 @@ pub fn relations<'t>(
 ) -> Result<BTreeSet<&'t str>, SqlError> {
     let written = parse::on_own_stack(|| {
         let mut written = Vec::new();
-        query(&parse::parse(sql)?, &mut written);
+        query(&parse::parse(sql)?.0, &mut written);
         Ok(written)
     })?;
     let is_meant = |table: &&str| written.iter().any(|name| names::means(name, table));

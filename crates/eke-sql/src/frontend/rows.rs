@@ -2,9 +2,11 @@
 //! columns.
 //!
 //! Subqueries and CTEs that project and filter are put in where they are used, so that what is left
-//! is one dataset, one conjunction and expressions over its own columns. Whatever else a subquery
-//! does is refused: each row must come from one row of one unit.
+//! is one dataset, one conjunction and expressions over its own columns. A subquery that groups by
+//! the unit stays as it is (`per_unit`). Whatever else a subquery does is refused: each row must
+//! come from rows of one unit.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use sqlparser::ast;
@@ -12,63 +14,123 @@ use sqlparser::ast;
 use crate::error::{LimitError, NameError, Named, Sought, TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
 use crate::frontend::bind::{Binder, Bound, LimitUsage, Parameters};
-use crate::frontend::clauses::{Clauses, clauses, no, no_set, none, parts, plain_wildcard};
+use crate::frontend::clauses::{
+    Clauses, GroupBy, clauses, no, no_set, none, parts, plain_wildcard,
+};
 use crate::frontend::limits;
 use crate::frontend::names;
-use crate::{Expr, Protection, SqlError, Table};
+use crate::{Expr, Protection, RowSource, SqlError, Table, Value};
 
 /// Rows of a dataset, under names.
 #[derive(Clone, Debug)]
 pub(crate) struct Relation<'a> {
-    /// The dataset.
-    pub(crate) table: &'a Table,
+    /// The dataset, or what is known about rows that are computed from it.
+    pub(crate) table: Cow<'a, Table>,
+    /// How they are computed, if they are not the dataset's own.
+    pub(crate) rows: Option<RowSource>,
+    /// The cells of a table that the question writes out, column by column.
+    pub(crate) inline: Option<Rc<Vec<Vec<Value>>>>,
+    /// The columns that tell the rows of one unit apart; none if some may be the same in all.
+    pub(crate) unique: Option<Vec<String>>,
+    /// How many times texts are gone through for a row before it is one of these.
+    pub(crate) passes: usize,
     /// What must be true of a row.
     pub(crate) filter: Vec<Rc<Expr>>,
-    /// What the rows go by; a subquery without an alias has no name.
-    name: Option<String>,
     /// Their columns, in order.
-    fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
 }
 
 /// A column of such rows: none if eke has no such type.
 #[derive(Clone, Debug)]
-struct Field {
-    name: String,
-    bound: Option<Rc<Bound>>,
+pub(crate) struct Field {
+    /// What the rows go by that it is of; a subquery without an alias has no name.
+    pub(crate) of: Option<String>,
+    pub(crate) name: String,
+    /// Whether it is found only by the name of its table and its own: the other one of USING.
+    pub(crate) hidden: bool,
+    pub(crate) bound: Option<Rc<Bound>>,
+}
+
+impl Field {
+    /// A column of a subquery.
+    pub(crate) fn new(name: String, bound: Bound) -> Self {
+        Self { of: None, name, hidden: false, bound: Some(Rc::new(bound)) }
+    }
 }
 
 impl<'a> Relation<'a> {
     /// A dataset as it is.
-    fn table(table: &'a Table) -> Result<Self, SqlError> {
-        if table.protection == Protection::Public {
-            return Err(Unsupported::PublicTable { table: short(&table.name) }.into());
-        }
+    fn table(table: &'a Table) -> Self {
         let field = |column: &crate::Column| Field {
+            of: Some(table.name.clone()),
             name: column.name.clone(),
+            hidden: false,
             bound: column
                 .kind
                 .map(|kind| Rc::new(Bound::new(Expr::Column(column.name.clone()), kind))),
         };
-        Ok(Self {
-            table,
+        Self {
+            table: Cow::Borrowed(table),
+            rows: None,
+            inline: None,
+            unique: None,
+            passes: 0,
             filter: Vec::new(),
-            name: Some(table.name.clone()),
             fields: table.columns.iter().map(field).collect(),
-        })
+        }
+    }
+
+    /// Whether they are nobody's.
+    pub(crate) fn is_public(&self) -> bool {
+        self.table.protection == Protection::Public
     }
 
     /// Whose rows are whose.
-    pub(crate) fn unit_column(&self) -> &'a str {
+    pub(crate) fn unit_column(&self) -> &str {
         match &self.table.protection {
             Protection::Private { unit_column, .. } => unit_column,
             Protection::Public => "",
         }
     }
 
+    /// How many rows of one unit count, where the policy says `most`: no more than there are.
+    pub(crate) fn most_rows(&self, most: u32) -> u32 {
+        if self.unique.as_ref().is_some_and(Vec::is_empty) { 1 } else { most }
+    }
+
+    /// How many rows of one unit count in one group, where the policy says `most` and groups have
+    /// these keys: no more than there are, where their columns tell.
+    pub(crate) fn most_in_group(&self, most: u32, keys: &[&Expr]) -> u32 {
+        let Some(unique) = &self.unique else { return most };
+        let is_key = |name: &String| keys.iter().any(|key| **key == Expr::Column(name.clone()));
+        let count = |name: &String| {
+            let values = self.table.column(name)?.values.as_ref()?;
+            // A cell may be missing besides.
+            u32::try_from(values.len()).ok()?.checked_add(1)
+        };
+        let open = unique.iter().filter(|name| !is_key(name));
+        let rows = open.map(count).try_fold(1, |rows: u32, count| rows.checked_mul(count?));
+        rows.map_or(most, |rows| rows.min(most))
+    }
+
+    /// How many subqueries that group by the unit are inside each other.
+    pub(crate) fn nested(&self) -> usize {
+        self.rows.as_ref().map_or(0, RowSource::nested)
+    }
+
     /// The column that a name means.
     pub(crate) fn find(&self, name: &ast::Ident) -> Result<Option<Rc<Bound>>, SqlError> {
-        let Some(place) = names::find(Named::Column, name, self.names())? else { return Ok(None) };
-        match &self.fields[place].bound {
+        self.among(name, &self.fields.iter().filter(|field| !field.hidden))
+    }
+
+    fn among<'f>(
+        &self,
+        name: &ast::Ident,
+        fields: &(impl Iterator<Item = &'f Field> + Clone),
+    ) -> Result<Option<Rc<Bound>>, SqlError> {
+        let names = fields.clone().map(|field| field.name.as_str());
+        let Some(place) = names::find(Named::Column, name, names)? else { return Ok(None) };
+        match fields.clone().nth(place).and_then(|field| field.bound.as_ref()) {
             Some(bound) => Ok(Some(Rc::clone(bound))),
             None => Err(TypeError::Column { column: short(&name.value) }.into()),
         }
@@ -81,29 +143,42 @@ impl<'a> Relation<'a> {
         name: &ast::Ident,
     ) -> Result<Rc<Bound>, SqlError> {
         self.goes_by(relation)?;
-        self.find(name)?.ok_or_else(|| self.unknown(name))
+        self.among(name, &self.of(relation))?.ok_or_else(|| {
+            let names = self.of(relation).map(|field| field.name.as_str());
+            let sought = Sought::In(short(&relation.value));
+            names::unknown(Named::Column, sought, &name.value, names)
+        })
+    }
+
+    /// The columns of what goes by a name.
+    fn of<'f>(&'f self, relation: &'f ast::Ident) -> impl Iterator<Item = &'f Field> + Clone {
+        let is_own = |own: &String| names::means(relation, own);
+        self.fields.iter().filter(move |field| field.of.as_ref().is_some_and(is_own))
     }
 
     fn goes_by(&self, relation: &ast::Ident) -> Result<(), SqlError> {
-        match &self.name {
-            Some(own) if names::means(relation, own) => Ok(()),
-            own => Err(names::unknown(
-                Named::Table,
-                Sought::From,
-                &relation.value,
-                own.iter().map(String::as_str),
-            )),
+        if self.of(relation).next().is_some() {
+            return Ok(());
         }
+        Err(names::unknown(Named::Table, Sought::From, &relation.value, self.tables()))
+    }
+
+    /// What its rows go by, each name once.
+    fn tables(&self) -> impl Iterator<Item = &str> {
+        let mut names: Vec<&str> = self.fields.iter().filter_map(|f| f.of.as_deref()).collect();
+        names.dedup();
+        names.into_iter()
     }
 
     /// What to say about a name that no column has.
     pub(crate) fn unknown(&self, name: &ast::Ident) -> SqlError {
-        let sought = self.name.as_ref().map_or(Sought::Anywhere, |own| Sought::In(short(own)));
-        names::unknown(Named::Column, sought, &name.value, self.names())
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> + Clone {
-        self.fields.iter().map(|field| field.name.as_str())
+        let mut tables = self.tables();
+        let sought = match (tables.next(), tables.next()) {
+            (Some(own), None) => Sought::In(short(&own)),
+            _ => Sought::Anywhere,
+        };
+        let names = self.fields.iter().map(|field| field.name.as_str());
+        names::unknown(Named::Column, sought, &name.value, names)
     }
 
     /// Under another name, and perhaps with other names for the first columns.
@@ -122,7 +197,9 @@ impl<'a> Relation<'a> {
             }
             .into());
         }
-        self.name = Some(name.value.clone());
+        for field in &mut self.fields {
+            field.of = Some(name.value.clone());
+        }
         for (field, column) in self.fields.iter_mut().zip(columns) {
             field.name.clone_from(&column.name.value);
         }
@@ -181,19 +258,14 @@ impl<'a> Source<'a> {
         match from {
             [] => Err(Unsupported::NoFrom.into()),
             [one] => {
-                if !one.joins.is_empty() {
-                    return Err(no(
-                        "JOIN",
-                        "ask about one table; joins with public tables come later",
-                    ));
-                }
-                self.factor(&one.relation, scope)
+                let first = self.factor(&one.relation, scope)?;
+                one.joins.iter().try_fold(first, |rows, join| self.join(&rows, join, scope))
             }
             _ => Err(Unsupported::SeveralTables.into()),
         }
     }
 
-    fn factor(
+    pub(crate) fn factor(
         &self,
         factor: &ast::TableFactor,
         scope: &Scope<'a>,
@@ -212,6 +284,16 @@ impl<'a> Source<'a> {
                 sample,
                 index_hints,
             } => {
+                let is_series = names::simple(name)
+                    .is_some_and(|name| name.value.eq_ignore_ascii_case("generate_series"));
+                if let (Some(args), true, false) = (args, is_series, *with_ordinality) {
+                    let mut rows = self.series(args)?;
+                    // The name of a series is that of its column too.
+                    for (field, alias) in rows.fields.iter_mut().zip(alias) {
+                        field.name.clone_from(&alias.name.value);
+                    }
+                    return rows.renamed(alias.as_ref());
+                }
                 if args.is_some() || *with_ordinality {
                     return Err(Unsupported::TableFunction { name: short(name) }.into());
                 }
@@ -259,7 +341,7 @@ impl<'a> Source<'a> {
         }
         match names::find(Named::Table, ident, self.tables.iter().map(|table| table.name.as_str()))?
         {
-            Some(place) => Relation::table(&self.tables[place]),
+            Some(place) => Ok(Relation::table(&self.tables[place])),
             None => Err(unknown(&ident.value)),
         }
     }
@@ -279,6 +361,7 @@ impl<'a> Source<'a> {
             match body {
                 ast::SetExpr::Select(select) => self.projection(select, &scope),
                 ast::SetExpr::Query(inner) => self.subquery(inner, &scope),
+                ast::SetExpr::Values(values) => self.values(values),
                 other => Err(no_set(other)),
             }
         })
@@ -289,17 +372,19 @@ impl<'a> Source<'a> {
         select: &ast::Select,
         scope: &Scope<'a>,
     ) -> Result<Relation<'a>, SqlError> {
-        let Clauses { projection, from, selection, group_by, having } = clauses(select)?;
-        if !group_by.is_empty() || having.is_some() {
-            return Err(none(
-                "GROUP BY and HAVING inside subqueries",
-                "subqueries may choose columns and rows; aggregate in the outermost SELECT",
-            ));
+        let clauses = clauses(select)?;
+        if clauses.is_distinct || !matches!(clauses.group_by, GroupBy::Keys([])) {
+            return self.per_unit(&clauses, scope);
+        }
+        let Clauses { projection, from, selection, having, .. } = clauses;
+        if having.is_some() {
+            return Err(no("HAVING without GROUP BY", "write its condition in WHERE"));
         }
         let rows = self.from(from, scope)?;
         let binder = Binder {
             rows: &rows,
             aggregates: None,
+            totals: None,
             aliases: &[],
             clause: "a subquery",
             usage: self.usage,
@@ -311,16 +396,16 @@ impl<'a> Source<'a> {
             match item {
                 ast::SelectItem::UnnamedExpr(expr) => {
                     let bound = binder.bind(expr)?.canonical()?;
-                    let name = names::of_item(expr, 60);
-                    fields.push(Field { name, bound: Some(Rc::new(bound)) });
+                    fields.push(Field::new(names::of_item(expr, 60), bound));
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let bound = binder.bind(expr)?.canonical()?;
-                    fields.push(Field { name: alias.value.clone(), bound: Some(Rc::new(bound)) });
+                    fields.push(Field::new(alias.value.clone(), bound));
                 }
                 ast::SelectItem::Wildcard(options) => {
                     plain_wildcard(options)?;
-                    fields.extend(rows.fields.iter().cloned());
+                    let all = rows.fields.iter().filter(|field| !field.hidden);
+                    fields.extend(all.cloned().map(|field| Field { of: None, ..field }));
                 }
                 ast::SelectItem::QualifiedWildcard(
                     ast::SelectItemQualifiedWildcardKind::ObjectName(name),
@@ -332,7 +417,8 @@ impl<'a> Source<'a> {
                         return Err(NameError::TooManyDots { name, instead }.into());
                     };
                     rows.goes_by(name)?;
-                    fields.extend(rows.fields.iter().cloned());
+                    let own = rows.of(name).cloned();
+                    fields.extend(own.map(|field| Field { of: None, hidden: false, ..field }));
                 }
                 other => {
                     let instead = "write an expression and perhaps AS name";
@@ -348,7 +434,7 @@ impl<'a> Source<'a> {
             let binder = Binder { clause: "WHERE", ..binder };
             filter.push(Rc::new(limits::checked(canonical(binder.condition(selection)?))?));
         }
-        Ok(Relation { table: rows.table, filter, name: None, fields })
+        Ok(Relation { filter, fields, ..rows })
     }
 }
 

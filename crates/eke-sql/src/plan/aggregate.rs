@@ -12,8 +12,16 @@ pub(crate) enum Aggregate {
     Rows,
     Present(Expr),
     Units,
-    Sum { expr: Expr, written: String },
-    Average { expr: Expr, written: String },
+    Sum {
+        expr: Expr,
+        written: String,
+    },
+    /// Of what is present of `counted`, which is so where `expr` is.
+    Average {
+        expr: Expr,
+        counted: Expr,
+        written: String,
+    },
 }
 
 impl Aggregate {
@@ -21,8 +29,11 @@ impl Aggregate {
         match (self, other) {
             (Self::Rows, Self::Rows) | (Self::Units, Self::Units) => true,
             (Self::Present(a), Self::Present(b))
-            | (Self::Sum { expr: a, .. }, Self::Sum { expr: b, .. })
-            | (Self::Average { expr: a, .. }, Self::Average { expr: b, .. }) => a == b,
+            | (Self::Sum { expr: a, .. }, Self::Sum { expr: b, .. }) => a == b,
+            (
+                Self::Average { expr: a, counted: c, .. },
+                Self::Average { expr: b, counted: d, .. },
+            ) => a == b && c == d,
             _ => false,
         }
     }
@@ -60,7 +71,7 @@ impl Aggregates {
         let valued = |expr: &Expr, written: &str, centred: bool| {
             let ends =
                 bounds::bounds(expr, table, unit_column).ok_or_else(|| BoundsError::Unbounded {
-                    function: if centred { "AVG" } else { "SUM" },
+                    function: if centred { "AVG" } else { "SUM" }.to_owned(),
                     written: written.to_owned(),
                 })?;
             grid::value(expr.clone(), ends, max_rows, centred, written)
@@ -74,8 +85,8 @@ impl Aggregates {
                 Aggregate::Units => (grid::count(Summand::Units, max_rows), None),
                 Aggregate::Present(expr) => (counted(expr), None),
                 Aggregate::Sum { expr, written } => (valued(expr, written, false)?, None),
-                Aggregate::Average { expr, written } => {
-                    (valued(expr, written, true)?, Some(counted(expr)))
+                Aggregate::Average { expr, counted: of, written } => {
+                    (valued(expr, written, true)?, Some(counted(of)))
                 }
             });
         }

@@ -9,7 +9,11 @@ impl Plan {
     /// What is computed from rows, and what one unit can change it by, one thing a line.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
-        let mut lines = vec![format!("rows of {}", identifier(&self.dataset))];
+        let mut lines = Vec::new();
+        match &self.rows {
+            Some(rows) => rows.describe(&mut lines),
+            None => lines.push(format!("rows of {}", identifier(&self.dataset))),
+        }
         if let Some(filter) = &self.filter {
             lines.push(format!("where {filter}"));
         }
@@ -47,13 +51,17 @@ impl Query {
                 Measure::Average { sum, count } => {
                     format!("sum {} / sum {} + centre", sum + 1, count + 1)
                 }
+                Measure::Derived { value, .. } => value.to_string(),
             };
             lines.push(format!("measure {}: {from}", index + 1));
         }
         for output in &self.outputs {
             let shows = match output.shows {
-                Shows::Key(index) => Expr::Key(index),
-                Shows::Measure(index) => Expr::Measure(index),
+                Shows::Key(index) => Expr::Key(index).to_string(),
+                Shows::Measure(index) => Expr::Measure(index).to_string(),
+                Shows::Low(index) => format!("the lower end of {}", Expr::Measure(index)),
+                Shows::High(index) => format!("the upper end of {}", Expr::Measure(index)),
+                Shows::Met(index) => format!("whether the goal of {} is met", Expr::Measure(index)),
             };
             lines.push(format!("shows {}: {shows}", identifier(&output.name)));
         }

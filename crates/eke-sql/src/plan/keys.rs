@@ -81,8 +81,12 @@ impl Policy<'_> {
                 Some(all)
             }
             // Years have too long a range to be keys without being asked for.
-            Expr::Call(function, arguments) if *function != Function::Year => {
-                let Some((low, high)) = function.range() else { return self.truths(expr) };
+            Expr::Call(function, arguments)
+                if !matches!(function, Function::Year | Function::IsoYear) =>
+            {
+                let buckets = expr.buckets().filter(|count| count.unsigned_abs() < limits::GROUPS);
+                let range = buckets.map(|count| (0, count + 1)).or_else(|| function.range());
+                let Some((low, high)) = range else { return self.truths(expr) };
                 let null = arguments.iter().any(|one| self.makes_null(one)).then_some(Value::Null);
                 Some((low..=high).map(Value::Int).chain(null).collect())
             }

@@ -1,20 +1,22 @@
 //! The private plan: what is computed from rows, in a form of our own that outlives engines.
 //!
 //! Invariants: every row that reaches a sum belongs to one unit, by the unit column of its dataset,
-//! and is computed from that row alone; sums are of integers, in steps of a grid; what one unit can
-//! change them by follows from the plan. A plan's digest names its noise paths for good: a change
-//! of what a plan means needs a new [`VERSION`].
+//! and is computed from rows of that unit and from public tables alone; sums are of integers, in
+//! steps of a grid; what one unit can change them by follows from the plan. A plan's digest names
+//! its noise paths for good: a change of what a plan means needs a new [`VERSION`].
 
 pub(crate) mod aggregate;
 pub(crate) mod bounds;
 pub(crate) mod describe;
 pub(crate) mod grid;
 pub(crate) mod keys;
+pub(crate) mod measures;
+pub(crate) mod rows;
 
 use eke_budget::Adjacency;
 use serde::{Deserialize, Serialize};
 
-use crate::{Expr, Type, Value};
+use crate::{Expr, RowSource, Type, Value};
 
 /// The version of the plan's form and meaning. 2: texts end after [`MAX_TEXT`](crate::MAX_TEXT)
 /// bytes, numbers in texts after 400, and keys are NULL only where the question makes them so.
@@ -38,6 +40,10 @@ pub struct Plan {
     pub unit_column: String,
     /// Which datasets are neighbours.
     pub adjacency: Adjacency,
+    /// Where the rows come from; if there is none, they are those of the dataset. Everything below
+    /// is over their columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<RowSource>,
     /// Which rows take part; all if there is none.
     pub filter: Option<Expr>,
     /// What rows are grouped by; with none there is one group.
@@ -102,6 +108,15 @@ pub enum Summand {
 }
 
 impl Plan {
+    /// All expressions over its rows.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let sums = self.sums.iter().filter_map(|sum| match &sum.summand {
+            Summand::Present(expr) | Summand::Value { expr, .. } => Some(expr),
+            Summand::Rows | Summand::Units => None,
+        });
+        self.filter.iter().chain(self.keys.iter().map(|key| &key.expr)).chain(sums)
+    }
+
     /// What names the plan for good: BLAKE3 over a domain separator, the version and the JSON of
     /// the plan.
     ///
@@ -212,7 +227,7 @@ impl Query {
     /// Whether a value is shown, and not keys alone.
     #[must_use]
     pub fn shows_values(&self) -> bool {
-        self.outputs.iter().any(|output| matches!(output.shows, Shows::Measure(_)))
+        self.outputs.iter().any(|output| output.shows.measure().is_some())
     }
 }
 
@@ -229,6 +244,14 @@ pub enum Measure {
         sum: usize,
         /// The count of what is not NULL.
         count: usize,
+    },
+    /// What is made of other measures: of those that follow it in the question, which are there
+    /// for it alone. Its goal is that of the value; they have none.
+    Derived {
+        /// A number, over keys and the measures that follow.
+        value: Expr,
+        /// How many follow for it, one at least. None of them is derived.
+        parts: usize,
     },
 }
 
@@ -250,6 +273,25 @@ pub enum Shows {
     Key(usize),
     /// A measure, by its index.
     Measure(usize),
+    /// The lower end of a measure's interval.
+    Low(usize),
+    /// The upper end of a measure's interval.
+    High(usize),
+    /// Whether a measure is as good as was asked for.
+    Met(usize),
+}
+
+impl Shows {
+    /// The measure that it shows, or shows something of; none for a key.
+    #[must_use]
+    pub fn measure(self) -> Option<usize> {
+        match self {
+            Self::Key(_) => None,
+            Self::Measure(index) | Self::Low(index) | Self::High(index) | Self::Met(index) => {
+                Some(index)
+            }
+        }
+    }
 }
 
 /// One of the expressions that an answer is sorted by.

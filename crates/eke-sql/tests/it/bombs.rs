@@ -451,3 +451,29 @@ fn a_question_groups_by_few_texts_of_rows() {
     let sql = format!("SELECT COUNT(*) FROM trips GROUP BY {}", numbers.join(", "));
     plan(&sql, &tables()).unwrap();
 }
+
+/// Regular expressions, intervals and what the dialect puts together itself.
+#[test]
+fn expressions_that_would_grow_are_refused() {
+    is_a_limit(within("note ~ '(a{100}){3}'"));
+    is_a_limit(within(&format!("note ~ '{}{}'", "(".repeat(30), "){250}".repeat(30))));
+    is_a_limit(within(&format!("note ~ '{}'", "a".repeat(251))));
+    is_a_limit(within(&format!("note ~ '{}'", "()".repeat(2_000))));
+    is_a_limit(within("note ~ 'a{250}' AND note ~ 'b' AND paid"));
+    is_a_limit(within(&format!("fare{}", " BETWEEN SYMMETRIC 1 AND fare".repeat(200))));
+    is_a_limit(within(&format!(
+        "{}fare{}",
+        "(1 BETWEEN SYMMETRIC ".repeat(40),
+        " AND 2)".repeat(40)
+    )));
+    is_a_limit(within(&format!("started{} IS NULL", " + INTERVAL '1 day'".repeat(600))));
+    is_a_limit(within(&format!("started{} IS NULL", " AT TIME ZONE 'UTC'".repeat(600))));
+    is_a_limit(within(&format!("length(concat(note{})) > 1", ", note".repeat(200))));
+    is_a_limit(within(&format!(
+        "note = {}'a'{}",
+        "replace(".repeat(45),
+        ", 'a', 'aa')".repeat(45)
+    )));
+    // Each of these is long only once it is folded.
+    refused(within(&format!("note IN ({}repeat('a', 4000))", "repeat('a', 4000), ".repeat(99))));
+}

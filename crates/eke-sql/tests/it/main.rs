@@ -7,6 +7,7 @@ mod evaluation;
 mod golden;
 mod parameters;
 mod policies;
+mod postgres;
 mod properties;
 mod refusals;
 mod tables;

@@ -43,6 +43,58 @@ fn limits_on_a_units_contribution_reach_the_plan() {
     assert_eq!(plan("SELECT COUNT(*) FROM t GROUP BY x > 1, who % 7", 5).max_groups, 5);
 }
 
+/// What one unit counts for follows from the form of the question where it is less than the policy
+/// says, and bounding enforces it; a join may make more rows of one.
+#[test]
+fn rows_of_a_unit_that_are_brought_together_count_once() {
+    let zones = Table {
+        name: "zones".to_owned(),
+        columns: listed(Type::Float, &[Value::Float(1.0), Value::Float(2.0)]),
+        protection: Protection::Public,
+    };
+    let tables = [table(bounded(0.0, 1.0), 5, 7), zones];
+    let limits = |sql: &str| {
+        let plan = plan(sql, &tables).unwrap_or_else(|no| panic!("{sql}: {no}")).plan;
+        (plan.max_groups, plan.max_rows)
+    };
+    let one = "(SELECT who, SUM(x) AS s FROM t GROUP BY who) AS p";
+    let some = "(SELECT who, x, x > 0.5 AS much, COUNT(*) AS n FROM t GROUP BY who, x, much) AS p";
+    let few = "(SELECT who, x > 0.5 AS much, COUNT(*) AS n FROM t GROUP BY who, much) AS p";
+    for (sql, expected) in [
+        (format!("SELECT COUNT(*) FROM {one}"), (1, 1)),
+        (format!("SELECT COUNT(*) FROM {one} GROUP BY s"), (1, 1)),
+        (format!("SELECT COUNT(*) FROM {one} WHERE s > 1 GROUP BY s > 3"), (1, 1)),
+        (format!("SELECT COUNT(*) FROM {some} GROUP BY x, much"), (5, 1)),
+        (format!("SELECT COUNT(*) FROM {some} GROUP BY x"), (5, 3)),
+        (format!("SELECT COUNT(*) FROM {some} GROUP BY much"), (2, 7)),
+        (format!("SELECT SUM(n) FROM {few}"), (1, 3)),
+        (format!("SELECT COUNT(*) FROM {one} JOIN zones ON s = zones.x"), (1, 7)),
+        (format!("SELECT COUNT(*) FROM {one} JOIN zones ON s = zones.x GROUP BY s"), (5, 7)),
+    ] {
+        assert_eq!(limits(&sql), expected, "{sql}");
+    }
+}
+
+#[test]
+fn rows_that_are_units_are_not_brought_together_and_not_joined() {
+    let mut t = table(bounded(0.0, 1.0), 1, 1);
+    if let Protection::Private { unit_column, .. } = &mut t.protection {
+        unit_column.clear();
+    }
+    let zones =
+        Table { name: "zones".to_owned(), columns: Vec::new(), protection: Protection::Public };
+    let zones = Table { columns: vec![column("x", Type::Float)], ..zones };
+    let tables = [t, zones];
+    for (sql, reason) in [
+        ("SELECT COUNT(*) FROM (SELECT x FROM t GROUP BY x) AS p", "each of its rows is a unit"),
+        ("SELECT COUNT(*) FROM (SELECT DISTINCT x FROM t) AS p", "each of its rows is a unit"),
+        ("SELECT COUNT(*) FROM t JOIN zones USING (x)", "a join may make several rows of it"),
+    ] {
+        let refusal = plan(sql, &tables).unwrap_err().to_string();
+        assert!(refusal.contains(reason), "{sql}: {refusal}");
+    }
+}
+
 #[test]
 fn limits_that_cannot_hold_are_refused() {
     for (max_groups, max_rows) in [(0, 1), (1, 0), (1, (1 << 22) + 1)] {

@@ -63,7 +63,12 @@ pub(crate) fn tables() -> Vec<Table> {
     };
     let zones = Table {
         name: "zones".to_owned(),
-        columns: vec![column("zone", Type::Text)],
+        columns: vec![
+            column("zone", Type::Text),
+            listed("area", Type::Text, &[text("west"), text("east")]),
+            column("rank", Type::Int),
+            bounded("weight", Type::Float, 0.0, 2.0),
+        ],
         protection: Protection::Public,
     };
     vec![trips, people, zones]

@@ -54,6 +54,9 @@ fn listed_values_become_the_type_of_the_file() {
         ("[2026-01-01, 2026-01-01T00:00:01]", Type::Timestamp, midnight),
         ("[true]", Type::Bool, Value::Bool(true)),
         ("[\"\"]", Type::Text, Value::Text(String::new())),
+        ("\"17..90\"", Type::Int, Value::Int(17)),
+        ("\" -1 .. 3\"", Type::Float, Value::Float(-1.0)),
+        ("\"2026-01-01..2026-12-31\"", Type::Date, Value::Date(20_454)),
     ];
     for (values, kind, first) in cases {
         let policy = parse(&CITY.replace("[\"Delft\", \"Leiden\"]", values)).unwrap();

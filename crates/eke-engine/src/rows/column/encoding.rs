@@ -16,8 +16,9 @@
 //! A length is written in groups of seven bits, the least first; the eighth bit is set if more
 //! follow.
 
-use arrow::array::{
-    ArrayRef, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,
+use arrow_array::ArrayRef;
+use arrow_array::builder::{
+    BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,
     TimestampMicrosecondBuilder,
 };
 use eke_sql::{Type, Value};

@@ -8,13 +8,13 @@
 
 use std::collections::HashSet;
 
-use arrow::array::{Array, BooleanArray};
-use arrow::compute::kernels::cmp;
-use arrow::compute::{and_kleene, interleave, not, or_kleene};
-use eke_sql::scalar::{self, Pattern};
+use arrow_array::{Array, BooleanArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_select::interleave::interleave;
+use eke_sql::scalar::{self, Datum, MomentFormat, Pattern, Regex};
 use eke_sql::{Binary, Function, Type, Unary, Value};
 
-use crate::rows::column::{Column, text};
+use crate::rows::column::{Column, arrays, text};
 
 #[cfg(test)]
 thread_local! {
@@ -34,9 +34,12 @@ pub(crate) enum ColumnExpr {
     Cast(Box<ColumnExpr>, Type),
     In(Box<ColumnExpr>, Members),
     Like(Box<ColumnExpr>, Pattern),
-    /// A function of one number, text or moment.
-    Call(Function, Box<ColumnExpr>),
-    Substring(Box<ColumnExpr>, Box<ColumnExpr>, Option<Box<ColumnExpr>>),
+    Regex(Box<ColumnExpr>, Regex),
+    /// A moment some months and microseconds later.
+    Shift(Box<ColumnExpr>, i32, i64),
+    ToChar(Box<ColumnExpr>, MomentFormat),
+    /// A function, and the type of its result.
+    Call(Function, Type, Vec<ColumnExpr>),
     Coalesce(Vec<ColumnExpr>),
     /// The least (or the greatest) that is not NULL.
     Extreme(Binary, Vec<ColumnExpr>),
@@ -137,25 +140,27 @@ impl ColumnExpr {
                 };
                 Column::Bool(a.iter().map(like).collect())
             }
-            Self::Call(function, a) => call(*function, on(a), rows),
-            Self::Substring(a, from, length) => {
-                let length = length.as_ref().map(|length| on(length));
-                let (Column::Text(a), Column::Int(from)) = (on(a), on(from)) else {
-                    return Column::nulls(Type::Text, rows);
-                };
-                text((0..rows).map(|row| {
-                    if a.is_null(row) || from.is_null(row) {
-                        return None;
-                    }
-                    let length = match &length {
-                        Some(Column::Int(length)) if length.is_valid(row) => {
-                            Some(length.value(row))
-                        }
-                        Some(_) => return None,
-                        None => None,
-                    };
-                    scalar::substring(a.value(row), from.value(row), length)
-                }))
+            Self::Regex(a, regex) => {
+                let mut scratch = Vec::new();
+                let Column::Text(a) = on(a) else { return Column::nulls(Type::Bool, rows) };
+                Column::Bool(a.iter().map(|v| Some(regex.matches(v?, &mut scratch))).collect())
+            }
+            Self::Shift(a, months, micros) => match on(a) {
+                Column::Timestamp(a) => Column::Timestamp(
+                    a.iter().map(|v| scalar::shift(v?, *months, *micros)).collect(),
+                ),
+                _ => Column::nulls(Type::Timestamp, rows),
+            },
+            Self::ToChar(a, format) => match on(a) {
+                Column::Timestamp(a) => text(a.iter().map(|v| format.write(v?))),
+                _ => Column::nulls(Type::Text, rows),
+            },
+            Self::Call(function, kind, arguments) => {
+                let mut arguments: Vec<_> = arguments.iter().map(on).collect();
+                match arguments.len() {
+                    1 => call(*function, *kind, arguments.swap_remove(0)),
+                    _ => row_by_row(*function, *kind, &arguments, rows),
+                }
             }
             Self::Coalesce(all) => {
                 let all: Vec<_> = all.iter().map(on).collect();
@@ -167,7 +172,7 @@ impl ColumnExpr {
                     best = Some(match best {
                         None => next,
                         Some(best) => {
-                            let better = compare(*operator, &next, &best);
+                            let better = compare(*operator, &next, &best, rows);
                             choose(&[best.clone(), next.clone()], rows, |row| {
                                 let wins = better.is_valid(row) && better.value(row);
                                 Some(usize::from(wins || best.is_null(row)))
@@ -179,7 +184,7 @@ impl ColumnExpr {
             }
             Self::NullIf(a, b) => {
                 let a = on(a);
-                let equal = compare(Binary::Equal, &a, &on(b));
+                let equal = compare(Binary::Equal, &a, &on(b), rows);
                 choose(std::slice::from_ref(&a), rows, |row| {
                     (!(equal.is_valid(row) && equal.value(row))).then_some(0)
                 })
@@ -192,9 +197,14 @@ impl ColumnExpr {
         let below = |all: &[&Self]| all.iter().map(|one| one.texts()).sum::<usize>();
         let (own, below) = match self {
             Self::Null(_) | Self::Literal(_) | Self::Column(_) => (0, 0),
-            Self::Unary(_, a) | Self::In(a, _) | Self::Like(a, _) => (0, below(&[a])),
-            Self::Call(function, a) => {
-                (usize::from(function.result() == Some(Type::Text)), below(&[a]))
+            Self::Unary(_, a)
+            | Self::In(a, _)
+            | Self::Like(a, _)
+            | Self::Regex(a, _)
+            | Self::Shift(a, ..) => (0, below(&[a])),
+            Self::ToChar(a, _) => (1, below(&[a])),
+            Self::Call(_, kind, arguments) => {
+                (usize::from(*kind == Type::Text), arguments.iter().map(Self::texts).sum())
             }
             Self::Binary(operator, a, b) => {
                 (usize::from(*operator == Binary::Concat), below(&[a, b]))
@@ -205,17 +215,14 @@ impl ColumnExpr {
                 (0, branches.sum::<usize>() + otherwise.texts())
             }
             Self::Cast(a, to) => (usize::from(*to == Type::Text), below(&[a])),
-            Self::Substring(a, from, length) => {
-                (1, below(&[a, from]) + length.as_ref().map_or(0, |length| length.texts()))
-            }
             Self::Coalesce(all) | Self::Extreme(_, all) => (0, all.iter().map(Self::texts).sum()),
         };
         own + below
     }
 
     /// For every row, whether it is true.
-    pub(crate) fn holds(&self, columns: &[Column], rows: usize) -> BooleanArray {
-        truth(self.compute(columns, rows)).iter().map(|v| Some(v == Some(true))).collect()
+    pub(crate) fn holds(&self, columns: &[Column], rows: usize) -> BooleanBuffer {
+        arrays::is_true(&truth(self.compute(columns, rows)))
     }
 }
 
@@ -235,7 +242,7 @@ fn unary(operator: Unary, a: Column, rows: usize) -> Column {
         Column::Bool(truth(a).iter().map(|v| Some(v == wanted)).collect())
     };
     match (operator, a) {
-        (Unary::Not, a) => Column::Bool(not(&truth(a)).unwrap_or_else(|_| unknown(rows))),
+        (Unary::Not, a) => Column::Bool(arrays::not(&truth(a))),
         (Unary::IsNull, a) => Column::Bool((0..rows).map(|row| Some(a.is_null(row))).collect()),
         (Unary::IsTrue, a) => is(Some(true), a),
         (Unary::IsFalse, a) => is(Some(false), a),
@@ -251,12 +258,8 @@ fn unary(operator: Unary, a: Column, rows: usize) -> Column {
 
 fn binary(operator: Binary, a: Column, b: Column, rows: usize) -> Column {
     match (operator, a, b) {
-        (Binary::And, a, b) => {
-            Column::Bool(and_kleene(&truth(a), &truth(b)).unwrap_or_else(|_| unknown(rows)))
-        }
-        (Binary::Or, a, b) => {
-            Column::Bool(or_kleene(&truth(a), &truth(b)).unwrap_or_else(|_| unknown(rows)))
-        }
+        (Binary::And, a, b) => Column::Bool(arrays::and(&truth(a), &truth(b))),
+        (Binary::Or, a, b) => Column::Bool(arrays::or(&truth(a), &truth(b))),
         (Binary::Concat, Column::Text(a), Column::Text(b)) => {
             text(a.iter().zip(b.iter()).map(|(a, b)| Some(scalar::concat(a?, b?))))
         }
@@ -269,52 +272,110 @@ fn binary(operator: Binary, a: Column, b: Column, rows: usize) -> Column {
             Column::Float(pairs.map(|(a, b)| scalar::float_arithmetic(operator, a?, b?)).collect())
         }
         (operator, a, _) if operator.is_arithmetic() => Column::nulls(a.kind(), rows),
-        (operator, a, b) => Column::Bool(compare(operator, &a, &b)),
+        (operator, a, b) => Column::Bool(compare(operator, &a, &b, rows)),
     }
 }
 
-fn call(function: Function, a: Column, rows: usize) -> Column {
+/// A function of one argument: those of numbers and moments need no detour.
+fn call(function: Function, kind: Type, a: Column) -> Column {
     match (function, a) {
         (Function::Abs, Column::Int(a)) => {
             Column::Int(a.iter().map(|v| v?.checked_abs()).collect())
         }
-        (function, Column::Float(a)) => {
+        (function, Column::Float(a)) if kind == Type::Float => {
             Column::Float(a.iter().map(|v| scalar::float_function(function, v?)).collect())
         }
-        (Function::Lower, Column::Text(a)) => text(a.iter().map(|v| v.map(scalar::lower))),
-        (Function::Upper, Column::Text(a)) => text(a.iter().map(|v| v.map(scalar::upper))),
-        (Function::Trim, Column::Text(a)) => {
-            text(a.iter().map(|v| v.map(|v| v.trim_matches(' ').to_owned())))
+        (function, Column::Timestamp(a)) if function.is_start() => {
+            Column::Timestamp(a.iter().map(|v| scalar::moment(function, v?)).collect())
         }
-        (Function::Length, Column::Text(a)) => {
-            Column::Int(a.iter().map(|v| i64::try_from(v?.chars().count()).ok()).collect())
+        (function, Column::Timestamp(a)) if kind == Type::Int => {
+            Column::Int(a.iter().map(|v| scalar::moment(function, v?)).collect())
         }
-        (function, Column::Timestamp(a)) => {
-            let found = a.iter().map(|v| scalar::moment(function, v?));
-            if function.is_start() {
-                Column::Timestamp(found.collect())
-            } else {
-                Column::Int(found.collect())
-            }
+        (function, a) => {
+            let rows = a.array().len();
+            row_by_row(function, kind, std::slice::from_ref(&a), rows)
         }
-        (function, a) => Column::nulls(function.result().unwrap_or(a.kind()), rows),
     }
 }
 
-fn compare(operator: Binary, a: &Column, b: &Column) -> BooleanArray {
-    let (a, b) = (a.array(), b.array());
-    // They have one type, for which Arrow compares; doubles by their total order, which is the
-    // usual one as there is neither NaN nor -0.
-    let result = match operator {
-        Binary::Equal => cmp::eq(&a, &b),
-        Binary::NotEqual => cmp::neq(&a, &b),
-        Binary::Less => cmp::lt(&a, &b),
-        Binary::LessOrEqual => cmp::lt_eq(&a, &b),
-        Binary::Greater => cmp::gt(&a, &b),
-        Binary::GreaterOrEqual => cmp::gt_eq(&a, &b),
-        _ => return unknown(a.len()),
+/// A function of any arguments, as its meaning has it.
+fn row_by_row(function: Function, kind: Type, arguments: &[Column], rows: usize) -> Column {
+    let mut data: Vec<Option<Datum<'_>>> = Vec::with_capacity(arguments.len());
+    let values = (0..rows).map(|row| {
+        data.clear();
+        data.extend(arguments.iter().map(|column| column.datum(row)));
+        scalar::call(function, &data)
+    });
+    macro_rules! collected {
+        ($kind:ident) => {
+            Column::$kind(
+                values
+                    .map(|value| if let Value::$kind(value) = value { Some(value) } else { None })
+                    .collect(),
+            )
+        };
+    }
+    match kind {
+        Type::Bool => collected!(Bool),
+        Type::Int => collected!(Int),
+        Type::Float => collected!(Float),
+        Type::Date => collected!(Date),
+        Type::Timestamp => collected!(Timestamp),
+        Type::Text => text(
+            values.map(|value| if let Value::Text(value) = value { Some(value) } else { None }),
+        ),
+    }
+}
+
+/// Two columns of one type, row by row. Doubles have their usual order: there is no NaN and no -0.
+fn compare(operator: Binary, a: &Column, b: &Column, rows: usize) -> BooleanArray {
+    let found = match (a, b) {
+        (Column::Bool(a), Column::Bool(b)) => {
+            ordered(operator, rows, |row| (a.value(row), b.value(row)))
+        }
+        (Column::Int(a), Column::Int(b)) => numbers(operator, a.values(), b.values()),
+        (Column::Float(a), Column::Float(b)) => numbers(operator, a.values(), b.values()),
+        (Column::Text(a), Column::Text(b)) => {
+            ordered(operator, rows, |row| (a.value(row), b.value(row)))
+        }
+        (Column::Date(a), Column::Date(b)) => numbers(operator, a.values(), b.values()),
+        (Column::Timestamp(a), Column::Timestamp(b)) => numbers(operator, a.values(), b.values()),
+        _ => None,
     };
-    result.unwrap_or_else(|_| unknown(a.len()))
+    let nulls = || NullBuffer::union(a.array().nulls(), b.array().nulls());
+    found.map_or_else(|| unknown(rows), |found| BooleanArray::new(found, nulls()))
+}
+
+fn numbers<T: Copy + PartialOrd>(operator: Binary, a: &[T], b: &[T]) -> Option<BooleanBuffer> {
+    ordered(operator, a.len().min(b.len()), |row| (a[row], b[row]))
+}
+
+/// In which rows a comparison holds; none if the operator is none.
+fn ordered<T: PartialOrd>(
+    operator: Binary,
+    rows: usize,
+    at: impl Fn(usize) -> (T, T),
+) -> Option<BooleanBuffer> {
+    Some(match operator {
+        Binary::Equal => where_holds(rows, at, T::eq),
+        Binary::NotEqual => where_holds(rows, at, T::ne),
+        Binary::Less => where_holds(rows, at, T::lt),
+        Binary::LessOrEqual => where_holds(rows, at, T::le),
+        Binary::Greater => where_holds(rows, at, T::gt),
+        Binary::GreaterOrEqual => where_holds(rows, at, T::ge),
+        _ => return None,
+    })
+}
+
+fn where_holds<T>(
+    rows: usize,
+    at: impl Fn(usize) -> (T, T),
+    holds: impl Fn(&T, &T) -> bool,
+) -> BooleanBuffer {
+    BooleanBuffer::collect_bool(rows, |row| {
+        let (a, b) = at(row);
+        holds(&a, &b)
+    })
 }
 
 /// For every row the value of one of the columns, all of one type, or NULL.

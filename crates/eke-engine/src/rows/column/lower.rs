@@ -1,7 +1,7 @@
 //! Lowering: an expression of a plan, checked against the columns that there are, ready to be
 //! computed.
 
-use eke_sql::scalar::Pattern;
+use eke_sql::scalar::{MomentFormat, Pattern, Regex};
 use eke_sql::{Binary, Expr, Function, Type, Unary, Value};
 
 use crate::rows::column::expr::{ColumnExpr, Members};
@@ -76,6 +76,14 @@ pub(crate) fn lower(
             let pattern = Pattern::new(pattern, *ignore_case);
             (ColumnExpr::Like(typed(text, Type::Text)?, pattern), Some(Type::Bool))
         }
+        Expr::Regex { text, pattern, syntax } => {
+            let regex = Regex::new(pattern, *syntax).map_err(|()| types(syntax))?;
+            (ColumnExpr::Regex(typed(text, Type::Text)?, regex), Some(Type::Bool))
+        }
+        Expr::Shift { moment, months, micros } => {
+            let moment = typed(moment, Type::Timestamp)?;
+            (ColumnExpr::Shift(moment, *months, *micros), Some(Type::Timestamp))
+        }
         Expr::Call(function, arguments) => call(*function, arguments, columns)?,
     })
 }
@@ -136,7 +144,7 @@ fn call(
             count(1..=1)?;
             let (a, kind) = same(arguments, columns, Some(Type::Int))?;
             numeric(kind, function)?;
-            Ok((ColumnExpr::Call(function, one(a)), Some(kind)))
+            Ok((ColumnExpr::Call(function, kind, a), Some(kind)))
         }
         Function::Least | Function::Greatest | Function::Coalesce => {
             count(1..=usize::MAX)?;
@@ -154,21 +162,30 @@ fn call(
             let second = one(both.split_off(1));
             Ok((ColumnExpr::NullIf(one(both), second), Some(kind)))
         }
-        Function::Substring => {
-            count(2..=3)?;
-            let length = if arguments.len() == 3 { Some(typed(2, Type::Int)?) } else { None };
-            let total = ColumnExpr::Substring(typed(0, Type::Text)?, typed(1, Type::Int)?, length);
+        Function::ConcatWith => {
+            count(2..=usize::MAX)?;
+            let all = (0..arguments.len())
+                .map(|index| typed(index, Type::Text).map(|total| *total))
+                .collect::<Result<_, _>>()?;
+            Ok((ColumnExpr::Call(function, Type::Text, all), Some(Type::Text)))
+        }
+        Function::ToChar => {
+            count(2..=2)?;
+            let Expr::Literal(Value::Text(pattern)) = &arguments[1] else {
+                return Err(types(function));
+            };
+            let format = MomentFormat::new(pattern).map_err(|_| types(function))?;
+            let total = ColumnExpr::ToChar(typed(0, Type::Timestamp)?, format);
             Ok((total, Some(Type::Text)))
         }
         function => {
-            count(1..=1)?;
-            let kind = match function.result() {
-                Some(Type::Float) => Type::Float,
-                Some(Type::Text) => Type::Text,
-                _ if function == Function::Length => Type::Text,
-                _ => Type::Timestamp,
-            };
-            Ok((ColumnExpr::Call(function, typed(0, kind)?), function.result()))
+            let (kinds, least) = function.takes().ok_or_else(|| types(function))?;
+            count(least..=kinds.len())?;
+            let all = (0..arguments.len())
+                .map(|index| typed(index, kinds[index]).map(|total| *total))
+                .collect::<Result<_, _>>()?;
+            let kind = function.result().ok_or_else(|| types(function))?;
+            Ok((ColumnExpr::Call(function, kind, all), Some(kind)))
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Everything that is computed on rows is computed on these. What a file holds is brought into this
 //! form when it is read; what cannot be is NULL.
 
+pub(crate) mod arrays;
 pub(crate) mod encoding;
 pub(crate) mod expr;
 pub(crate) mod grid_rounding;
@@ -11,15 +12,19 @@ pub(crate) mod parse;
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Float64Array, Int64Array,
-    StringViewArray, StringViewBuilder, TimestampMicrosecondArray,
+use arrow_array::builder::StringViewBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
 };
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{
-    DataType, Date64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, i256,
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Float64Array, Int64Array,
+    StringViewArray, TimestampMicrosecondArray,
 };
+use arrow_buffer::i256;
+use arrow_schema::{DataType, TimeUnit};
+use eke_sql::scalar::Datum;
 use eke_sql::{MAX_TEXT, Type, Value, scalar};
 
 use crate::data::footer::Cells;
@@ -54,8 +59,8 @@ impl Column {
     /// An Arrow array as a column; none if it is of another type. A text is read as any type (CSV).
     pub(crate) fn read(array: &ArrayRef, kind: Type) -> Option<Self> {
         let arrow = array.data_type();
-        if let DataType::Dictionary(_, values) = arrow {
-            return Self::read(&arrow_cast(array, values)?, kind);
+        if let DataType::Dictionary(..) = arrow {
+            return Self::read(&arrays::plain(array)?, kind);
         }
         if *arrow == DataType::Null {
             return Some(Self::nulls(kind, array.len()));
@@ -69,23 +74,18 @@ impl Column {
         }
         Some(match kind {
             Type::Bool => Self::Bool(array.as_boolean_opt()?.clone()),
-            Type::Int => {
-                Self::Int(arrow_cast(array, &DataType::Int64)?.as_primitive_opt()?.clone())
-            }
+            Type::Int => Self::Int(arrays::ints(array)?),
             Type::Float => {
-                let floats = arrow_cast(array, &DataType::Float64)?;
-                let floats: &Float64Array = floats.as_primitive_opt()?;
+                let floats = arrays::floats(array)?;
                 // Most columns are in order, and stay as they are.
                 let in_order = |value: &f64| !value.is_nan() && value.to_bits() != 1 << 63;
                 Self::Float(if floats.values().iter().all(in_order) {
-                    floats.clone()
+                    floats
                 } else {
                     floats.iter().map(|value| scalar::float(value?)).collect()
                 })
             }
-            Type::Text => {
-                Self::Text(arrow_cast(array, &DataType::Utf8View)?.as_string_view_opt()?.clone())
-            }
+            Type::Text => Self::Text(arrays::texts(array)?),
             Type::Date => Self::Date(match arrow {
                 DataType::Date32 => array.as_primitive_opt()?.clone(),
                 _ => array
@@ -257,6 +257,21 @@ impl Column {
         }
     }
 
+    /// The value of a row, where it is; none for NULL.
+    pub(crate) fn datum(&self, row: usize) -> Option<Datum<'_>> {
+        if self.is_null(row) {
+            return None;
+        }
+        Some(match self {
+            Self::Bool(array) => Datum::Bool(array.value(row)),
+            Self::Int(array) => Datum::Int(array.value(row)),
+            Self::Float(array) => Datum::Float(array.value(row)),
+            Self::Text(array) => Datum::Text(array.value(row)),
+            Self::Date(array) => Datum::Date(array.value(row)),
+            Self::Timestamp(array) => Datum::Timestamp(array.value(row)),
+        })
+    }
+
     /// The column as another type, as `cast` says.
     pub(crate) fn cast(self, to: Type) -> Self {
         let rows = self.array().len();
@@ -350,12 +365,4 @@ fn close(number: i256) -> f64 {
     }
     let (low, high) = number.to_parts();
     high as f64 * 2f64.powi(128) + low as f64
-}
-
-/// Arrow's own cast, which gives NULL where it cannot.
-pub(crate) fn arrow_cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
-    if array.data_type() == to {
-        return Some(Arc::clone(array));
-    }
-    cast_with_options(array, to, &CastOptions { safe: true, ..CastOptions::default() }).ok()
 }

@@ -2,7 +2,7 @@
 //!
 //! A text is read as `cast` says, by the same functions.
 
-use arrow::array::{
+use arrow_array::builder::{
     BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, StringViewBuilder,
     TimestampMicrosecondBuilder,
 };

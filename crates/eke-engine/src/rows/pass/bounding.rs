@@ -10,8 +10,9 @@
 
 use std::fmt;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
-use arrow::datatypes::Int64Type;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array};
 use eke_sql::Type;
 
 use crate::rows::column::Column;

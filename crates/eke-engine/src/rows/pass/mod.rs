@@ -1,8 +1,9 @@
 //! The one pass over rows: read, bounded by unit, and then added up by group.
 //!
-//! Several workers read pieces, each into a table of units of its own. Then every shard of units is
-//! brought together, by whichever worker is free, and what it keeps is added up by group. Nothing
-//! that comes out depends on how the work was shared out.
+//! Several workers read pieces, each into a table of units of its own. (Where a question brings the
+//! rows of a unit together first, what they become is bounded in their place.) Then every shard of
+//! units is brought together, by whichever worker is free, and what it keeps is added up by group.
+//! Nothing that comes out depends on how the work was shared out.
 //!
 //! A worker that holds more than its share of memory puts what it holds on disk and goes on.
 //! Nothing here decides whether there is an answer: however many units and groups there are, they
@@ -29,12 +30,15 @@ use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
+use crate::rows::lookup::joined;
 use crate::rows::pass::bounding::{BatchRows, Limits};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::shards::{Parts, Shard, Shards, shard};
 use crate::rows::pass::totals::Totals;
 use crate::rows::pass::waiting::Waiting;
+use crate::rows::per_unit::table::UnitTable;
+use crate::rows::per_unit::{AddToUnit, Stage, Stages};
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Piece};
 use crate::rows::spill::SpillRun;
@@ -59,6 +63,8 @@ struct Incoming<T> {
 
 /// A pass over the rows of a plan. Shared by its workers.
 pub(crate) struct Pass {
+    /// What is read, and what happens to it before it is bounded.
+    pub(crate) before: Stages,
     pub(crate) contributions: Contributions,
     pub(crate) limits: Arc<Limits>,
     /// How much memory is used before it is given up to disk, in bytes.
@@ -98,6 +104,12 @@ impl Pass {
         let totals = if pass.limits.unit.is_none() {
             // Each row is a unit, which is in one group: there is nothing to bound.
             spawn(workers, || Arc::clone(&pass).read::<Totals>(Arc::clone(&pieces))).await?
+        } else if !pass.before.stages.is_empty() {
+            let units = spawn(workers, || Arc::clone(&pass).gather(Arc::clone(&pieces))).await?;
+            spills += units.iter().map(|units| units.spills).sum::<usize>();
+            let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
+            let total = || Arc::clone(&pass).total_of_units(Arc::clone(&shards));
+            spawn(pass.workers.max(1), total).await?
         } else {
             let read = || Arc::clone(&pass).read::<Kept>(Arc::clone(&pieces));
             let units = spawn(workers, read).await?;
@@ -151,8 +163,7 @@ impl Pass {
         let waiting = table.in_memory.iter().map(|_| Waiting::default()).collect();
         let mut incoming = Incoming { table, waiting, name: Vec::new(), orders: Vec::new() };
         while let Some(piece) = next(&pieces) {
-            let wanted = self.contributions.wanted();
-            let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
+            let mut batches = sound(|| scan::open(piece, &self.before.wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
                 self.holding.iter().for_each(|holding| holding.add(&batch));
                 sound(|| self.take_in(batch, &mut incoming))?;
@@ -163,7 +174,7 @@ impl Pass {
             }
         }
         for shard in 0..incoming.waiting.len() {
-            incoming.settle(&self, shard).ok_or_else(too_many)?;
+            sound(|| incoming.settle(&self, shard).ok_or_else(too_many))?;
         }
         Ok(incoming.table)
     }
@@ -171,19 +182,154 @@ impl Pass {
     /// Takes rows in, with all that they bring.
     fn take_in<T: TakesRows>(
         &self,
-        (columns, rows): (Vec<Column>, usize),
+        batch: (Vec<Column>, usize),
         incoming: &mut Incoming<T>,
     ) -> Result<(), RowsError> {
+        self.seen(&batch)?;
+        self.brought(batch, &mut |rows| incoming.add(self, rows).ok_or_else(too_many))
+    }
+
+    /// Shows what rows bring that nothing else happens to any more but joins.
+    fn brought(
+        &self,
+        batch: (Vec<Column>, usize),
+        take_in: &mut dyn FnMut(&BatchRows<'_>) -> Result<(), RowsError>,
+    ) -> Result<(), RowsError> {
+        joined(&self.before.joins, batch, self.batch_rows, &mut |columns, rows| {
+            let columns = self.wanted_of(columns).ok_or_else(not_ours)?;
+            let (brought, rows) =
+                self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
+            let rows = BatchRows::new(&self.limits, &brought, rows).ok_or_else(not_ours)?;
+            take_in(&rows)
+        })
+    }
+
+    /// What contributions are computed from, of rows that are joined: their columns, and then the
+    /// unit.
+    fn wanted_of(&self, columns: Vec<Column>) -> Option<Vec<Column>> {
+        let (own, wanted) = (&self.before.columns, &self.contributions.wanted().columns);
+        if own == wanted {
+            return Some(columns);
+        }
+        let place = |column| own.iter().position(|other| other == column);
+        let picked = wanted.iter().map(|column| columns.get(place(column)?).cloned());
+        picked.chain([columns.last().cloned()]).collect()
+    }
+
+    /// Counts rows that were read.
+    fn seen(&self, (columns, rows): &(Vec<Column>, usize)) -> Result<(), RowsError> {
         self.check()?;
-        self.counters.read.fetch_add(rows as u64, Ordering::Relaxed);
+        self.counters.read.fetch_add(*rows as u64, Ordering::Relaxed);
         // Before any filter: one number for a dataset, whatever is asked of it.
         let unit = self.limits.unit.and(columns.last());
         let without = unit.map_or(0, |unit| unit.array().null_count());
         self.counters.nobodys.fetch_add(without as u64, Ordering::Relaxed);
-        let (brought, rows) = self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
-        let rows = BatchRows::new(&self.limits, &brought, rows)
-            .ok_or_else(|| RowsError::failed("columns that are not those of the plan"))?;
-        incoming.add(self, &rows).ok_or_else(too_many)
+        Ok(())
+    }
+
+    /// Reads pieces until there are no more, and brings the rows of each unit together.
+    async fn gather(
+        self: Arc<Self>,
+        pieces: Arc<Mutex<VecDeque<Piece>>>,
+    ) -> Result<Shards<UnitTable>, RowsError> {
+        let Some(stage) = self.before.stages.first() else { return Err(too_many()) };
+        let make = &|| self.unit_table(stage);
+        let mut table = Shards::new(make);
+        while let Some(piece) = next(&pieces) {
+            let mut batches = sound(|| scan::open(piece, &self.before.wanted, self.batch_rows))?;
+            while let Some(batch) = sound(|| batches.next().transpose())? {
+                self.holding.iter().for_each(|holding| holding.add(&batch));
+                sound(|| {
+                    self.seen(&batch)?;
+                    self.gathered(stage, batch, &mut |entry, values| {
+                        table.in_memory[shard(entry.hash)].add(entry, values)
+                    })
+                })?;
+                if table.held() > self.share() {
+                    table.spill(self.folder(), make).map_err(RowsError::failed)?;
+                }
+                yield_now().await;
+            }
+        }
+        Ok(table)
+    }
+
+    /// Brings shards of units together until there are no more, and adds up what is kept of the
+    /// rows that they become.
+    async fn total_of_units(
+        self: Arc<Self>,
+        shards: Arc<Mutex<VecDeque<Parts<UnitTable>>>>,
+    ) -> Result<Shards<Totals>, RowsError> {
+        let make = &|| Totals::make(&self);
+        let mut totals = Shards::new(make);
+        let Some(first) = self.before.stages.first() else { return Err(too_many()) };
+        while let Some(parts) = next(&shards) {
+            self.check()?;
+            sound(|| {
+                let table = parts.merged(&|| self.unit_table(first)).map_err(RowsError::failed)?;
+                self.add_up(self.bounded(table)?, &mut totals)
+            })?;
+            if totals.held() > self.share() {
+                totals.spill(self.folder(), make).map_err(RowsError::failed)?;
+            }
+            yield_now().await;
+        }
+        Ok(totals)
+    }
+
+    /// Shows what rows bring to a stage, once they are joined.
+    fn gathered(
+        &self,
+        stage: &Stage,
+        batch: (Vec<Column>, usize),
+        add: &mut AddToUnit<'_>,
+    ) -> Result<(), RowsError> {
+        joined(&stage.joins, batch, self.batch_rows, &mut |columns, rows| {
+            stage.take_in((&columns, rows), &self.limits.hash_key, &self.hash, add)
+        })
+    }
+
+    /// What is kept of the rows of units, once they have gone through all stages.
+    fn bounded(&self, mut table: UnitTable) -> Result<Kept, RowsError> {
+        let stages = &self.before.stages;
+        for (stage, next) in stages.iter().zip(&stages[1..]) {
+            let mut more = self.unit_table(next);
+            stage.hand_on(&table, self.batch_rows, |batch| {
+                self.gathered(next, batch, &mut |entry, values| more.add(entry, values))
+            })?;
+            table = more;
+        }
+        let (mut kept, mut waiting, mut orders) =
+            (Kept::make(self), Waiting::default(), Vec::new());
+        let Some(stage) = stages.last() else { return Ok(kept) };
+        let mut unit = Vec::new();
+        stage.hand_on(&table, self.batch_rows, |batch| {
+            self.brought(batch, &mut |rows| {
+                waiting.clear();
+                for row in 0..rows.len() {
+                    unit.clear();
+                    rows.push_unit(row, &mut unit);
+                    let hash = self.hash.hash_one(&unit[..]);
+                    waiting.push(hash, |bytes| rows.push_group(row, bytes), &unit, rows.steps(row));
+                }
+                kept.take_in(self, &waiting, &mut orders).ok_or_else(too_many)
+            })
+        })?;
+        Ok(kept)
+    }
+
+    fn unit_table(&self, stage: &Stage) -> UnitTable {
+        UnitTable::new(Arc::clone(&stage.shape), self.hash.clone())
+    }
+
+    /// Adds up what units keep.
+    fn add_up(&self, kept: Kept, totals: &mut Shards<Totals>) -> Result<(), RowsError> {
+        let all = kept.each(|group, counted| {
+            let hash = self.hash.hash_one(group);
+            let one = std::iter::once(1).chain(counted.iter().copied());
+            totals.in_memory[shard(hash)].add(hash, group, one)
+        });
+        all.ok_or_else(too_many)
     }
 
     /// Brings shards of units together until there are no more, and adds up what they keep.
@@ -197,12 +343,7 @@ impl Pass {
             self.check()?;
             sound(|| {
                 let kept = parts.merged(&|| Kept::make(&self)).map_err(RowsError::failed)?;
-                let all = kept.each(|group, counted| {
-                    let hash = self.hash.hash_one(group);
-                    let one = std::iter::once(1).chain(counted.iter().copied());
-                    totals.in_memory[shard(hash)].add(hash, group, one)
-                });
-                all.ok_or_else(too_many)
+                self.add_up(kept, &mut totals)
             })?;
             if totals.held() > self.share() {
                 totals.spill(self.folder(), make).map_err(RowsError::failed)?;
@@ -314,6 +455,10 @@ fn sound<T>(work: impl FnOnce() -> Result<T, RowsError>) -> Result<T, RowsError>
 
 fn next<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+}
+
+fn not_ours() -> RowsError {
+    RowsError::failed("columns that are not those of the plan")
 }
 
 fn too_many() -> RowsError {

@@ -3,8 +3,8 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch};
-use arrow::error::ArrowError;
+use arrow_array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch};
+use arrow_schema::ArrowError;
 use eke_sql::Type;
 
 use crate::rows::column::encoding::{Builder, take};

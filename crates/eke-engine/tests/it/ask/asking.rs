@@ -612,3 +612,51 @@ fn a_budget_that_ends_on_the_way_gives_the_answer_so_far() {
     let again = ask(&engine, "ana", COUNT, relative(0.01));
     assert!(again.free && again.rows == answer.rows);
 }
+
+/// From policy to answer, also where no column of the file is read.
+#[test]
+fn rows_that_are_units_are_asked_about() {
+    const POLICY: &str = r#"
+[unit.row]
+adjacency = "add-remove"
+budget = { rho = 1e6 }
+[dataset.trips]
+source = "trips.csv"
+unit = "row"
+[dataset.trips.columns]
+fare = { type = "float", min = 0, max = 100 }
+zone = { type = "int", values = [0, 1, 2] }
+"#;
+    let folder = Folder::new();
+    folder.write("eke.toml", POLICY);
+    // One rider has all trips of a zone, which count all the same.
+    let text = trips(&[300, 200]) + &"r0,2,20\n".repeat(50);
+    folder.write("trips.csv", &text);
+    let engine = folder.engine();
+    let near = |sql: &str, expected: &[f64]| {
+        let found = values(&ask(&engine, "steward", sql, price("1e4")));
+        assert_eq!(found.len(), expected.len(), "{sql}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 5.0, "{sql}: {found} {expected}");
+        }
+    };
+    near(COUNT, &[550.0]);
+    near(ZONES, &[300.0, 200.0, 50.0]);
+    near("SELECT SUM(fare) FROM trips WHERE zone = 2", &[1000.0]);
+    let distinct = question("steward", "SELECT COUNT(DISTINCT rider) FROM trips", price("1"));
+    let error = engine.ask(&distinct, &()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("each row of this dataset is a unit, and COUNT(*) counts them"),
+        "{error}"
+    );
+    // The ledger keeps whose rows they are.
+    let by_rider = POLICY
+        .replace("[unit.row]", "[unit.rider]")
+        .replace("unit = \"row\"", "unit = \"rider\"\nunit_column = \"rider\"\nmax_rows = 1");
+    drop(engine);
+    folder.write("eke.toml", &by_rider);
+    let changed = Engine::open(&folder.path().join("eke.toml"));
+    let refused =
+        changed.and_then(|engine| engine.ask(&question("steward", COUNT, price("1")), &()));
+    assert!(refused.is_err(), "{refused:?}");
+}

@@ -40,6 +40,51 @@ fn a_column_read_as_another_type_is_another_question() {
     }
 }
 
+/// What is looked up in a public table is part of the question, and nothing else of the table is.
+#[test]
+fn a_public_table_that_changes_is_another_question() {
+    let folder = Folder::new();
+    let zones = "[dataset.areas]\nsource = \"areas.csv\"\npublic = true\n\
+                 [dataset.areas.columns]\nzone = { type = \"int\" }\narea = { type = \"text\" }\n";
+    folder.write("eke.toml", &format!("{zones}{}", policy("add-remove", 1, 1, None)));
+    folder.write("trips.csv", &trips(&[300, 200]));
+    let sql = "SELECT area, COUNT(*) FROM trips LEFT JOIN areas USING (zone) GROUP BY area";
+    let areas = |text: &str| folder.write("areas.csv", text);
+    areas("zone,area,note\n0,north,\n1,south,\n2,south,\n");
+    let first = ask(&folder.engine(), sql, price("0.001"));
+    // The areas are public keys, and so is that there is none.
+    let keys: Vec<String> = first.rows.iter().map(|row| format!("{:?}", row.keys)).collect();
+    assert_eq!(first.rows.len(), 3, "{keys:?}");
+    assert!(!first.free && ask(&folder.engine(), sql, price("0.001")).free);
+    // Another order, and cells that are not looked up.
+    areas("zone,area,note\n2,south,x\n1,south,\n0,north,y\n");
+    assert!(ask(&folder.engine(), sql, price("0.001")).free);
+    areas("zone,area,note\n0,north,\n1,south,\n2,north,\n");
+    assert!(!ask(&folder.engine(), sql, price("0.001")).free);
+}
+
+#[test]
+fn values_of_a_column_may_come_from_a_public_table() {
+    let folder = Folder::new();
+    let areas = "[dataset.areas]\nsource = \"areas.csv\"\npublic = true\n\
+                 [dataset.areas.columns]\nzone = { type = \"int\" }\n";
+    let policy = policy("add-remove", 1, 1, None);
+    let listed = |values: &str| {
+        let policy = policy.replace(
+            "zone = { type = \"int\" ",
+            &format!("zone = {{ type = \"int\", values = {values} "),
+        );
+        folder.write("eke.toml", &format!("{areas}{policy}"));
+        folder.engine().ask(&question("steward", ZONES, price("0.001")), &())
+    };
+    folder.write("trips.csv", &trips(&[300, 200]));
+    folder.write("areas.csv", "zone\n7\n0\n1\n\n7\n");
+    assert_eq!(listed("{ from = \"areas.zone\" }").unwrap().rows.len(), 3);
+    assert_eq!(listed("\"0..4\"").unwrap().rows.len(), 5);
+    let told = listed("{ from = \"areas.name\" }").unwrap_err().to_string();
+    assert!(told.contains("`areas.name`, and there is no such column"), "{told}");
+}
+
 #[test]
 fn a_tier_that_may_not_see_selected_keys_is_told_so() {
     let folder = Folder::new();

@@ -2,8 +2,12 @@
 
 mod asking;
 mod chosen;
+mod derived;
 mod identity;
+mod lacking;
+mod many;
 mod prices;
 mod racing;
 mod steward;
 mod top;
+mod typed;

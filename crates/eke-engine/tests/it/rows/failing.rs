@@ -8,12 +8,12 @@ use std::sync::Arc;
 use eke_engine::ask::Clock;
 use eke_engine::geo::{PlaceColumns, PlaceFile};
 use eke_engine::purchase::FAILURES_OF_ONE;
-use eke_engine::testing::arrow::array::{
+use eke_engine::testing::arrow_array::types::Int8Type;
+use eke_engine::testing::arrow_array::{
     ArrayRef, Decimal128Array, DictionaryArray, Float64Array, Int8Array, Int64Array, RecordBatch,
     StringArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
     UInt64Array,
 };
-use eke_engine::testing::arrow::datatypes::Int8Type;
 use eke_engine::testing::parquet::arrow::ArrowWriter;
 use eke_engine::testing::parquet::data_type::{
     ByteArray, ByteArrayType, Int64Type, Int96, Int96Type,

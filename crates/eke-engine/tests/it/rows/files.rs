@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use eke_budget::Adjacency;
-use eke_engine::testing::arrow::array::{
+use eke_engine::testing::arrow_array::{
     ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
-use eke_engine::testing::arrow::datatypes::{DataType, Field, Schema};
+use eke_engine::testing::arrow_schema::{DataType, Field, Schema};
 use eke_engine::testing::parquet::arrow::ArrowWriter;
 use eke_engine::testing::parquet::file::properties::WriterProperties;
 use eke_engine::testing::{
@@ -54,6 +54,7 @@ pub(crate) fn by_city() -> Plan {
         dataset: "trips".to_owned(),
         unit_column: "who".to_owned(),
         adjacency: Adjacency::AddRemove,
+        rows: None,
         filter: None,
         keys: vec![Key { expr: column("city"), kind: Type::Text, public: None }],
         sums: vec![sum(Summand::Rows), sum(Summand::Units), sum(value)],
@@ -480,11 +481,14 @@ fn plans_over_one_snapshot_read_its_files_once() {
         let source = Source::find(folder.path(), name).unwrap();
         let schema = source.schema(&types).unwrap();
         let rows = Arc::new(HeldRows::default());
-        let run = |plan: &Plan, snapshot: u32, expects_more: bool, memory: usize| {
-            let held = Some(HeldFor { rows: &rows, dataset: "trips", snapshot, expects_more });
+        let run_of = |dataset, plan: &Plan, snapshot: u32, expects_more: bool, memory: usize| {
+            let held = Some(HeldFor { rows: &rows, dataset, snapshot, expects_more });
             let options = RowsOptions { memory, held, batch_rows: 5, ..RowsOptions::usual() };
             let read = bounded(&source, &schema, plan, &HASH_KEY, options).unwrap();
             (read.values(&groups), read.unit_counts().len())
+        };
+        let run = |plan: &Plan, snapshot: u32, expects_more: bool, memory: usize| {
+            run_of("trips", plan, snapshot, expects_more, memory)
         };
         let much = 1 << 30;
         let before = run(&by_city(), 1, true, much);
@@ -494,6 +498,7 @@ fn plans_over_one_snapshot_read_its_files_once() {
         let now = run(&by_city(), 2, false, much);
         let now_counts = (now.0[..1].to_vec(), now.1);
         assert_ne!(now_counts, before_counts);
+        assert_eq!(run_of("others", &by_city(), 1, false, much), now, "{name}: another dataset");
         assert_eq!(run(&by_city(), 1, false, much), before, "{name}");
         assert_eq!(run(&counts, 1, false, much), before_counts, "{name}: fewer columns");
 

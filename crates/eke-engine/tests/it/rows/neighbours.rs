@@ -33,8 +33,8 @@ use eke_testkit::Dice;
 use crate::rows::plain::{self, Groups, Row};
 use crate::rows::random;
 
-const HASH_KEY: [u8; 32] = [7; 32];
-const UNITS: [Type; 3] = [Type::Int, Type::Text, Type::Float];
+pub(crate) const HASH_KEY: [u8; 32] = [7; 32];
+pub(crate) const UNITS: [Type; 3] = [Type::Int, Type::Text, Type::Float];
 
 /// All groups of a result with their sums, those in `others` too.
 pub(crate) fn groups(bounded: &Bounded, others: &Groups) -> Groups {
@@ -63,7 +63,10 @@ pub(crate) fn engine(
             rows.chunks(size.div_ceil(2)).map(|rows| random::batch(rows, &schema)).collect()
         })
         .collect();
-    let options = RowsOptions { partitions, batch_rows: 3, ..RowsOptions::usual() };
+    let public =
+        testing::looked_up(plan, &|_| random::batch(&random::zones(), &random::zone_columns()));
+    let options =
+        RowsOptions { partitions, batch_rows: 3, public: &public, ..RowsOptions::usual() };
     bounded_in_memory(pieces, &random::known(&schema), plan, &HASH_KEY, options)
         .unwrap_or_else(|error| panic!("{}", error.detail()))
 }
@@ -85,7 +88,7 @@ fn driven(rows: &[Row], plan: &Plan, unit: Type, dice: &mut Dice) -> Bounded {
 }
 
 /// How far two results are apart is what the plan says at most.
-fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
+pub(crate) fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
     let nothing = vec![0; plan.sums.len()];
     let mut changed = 0;
     let mut names: Vec<_> = with.keys().chain(without.keys()).collect();

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use eke_sql::{Binary, Expr, Plan, Summand, Unary, Value};
+use eke_sql::{
+    Binary, Expr, Lookup, PerUnit, Plan, RowSource, Summand, TotalFunction, Type, Unary, UnitTotal,
+    Value,
+};
 
 /// Values by the names of their columns.
 pub(crate) type Row = BTreeMap<String, Value>;
@@ -12,6 +15,8 @@ pub(crate) type Groups = BTreeMap<Vec<Value>, Vec<i128>>;
 
 /// What the plan says.
 pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups {
+    let of_tree = plan.rows.as_ref().map(|tree| of(tree, rows, &plan.unit_column, hash_key));
+    let rows = of_tree.as_deref().unwrap_or(rows);
     let mut units: BTreeMap<Value, BTreeMap<Vec<Value>, Vec<&Row>>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate() {
         // Without a column, each row is a unit.
@@ -75,6 +80,175 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
     groups
 }
 
+/// The rows that a plan's rows come from.
+fn of(tree: &RowSource, rows: &[Row], unit_column: &str, hash_key: &[u8; 32]) -> Vec<Row> {
+    match tree {
+        RowSource::Dataset(_) => rows.to_vec(),
+        RowSource::PerUnit(level) => {
+            let rows = of(&level.of, rows, unit_column, hash_key);
+            per_unit(level, &rows, unit_column, hash_key)
+        }
+        RowSource::Lookup(lookup) => joined(lookup, &of(&lookup.of, rows, unit_column, hash_key)),
+    }
+}
+
+/// Every pair of a row and a row of the public table, looked at one by one.
+fn joined(lookup: &Lookup, rows: &[Row]) -> Vec<Row> {
+    let mut out = Vec::new();
+    for row in rows {
+        let mut is_met = false;
+        let with = |cells: Option<&Row>| {
+            let mut both = row.clone();
+            both.extend(lookup.columns.iter().map(|column| {
+                let cell = cells.map_or(Value::Null, |cells| normal(&cells[&column.column]));
+                (column.name.clone(), cell)
+            }));
+            both
+        };
+        for zone in &crate::rows::random::zones() {
+            let both = with(Some(zone));
+            let equal = |(one, other): &(Expr, Expr)| {
+                let (one, other) = (evaluate(one, &both), evaluate(other, &both));
+                one != Value::Null && one == other
+            };
+            let condition = lookup.condition.as_ref();
+            if lookup.equal.iter().all(equal)
+                && condition.is_none_or(|condition| truth(condition, &both) == Some(true))
+            {
+                is_met = true;
+                out.push(both);
+            }
+        }
+        if !is_met && lookup.keeps_unmatched {
+            out.push(with(None));
+        }
+    }
+    out
+}
+
+fn per_unit(level: &PerUnit, rows: &[Row], unit_column: &str, hash_key: &[u8; 32]) -> Vec<Row> {
+    let mut units: BTreeMap<Value, BTreeMap<Vec<Value>, Vec<&Row>>> = BTreeMap::new();
+    for row in rows {
+        let unit = normal(&row[unit_column]);
+        let filter = level.filter.as_ref().is_none_or(|filter| truth(filter, row) == Some(true));
+        if unit != Value::Null && filter {
+            let keys = level.keys.iter().map(|key| evaluate(&key.expr, row)).collect();
+            units.entry(unit).or_default().entry(keys).or_default().push(row);
+        }
+    }
+    let mut out = Vec::new();
+    for (unit, of_unit) in units {
+        let mut kept: Vec<_> = of_unit.into_iter().collect();
+        kept.sort_by_key(|(keys, _)| {
+            let group: Vec<u8> = keys.iter().flat_map(encode).collect();
+            let name = [&group[..], &encode(&unit)].concat();
+            (blake3::keyed_hash(hash_key, &name).as_bytes()[..8].to_vec(), group)
+        });
+        for (keys, rows) in kept.into_iter().take(PerUnit::MOST_ROWS) {
+            let mut row = Row::from([(unit_column.to_owned(), unit.clone())]);
+            let keys = level.keys.iter().zip(keys);
+            row.extend(keys.map(|(key, value)| (key.name.clone(), value)));
+            let totals = level.totals.iter();
+            row.extend(totals.map(|total| (total.name.clone(), of_unit_rows(total, &rows))));
+            out.push(row);
+        }
+    }
+    out
+}
+
+/// A total of the rows of one unit.
+fn of_unit_rows(total: &UnitTotal, rows: &[&Row]) -> Value {
+    let Some(expr) = &total.expr else { return Value::Int(rows.len() as i64) };
+    let values = rows.iter().map(|row| evaluate(expr, row));
+    let mut values: Vec<Value> = values.filter(|value| *value != Value::Null).collect();
+    values.sort();
+    let count = values.len() as i64;
+    let sum = || match total.kind {
+        Type::Int => {
+            let ints = values.iter().map(|value| match value {
+                Value::Int(value) => i128::from(*value),
+                other => panic!("{other:?} is no int"),
+            });
+            Ok(ints.sum::<i128>())
+        }
+        _ => {
+            let floats = values.iter().map(|value| match value {
+                Value::Float(value) => *value,
+                other => panic!("{other:?} is no float"),
+            });
+            Err(exact_sum(&floats.collect::<Vec<_>>()))
+        }
+    };
+    match total.function {
+        TotalFunction::Count => Value::Int(count),
+        TotalFunction::CountDistinct => {
+            values.dedup();
+            Value::Int(values.len() as i64)
+        }
+        TotalFunction::Least => values.first().cloned().unwrap_or(Value::Null),
+        TotalFunction::Greatest => values.last().cloned().unwrap_or(Value::Null),
+        TotalFunction::Sum | TotalFunction::Average if count == 0 => Value::Null,
+        TotalFunction::Sum => match sum() {
+            Ok(int) => i64::try_from(int).map_or(Value::Null, Value::Int),
+            Err(float) => Value::float(float),
+        },
+        TotalFunction::Average => match sum() {
+            Ok(int) => Value::float(int as f64 / count as f64),
+            Err(float) => Value::float(float / count as f64),
+        },
+    }
+}
+
+/// The nearest double to a sum: partial sums that do not overlap (Shewchuk), the largest last.
+fn exact_sum(values: &[f64]) -> f64 {
+    let (mut partials, mut rest): (Vec<f64>, f64) = (Vec::new(), 0.0);
+    for &value in values {
+        if value.is_infinite() {
+            rest += value;
+            continue;
+        }
+        let mut x = value;
+        let mut kept = Vec::new();
+        for &partial in &partials {
+            let (mut large, mut small) = (x, partial);
+            if large.abs() < small.abs() {
+                std::mem::swap(&mut large, &mut small);
+            }
+            let high = large + small;
+            let low = small - (high - large);
+            if low != 0.0 {
+                kept.push(low);
+            }
+            x = high;
+        }
+        kept.push(x);
+        partials = kept;
+    }
+    if rest != 0.0 || rest.is_nan() {
+        return rest;
+    }
+    let Some(mut high) = partials.pop() else { return 0.0 };
+    let mut low = 0.0;
+    while let Some(next) = partials.pop() {
+        let before = high;
+        high = before + next;
+        low = next - (high - before);
+        if low != 0.0 {
+            break;
+        }
+    }
+    // Exactly between two doubles, what is left decides.
+    if let Some(&last) = partials.last()
+        && ((low < 0.0 && last < 0.0) || (low > 0.0 && last > 0.0))
+    {
+        let (twice, up) = (low * 2.0, high + low * 2.0);
+        if twice == up - high {
+            high = up;
+        }
+    }
+    high
+}
+
 /// The nearest step, halves up. Integers of the tests are exact as doubles, or so large that they
 /// are clamped.
 fn nearest(value: f64, exponent: i32) -> i128 {
@@ -102,9 +276,15 @@ fn evaluate(expr: &Expr, row: &Row) -> Value {
         Expr::Column(name) => normal(&row[name]),
         Expr::Unary(Unary::IsNull, a) => Value::Bool(evaluate(a, row) == Value::Null),
         Expr::Unary(Unary::Not, a) => truth(a, row).map_or(Value::Null, |a| Value::Bool(!a)),
+        Expr::Binary(Binary::Or, a, b) => match (truth(a, row), truth(b, row)) {
+            (Some(true), _) | (_, Some(true)) => Value::Bool(true),
+            (Some(false), Some(false)) => Value::Bool(false),
+            _ => Value::Null,
+        },
         Expr::Binary(operator, a, b) => match (operator, evaluate(a, row), evaluate(b, row)) {
             (_, Value::Null, _) | (_, _, Value::Null) => Value::Null,
             (Binary::Less, a, b) => Value::Bool(a < b),
+            (Binary::Greater, a, b) => Value::Bool(a > b),
             (Binary::Equal, a, b) => Value::Bool(a == b),
             (Binary::Multiply, Value::Int(a), Value::Int(b)) => {
                 a.checked_mul(b).map_or(Value::Null, Value::Int)

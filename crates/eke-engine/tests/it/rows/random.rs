@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use eke_budget::Adjacency;
-use eke_engine::testing::arrow::array::RecordBatch;
-use eke_engine::testing::arrow::datatypes::{Field, Schema};
+use eke_engine::testing::arrow_array::RecordBatch;
+use eke_engine::testing::arrow_schema::{Field, Schema};
 use eke_engine::testing::column_of;
-use eke_sql::{Binary, Expr, Key, Plan, Sum, Summand, Type, Unary, VERSION, Value};
+use eke_sql::{
+    Binary, Expr, Key, Lookup, LookupColumn, PerUnit, Plan, RowSource, Sum, Summand, TotalFunction,
+    Type, Unary, UnitKey, UnitTotal, VERSION, Value,
+};
 use eke_testkit::Dice;
 
 use crate::rows::plain::Row;
@@ -178,12 +181,180 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
         dataset: "trips".to_owned(),
         unit_column: "who".to_owned(),
         adjacency: Adjacency::AddRemove,
+        rows: None,
         filter,
         keys,
         sums,
         max_groups: 1 + dice.roll(3) as u32,
         max_rows: 1 + dice.roll(3) as u32,
     }
+}
+
+/// What the rows of a unit are brought together to, of rows with these columns, and the columns
+/// that come out.
+fn level(
+    dice: &mut Dice,
+    of: RowSource,
+    columns: &[(String, Type)],
+    filter: Option<Expr>,
+    depth: usize,
+) -> (PerUnit, Vec<(String, Type)>) {
+    let mut keys: Vec<UnitKey> = Vec::new();
+    for number in 0..dice.roll(3) {
+        let (name, kind) = dice.pick(columns).clone();
+        if name != "who" && keys.iter().all(|key| key.expr != column(&name)) {
+            let expr = column(&name);
+            keys.push(UnitKey { name: format!("k{depth}{number}"), expr, kind });
+        }
+    }
+    let mut totals = Vec::new();
+    for number in 0..1 + dice.roll(4) {
+        let (of, kind) = dice.pick(columns).clone();
+        let is_number = matches!(kind, Type::Int | Type::Float) && of != "who";
+        let function = *dice.pick(match is_number {
+            true => &[
+                TotalFunction::Sum,
+                TotalFunction::Average,
+                TotalFunction::Count,
+                TotalFunction::CountDistinct,
+                TotalFunction::Least,
+                TotalFunction::Greatest,
+            ][..],
+            false => &[
+                TotalFunction::Count,
+                TotalFunction::CountDistinct,
+                TotalFunction::Least,
+                TotalFunction::Greatest,
+            ],
+        });
+        let rows = function == TotalFunction::Count && dice.roll(2) == 0;
+        let expr = (!rows).then(|| column(&of));
+        totals.push(UnitTotal { name: format!("t{depth}{number}"), function, expr, kind });
+    }
+    // The unit stays a column, as the front end has it.
+    let (name, function) = ("who".to_owned(), TotalFunction::Least);
+    let unit = columns.iter().find(|(column, _)| *column == name);
+    totals.extend(unit.map(|(_, kind)| {
+        let (expr, kind) = (Some(column(&name)), *kind);
+        UnitTotal { name: name.clone(), function, expr, kind }
+    }));
+    let out = keys.iter().map(|key| (key.name.clone(), key.kind));
+    let out = out.chain(totals.iter().map(|total| (total.name.clone(), total.result())));
+    let out: Vec<_> = out.collect();
+    (PerUnit { of, filter, keys, totals }, out)
+}
+
+/// A public table, with names that are there twice and some that are missing.
+pub(crate) fn zones() -> Vec<Row> {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let zone = |place, area, rank, weight| {
+        let cells = [("place", place), ("area", area), ("rank", rank), ("weight", weight)];
+        cells.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect()
+    };
+    vec![
+        zone(text("Delft"), text("south"), Value::Int(7), Value::Float(0.5)),
+        zone(text("Delft"), text("west"), Value::Int(40), Value::Float(12.25)),
+        zone(text("Leiden"), Value::Null, Value::Int(7), Value::Null),
+        zone(Value::Null, text("north"), Value::Null, Value::Float(-0.0)),
+        zone(text(""), text("south"), Value::Int(i64::MIN), Value::Float(f64::INFINITY)),
+        zone(text("Delft"), text("south"), Value::Int(7), Value::Float(0.5)),
+    ]
+}
+
+/// Its columns.
+pub(crate) fn zone_columns() -> Vec<(String, Type)> {
+    let columns =
+        [("place", Type::Text), ("area", Type::Text), ("rank", Type::Int), ("weight", Type::Float)];
+    columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
+}
+
+/// Rows with these columns joined with the public table, and the columns that come out; none if
+/// nothing can be equal.
+fn looked_up(
+    dice: &mut Dice,
+    of: RowSource,
+    columns: &[(String, Type)],
+    depth: usize,
+) -> Result<(RowSource, Vec<(String, Type)>), RowSource> {
+    let own = zone_columns().into_iter().map(|(column, kind)| {
+        let name = format!("z{depth}.{column}");
+        LookupColumn { column, name, kind, cells: None }
+    });
+    let own: Vec<LookupColumn> = own.collect();
+    let mut pairs = Vec::new();
+    for (name, kind) in columns {
+        let same = own.iter().filter(|column| column.kind == *kind);
+        pairs.extend(same.map(|zone| (column(name), column(&zone.name))));
+    }
+    if pairs.is_empty() {
+        return Err(of);
+    }
+    let mut equal = vec![dice.pick(&pairs).clone()];
+    if dice.roll(3) == 0 {
+        equal.push(dice.pick(&pairs).clone());
+    }
+    let light = || {
+        let weight = column(&format!("z{depth}.weight"));
+        binary(Binary::Less, weight, Expr::Literal(Value::Float(3.0)))
+    };
+    let condition = (dice.roll(3) == 0).then(light);
+    let keeps_unmatched = dice.roll(2) == 0;
+    let more = own.iter().map(|column| (column.name.clone(), column.kind));
+    let out = columns.iter().cloned().chain(more).collect();
+    let table = "zones".to_owned();
+    let lookup = Lookup { of, table, columns: own, equal, condition, keeps_unmatched };
+    Ok((RowSource::Lookup(Box::new(lookup)), out))
+}
+
+/// A plan over rows of units that are brought together first, once, twice or not at all, and joined
+/// with a public table before and after.
+pub(crate) fn plan_per_unit(dice: &mut Dice, unit: Type) -> Plan {
+    let plan = plan(dice);
+    let mut columns = schema(unit);
+    let mut rows = RowSource::Dataset(plan.dataset.clone());
+    for depth in 1..=3 {
+        if dice.roll(3) == 0 {
+            match looked_up(dice, rows, &columns, depth) {
+                Ok((joined, more)) => (rows, columns) = (joined, more),
+                Err(same) => rows = same,
+            }
+        }
+        if dice.roll(2) == 0 && depth < 3 {
+            let (name, _) = dice.pick(&columns).clone();
+            let there = Expr::Unary(Unary::IsNull, Box::new(column(&name)));
+            let filter = (dice.roll(3) == 0).then(|| Expr::Unary(Unary::Not, Box::new(there)));
+            let (per_unit, out) = level(dice, rows, &columns, filter, depth);
+            (rows, columns) = (RowSource::PerUnit(Box::new(per_unit)), out);
+        }
+    }
+    let mut keys = Vec::new();
+    for _ in 0..dice.roll(3) {
+        let (name, kind) = dice.pick(&columns).clone();
+        keys.push(Key { expr: column(&name), kind, public: None });
+    }
+    let mut sums: Vec<Sum> = vec![Sum { summand: Summand::Units, exponent: -2 }];
+    for _ in 0..1 + dice.roll(3) {
+        let (name, kind) = dice.pick(&columns).clone();
+        let expr = column(&name);
+        let (low, high, centre) = *dice.pick(&[(0, 10, 0), (-8, 56, 24), (-100, 100, 0)]);
+        let summand = match kind {
+            Type::Int | Type::Float => Summand::Value { expr, low, high, centre },
+            _ => Summand::Present(expr),
+        };
+        let sum = Sum { summand, exponent: *dice.pick(&[-3, 0]) };
+        if !sums.contains(&sum) {
+            sums.push(sum);
+        }
+    }
+    let filter = match dice.roll(3) {
+        0 => {
+            let (name, _) = dice.pick(&columns).clone();
+            let null = Expr::Unary(Unary::IsNull, Box::new(column(&name)));
+            Some(Expr::Unary(Unary::Not, Box::new(null)))
+        }
+        _ => None,
+    };
+    Plan { rows: Some(rows), filter, keys, sums, ..plan }
 }
 
 /// Rows as a batch.

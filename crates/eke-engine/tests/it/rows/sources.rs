@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
-use eke_engine::testing::arrow::array::{
+use eke_engine::testing::arrow_array::types::{Int32Type, Int64Type};
+use eke_engine::testing::arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array,
     DictionaryArray, Float32Array, Int8Array, Int64Array, LargeStringArray, ListArray, RecordBatch,
     StringArray, TimestampNanosecondArray, UInt64Array,
 };
-use eke_engine::testing::arrow::datatypes::{Int32Type, Int64Type};
 use eke_engine::testing::{RowsOptions, Source, bounded};
 use eke_sql::{Key, Plan, Type, Value};
 

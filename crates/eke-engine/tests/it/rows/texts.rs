@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use eke_budget::Adjacency;
-use eke_engine::testing::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use eke_engine::testing::arrow::datatypes::{DataType, Field, Schema};
+use eke_engine::testing::arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use eke_engine::testing::arrow_schema::{DataType, Field, Schema};
 use eke_engine::testing::{Bounded, RowsOptions, Source, bounded, bounded_in_memory};
 use eke_sql::{Column, MAX_TEXT, Plan, Protection, Table, Type, Value, plan};
 

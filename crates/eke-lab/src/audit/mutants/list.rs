@@ -152,8 +152,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         about: "a version of a bundle's increment is weighed from the next point, not from its start",
         audit: "bundle-tiers",
         file: "crates/eke-noise/src/path/bundle.rs",
-        find: "        part(self.stored.price(node)) - part(self.stored.start(node))\n",
-        replace: "        part(self.stored.price(node)) - part(self.stored.price(self.stored.next(node)))\n",
+        find: "part(self.stored.prices.get(node as usize)) - part(self.stored.starts.get(node as usize))\n",
+        replace: "part(self.stored.prices.get(node as usize)) - part(self.stored.prices.get(self.stored.next(node) as usize))\n",
     },
     Mutant {
         name: "two-zeros",

@@ -11,7 +11,7 @@ use crate::journal::LineRow;
 use crate::store::grains::{self, AccountColumns, signed, unsigned};
 use crate::store::{
     Census, Currencies, Draw, Held, Reads, Seen, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest, census_sql,
+    StoredPoint, StoredRequest, StoredRound, census_sql,
 };
 use crate::{Digest, Key};
 
@@ -159,6 +159,19 @@ impl Reads for Postgres {
             Ok(StoredPoint { key, draw, plan: row.get(2), round: row.get(3) })
         };
         rows.first().map(point).transpose()
+    }
+
+    fn rounds(&mut self, path: PathId, from: u32, to: u32) -> Result<Vec<StoredRound>, StoreError> {
+        let sql = "SELECT increment, round FROM eke_point \
+                   WHERE path = $1 AND increment >= $2 AND increment < $3 AND round IS NOT NULL \
+                   ORDER BY increment";
+        let (from, to) = (i64::from(from), i64::from(to));
+        let rows = self.rows(sql, &[&&path.digest()[..], &from, &to])?;
+        let round = |row: &Row| {
+            let increment: i64 = row.get(0);
+            Ok((u32::try_from(increment).map_err(|_| wrong("eke_point"))?, row.get(1)))
+        };
+        rows.iter().map(round).collect()
     }
 
     fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {

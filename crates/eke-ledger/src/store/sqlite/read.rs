@@ -12,7 +12,7 @@ use crate::journal::LineRow;
 use crate::store::grains::{self, AccountColumns};
 use crate::store::{
     Census, Currencies, Draw, Held, Reads, Seen, StoredAccount, StoredLevel, StoredPath,
-    StoredPoint, StoredRequest, census_sql,
+    StoredPoint, StoredRequest, StoredRound, census_sql,
 };
 use crate::{Digest, Key};
 
@@ -183,6 +183,13 @@ impl Reads for Sqlite {
             let draw = Draw::stored(row.get(1)?);
             Ok(StoredPoint { key: key(row, 0)?, draw, plan: row.get(2)?, round: row.get(3)? })
         })
+    }
+
+    fn rounds(&mut self, path: PathId, from: u32, to: u32) -> Result<Vec<StoredRound>, StoreError> {
+        let sql = "SELECT increment, round FROM point \
+                   WHERE path = ?1 AND increment >= ?2 AND increment < ?3 AND round IS NOT NULL \
+                   ORDER BY increment";
+        self.all(sql, params![path.digest(), from, to], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     fn seen(&mut self, account: &str, path: PathId) -> Result<Vec<Seen>, StoreError> {

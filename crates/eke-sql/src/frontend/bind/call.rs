@@ -3,14 +3,14 @@
 use sqlparser::ast;
 
 use super::coerce::together;
-use super::{Binder, Bound, no_subquery};
+use super::{Binder, Bound, cast_to, no_subquery};
 use crate::error::{TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
-use crate::expr::display::Part;
 use crate::frontend::clauses::no;
+use crate::frontend::limits;
 use crate::frontend::names;
 use crate::plan::aggregate::Aggregate;
-use crate::{Expr, Function, SqlError, Type, Value};
+use crate::{Binary, Expr, Function, SqlError, Type, Unary, Value};
 
 impl Binder<'_> {
     pub(super) fn function(&self, call: &ast::Function) -> Result<Bound, SqlError> {
@@ -30,12 +30,6 @@ impl Binder<'_> {
         };
         if over.is_some() {
             return Err(no("OVER (window functions)", "write GROUP BY with COUNT, SUM or AVG"));
-        }
-        if filter.is_some() {
-            return Err(no(
-                "FILTER",
-                "write COUNT(CASE WHEN … THEN 1 END), or SUM(CASE WHEN … THEN x END)",
-            ));
         }
         if !within_group.is_empty() {
             return Err(no("WITHIN GROUP", AGGREGATES));
@@ -65,11 +59,22 @@ impl Binder<'_> {
             ));
         }
         match name.as_str() {
-            "count" | "sum" | "avg" => self.aggregate(&name, call, list),
-            "min" | "max" | "median" | "mode" | "stddev" | "stddev_pop" | "stddev_samp"
-            | "variance" | "var_pop" | "var_samp" | "array_agg" | "string_agg"
-            | "percentile_cont" | "percentile_disc" | "approx_distinct" | "bool_and"
-            | "bool_or" | "every" | "corr" => {
+            "min" | "max" | "bool_and" | "bool_or" | "every" if self.totals.is_some() => {
+                self.aggregate(&name, call, list, filter.as_deref())
+            }
+            "count" | "sum" | "avg" => self.aggregate(&name, call, list, filter.as_deref()),
+            "countif" | "count_if" | "sumif" | "sum_if" | "avgif" | "avg_if" => {
+                self.aggregate_if(&name, call, list, filter.as_deref())
+            }
+            "variance" | "var_samp" | "var_pop" | "stddev" | "stddev_samp" | "stddev_pop"
+            | "covar_pop" | "covar_samp" | "corr" => {
+                self.spread(&name, call, list, filter.as_deref())
+            }
+            _ if filter.is_some() => {
+                Err(Unsupported::form(call, "FILTER follows aggregates alone"))
+            }
+            "min" | "max" | "median" | "mode" | "array_agg" | "string_agg" | "percentile_cont"
+            | "percentile_disc" | "approx_distinct" | "bool_and" | "bool_or" | "every" => {
                 let function = name.to_uppercase();
                 Err(Unsupported::Function { function, instead: AGGREGATES }.into())
             }
@@ -85,22 +90,48 @@ impl Binder<'_> {
         name: &str,
         call: &ast::Function,
         list: &ast::FunctionArgumentList,
+        filter: Option<&ast::Expr>,
     ) -> Result<Bound, SqlError> {
         use ast::{FunctionArg as A, FunctionArgExpr as E};
         let upper = name.to_uppercase();
+        if let Some(totals) = self.totals {
+            return self.unit_total(totals, name, call, list, filter);
+        }
         let Some(aggregates) = self.aggregates else {
             return Err(Unsupported::AggregateIn { function: upper, clause: self.clause }.into());
         };
         let distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
         let within = Binder { aggregates: None, aliases: &[], clause: "an aggregate", ..*self };
         let unit = self.rows.unit_column();
+        let filter = filter.map(|filter| within.condition(filter)).transpose()?;
+        // What a condition leaves out is NULL, and counts nowhere.
+        let kept = |expr: Expr| match &filter {
+            Some(filter) => Expr::Case { branches: vec![(filter.clone(), expr)], otherwise: None },
+            None => expr,
+        };
         let aggregate = match list.args.as_slice() {
-            [A::Unnamed(E::Wildcard)] if name == "count" && !distinct => Aggregate::Rows,
+            [A::Unnamed(E::Wildcard)] if name == "count" && !distinct => {
+                match canonical(limits::checked(kept(Expr::Literal(Value::Int(1))))?) {
+                    Expr::Literal(Value::Null) => return Err(TypeError::CountOfNull.into()),
+                    expr if expr.never_null(unit) => Aggregate::Rows,
+                    expr => Aggregate::Present(expr),
+                }
+            }
             [A::Unnamed(E::Expr(argument))] => {
                 let bound = within.bind(argument)?;
                 let kind = bound.kind;
-                let expr = canonical(bound.expr);
+                if distinct && filter.is_some() {
+                    return Err(no(
+                        "FILTER of a COUNT(DISTINCT …)",
+                        "write its condition in WHERE, in a question of its own",
+                    ));
+                }
+                let expr = canonical(limits::checked(kept(bound.expr))?);
                 if distinct {
+                    if unit.is_empty() {
+                        let (function, written) = (upper, short(argument));
+                        return Err(Unsupported::DistinctOfRows { function, written }.into());
+                    }
                     if name != "count" || expr != Expr::Column(unit.to_owned()) {
                         return Err(Unsupported::Distinct {
                             function: upper,
@@ -123,7 +154,8 @@ impl Binder<'_> {
                     if name == "sum" {
                         Aggregate::Sum { expr, written }
                     } else {
-                        Aggregate::Average { expr, written }
+                        let counted = expr.clone();
+                        Aggregate::Average { expr, counted, written }
                     }
                 }
             }
@@ -135,12 +167,71 @@ impl Binder<'_> {
         Ok(Bound::new(Expr::Measure(aggregates.borrow_mut().index(aggregate)), Type::Float))
     }
 
+    /// COUNTIF and its kin: an aggregate with its condition as the last argument.
+    fn aggregate_if(
+        &self,
+        name: &str,
+        call: &ast::Function,
+        list: &ast::FunctionArgumentList,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Bound, SqlError> {
+        use ast::{FunctionArg as A, FunctionArgExpr as E};
+        let mut list = list.clone();
+        let condition = match list.args.pop() {
+            Some(A::Unnamed(E::Expr(condition))) if filter.is_none() => condition,
+            _ => return Err(Unsupported::form(call, "write COUNT(*) FILTER (WHERE …)")),
+        };
+        let plain = match &name[..3] {
+            "sum" => "sum",
+            "avg" => "avg",
+            _ => "count",
+        };
+        if plain == "count" && list.args.is_empty() && list.duplicate_treatment.is_none() {
+            list.args.push(A::Unnamed(E::Wildcard));
+        } else if plain == "count" || list.args.len() != 1 {
+            let instead = "write COUNTIF(condition) or SUMIF(x, condition)";
+            return Err(Unsupported::form(call, instead));
+        }
+        self.aggregate(plain, call, &list, Some(&condition))
+    }
+
     fn scalar(&self, name: &str, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
-        let function = match name {
-            "date_part" | "date_trunc" => return self.dated(name, arguments),
-            "extract" => return Err(no("EXTRACT with a comma", "write EXTRACT(MONTH FROM x)")),
-            name => Function::named(name)
-                .ok_or_else(|| Unsupported::NoFunction { name: short(&name) })?,
+        let function = match (name, arguments) {
+            ("date_part" | "date_trunc", _) => return self.dated(name, arguments),
+            ("date_add" | "date_sub", _) => return self.date_add(name, arguments),
+            ("date_bin", _) => return self.date_bin(arguments),
+            ("to_char", _) => return self.to_char(arguments),
+            ("regexp_like" | "regexp_contains", _) => return self.regexp_like(name, arguments),
+            ("extract", _) => {
+                return Err(no("EXTRACT with a comma", "write EXTRACT(MONTH FROM x)"));
+            }
+            (
+                "year" | "quarter" | "month" | "week" | "day" | "hour" | "minute" | "second"
+                | "dayofyear" | "isoyear" | "isodow",
+                [one],
+            ) => return self.part(name, one),
+            ("date", [one]) => return cast_to(self.bind(one)?, Type::Date, &short(*one)),
+            ("mod", [one, by]) => return self.modulo(one, by),
+            ("log", [one]) => return self.typed(Function::Log10, name, &[*one]),
+            ("log", [base, one]) => {
+                let [one, base] = [one, base]
+                    .map(|one| self.typed(Function::Ln, name, &[*one]).map(|bound| bound.expr));
+                let (one, base) = (Box::new(one?), Box::new(base?));
+                return Ok(Bound::new(Expr::Binary(Binary::Divide, one, base), Type::Float));
+            }
+            ("if" | "iif", [condition, one, other]) => {
+                return self.chosen(condition, one, Some(other));
+            }
+            ("if" | "iif", [condition, one]) => return self.chosen(condition, one, None),
+            ("nvl" | "ifnull", [_, _]) => Function::Coalesce,
+            ("concat", [_, ..]) => return self.concat(arguments),
+            (super::BETWEEN_SYMMETRIC, [one, low, high]) => {
+                return self.symmetric(one, low, high);
+            }
+            (name, _) => match Function::named(name) {
+                Some(function) => function,
+                None => return Err(unknown(name)),
+            },
         };
         match (function, arguments) {
             (Function::Least | Function::Greatest | Function::Coalesce, [_, ..])
@@ -156,45 +247,81 @@ impl Binder<'_> {
                 let one = self.number(one, "ABS")?;
                 Ok(Bound { expr: Expr::Call(function, vec![one.expr]), kind: one.kind })
             }
-            (Function::Round, [one, digits]) => Err(self.round_to(one, digits)),
-            (Function::Substring, [one, from]) => self.substring(one, Some(from), None),
-            (Function::Substring, [one, from, count]) => {
-                self.substring(one, Some(from), Some(count))
+            (Function::ConcatWith, [between, _, ..]) => {
+                let mut all = vec![self.text(between, "CONCAT_WS")?];
+                for argument in &arguments[1..] {
+                    all.push(self.written_out(argument)?);
+                }
+                Ok(Bound::new(Expr::Call(function, all), Type::Text))
             }
-            (Function::Lower | Function::Upper | Function::Trim | Function::Length, [one]) => {
-                let text = self.text(one, &name.to_uppercase())?;
-                Ok(Bound { expr: Expr::Call(function, vec![text]), kind: function.result() })
-            }
-            (function, [one]) if function.result() == Some(Type::Float) => {
-                self.float(function, one)
-            }
-            _ => {
-                let function = name.to_uppercase();
-                Err(TypeError::Arguments { function, given: arguments.len() }.into())
-            }
+            _ => self.typed(function, name, arguments),
         }
     }
 
-    /// What to write in place of ROUND with two arguments.
-    fn round_to(&self, one: &ast::Expr, digits: &ast::Expr) -> SqlError {
-        let is_aggregate = self.bind(one).is_ok_and(|one| matches!(one.expr, Expr::Measure(_)));
-        if is_aggregate && self.clause == "SELECT" {
-            return Unsupported::RoundedAggregate { written: short(one) }.into();
+    /// A function whose arguments have types of their own.
+    pub(super) fn typed(
+        &self,
+        function: Function,
+        name: &str,
+        arguments: &[&ast::Expr],
+    ) -> Result<Bound, SqlError> {
+        let upper = name.to_uppercase();
+        let wrong = || TypeError::Arguments { function: upper.clone(), given: arguments.len() };
+        let (types, least) = function.takes().ok_or_else(wrong)?;
+        if !(least..=types.len()).contains(&arguments.len()) {
+            return Err(wrong().into());
         }
-        let instead = match digits.to_string().as_str() {
-            "0" => "ROUND(x)",
-            "1" => "ROUND(x * 10) / 10 for one digit",
-            "3" => "ROUND(x * 1000) / 1000 for three digits",
-            _ => "ROUND(x * 100) / 100 for two digits",
-        };
-        Unsupported::Digits { function: "ROUND takes one argument", instead }.into()
+        let mut all = Vec::new();
+        for (argument, kind) in arguments.iter().zip(types) {
+            all.push(match kind {
+                Type::Text => self.text(argument, &upper)?,
+                Type::Int => self.int(argument, &upper)?,
+                Type::Float => {
+                    self.number(argument, &upper)?.coerced(Type::Float, &short(argument))?.expr
+                }
+                _ => self.moment(argument, &upper)?,
+            });
+        }
+        Ok(Bound { expr: Expr::Call(function, all), kind: function.result() })
     }
 
-    fn float(&self, function: Function, one: &ast::Expr) -> Result<Bound, SqlError> {
-        let one = self
-            .number(one, &function.to_string().to_uppercase())?
-            .coerced(Type::Float, &short(one))?;
-        Ok(Bound::new(Expr::Call(function, vec![one.expr]), Type::Float))
+    /// IF.
+    fn chosen(
+        &self,
+        condition: &ast::Expr,
+        one: &ast::Expr,
+        other: Option<&&ast::Expr>,
+    ) -> Result<Bound, SqlError> {
+        let condition = self.condition(condition)?;
+        let mut results = vec![(self.bind(one)?, short(one))];
+        if let Some(other) = other {
+            results.push((self.bind(other)?, short(*other)));
+        }
+        let (mut results, kind) = together(results)?;
+        let otherwise = results.split_off(1).pop().map(Box::new);
+        let branches = results.into_iter().map(|result| (condition.clone(), result)).collect();
+        Ok(Bound { expr: Expr::Case { branches, otherwise }, kind })
+    }
+
+    /// CONCAT: the texts that are not NULL, one after the other.
+    fn concat(&self, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
+        let mut all = vec![Expr::Literal(Value::Text(String::new()))];
+        for argument in arguments {
+            all.push(self.written_out(argument)?);
+        }
+        Ok(Bound::new(Expr::Call(Function::ConcatWith, all), Type::Text))
+    }
+
+    /// Anything as CONCAT writes it: truths are `t` and `f` there.
+    fn written_out(&self, one: &ast::Expr) -> Result<Expr, SqlError> {
+        let bound = self.bind(one)?;
+        if bound.kind != Some(Type::Bool) {
+            return cast_to(bound, Type::Text, &short(one)).map(|bound| bound.expr);
+        }
+        let letter = |letter: &str| Expr::Literal(Value::Text(letter.to_owned()));
+        let no = Expr::Unary(Unary::Not, Box::new(bound.expr.clone()));
+        let branches = vec![(bound.expr, letter("t")), (no, letter("f"))];
+        limits::checked(Expr::Case { branches, otherwise: None })
     }
 
     pub(super) fn rounded(
@@ -205,13 +332,12 @@ impl Binder<'_> {
     ) -> Result<Bound, SqlError> {
         match field {
             ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => {
-                self.float(function, one)
+                self.typed(function, &function.to_string(), &[one])
             }
-            _ => Err(Unsupported::Digits {
-                function: "FLOOR and CEIL take one argument",
-                instead: "FLOOR(x * 100) / 100, or DATE_TRUNC for dates",
-            }
-            .into()),
+            _ => Err(no(
+                "FLOOR or CEIL with two arguments",
+                "write FLOOR(x * 100) / 100, or DATE_TRUNC for dates",
+            )),
         }
     }
 
@@ -242,6 +368,14 @@ impl Binder<'_> {
         from: Option<&ast::Expr>,
         count: Option<&ast::Expr>,
     ) -> Result<Bound, SqlError> {
+        if let (Some(from), None) = (from, count)
+            && self.bind(from)?.kind == Some(Type::Text)
+        {
+            return Err(no(
+                "SUBSTRING with a regular expression",
+                "write SUBSTRING(x FROM 1 FOR 3), or SPLIT_PART(x, ',', 1)",
+            ));
+        }
         let mut arguments = vec![self.text(one, "SUBSTRING")?];
         arguments.push(match from {
             Some(from) => self.int(from, "SUBSTRING")?,
@@ -252,49 +386,10 @@ impl Binder<'_> {
         }
         Ok(Bound::new(Expr::Call(Function::Substring, arguments), Type::Text))
     }
-
-    /// DATE_PART and DATE_TRUNC.
-    fn dated(&self, name: &str, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
-        let [field, one] = arguments else {
-            return Err(TypeError::TwoArguments { function: name.to_uppercase() }.into());
-        };
-        let Some(Value::Text(field)) = self.bind(field)?.constant() else {
-            return Err(Unsupported::OpenPart { function: name.to_uppercase() }.into());
-        };
-        if name == "date_part" {
-            return self.part(&field, one);
-        }
-        let function = Function::of_part(Part::Start(&field.to_lowercase()))
-            .ok_or_else(|| Unsupported::Truncated { part: short(&field) })?;
-        let moment = self.moment(one, "DATE_TRUNC")?;
-        Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Timestamp))
-    }
-
-    /// A part of a moment.
-    pub(super) fn part(&self, field: &str, one: &ast::Expr) -> Result<Bound, SqlError> {
-        let part = match field.to_lowercase().as_str() {
-            "dayofweek" => "DOW".to_owned(),
-            part => part.to_ascii_uppercase(),
-        };
-        let function = Function::of_part(Part::Extract(&part))
-            .ok_or_else(|| Unsupported::Part { part: short(&field) })?;
-        let moment = self.moment(one, "EXTRACT")?;
-        Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Int))
-    }
-
-    fn moment(&self, one: &ast::Expr, operator: &str) -> Result<Expr, SqlError> {
-        let bound = self.bind(one)?;
-        match bound.kind {
-            None | Some(Type::Date | Type::Timestamp) => {
-                bound.coerced(Type::Timestamp, &short(one)).map(|bound| bound.expr)
-            }
-            kind => Err(TypeError::needs(one, kind, operator, "a date or a timestamp")),
-        }
-    }
 }
 
 /// Arguments that are nothing but expressions.
-fn plain<'a>(
+pub(super) fn plain<'a>(
     list: &'a ast::FunctionArgumentList,
     call: &ast::Function,
 ) -> Result<Vec<&'a ast::Expr>, SqlError> {
@@ -307,12 +402,58 @@ fn plain<'a>(
         .collect()
 }
 
-const AGGREGATES: &str = "eke answers COUNT, SUM and AVG";
+/// What to write in place of a function that there is not.
+fn unknown(name: &str) -> SqlError {
+    let instead = match name {
+        "datediff" | "date_diff" | "timestampdiff" | "timestamp_diff" | "age"
+        | "months_between" => {
+            "write a - b for the days between two dates, EXTRACT(EPOCH FROM a - b) for the seconds \
+             between two timestamps"
+        }
+        "dateadd" | "timestampadd" | "add_months" | "adddate" | "subdate" => {
+            "write x + INTERVAL '3 days'"
+        }
+        "dayname" => "write TO_CHAR(x, 'FMDay')",
+        "monthname" => "write TO_CHAR(x, 'FMMonth')",
+        "strftime" | "date_format" | "format_date" | "format_timestamp" => {
+            "write TO_CHAR(x, 'YYYY-MM')"
+        }
+        "weekday" | "dayofweek" => "write EXTRACT(DOW FROM x), from 0 for Sunday, or ISODOW",
+        "to_date" | "to_timestamp" | "parse_date" | "strptime" | "str_to_date" => {
+            "write CAST(x AS DATE) or CAST(x AS TIMESTAMP) for texts such as '2024-01-31 10:00'"
+        }
+        "to_number" => "write CAST(x AS DOUBLE PRECISION)",
+        "convert_timezone" | "timezone" => {
+            "write x AT TIME ZONE 'UTC' AT TIME ZONE INTERVAL '2 hours'"
+        }
+        "contains" => "write POSITION(y IN x) > 0, or x LIKE '%…%'",
+        "ends_with" | "endswith" | "startswith" => "write STARTS_WITH(x, y), or x LIKE '%…'",
+        "log2" => "write LOG(2, x)",
+        "cbrt" => "write POWER(x, 1.0 / 3)",
+        "square" => "write x * x",
+        "regexp_replace" | "regexp_substr" | "regexp_extract" | "regexp_match"
+        | "regexp_matches" | "regexp_count" | "translate" => {
+            "write x ~ 'expression' for whether it matches, or REPLACE, SPLIT_PART and SUBSTRING"
+        }
+        "decode" | "choose" => "write CASE x WHEN … THEN … END",
+        "nvl2" => "write CASE WHEN x IS NOT NULL THEN … ELSE … END",
+        "isnull" => "write x IS NULL, or COALESCE(x, y)",
+        "try_cast" | "safe_cast" | "convert" => "write CAST(x AS …)",
+        "safe_divide" | "div0" => "write x / y, which is NULL where y is 0",
+        "div" => "write x / y, which is whole for ints",
+        "bucket" | "ntile" | "histogram" => "write WIDTH_BUCKET(x, low, high, n)",
+        "time_bucket" => "write DATE_BIN(INTERVAL '15 minutes', x, TIMESTAMP '2000-01-01')",
+        _ => return Unsupported::NoFunction { name: short(&name) }.into(),
+    };
+    Unsupported::Function { function: name.to_uppercase(), instead }.into()
+}
+
+const AGGREGATES: &str = "eke answers COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR and CORR";
 
 /// What would come out differently from one moment to the next.
 fn clock(name: &str) -> Result<(), SqlError> {
     const CLOCKS: &str = "now current_date current_time current_timestamp localtime localtimestamp \
-        today clock_timestamp statement_timestamp transaction_timestamp timeofday age";
+        today clock_timestamp statement_timestamp transaction_timestamp timeofday";
     let instead = match name {
         "random" | "rand" | "uuid" | "gen_random_uuid" | "uuid_generate_v4" | "setseed" => {
             "the answer would change every time; eke adds its own noise"

@@ -8,24 +8,33 @@
 mod call;
 mod coerce;
 mod constant;
+mod moment;
 mod operator;
 mod parameter;
+mod spread;
+mod unit_total;
 
 use std::cell::{Cell, RefCell};
 
 use sqlparser::ast;
 
-pub(crate) use coerce::{Bound, cast_to, data_type};
+pub(crate) use coerce::{Bound, cast_to, data_type, together as one_type};
 pub(crate) use constant::count as constant_count;
+pub(crate) use moment::series_step;
+pub(crate) use operator::equal;
 pub(crate) use parameter::{Given, Parameters};
 
 use crate::error::{NameError, Named, Unsupported, short};
 use crate::frontend::clauses::{no, none};
 use crate::frontend::limits;
 use crate::frontend::names;
+use crate::frontend::per_unit::UnitTotals;
 use crate::frontend::rows::Relation;
 use crate::plan::aggregate::Aggregates;
-use crate::{Expr, SqlError, Type, Unary, Value};
+use crate::{Expr, SqlError, Syntax, Unary, Value};
+
+/// The function that the dialect makes of BETWEEN SYMMETRIC.
+pub(crate) const BETWEEN_SYMMETRIC: &str = "between symmetric";
 
 /// What a question has used up of the limits.
 #[derive(Debug, Default)]
@@ -67,6 +76,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) rows: &'a Relation<'a>,
     /// Where aggregates are put down; none where there may be none.
     pub(crate) aggregates: Option<&'a RefCell<Aggregates>>,
+    /// Where aggregates of one unit's rows are put down, in a subquery that groups by the unit.
+    pub(crate) totals: Option<&'a RefCell<UnitTotals>>,
     /// What else a name may mean, if it is no column: aliases of SELECT.
     pub(crate) aliases: &'a [(ast::Ident, Bound)],
     /// The clause, to name it in refusals.
@@ -134,7 +145,13 @@ impl Binder<'_> {
             E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
                 self.like(expr, pattern, true, *negated)
             }
-            E::Like { .. } | E::ILike { .. } => Err(no(
+            E::SimilarTo { negated, expr, pattern, escape_char: None } => {
+                self.regex(expr, pattern, Syntax::Similar, *negated)
+            }
+            E::RLike { negated, expr, pattern, regexp: _ } => {
+                self.regex(expr, pattern, Syntax::Posix, *negated)
+            }
+            E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } => Err(no(
                 "LIKE with ANY or ESCAPE",
                 "the escape is always \\, and several patterns go with OR",
             )),
@@ -145,23 +162,26 @@ impl Binder<'_> {
                 let to = data_type(to)?;
                 cast_to(self.beside(one, Some(to))?, to, &short(&**one))
             }
+            E::AtTimeZone { timestamp, time_zone } => self.in_zone(timestamp, time_zone),
+            E::Position { expr: sought, r#in: one } => {
+                self.typed(crate::Function::Position, "position", &[&**one, &**sought])
+            }
             E::Extract { field, expr: one, syntax: _ } => self.part(&field.to_string(), one),
             E::Floor { expr: one, field } => self.rounded(crate::Function::Floor, one, field),
             E::Ceil { expr: one, field } => self.rounded(crate::Function::Ceil, one, field),
             E::Substring { expr: one, substring_from, substring_for, .. } => {
                 self.substring(one, substring_from.as_deref(), substring_for.as_deref())
             }
-            E::Trim {
-                trim_where: None | Some(ast::TrimWhereField::Both),
-                trim_what: None,
-                expr: one,
-                trim_characters: None,
-            } => {
-                let text = self.text(one, "TRIM")?;
-                Ok(Bound::new(Expr::Call(crate::Function::Trim, vec![text]), Type::Text))
-            }
-            E::Trim { .. } => {
-                Err(no("TRIM with a side or characters", "TRIM(x) takes blanks off both ends"))
+            E::Trim { trim_where, trim_what, expr: one, trim_characters } => {
+                let function = match trim_where {
+                    None | Some(ast::TrimWhereField::Both) => crate::Function::Trim,
+                    Some(ast::TrimWhereField::Leading) => crate::Function::LeftTrim,
+                    Some(ast::TrimWhereField::Trailing) => crate::Function::RightTrim,
+                };
+                let mut arguments: Vec<&ast::Expr> = vec![&**one];
+                arguments.extend(trim_what.as_deref());
+                arguments.extend(trim_characters.iter().flatten());
+                self.typed(function, "trim", &arguments)
             }
             E::Function(function) => self.function(function),
             other => Err(refused(other)),
@@ -201,15 +221,16 @@ fn refused(expr: &ast::Expr) -> SqlError {
         E::AnyOp { .. } | E::AllOp { .. } => {
             none("ANY and ALL", "write IN (…), or comparisons with AND and OR")
         }
-        E::SimilarTo { .. } | E::RLike { .. } => none("Regular expressions", "write LIKE or ILIKE"),
-        E::Interval(_) => no("INTERVAL", "compare with a date or a timestamp that is written out"),
-        E::AtTimeZone { .. } => no("AT TIME ZONE", "timestamps here have no time zone"),
+        E::Interval(_) => no(
+            "INTERVAL by itself",
+            "add it to a date or a timestamp, or take it away from one; compare \
+             EXTRACT(EPOCH FROM a - b) with a number of seconds",
+        ),
         E::Collate { .. } => no("COLLATE", "text is compared byte by byte"),
         E::GroupingSets(_) | E::Cube(_) | E::Rollup(_) => {
             none("GROUPING SETS, CUBE and ROLLUP", "ask one GROUP BY at a time")
         }
         E::Tuple(_) => none("Rows in parentheses", "compare columns one by one"),
-        E::Position { .. } => no("POSITION", "write LIKE '%…%'"),
         E::Wildcard(_) | E::QualifiedWildcard(..) => Unsupported::Star.into(),
         other => Unsupported::form(
             other,
@@ -220,7 +241,11 @@ fn refused(expr: &ast::Expr) -> SqlError {
 }
 
 fn no_subquery() -> SqlError {
-    none("Subqueries inside expressions", "write constants, or a subquery in FROM")
+    none(
+        "Subqueries inside expressions",
+        "write constants, or a subquery in FROM; people who have some rows are chosen by GROUP BY \
+         with the unit's column and HAVING COUNT(*) FILTER (WHERE …) > 0",
+    )
 }
 
 /// NULL without a type.

@@ -3,12 +3,13 @@
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 
 use super::coerce::together;
-use super::{Binder, Bound};
+use super::{Binder, Bound, moment};
 use crate::error::{LimitError, TypeError, Unsupported, short};
 use crate::expr::canonical::balanced;
+use crate::expr::regex::{Regex, RegexError};
 use crate::expr::text;
 use crate::frontend::limits;
-use crate::{Binary, Expr, SqlError, Type, Unary, Value};
+use crate::{Binary, Expr, SqlError, Syntax, Type, Unary, Value};
 
 pub(super) fn not(expr: Expr) -> Expr {
     Expr::Unary(Unary::Not, Box::new(expr))
@@ -30,6 +31,20 @@ impl Binder<'_> {
         }
         steps.reverse();
         let mut written = short(first);
+        // An interval may come first: then the moment that it is added to is what follows.
+        if let (Some(interval), Some((BinaryOperator::Plus, second))) =
+            (moment::interval(first)?, steps.first())
+        {
+            let sum = moment::shifted(
+                (self.bind(second)?, short(*second)),
+                interval,
+                &BinaryOperator::Plus,
+            )?;
+            return match steps.len() {
+                1 => Ok(sum),
+                _ => Err(Unsupported::form(expr, "write what the interval is added to before it")),
+            };
+        }
         let mut bound = match steps.first() {
             Some((BinaryOperator::And | BinaryOperator::Or, _)) | None => self.bind(first)?,
             Some((_, right)) => self.first(first, right)?,
@@ -48,6 +63,9 @@ impl Binder<'_> {
                 }
                 bound = Bound::bool(balanced(own, terms).unwrap_or(Expr::Literal(Value::Null)));
                 written = format!("… {word} …");
+            } else if let Some(interval) = moment::interval(right)? {
+                bound = moment::shifted((bound, written), interval, operator)?;
+                written = format!("… {operator} …");
             } else {
                 let other = self.beside(right, bound.kind)?;
                 bound = apply(operator, (bound, written), (other, short(right)))?;
@@ -188,6 +206,61 @@ impl Binder<'_> {
         Ok(Bound::bool(if negated { not(is) } else { is }))
     }
 
+    /// SIMILAR TO and its kin.
+    pub(super) fn regex(
+        &self,
+        one: &ast::Expr,
+        pattern: &ast::Expr,
+        syntax: Syntax,
+        negated: bool,
+    ) -> Result<Bound, SqlError> {
+        let text = (self.bind(one)?, short(one));
+        regex(text, &self.bind(pattern)?, &short(pattern), syntax, negated)
+    }
+
+    /// REGEXP_LIKE: the flag `i` takes case away.
+    pub(super) fn regexp_like(
+        &self,
+        name: &str,
+        arguments: &[&ast::Expr],
+    ) -> Result<Bound, SqlError> {
+        let (one, pattern, flags) = match arguments {
+            [one, pattern] => (one, pattern, None),
+            [one, pattern, flags] => (one, pattern, Some(*flags)),
+            _ => {
+                let function = name.to_uppercase();
+                return Err(TypeError::Arguments { function, given: arguments.len() }.into());
+            }
+        };
+        let syntax = match flags {
+            None => Syntax::Posix,
+            Some(flags) => match self.bind(flags)?.constant() {
+                Some(Value::Text(text)) if text.is_empty() || text == "c" => Syntax::Posix,
+                Some(Value::Text(text)) if text == "i" => Syntax::PosixIgnoreCase,
+                _ => return Err(Unsupported::form(flags, "there are the flags 'i' and 'c'")),
+            },
+        };
+        self.regex(one, pattern, syntax, false)
+    }
+
+    /// MOD.
+    pub(super) fn modulo(&self, one: &ast::Expr, by: &ast::Expr) -> Result<Bound, SqlError> {
+        let (left, right) = (self.number(one, "MOD")?, self.number(by, "MOD")?);
+        apply(&BinaryOperator::Modulo, (left, short(one)), (right, short(by)))
+    }
+
+    /// BETWEEN SYMMETRIC: between two ends, whichever is the lower.
+    pub(super) fn symmetric(
+        &self,
+        one: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+    ) -> Result<Bound, SqlError> {
+        let one_way = self.between(one, false, low, high)?.expr;
+        let other_way = self.between(one, false, high, low)?.expr;
+        Ok(Bound::bool(pair(Binary::Or, one_way, other_way)))
+    }
+
     pub(super) fn case(
         &self,
         operand: Option<&ast::Expr>,
@@ -252,6 +325,11 @@ fn looser_than_is(expr: &ast::Expr) -> bool {
     condition || is
 }
 
+/// That two are equal, with the casts that it needs.
+pub(crate) fn equal([left, right]: [(Bound, String); 2]) -> Result<Expr, SqlError> {
+    Ok(apply(&BinaryOperator::Eq, left, right)?.expr)
+}
+
 /// An operator between two, with the casts that it needs.
 fn apply(
     operator: &BinaryOperator,
@@ -259,7 +337,18 @@ fn apply(
     right: (Bound, String),
 ) -> Result<Bound, SqlError> {
     use BinaryOperator as B;
+    if let Some(days) = moment::days(operator, &left, &right)? {
+        return Ok(days);
+    }
     let operator = match operator {
+        B::PGRegexMatch => return regex(left, &right.0, &right.1, Syntax::Posix, false),
+        B::PGRegexNotMatch => return regex(left, &right.0, &right.1, Syntax::Posix, true),
+        B::PGRegexIMatch => {
+            return regex(left, &right.0, &right.1, Syntax::PosixIgnoreCase, false);
+        }
+        B::PGRegexNotIMatch => {
+            return regex(left, &right.0, &right.1, Syntax::PosixIgnoreCase, true);
+        }
         B::Plus => Binary::Add,
         B::Minus => Binary::Subtract,
         B::Multiply => Binary::Multiply,
@@ -275,7 +364,8 @@ fn apply(
         other => {
             return Err(Unsupported::Operator {
                 operator: short(other),
-                instead: "there are + - * / % || = <> < <= > >= AND OR NOT, LIKE, BETWEEN and IN",
+                instead: "there are + - * / % || = <> < <= > >= ~ ~* AND OR NOT, LIKE, BETWEEN and \
+                          IN; POWER(x, y) and MOD(x, y) are functions",
             }
             .into());
         }
@@ -288,8 +378,8 @@ fn apply(
                     let is_moment = matches!(kind, Type::Date | Type::Timestamp);
                     let instead = is_moment.then(|| {
                         format!(
-                            "compare it with a {kind} that is written out, or take a part of it with \
-                             EXTRACT"
+                            "compare it with a {kind}, add INTERVAL '3 days', or take a part of it \
+                             with EXTRACT"
                         )
                     });
                     let (written, taker) = (written.clone(), operator.to_string());
@@ -305,6 +395,39 @@ fn apply(
     };
     let expr = pair(operator, left, right);
     Ok(if operator.is_arithmetic() { Bound { expr, kind } } else { Bound::bool(expr) })
+}
+
+/// Whether a text matches a regular expression.
+fn regex(
+    text: (Bound, String),
+    pattern: &Bound,
+    written: &str,
+    syntax: Syntax,
+    negated: bool,
+) -> Result<Bound, SqlError> {
+    if !matches!(text.0.kind, None | Some(Type::Text)) {
+        let instead = Some(format!("write CAST({} AS TEXT)", text.1));
+        let (kind, taker, needs) = (text.0.kind, syntax.to_string(), "text");
+        return Err(TypeError::Needs { written: text.1, kind, taker, needs, instead }.into());
+    }
+    let pattern = match pattern.constant() {
+        Some(Value::Text(pattern)) => pattern,
+        Some(Value::Null) => return Ok(Bound::bool(Expr::Literal(Value::Null))),
+        _ => return Err(Unsupported::Pattern { written: written.to_owned() }.into()),
+    };
+    let long = || LimitError::Pattern { most: limits::PATTERN };
+    if pattern.chars().count() > 4 * limits::PATTERN {
+        return Err(long().into());
+    }
+    match Regex::read(&pattern, syntax) {
+        Ok(_) => {}
+        Err(RegexError::Long) => return Err(long().into()),
+        Err(RegexError::Part(part)) => {
+            return Err(Unsupported::Regex { written: written.to_owned(), part }.into());
+        }
+    }
+    let is = Expr::Regex { text: Box::new(text.0.expr), pattern, syntax };
+    Ok(Bound::bool(if negated { not(is) } else { is }))
 }
 
 /// Texts one after the other; what is no text is written out if the other is one.

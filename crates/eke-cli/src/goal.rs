@@ -1,0 +1,237 @@
+//! How good an answer must be and what it may cost, as people write it: flags, and settings of the
+//! shell.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::Args;
+use eke_budget::convert::{Curve as _, Method};
+use eke_budget::{Amount, Charge, Epsilon, Rho};
+use eke_engine::ask::price_delta;
+use eke_engine::policy::Policy;
+use eke_engine::{Accuracy, EngineError, Goal, Who};
+use eke_noise::{Confidence, Tolerance};
+use eke_sql::Setting;
+
+use crate::Failure;
+use crate::show::number::short;
+
+/// The goal of a question.
+#[derive(Args, Clone)]
+pub(crate) struct GoalArgs {
+    /// The error to stay within: relative, such as 5%, or absolute, such as 100.
+    #[arg(long, value_name = "ERROR", conflicts_with = "price")]
+    pub(crate) within: Option<Within>,
+    /// With a relative error: an absolute error that is also good enough.
+    #[arg(long = "or", value_name = "ERROR", requires = "within")]
+    pub(crate) floor: Option<f64>,
+    /// The highest price, such as rho=0.01 or epsilon=0.3 [default for a relative error: a tenth of
+    /// what is left]
+    #[arg(long, value_name = "PRICE")]
+    pub(crate) at_most: Option<PriceArg>,
+    /// The confidence of the intervals.
+    #[arg(long, value_name = "P", default_value = "95%", value_parser = confidence)]
+    pub(crate) confidence: Confidence,
+    /// Spend exactly this on the values, such as rho=0.001 or epsilon=0.1, whatever accuracy that
+    /// gives.
+    #[arg(long, value_name = "PRICE")]
+    pub(crate) price: Option<PriceArg>,
+}
+
+impl GoalArgs {
+    /// The goal of a question: prices in epsilon depend on who asks about whom. None if neither an
+    /// accuracy nor a price is given.
+    pub(crate) fn goal(
+        &self,
+        policy: &Policy,
+        sql: &str,
+        who: &Who,
+    ) -> Result<Option<Goal>, Failure> {
+        let rho = |price: PriceArg| price.in_rho(policy, sql, who);
+        let price = self.price.map(rho).transpose()?;
+        let at_most = self.at_most.map(rho).transpose()?;
+        let accuracy = match (self.within, price) {
+            (_, Some(price)) => Accuracy::Price(price),
+            (Some(Within::Relative(tolerance)), None) => Accuracy::Relative(tolerance),
+            (Some(Within::Absolute(error)), None) => Accuracy::Absolute(error),
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Goal { accuracy, floor: self.floor, at_most, confidence: self.confidence }))
+    }
+
+    /// The same goal, with what a question says of its own in SQL, which goes before flags; and
+    /// whether a question follows.
+    pub(crate) fn said(
+        &self,
+        policy: &Policy,
+        sql: &str,
+        who: &Who,
+    ) -> Result<(Self, bool), Failure> {
+        let (settings, follows) =
+            eke_sql::settings(sql).map_err(|error| Failure::from(EngineError::from(error)))?;
+        let mut goal = self.clone();
+        let wrong = |name: &str, why: String| Failure::Usage(format!("{name}: {why}"));
+        for Setting { name, value } in &settings {
+            let wrong = |why: String| wrong(name, why);
+            match name.as_str() {
+                "within" => {
+                    goal.within = Some(value.parse().map_err(wrong)?);
+                    goal.price = None;
+                }
+                "price" => {
+                    goal.price = Some(value.parse().map_err(wrong)?);
+                    goal.within = None;
+                }
+                "epsilon" => {
+                    goal.price = Some(format!("epsilon={value}").parse().map_err(wrong)?);
+                    goal.within = None;
+                }
+                "at_most" => goal.at_most = Some(value.parse().map_err(wrong)?),
+                "confidence" => goal.confidence = confidence(value).map_err(wrong)?,
+                "or" => {
+                    let error = value.parse().ok().filter(|error: &f64| *error > 0.0);
+                    goal.floor = Some(error.ok_or_else(|| wrong(not_an_error(value)))?);
+                }
+                "delta" if follows => {
+                    // A smaller delta than was asked for promises more.
+                    let ours = price_delta(policy, sql, who)?.map(eke_budget::Delta::get);
+                    let asked = value.parse::<f64>().ok().filter(|delta| *delta > 0.0);
+                    if ours.zip(asked).is_none_or(|(ours, asked)| ours > asked) {
+                        let why = match ours {
+                            Some(ours) => {
+                                format!("your budget has {ours}: write that or more, or nothing")
+                            }
+                            None => "your budget has none: take it out".to_owned(),
+                        };
+                        return Err(wrong(why));
+                    }
+                }
+                // The planner holds the others against the policy.
+                _ => {}
+            }
+        }
+        Ok((goal, follows))
+    }
+
+    /// Whether the highest price is the one that a relative error has by itself.
+    pub(crate) fn is_tenth(&self) -> bool {
+        let is_relative = matches!(self.within, Some(Within::Relative(_)));
+        is_relative && self.price.is_none() && self.at_most.is_none()
+    }
+
+    /// What a small number without a percent sign may have been meant for.
+    pub(crate) fn meant(&self) -> Option<String> {
+        let Some(Within::Absolute(error)) = self.within.filter(|_| self.price.is_none()) else {
+            return None;
+        };
+        let part = Tolerance::new(error).ok().filter(|_| error < 1.0)?.get() * 100.0;
+        let part = short(part);
+        Some(format!(
+            "{error} is an error in the unit of the value; if {part}% of it is meant, write --within {part}%"
+        ))
+    }
+}
+
+/// A relative or an absolute error.
+#[derive(Clone, Copy)]
+pub(crate) enum Within {
+    Relative(Tolerance),
+    Absolute(f64),
+}
+
+impl FromStr for Within {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            let percent: f64 = percent.trim().parse().map_err(|_| not_an_error(text))?;
+            return Tolerance::new(percent / 100.0).map(Self::Relative).map_err(|_| {
+                format!("`{text}` is out of range: write a relative error from 0.01% to 90%")
+            });
+        }
+        let error: f64 = text.trim().parse().map_err(|_| not_an_error(text))?;
+        if error.is_finite() && error > 0.0 {
+            Ok(Self::Absolute(error))
+        } else {
+            Err(format!("`{text}` is out of range: write a positive error, such as 100 or 5%"))
+        }
+    }
+}
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative(tolerance) => write!(f, "{}%", short(tolerance.get() * 100.0)),
+            Self::Absolute(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+fn not_an_error(text: &str) -> String {
+    format!("`{text}` is not an error: write 5% of the value, or 100 of its unit")
+}
+
+/// A price as it is written: in rho, or in epsilon at the delta of the asker's budget.
+#[derive(Clone, Copy)]
+pub(crate) enum PriceArg {
+    Rho(Amount<Rho>),
+    Epsilon(Epsilon),
+}
+
+impl FromStr for PriceArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(epsilon) = text.trim().strip_prefix("epsilon=") {
+            return epsilon
+                .parse()
+                .map(Self::Epsilon)
+                .map_err(|error: eke_budget::number::ParameterError| error.to_string());
+        }
+        match text.parse::<Charge>() {
+            Ok(Charge::Zcdp { rho, delta }) if delta.is_zero() => Ok(Self::Rho(rho)),
+            _ => Err(format!(
+                "`{text}` is not a price: write it like rho=0.001, or like epsilon=0.1"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for PriceArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rho(rho) => write!(f, "rho={rho}"),
+            Self::Epsilon(epsilon) => write!(f, "epsilon={epsilon}"),
+        }
+    }
+}
+
+impl PriceArg {
+    /// The price in rho. An epsilon is the most rho that implies no more than it at the delta that
+    /// the asker's budget converts at: rounded down, so that no more is spent than was said.
+    fn in_rho(self, policy: &Policy, sql: &str, who: &Who) -> Result<Amount<Rho>, Failure> {
+        let epsilon = match self {
+            Self::Rho(rho) => return Ok(rho),
+            Self::Epsilon(epsilon) => epsilon,
+        };
+        let Some(delta) = price_delta(policy, sql, who)? else {
+            return Err(Failure::Usage(
+                "the budget that pays states no delta, so an epsilon cannot be converted: write \
+                 the price in rho, like rho=0.001"
+                    .into(),
+            ));
+        };
+        let rho = Method::Tight.rho(epsilon, delta);
+        let rho = rho.map_err(|error| Failure::Usage(format!("epsilon={epsilon}: {error}")))?;
+        Ok(Amount::at_most(rho))
+    }
+}
+
+pub(crate) fn confidence(text: &str) -> Result<Confidence, String> {
+    let wrong = || format!("`{text}` is not a confidence: write it like 95%, from 50% to 99.9999%");
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse(),
+    };
+    Confidence::new(number.map_err(|_| wrong())?).map_err(|_| wrong())
+}

@@ -1,0 +1,843 @@
+//! What is made of several released values, and when it is good enough (post-processing).
+//!
+//! A multiple of one value, rounded or not, is followed as that value is, to a goal that is as many
+//! times smaller. A sum of multiples of sums has noise of one Gaussian path, and its own confidence
+//! sequence. Anything else is followed by confidence sequences of its parts: with the confidence
+//! all of them hold at all looks at once, so what follows from them by interval arithmetic does
+//! too, whenever it is decided to stop. Boundaries that are calibrated for one value hold at their
+//! own stop only, and are never combined.
+
+use eke_budget::{Amount, Rho};
+use eke_noise::stopping::{ConfidenceSequence, Ending, deviations};
+use eke_noise::{Bundle, Confidence, Schedule};
+use eke_sql::{Binary, Expr, Function, Leaf, Type, Unary, Value, evaluate, interval};
+
+use crate::ask::answer::{Evidence, Found, Stopped};
+use crate::ask::question::{Accuracy, Goal};
+use crate::ask::read::Read;
+use crate::ask::walk::MeasureRule;
+use crate::error::WrongGoal;
+
+/// The confidence sequences of a fresh path are tightest at the highest price over this: they lose
+/// little above that, and what is decided below has cost little.
+const TIGHTEST_ONE_IN: u128 = 10_000;
+/// The price at which those of a path that was seen before are tightest.
+const BY_HAND: f64 = 1e-5;
+/// How many times as dear as the one before a look is at most.
+const MOST_GROWTH: f64 = 4.0;
+/// A look is not planned beyond this part of the price at which the goal seems to be met.
+const CAUTION: f64 = 0.9;
+
+/// A value, and what it is between.
+pub(crate) type Between = (f64, [f64; 2]);
+
+/// How a number is made of parts.
+///
+/// - Theorem: derived-interval (docs/theorems.md)
+/// - Proves: with a probability of one minus the miss, what is made of the true parts is in its
+///   interval at all looks at once; where no gamma is given, at the one look that was planned
+/// - Assumes: all parts are read at points of one group and one price, with independent noise
+///   (bundle)
+/// - Deviates: ends are computed in doubles, to about 1e-15 of them; half a step of each grid is
+///   added; of one price, columns stand at points that differ by what their grids make of it
+/// - Checked by: `what_is_made_of_parts_holds_for_every_truth`, `parts_share_the_miss`
+#[derive(Clone, Debug)]
+pub(crate) struct Derivation {
+    /// What its goal is about: a number over parts.
+    exact: Expr,
+    /// What is shown of that: it, or it rounded. A number over one value.
+    shown: Expr,
+    /// The place of the first part among the measures.
+    first: usize,
+    parts: Vec<Read>,
+    /// What each part is taken times, and what is added, if that is all there is to it and the
+    /// parts are sums.
+    weights: Option<(Vec<f64>, f64)>,
+}
+
+impl Derivation {
+    /// A number that is made of these parts, which follow it among the measures.
+    pub(crate) fn new(value: &Expr, first: usize, parts: Vec<Read>) -> Self {
+        let exact = unrounded(value).clone();
+        let shown = put_in(value, &exact);
+        let are_sums = parts.iter().all(|part| matches!(part, Read::Sum { .. }));
+        let weights = linear(&exact, first, parts.len()).filter(|_| are_sums);
+        Self { exact, shown, first, parts, weights }
+    }
+
+    /// How many times its one part it is, but for a rounding at the end; none if it is not.
+    fn multiple(&self) -> Option<f64> {
+        let one = |weights: &Option<(Vec<f64>, f64)>| match weights {
+            Some((weights, offset)) if *offset == 0.0 => match **weights {
+                [times] if times.is_normal() => Some(times),
+                _ => None,
+            },
+            _ => None,
+        };
+        one(&self.weights).or_else(|| one(&linear(&self.exact, self.first, self.parts.len())))
+    }
+
+    /// The absolute error that is good enough whatever the relative one, where none is given: that
+    /// of the one part, so many times. What is made of several has no natural one.
+    pub(crate) fn floor(&self) -> f64 {
+        match (&*self.parts, self.multiple()) {
+            ([part], Some(times)) => times.abs() * part.floor(),
+            _ => 0.0,
+        }
+    }
+
+    /// What the goal is about, and what that is between but for a probability of a miss. None where
+    /// nothing can be said.
+    pub(crate) fn exact(&self, looks: &[Evidence], miss: f64) -> Option<Between> {
+        self.of_legs(&self.legs(looks, miss))
+    }
+
+    /// What is shown of that.
+    pub(crate) fn shown(&self, (value, [low, high]): Between) -> (Option<f64>, Option<[f64; 2]>) {
+        let shown = evaluate(&self.shown, &|_| Value::float(value));
+        let ends = interval(&self.shown, &|_| Some((low, high)));
+        (number_of(shown), ends.map(|(low, high)| [low, high]))
+    }
+
+    /// What it follows from: its parts, or itself where it has a path of its own. All of them hold
+    /// at once, but for a probability of a miss.
+    fn legs(&self, looks: &[Evidence], miss: f64) -> Vec<Between> {
+        let Some((weights, offset)) = &self.weights else {
+            let each = miss / self.parts.len().max(1) as f64;
+            return self
+                .parts
+                .iter()
+                .zip(looks)
+                .map(|(read, look)| leg(read, look, each))
+                .collect();
+        };
+        let (mut value, mut variance, mut rounding) = (*offset, 0.0, 0.0);
+        let mut factor = 0.0f64;
+        for ((part, look), times) in self.parts.iter().zip(looks).zip(weights) {
+            let Read::Sum { unit, step, .. } = part else { continue };
+            let price = look.worth.to_f64();
+            value += times * look.sum;
+            variance += (times * unit).powi(2) / (2.0 * price);
+            rounding += 0.5 * (times * step).abs();
+            factor = factor.max(deviations(miss, look.gamma.map(|gamma| price / gamma)));
+        }
+        let half = factor * variance.sqrt() + rounding;
+        vec![(value, [value - half, value + half])]
+    }
+
+    /// What follows from legs.
+    fn of_legs(&self, legs: &[Between]) -> Option<Between> {
+        if self.weights.is_some() {
+            return legs.first().copied().filter(|(value, _)| value.is_finite());
+        }
+        let leg = |index: usize| index.checked_sub(self.first).and_then(|leg| legs.get(leg));
+        let value = evaluate(&self.exact, &|leaf| match leaf {
+            Leaf::Measure(index) => leg(index).map_or(Value::Null, |leg| Value::float(leg.0)),
+            Leaf::Key(_) | Leaf::Column(_) => Value::Null,
+        });
+        let (low, high) = interval(&self.exact, &|leaf| match leaf {
+            Leaf::Measure(index) => leg(index).map(|(_, [low, high])| (*low, *high)),
+            Leaf::Key(_) | Leaf::Column(_) => None,
+        })?;
+        Some((number_of(value)?, [low, high]))
+    }
+
+    /// What one look of the noise is, for a price of one.
+    fn deviation(&self) -> Option<f64> {
+        let (weights, _) = self.weights.as_ref()?;
+        let variance = self.parts.iter().zip(weights).map(|(part, times)| match part {
+            Read::Sum { unit, .. } => (times * unit).powi(2) / 2.0,
+            Read::Average { .. } => f64::INFINITY,
+        });
+        Some(variance.sum::<f64>().sqrt()).filter(|deviation| deviation.is_finite())
+    }
+}
+
+/// A part and what it is between, but for a probability of a miss.
+fn leg(read: &Read, evidence: &Evidence, miss: f64) -> Between {
+    let any = [f64::NEG_INFINITY, f64::INFINITY];
+    let ends = read.interval(evidence, miss).unwrap_or(any);
+    (read.value(evidence, ends), ends)
+}
+
+/// When to stop on the paths of a number that is made of several.
+#[derive(Clone, Debug)]
+pub(crate) struct DerivedRule {
+    derivation: Derivation,
+    goal: Goal,
+    /// Whether it is a multiple of the one measure after it, which is followed by itself.
+    is_multiple: bool,
+    /// The highest price of a column, and that of the first look.
+    most: Amount<Rho>,
+    start: Amount<Rho>,
+    /// The one look of an absolute goal, where the noise does not depend on what is seen.
+    planned: Option<Amount<Rho>>,
+    schedule: Schedule<Rho>,
+    /// The gamma of the confidence sequences, as a price; none where the one look is planned.
+    gamma: Option<f64>,
+}
+
+/// What to do after a look.
+pub(crate) enum Step {
+    /// Look at this price of a column.
+    Look(Amount<Rho>),
+    /// Stop, for this reason.
+    Stop(Ending),
+}
+
+/// A part of a number that is made of several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartRule {
+    pub(crate) read: Read,
+    pub(crate) gamma: Option<f64>,
+    confidence: Confidence,
+}
+
+impl PartRule {
+    /// The same on a path that was seen before.
+    pub(crate) fn by_hand(self) -> Self {
+        let gamma = Some(ConfidenceSequence::tightest_at(BY_HAND, self.confidence).gamma());
+        Self { gamma, ..self }
+    }
+}
+
+impl DerivedRule {
+    /// The rule of a number that is made of parts, and theirs.
+    pub(crate) fn new(
+        derivation: Derivation,
+        goal: &Goal,
+        most: Amount<Rho>,
+    ) -> Result<(Self, Vec<MeasureRule>), WrongGoal> {
+        let tightest = Amount::<Rho>::from_grains(most.grains() / TIGHTEST_ONE_IN).to_f64();
+        let confidence = goal.confidence;
+        let mut rule = Self {
+            derivation,
+            goal: *goal,
+            is_multiple: false,
+            most,
+            start: most,
+            planned: None,
+            schedule: super::walk::ladder(most),
+            gamma: Some(ConfidenceSequence::tightest_at(tightest, confidence).gamma()),
+        };
+        if let ([part], Some(times)) = (&*rule.derivation.parts, rule.derivation.multiple()) {
+            let part = MeasureRule::new(*part, &goal.divided(times.abs()), most)?;
+            return Ok((Self { is_multiple: true, start: Amount::ZERO, ..rule }, vec![part]));
+        }
+        match goal.accuracy {
+            Accuracy::Price(_) => rule.gamma = None,
+            Accuracy::Absolute(error) => {
+                if !(error.is_finite() && error > 0.0) {
+                    return Err(WrongGoal::Error { error });
+                }
+                rule.planned = rule.planned_at(error, confidence.quantile());
+                rule.gamma = rule.gamma.filter(|_| rule.planned.is_none());
+            }
+            Accuracy::Relative(_) => {}
+        }
+        if let Some(planned) = rule.planned {
+            rule.start = planned.min(most);
+        } else if goal.is_one() {
+            // Looks start where those of the parts do.
+            let walked = goal.walked()?;
+            let start = |part: &Read| Ok(MeasureRule::new(*part, &walked, most)?.start());
+            let parts = rule.derivation.parts.iter();
+            let starts = parts.map(start).collect::<Result<Vec<_>, WrongGoal>>()?;
+            rule.start = starts.into_iter().max().unwrap_or(most);
+        }
+        let gamma = rule.gamma;
+        let follow = |read: &Read| MeasureRule::Part(PartRule { read: *read, gamma, confidence });
+        let followers = rule.derivation.parts.iter().map(follow).collect();
+        Ok((rule, followers))
+    }
+
+    /// The price of the one look that an absolute error takes, with noise that is off by no more
+    /// than this many deviations; none where that depends on what is seen.
+    fn planned_at(&self, error: f64, factor: f64) -> Option<Amount<Rho>> {
+        let deviation = self.derivation.deviation()?;
+        let rounding = match &self.derivation.weights {
+            Some((weights, _)) => {
+                let half = |(part, times): (&Read, &f64)| match part {
+                    Read::Sum { step, .. } => 0.5 * (times * step).abs(),
+                    Read::Average { .. } => 0.0,
+                };
+                self.derivation.parts.iter().zip(weights).map(half).sum()
+            }
+            None => 0.0,
+        };
+        let error = (error - rounding).max(error / 2.0);
+        Some(Amount::ceil((factor * deviation / error).powi(2)).unwrap_or(Amount::MAX))
+    }
+
+    /// The same on a path that was seen before: one confidence sequence for all goals.
+    pub(crate) fn by_hand(&self) -> Self {
+        let gamma = ConfidenceSequence::tightest_at(BY_HAND, self.goal.confidence).gamma();
+        let mut rule = Self { gamma: Some(gamma), ..self.clone() };
+        if let (Some(_), Accuracy::Absolute(error)) = (self.planned, self.goal.accuracy) {
+            // The factor grows with the price, but by less than the noise falls.
+            let mut price = self.start;
+            for _ in 0..60 {
+                let over = price.to_f64() / gamma;
+                let planned = rule.planned_at(error, deviations(rule.miss(), Some(over)));
+                price = planned.unwrap_or(Amount::MAX).max(price);
+            }
+            rule.planned = Some(price);
+            rule.start = price.min(rule.most);
+        }
+        rule
+    }
+
+    /// Whether it is a multiple of the one measure after it, which is followed by itself.
+    pub(crate) fn is_multiple(&self) -> bool {
+        self.is_multiple
+    }
+
+    /// How many parts are read for it.
+    pub(crate) fn parts(&self) -> usize {
+        self.derivation.parts.len()
+    }
+
+    pub(crate) fn gamma(&self) -> Option<f64> {
+        self.gamma
+    }
+
+    /// The price of the one look of an absolute goal; none for other goals.
+    pub(crate) fn planned(&self) -> Option<Amount<Rho>> {
+        self.planned
+    }
+
+    pub(crate) fn start(&self) -> Amount<Rho> {
+        self.start
+    }
+
+    pub(crate) fn first_from(&self, revealed: Amount<Rho>) -> Amount<Rho> {
+        self.start.max(revealed)
+    }
+
+    /// What is seen of the parts at a point of a group; none if one of them has no point there.
+    pub(crate) fn at(
+        &self,
+        bundle: &Bundle<Rho>,
+        group: u32,
+        at: Amount<Rho>,
+    ) -> Option<Vec<Evidence>> {
+        let parts = self.derivation.parts.iter();
+        parts.map(|read| read.at(bundle, group, at, self.gamma)).collect()
+    }
+
+    /// What to do after a look at the parts, which was asked for at this price of a column.
+    pub(crate) fn after(&self, looks: &[Evidence], asked: Amount<Rho>) -> Step {
+        let legs = self.derivation.legs(looks, self.miss());
+        if !self.goal.is_one() {
+            return Step::Stop(Ending::HighestPrice);
+        }
+        if let Some(ending) = self.met(&legs) {
+            return Step::Stop(ending);
+        }
+        if asked >= self.most {
+            return Step::Stop(Ending::HighestPrice);
+        }
+        let price = looks.iter().map(|look| look.worth).min().unwrap_or(asked).to_f64();
+        // How many times as wide intervals are at another price.
+        let each = self.miss() / legs.len().max(1) as f64;
+        let factor = |price: f64| deviations(each, self.gamma.map(|gamma| price / gamma));
+        let times = |at: f64| factor(at) / factor(price) * (price / at).sqrt();
+        // Is it out of reach, wherever in their intervals the parts turn out to be?
+        let last = times(self.most.to_f64().max(price));
+        if !corners(&legs).iter().any(|legs| self.met(&shrunk(legs, last)).is_some()) {
+            return Step::Stop(Ending::OutOfReach);
+        }
+        let mut leap = price;
+        while leap < price * MOST_GROWTH && self.met(&shrunk(&legs, times(leap))).is_none() {
+            leap *= 1.1;
+        }
+        let leap = Amount::ceil(leap * CAUTION).unwrap_or(self.most);
+        Step::Look(self.schedule.after(asked, self.most).max(leap).min(self.most))
+    }
+
+    /// Whether what follows from legs is as good as is asked for, and how.
+    fn met(&self, legs: &[Between]) -> Option<Ending> {
+        let (value, ends) = self.derivation.of_legs(legs)?;
+        let floor = self.goal.floor.unwrap_or(0.0);
+        if !self.goal.is_met_by(value, ends, floor) {
+            return None;
+        }
+        Some(if self.goal.is_met_by(value, ends, 0.0) { Ending::Met } else { Ending::Floor })
+    }
+
+    /// What was found after a look at the parts, and of each of them.
+    pub(crate) fn found(&self, looks: &[Evidence], ending: Ending) -> (Found, Vec<Found>) {
+        let ending = Stopped::from(ending);
+        let finite = |end: f64| Some(end).filter(|end| end.is_finite());
+        let each = self.miss() / looks.len().max(1) as f64;
+        let of_part = |(read, look): (&Read, &Evidence)| {
+            let (value, [low, high]) = leg(read, look, each);
+            let (low, high) = (finite(low), finite(high));
+            Found { value: finite(value), low, high, ending, evidence: Some(*look) }
+        };
+        let of_parts = self.derivation.parts.iter().zip(looks).map(of_part).collect();
+        let exact = self.derivation.exact(looks, self.miss());
+        (found(&self.derivation, exact, ending), of_parts)
+    }
+
+    /// What follows for a multiple from what was found for the measure after it.
+    pub(crate) fn multiplied(&self, part: &Found) -> Found {
+        let times = self.derivation.multiple().unwrap_or(1.0);
+        let exact = match (part.value, part.low, part.high) {
+            (Some(value), Some(low), Some(high)) => {
+                let [one, other] = [low * times, high * times];
+                Some((value * times, [one.min(other), one.max(other)]))
+            }
+            _ => None,
+        };
+        found(&self.derivation, exact, part.ending)
+    }
+
+    fn miss(&self) -> f64 {
+        1.0 - self.goal.confidence.get()
+    }
+}
+
+/// What is shown of a number.
+pub(crate) fn found(derivation: &Derivation, exact: Option<Between>, ending: Stopped) -> Found {
+    let (value, ends) = exact.map_or((None, None), |exact| derivation.shown(exact));
+    let [low, high] = ends.map_or([None, None], |ends| ends.map(Some));
+    Found { value, low, high, ending, evidence: None }
+}
+
+/// Where legs may turn out to be: where they are, at their ends, and each by itself at its ends.
+fn corners(legs: &[Between]) -> Vec<Vec<Between>> {
+    let moved =
+        |&(value, [low, high]): &Between, to: f64| (to, [low - value + to, high - value + to]);
+    let mut all = vec![legs.to_vec()];
+    for end in [0, 1] {
+        all.push(legs.iter().map(|leg| moved(leg, leg.1[end])).collect());
+        for index in 0..legs.len() {
+            let mut one = legs.to_vec();
+            one[index] = moved(&legs[index], legs[index].1[end]);
+            let mut others: Vec<_> = legs.iter().map(|leg| moved(leg, leg.1[1 - end])).collect();
+            others[index] = one[index];
+            all.extend([one, others]);
+        }
+    }
+    all
+}
+
+/// Legs whose intervals are so many times as wide.
+fn shrunk(legs: &[Between], times: f64) -> Vec<Between> {
+    let narrower = |&(value, [low, high]): &Between| {
+        (value, [value - (value - low) * times, value + (high - value) * times])
+    };
+    legs.iter().map(narrower).collect()
+}
+
+/// What is rounded at the end, as it is before.
+fn unrounded(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Call(
+            Function::Round | Function::Trunc | Function::Floor | Function::Ceil,
+            arguments,
+        ) => arguments.first().map_or(expr, unrounded),
+        Expr::Cast(one, Type::Float | Type::Int) => unrounded(one),
+        expr => expr,
+    }
+}
+
+/// An expression with one value in place of a part of it.
+fn put_in(expr: &Expr, part: &Expr) -> Expr {
+    if expr == part {
+        return Expr::Measure(0);
+    }
+    expr.clone().map_children(|child| put_in(&child, part))
+}
+
+/// What each measure from a first one on is taken times in an expression, and what is added to
+/// that; none if there is more to it.
+fn linear(expr: &Expr, first: usize, parts: usize) -> Option<(Vec<f64>, f64)> {
+    let constant = |offset: f64| (vec![0.0; parts], offset);
+    let both = |one: &Expr, other: &Expr, sign: f64| {
+        let (mut weights, offset) = linear(one, first, parts)?;
+        let (others, other) = linear(other, first, parts)?;
+        for (weight, other) in weights.iter_mut().zip(others) {
+            *weight += sign * other;
+        }
+        Some((weights, offset + sign * other))
+    };
+    let times = |expr: &Expr, by: f64| {
+        let (weights, offset) = linear(expr, first, parts)?;
+        Some((weights.into_iter().map(|weight| weight * by).collect(), offset * by))
+    };
+    let found = match expr {
+        Expr::Measure(index) => {
+            let mut of = constant(0.0);
+            *of.0.get_mut(index.checked_sub(first)?)? = 1.0;
+            of
+        }
+        Expr::Literal(value) => constant(number_of(value.clone())?),
+        Expr::Cast(one, Type::Float) => linear(one, first, parts)?,
+        Expr::Unary(Unary::Negate, one) => times(one, -1.0)?,
+        Expr::Binary(Binary::Add, one, other) => both(one, other, 1.0)?,
+        Expr::Binary(Binary::Subtract, one, other) => both(one, other, -1.0)?,
+        Expr::Binary(Binary::Multiply, one, other) => {
+            match (constant_of(one), constant_of(other)) {
+                (Some(by), None) => times(other, by)?,
+                (None, Some(by)) => times(one, by)?,
+                _ => return None,
+            }
+        }
+        Expr::Binary(Binary::Divide, one, by) => times(one, constant_of(by)?.recip())?,
+        _ => return None,
+    };
+    let is_finite = found.0.iter().chain([&found.1]).all(|number| number.is_finite());
+    Some(found).filter(|_| is_finite)
+}
+
+fn constant_of(expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Literal(value) => number_of(value.clone()),
+        Expr::Cast(one, Type::Float) => constant_of(one),
+        _ => None,
+    }
+}
+
+/// A value as a finite number.
+fn number_of(value: Value) -> Option<f64> {
+    match eke_sql::cast(value, Type::Float) {
+        Value::Float(number) if number.is_finite() => Some(number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eke_noise::stopping::{AverageOf, Part};
+    use eke_noise::{DiscreteGaussian, Ratio, Tolerance};
+    use eke_testkit::Seeded;
+
+    const MISS: f64 = 0.05;
+    const RUNS: u32 = 200;
+    /// Of 200 runs that miss with probability 0.05, more do with probability 2e-6.
+    const MOST_MISSES: u32 = 27;
+
+    fn measure(index: usize) -> Expr {
+        Expr::Measure(index)
+    }
+
+    fn binary(operator: Binary, one: Expr, other: Expr) -> Expr {
+        Expr::Binary(operator, Box::new(one), Box::new(other))
+    }
+
+    fn float(number: f64) -> Expr {
+        Expr::Literal(Value::float(number))
+    }
+
+    fn count() -> Read {
+        Read::Sum { column: 0, step: 1.0 / 1024.0, unit: 1.0, is_count: true }
+    }
+
+    fn sum(unit: f64) -> Read {
+        Read::Sum { column: 0, step: unit / 4096.0, unit, is_count: false }
+    }
+
+    fn average(low: f64, high: f64) -> Read {
+        let half = (high - low) / 2.0;
+        let of = AverageOf {
+            sum: Part { sensitivity: half, step: half / 4096.0 },
+            count: Part { sensitivity: 1.0, step: 1.0 / 1024.0 },
+            centre: low + half,
+            low,
+            high,
+        };
+        Read::Average { sum: (0, of.sum.step), count: (1, of.count.step), of }
+    }
+
+    fn goal(accuracy: Accuracy) -> Goal {
+        let confidence = Confidence::new(1.0 - MISS).unwrap();
+        Goal { accuracy, floor: None, at_most: None, confidence }
+    }
+
+    fn relative(tolerance: f64) -> Accuracy {
+        Accuracy::Relative(Tolerance::new(tolerance).unwrap())
+    }
+
+    /// A normal number, on a fine grid.
+    fn normal(entropy: &mut Seeded) -> f64 {
+        let variance = Ratio::from_f64(f64::from(1 << 20).powi(2)).unwrap();
+        DiscreteGaussian::once(&variance, entropy).unwrap() as f64 / f64::from(1 << 20)
+    }
+
+    /// A Brownian path: what one unit of noise is at a price, further and further along.
+    #[derive(Default)]
+    struct Noise {
+        price: f64,
+        weighed: f64,
+    }
+
+    impl Noise {
+        fn at(&mut self, price: f64, entropy: &mut Seeded) -> f64 {
+            let more = price - self.price;
+            self.weighed += (more / 2.0).sqrt() * normal(entropy);
+            self.price = price;
+            self.weighed / price
+        }
+    }
+
+    /// A question about parts whose truths are known: of an average, how many and what.
+    struct Case {
+        value: Expr,
+        parts: Vec<(Read, f64, f64)>,
+    }
+
+    impl Case {
+        fn truth(&self) -> f64 {
+            let truth = |leaf: Leaf<'_>| match leaf {
+                Leaf::Measure(index) => Value::float(self.parts[index].1),
+                _ => Value::Null,
+            };
+            number_of(evaluate(&self.value, &truth)).unwrap()
+        }
+
+        fn rule(&self, accuracy: Accuracy) -> DerivedRule {
+            let reads = self.parts.iter().map(|part| part.0).collect();
+            let derivation = Derivation::new(&self.value, 0, reads);
+            let most = Amount::ceil(1.0).unwrap();
+            DerivedRule::new(derivation, &goal(accuracy), most).unwrap().0
+        }
+
+        /// What a rule finds on fresh noise.
+        fn follow(&self, rule: &DerivedRule, entropy: &mut Seeded) -> Found {
+            let mut noise: Vec<[Noise; 2]> =
+                self.parts.iter().map(|_| Default::default()).collect();
+            let mut asked = rule.start();
+            loop {
+                let price = asked.to_f64();
+                let looks: Vec<Evidence> = self
+                    .parts
+                    .iter()
+                    .zip(&mut noise)
+                    .map(|(&(read, truth, rows), [one, other])| {
+                        let (sum, count) = match read {
+                            Read::Sum { unit, .. } => (truth + unit * one.at(price, entropy), None),
+                            Read::Average { of, .. } => {
+                                let off = of.sum.sensitivity * one.at(price, entropy);
+                                let sum = rows * (truth - of.centre) + off;
+                                (sum, Some(rows + other.at(price, entropy)))
+                            }
+                        };
+                        Evidence { worth: asked, sum, count, gamma: rule.gamma() }
+                    })
+                    .collect();
+                match rule.after(&looks, asked) {
+                    Step::Look(next) => asked = next,
+                    Step::Stop(ending) => return rule.found(&looks, ending).0,
+                }
+            }
+        }
+    }
+
+    /// The same parts, as if a unit changed them by a third of what it can.
+    fn surer(parts: &[(Read, f64, f64)]) -> Vec<(Read, f64, f64)> {
+        let surer = |read: Read| match read {
+            Read::Sum { column, step, unit, is_count } => {
+                Read::Sum { column, step, unit: unit / 3.0, is_count }
+            }
+            Read::Average { sum, count, of } => {
+                let third = |part: Part| Part { sensitivity: part.sensitivity / 3.0, ..part };
+                let of = AverageOf { sum: third(of.sum), count: third(of.count), ..of };
+                Read::Average { sum, count, of }
+            }
+        };
+        parts.iter().map(|&(read, truth, rows)| (surer(read), truth, rows)).collect()
+    }
+
+    fn cases() -> Vec<Case> {
+        let quotient = || binary(Binary::Divide, measure(0), measure(1));
+        let variance = |centre: f64| {
+            let off = binary(Binary::Subtract, measure(1), float(centre));
+            let square = Expr::Call(Function::Power, vec![off, float(2.0)]);
+            Expr::Call(Function::Sqrt, vec![binary(Binary::Subtract, measure(0), square)])
+        };
+        vec![
+            Case { value: quotient(), parts: vec![(sum(50.0), 4e5, 0.0), (count(), 2e4, 0.0)] },
+            Case { value: quotient(), parts: vec![(count(), 300.0, 0.0), (count(), 2e3, 0.0)] },
+            Case { value: quotient(), parts: vec![(count(), 40.0, 0.0), (count(), 3.0, 0.0)] },
+            Case {
+                value: binary(Binary::Subtract, measure(0), measure(1)),
+                parts: vec![(count(), 9e3, 0.0), (count(), 7e3, 0.0)],
+            },
+            Case {
+                value: binary(Binary::Add, measure(0), float(1.0)),
+                parts: vec![(count(), 1e3, 0.0)],
+            },
+            Case {
+                value: variance(50.0),
+                parts: vec![(average(0.0, 2500.0), 500.0, 3e4), (average(0.0, 100.0), 40.0, 3e4)],
+            },
+        ]
+    }
+
+    #[test]
+    fn what_is_made_of_parts_holds_for_every_truth() {
+        let mut entropy = Seeded::new(97);
+        let mut too_many = 0;
+        for (number, case) in cases().iter().enumerate() {
+            let truth = case.truth();
+            for accuracy in [relative(0.05), relative(0.2), Accuracy::Absolute(truth.abs() / 8.0)] {
+                let rule = case.rule(accuracy);
+                // The control takes all noise for a third of what it is.
+                let wrong = Case { value: case.value.clone(), parts: surer(&case.parts) };
+                let wrong = wrong.rule(accuracy);
+                let (mut misses, mut wrongs) = (0, 0);
+                for _ in 0..RUNS {
+                    let found = case.follow(&rule, &mut entropy);
+                    let holds = found.low.is_none_or(|low| low <= truth)
+                        && found.high.is_none_or(|high| truth <= high);
+                    misses += u32::from(!holds);
+                    if let (true, true, Some(value)) = (found.met(), holds, found.value) {
+                        let error = match accuracy {
+                            Accuracy::Relative(tolerance) => tolerance.get() * truth.abs(),
+                            Accuracy::Absolute(error) => error,
+                            Accuracy::Price(_) => f64::INFINITY,
+                        };
+                        assert!(
+                            (value - truth).abs() <= error * (1.0 + 1e-6),
+                            "{number}: {found:?}"
+                        );
+                    }
+                    let found = case.follow(&wrong, &mut entropy);
+                    wrongs += u32::from(
+                        found.low.is_some_and(|low| low > truth)
+                            || found.high.is_some_and(|high| truth > high),
+                    );
+                }
+                assert!(misses <= MOST_MISSES, "{number} {accuracy:?}: {misses}");
+                too_many += u32::from(wrongs > MOST_MISSES);
+            }
+        }
+        assert!(too_many > 0, "the control passes");
+    }
+
+    /// All parts hold at once but for the miss of the whole: each has its share of it.
+    #[test]
+    fn parts_share_the_miss() {
+        let evidence = |sum: f64| Evidence {
+            worth: Amount::ceil(0.01).unwrap(),
+            sum,
+            count: None,
+            gamma: Some(1e-4),
+        };
+        let (reads, looks) = ([count(), sum(10.0), count()], [50.0, 7.0, 9.0].map(evidence));
+        let product = binary(Binary::Multiply, measure(0), measure(1));
+        let value = binary(Binary::Divide, product, measure(2));
+        let derivation = Derivation::new(&value, 0, reads.to_vec());
+        let found = derivation.legs(&looks, 0.06);
+        assert_eq!(found.len(), 3);
+        for ((read, look), (_, ends)) in reads.iter().zip(&looks).zip(found) {
+            assert_eq!(read.interval(look, 0.02), Some(ends));
+        }
+    }
+
+    /// Who goes on by hand has one sequence for all goals of a path: what a goal allows does not
+    /// choose it.
+    #[test]
+    fn by_hand_all_goals_have_one_sequence() {
+        let rules = |most: f64| {
+            let quotient = binary(Binary::Divide, measure(0), measure(1));
+            let derivation = Derivation::new(&quotient, 0, vec![count(), count()]);
+            let most = Amount::ceil(most).unwrap();
+            DerivedRule::new(derivation, &goal(relative(0.1)), most).unwrap()
+        };
+        let ((one, parts), (other, _)) = (rules(1.0), rules(0.01));
+        assert_ne!(one.gamma(), other.gamma());
+        let gamma = one.by_hand().gamma();
+        assert!(gamma.is_some() && gamma == other.by_hand().gamma());
+        assert!(parts.iter().all(|part| part.by_hand().gamma() == gamma));
+    }
+
+    /// A multiple of one value keeps that value's rule, with a goal that is as many times smaller;
+    /// its rounding is of what is shown alone.
+    #[test]
+    fn multiples_are_followed_as_what_they_are_multiples_of() {
+        let percent = binary(Binary::Multiply, float(-100.0), measure(1));
+        let rounded = Expr::Call(
+            Function::Round,
+            vec![binary(Binary::Divide, percent, float(4.0)), Expr::Literal(Value::Int(1))],
+        );
+        let derivation = Derivation::new(&rounded, 1, vec![count()]);
+        assert_eq!(derivation.multiple(), Some(-25.0));
+        let most = Amount::ceil(1.0).unwrap();
+        let goal = goal(Accuracy::Absolute(5.0));
+        let (rule, parts) = DerivedRule::new(derivation, &goal, most).unwrap();
+        assert!(rule.is_multiple() && parts.len() == 1);
+        let alone = MeasureRule::new(
+            count(),
+            &super::Goal { accuracy: Accuracy::Absolute(0.2), ..goal },
+            most,
+        );
+        assert_eq!(parts[0].planned(), alone.unwrap().planned());
+        let part = Found {
+            value: Some(10.012),
+            low: Some(9.99),
+            high: Some(10.034),
+            ending: Stopped::Met,
+            evidence: None,
+        };
+        let found = rule.multiplied(&part);
+        assert_eq!(
+            (found.value, found.low, found.high),
+            (Some(-250.3), Some(-250.9), Some(-249.8))
+        );
+        for other in [
+            binary(Binary::Add, measure(1), float(1.0)),
+            binary(Binary::Multiply, measure(1), measure(1)),
+            binary(Binary::Multiply, measure(1), float(0.0)),
+            binary(Binary::Divide, float(1.0), measure(1)),
+        ] {
+            assert_eq!(Derivation::new(&other, 1, vec![count()]).multiple(), None);
+        }
+    }
+
+    /// A sum of multiples has one interval, as wide as the noise of all of them together: at a
+    /// planned look by the normal quantile, whatever the parts.
+    #[test]
+    fn sums_of_multiples_have_the_noise_of_one_path() {
+        let twice = binary(Binary::Multiply, float(2.0), measure(1));
+        let value = binary(Binary::Subtract, measure(0), twice);
+        let value = binary(Binary::Add, value, float(7.0));
+        let derivation = Derivation::new(&value, 0, vec![count(), sum(10.0)]);
+        assert_eq!(derivation.weights, Some((vec![1.0, -2.0], 7.0)));
+        let worth = Amount::ceil(0.02).unwrap();
+        let looks = [50.0, 30.0].map(|sum| Evidence { worth, sum, count: None, gamma: None });
+        let (value, [low, high]) = derivation.exact(&looks, MISS).unwrap();
+        let half = 1.959_964 * (401.0f64 / 0.04).sqrt() + 0.5 * (1.0 / 1024.0 + 20.0 / 4096.0);
+        assert!((value + 3.0).abs() < 1e-9 && (high - value - half).abs() < 1e-3, "{value} {high}");
+        assert!((value - low - half).abs() < 1e-3);
+        let most = Amount::ceil(1.0).unwrap();
+        let (rule, _) =
+            DerivedRule::new(derivation, &goal(Accuracy::Absolute(half)), most).unwrap();
+        let planned = rule.planned().unwrap().to_f64();
+        assert!((planned / 0.02 - 1.0).abs() < 1e-4, "{planned}");
+        let by_hand = rule.by_hand().planned().unwrap();
+        let error = |price: Amount<Rho>| {
+            let gamma = rule.by_hand().gamma();
+            let look = |sum| Evidence { worth: price, sum, count: None, gamma };
+            let (value, [_, high]) = rule.derivation.exact(&[look(0.0), look(0.0)], MISS).unwrap();
+            high - value
+        };
+        assert!(error(by_hand) <= half * (1.0 + 1e-6) && by_hand.to_f64() > planned);
+    }
+
+    /// Where a denominator may be zero nothing is said, and nothing is met.
+    #[test]
+    fn a_quotient_by_what_may_be_zero_has_no_interval() {
+        let value = binary(Binary::Divide, measure(0), measure(1));
+        let case = Case { value, parts: vec![(count(), 500.0, 0.0), (count(), 0.0, 0.0)] };
+        let rule = case.rule(relative(0.1));
+        let mut entropy = Seeded::new(98);
+        for _ in 0..50 {
+            let found = case.follow(&rule, &mut entropy);
+            assert!(!found.met() && found.low.is_none() && found.high.is_none(), "{found:?}");
+        }
+    }
+}

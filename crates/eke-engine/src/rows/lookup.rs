@@ -1,0 +1,336 @@
+//! Joins with public tables: each row is looked up by itself, in memory.
+//!
+//! What a row becomes follows from it and from the table alone. A key that is NULL equals nothing.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use eke_sql::{Expr, Lookup, RowSource, Type, Value};
+
+use crate::data::source::Source;
+use crate::rows::RowsError;
+use crate::rows::column::Column;
+use crate::rows::column::encoding;
+use crate::rows::column::expr::ColumnExpr;
+use crate::rows::column::lower::{self, LowerError};
+use crate::rows::scan::{self, Piece, Wanted};
+
+/// The rows of a public table, as a plan takes them.
+#[derive(Clone)]
+pub struct PublicRows {
+    /// The dataset.
+    pub(crate) table: String,
+    columns: Vec<(String, Type)>,
+    cells: Vec<Column>,
+    rows: usize,
+    /// What tells whether they are the same: of all cells that are taken, whatever their order.
+    pub(crate) digest: [u8; 32],
+}
+
+impl fmt::Debug for PublicRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicRows({} rows of {})", self.rows, self.table)
+    }
+}
+
+impl PublicRows {
+    /// Reads some columns of a public dataset.
+    pub(crate) fn read(
+        table: &str,
+        source: &Source,
+        columns: &[(String, Type)],
+    ) -> Result<Self, RowsError> {
+        let pieces = scan::pieces(source, 1).map_err(RowsError::failed)?;
+        Self::of(table, pieces, columns)
+    }
+
+    /// The rows of a table that a question writes out.
+    pub(crate) fn inline(lookup: &Lookup) -> Result<Self, RowsError> {
+        let mut arrays = Vec::with_capacity(lookup.columns.len());
+        for column in &lookup.columns {
+            let mut builder = encoding::Builder::new(column.kind, 0);
+            let mut bytes = Vec::new();
+            for value in column.cells.iter().flatten() {
+                bytes.clear();
+                encoding::push_value(value, &mut bytes);
+                let taken = builder.take(&mut &bytes[..]);
+                taken.ok_or_else(|| RowsError::failed("a value of another type"))?;
+            }
+            arrays.push((column.column.clone(), builder.finish()));
+        }
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            arrays.into_iter().map(|(name, array)| (name, array, true)),
+        );
+        let batch = batch.map_err(RowsError::failed)?;
+        Self::of(&lookup.table, vec![Piece::Batches(vec![batch])], &Self::wanted(lookup))
+    }
+
+    /// The same of rows that are in memory.
+    pub(crate) fn of(
+        table: &str,
+        pieces: Vec<Piece>,
+        columns: &[(String, Type)],
+    ) -> Result<Self, RowsError> {
+        let wanted = Wanted { columns: columns.to_vec(), unit: None };
+        let (mut batches, mut rows) = (Vec::new(), 0);
+        for piece in pieces {
+            for batch in scan::open(piece, &wanted, 8_192)? {
+                let (cells, count) = batch?;
+                rows += count;
+                batches.push(cells);
+            }
+        }
+        let mut cells = Vec::with_capacity(columns.len());
+        for (place, (_, kind)) in columns.iter().enumerate() {
+            let parts: Vec<_> =
+                batches.iter().map(|batch| batch[place].cut().into_array()).collect();
+            let parts: Vec<_> = parts.iter().map(|part| &**part).collect();
+            let column = if parts.is_empty() {
+                Some(Column::nulls(*kind, 0))
+            } else {
+                Column::read(&concat(&parts).map_err(RowsError::failed)?, *kind)
+            };
+            cells.push(column.ok_or_else(|| RowsError::failed("a column of another type"))?);
+        }
+        let mut encoded: Vec<Vec<u8>> = (0..rows)
+            .map(|row| {
+                let mut bytes = Vec::new();
+                cells.iter().for_each(|column| encoding::push(column, row, &mut bytes));
+                bytes
+            })
+            .collect();
+        encoded.sort_unstable();
+        let mut hasher = blake3::Hasher::new_derive_key("eke 2026 rows of a public table");
+        hasher.update(&serde_json::to_vec(columns).map_err(RowsError::failed)?);
+        for row in &encoded {
+            hasher.update(&(row.len() as u64).to_le_bytes());
+            hasher.update(row);
+        }
+        let digest = *hasher.finalize().as_bytes();
+        Ok(Self { table: table.to_owned(), columns: columns.to_vec(), cells, rows, digest })
+    }
+
+    /// The values of each column, sorted and distinct; none of a column that has more than `most`.
+    pub(crate) fn values(&self, most: usize) -> Vec<(&str, Option<Vec<Value>>)> {
+        let of = |column: &Column| {
+            let mut values = std::collections::BTreeSet::new();
+            for row in 0..self.rows {
+                values.insert(column.value(row));
+                if values.len() > most {
+                    return None;
+                }
+            }
+            Some(values.into_iter().collect())
+        };
+        let columns = self.columns.iter().zip(&self.cells);
+        columns.map(|((name, _), column)| (name.as_str(), of(column))).collect()
+    }
+
+    /// Whether these are the rows that a lookup takes.
+    pub(crate) fn is_of(&self, lookup: &Lookup) -> bool {
+        self.table == lookup.table && self.columns == Self::wanted(lookup)
+    }
+
+    /// What a lookup takes of its table.
+    pub(crate) fn wanted(lookup: &Lookup) -> Vec<(String, Type)> {
+        lookup.columns.iter().map(|column| (column.column.clone(), column.kind)).collect()
+    }
+}
+
+/// The lookups of a plan's rows, the innermost first.
+pub(crate) fn lookups(rows: Option<&RowSource>) -> Vec<&Lookup> {
+    let (mut found, mut next) = (Vec::new(), rows);
+    while let Some(rows) = next {
+        next = match rows {
+            RowSource::Dataset(_) => None,
+            RowSource::PerUnit(per_unit) => Some(&per_unit.of),
+            RowSource::Lookup(lookup) => {
+                found.push(&**lookup);
+                Some(&lookup.of)
+            }
+        };
+    }
+    found.reverse();
+    found
+}
+
+/// A join with a public table, ready to be done.
+pub(crate) struct Join {
+    /// What is looked up, over the columns of rows.
+    keys: Vec<ColumnExpr>,
+    /// The rows of the table by their keys.
+    index: HashMap<Vec<u8>, Vec<u32>>,
+    /// The columns of the table.
+    cells: Vec<Column>,
+    /// What must be true besides, over the columns of rows and then those of the table.
+    condition: Option<ColumnExpr>,
+    keeps_unmatched: bool,
+    /// How many columns come out, without the unit.
+    width: usize,
+}
+
+impl Join {
+    /// A lookup in these rows, for rows with these columns, which become more.
+    pub(crate) fn new(
+        lookup: &Lookup,
+        public: &PublicRows,
+        columns: &mut Vec<(String, Type)>,
+    ) -> Result<Self, LowerError> {
+        let own: Vec<(String, Type)> =
+            lookup.columns.iter().map(|column| (column.name.clone(), column.kind)).collect();
+        let (mut keys, mut of_table) = (Vec::new(), Vec::new());
+        for (row, table) in &lookup.equal {
+            let (row, kind) = lower::lower(row, columns)?;
+            let Some(kind) = kind else { return Err(LowerError::Types("a join".to_owned())) };
+            keys.push(row);
+            of_table.push(lower::typed(table, kind, &own)?);
+        }
+        let of_table: Vec<Column> =
+            of_table.iter().map(|key| key.compute(&public.cells, public.rows)).collect();
+        let mut index: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
+        for row in 0..public.rows {
+            let number = u32::try_from(row);
+            let number = number.map_err(|_| LowerError::Types("a table too long".to_owned()))?;
+            if let Some(key) = key(&of_table, row) {
+                index.entry(key).or_default().push(number);
+            }
+        }
+        columns.extend(own);
+        let condition = |expr: &Expr| lower::condition(expr, columns);
+        Ok(Self {
+            keys,
+            index,
+            cells: public.cells.clone(),
+            condition: lookup.condition.as_ref().map(condition).transpose()?,
+            keeps_unmatched: lookup.keeps_unmatched,
+            width: columns.len(),
+        })
+    }
+
+    /// How many texts are computed for each row.
+    pub(crate) fn texts(&self) -> usize {
+        let condition = self.condition.as_ref().map_or(0, ColumnExpr::texts);
+        let own = self.cells.iter().filter(|column| column.kind() == Type::Text).count();
+        own + condition + self.keys.iter().map(ColumnExpr::texts).sum::<usize>()
+    }
+
+    /// What rows become, some at a time: their columns, those of the table, and then the unit.
+    fn join(
+        &self,
+        (columns, rows): (Vec<Column>, usize),
+        batch_rows: usize,
+        take_in: &mut dyn FnMut(Vec<Column>, usize) -> Result<(), RowsError>,
+    ) -> Result<(), RowsError> {
+        // The unit of each row, if there is one, stays last.
+        let own = self.width - self.cells.len();
+        let cut: Vec<Column> = columns[..own].iter().map(Column::cut).collect();
+        let keys: Vec<Column> = self.keys.iter().map(|key| key.compute(&cut, rows)).collect();
+        let (mut left, mut right): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        // The rows whose matches are all there.
+        let mut from = 0;
+        for row in 0..rows {
+            let number = u32::try_from(row).unwrap_or(u32::MAX);
+            let met = key(&keys, row).and_then(|key| self.index.get(&key));
+            for &other in met.into_iter().flatten() {
+                left.push(number);
+                right.push(other);
+            }
+            if left.len() >= batch_rows || row + 1 == rows {
+                self.emit(&columns, (&left, &right), from..row + 1, take_in)?;
+                left.clear();
+                right.clear();
+                from = row + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on pairs of rows that meet, and the rows in this range that meet none if they are
+    /// kept.
+    fn emit(
+        &self,
+        columns: &[Column],
+        (left, right): (&[u32], &[u32]),
+        rows: std::ops::Range<usize>,
+        take_in: &mut dyn FnMut(Vec<Column>, usize) -> Result<(), RowsError>,
+    ) -> Result<(), RowsError> {
+        let (mut left, mut right): (Vec<u32>, Vec<Option<u32>>) =
+            (left.to_vec(), right.iter().copied().map(Some).collect());
+        if let Some(condition) = &self.condition {
+            let pairs = self.taken(columns, &left, &right)?;
+            let cut: Vec<Column> = pairs[..self.width].iter().map(Column::cut).collect();
+            let holds = condition.holds(&cut, left.len());
+            (left, right) = holds.set_indices().map(|place| (left[place], right[place])).unzip();
+        }
+        if self.keeps_unmatched {
+            let mut met = left.iter().copied().peekable();
+            let mut unmet = Vec::new();
+            for row in rows {
+                let number = u32::try_from(row).unwrap_or(u32::MAX);
+                let mut is_met = false;
+                while met.next_if_eq(&number).is_some() {
+                    is_met = true;
+                }
+                if !is_met {
+                    unmet.push(number);
+                }
+            }
+            right.extend(unmet.iter().map(|_| None));
+            left.extend(unmet);
+        }
+        if left.is_empty() {
+            return Ok(());
+        }
+        take_in(self.taken(columns, &left, &right)?, left.len())
+    }
+
+    /// The columns of pairs of rows: those of rows, those of the table, and then the unit.
+    fn taken(
+        &self,
+        columns: &[Column],
+        left: &[u32],
+        right: &[Option<u32>],
+    ) -> Result<Vec<Column>, RowsError> {
+        let (left, right) = (UInt32Array::from(left.to_vec()), UInt32Array::from(right.to_vec()));
+        let pick = |column: &Column, places: &UInt32Array| {
+            let array = take(column.array(), places, None).map_err(RowsError::failed)?;
+            let read = Column::read(&array, column.kind());
+            read.ok_or_else(|| RowsError::failed("a column of another type"))
+        };
+        let own = self.width - self.cells.len();
+        let (own, unit) = columns.split_at(own);
+        let own = own.iter().map(|column| pick(column, &left));
+        let table = self.cells.iter().map(|column| pick(column, &right));
+        own.chain(table).chain(unit.iter().map(|column| pick(column, &left))).collect()
+    }
+}
+
+/// What rows become in several joins, one after the other.
+pub(crate) fn joined(
+    joins: &[Join],
+    batch: (Vec<Column>, usize),
+    batch_rows: usize,
+    take_in: &mut dyn FnMut(Vec<Column>, usize) -> Result<(), RowsError>,
+) -> Result<(), RowsError> {
+    match joins.split_first() {
+        None => take_in(batch.0, batch.1),
+        Some((first, others)) => first.join(batch, batch_rows, &mut |columns, rows| {
+            joined(others, (columns, rows), batch_rows, take_in)
+        }),
+    }
+}
+
+/// The bytes of what a row is looked up by; none if some of it is NULL.
+fn key(keys: &[Column], row: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for column in keys {
+        if column.is_null(row) {
+            return None;
+        }
+        encoding::push(column, row, &mut bytes);
+    }
+    Some(bytes)
+}

@@ -1,0 +1,1 @@
+SELECT LEFT(zone, 2) || LPAD(CAST(MOD(stops, 3) AS text), 3, '0') AS k, SUM(ROUND(fare, 1)) FILTER (WHERE paid), COUNTIF(fare > 3) FROM trips WHERE zone ~* '^(a|b[0-9]{1,3})+$' GROUP BY ALL
