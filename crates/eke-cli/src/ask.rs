@@ -182,10 +182,9 @@ impl Ask {
         stop: &Stop,
     ) -> Result<Answer, Failure> {
         let who = self.asker.who();
-        let Some(goal) = args.goal(engine.policy(), sql, &who)? else {
+        let Some(question) = args.question(engine.policy(), sql, &who)? else {
             return Err(Failure::Usage("there is no goal".into()));
         };
-        let question = Question { sql: sql.to_owned(), goal, who };
         let progress = Progress::following(self.yes, stop.clone());
         let progress = progress.of(engine.policy(), &question);
         asked(engine, &question, &progress, args)

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use eke_engine::ask::Kind;
 use eke_engine::data::{City, Truth, write_city};
-use eke_engine::{Accuracy, Answer, Engine, EngineError, Goal, Question, Who};
+use eke_engine::{Accuracy, Answer, ColumnGoals, Engine, EngineError, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
 
 use crate::Failure;
@@ -114,7 +114,8 @@ impl<W: Write> Story<'_, W> {
     fn question(&self, who: &str, sql: &str, accuracy: Accuracy) -> Result<Question, Failure> {
         let confidence = Confidence::new(0.95).map_err(|error| Failure::Failed(error.into()))?;
         let goal = Goal { accuracy, floor: None, at_most: None, confidence };
-        Ok(Question { sql: sql.to_owned(), goal, who: Who::Analyst(who.to_owned()) })
+        let (columns, who) = (ColumnGoals::default(), Who::Analyst(who.to_owned()));
+        Ok(Question { sql: sql.to_owned(), goal, columns, who })
     }
 
     fn title(&mut self, title: &str, who: &str, sql: &str, accuracy: Accuracy) -> io::Result<()> {

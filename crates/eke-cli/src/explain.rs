@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use eke_engine::ask::{InEpsilon, Keys, Total, explain_for};
 use eke_engine::policy::Policy;
-use eke_engine::{Accuracy, Cost, Explanation, Goal, Who};
+use eke_engine::{Accuracy, Cost, Explanation, Question, Who};
 
 use crate::Failure;
 use crate::ask::{Asker, SqlArgs, one_line, with_goals};
@@ -37,20 +37,20 @@ impl Explain {
         let policy = Policy::read(&self.asker.policy).map_err(eke_engine::EngineError::from)?;
         let who = self.asker.who();
         let questions = with_goals(&self.goal, self.sql.questions()?, &policy, &who)?;
-        let mut told: Vec<(&str, Explanation, Goal)> = Vec::new();
+        let mut told: Vec<(&str, Explanation, Question)> = Vec::new();
         for (number, (sql, goal)) in questions.iter().enumerate() {
             let explained = explained(&policy, sql, &who, goal);
             let explained = explained.map_err(|failure| match questions.len() {
                 1 => failure,
                 all => failure.at_question(number + 1, all),
             });
-            let (explanation, goal) = explained?;
-            told.push((sql, explanation, goal));
+            let (explanation, question) = explained?;
+            told.push((sql, explanation, question));
         }
-        if let [(_, explanation, goal)] = &told[..] {
+        if let [(_, explanation, question)] = &told[..] {
             return match self.json {
                 true => print_json(out, explanation),
-                false => Ok(print(explanation, goal, out)?),
+                false => Ok(print(explanation, question, out)?),
             };
         }
         if self.json {
@@ -70,20 +70,20 @@ pub(crate) fn explained(
     sql: &str,
     who: &Who,
     goal: &GoalArgs,
-) -> Result<(Explanation, Goal), Failure> {
+) -> Result<(Explanation, Question), Failure> {
     let (goal, _) = goal.said(policy, sql, who)?;
     let usual = || GoalArgs { within: "5%".parse().ok(), ..goal.clone() };
-    let goal = match goal.goal(policy, sql, who)? {
-        Some(goal) => Some(goal),
-        None => usual().goal(policy, sql, who)?,
+    let question = match goal.question(policy, sql, who)? {
+        Some(question) => Some(question),
+        None => usual().question(policy, sql, who)?,
     };
-    let goal = goal.ok_or_else(|| Failure::Usage("there is no goal".into()))?;
-    Ok((explain_for(policy, sql, who, &goal)?, goal))
+    let question = question.ok_or_else(|| Failure::Usage("there is no goal".into()))?;
+    Ok((explain_for(policy, &question)?, question))
 }
 
 /// How many units make up values, and what all questions cost then. Questions that are the same
 /// cost nothing after the first.
-fn sums(told: &[(&str, Explanation, Goal)]) -> Vec<(Option<f64>, Total)> {
+fn sums(told: &[(&str, Explanation, Question)]) -> Vec<(Option<f64>, Total)> {
     let mut sizes: Vec<f64> =
         told.iter().flat_map(|(_, one, _)| &one.totals).filter_map(|total| total.units).collect();
     sizes.sort_by(f64::total_cmp);
@@ -111,17 +111,19 @@ fn at(one: &Explanation, units: Option<f64>) -> Option<&Total> {
 }
 
 /// Whether the same was asked before.
-fn is_again(told: &[(&str, Explanation, Goal)], index: usize) -> bool {
-    let (_, one, goal) = &told[index];
+fn is_again(told: &[(&str, Explanation, Question)], index: usize) -> bool {
+    let (_, one, question) = &told[index];
     // What columns are called makes no other question.
     let computed = |of: &Explanation| -> Vec<String> {
         of.plan.iter().filter(|line| !line.starts_with("shows ")).cloned().collect()
     };
     let is_same = |earlier: &Explanation| computed(earlier) == computed(one);
-    told[..index].iter().any(|(_, earlier, before)| before == goal && is_same(earlier))
+    told[..index].iter().any(|(_, earlier, before)| {
+        (before.goal, &before.columns) == (question.goal, &question.columns) && is_same(earlier)
+    })
 }
 
-fn print_several(told: &[(&str, Explanation, Goal)], out: &mut impl Write) -> io::Result<()> {
+fn print_several(told: &[(&str, Explanation, Question)], out: &mut impl Write) -> io::Result<()> {
     let sums = sums(told);
     let mut head = vec![String::new(), "question".to_owned()];
     head.extend(sums.iter().map(|(units, _)| match units {
@@ -179,22 +181,25 @@ fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// A goal as a title says it.
-fn said(goal: &Goal) -> String {
-    match goal.accuracy {
-        Accuracy::Relative(tolerance) => Within::Relative(tolerance).to_string(),
+/// The goal of a question as a title says it.
+fn said(Question { goal, columns, .. }: &Question) -> String {
+    let said = |accuracy: &Accuracy| match accuracy {
+        Accuracy::Relative(tolerance) => Within::Relative(*tolerance).to_string(),
         Accuracy::Absolute(error) => format!("± {error}"),
         Accuracy::Price(price) => format!("rho={price}"),
-    }
+    };
+    let own = columns.own.iter().map(|(name, accuracy)| format!("{name} {}", said(accuracy)));
+    let all = (!columns.all_named).then(|| said(&goal.accuracy));
+    all.into_iter().chain(own).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn print(
     explanation: &Explanation,
-    goal: &Goal,
+    question: &Question,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let epsilon = |rho: f64| explanation.delta.and_then(|delta| InEpsilon::at(rho, delta));
-    writeln!(out, "What {} is expected to cost", said(goal))?;
+    writeln!(out, "What {} is expected to cost", said(question))?;
     for total in &explanation.totals {
         let price = match &total.cost {
             Some(cost) => cost_in_both(cost, epsilon(cost.rho)),
@@ -269,7 +274,7 @@ pub(crate) fn print(
         return Ok(());
     }
     writeln!(out, "\nWhat a price gives")?;
-    let interval = format!("{}% interval", short(goal.confidence.get() * 100.0));
+    let interval = format!("{}% interval", short(question.goal.confidence.get() * 100.0));
     let mut table = Table::new(&["price", "epsilon", "value", &interval, ""]);
     for line in &explanation.errors {
         let of = line.rows.map_or_else(String::new, |rows| format!("of {} rows", short(rows)));
@@ -282,7 +287,7 @@ pub(crate) fn print(
     if explanation.sizes.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nWhat {} costs, by how large the value turns out to be", said(goal))?;
+    writeln!(out, "\nWhat {} costs, by how large the value turns out to be", said(question))?;
     let mut table = Table::new(&["value", "if it is about", "price", "after an earlier answer"]);
     let price = |price: &Option<Cost>| match price {
         Some(price) => cost(price),

@@ -9,7 +9,7 @@ use eke_budget::convert::{Curve as _, Method};
 use eke_budget::{Amount, Charge, Epsilon, Rho};
 use eke_engine::ask::price_delta;
 use eke_engine::policy::Policy;
-use eke_engine::{Accuracy, EngineError, Goal, Who};
+use eke_engine::{Accuracy, ColumnGoals, EngineError, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
 use eke_sql::Setting;
 
@@ -19,9 +19,10 @@ use crate::show::number::short;
 /// The goal of a question.
 #[derive(Args, Clone)]
 pub(crate) struct GoalArgs {
-    /// The error to stay within: relative, such as 5%, or absolute, such as 100.
+    /// The error to stay within: relative, such as 5%, or absolute, such as 100; for some columns
+    /// another one, such as 5%,fare=0.5.
     #[arg(long, value_name = "ERROR", conflicts_with = "price")]
-    pub(crate) within: Option<Within>,
+    pub(crate) within: Option<WithinArg>,
     /// With a relative error: an absolute error that is also good enough.
     #[arg(long = "or", value_name = "ERROR", requires = "within")]
     pub(crate) floor: Option<f64>,
@@ -39,24 +40,24 @@ pub(crate) struct GoalArgs {
 }
 
 impl GoalArgs {
-    /// The goal of a question: prices in epsilon depend on who asks about whom. None if neither an
-    /// accuracy nor a price is given.
-    pub(crate) fn goal(
+    /// A question with its goal: prices in epsilon depend on who asks about whom. None if neither
+    /// an accuracy nor a price is given.
+    pub(crate) fn question(
         &self,
         policy: &Policy,
         sql: &str,
         who: &Who,
-    ) -> Result<Option<Goal>, Failure> {
+    ) -> Result<Option<Question>, Failure> {
         let rho = |price: PriceArg| price.in_rho(policy, sql, who);
         let price = self.price.map(rho).transpose()?;
         let at_most = self.at_most.map(rho).transpose()?;
-        let accuracy = match (self.within, price) {
-            (_, Some(price)) => Accuracy::Price(price),
-            (Some(Within::Relative(tolerance)), None) => Accuracy::Relative(tolerance),
-            (Some(Within::Absolute(error)), None) => Accuracy::Absolute(error),
+        let (accuracy, columns) = match (&self.within, price) {
+            (_, Some(price)) => (Accuracy::Price(price), ColumnGoals::default()),
+            (Some(within), None) => (within.first().into(), within.columns()),
             (None, None) => return Ok(None),
         };
-        Ok(Some(Goal { accuracy, floor: self.floor, at_most, confidence: self.confidence }))
+        let goal = Goal { accuracy, floor: self.floor, at_most, confidence: self.confidence };
+        Ok(Some(Question { sql: sql.to_owned(), goal, columns, who: who.clone() }))
     }
 
     /// The same goal, with what a question says of its own in SQL, which goes before flags; and
@@ -115,15 +116,20 @@ impl GoalArgs {
 
     /// Whether the highest price is the one that a relative error has by itself.
     pub(crate) fn is_tenth(&self) -> bool {
-        let is_relative = matches!(self.within, Some(Within::Relative(_)));
+        let is_relative = self.within.as_ref().is_some_and(WithinArg::has_relative);
         is_relative && self.price.is_none() && self.at_most.is_none()
     }
 
     /// What a small number without a percent sign may have been meant for.
     pub(crate) fn meant(&self) -> Option<String> {
-        let Some(Within::Absolute(error)) = self.within.filter(|_| self.price.is_none()) else {
+        let within = self.within.as_ref().filter(|_| self.price.is_none());
+        let Some(WithinArg { all: Some(Within::Absolute(error)), own }) = within else {
             return None;
         };
+        if !own.is_empty() {
+            return None;
+        }
+        let error = *error;
         let part = Tolerance::new(error).ok().filter(|_| error < 1.0)?.get() * 100.0;
         let part = short(part);
         Some(format!(
@@ -132,11 +138,74 @@ impl GoalArgs {
     }
 }
 
+/// The errors to stay within: one for all columns, and those of columns that have their own.
+#[derive(Clone)]
+pub(crate) struct WithinArg {
+    all: Option<Within>,
+    /// Not empty if there is none for all.
+    own: Vec<(String, Within)>,
+}
+
+impl WithinArg {
+    /// That of all columns, or of the first that has one.
+    fn first(&self) -> Within {
+        let own = self.own.first().map(|(_, within)| *within);
+        self.all.or(own).unwrap_or(Within::Absolute(f64::NAN))
+    }
+
+    fn columns(&self) -> ColumnGoals {
+        let own = self.own.iter().map(|(name, within)| (name.clone(), (*within).into()));
+        ColumnGoals { own: own.collect(), all_named: self.all.is_none() }
+    }
+
+    fn has_relative(&self) -> bool {
+        let mut all = self.all.iter().chain(self.own.iter().map(|(_, within)| within));
+        all.any(|within| matches!(within, Within::Relative(_)))
+    }
+}
+
+impl FromStr for WithinArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut all, mut own) = (None, Vec::new());
+        for part in text.split(',') {
+            match part.rsplit_once('=') {
+                Some((name, error)) => {
+                    let name = name.trim();
+                    let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+                    own.push((quoted.unwrap_or(name).to_owned(), error.parse()?));
+                }
+                None if all.is_none() => all = Some(part.parse()?),
+                None => return Err(format!("`{text}` has two errors for all columns: write one")),
+            }
+        }
+        Ok(Self { all, own })
+    }
+}
+
+impl fmt::Display for WithinArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = self.own.iter().map(|(name, within)| format!("{name}={within}"));
+        let all = self.all.iter().map(ToString::to_string).chain(own);
+        f.write_str(&all.collect::<Vec<_>>().join(","))
+    }
+}
+
 /// A relative or an absolute error.
 #[derive(Clone, Copy)]
 pub(crate) enum Within {
     Relative(Tolerance),
     Absolute(f64),
+}
+
+impl From<Within> for Accuracy {
+    fn from(within: Within) -> Self {
+        match within {
+            Within::Relative(tolerance) => Self::Relative(tolerance),
+            Within::Absolute(error) => Self::Absolute(error),
+        }
+    }
 }
 
 impl FromStr for Within {

@@ -150,7 +150,7 @@ impl Observer for Progress {
     fn confirm(&self, may_cost: Amount<Rho>, left: Amount<Rho>) -> bool {
         let (most, left) = (may_cost.to_f64(), left.to_f64());
         let explained = self.asked.as_ref().and_then(|(policy, question)| {
-            let told = explain_for(policy, &question.sql, &question.who, &question.goal).ok()?;
+            let told = explain_for(policy, question).ok()?;
             expected(&told.totals, told.delta, most)
         });
         let most = format!("rho {}, {} of what is left", short(most), percent(most, left));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use eke_engine::policy::Policy;
 use eke_engine::rehearse::{MOST_UNITS, rehearse};
-use eke_engine::{Answer, EngineError, Question, Who};
+use eke_engine::{Answer, EngineError, Who};
 
 use crate::Failure;
 use crate::ask::{Asker, SqlArgs, asked, one_line};
@@ -101,7 +101,7 @@ fn rehearsed(
     units: Option<u32>,
 ) -> Result<Answer, Failure> {
     let (goal, _) = &goal.said(policy, sql, who)?;
-    let Some(of) = goal.goal(policy, sql, who)? else {
+    let Some(question) = goal.question(policy, sql, who)? else {
         return Err(Failure::Usage(
             "how good must the answer be? say it with --within 5%, --within 100 or --price rho=0.001"
                 .into(),
@@ -109,7 +109,6 @@ fn rehearsed(
     };
     let folder = Scratch::new()?;
     let engine = rehearse(policy, sql, who, units, folder.path())?;
-    let question = Question { sql: sql.to_owned(), goal: of, who: who.clone() };
     // Nothing is spent, so nothing is confirmed; and Ctrl-C may end it at once.
     let progress = Progress::following(true, Stop::default());
     asked(&engine, &question, &progress, goal)

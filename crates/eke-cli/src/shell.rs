@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use eke_engine::policy::Policy;
 use eke_engine::tables::tables;
-use eke_engine::{Engine, EngineError, Question, Who};
+use eke_engine::{Engine, EngineError, Who};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -19,7 +19,7 @@ use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use crate::ask::{Asker, asked};
-use crate::goal::{GoalArgs, PriceArg, Within, confidence};
+use crate::goal::{GoalArgs, PriceArg, WithinArg, confidence};
 use crate::progress::Progress;
 use crate::rehearse::{self, make_private};
 use crate::show::answer::{self, Style};
@@ -214,10 +214,9 @@ impl Session<'_> {
             self.goal = goal;
             return Ok(());
         }
-        let Some(of) = goal.goal(&self.policy, sql, &self.who)? else {
+        let Some(question) = goal.question(&self.policy, sql, &self.who)? else {
             return Err(Failure::Usage("no accuracy is set: set one with \\within 5%".into()));
         };
-        let question = Question { sql: sql.to_owned(), goal: of, who: self.who.clone() };
         let progress = Progress::following(self.yes, self.stop.clone());
         let progress = progress.of(&self.policy, &question);
         let style = Style { is_tenth: goal.is_tenth(), is_verbose: self.is_verbose };
@@ -247,7 +246,7 @@ impl Session<'_> {
             }
             "\\within" => {
                 if let Some(text) = given {
-                    self.goal.within = Some(text.parse::<Within>().map_err(wrong)?);
+                    self.goal.within = Some(text.parse::<WithinArg>().map_err(wrong)?);
                     self.goal.price = None;
                 }
                 writeln!(out, "{}", self.aim())?;

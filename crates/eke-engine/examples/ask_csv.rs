@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 
-use eke_engine::{Accuracy, Engine, Goal, Question, Who};
+use eke_engine::{Accuracy, ColumnGoals, Engine, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
 
 const POLICY: &str = r#"
@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             at_most: Some("0.05".parse()?),
             confidence: Confidence::new(0.95)?,
         },
+        columns: ColumnGoals::default(),
         who: Who::Analyst("ana".into()),
     };
     let answer = engine.ask(&question, &())?;

@@ -1,7 +1,7 @@
 //! Policies, datasets, analysts: questions to answers.
 //!
 //! ```
-//! use eke_engine::{Accuracy, Engine, Goal, Question, Who};
+//! use eke_engine::{Accuracy, ColumnGoals, Engine, Goal, Question, Who};
 //! use eke_engine::data::write_city;
 //! use eke_noise::{Confidence, Tolerance};
 //!
@@ -18,6 +18,7 @@
 //!         at_most: Some("0.01".parse()?),
 //!         confidence: Confidence::new(0.95)?,
 //!     },
+//!     columns: ColumnGoals::default(),
 //!     who: Who::Analyst("ana".into()),
 //! };
 //! let answer = engine.ask(&question, &())?;
@@ -79,7 +80,7 @@ pub mod watch;
 pub use ask::Observer;
 pub use ask::answer::{Answer, Cell, Cost, Row, Stopped};
 pub use ask::explain::{Explanation, explain};
-pub use ask::question::{Accuracy, Goal, Question, Who};
+pub use ask::question::{Accuracy, ColumnGoals, Goal, Question, Who};
 pub use data::registry;
 pub use data::source::Source;
 pub use engine::{Access, Declared, Engine};

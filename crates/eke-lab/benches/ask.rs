@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use eke_budget::{BudgetSpec, Charge, Metric, Rho};
 use eke_engine::ask::Clock;
 use eke_engine::policy::Policy;
-use eke_engine::{Accuracy, Engine, Goal, Observer, Question, Who, explain};
+use eke_engine::{Accuracy, ColumnGoals, Engine, Goal, Observer, Question, Who, explain};
 use eke_lab::bench::{EventOptions, EventSet, EventSizes, Events};
 use eke_ledger::journal::{Line, What};
 use eke_ledger::{Address, Answer, Ledger, Request, Spend, Stamp};
@@ -267,7 +267,8 @@ fn asked(policy: &Path, turn: u32, table: &mut Table) {
         at_most: None,
         confidence: Confidence::new(0.95).unwrap(),
     };
-    let question = Question { sql: question(turn), goal, who: Who::Steward };
+    let question =
+        Question { sql: question(turn), goal, columns: ColumnGoals::default(), who: Who::Steward };
     let marks = Marks::default();
     let begun = now();
     let answer = table.timed(Step::Ask, || engine.ask(&question, &marks).unwrap());

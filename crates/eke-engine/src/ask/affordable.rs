@@ -91,7 +91,8 @@ impl Asking<'_> {
         left: Option<Amount<Rho>>,
         keys: Amount<Rho>,
     ) -> Result<Result<Amount<Rho>, Short>, EngineError> {
-        let route = Route::of(&self.context.prepared.query, goal, &self.context.unit().budget);
+        let (query, goals) = (&self.context.prepared.query, self.goals.with(*goal));
+        let route = Route::of(query, &goals, &self.context.unit().budget);
         let (more, limit, fits) = match self.highest((goal, route), state, left, keys) {
             Ok(found) => found,
             Err(short) => return Ok(Err(short)),
@@ -127,12 +128,15 @@ impl Asking<'_> {
             }
             Accuracy::Relative(_) | Accuracy::Absolute(_) => (Amount::MAX, Amount::ZERO),
         };
+        let is_relative = self.goals.with(*goal).has_relative();
         // What there is for all of it, the price of keys included.
         let (fits, limit) = match (left, goal.at_most) {
             (None, at_most) => (at_most.unwrap_or(Amount::MAX), Limit::AtMost),
             (Some(left), Some(most)) => (left.min(most), Limit::Budget),
             (Some(left), None) => match goal.accuracy {
-                Accuracy::Relative(_) if !matches!(route, Route::Keys { .. }) => {
+                Accuracy::Relative(_) | Accuracy::Absolute(_)
+                    if is_relative && !matches!(route, Route::Keys { .. }) =>
+                {
                     let tenth = Amount::from_grains(left.grains() / 10);
                     let fits = tenth.plus(keys).unwrap_or(left).min(left);
                     (fits, if fits < left { Limit::Tenth } else { Limit::Budget })
@@ -225,7 +229,8 @@ impl Asking<'_> {
             price: of_all(column.times(columns).unwrap_or(Amount::MAX)),
             tier: tier.map(|finest| (column, finest)),
         };
-        for rule in walk::rules(&self.context.prepared.query.measures, plan, goal, most)? {
+        let measures = &self.context.prepared.query.measures;
+        for rule in walk::rules(measures, plan, &self.goals.with(*goal), most)? {
             let rule = if seen { rule.by_hand() } else { rule };
             let beyond = |planned: &Amount<Rho>| *planned > most && *planned > least;
             if let Some(planned) = rule.planned().filter(beyond) {
@@ -295,6 +300,8 @@ impl Asking<'_> {
         let takes =
             |accuracy: Accuracy| self.accepts(&Goal { accuracy, ..*goal }, state, left, keys);
         let error = match goal.accuracy {
+            // Which of several errors would have to give way is for the asker to say.
+            Accuracy::Absolute(_) if self.goals.differ() => return (None, None),
             Accuracy::Absolute(error) => error,
             // All that there is; or the least that can be drawn, a little more than it for what is
             // cut off.

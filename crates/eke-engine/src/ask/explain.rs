@@ -6,9 +6,10 @@ use eke_sql::{Plan, Query, Shows};
 use serde::Serialize;
 
 use crate::ask::answer::{Cost, Evidence, conversion_delta};
+use crate::ask::goals::Goals;
 use crate::ask::keys;
 use crate::ask::lacking::least_price;
-use crate::ask::question::{Accuracy, Goal, Who};
+use crate::ask::question::{Accuracy, ColumnGoals, Goal, Question, Who};
 use crate::ask::read::Read;
 use crate::ask::top::{self, Sorting};
 use crate::ask::walk::MeasureRule;
@@ -126,20 +127,19 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
     let tolerance = Tolerance::new(0.05).expect("in range");
     let confidence = Confidence::new(0.95).expect("in range");
     let accuracy = Accuracy::Relative(tolerance);
-    explain_for(policy, sql, who, &Goal { accuracy, floor: None, at_most: None, confidence })
+    let goal = Goal { accuracy, floor: None, at_most: None, confidence };
+    let (sql, who, columns) = (sql.to_owned(), who.clone(), ColumnGoals::default());
+    explain_for(policy, &Question { sql, goal, columns, who })
 }
 
-/// Explains a question, with what a goal costs.
+/// Explains a question, with what its goal costs.
 ///
 /// # Errors
 /// The question cannot be answered privately, or something in the policy is wrong.
-pub fn explain_for(
-    policy: &Policy,
-    sql: &str,
-    who: &Who,
-    goal: &Goal,
-) -> Result<Explanation, EngineError> {
+pub fn explain_for(policy: &Policy, question: &Question) -> Result<Explanation, EngineError> {
+    let Question { sql, goal, columns, who } = question;
     let Understood { query, payers, finest, .. } = understand(policy, sql, who)?;
+    let goals = &Goals::new(*goal, columns, &query)?;
     let (plan, own) = (&query.plan, payers.own());
     let keys = match keys::public_group_count(plan) {
         _ if plan.keys.is_empty() => Keys::None,
@@ -156,13 +156,14 @@ pub fn explain_for(
     };
     let whole = own.budget.zcdp().map_or(Amount::ZERO, |limits| limits.budget);
     let times = price_times(plan);
-    let prices = Prices { plan, whole: whole.to_f64(), times, finest, goal };
+    let prices = Prices { plan, whole: whole.to_f64(), times, finest, goals };
     let (mut errors, mut sizes) = (Vec::new(), Vec::new());
     for (index, measure) in query.measures.iter().enumerate() {
         let shown = query.outputs.iter().find(|output| output.shows == Shows::Measure(index));
         if let Some((output, read)) = shown.zip(Read::of(measure, plan)) {
-            errors.extend(prices.errors(read, &output.name));
-            sizes.extend(prices.sizes(read, &output.name));
+            let of = Of { read, goal: goals.of(index) };
+            errors.extend(prices.errors(of, &output.name));
+            sizes.extend(prices.sizes(of, &output.name));
         }
     }
     let totals = prices.totals(&query, &payers.unit.budget, &keys);
@@ -205,8 +206,15 @@ struct Prices<'a> {
     times: f64,
     /// How far the asker sees a path.
     finest: Option<Amount<Rho>>,
-    /// The accuracy or price that is asked for.
-    goal: &'a Goal,
+    /// The accuracies or the price that are asked for.
+    goals: &'a Goals,
+}
+
+/// A measure, and what it must come to.
+#[derive(Clone, Copy)]
+struct Of {
+    read: Read,
+    goal: Goal,
 }
 
 impl Prices<'_> {
@@ -223,14 +231,14 @@ impl Prices<'_> {
 
     /// How often an interval misses.
     fn miss(&self) -> f64 {
-        1.0 - self.goal.confidence.get()
+        1.0 - self.goals.all().confidence.get()
     }
 
     /// The error that a value of a size must be within; none where a price is asked for.
-    fn wanted(&self, read: Read, size: f64) -> Option<f64> {
-        match self.goal.accuracy {
+    fn wanted(Of { read, goal }: Of, size: f64) -> Option<f64> {
+        match goal.accuracy {
             Accuracy::Relative(tolerance) => {
-                let floor = self.goal.floor.unwrap_or_else(|| read.floor());
+                let floor = goal.floor.unwrap_or_else(|| read.floor());
                 Some((tolerance.get() * size.abs()).max(floor))
             }
             Accuracy::Absolute(error) => Some(error),
@@ -264,10 +272,10 @@ impl Prices<'_> {
 
     /// What the price that was asked for gives; or a thousandth, a hundredth and a tenth of the
     /// budget, as far as the tier goes.
-    fn errors(&self, read: Read, name: &str) -> Vec<ErrorAt> {
+    fn errors(&self, Of { read, goal }: Of, name: &str) -> Vec<ErrorAt> {
         let mut errors: Vec<ErrorAt> = Vec::new();
-        let z = self.goal.confidence.quantile();
-        let prices = match self.goal.accuracy {
+        let z = goal.confidence.quantile();
+        let prices = match goal.accuracy {
             Accuracy::Price(price) => vec![price.to_f64()],
             _ => [0.001, 0.01, 0.1].map(|part| self.whole * part).into(),
         };
@@ -289,13 +297,13 @@ impl Prices<'_> {
     }
 
     /// What the accuracy that was asked for costs, by what the value turns out to be.
-    fn sizes(&self, read: Read, name: &str) -> Vec<SizeAt> {
-        let [fresh, by_hand] = self.gammas(read);
-        let is_absolute = matches!(self.goal.accuracy, Accuracy::Absolute(_));
+    fn sizes(&self, measure: Of, name: &str) -> Vec<SizeAt> {
+        let [fresh, by_hand] = self.gammas(measure);
+        let is_absolute = matches!(measure.goal.accuracy, Accuracy::Absolute(_));
         let line = |units: f64| {
-            let of = Self::sample(read, units);
-            let fresh = self.column(read, of, fresh)?;
-            let after = self.price(read, of, by_hand)?.max(fresh);
+            let of = Self::sample(measure.read, units);
+            let fresh = self.column(measure, of, fresh)?;
+            let after = self.price(measure, of, by_hand)?.max(fresh);
             let cost = |column: f64| self.cost(column).filter(|_| self.is_seen(column));
             let (cost, after) = (cost(fresh), cost(after));
             // One error costs the same, however large a sum or count is.
@@ -308,13 +316,13 @@ impl Prices<'_> {
     }
 
     /// The price of one column of a fresh path at which the goal is met.
-    fn column(&self, read: Read, of: Sample, gamma: Option<f64>) -> Option<f64> {
-        match read {
+    fn column(&self, measure: Of, of: Sample, gamma: Option<f64>) -> Option<f64> {
+        match measure.read {
             Read::Sum { unit, .. } => {
-                let error = self.wanted(read, of.size)?;
-                Some((self.goal.confidence.quantile() * unit / error).powi(2) / 2.0)
+                let error = Self::wanted(measure, of.size)?;
+                Some((measure.goal.confidence.quantile() * unit / error).powi(2) / 2.0)
             }
-            Read::Average { .. } => self.price(read, of, gamma),
+            Read::Average { .. } => self.price(measure, of, gamma),
         }
     }
 
@@ -324,9 +332,9 @@ impl Prices<'_> {
             Keys::Selected { cost, .. } => *cost,
             Keys::None | Keys::Public(_) => Cost::default(),
         };
-        let picks = top::picks_cost(query, self.goal, unit);
+        let picks = top::picks_cost(query, self.goals, unit);
         let beside = |cost: Cost| Cost { rho: cost.rho + keys.rho + picks, ..keys };
-        let price = match (self.goal.accuracy, query.shows_values()) {
+        let price = match (self.goals.all().accuracy, query.shows_values()) {
             (Accuracy::Price(price), true) => {
                 let price = price.to_f64() / self.times;
                 let seen = self.finest.map_or(price, |finest| price.min(finest.to_f64()));
@@ -341,9 +349,12 @@ impl Prices<'_> {
         }
         let total = |units: f64| {
             // What is made of several values is taken for as dear as the dearest of them.
-            let reads = query.measures.iter().filter_map(|measure| Read::of(measure, self.plan));
-            let columns = reads
-                .map(|read| self.column(read, Self::sample(read, units), self.gammas(read)[0]));
+            let measures = query.measures.iter().enumerate();
+            let measures = measures.filter_map(|(index, measure)| {
+                Some(Of { read: Read::of(measure, self.plan)?, goal: self.goals.of(index) })
+            });
+            let columns = measures
+                .map(|of| self.column(of, Self::sample(of.read, units), self.gammas(of)[0]));
             // A group is taken as far as the dearest of its values needs.
             let column = columns.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
             let cost = self.cost(column).filter(|_| self.is_seen(column)).map(beside);
@@ -359,21 +370,22 @@ impl Prices<'_> {
     }
 
     /// The price of one column at which the goal is met, by a confidence sequence.
-    fn price(&self, read: Read, of: Sample, gamma: Option<f64>) -> Option<f64> {
-        let wanted = self.wanted(read, of.size)?;
-        let is_met =
-            |column: f64| self.error(read, of, column, gamma).is_some_and(|error| error <= wanted);
+    fn price(&self, measure: Of, of: Sample, gamma: Option<f64>) -> Option<f64> {
+        let wanted = Self::wanted(measure, of.size)?;
+        let is_met = |column: f64| {
+            self.error(measure.read, of, column, gamma).is_some_and(|error| error <= wanted)
+        };
         least_price(is_met)
     }
 
     /// The gammas of the confidence sequence of a goal: on a path that is fresh, and on one that
     /// was seen before.
-    fn gammas(&self, read: Read) -> [Option<f64>; 2] {
+    fn gammas(&self, Of { read, goal }: Of) -> [Option<f64>; 2] {
         // Without a highest price a relative goal goes up to a tenth.
-        let most = self.goal.at_most.map_or(self.whole / 10.0, |most| most.to_f64());
+        let most = goal.at_most.map_or(self.whole / 10.0, |most| most.to_f64());
         let most = Amount::ceil(most / self.times).unwrap_or(Amount::GRAIN);
         let most = self.finest.map_or(most, |finest| most.min(finest));
-        match MeasureRule::new(read, self.goal, most) {
+        match MeasureRule::new(read, &goal, most) {
             Ok(rule) => [rule.gamma(), rule.by_hand().gamma()],
             Err(_) => [None, None],
         }

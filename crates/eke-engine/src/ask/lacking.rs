@@ -100,7 +100,7 @@ impl Asking<'_> {
 
     /// How near a value must come to meet the goal, if it is what was found.
     fn aimed_at(&self, measure: usize, found: Found) -> Option<(usize, Found, f64)> {
-        let goal = &self.question.goal;
+        let goal = self.goals.of(measure);
         let value = found.value.filter(|_| found.evidence.is_some())?;
         let least = || {
             let measure = self.context.prepared.query.measures.get(measure)?;
@@ -124,6 +124,7 @@ impl Asking<'_> {
         left: Amount<Rho>,
         miss: f64,
     ) -> (Option<Cost>, Option<f64>) {
+        let goal = self.goals.of(*measure);
         let measure = self.context.prepared.query.measures.get(*measure);
         let Some(read) = measure.and_then(|measure| Read::of(measure, self.plan())) else {
             return (None, None);
@@ -133,7 +134,7 @@ impl Asking<'_> {
         };
         let times = self.price_times(groups);
         let most = Amount::ceil(left.to_f64() / times).unwrap_or(Amount::GRAIN).max(Amount::GRAIN);
-        let rule = MeasureRule::new(read, &self.question.goal, most).ok();
+        let rule = MeasureRule::new(read, &goal, most).ok();
         let gamma = rule.and_then(|rule| rule.by_hand().gamma());
         let value = match read {
             Read::Sum { .. } => evidence.sum,

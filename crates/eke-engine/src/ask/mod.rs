@@ -9,6 +9,7 @@ pub(crate) mod affordable;
 pub(crate) mod answer;
 pub(crate) mod derived;
 pub(crate) mod explain;
+pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod lacking;
 pub(crate) mod observer;
@@ -32,7 +33,7 @@ pub use explain::{
     ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
 };
 pub use observer::{Observer, SoFar};
-pub use question::{Accuracy, Goal, Question, Who};
+pub use question::{Accuracy, ColumnGoals, Goal, Question, Who};
 pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
 #[doc(hidden)]
 pub use stored::rewritten;
@@ -51,6 +52,7 @@ use eke_noise::path::Columns;
 use eke_sql::{Measure, Plan, Summand, Value};
 
 use crate::ask::answer::Found;
+use crate::ask::goals::Goals;
 use crate::ask::post::Shown;
 use crate::ask::round::{KnownPrices, Round};
 use crate::ask::slot::Leaving;
@@ -73,6 +75,8 @@ const CONFIRM_ABOVE_ONE_IN: u128 = 33;
 pub(crate) struct Asking<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) question: &'a Question,
+    /// What each of its values must come to.
+    pub(crate) goals: Goals,
     /// The groups, where they are known before anything is charged.
     pub(crate) known: Option<Groups>,
     /// What is computed from rows, once it is.
@@ -120,11 +124,13 @@ impl Engine {
     pub fn ask(&self, question: &Question, observer: &dyn Observer) -> Result<Answer, EngineError> {
         let prepared = self.prepare(&question.sql, &question.who)?;
         let context = Context::new(self, &prepared, (&question.who, &question.sql), observer)?;
-        let route = Route::of(&prepared.query, &question.goal, &prepared.payers.unit.budget);
+        let goals = Goals::new(question.goal, &question.columns, &prepared.query)?;
+        let route = Route::of(&prepared.query, &goals, &prepared.payers.unit.budget);
         let (spent, spent_delta) = (Amount::ZERO, Amount::ZERO);
         let mut asking = Asking {
             context,
             question,
+            goals,
             known: None,
             bounded: None,
             truth: None,
@@ -263,9 +269,8 @@ impl<'a> Asking<'a> {
             stored = Some(self.current(state)?).filter(State::is_stored);
         }
         self.context.engine.may_read(self.context.prepared, self.context.who)?;
-        if let Accuracy::Absolute(error) = self.question.goal.accuracy
+        if let Some(error) = self.error_of_a_count()
             && error < 1.0
-            && self.shows_a_count()
             && !self.context.observer.confirm_error(error)
         {
             return Err(EngineError::Declined);
@@ -313,12 +318,18 @@ impl<'a> Asking<'a> {
         self.answered(followed, &walk)
     }
 
-    /// Whether a number of rows or units is among what is asked for.
-    fn shows_a_count(&self) -> bool {
+    /// The least absolute error that is asked for of a count of rows or units.
+    fn error_of_a_count(&self) -> Option<f64> {
         let is_count = |sum: &eke_sql::Sum| !matches!(sum.summand, Summand::Value { .. });
-        self.context.prepared.query.measures.iter().any(
-            |measure| matches!(measure, Measure::Sum(sum) if is_count(&self.plan().sums[*sum])),
-        )
+        let query = &self.context.prepared.query;
+        let of_a_count = |measure: usize| match (&query.measures[measure], self.goals.of(measure)) {
+            (Measure::Sum(sum), Goal { accuracy: Accuracy::Absolute(error), .. }) => {
+                Some(error).filter(|_| is_count(&self.plan().sums[*sum]))
+            }
+            _ => None,
+        };
+        let shown = query.outputs.iter().filter_map(|output| output.shows.measure());
+        shown.filter_map(of_a_count).min_by(f64::total_cmp)
     }
 
     /// Follows a walk to its end, round by round.
@@ -389,7 +400,7 @@ impl<'a> Asking<'a> {
 
     pub(crate) fn rules(&self, most: Amount<Rho>) -> Result<Vec<MeasureRule>, EngineError> {
         let measures = &self.context.prepared.query.measures;
-        Ok(walk::rules(measures, self.plan(), &self.question.goal, most)?)
+        Ok(walk::rules(measures, self.plan(), &self.goals, most)?)
     }
 
     /// What an answer is found by: whose points it is of, its measures and its goal.
@@ -397,11 +408,7 @@ impl<'a> Asking<'a> {
         let measures =
             serde_json::to_string(&self.context.prepared.query.measures).unwrap_or_default();
         let route = self.route.describe();
-        format!(
-            "{} | {} | {measures}{route}",
-            self.context.own().name,
-            self.question.goal.describe()
-        )
+        format!("{} | {} | {measures}{route}", self.context.own().name, self.goals.describe())
     }
 
     /// The digest of the question: what is computed from which rows, for which groups.
@@ -517,10 +524,10 @@ impl<'a> Asking<'a> {
         let goal = &self.question.goal;
         let found = self.with_evidence(state, found)?;
         let Shown { columns, rows, groups: shown, chosen } =
-            post::table(query, groups, &found, goal);
+            post::table(query, groups, &found, &self.goals);
         let (left, left_delta) = self.left()?;
         let budget = &self.context.own().budget;
-        let fixed = fixed_price(&query.measures, self.plan(), goal)
+        let fixed = fixed_price(&query.measures, self.plan(), &self.goals)
             .and_then(|group| group.times(self.most().get()))
             .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
         let is_capped = rows.iter().flat_map(|row| &row.values).any(|v| v.ending == Stopped::Tier);

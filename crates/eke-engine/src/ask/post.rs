@@ -10,6 +10,7 @@ use eke_sql::{Expr, Leaf, Measure, Output, Query, Shows, Value, evaluate};
 
 use crate::ask::answer::{Cell, Chosen, Column, Evidence, Found, Kind, Row, Stopped, json};
 use crate::ask::derived::Derivation;
+use crate::ask::goals::Goals;
 use crate::ask::question::Goal;
 use crate::ask::read::Read;
 
@@ -28,8 +29,9 @@ pub(crate) fn table(
     query: &Query,
     groups: &[Vec<Value>],
     found: &[Vec<Found>],
-    goal: &Goal,
+    goals: &Goals,
 ) -> Shown {
+    let goal = goals.all();
     let columns = query.outputs.iter().map(|output| Column {
         name: output.name.clone(),
         kind: match output.shows {
@@ -72,7 +74,7 @@ pub(crate) fn table(
     let miss = (1.0 - goal.confidence.get()) * ratio(shown.len(), of);
     let cell = |name: &Arc<str>, index: usize, values: &[Found]| {
         let found = if by[index] {
-            for_a_chosen_row(query, goal, (values, index), miss)
+            for_a_chosen_row(query, &goals.of(index), (values, index), miss)
         } else {
             values[index]
         };

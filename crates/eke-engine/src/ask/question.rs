@@ -12,8 +12,19 @@ pub struct Question {
     pub sql: String,
     /// How good the answer must be, and what it may cost.
     pub goal: Goal,
+    /// Columns that have an accuracy of their own.
+    pub columns: ColumnGoals,
     /// Who asks.
     pub who: Who,
+}
+
+/// Columns of an answer that have an accuracy of their own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnGoals {
+    /// The columns by their names, each with what is good enough for it.
+    pub own: Vec<(String, Accuracy)>,
+    /// Whether every column must be among them: there is no goal for the rest.
+    pub all_named: bool,
 }
 
 /// Who asks.
@@ -71,6 +82,16 @@ pub enum Accuracy {
     Price(Amount<Rho>),
 }
 
+impl Accuracy {
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Relative(tolerance) => format!("relative {}", tolerance.get()),
+            Self::Absolute(error) => format!("absolute {error}"),
+            Self::Price(price) => format!("price {price}"),
+        }
+    }
+}
+
 impl Goal {
     /// Whether it says how good an answer must be. A price alone does not, so nothing is met or
     /// missed.
@@ -116,11 +137,7 @@ impl Goal {
 
     /// The same goal, the same text: what a stored answer is found by.
     pub(crate) fn describe(&self) -> String {
-        let accuracy = match self.accuracy {
-            Accuracy::Relative(tolerance) => format!("relative {}", tolerance.get()),
-            Accuracy::Absolute(error) => format!("absolute {error}"),
-            Accuracy::Price(price) => format!("price {price}"),
-        };
+        let accuracy = self.accuracy.describe();
         let floor = self.floor.map_or(String::new(), |floor| format!(" or {floor}"));
         let most = self.at_most.map_or(String::new(), |most| format!(" at most {most}"));
         format!("{accuracy}{floor}{most} at {}", self.confidence.get())

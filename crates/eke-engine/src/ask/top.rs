@@ -11,6 +11,7 @@ use eke_sql::{Query, Shows, Value};
 use serde::Serialize;
 
 use crate::ask::answer::{Answer, Column, Cost, Found, Kind, Row, json};
+use crate::ask::goals::Goals;
 use crate::ask::keys::public_group_count;
 use crate::ask::picks::{By, Picked, pick_price};
 use crate::ask::question::{Accuracy, Goal};
@@ -60,17 +61,17 @@ pub struct Sorting {
 
 impl Route {
     /// How the groups of a question are found, from public information alone.
-    pub(crate) fn of(query: &Query, goal: &Goal, unit: &Budget) -> Self {
+    pub(crate) fn of(query: &Query, goals: &Goals, unit: &Budget) -> Self {
         let count = query.limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
         let Some(sum) = query.largest_first() else { return Self::Everything };
         if !query.shows_values() {
             return Self::Keys { sum, count: count.unwrap_or(u32::MAX) };
         }
-        let is_picked = match goal.accuracy {
+        let is_picked = match goals.of_order(query).accuracy {
             Accuracy::Price(_) => false,
             Accuracy::Relative(_) => wants_the_largest(query),
             Accuracy::Absolute(error) => {
-                wants_the_largest(query) && picking_is_cheaper(query, goal, error, unit)
+                wants_the_largest(query) && picking_is_cheaper(query, goals, error, unit)
             }
         };
         if is_picked { Self::Top { sum, count } } else { Self::Everything }
@@ -109,9 +110,9 @@ fn wants_the_largest(query: &Query) -> bool {
 
 /// Whether some groups and their picks cost less than all groups, where each group has its price in
 /// advance.
-fn picking_is_cheaper(query: &Query, goal: &Goal, error: f64, unit: &Budget) -> bool {
+fn picking_is_cheaper(query: &Query, goals: &Goals, error: f64, unit: &Budget) -> bool {
     let Some(count) = query.limit.filter(|_| error > 0.0) else { return false };
-    let Some(group) = crate::ask::walk::fixed_price(&query.measures, &query.plan, goal) else {
+    let Some(group) = crate::ask::walk::fixed_price(&query.measures, &query.plan, goals) else {
         return false;
     };
     let factor = Metric::Hamming(query.plan.adjacency).group_factor::<Rho>();
@@ -157,9 +158,9 @@ pub(crate) fn explain(query: &Query, unit: &Budget) -> Option<Sorting> {
 }
 
 /// What the picks of a question cost with a goal, all that are wanted, in rho.
-pub(crate) fn picks_cost(query: &Query, goal: &Goal, unit: &Budget) -> f64 {
+pub(crate) fn picks_cost(query: &Query, goals: &Goals, unit: &Budget) -> f64 {
     let each = pick_price(unit).to_f64();
-    match (Route::of(query, goal, unit), goal.accuracy) {
+    match (Route::of(query, goals, unit), goals.all().accuracy) {
         (Route::Everything, _) => 0.0,
         (Route::Keys { .. }, Accuracy::Price(price)) => price.to_f64(),
         (route @ (Route::Keys { .. } | Route::Top { .. }), _) => {

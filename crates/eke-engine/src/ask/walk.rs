@@ -21,6 +21,7 @@ use eke_sql::{Measure, Plan};
 
 use crate::ask::answer::{Evidence, Found, Stopped};
 use crate::ask::derived::{Derivation, DerivedRule, PartRule, Step};
+use crate::ask::goals::Goals;
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::read::{Read, double};
 use crate::error::WrongGoal;
@@ -56,24 +57,24 @@ pub(crate) enum MeasureRule {
 pub(crate) fn rules(
     measures: &[Measure],
     plan: &Plan,
-    goal: &Goal,
+    goals: &Goals,
     most: Amount<Rho>,
 ) -> Result<Vec<MeasureRule>, WrongGoal> {
     let mut rules = Vec::with_capacity(measures.len());
     while let Some(measure) = measures.get(rules.len()) {
-        let first = rules.len() + 1;
+        let (goal, first) = (goals.of(rules.len()), rules.len() + 1);
         match measure {
             Measure::Derived { value, parts } => {
                 let parts = measures.iter().skip(first).take(*parts);
                 let parts: Vec<Read> = parts.filter_map(|part| Read::of(part, plan)).collect();
                 let derivation = Derivation::new(value, first, parts);
-                let (derived, parts) = DerivedRule::new(derivation, goal, most)?;
+                let (derived, parts) = DerivedRule::new(derivation, &goal, most)?;
                 rules.push(MeasureRule::Derived(Box::new(derived)));
                 rules.extend(parts);
             }
             Measure::Sum(_) | Measure::Average { .. } => {
                 let read = Read::of(measure, plan);
-                let rule = read.map(|read| MeasureRule::new(read, goal, most)).transpose()?;
+                let rule = read.map(|read| MeasureRule::new(read, &goal, most)).transpose()?;
                 rules.extend(rule);
             }
         }
@@ -695,9 +696,10 @@ fn reaches(at: Amount<Rho>, price: Amount<Rho>, least: Amount<Rho>) -> bool {
 
 /// What noise fixed in advance costs in each group, for every value to be as good as asked whatever
 /// the data; none if no price promises it.
-pub(crate) fn fixed_price(measures: &[Measure], plan: &Plan, goal: &Goal) -> Option<Amount<Rho>> {
+pub(crate) fn fixed_price(measures: &[Measure], plan: &Plan, goals: &Goals) -> Option<Amount<Rho>> {
     let mut group = Amount::ZERO;
-    for measure in measures {
+    for (index, measure) in measures.iter().enumerate() {
+        let goal = goals.of(index);
         let Some(Read::Sum { unit, .. }) = Read::of(measure, plan) else { return None };
         let error = match goal.accuracy {
             Accuracy::Relative(_) => goal.floor.unwrap_or(unit),

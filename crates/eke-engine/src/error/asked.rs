@@ -60,6 +60,29 @@ pub enum WrongGoal {
         "no answer can come near the line: put it where answers are, or give a range that it is in"
     )]
     NowhereNear,
+    /// A goal for a column that the answer has not, or that is no value.
+    #[error("no column of the answer with a value is called `{column}`: there is {}", known.join(", "))]
+    NoSuchColumn {
+        /// What it was called.
+        column: String,
+        /// The columns that have values.
+        known: Vec<String>,
+    },
+    /// Two goals for one column.
+    #[error("`{column}` has two goals: give it one")]
+    ColumnTwice {
+        /// The column.
+        column: String,
+    },
+    /// A column without a goal, where no goal is for all.
+    #[error("`{column}` has no goal: give it one, or one for all columns that are not named")]
+    ColumnWithout {
+        /// The column.
+        column: String,
+    },
+    /// A price, beside goals of columns or as one.
+    #[error("a price is for all columns together: give it alone, or give columns errors")]
+    PriceAndColumns,
     /// A number that is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use eke_engine::{Accuracy, Engine, Goal, Question, Who};
+use eke_engine::{Accuracy, ColumnGoals, Engine, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
 use tempfile::TempDir;
 
@@ -110,7 +110,7 @@ pub(crate) fn relative(tolerance: f64) -> Goal {
 
 pub(crate) fn question(who: &str, sql: &str, goal: Goal) -> Question {
     let who = if who == "steward" { Who::Steward } else { Who::Analyst(who.to_owned()) };
-    Question { sql: sql.to_owned(), goal, who }
+    Question { sql: sql.to_owned(), goal, columns: ColumnGoals::default(), who }
 }
 
 /// What the unit has spent.

@@ -164,7 +164,7 @@ fn what_is_expected_is_about_what_it_costs() {
         (average, relative(0.02), 4.0),
     ] {
         let engine = folder.fresh();
-        let told = explain_for(engine.policy(), sql, &Who::Steward, &goal).unwrap();
+        let told = explain_for(engine.policy(), &question("steward", sql, goal)).unwrap();
         let total = told.totals.iter().find(|total| total.units.is_none_or(|units| units > 9e3));
         let expected = total.unwrap().cost.unwrap().rho;
         let cost = ask(&engine, "steward", sql, Goal { at_most: None, ..goal }).cost.rho;

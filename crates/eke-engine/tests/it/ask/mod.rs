@@ -3,6 +3,7 @@
 mod asking;
 mod chosen;
 mod derived;
+mod generated;
 mod identity;
 mod lacking;
 mod many;

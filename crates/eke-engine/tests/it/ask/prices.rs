@@ -4,7 +4,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use eke_engine::error::Limit;
-use eke_engine::{Accuracy, Answer, Engine, EngineError, ErrorKind, Goal, Observer, Refused, Who};
+use eke_engine::{
+    Accuracy, Answer, ColumnGoals, Engine, EngineError, ErrorKind, Goal, Observer, Question,
+    Refused, Who,
+};
 use eke_noise::Tolerance;
 
 use crate::trips::{Folder, ZONES, goal, policy, price, question, relative, spent, trips};
@@ -397,4 +400,54 @@ fn a_count_within_less_than_one_is_asked_about() {
     {
         assert!(engine.ask(&question("steward", sql, absolute(error)), &Doubting(false)).is_ok());
     }
+}
+
+/// Each column is taken as far as its own goal needs, and a group as far as the dearest of them.
+#[test]
+fn columns_have_goals_of_their_own() {
+    let sql = "SELECT zone, COUNT(*) AS n, SUM(fare) AS total FROM trips GROUP BY zone";
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
+    folder.write("trips.csv", &trips(&[9_000, 3_000, 800]));
+    let with = |goal: Goal, own: &[(&str, Accuracy)]| {
+        let own = own.iter().map(|(name, accuracy)| ((*name).to_owned(), *accuracy)).collect();
+        let columns = ColumnGoals { own, all_named: false };
+        Question { columns, ..question("steward", sql, goal) }
+    };
+    let cost = |n: f64, total: f64| {
+        let engine = folder.fresh();
+        let question = with(absolute(n), &[("total", Accuracy::Absolute(total))]);
+        let answer = engine.ask(&question, &()).unwrap();
+        assert!(answer.is_met(), "{answer:?}");
+        let off = |place: usize| {
+            let cells = answer.rows.iter().map(|row| &row.values[place]);
+            cells.map(|cell| cell.high.unwrap() - cell.value.unwrap()).fold(0.0, f64::max)
+        };
+        assert!(off(0) <= n * (1.0 + 1e-9) && off(1) <= total * (1.0 + 1e-9), "{answer:?}");
+        assert!(engine.ask(&question, &()).unwrap().free);
+        answer.cost.rho
+    };
+    let (by_n, by_total) = (cost(50.0, 1e6), cost(1e6, 2_000.0));
+    assert!(by_n > 0.0 && by_total > 0.0 && by_n != by_total);
+    assert_eq!(cost(50.0, 2_000.0), by_n.max(by_total));
+
+    // A relative goal beside an absolute one; in any order of names it is the same question.
+    let engine = folder.fresh();
+    let tenth = Accuracy::Relative(Tolerance::new(0.1).unwrap());
+    let close = Accuracy::Absolute(900.0);
+    let (n, total) = (("n", tenth), ("total", close));
+    let answer = engine.ask(&with(relative(0.9), &[n, total]), &()).unwrap();
+    assert!(answer.is_met(), "{answer:?}");
+    let again = engine.ask(&with(relative(0.9), &[total, n]), &()).unwrap();
+    assert!(again.free && again.rows == answer.rows);
+    let other = engine.ask(&with(relative(0.9), &[("n", tenth)]), &()).unwrap();
+    assert!(other.is_met());
+
+    // Nothing is charged for goals of columns that are not there.
+    let before = spent(&engine);
+    for own in [("zone", close), ("fare", close), ("n", Accuracy::Price("1e-3".parse().unwrap()))] {
+        let error = engine.ask(&with(relative(0.9), &[own]), &()).unwrap_err();
+        assert!(matches!(error, EngineError::Goal(_)), "{error}");
+    }
+    assert!(spent(&engine) == before);
 }
