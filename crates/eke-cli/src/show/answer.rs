@@ -55,7 +55,7 @@ const DOUBTFUL: char = '~';
 pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::Result<()> {
     let values = || answer.rows.iter().flat_map(|row| &row.values);
     let confidence = values().map(|value| value.confidence).next().unwrap_or(0.95);
-    let interval = format!("{} interval", format_percent(confidence));
+    let interval = format!("{} noise interval", format_percent(confidence));
     let mut head = Vec::new();
     let mut numbers = Vec::new();
     for column in &answer.columns {
@@ -95,6 +95,9 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
         table.row(cells);
     }
     table.print(out)?;
+    if let Some(covers) = answer.covers.as_ref().filter(|_| !answer.rows.is_empty()) {
+        note("", &format!("counted: {}", covers.note), out)?;
+    }
     why_so_few(answer, out)?;
     what_is_unmet(answer, style, out)?;
     if answer.picked {
@@ -318,6 +321,9 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
                 head.push(quoted(&format!("{} {end}", column.name)));
             }
         }
+    }
+    if let Some(covers) = &answer.covers {
+        writeln!(out, "# counted: {}", covers.note)?;
     }
     writeln!(out, "{}", head.join(","))?;
     let mut digits = Vec::new();

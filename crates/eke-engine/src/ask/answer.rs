@@ -8,6 +8,8 @@ use eke_noise::stopping::{Ending, Estimate};
 use eke_sql::{Value, scalar};
 use serde::{Deserialize, Serialize};
 
+use crate::ask::covers::Covers;
+
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
@@ -59,6 +61,9 @@ pub struct Answer {
     /// What an answer came to that stopped by what it saw has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<InEpsilon>,
+    /// How much of each unit was counted: intervals are about noise, and do not hold what was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covers: Option<Covers>,
 }
 
 /// Values of one column that missed their goal for one reason.

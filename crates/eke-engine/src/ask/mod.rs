@@ -7,6 +7,7 @@
 
 pub(crate) mod affordable;
 pub(crate) mod answer;
+pub(crate) mod covers;
 pub(crate) mod derived;
 pub(crate) mod explain;
 pub(crate) mod goals;
@@ -29,6 +30,7 @@ pub use answer::{
     Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped, Unmet,
     WhyFewer,
 };
+pub use covers::{Clamp, Covers};
 pub use explain::{
     ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
 };
@@ -140,7 +142,8 @@ impl Engine {
             route,
             reads: None,
         };
-        let answer = asking.answer();
+        let covers = Covers::of(&prepared.query.plan, &prepared.payers.unit.name);
+        let answer = asking.answer().map(|answer| Answer { covers: Some(covers), ..answer });
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {
@@ -557,6 +560,7 @@ impl<'a> Asking<'a> {
             fewer: None,
             picks: None,
             epsilon: self.in_epsilon(self.spent).filter(|_| !goal.is_one()),
+            covers: None,
         };
         let answer = self.with_what_lacks(answer, (groups.len(), &shown), &found, left);
         Ok(Finished { answer, shown, measures: measures.collect() })

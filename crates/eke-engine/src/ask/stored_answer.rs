@@ -288,6 +288,7 @@ mod tests {
             fewer: None,
             picks: None,
             epsilon: None,
+            covers: None,
         };
         (Finished { answer, shown: shown.to_vec(), measures: vec![1, 0] }, found)
     }

@@ -1,0 +1,133 @@
+//! What an answer covers: how much of each unit was counted.
+//!
+//! An interval is about noise. What bounding cuts off is not in it, and where people have many rows
+//! it may be the larger error: so every answer says what was counted. All of it is in the plan, and
+//! public.
+
+use eke_sql::{Plan, Sum, Summand, interval};
+use serde::{Deserialize, Serialize};
+
+/// How much of each unit an answer counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Covers {
+    /// In how many groups a unit counts at most; none where there is one group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_groups: Option<u32>,
+    /// How many rows of a unit count at most in each group; none where each row is a unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u32>,
+    /// What values are clamped to, row by row, before they are added up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clamps: Vec<Clamp>,
+    /// The same as a sentence.
+    pub note: String,
+}
+
+/// What the values of an expression are clamped to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clamp {
+    /// The expression.
+    pub value: String,
+    /// The least that counts.
+    pub low: f64,
+    /// The most that counts.
+    pub high: f64,
+}
+
+impl Covers {
+    /// What a plan counts of each unit of this name.
+    pub(crate) fn of(plan: &Plan, unit: &str) -> Self {
+        let max_groups = (!plan.keys.is_empty()).then_some(plan.max_groups);
+        let max_rows = (!plan.unit_column.is_empty()).then_some(plan.max_rows);
+        let mut clamps: Vec<Clamp> = Vec::new();
+        for clamp in plan.sums.iter().filter_map(Clamp::of) {
+            if !clamps.contains(&clamp) {
+                clamps.push(clamp);
+            }
+        }
+        let counts_rows = plan.sums.iter().any(|sum| sum.summand != Summand::Units);
+        let rows = max_rows.filter(|_| counts_rows).map(|rows| plural(rows, "row"));
+        let groups = max_groups.map(|groups| plural(groups, "group"));
+        let bounds = match (rows, groups) {
+            _ if max_rows.is_none() => "each row once".to_owned(),
+            (Some(rows), Some(groups)) => {
+                format!("at most {rows} of each {unit} in a group, in at most {groups}")
+            }
+            (Some(rows), None) => format!("at most {rows} of each {unit}"),
+            (None, Some(groups)) => format!("each {unit} once in a group, in at most {groups}"),
+            (None, None) => format!("each {unit} once"),
+        };
+        let clamped = clamps.iter().map(|clamp| {
+            let Clamp { value, low, high } = clamp;
+            format!("; {value} clamped to {low} to {high}")
+        });
+        let note = clamped.fold(bounds, |note, clamp| note + &clamp);
+        Self { max_groups, max_rows, clamps, note }
+    }
+}
+
+impl Clamp {
+    /// That of a sum; none where there is none, or where no value can be beyond it.
+    fn of(sum: &Sum) -> Option<Self> {
+        let Summand::Value { expr, low, high, .. } = &sum.summand else { return None };
+        let (low, high) = (*low as f64 * sum.step(), *high as f64 * sum.step());
+        let within = interval(expr, &|_| None);
+        if within.is_some_and(|(least, most)| low <= least && most <= high) {
+            return None;
+        }
+        Some(Self { value: expr.to_string(), low, high })
+    }
+}
+
+fn plural(count: u32, what: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use eke_sql::{Expr, Function, Key, Type, Value};
+
+    use super::*;
+
+    fn plan(keys: usize, unit_column: &str, sums: Vec<Summand>) -> Plan {
+        let key = Key { expr: Expr::Column("city".into()), kind: Type::Text, public: None };
+        Plan {
+            version: eke_sql::VERSION,
+            dataset: "trips".into(),
+            unit_column: unit_column.into(),
+            adjacency: eke_budget::Adjacency::AddRemove,
+            rows: None,
+            filter: None,
+            keys: vec![key; keys],
+            sums: sums.into_iter().map(|summand| Sum { summand, exponent: -1 }).collect(),
+            max_groups: 3,
+            max_rows: 20,
+        }
+    }
+
+    #[test]
+    fn what_is_counted_is_said() {
+        let value = |expr: Expr, low, high| Summand::Value { expr, low, high, centre: 0 };
+        let fare = || Expr::Column("fare".into());
+        let said = |keys, unit: &str, sums| Covers::of(&plan(keys, unit, sums), "rider").note;
+        let rows = "at most 20 rows of each rider";
+        assert_eq!(said(0, "id", vec![Summand::Rows]), rows);
+        let groups = format!("{rows} in a group, in at most 3 groups");
+        assert_eq!(said(1, "id", vec![Summand::Rows, Summand::Units]), groups);
+        assert_eq!(said(0, "id", vec![Summand::Units]), "each rider once");
+        let once = "each rider once in a group, in at most 3 groups";
+        assert_eq!(said(1, "id", vec![Summand::Units]), once);
+        let alone = "each row once";
+        assert_eq!(said(1, "", vec![Summand::Rows]), alone);
+        // Each clamp once, in the unit of the value; not where it cuts nothing off.
+        let clamped = vec![value(fare(), 0, 100), value(fare(), 0, 100)];
+        assert_eq!(said(0, "id", clamped), format!("{rows}; fare clamped to 0 to 50"));
+        let within = Expr::Call(Function::Length, vec![fare()]);
+        let literal = Expr::Literal(Value::Int(1));
+        let loose = vec![value(literal, 0, 2)];
+        assert_eq!(said(0, "id", loose), rows);
+        let cut = vec![value(within, 0, 2)];
+        assert!(said(0, "id", cut).contains("clamped to 0 to 1"));
+    }
+}
