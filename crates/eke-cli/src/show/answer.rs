@@ -261,7 +261,8 @@ fn chosen_rows(chosen: Chosen, confidence: f64) -> String {
 fn shown(cell: &Cell) -> [String; 2] {
     let [value, mut interval] = match (cell.value, cell.low, cell.high) {
         (Some(value), Some(low), Some(high)) => {
-            let (value, interval) = estimate(value, low, high);
+            // A count that was drawn below zero is shown as none.
+            let (value, interval) = estimate(value.max(low).min(high), low, high);
             [value, interval]
         }
         _ => ["unknown".to_owned(), "any".to_owned()],
