@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::aims::aims;
-use super::work::Beside;
+use super::work::PeerRow;
 use super::{Attempt, BenchRow, Skipped, Task};
 
 /// Where and how a run was made.
@@ -208,7 +208,7 @@ pub fn markdown(
 pub fn short(out: &mut impl Write, tasks: &[Task], lines: &[Attempt]) -> io::Result<()> {
     writeln!(out, "| work | eke | another library |\n|---|--:|---|")?;
     for task in tasks {
-        let Some(Beside { who, how, lacks }) = task.work.beside() else { continue };
+        let Some(PeerRow { who, how, lacks }) = task.work.beside() else { continue };
         let rows = compared(task, lines);
         let find = |who: &str, how: &str| {
             let is_it = |row: &BenchRow| row.who == who && row.how.starts_with(how);

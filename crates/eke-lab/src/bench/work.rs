@@ -108,8 +108,8 @@ impl Work {
     /// Whom the README shows beside eke: the library, how its way begins, and what it leaves out;
     /// none for work that the README does not show.
     #[must_use]
-    pub fn beside(self) -> Option<Beside> {
-        let beside = |who, how, lacks| Some(Beside { who, how, lacks });
+    pub fn beside(self) -> Option<PeerRow> {
+        let beside = |who, how, lacks| Some(PeerRow { who, how, lacks });
         match self {
             Self::Gaussian | Self::Pick => beside("opendp", "", ""),
             Self::Convert => beside("dp-accounting", "", ""),
@@ -161,7 +161,7 @@ impl Work {
 
 /// A row that stands beside eke's in a short table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct PeerRow {
     /// The library.
     pub who: &'static str,
     /// How its way of doing the work begins.
