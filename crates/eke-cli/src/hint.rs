@@ -60,7 +60,13 @@ fn goal(error: &WrongGoal) -> String {
         WrongGoal::NowhereNear => "no answer can come near the line: put it where answers are, or \
                                    give a --range that it is in"
             .to_owned(),
-        WrongGoal::Error { .. }
+        WrongGoal::ColumnWithout { column } => {
+            format!("`{column}` has no error to stay within: write --within 5%,{column}=10")
+        }
+        WrongGoal::PriceAndColumns
+        | WrongGoal::NoSuchColumn { .. }
+        | WrongGoal::ColumnTwice { .. }
+        | WrongGoal::Error { .. }
         | WrongGoal::Line { .. }
         | WrongGoal::Distance { .. }
         | WrongGoal::Confidence { .. }

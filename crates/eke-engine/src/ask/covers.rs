@@ -50,9 +50,13 @@ impl Covers {
         let groups = max_groups.map(|groups| plural(groups, "group"));
         let bounds = match (rows, groups) {
             _ if max_rows.is_none() => "each row once".to_owned(),
+            (Some(rows), Some(_)) if plan.max_groups == 1 => {
+                format!("at most {rows} of each {unit}, in one group")
+            }
             (Some(rows), Some(groups)) => {
                 format!("at most {rows} of each {unit} in a group, in at most {groups}")
             }
+            (None, Some(_)) if plan.max_groups == 1 => format!("each {unit} once, in one group"),
             (Some(rows), None) => format!("at most {rows} of each {unit}"),
             (None, Some(groups)) => format!("each {unit} once in a group, in at most {groups}"),
             (None, None) => format!("each {unit} once"),

@@ -137,8 +137,14 @@ impl Asking<'_> {
         let rule = MeasureRule::new(read, &goal, most).ok();
         let gamma = rule.and_then(|rule| rule.by_hand().gamma());
         let value = match read {
+            // There are no fewer than none.
+            Read::Sum { is_count: true, .. } => evidence.sum.max(0.0),
             Read::Sum { .. } => evidence.sum,
             Read::Average { .. } => value,
+        };
+        let evidence = match read {
+            Read::Sum { .. } => Evidence { sum: value, ..evidence },
+            Read::Average { .. } => evidence,
         };
         let error_at = |column: f64| {
             let worth = Amount::ceil(column).ok()?;

@@ -345,7 +345,7 @@ fn condition(dice: &mut Dice, depth: u32) -> String {
 
 fn number(dice: &mut Dice, depth: u32) -> String {
     let deeper = if depth == 0 { 6 } else { 18 };
-    let mut next = |dice: &mut Dice| number(dice, depth.saturating_sub(1));
+    let next = |dice: &mut Dice| number(dice, depth.saturating_sub(1));
     match dice.roll(deeper) {
         0 => "fare".to_owned(),
         1 => "tip".to_owned(),

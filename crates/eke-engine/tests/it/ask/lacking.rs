@@ -59,7 +59,8 @@ fn what_is_within_reach_is() {
     let whole = ask(&engine, "steward", ZONES, price("1e-9")).budget.rho;
     let first = ask(&engine, "steward", ZONES, at_most(whole * 0.7, relative(1e-4)));
     let unmet = first.unmet.first().unwrap();
-    assert!(unmet.needs.unwrap().rho > first.left.rho, "{unmet:?}");
+    let needs = unmet.needs.unwrap_or_else(|| panic!("{first:?}"));
+    assert!(needs.rho > first.left.rho, "{unmet:?}");
     let reach = unmet.reach.unwrap();
     let near = ask(&engine, "steward", ZONES, goal(Accuracy::Absolute(reach * 1.1)));
     assert!(near.is_met(), "{reach} {near:?}");

@@ -434,7 +434,7 @@ fn columns_have_goals_of_their_own() {
     // A relative goal beside an absolute one; in any order of names it is the same question.
     let engine = folder.fresh();
     let tenth = Accuracy::Relative(Tolerance::new(0.1).unwrap());
-    let close = Accuracy::Absolute(900.0);
+    let close = Accuracy::Absolute(2_000.0);
     let (n, total) = (("n", tenth), ("total", close));
     let answer = engine.ask(&with(relative(0.9), &[n, total]), &()).unwrap();
     assert!(answer.is_met(), "{answer:?}");
