@@ -95,6 +95,9 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
         table.row(cells);
     }
     table.print(out)?;
+    if answer.listed {
+        note("", "the keys are public, and no row was read: some may be in no row", out)?;
+    }
     why_so_few(answer, out)?;
     what_is_unmet(answer, style, out)?;
     if answer.picked {

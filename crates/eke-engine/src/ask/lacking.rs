@@ -136,7 +136,7 @@ impl Asking<'_> {
         let rule = MeasureRule::new(read, &self.question.goal, most).ok();
         let gamma = rule.and_then(|rule| rule.by_hand().gamma());
         let value = match read {
-            Read::Sum { .. } => evidence.sum,
+            Read::Sum { .. } | Read::Total { .. } => evidence.sum,
             Read::Average { .. } => value,
         };
         let error_at = |column: f64| {
@@ -164,7 +164,8 @@ impl Asking<'_> {
 
     fn fewer(&self, rows: usize, groups: usize, found: &[Vec<Found>]) -> Option<Fewer> {
         let query = &self.context.prepared.query;
-        let measured = found.iter().filter(|values| !values.is_empty()).count();
+        let keys_alone = query.measures.is_empty();
+        let measured = found.iter().filter(|values| keys_alone || !values.is_empty()).count();
         let is_top = matches!(self.route, Route::Top { .. });
         let filters = query.having.is_some();
         let wanted = match query.limit {

@@ -3,6 +3,7 @@
 mod asking;
 mod chosen;
 mod derived;
+mod distinct;
 mod identity;
 mod lacking;
 mod many;
