@@ -70,6 +70,7 @@ fn goal(error: &WrongGoal) -> String {
         | WrongGoal::Line { .. }
         | WrongGoal::Distance { .. }
         | WrongGoal::Confidence { .. }
+        | WrongGoal::ShareOfTotal
         | WrongGoal::Parameter(_)
         | WrongGoal::Law(_)
         | WrongGoal::Ranking(_) => error.to_string(),

@@ -112,6 +112,10 @@ fn print(table: &TableInfo, out: &mut impl Write) -> io::Result<()> {
             };
             let counts = format!("a {name} counts in {groups} of an answer, with {rows} in each");
             note("", &counts, out)?;
+            if let Some(values) = unit.max_values {
+                let values = plural(values.into(), "different value");
+                note("", &format!("COUNT(DISTINCT) counts {values} of a {name} in each"), out)?;
+            }
             note("", &hidden, out)?;
         }
     }

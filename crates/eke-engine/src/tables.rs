@@ -44,6 +44,9 @@ pub struct UnitInfo {
     pub max_groups: u32,
     /// With how many rows in each.
     pub max_rows: u32,
+    /// With how many different values in each, where these are counted; none if as many as rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_values: Option<u32>,
 }
 
 /// A column of a table.
@@ -94,7 +97,7 @@ pub fn tables(policy: &Policy, who: &Who) -> Result<Vec<TableInfo>, EngineError>
             values: column.values.map(|values| values.iter().map(json).collect()),
         });
         let (name, columns) = (dataset.name.clone(), columns.collect());
-        let PolicyProtection::Private { unit, adjacency, max_groups, max_rows, .. } =
+        let PolicyProtection::Private { unit, adjacency, max_groups, max_rows, max_values, .. } =
             &dataset.protection
         else {
             let (unit, budgets, finest) = (None, Vec::new(), None);
@@ -114,6 +117,7 @@ pub fn tables(policy: &Policy, who: &Who) -> Result<Vec<TableInfo>, EngineError>
             adjacency: *adjacency,
             max_groups: *max_groups,
             max_rows: *max_rows,
+            max_values: *max_values,
         };
         let finest = policy.finest(who.analyst())?.map(|finest| finest.to_f64());
         tables.push(TableInfo {

@@ -17,6 +17,7 @@ use crate::rows::pass::names::TableHash;
 use crate::rows::pass::order;
 use crate::rows::pass::shards::Shard;
 use crate::rows::pass::totals::Totals;
+use crate::rows::pass::values::Values;
 use crate::rows::scan;
 
 pub use crate::data::source::{Fingerprint, Source, SourceError};
@@ -114,7 +115,9 @@ pub fn driven(
     let unit =
         schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, kind)| *kind);
     let ids = Ids::Value(unit.expect("a unit column"));
-    let contributions = Contributions::new(plan, schema, Some(ids)).expect("a plan that fits");
+    let key = HashKey(*hash_key);
+    let contributions =
+        Contributions::new(plan, schema, Some(ids), &key).expect("a plan that fits");
     let limits = Arc::new(rows::limits(plan, &contributions, HashKey(*hash_key)));
     let hash = TableHash::default();
     let new = || Kept::new(Arc::clone(&limits), hash.clone());
@@ -142,7 +145,12 @@ pub fn driven(
                 let kept = if is_alone { &mut one } else { &mut part };
                 let number = kept.unit(hash.hash_one(unit), unit).expect("a number");
                 let order = order::first_half(order::order(&limits.hash_key, &name));
-                kept.add(number, order, group, 1, rows.steps(row).map(i128::from)).expect("room");
+                let brought: Vec<i64> = rows.steps(row).collect();
+                let (steps, digests) = brought.split_at(limits.steps);
+                let steps = steps.iter().map(|&step| i128::from(step));
+                if let Some(entry) = kept.add(number, order, group, 1, steps).expect("room") {
+                    kept.add_values(entry, &name, digests);
+                }
                 if is_alone {
                     merge(&mut one, &mut total);
                 }
@@ -153,11 +161,22 @@ pub fn driven(
         }
         merge(&mut part, &mut total);
     }
-    let mut totals = Totals::new(limits.steps, hash.clone());
-    let added = total.each(|group, counted| {
-        let one = std::iter::once(1).chain(counted.iter().copied());
-        totals.add(hash.hash_one(group), group, one)
+    let mut totals = Totals::new(limits.totals(), hash.clone());
+    let mut found = Values::new(limits.bringing.most.len(), hash.clone());
+    let added = total.each(|group, counted, values| {
+        let hash = hash.hash_one(group);
+        for (list, values) in (0..).zip(values) {
+            for value in values.values() {
+                found.add(hash, group, list, value.digest)?;
+            }
+        }
+        totals.add(hash, group, std::iter::once(1).chain(counted.iter().copied()))
     });
     added.expect("room");
+    let counted = found.each(|group, counts| {
+        let before = std::iter::repeat_n(0, 2 + limits.steps);
+        totals.add(hash.hash_one(group), group, before.chain(counts.iter().copied()))
+    });
+    counted.expect("room");
     Bounded::of(plan, totals.finish(&limits.keys).expect("a batch"))
 }

@@ -36,6 +36,7 @@ static TABLES: LazyLock<[Table; 2]> = LazyLock::new(|| {
             adjacency: Adjacency::AddRemove,
             max_groups: 3,
             max_rows: 20,
+            max_values: None,
         },
     };
     let zones = Table {

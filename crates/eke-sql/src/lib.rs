@@ -25,6 +25,7 @@
 //!         adjacency: Adjacency::AddRemove,
 //!         max_groups: 3,
 //!         max_rows: 20,
+//!         max_values: None,
 //!     },
 //! };
 //! let tables = [trips];

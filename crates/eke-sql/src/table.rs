@@ -47,6 +47,9 @@ pub enum Protection {
         max_groups: u32,
         /// How many rows one unit may count for in a group.
         max_rows: u32,
+        /// How many different values of one unit may count in a group, where different values are
+        /// counted; as many as rows if there is none.
+        max_values: Option<u32>,
     },
 }
 

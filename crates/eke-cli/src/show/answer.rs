@@ -98,6 +98,9 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     if let Some(covers) = answer.covers.as_ref().filter(|_| !answer.rows.is_empty()) {
         note("", &format!("counted: {}", covers.note), out)?;
     }
+    if answer.listed {
+        note("", "the keys are public, and no row was read: some may be in no row", out)?;
+    }
     why_so_few(answer, out)?;
     what_is_unmet(answer, style, out)?;
     if answer.picked {

@@ -41,6 +41,9 @@ pub struct Answer {
     /// Whether some groups were picked as the largest, and others not: picks are noisy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub picked: bool,
+    /// Whether it is a list of keys that are public: no row was read for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub listed: bool,
     /// About how many units a group needs to be shown, where groups were selected by that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<i64>,

@@ -45,7 +45,10 @@ impl Covers {
                 clamps.push(clamp);
             }
         }
-        let counts_rows = plan.sums.iter().any(|sum| sum.summand != Summand::Units);
+        let counts_rows = plan.sums.iter().any(|sum| match sum.summand {
+            Summand::Units | Summand::Distinct { .. } => false,
+            Summand::Rows | Summand::Present(_) | Summand::Value { .. } => true,
+        });
         let rows = max_rows.filter(|_| counts_rows).map(|rows| plural(rows, "row"));
         let groups = max_groups.map(|groups| plural(groups, "group"));
         let bounds = match (rows, groups) {
@@ -65,7 +68,13 @@ impl Covers {
             let Clamp { value, low, high } = clamp;
             format!("; {value} clamped to {low} to {high}")
         });
-        let note = clamped.fold(bounds, |note, clamp| note + &clamp);
+        let values = plan.sums.iter().filter_map(|sum| match &sum.summand {
+            Summand::Distinct { expr, most, .. } => {
+                Some(format!("; at most {} of {expr} of each in a group", plural(*most, "value")))
+            }
+            _ => None,
+        });
+        let note = clamped.chain(values).fold(bounds, |note, more| note + &more);
         Self { max_groups, max_rows, clamps, note }
     }
 }

@@ -67,6 +67,9 @@ impl Derivation {
 
     /// How many times its one part it is, but for a rounding at the end; none if it is not.
     fn multiple(&self) -> Option<f64> {
+        if self.parts.iter().any(is_total) {
+            return None;
+        }
         let one = |weights: &Option<(Vec<f64>, f64)>| match weights {
             Some((weights, offset)) if *offset == 0.0 => match **weights {
                 [times] if times.is_normal() => Some(times),
@@ -147,10 +150,14 @@ impl Derivation {
         let (weights, _) = self.weights.as_ref()?;
         let variance = self.parts.iter().zip(weights).map(|(part, times)| match part {
             Read::Sum { unit, .. } => (times * unit).powi(2) / 2.0,
-            Read::Average { .. } => f64::INFINITY,
+            Read::Total { .. } | Read::Average { .. } => f64::INFINITY,
         });
         Some(variance.sum::<f64>().sqrt()).filter(|deviation| deviation.is_finite())
     }
+}
+
+fn is_total(part: &Read) -> bool {
+    matches!(part, Read::Total { .. })
 }
 
 /// A part and what it is between, but for a probability of a miss.
@@ -208,6 +215,9 @@ impl DerivedRule {
         goal: &Goal,
         most: Amount<Rho>,
     ) -> Result<(Self, Vec<MeasureRule>), WrongGoal> {
+        if goal.is_one() && derivation.parts.iter().any(is_total) {
+            return Err(WrongGoal::ShareOfTotal);
+        }
         let tightest = Amount::<Rho>::from_grains(most.grains() / TIGHTEST_ONE_IN).to_f64();
         let confidence = goal.confidence;
         let mut rule = Self {
@@ -259,7 +269,7 @@ impl DerivedRule {
             Some((weights, _)) => {
                 let half = |(part, times): (&Read, &f64)| match part {
                     Read::Sum { step, .. } => 0.5 * (times * step).abs(),
-                    Read::Average { .. } => 0.0,
+                    Read::Total { .. } | Read::Average { .. } => 0.0,
                 };
                 self.derivation.parts.iter().zip(weights).map(half).sum()
             }
@@ -290,6 +300,16 @@ impl DerivedRule {
     /// Whether it is a multiple of the one measure after it, which is followed by itself.
     pub(crate) fn is_multiple(&self) -> bool {
         self.is_multiple
+    }
+
+    /// Whether it is made of a total over all groups.
+    pub(crate) fn has_totals(&self) -> bool {
+        self.are_totals().any(|is_total| is_total)
+    }
+
+    /// For each part whether it is a total over all groups.
+    pub(crate) fn are_totals(&self) -> impl Iterator<Item = bool> + '_ {
+        self.derivation.parts.iter().map(is_total)
     }
 
     /// How many parts are read for it.
@@ -367,7 +387,11 @@ impl DerivedRule {
 
     /// What was found after a look at the parts, and of each of them.
     pub(crate) fn found(&self, looks: &[Evidence], ending: Ending) -> (Found, Vec<Found>) {
-        let ending = Stopped::from(ending);
+        self.found_as(looks, Stopped::from(ending))
+    }
+
+    /// The same, where the reason is one that is shown.
+    pub(crate) fn found_as(&self, looks: &[Evidence], ending: Stopped) -> (Found, Vec<Found>) {
         let finite = |end: f64| Some(end).filter(|end| end.is_finite());
         let each = self.miss() / looks.len().max(1) as f64;
         let of_part = |(read, look): (&Read, &Evidence)| {
@@ -618,7 +642,9 @@ mod tests {
                     .zip(&mut noise)
                     .map(|(&(read, truth, rows), [one, other])| {
                         let (sum, count) = match read {
-                            Read::Sum { unit, .. } => (truth + unit * one.at(price, entropy), None),
+                            Read::Sum { unit, .. } | Read::Total { unit, .. } => {
+                                (truth + unit * one.at(price, entropy), None)
+                            }
                             Read::Average { of, .. } => {
                                 let off = of.sum.sensitivity * one.at(price, entropy);
                                 let sum = rows * (truth - of.centre) + off;
@@ -642,6 +668,7 @@ mod tests {
             Read::Sum { column, step, unit, is_count } => {
                 Read::Sum { column, step, unit: unit / 3.0, is_count }
             }
+            Read::Total { .. } => read,
             Read::Average { sum, count, of } => {
                 let third = |part: Part| Part { sensitivity: part.sensitivity / 3.0, ..part };
                 let of = AverageOf { sum: third(of.sum), count: third(of.count), ..of };

@@ -249,7 +249,7 @@ impl Prices<'_> {
     /// What a measure may turn out to be: its size, and what it is read from.
     fn sample(read: Read, factor: f64) -> Sample {
         match read {
-            Read::Sum { unit, .. } => {
+            Read::Sum { unit, .. } | Read::Total { unit, .. } => {
                 let size = factor * unit;
                 Sample { size, sum: size, rows: None }
             }
@@ -284,7 +284,9 @@ impl Prices<'_> {
             let column = self.finest.map_or(wanted, |finest| wanted.min(finest.to_f64()));
             let of = Self::sample(read, 1_000.0);
             let error = match read {
-                Read::Sum { unit, .. } => Some(z * unit / (2.0 * column).sqrt()),
+                Read::Sum { unit, .. } | Read::Total { unit, .. } => {
+                    Some(z * unit / (2.0 * column).sqrt())
+                }
                 Read::Average { .. } => self.error(read, of, column, None),
             };
             let Some((error, cost)) = error.zip(self.cost(column)) else { continue };
@@ -318,7 +320,7 @@ impl Prices<'_> {
     /// The price of one column of a fresh path at which the goal is met.
     fn column(&self, measure: Of, of: Sample, gamma: Option<f64>) -> Option<f64> {
         match measure.read {
-            Read::Sum { unit, .. } => {
+            Read::Sum { unit, .. } | Read::Total { unit, .. } => {
                 let error = Self::wanted(measure, of.size)?;
                 Some((measure.goal.confidence.quantile() * unit / error).powi(2) / 2.0)
             }

@@ -139,11 +139,11 @@ impl Asking<'_> {
         let value = match read {
             // There are no fewer than none.
             Read::Sum { is_count: true, .. } => evidence.sum.max(0.0),
-            Read::Sum { .. } => evidence.sum,
+            Read::Sum { .. } | Read::Total { .. } => evidence.sum,
             Read::Average { .. } => value,
         };
         let evidence = match read {
-            Read::Sum { .. } => Evidence { sum: value, ..evidence },
+            Read::Sum { .. } | Read::Total { .. } => Evidence { sum: value, ..evidence },
             Read::Average { .. } => evidence,
         };
         let error_at = |column: f64| {
@@ -171,7 +171,8 @@ impl Asking<'_> {
 
     fn fewer(&self, rows: usize, groups: usize, found: &[Vec<Found>]) -> Option<Fewer> {
         let query = &self.context.prepared.query;
-        let measured = found.iter().filter(|values| !values.is_empty()).count();
+        let keys_alone = query.measures.is_empty();
+        let measured = found.iter().filter(|values| keys_alone || !values.is_empty()).count();
         let is_top = matches!(self.route, Route::Top { .. });
         let filters = query.having.is_some();
         let wanted = match query.limit {

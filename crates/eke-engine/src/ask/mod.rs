@@ -64,7 +64,7 @@ use crate::ask::stored_answer::Finished;
 use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
-use crate::error::EngineError;
+use crate::error::{EngineError, WrongGoal};
 use crate::purchase::context::Context;
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Bought, Buyer, Order};
@@ -259,10 +259,16 @@ impl<'a> Asking<'a> {
 
     fn answer(&mut self) -> Result<Answer, EngineError> {
         let query = &self.context.prepared.query;
+        if query.has_totals() && self.question.goal.is_one() {
+            return Err(WrongGoal::ShareOfTotal.into());
+        }
         // What it may cost at most is known before anything is spent on it.
         let (left, _) = self.left()?;
         let keys = self.keys_cost()?;
         self.known = if keys.is_zero() { Some(self.groups()?) } else { None };
+        if query.measures.is_empty() {
+            return self.keys_alone(left, keys);
+        }
         let mut stored = None;
         if let Some(groups) = self.known.as_ref().filter(|groups| !groups.is_empty()) {
             let state = self.new_state(groups)?;
@@ -281,11 +287,7 @@ impl<'a> Asking<'a> {
         let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
         self.check_unit(stored.as_ref(), keys)?;
         let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
-        if may_cost.grains() > left.grains() / CONFIRM_ABOVE_ONE_IN
-            && !self.context.observer.confirm(may_cost, left)
-        {
-            return Err(EngineError::Declined);
-        }
+        self.confirm(may_cost, left)?;
         self.reads = Some(self.context.observer.clock().now());
         let groups = match self.known.take() {
             Some(groups) => groups,
@@ -319,6 +321,33 @@ impl<'a> Asking<'a> {
         }
         let followed = self.follow(state, &mut walk)?;
         self.answered(followed, &walk)
+    }
+
+    /// Asks for a yes to what may cost more than a small part of what is left.
+    fn confirm(&self, may_cost: Amount<Rho>, left: Amount<Rho>) -> Result<(), EngineError> {
+        if may_cost.grains() > left.grains() / CONFIRM_ABOVE_ONE_IN
+            && !self.context.observer.confirm(may_cost, left)
+        {
+            return Err(EngineError::Declined);
+        }
+        Ok(())
+    }
+
+    /// The keys, where nothing is computed for them: those that are public, for which no row is
+    /// read, or those that are selected, as for any other question over the same rows and keys.
+    fn keys_alone(&mut self, left: Amount<Rho>, keys: Amount<Rho>) -> Result<Answer, EngineError> {
+        let groups = match self.known.take() {
+            Some(groups) => groups,
+            None => {
+                self.context.engine.may_read(self.context.prepared, self.context.who)?;
+                self.confirm(keys.min(left), left)?;
+                self.reads = Some(self.context.observer.clock().now());
+                self.groups()?
+            }
+        };
+        let (alone, nothing) = (Amount::ZERO, vec![Vec::new(); groups.len()]);
+        let of = Answered { groups: &groups, alone, state: None };
+        Ok(self.finish(of, &nothing, 0)?.answer)
     }
 
     /// The least absolute error that is asked for of a count of rows or units.
@@ -531,6 +560,7 @@ impl<'a> Asking<'a> {
         let (left, left_delta) = self.left()?;
         let budget = &self.context.own().budget;
         let fixed = fixed_price(&query.measures, self.plan(), &self.goals)
+            .filter(|_| !query.measures.is_empty())
             .and_then(|group| group.times(self.most().get()))
             .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
         let is_capped = rows.iter().flat_map(|row| &row.values).any(|v| v.ending == Stopped::Tier);
@@ -542,6 +572,7 @@ impl<'a> Asking<'a> {
         let measures = query.outputs.iter().filter_map(|output| output.shows.measure());
         let answer = Answer {
             picked: !matches!(self.route, Route::Everything) && rows.len() < groups.len(),
+            listed: query.measures.is_empty() && units.is_none(),
             units,
             tier: tier.map(|finest| Cost::new(finest, Amount::ZERO)),
             columns,

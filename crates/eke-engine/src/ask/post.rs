@@ -42,9 +42,9 @@ pub(crate) fn table(
             Shows::Met(_) => Kind::Met,
         },
     });
-    // Nothing is known of what was not picked.
-    let all = (0u32..).zip(groups.iter().zip(found));
-    let measured = || all.clone().filter(|(_, (_, values))| !values.is_empty());
+    // Nothing is known of what was not picked. Of keys alone nothing is to be known.
+    let (all, keys_alone) = ((0u32..).zip(groups.iter().zip(found)), query.measures.is_empty());
+    let measured = || all.clone().filter(|(_, (_, values))| keys_alone || !values.is_empty());
     let mut shown: Vec<_> = measured()
         .filter(|(_, (keys, values))| {
             query
@@ -145,7 +145,7 @@ pub(crate) fn chosen_by(query: &Query, measured: usize) -> Vec<bool> {
 /// The columns that a measure is made of.
 fn columns(query: &Query, place: usize) -> Vec<usize> {
     match query.measures[place] {
-        Measure::Sum(sum) => vec![sum],
+        Measure::Sum(sum) | Measure::Total(sum) => vec![sum],
         Measure::Average { sum, count } => vec![sum, count],
         Measure::Derived { parts, .. } => {
             (place + 1..=place + parts).flat_map(|part| columns(query, part)).collect()

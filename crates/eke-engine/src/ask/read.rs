@@ -14,6 +14,9 @@ pub(crate) enum Read {
     /// A column: its step, and what a unit can change it by. There are no fewer than none of what
     /// is counted.
     Sum { column: usize, step: f64, unit: f64, is_count: bool },
+    /// The same column of all groups together. At one group it is read as that group's; once all of
+    /// them have ended, evidence is of their sum and has their number as its count.
+    Total { column: usize, step: f64, unit: f64, is_count: bool },
     /// Two columns, with their steps.
     Average { sum: (usize, f64), count: (usize, f64), of: AverageOf },
 }
@@ -28,6 +31,14 @@ impl Read {
                 let unit = steps(sum.sensitivity(plan.max_rows)) * step;
                 Some(Self::Sum { column, step, unit, is_count })
             }
+            Measure::Total(column) => {
+                let Some(Self::Sum { column, step, unit, is_count }) =
+                    Self::of(&Measure::Sum(column), plan)
+                else {
+                    return None;
+                };
+                Some(Self::Total { column, step, unit, is_count })
+            }
             Measure::Average { sum, count } => {
                 let of = average_of(plan, sum, count);
                 let (sum, count) = ((sum, of.sum.step), (count, of.count.step));
@@ -41,7 +52,7 @@ impl Read {
     /// a unit can change a sum by, a thousandth of what an average can be.
     pub(crate) fn floor(&self) -> f64 {
         match self {
-            Self::Sum { unit, .. } => *unit,
+            Self::Sum { unit, .. } | Self::Total { unit, .. } => *unit,
             Self::Average { of, .. } => (of.high - of.low) / 1000.0,
         }
     }
@@ -60,7 +71,7 @@ impl Read {
             (!worth.is_zero()).then(|| (worth, double(value.get()) * step))
         };
         match *self {
-            Self::Sum { column, step, .. } => {
+            Self::Sum { column, step, .. } | Self::Total { column, step, .. } => {
                 let (worth, sum) = see(column, step)?;
                 Some(Evidence { worth, sum, count: None, gamma })
             }
@@ -74,8 +85,10 @@ impl Read {
     /// What it is, as far as was seen.
     pub(crate) fn value(&self, evidence: &Evidence, [low, high]: [f64; 2]) -> f64 {
         match (self, evidence.count) {
-            (Self::Sum { is_count: true, .. }, _) => evidence.sum.max(0.0),
-            (Self::Sum { .. }, _) => evidence.sum,
+            (Self::Sum { is_count: true, .. } | Self::Total { is_count: true, .. }, _) => {
+                evidence.sum.max(0.0)
+            }
+            (Self::Sum { .. } | Self::Total { .. }, _) => evidence.sum,
             (Self::Average { of, .. }, Some(count)) if count > 0.0 => {
                 (of.centre + evidence.sum / count).clamp(low, high)
             }
@@ -93,11 +106,53 @@ impl Read {
                 let least = if *is_count { 0.0 } else { f64::NEG_INFINITY };
                 ((sum - half).max(least), (sum + half).max(least))
             }
+            Self::Total { step, unit, is_count, .. } => {
+                let half = total_half(evidence, miss, *unit) + 0.5 * step * count.unwrap_or(1.0);
+                let least = if *is_count { 0.0 } else { f64::NEG_INFINITY };
+                ((sum - half).max(least), (sum + half).max(least))
+            }
             Self::Average { of, .. } => {
                 of.interval(AverageLook { asked: price, price, sum, count: count? }, factor)
             }
         };
         Some([low, high])
+    }
+}
+
+/// What the sum of the same column of several groups is read from; none if one of them was not read.
+pub(crate) fn total(groups: impl Iterator<Item = Option<Evidence>>) -> Option<Evidence> {
+    let mut all: Option<Evidence> = None;
+    for one in groups {
+        let one = Evidence { count: Some(1.0), ..one? };
+        all = Some(all.map_or(one, |all| Evidence {
+            worth: all.worth.min(one.worth),
+            sum: all.sum + one.sum,
+            count: all.count.zip(one.count).map(|(all, one)| all + one),
+            gamma: all.gamma.or(one.gamma),
+        }));
+    }
+    all
+}
+
+/// How far the noise of a total is off at most, but for a probability of a miss.
+///
+/// - Theorem: total-of-groups (docs/theorems.md)
+/// - Proves: where each of n groups has one look, planned in advance, at this worth or a higher one,
+///   the noise of their sum is Gaussian with at most n times the variance of one. Where groups have
+///   stopped by what was seen, each at its own clock, the sum of their noise at those clocks has no
+///   law that is known: then every one of n confidence sequences holds at once with a miss of a
+///   part in n each, and the sum of their widths bounds the sum of their noise
+/// - Assumes: the noise of groups is independent (bundle); `worth` is the least of them; a group that
+///   was followed by a rule has a gamma, and then so has the total
+/// - Deviates: of several worths the least stands for all, which is wider
+/// - Checked by: `totals_of_groups_that_stopped_by_what_they_saw_hold`
+fn total_half(evidence: &Evidence, miss: f64, unit: f64) -> f64 {
+    let Evidence { worth, count, gamma, .. } = *evidence;
+    let (groups, price) = (count.unwrap_or(1.0).max(1.0), worth.to_f64());
+    let one = unit / (2.0 * price).sqrt();
+    match gamma {
+        None => deviations(miss, None) * groups.sqrt() * one,
+        Some(gamma) => deviations(miss / groups, Some(price / gamma)) * groups * one,
     }
 }
 
@@ -115,7 +170,9 @@ pub(crate) fn average_of(plan: &Plan, sum: usize, count: usize) -> AverageOf {
     let step = plan.sums[sum].step();
     let (low, high, centre) = match plan.sums[sum].summand {
         Summand::Value { low, high, centre, .. } => (low, high, centre),
-        Summand::Rows | Summand::Present(_) | Summand::Units => (0, 1, 0),
+        Summand::Rows | Summand::Present(_) | Summand::Units | Summand::Distinct { .. } => {
+            (0, 1, 0)
+        }
     };
     let length = |steps: i64| double(steps) * step;
     let (low, high, centre) = (length(low), length(high), length(centre));
@@ -145,6 +202,7 @@ mod tests {
             adjacency: Adjacency::AddRemove,
             max_groups: 1,
             max_rows: 1,
+            max_values: None,
         };
         let table = Table { name: "t".to_owned(), columns: Vec::new(), protection };
         let query = plan("SELECT COUNT(*) FROM t", &[table]).unwrap();
@@ -164,5 +222,67 @@ mod tests {
             let expected = 2.0 * off / (2.0 * worth).sqrt() + query.plan.sums[0].step();
             assert!((high - low - expected).abs() < 1e-6, "{gamma:?}: {low} {high} {expected}");
         }
+    }
+    /// Normal deviates, by dice.
+    fn deviate(dice: &mut eke_testkit::Dice) -> f64 {
+        let uniform =
+            |dice: &mut eke_testkit::Dice| (dice.below(1 << 52) as f64 + 0.5) / 2f64.powi(52);
+        let (one, other) = (uniform(dice), uniform(dice));
+        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+    }
+
+    /// Statistical (3,000 runs; 1e-7; 5 % and 5.3 deviations; two controls that must be rejected:
+    /// the noise of the sum taken for Gaussian at stops that depend on it, and the noise of one
+    /// group in place of that of all).
+    #[test]
+    fn totals_of_groups_that_stopped_by_what_they_saw_hold() {
+        const RUNS: u32 = 3_000;
+        const GROUPS: usize = 9;
+        let miss = 0.05;
+        let confidence = eke_noise::Confidence::new(1.0 - miss).unwrap();
+        let gamma =
+            Some(eke_noise::stopping::ConfidenceSequence::tightest_at(1e-3, confidence).gamma());
+        let mut dice = eke_testkit::Dice::new(93);
+        let (mut stopped, mut naive, mut planned, mut one) = (0u32, 0u32, 0u32, 0u32);
+        let evidence = |worth: f64, sum: f64, gamma: Option<f64>| {
+            Some(Evidence { worth: Amount::ceil(worth).unwrap(), sum, count: None, gamma })
+        };
+        for _ in 0..RUNS {
+            let (mut at_stops, mut variance, mut at_one_look) = (Vec::new(), 0.0, Vec::new());
+            for _ in 0..GROUPS {
+                // The noise of a group by its price, at looks that grow; it stops where its noise
+                // is high, or at the end.
+                let (mut price, mut walk, mut is_open) = (1e-3, 0.0, true);
+                let mut before = 0.0f64;
+                for look in 0..40 {
+                    walk += (price - before).sqrt() * deviate(&mut dice);
+                    before = price;
+                    let noise = walk / (price * 2f64.sqrt());
+                    if look == 20 {
+                        at_one_look.push(evidence(price, noise, None));
+                    }
+                    if is_open && (walk / price.sqrt() > 1.5 || look == 39) {
+                        at_stops.push(evidence(price, noise, gamma));
+                        variance += 0.5 / price;
+                        is_open = false;
+                    }
+                    price *= 1.2;
+                }
+            }
+            let all = total(at_stops.into_iter()).unwrap();
+            stopped += u32::from(all.sum.abs() > total_half(&all, miss, 1.0));
+            naive += u32::from(all.sum.abs() > deviations(miss, None) * variance.sqrt());
+            let all = total(at_one_look.into_iter()).unwrap();
+            assert_eq!(all.count, Some(GROUPS as f64));
+            planned += u32::from(all.sum.abs() > total_half(&all, miss, 1.0));
+            let alone = Evidence { count: Some(1.0), ..all };
+            one += u32::from(all.sum.abs() > total_half(&alone, miss, 1.0));
+        }
+        let most = f64::from(RUNS) * miss + 5.3 * (f64::from(RUNS) * miss * (1.0 - miss)).sqrt();
+        let is_rejected = |misses: u32| f64::from(misses) > most;
+        assert!(!is_rejected(stopped) && !is_rejected(planned), "{stopped} {planned}");
+        assert!(is_rejected(naive) && is_rejected(one), "{naive} {one}");
+        // One look that was planned is as wide as it must be and no wider.
+        assert!(planned > RUNS / 33, "{planned}");
     }
 }

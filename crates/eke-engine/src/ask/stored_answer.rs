@@ -282,6 +282,7 @@ mod tests {
             looks: 7,
             chosen: None,
             picked: false,
+            listed: false,
             units: Some(4),
             tier: None,
             unmet: Vec::new(),

@@ -23,7 +23,7 @@ use crate::ask::answer::{Evidence, Found, Stopped};
 use crate::ask::derived::{Derivation, DerivedRule, PartRule, Step};
 use crate::ask::goals::Goals;
 use crate::ask::question::{Accuracy, Goal};
-use crate::ask::read::{Read, double};
+use crate::ask::read::{Read, double, total};
 use crate::error::WrongGoal;
 
 /// The price that all ladders of looks start from, so that all questions about a path look at the
@@ -72,7 +72,7 @@ pub(crate) fn rules(
                 rules.push(MeasureRule::Derived(Box::new(derived)));
                 rules.extend(parts);
             }
-            Measure::Sum(_) | Measure::Average { .. } => {
+            Measure::Sum(_) | Measure::Total(_) | Measure::Average { .. } => {
                 let read = Read::of(measure, plan);
                 let rule = read.map(|read| MeasureRule::new(read, &goal, most)).transpose()?;
                 rules.extend(rule);
@@ -107,6 +107,8 @@ impl MeasureRule {
                     L2::new(unit / step).map_err(|_| WrongGoal::Error { error: unit / step })?;
                 Ok(Self::Sum(read, GaussianRule::new(goal, schedule, sensitivity).thrifty()))
             }
+            // It has no stop of its own.
+            Read::Total { .. } => Err(WrongGoal::ShareOfTotal),
             Read::Average { of, .. } => {
                 let (relative, absolute) = match goal.accuracy {
                     Accuracy::Relative(tolerance) => (Some(tolerance), Some(floor)),
@@ -562,7 +564,47 @@ impl Walk {
             Standing::Done(found) => Some(by_tier(found)),
             Standing::Wants { .. } | Standing::Follows(_) => None,
         };
-        self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect()
+        let mut found: Vec<Vec<Found>> =
+            self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect();
+        for (place, rule) in self.rules[0].iter().enumerate() {
+            if let MeasureRule::Derived(rule) = rule
+                && rule.has_totals()
+            {
+                self.add_totals(place, rule, &mut found);
+            }
+        }
+        found
+    }
+
+    /// Puts totals over all groups in place of what each group has, where a measure is made of
+    /// them, and what follows from that in place of the measure.
+    fn add_totals(&self, place: usize, rule: &DerivedRule, found: &mut [Vec<Found>]) {
+        let parts = place + 1..=place + rule.parts();
+        let totals: Vec<Option<Option<Evidence>>> = parts
+            .clone()
+            .zip(rule.are_totals())
+            .map(|(part, is_total)| {
+                let of = |values: &Vec<Found>| values.get(part).and_then(|found| found.evidence);
+                is_total.then(|| total(found.iter().map(of)))
+            })
+            .collect();
+        for (values, &seen) in found.iter_mut().zip(&self.seen) {
+            let Some(ending) = values.get(place).map(|found| found.ending) else { continue };
+            let looks = parts.clone().zip(&totals).map(|(part, total)| match total {
+                Some(total) => *total,
+                None => values.get(part).and_then(|found| found.evidence),
+            });
+            let looks: Option<Vec<Evidence>> = looks.collect();
+            let rules = &self.rules[usize::from(seen)];
+            let (derived, parts_found) = match (looks, rules.get(place)) {
+                (Some(looks), Some(MeasureRule::Derived(rule))) => rule.found_as(&looks, ending),
+                _ => (Found::nothing(ending), vec![Found::nothing(ending); rule.parts()]),
+            };
+            values[place] = derived;
+            for (value, part) in values[place + 1..].iter_mut().zip(parts_found) {
+                *value = part;
+            }
+        }
     }
 }
 

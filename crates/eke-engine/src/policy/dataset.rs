@@ -13,19 +13,21 @@ use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "source",
     "multiline",
     "unit",
     "unit_column",
     "max_groups",
     "max_rows",
+    "max_values",
     "answer_time",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 5] = ["unit", "unit_column", "max_groups", "max_rows", "answer_time"];
+const PRIVATE: [&str; 6] =
+    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time"];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
 /// The longest first slot, in seconds.
@@ -73,6 +75,9 @@ pub enum PolicyProtection {
         max_groups: u32,
         /// How many rows one unit may count for in a group.
         max_rows: u32,
+        /// How many different values of one unit may count in a group; as many as rows if there is
+        /// none.
+        max_values: Option<u32>,
     },
 }
 
@@ -130,6 +135,7 @@ impl Dataset {
                 unit_column_line: line,
                 max_groups: 1,
                 max_rows: 1,
+                max_values: None,
             }
         });
         let columns = section.get("columns").and_then(|columns| columns.table("").ok());
@@ -224,6 +230,7 @@ impl Dataset {
                 adjacency,
                 max_groups,
                 max_rows,
+                max_values,
                 ..
             } => {
                 match schema.iter().find(|(name, _)| name == unit_column) {
@@ -245,6 +252,7 @@ impl Dataset {
                     adjacency: *adjacency,
                     max_groups: *max_groups,
                     max_rows: *max_rows,
+                    max_values: *max_values,
                 }
             }
         };
@@ -392,11 +400,14 @@ impl PolicyProtection {
             &format!("{title} has no `max_rows`: write how many rows of a group one {whose} may count for, such as max_rows = 20; noise grows with it"),
         );
         let max_rows = page.keep(max_rows.and_then(|field| field.count("20")));
+        let max_values = section.get("max_values").map(|field| field.count("5"));
+        let max_values = page.keep(max_values.transpose());
         let (Some(unit), Some(column), Some(named), Some(max_groups), Some(max_rows)) =
             (unit, column, named, max_groups, max_rows)
         else {
             return Err(page.told_elsewhere());
         };
+        let Some(max_values) = max_values else { return Err(page.told_elsewhere()) };
         Ok(Self::Private {
             unit: unit.name.clone(),
             adjacency: unit.adjacency,
@@ -404,6 +415,7 @@ impl PolicyProtection {
             unit_column_line: column.line(),
             max_groups,
             max_rows,
+            max_values,
         })
     }
 
@@ -415,14 +427,10 @@ impl PolicyProtection {
                 "{title} has unit = \"{ROW}\", so each row is a unit of its own: leave out `unit_column`, or name another [unit.NAME]"
             )));
         }
-        for field in ["max_groups", "max_rows"].into_iter().filter_map(|name| section.get(name)) {
+        for name in ["max_groups", "max_rows", "max_values"] {
+            let Some(field) = section.get(name) else { continue };
             if field.count("1")? != 1 {
-                wrong.push(
-                    field.wrong(format!(
-                        "a row is in one group, once: leave out `{}`",
-                        field.name()
-                    )),
-                );
+                wrong.push(field.wrong(format!("a row is in one group, once: leave out `{name}`")));
             }
         }
         section.page().none_of(wrong.into_iter())?;
@@ -434,6 +442,7 @@ impl PolicyProtection {
             unit_column_line,
             max_groups: 1,
             max_rows: 1,
+            max_values: None,
         })
     }
 

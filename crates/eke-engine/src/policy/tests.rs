@@ -83,6 +83,7 @@ fn a_policy_is_what_it_says() {
         unit_column_line: 9,
         max_groups: 3,
         max_rows: 20,
+        max_values: None,
     };
     assert_eq!(trips.protection, private);
     let bounds = Some((0.0, 200.0));
@@ -142,6 +143,7 @@ fn rows_can_be_units_of_their_own() {
         ("unit_column = \"id\"", "leave out `unit_column`"),
         ("max_groups = 2", "leave out `max_groups`"),
         ("max_rows = 7", "leave out `max_rows`"),
+        ("max_values = 7", "leave out `max_values`"),
     ] {
         let error = policy(more).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");

@@ -19,6 +19,8 @@ use crate::rows::column::expr::{ColumnExpr, Members};
 use crate::rows::column::grid_rounding::GridRounding;
 use crate::rows::column::lower::{self, LowerError};
 use crate::rows::column::{Column, arrays};
+use crate::rows::pass::bounding::HashKey;
+use crate::rows::pass::values;
 use crate::rows::scan::Wanted;
 
 /// How many bytes of text a batch may have, with all that is computed from it.
@@ -34,6 +36,10 @@ pub(crate) struct Contributions {
     unit: Option<Type>,
     keys: Vec<KeyOf>,
     steps: Vec<Steps>,
+    /// What different values are counted of.
+    values: Vec<ColumnExpr>,
+    /// What their digests are made with.
+    digest_key: HashKey,
 }
 
 /// A key of a row.
@@ -55,10 +61,9 @@ impl Contributions {
         plan: &Plan,
         schema: &[(String, Option<Type>)],
         ids: Option<Ids>,
+        hash_key: &HashKey,
     ) -> Result<Self, LowerError> {
-        let exprs = plan.filter.iter().chain(plan.keys.iter().map(|key| &key.expr));
-        let exprs = exprs.chain(plan.sums.iter().filter_map(of_sum));
-        let wanted: BTreeSet<&str> = exprs.flat_map(Expr::columns).collect();
+        let wanted: BTreeSet<&str> = plan.exprs().flat_map(Expr::columns).collect();
         // In the order of the file, and each once.
         let columns: Vec<(String, Type)> = schema
             .iter()
@@ -75,9 +80,16 @@ impl Contributions {
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
+        let values = plan.sums.iter().filter_map(|sum| match &sum.summand {
+            Summand::Distinct { expr, kind, .. } => Some(lower::typed(expr, *kind, &columns)),
+            _ => None,
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
         let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
+        let filter = filter.transpose()?;
         let wanted = Wanted { columns, unit: ids.map(|ids| (plan.unit_column.clone(), ids)) };
-        Ok(Self { wanted, filter: filter.transpose()?, unit, keys, steps })
+        let digest_key = values::digest_key(hash_key);
+        Ok(Self { wanted, filter, unit, keys, steps, values, digest_key })
     }
 
     /// What it is computed from: columns of expressions, and then the unit.
@@ -103,12 +115,13 @@ impl Contributions {
         let steps = self.steps.iter().map(|steps| match steps {
             Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
         });
+        let values = self.values.iter().map(ColumnExpr::texts);
         let filter = self.filter.as_ref().map_or(0, ColumnExpr::texts);
-        rows_at_a_time(columns + filter + keys.chain(steps).sum::<usize>(), most)
+        rows_at_a_time(columns + filter + keys.chain(steps).chain(values).sum::<usize>(), most)
     }
 
-    /// What these rows bring: the unit if there is a column of it, the keys, the steps; and how many
-    /// of them take part. The others are gone.
+    /// What these rows bring: the unit if there is a column of it, the keys, the steps, the digests
+    /// of values in two halves each; and how many of them take part. The others are gone.
     pub(crate) fn of(
         &self,
         columns: &[Column],
@@ -138,6 +151,11 @@ impl Contributions {
         }
         for steps in &self.steps {
             arrays.push(Arc::new(steps.compute(&columns, rows)));
+        }
+        for values in &self.values {
+            let values = values.compute(&columns, rows);
+            let halves = values::digests(&self.digest_key, &values, rows);
+            arrays.extend(halves.map(|half| Arc::new(half) as ArrayRef));
         }
         let kept = takes_part.count_set_bits();
         if kept < rows {
@@ -190,19 +208,12 @@ pub(crate) fn rows_at_a_time(texts: usize, most: usize) -> usize {
     most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
 }
 
-/// What a sum is of, if rows bring a column of it. Rows themselves, and units, are counted when
-/// they are bounded.
-fn of_sum(sum: &Sum) -> Option<&Expr> {
-    match &sum.summand {
-        Summand::Rows | Summand::Units => None,
-        Summand::Present(expr) | Summand::Value { expr, .. } => Some(expr),
-    }
-}
-
+/// What rows add to a sum, if they bring a column of it. Rows themselves, units and different values
+/// are counted when they are bounded.
 fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, LowerError>> {
     let lowered = |expr: &Expr| lower::lower(expr, columns);
     match &sum.summand {
-        Summand::Rows | Summand::Units => None,
+        Summand::Rows | Summand::Units | Summand::Distinct { .. } => None,
         Summand::Present(expr) => {
             Some(lowered(expr).map(|(total, _)| Steps::Present(total, sum.one())))
         }
@@ -249,11 +260,13 @@ mod tests {
                 adjacency: Adjacency::AddRemove,
                 max_groups: 1,
                 max_rows: 1,
+                max_values: None,
             },
         };
         let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.kind)).collect();
         let query = plan(sql, &[table]).unwrap();
-        Contributions::new(&query.plan, &schema, Some(Ids::Value(Type::Int))).unwrap()
+        let ids = Some(Ids::Value(Type::Int));
+        Contributions::new(&query.plan, &schema, ids, &HashKey([7; 32])).unwrap()
     }
 
     #[test]
@@ -262,6 +275,7 @@ mod tests {
         assert_eq!(rows("SELECT COUNT(*) FROM t WHERE stops > 3"), 8_192);
         assert_eq!(rows("SELECT COUNT(*) FROM t GROUP BY note"), 8_192);
         assert_eq!(rows("SELECT COUNT(*) FROM t GROUP BY note || zone"), 16_384 / 3);
+        assert_eq!(rows("SELECT COUNT(DISTINCT note || zone) FROM t"), 16_384 / 3);
         let many = (0..60).map(|i| format!("WHEN stops = {i} THEN trim(note) || zone"));
         let many = many.collect::<Vec<_>>().join(" ");
         let sql = format!("SELECT COUNT(*) FROM t GROUP BY CASE {many} END");

@@ -41,6 +41,7 @@ pub use crate::rows::held::HeldRows;
 pub use crate::rows::lookup::PublicRows;
 use crate::rows::pass::bounding::{HashKey, Limits};
 use crate::rows::pass::names::TableHash;
+use crate::rows::pass::values::Bringing;
 use crate::rows::pass::{Counters, Pass};
 use crate::rows::per_unit::Stages;
 use crate::rows::scan::Piece;
@@ -352,12 +353,16 @@ impl Bounded {
         }
         let mut columns = vec![vec![0; groups.len()]; self.sums.len()];
         let mut bytes = Vec::new();
+        // Units, rows, sums that depend on values, and then counts of different ones.
+        let is_stepped =
+            |sum: &&Sum| matches!(sum.summand, Summand::Present(_) | Summand::Value { .. });
+        let stepped = self.sums.iter().filter(is_stepped).count();
         self.groups.each(|found| {
             for row in 0..found.rows() {
                 bytes.clear();
                 found.name(row, &mut bytes);
                 for &place in places.get(&bytes).into_iter().flatten() {
-                    let mut with_steps = 0;
+                    let (mut with_steps, mut with_values) = (0, 0);
                     for (column, sum) in columns.iter_mut().zip(&self.sums) {
                         let one = i128::from(sum.one());
                         let total = match &sum.summand {
@@ -366,6 +371,11 @@ impl Bounded {
                             Summand::Present(_) | Summand::Value { .. } => {
                                 with_steps += 1;
                                 found.number(row, 1 + with_steps)
+                            }
+                            Summand::Distinct { .. } => {
+                                with_values += 1;
+                                let count = found.number(row, 1 + stepped + with_values);
+                                count.saturating_mul(one)
                             }
                         };
                         let total = total.clamp(-MOST, MOST);
@@ -388,7 +398,9 @@ pub(crate) fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
 ///
 /// - Theorem: contributions (docs/theorems.md)
 /// - Proves: a unit adds something between the least and the most that it can; one that is added or
-///   removed changes the sum by that, and one that is replaced by at most the difference of the two
+///   removed changes the sum by that, and one that is replaced by at most the difference of the two.
+///   For different values: with the others' values V, one unit's values A make |V ∪ A|, which is |V|
+///   and between none and |A| more
 /// - Assumes: each unit is bounded as the plan says ([`bounded`])
 /// - Deviates: rounded up; a sum that nobody can change counts as one that a unit changes by a step
 /// - Checked by: `a_unit_swings_a_sum_by_no_more_than_is_said`
@@ -442,7 +454,7 @@ fn run(
         let work = async {
             let stages = Stages::new(&plan, &schema, ids, &public)?;
             let schema = stages.as_ref().map_or(schema, Stages::schema);
-            let contributions = Contributions::new(&plan, &schema, ids)?;
+            let contributions = Contributions::new(&plan, &schema, ids, &hash_key)?;
             let limits = Arc::new(limits(&plan, &contributions, hash_key));
             let batch_rows = contributions.rows_at_a_time(batch_rows.max(1));
             let (workers, hash) = (partitions.max(1), TableHash::default());
@@ -506,12 +518,22 @@ fn run(
     }
 }
 
+/// How many values of one unit take part in a group, for each list of them that is counted.
+fn most_values(plan: &Plan) -> Vec<u32> {
+    let most = |sum: &Sum| match sum.summand {
+        Summand::Distinct { most, .. } => Some(most),
+        _ => None,
+    };
+    plan.sums.iter().filter_map(most).collect()
+}
+
 /// What a plan lets each unit add.
 pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashKey) -> Limits {
     Limits {
         unit: contributions.unit(),
         keys: plan.keys.iter().map(|key| key.kind).collect(),
         steps: contributions.steps(),
+        bringing: Bringing::new(most_values(plan), &hash_key),
         max_groups: plan.max_groups,
         max_rows: plan.max_rows,
         hash_key,

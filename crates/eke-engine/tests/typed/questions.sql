@@ -125,3 +125,13 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5, delta = 0.01, privacy_u
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5, delta = 0.01, privacy_unit_column = user_id) item, VAR_POP(quantity) FROM orders GROUP BY item;
 SELECT item, COUNT(DISTINCT user_id) AS buyers FROM orders GROUP BY item;
 SELECT item, SUM(LEAST(GREATEST(quantity, 0), 10)) FROM orders GROUP BY item;
+-- Different values, keys alone, and shares of a total.
+SELECT city, COUNT(DISTINCT zone) AS zones FROM trips GROUP BY city;
+SELECT COUNT(DISTINCT zone) FILTER (WHERE paid) AS zones, COUNT(DISTINCT rider_id) FILTER (WHERE paid) AS payers FROM trips;
+SELECT COUNT(DISTINCT started::date) AS days, COUNT(*) AS trips FROM trips WHERE city = 'Delft';
+SELECT city, COUNT(*) / COUNT(DISTINCT zone) AS per_zone FROM trips GROUP BY city;
+SELECT city, COUNT(DISTINCT zone) AS zones FROM trips GROUP BY city ORDER BY zones DESC LIMIT 2;
+SELECT zone FROM trips GROUP BY zone ORDER BY zone;
+SELECT DISTINCT city, paid FROM trips ORDER BY city;
+SELECT COUNT(DISTINCT educ) FROM people WHERE married;
+SELECT city, ROUND(100.0 * SUM(fare) / SUM(SUM(fare)) OVER (), 1) AS share FROM trips GROUP BY city ORDER BY share DESC;

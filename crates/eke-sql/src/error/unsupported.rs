@@ -195,10 +195,11 @@ pub enum Unsupported {
     /// A SELECT that is of rows.
     #[error("SELECT without an aggregate would show rows: write COUNT, SUM or AVG")]
     NoAggregate,
-    /// A SELECT of keys that does not say which.
+    /// A SELECT of keys that values decide about, and not by picking the largest.
     #[error(
-        "SELECT of keys alone is answered for the largest: write ORDER BY with a COUNT or SUM, \
-         DESC and LIMIT, without HAVING and OFFSET, or add COUNT, SUM or AVG to SELECT"
+        "SELECT of keys alone, by values that are not shown, is answered for the largest: write \
+         ORDER BY with a COUNT or SUM, DESC and LIMIT, without HAVING and OFFSET, or add COUNT, \
+         SUM or AVG to SELECT; without values it lists the keys"
     )]
     KeysAlone,
     /// An item of SELECT that is of rows.
@@ -290,25 +291,13 @@ pub enum Unsupported {
         /// Where it stands.
         clause: &'static str,
     },
-    /// DISTINCT of something else than units.
+    /// Different values that are added up.
     #[error(
-        "{function}(DISTINCT {written}) is not supported: only COUNT(DISTINCT {unit}), which \
-         counts units"
+        "{function}(DISTINCT {written}) is not supported: COUNT(DISTINCT {written}) counts \
+         different values, and {function}({written}) is over all rows; to take each value of a \
+         unit once, write {function} over a subquery with GROUP BY of the unit and the value"
     )]
     Distinct {
-        /// The aggregate.
-        function: String,
-        /// What it is of.
-        written: String,
-        /// The column of units.
-        unit: String,
-    },
-    /// DISTINCT of something else than units, where each row is one.
-    #[error(
-        "{function}(DISTINCT {written}) is not supported: each row of this dataset is a unit, and \
-         COUNT(*) counts them"
-    )]
-    DistinctOfRows {
         /// The aggregate.
         function: String,
         /// What it is of.

@@ -15,13 +15,13 @@ use crate::frontend::names;
 use crate::frontend::parse;
 use crate::frontend::rows::{Relation, Scope, Source};
 use crate::frontend::settings;
-use crate::plan::aggregate::Aggregates;
+use crate::plan::aggregate::{Aggregates, OfUnit};
 use crate::plan::grid;
 use crate::plan::keys;
 use crate::plan::measures::Measures;
 use crate::{
-    Binary, Expr, Key, Order, Output, Plan, Protection, Query, Shows, SqlError, Table, Type,
-    VERSION, Value,
+    Binary, Expr, Key, Measure, Order, Output, Plan, Protection, Query, Shows, SqlError, Table,
+    Type, VERSION, Value,
 };
 
 /// The plan of a question, and what is done with what is released. Reads nothing but its arguments.
@@ -98,7 +98,7 @@ fn answer<'a>(
 ) -> Result<Query, SqlError> {
     let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(select)?;
     let rows = source.from(from, scope)?;
-    let Protection::Private { unit_column, adjacency, max_groups, max_rows } =
+    let Protection::Private { unit_column, adjacency, max_groups, max_rows, max_values } =
         &rows.table.protection
     else {
         return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
@@ -217,8 +217,11 @@ fn answer<'a>(
     let key_exprs: Vec<&Expr> = keys.iter().map(|key| &key.expr).collect();
     let max_rows = rows.most_in_group(*max_rows, &key_exprs);
     let max_groups = rows.most_rows(max_groups);
-    let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit_column, max_rows)?;
+    let max_values = rows.most_in_group(max_values.unwrap_or(max_rows), &key_exprs);
+    let unit = OfUnit { column: unit_column, rows: max_rows, values: max_values };
+    let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit)?;
     let measures = measures.all(&found);
+    checked_totals(&measures, having.is_some())?;
     let mut plan = Plan {
         version: VERSION,
         dataset: rows.table.name.clone(),
@@ -236,10 +239,40 @@ fn answer<'a>(
     limits::checked_work(&plan, &rows.table, rows.passes)?;
     let query = Query { plan, measures, outputs, having, order, offset, limit };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
-    if !shows_values && (query.largest_first().is_none() || !is_cut) {
+    // Keys that no value decides about are listed, or selected, and nothing else is computed.
+    let by_values = !query.measures.is_empty();
+    if !shows_values && by_values && (query.largest_first().is_none() || !is_cut) {
         return Err(Unsupported::KeysAlone.into());
     }
     Ok(query)
+}
+
+/// Totals over all groups stand in what is made of them, and are of groups that are public or
+/// selected.
+fn checked_totals(measures: &[Measure], has_having: bool) -> Result<(), SqlError> {
+    let mut inside = 0usize;
+    for measure in measures {
+        let is_total = matches!(measure, Measure::Total(_));
+        if is_total && has_having {
+            return Err(no(
+                "HAVING beside SUM(…) OVER ()",
+                "the total would be of the groups that their noise chose; choose rows in WHERE, or \
+                 among those of the answer",
+            ));
+        }
+        if is_total && inside == 0 {
+            return Err(no(
+                "SUM(…) OVER () by itself",
+                "write a share of it, such as COUNT(*) / SUM(COUNT(*)) OVER (); the total alone is \
+                 the question without GROUP BY",
+            ));
+        }
+        inside = match measure {
+            Measure::Derived { parts, .. } => *parts,
+            _ => inside.saturating_sub(1),
+        };
+    }
+    Ok(())
 }
 
 /// What of a measure is shown.

@@ -4,7 +4,8 @@ use crate::error::BoundsError;
 use crate::expr::canonical;
 use crate::plan::bounds;
 use crate::plan::grid;
-use crate::{Expr, Measure, SqlError, Sum, Summand, Table};
+use crate::plan::keys;
+use crate::{Expr, Measure, SqlError, Sum, Summand, Table, Type, Value};
 
 /// What is asked for, over canonical expressions.
 #[derive(Clone, Debug)]
@@ -22,6 +23,13 @@ pub(crate) enum Aggregate {
         counted: Expr,
         written: String,
     },
+    /// Different values.
+    Distinct {
+        expr: Expr,
+        kind: Type,
+    },
+    /// Another one, by its index, over all groups together.
+    Total(usize),
 }
 
 impl Aggregate {
@@ -34,9 +42,50 @@ impl Aggregate {
                 Self::Average { expr: a, counted: c, .. },
                 Self::Average { expr: b, counted: d, .. },
             ) => a == b && c == d,
+            (Self::Distinct { expr: a, kind: c }, Self::Distinct { expr: b, kind: d }) => {
+                a == b && c == d
+            }
+            (Self::Total(a), Self::Total(b)) => a == b,
             _ => false,
         }
     }
+}
+
+/// How much of one unit counts in a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfUnit<'a> {
+    /// The column that says which unit a row belongs to.
+    pub(crate) column: &'a str,
+    /// How many rows count.
+    pub(crate) rows: u32,
+    /// How many different values count.
+    pub(crate) values: u32,
+}
+
+impl OfUnit<'_> {
+    /// How many different values of an expression count: no more than it has, where that is public.
+    /// Any number is safe, as it does not depend on rows and no more are kept.
+    fn distinct(&self, expr: &Expr, kind: Type, table: &Table) -> u32 {
+        if has_one_value(expr, self.column) {
+            return 1;
+        }
+        let listed = keys::public(expr, kind, table).map(|values| {
+            let present = values.iter().filter(|value| **value != Value::Null);
+            u32::try_from(present.count()).unwrap_or(u32::MAX)
+        });
+        listed.unwrap_or(u32::MAX).min(self.values).clamp(1, grid::MAX_ROWS)
+    }
+}
+
+/// Whether an expression has one value at most for all rows of a unit, besides NULL.
+fn has_one_value(expr: &Expr, unit: &str) -> bool {
+    if let Expr::Case { branches, otherwise } = expr {
+        let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+        let mut results = results.filter(|result| **result != Expr::Literal(Value::Null));
+        let Some(first) = results.next() else { return true };
+        return results.all(|result| result == first) && has_one_value(first, unit);
+    }
+    expr.columns().iter().all(|column| !unit.is_empty() && *column == unit)
 }
 
 /// Those of one question, without repetition: the index is that of the measure.
@@ -53,13 +102,20 @@ impl Aggregates {
         self.0.len() - 1
     }
 
+    /// Whether an aggregate is one sum, and not a quotient or a total.
+    pub(crate) fn is_sum(&self, index: usize) -> bool {
+        let other =
+            |one: &Aggregate| matches!(one, Aggregate::Average { .. } | Aggregate::Total(_));
+        self.0.get(index).is_some_and(|one| !other(one))
+    }
+
     /// The sums of a plan, in their canonical order, and how the measures come from them.
     pub(crate) fn bounded(
         &self,
         table: &Table,
-        unit_column: &str,
-        max_rows: u32,
+        unit: OfUnit<'_>,
     ) -> Result<(Vec<Sum>, Vec<Measure>), SqlError> {
+        let (unit_column, max_rows) = (unit.column, unit.rows);
         let counted = |expr: &Expr| {
             let kind = if expr.never_null(unit_column) {
                 Summand::Rows
@@ -78,12 +134,19 @@ impl Aggregates {
         };
         // Each measure with its sums first, then the sums sorted and without repetition, then
         // indices.
-        let mut needed = Vec::new();
+        let mut needed: Vec<(Sum, Option<Sum>)> = Vec::new();
         for aggregate in &self.0 {
             needed.push(match aggregate {
                 Aggregate::Rows => (grid::count(Summand::Rows, max_rows), None),
                 Aggregate::Units => (grid::count(Summand::Units, max_rows), None),
                 Aggregate::Present(expr) => (counted(expr), None),
+                // It was asked for before its total.
+                Aggregate::Total(of) => needed[*of].clone(),
+                Aggregate::Distinct { expr, kind } => {
+                    let (most, kind) = (unit.distinct(expr, *kind, table), *kind);
+                    let of = Summand::Distinct { expr: expr.clone(), kind, most };
+                    (grid::count(of, max_rows), None)
+                }
                 Aggregate::Sum { expr, written } => (valued(expr, written, false)?, None),
                 Aggregate::Average { expr, counted: of, written } => {
                     (valued(expr, written, true)?, Some(counted(of)))
@@ -100,21 +163,24 @@ impl Aggregates {
         let place = |sum: &Sum| sums.iter().position(|one| one == sum).unwrap_or(usize::MAX);
         let measures = needed
             .iter()
-            .map(|(sum, count)| match count {
-                Some(count) => Measure::Average { sum: place(sum), count: place(count) },
-                None => Measure::Sum(place(sum)),
+            .zip(&self.0)
+            .map(|((sum, count), aggregate)| match (count, aggregate) {
+                (Some(count), _) => Measure::Average { sum: place(sum), count: place(count) },
+                (None, Aggregate::Total(_)) => Measure::Total(place(sum)),
+                (None, _) => Measure::Sum(place(sum)),
             })
             .collect();
         Ok((sums, measures))
     }
 }
 
-/// Rows, units, what is present, values; then by their form.
+/// Rows, units, what is present, values, different values; then by their form.
 fn order(sum: &Sum) -> (u8, String, i64) {
     match &sum.summand {
         Summand::Rows => (0, String::new(), 0),
         Summand::Units => (1, String::new(), 0),
         Summand::Present(expr) => (2, canonical::sort_key(expr), 0),
         Summand::Value { expr, centre, .. } => (3, canonical::sort_key(expr), *centre),
+        Summand::Distinct { expr, .. } => (4, canonical::sort_key(expr), 0),
     }
 }

@@ -48,6 +48,7 @@ impl Query {
         for (index, measure) in self.measures.iter().enumerate() {
             let from = match measure {
                 Measure::Sum(sum) => format!("sum {}", sum + 1),
+                Measure::Total(sum) => format!("sum {} of all groups together", sum + 1),
                 Measure::Average { sum, count } => {
                     format!("sum {} / sum {} + centre", sum + 1, count + 1)
                 }
@@ -111,6 +112,10 @@ impl Sum {
             Summand::Units => "units".to_owned(),
             Summand::Present(expr) => format!("rows where {expr} is present"),
             Summand::Value { expr, .. } => format!("{expr}"),
+            Summand::Distinct { expr, kind, most } => format!(
+                "different values of {expr} ({kind}), at most {} of each unit and group",
+                plural(u64::from(*most), "value")
+            ),
         };
         if let Summand::Value { low, high, centre, .. } = self.summand {
             // Writing to a text does not fail.

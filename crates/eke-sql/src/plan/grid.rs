@@ -20,7 +20,11 @@ pub(crate) const MAX_ROWS: u32 = 1 << BITS;
 /// A count: steps of 2^-10, or coarser so that what one unit counts for is 2^22 of them at most.
 /// Among units it counts for one, however many rows it has.
 pub(crate) fn count(summand: Summand, max_rows: u32) -> Sum {
-    let most = if matches!(summand, Summand::Units) { 1 } else { max_rows };
+    let most = match summand {
+        Summand::Units => 1,
+        Summand::Distinct { most, .. } => most,
+        _ => max_rows,
+    };
     let rows = most.max(1).next_power_of_two().trailing_zeros();
     let bits = COUNT_BITS.min(BITS.unsigned_abs().saturating_sub(rows));
     Sum { summand, exponent: -i32::try_from(bits).unwrap_or(0) }

@@ -28,7 +28,8 @@ pub const VERSION: u32 = 2;
 /// of its keys; where a key has public values, rows of other keys are dropped before anything is
 /// bounded. A unit keeps `max_groups` of its groups, those with the smallest keyed hash of (unit,
 /// group). In a group, each unit adds up each sum over its n rows, and where n is more than
-/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero.
+/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero. Different values
+/// are counted over all units together ([`Summand::Distinct`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -105,13 +106,28 @@ pub enum Summand {
         /// What is taken off, in steps.
         centre: i64,
     },
+    /// One for each value that occurs in the group and is not NULL, however many units have it
+    /// (count distinct). Of each unit's values in a group `most` take part, those with the smallest
+    /// keyed hash of (group, unit, value). It is no sum over units, and is not scaled by rows.
+    #[doc(alias = "count distinct")]
+    Distinct {
+        /// What is counted.
+        expr: Expr,
+        /// Its type.
+        #[serde(rename = "of")]
+        kind: Type,
+        /// How many values of one unit take part in a group.
+        most: u32,
+    },
 }
 
 impl Plan {
     /// All expressions over its rows.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let sums = self.sums.iter().filter_map(|sum| match &sum.summand {
-            Summand::Present(expr) | Summand::Value { expr, .. } => Some(expr),
+            Summand::Present(expr)
+            | Summand::Value { expr, .. }
+            | Summand::Distinct { expr, .. } => Some(expr),
             Summand::Rows | Summand::Units => None,
         });
         self.filter.iter().chain(self.keys.iter().map(|key| &key.expr)).chain(sums)
@@ -152,7 +168,8 @@ impl Sum {
     #[must_use]
     pub fn is_one_way(&self) -> bool {
         match &self.summand {
-            Summand::Rows | Summand::Present(_) | Summand::Units => true,
+            // A unit that is added brings values, and takes none away.
+            Summand::Rows | Summand::Present(_) | Summand::Units | Summand::Distinct { .. } => true,
             Summand::Value { low, high, centre, .. } => low >= centre || high <= centre,
         }
     }
@@ -162,6 +179,9 @@ impl Sum {
     pub fn sensitivity(&self, max_rows: u32) -> u64 {
         let row = match &self.summand {
             Summand::Units => return self.one().unsigned_abs(),
+            Summand::Distinct { most, .. } => {
+                return self.one().unsigned_abs().saturating_mul(u64::from(*most));
+            }
             Summand::Rows | Summand::Present(_) => self.one().unsigned_abs(),
             Summand::Value { low, high, centre, .. } => {
                 low.abs_diff(*centre).max(high.abs_diff(*centre))
@@ -171,11 +191,16 @@ impl Sum {
     }
 
     /// The least and the most that one unit can add to the sum of a group, in steps: nothing is
-    /// among what it can add.
+    /// among what it can add. One that is replaced changes it by no more than their difference:
+    /// values that are counted go with one unit and come with the other, at most `most` each, and
+    /// only what one way has more than the other is left.
     #[must_use]
     pub fn contribution(&self, max_rows: u32) -> (i64, i64) {
         let (low, high) = match &self.summand {
             Summand::Units => return (0, self.one()),
+            Summand::Distinct { most, .. } => {
+                return (0, self.one().saturating_mul(i64::from(*most)));
+            }
             Summand::Rows | Summand::Present(_) => (0, self.one()),
             Summand::Value { low, high, centre, .. } => {
                 (low.saturating_sub(*centre), high.saturating_sub(*centre))
@@ -213,6 +238,10 @@ impl Query {
     /// first, or not.
     #[must_use]
     pub fn largest_first(&self) -> Option<usize> {
+        if self.has_totals() {
+            // A total is of all groups.
+            return None;
+        }
         match self.order.first() {
             Some(Order { by: Expr::Measure(measure), descending: true, .. }) => {
                 match self.measures.get(*measure) {
@@ -222,6 +251,12 @@ impl Query {
             }
             _ => None,
         }
+    }
+
+    /// Whether something is a share of a total over all groups.
+    #[must_use]
+    pub fn has_totals(&self) -> bool {
+        self.measures.iter().any(|measure| matches!(measure, Measure::Total(_)))
     }
 
     /// Whether a value is shown, and not keys alone.
@@ -245,6 +280,10 @@ pub enum Measure {
         /// The count of what is not NULL.
         count: usize,
     },
+    /// A sum of the plan over all groups of the question together, by its index: the total that
+    /// shares are of. It stands only among what another measure is made of, and its noise is that
+    /// of the groups.
+    Total(usize),
     /// What is made of other measures: of those that follow it in the question, which are there
     /// for it alone. Its goal is that of the value; they have none.
     Derived {
@@ -345,5 +384,10 @@ mod tests {
         let rows = Sum { summand: Summand::Rows, exponent: -3 };
         let units = Sum { summand: Summand::Units, exponent: -3 };
         assert_eq!((rows.contribution(5), units.contribution(5)), ((0, 40), (0, 8)));
+        // However many rows: of its values some take part.
+        let (expr, kind) = (Expr::Column("x".to_owned()), Type::Text);
+        let values = Sum { summand: Summand::Distinct { expr, kind, most: 3 }, exponent: -3 };
+        assert_eq!((values.contribution(5), values.sensitivity(5)), ((0, 24), 24));
+        assert!(values.is_one_way());
     }
 }

@@ -1,7 +1,7 @@
 //! What the policy says reaches the plan, and policies that cannot hold are refused.
 
 use eke_budget::Adjacency;
-use eke_sql::{Column, MAX_TEXT, Protection, Query, SqlError, Table, Type, Value, plan};
+use eke_sql::{Column, MAX_TEXT, Protection, Query, SqlError, Summand, Table, Type, Value, plan};
 
 use crate::tables::{column, text};
 
@@ -15,6 +15,7 @@ fn table(columns: Vec<Column>, max_groups: u32, max_rows: u32) -> Table {
             adjacency: Adjacency::Replace,
             max_groups,
             max_rows,
+            max_values: None,
         },
     }
 }
@@ -92,6 +93,55 @@ fn rows_that_are_units_are_not_brought_together_and_not_joined() {
     ] {
         let refusal = plan(sql, &tables).unwrap_err().to_string();
         assert!(refusal.contains(reason), "{sql}: {refusal}");
+    }
+}
+
+/// How many values of a unit count: what the policy says, but no more than there are.
+#[test]
+fn values_of_a_unit_are_limited_by_the_policy_and_by_what_there_are() {
+    let most = |sql: &str, adjacency, unit: &str, values: Option<u32>| {
+        let mut t = table(bounded(0.0, 1.0), 3, 20);
+        t.columns.push(Column {
+            values: Some([1, 2, 3, 4].map(Value::Int).to_vec()),
+            ..column("four", Type::Int)
+        });
+        t.columns.push(column("note", Type::Text));
+        t.columns.push(column("paid", Type::Bool));
+        t.protection = Protection::Private {
+            unit_column: unit.to_owned(),
+            adjacency,
+            max_groups: if unit.is_empty() { 1 } else { 3 },
+            max_rows: if unit.is_empty() { 1 } else { 20 },
+            max_values: values,
+        };
+        let plan = plan(sql, &[t]).unwrap_or_else(|no| panic!("{sql}: {no}")).plan;
+        let Summand::Distinct { most, .. } = plan.sums[0].summand else { panic!("{plan:?}") };
+        let sum = &plan.sums[0];
+        let steps = u64::from(most) * sum.one().unsigned_abs();
+        // The same whichever datasets are neighbours, and one way.
+        assert_eq!(sum.sensitivity(plan.max_rows), steps);
+        assert_eq!(sum.contribution(plan.max_rows), (0, i64::try_from(steps).unwrap()));
+        assert!(sum.is_one_way());
+        most
+    };
+    for adjacency in [Adjacency::AddRemove, Adjacency::Replace] {
+        for (sql, values, expected) in [
+            ("SELECT COUNT(DISTINCT note) FROM t", None, 20),
+            ("SELECT COUNT(DISTINCT note) FROM t", Some(5), 5),
+            ("SELECT COUNT(DISTINCT note) FROM t", Some(500), 500),
+            ("SELECT COUNT(DISTINCT note) FROM t", Some(u32::MAX), 1 << 22),
+            ("SELECT COUNT(DISTINCT four) FROM t", None, 4),
+            ("SELECT COUNT(DISTINCT four) FROM t", Some(3), 3),
+            ("SELECT COUNT(DISTINCT four % 2) FROM t", None, 2),
+            ("SELECT COUNT(DISTINCT paid) FROM t", None, 2),
+            ("SELECT COUNT(DISTINCT note) FROM t GROUP BY paid", None, 20),
+            ("SELECT COUNT(DISTINCT CASE WHEN paid THEN who END) FROM t", None, 1),
+            ("SELECT COUNT(DISTINCT who) FILTER (WHERE paid) FROM t", None, 1),
+        ] {
+            assert_eq!(most(sql, adjacency, "who", values), expected, "{sql} {values:?}");
+        }
+        // A row that is a unit has one value.
+        assert_eq!(most("SELECT COUNT(DISTINCT note) FROM t", adjacency, "", None), 1);
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn tables() -> Vec<Table> {
             adjacency: Adjacency::AddRemove,
             max_groups: 3,
             max_rows: 20,
+            max_values: None,
         },
     };
     let people = Table {
@@ -59,6 +60,7 @@ pub(crate) fn tables() -> Vec<Table> {
             adjacency: Adjacency::Replace,
             max_groups: 1,
             max_rows: 1,
+            max_values: None,
         },
     };
     let zones = Table {

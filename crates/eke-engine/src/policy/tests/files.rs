@@ -26,6 +26,7 @@ fn a_dataset_is_the_table_that_its_policy_and_its_file_say() {
         adjacency: Adjacency::AddRemove,
         max_groups: 3,
         max_rows: 20,
+        max_values: None,
     };
     assert_eq!(table.protection, private);
     let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();

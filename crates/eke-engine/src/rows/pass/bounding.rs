@@ -17,6 +17,7 @@ use eke_sql::Type;
 
 use crate::rows::column::Column;
 use crate::rows::column::encoding;
+use crate::rows::pass::values::{Bringing, HALVES};
 
 /// The key of the hash that groups are kept by. Shows itself to nobody.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -36,12 +37,24 @@ pub(crate) struct Limits {
     pub(crate) keys: Vec<Type>,
     /// How many columns of steps are added up.
     pub(crate) steps: usize,
+    /// Which values are counted once, where different ones are counted.
+    pub(crate) bringing: Bringing,
     pub(crate) max_groups: u32,
     pub(crate) max_rows: u32,
     pub(crate) hash_key: HashKey,
 }
 
 impl Limits {
+    /// How many steps a row brings: those that are added up, and then the digests of values.
+    pub(crate) fn brought(&self) -> usize {
+        self.steps + HALVES * self.bringing.most.len()
+    }
+
+    /// How many totals a group has besides its units and rows.
+    pub(crate) fn totals(&self) -> usize {
+        self.steps + self.bringing.most.len()
+    }
+
     /// A sum over `rows` rows of a unit in a group, scaled to that over `max_rows` of them: cut off
     /// towards zero, exactly.
     pub(crate) fn scaled(&self, sum: i128, rows: u64) -> i128 {
@@ -81,7 +94,7 @@ impl<'a> BatchRows<'a> {
             keys: keys.collect::<Option<_>>()?,
             steps: steps.collect::<Option<_>>()?,
         };
-        (rows.steps.len() == limits.steps).then_some(rows)
+        (rows.steps.len() == limits.brought()).then_some(rows)
     }
 
     /// How many rows there are.
@@ -99,7 +112,7 @@ impl<'a> BatchRows<'a> {
         self.keys.iter().for_each(|key| encoding::push(key, row, bytes));
     }
 
-    /// What a row adds.
+    /// What a row adds, and then the digests of the values that it has.
     pub(crate) fn steps(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
         let step = move |steps: &&Int64Array| if steps.is_null(row) { 0 } else { steps.value(row) };
         self.steps.iter().map(step)

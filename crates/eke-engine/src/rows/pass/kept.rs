@@ -18,6 +18,7 @@ use crate::rows::pass::bounding::Limits;
 use crate::rows::pass::names::{Name, NameTable, Names, TableHash};
 use crate::rows::pass::order::{self, EMPTY};
 use crate::rows::pass::shards::Shard;
+use crate::rows::pass::values::{self, HALVES, UnitValue, UnitValues};
 
 /// How many entries are searched one by one at most.
 const FEW: usize = 32;
@@ -32,6 +33,7 @@ pub(crate) struct Kept {
     /// The names of groups.
     names: Names,
     scratch: Vec<usize>,
+    bytes: Vec<u8>,
 }
 
 /// The entries of a unit.
@@ -61,6 +63,12 @@ struct Entries {
     rows: Vec<u64>,
     /// The sums of every entry, one after the other.
     sums: Vec<i128>,
+    /// How many lists of values an entry has: none where no different values are counted.
+    lists: usize,
+    /// The values of every entry, list after list.
+    values: Vec<UnitValues>,
+    /// How many bytes of memory the values hold.
+    values_held: usize,
     /// Blocks that are no unit's any more, by size.
     free: Vec<Vec<usize>>,
 }
@@ -93,6 +101,9 @@ impl Kept {
             names: Vec::new(),
             rows: Vec::new(),
             sums: Vec::new(),
+            lists: limits.bringing.most.len(),
+            values: Vec::new(),
+            values_held: 0,
             free: Vec::new(),
         };
         Self {
@@ -102,6 +113,7 @@ impl Kept {
             blocks: Vec::new(),
             entries,
             scratch: Vec::new(),
+            bytes: Vec::new(),
         }
     }
 
@@ -117,8 +129,8 @@ impl Kept {
         Some(unit)
     }
 
-    /// Adds to a group of a unit, if it is kept. `hash` is the first half of its order; none if
-    /// there are more names than can be numbered.
+    /// Adds to a group of a unit, if it is kept, and says which entry it is. `hash` is the first
+    /// half of its order; none if there are more names than can be numbered.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -127,15 +139,15 @@ impl Kept {
         group: &[u8],
         rows: u64,
         steps: impl Iterator<Item = i128>,
-    ) -> Option<()> {
+    ) -> Option<Option<usize>> {
         if hash > self.blocks[unit].threshold {
-            return Some(());
+            return Some(None);
         }
         let entry = match self.find(&self.blocks[unit], hash, group) {
             Some(entry) => entry,
             None => match self.insert(unit, hash, group)? {
                 Some(entry) => entry,
-                None => return Some(()),
+                None => return Some(None),
             },
         };
         let count = &mut self.entries.rows[entry];
@@ -144,7 +156,23 @@ impl Kept {
         for (sum, step) in self.entries.sums[from..].iter_mut().zip(steps) {
             *sum = sum.saturating_add(step);
         }
-        Some(())
+        Some(Some(entry))
+    }
+
+    /// Takes in the values that a row of an entry has, where `name` is that of its group and then
+    /// that of its unit.
+    pub(crate) fn add_values(&mut self, entry: usize, name: &[u8], digests: &[i64]) {
+        for (list, digest) in digests.chunks(HALVES).enumerate() {
+            let Some(digest) = values::brought(digest) else { continue };
+            let value = self.limits.bringing.value(digest, name, &mut self.bytes);
+            self.add_value(entry, list, value);
+        }
+    }
+
+    fn add_value(&mut self, entry: usize, list: usize, value: UnitValue) {
+        let most = self.limits.bringing.most[list];
+        let entries = &mut self.entries;
+        entries.values_held += entries.values[entry * entries.lists + list].add(value, most);
     }
 
     fn find(&self, unit: &Block, hash: u64, group: &[u8]) -> Option<usize> {
@@ -235,7 +263,7 @@ impl Kept {
         for &from in kept {
             let new = self.blocks[unit];
             let to = self.entries.vacant(&self.limits, &new, self.entries.hashes[from]);
-            self.entries.copy(from, to);
+            self.entries.relocate(from, to);
             self.blocks[unit].count += 1;
         }
         self.entries.give_back(old.start, old.size);
@@ -255,6 +283,7 @@ impl Kept {
             });
             for &entry in &entries[kept..] {
                 self.names.release(self.entries.names[entry]);
+                self.entries.forget_values(entry);
             }
             let largest = entries[..kept].iter().map(|&entry| self.entries.hashes[entry]).max();
             self.blocks[unit].threshold = largest.unwrap_or(EMPTY);
@@ -272,8 +301,14 @@ impl Kept {
     }
 
     /// Shows the groups of all units that are kept in the end, with the rows and the sums that
-    /// count in each.
-    pub(crate) fn each(mut self, mut look: impl FnMut(&[u8], &[i128]) -> Option<()>) -> Option<()> {
+    /// count in each, and the values that take part.
+    pub(crate) fn each(
+        mut self,
+        mut look: impl FnMut(&[u8], &[i128], &[UnitValues]) -> Option<()>,
+    ) -> Option<()> {
+        let most = &self.limits.bringing.most;
+        let lists = self.entries.values.iter_mut().zip(most.iter().cycle());
+        lists.for_each(|(values, most)| values.settle(*most));
         let mut counted = vec![0; 1 + self.limits.steps];
         for unit in 0..self.blocks.len() {
             self.let_go(unit);
@@ -285,7 +320,8 @@ impl Kept {
                 for (counted, &sum) in counted[1..].iter_mut().zip(sums) {
                     *counted = self.limits.scaled(sum, rows);
                 }
-                look(self.names.bytes(&self.entries.names[entry]), &counted)?;
+                let values = self.entries.values_of(entry);
+                look(self.names.bytes(&self.entries.names[entry]), &counted, values)?;
             }
         }
         Some(())
@@ -313,6 +349,7 @@ impl Shard for Kept {
                 for sum in &self.entries.sums[from..from + self.limits.steps] {
                     bytes.extend(sum.to_le_bytes());
                 }
+                self.entries.values_of(entry).iter().for_each(|values| values.write(bytes));
             }
         }
     }
@@ -330,7 +367,12 @@ impl Shard for Kept {
                 for sum in &mut sums {
                     *sum = i128::from_le_bytes(take(bytes)?);
                 }
-                self.add(unit, hash, group, rows, sums.iter().copied())?;
+                let entry = self.add(unit, hash, group, rows, sums.iter().copied())?;
+                for list in 0..self.entries.lists {
+                    UnitValues::read(bytes, |value| {
+                        entry.iter().for_each(|&entry| self.add_value(entry, list, value));
+                    })?;
+                }
             }
         }
         Some(())
@@ -351,6 +393,7 @@ impl Entries {
         self.names.resize(end, Name::default());
         self.rows.resize(end, 0);
         self.sums.resize(end * self.steps, 0);
+        self.values.resize_with(end * self.lists, UnitValues::default);
         start
     }
 
@@ -386,6 +429,17 @@ impl Entries {
         self.rows[entry] = 0;
         let from = entry * self.steps;
         self.sums[from..from + self.steps].fill(0);
+        self.forget_values(entry);
+    }
+
+    fn values_of(&self, entry: usize) -> &[UnitValues] {
+        &self.values[entry * self.lists..(entry + 1) * self.lists]
+    }
+
+    fn forget_values(&mut self, entry: usize) {
+        for values in &mut self.values[entry * self.lists..(entry + 1) * self.lists] {
+            self.values_held -= std::mem::take(values).held();
+        }
     }
 
     /// The largest hash in a block of few.
@@ -394,18 +448,24 @@ impl Entries {
         self.hashes[entries].iter().copied().max().unwrap_or(EMPTY)
     }
 
-    fn copy(&mut self, from: usize, to: usize) {
+    /// Moves an entry to a place that is free.
+    fn relocate(&mut self, from: usize, to: usize) {
         self.hashes[to] = self.hashes[from];
         self.names[to] = self.names[from];
         self.rows[to] = self.rows[from];
         let sums = from * self.steps..(from + 1) * self.steps;
         self.sums.copy_within(sums, to * self.steps);
+        for list in 0..self.lists {
+            // Nothing is at a place that is free.
+            self.values.swap(from * self.lists + list, to * self.lists + list);
+        }
     }
 
     fn held(&self) -> usize {
         let entry = size_of::<u64>() * 2 + size_of::<Name>() + size_of::<i128>() * self.steps;
         let free: usize = self.free.iter().map(Vec::capacity).sum();
-        self.hashes.capacity() * entry + free * size_of::<usize>()
+        let values = self.values.capacity() * size_of::<UnitValues>() + self.values_held;
+        self.hashes.capacity() * entry + free * size_of::<usize>() + values
     }
 }
 
@@ -427,13 +487,15 @@ pub(crate) fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
     use crate::rows::pass::bounding::HashKey;
+    use crate::rows::pass::values::Bringing;
     use eke_sql::Type;
 
     fn limits(max_groups: u32) -> Arc<Limits> {
         let hash_key = HashKey([7; 32]);
         let keys = vec![Type::Int];
         let unit = Some(Type::Int);
-        Arc::new(Limits { unit, keys, steps: 1, max_groups, max_rows: 9, hash_key })
+        let bringing = Bringing::new(Vec::new(), &hash_key);
+        Arc::new(Limits { unit, keys, steps: 1, bringing, max_groups, max_rows: 9, hash_key })
     }
 
     /// A unit in these groups, a row in each.
@@ -499,7 +561,7 @@ mod tests {
             // Twice each, in another order.
             let rows = (0..3_000).chain((0..3_000).rev());
             let mut found = Vec::new();
-            kept(&limits, rows).each(|group, counted| {
+            kept(&limits, rows).each(|group, counted, _| {
                 assert_eq!(counted, [2, 2], "all its rows");
                 found.push(u32::from_le_bytes(group.try_into().unwrap()));
                 Some(())
@@ -532,7 +594,7 @@ mod tests {
                     kept.add(unit, half(group), &name, 1, [1].into_iter()).unwrap();
                 }
                 let mut found = std::collections::BTreeSet::new();
-                kept.each(|group, counted| {
+                kept.each(|group, counted, _| {
                     assert_eq!(counted, [2, 2], "{max_groups} {shift}");
                     found.insert(u32::from_le_bytes(group.try_into().unwrap()));
                     Some(())

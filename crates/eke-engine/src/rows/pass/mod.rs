@@ -9,12 +9,14 @@
 //! Nothing here decides whether there is an answer: however many units and groups there are, they
 //! find room.
 
+pub(crate) mod added;
 pub(crate) mod bounding;
 pub(crate) mod kept;
 pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod shards;
 pub(crate) mod totals;
+pub(crate) mod values;
 pub(crate) mod waiting;
 
 use std::collections::VecDeque;
@@ -31,11 +33,13 @@ use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
 use crate::rows::lookup::joined;
+use crate::rows::pass::added::AddedUp;
 use crate::rows::pass::bounding::{BatchRows, Limits};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::shards::{Parts, Shard, Shards, shard};
 use crate::rows::pass::totals::Totals;
+use crate::rows::pass::values::{HALVES, Values, brought};
 use crate::rows::pass::waiting::Waiting;
 use crate::rows::per_unit::table::UnitTable;
 use crate::rows::per_unit::{AddToUnit, Stage, Stages};
@@ -101,23 +105,36 @@ impl Pass {
         let workers = pass.workers.clamp(1, pieces.len().max(1));
         let pieces = Arc::new(Mutex::new(VecDeque::from(pieces)));
         let mut spills = 0;
-        let totals = if pass.limits.unit.is_none() {
+        let (mut totals, values) = if pass.limits.unit.is_none() {
             // Each row is a unit, which is in one group: there is nothing to bound.
-            spawn(workers, || Arc::clone(&pass).read::<Totals>(Arc::clone(&pieces))).await?
+            if pass.limits.bringing.most.is_empty() {
+                let read = || Arc::clone(&pass).read::<Totals>(Arc::clone(&pieces));
+                (spawn(workers, read).await?, Vec::new())
+            } else {
+                let read = || Arc::clone(&pass).read_values(Arc::clone(&pieces));
+                AddedUp::parts(spawn(workers, read).await?)
+            }
         } else if !pass.before.stages.is_empty() {
             let units = spawn(workers, || Arc::clone(&pass).gather(Arc::clone(&pieces))).await?;
             spills += units.iter().map(|units| units.spills).sum::<usize>();
             let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
             let total = || Arc::clone(&pass).total_of_units(Arc::clone(&shards));
-            spawn(pass.workers.max(1), total).await?
+            AddedUp::parts(spawn(pass.workers.max(1), total).await?)
         } else {
             let read = || Arc::clone(&pass).read::<Kept>(Arc::clone(&pieces));
             let units = spawn(workers, read).await?;
             spills += units.iter().map(|units| units.spills).sum::<usize>();
             let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
             let total = || Arc::clone(&pass).total(Arc::clone(&shards));
-            spawn(pass.workers.max(1), total).await?
+            AddedUp::parts(spawn(pass.workers.max(1), total).await?)
         };
+        if !values.is_empty() {
+            // The values of all units have met: now they are counted.
+            spills += values.iter().map(|values| values.spills).sum::<usize>();
+            let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(values))));
+            let count = || Arc::clone(&pass).count_values(Arc::clone(&shards));
+            totals.extend(spawn(pass.workers.max(1), count).await?);
+        }
         spills += totals.iter().map(|totals| totals.spills).sum::<usize>();
 
         let mut all = Totals::make(&pass);
@@ -177,6 +194,44 @@ impl Pass {
             sound(|| incoming.settle(&self, shard).ok_or_else(too_many))?;
         }
         Ok(incoming.table)
+    }
+
+    /// Reads pieces until there are no more, where each row is a unit and different values are
+    /// counted: a row has one value of each list, and brings it.
+    async fn read_values(
+        self: Arc<Self>,
+        pieces: Arc<Mutex<VecDeque<Piece>>>,
+    ) -> Result<AddedUp, RowsError> {
+        let (mut added, steps) = (AddedUp::new(&self), self.limits.steps);
+        let (mut group, mut row_steps) = (Vec::new(), Vec::new());
+        while let Some(piece) = next(&pieces) {
+            let mut batches = sound(|| scan::open(piece, &self.before.wanted, self.batch_rows))?;
+            while let Some(batch) = sound(|| batches.next().transpose())? {
+                self.holding.iter().for_each(|holding| holding.add(&batch));
+                sound(|| {
+                    self.seen(&batch)?;
+                    self.brought(batch, &mut |rows| {
+                        for row in 0..rows.len() {
+                            group.clear();
+                            rows.push_group(row, &mut group);
+                            row_steps.clear();
+                            row_steps.extend(rows.steps(row));
+                            let (numbers, digests) = row_steps.split_at(steps);
+                            let numbers = numbers.iter().map(|&step| i128::from(step));
+                            let digests = (0..).zip(digests.chunks(HALVES));
+                            let values =
+                                digests.filter_map(|(list, one)| Some((list, brought(one)?)));
+                            let one = [1, 1].into_iter().chain(numbers);
+                            added.add(&self, &group, one, values).ok_or_else(too_many)?;
+                        }
+                        Ok(())
+                    })
+                })?;
+                added.give_way(&self)?;
+                yield_now().await;
+            }
+        }
+        Ok(added)
     }
 
     /// Takes rows in, with all that they bring.
@@ -259,22 +314,19 @@ impl Pass {
     async fn total_of_units(
         self: Arc<Self>,
         shards: Arc<Mutex<VecDeque<Parts<UnitTable>>>>,
-    ) -> Result<Shards<Totals>, RowsError> {
-        let make = &|| Totals::make(&self);
-        let mut totals = Shards::new(make);
+    ) -> Result<AddedUp, RowsError> {
+        let mut added = AddedUp::new(&self);
         let Some(first) = self.before.stages.first() else { return Err(too_many()) };
         while let Some(parts) = next(&shards) {
             self.check()?;
             sound(|| {
                 let table = parts.merged(&|| self.unit_table(first)).map_err(RowsError::failed)?;
-                self.add_up(self.bounded(table)?, &mut totals)
+                self.add_up(self.bounded(table)?, &mut added)
             })?;
-            if totals.held() > self.share() {
-                totals.spill(self.folder(), make).map_err(RowsError::failed)?;
-            }
+            added.give_way(&self)?;
             yield_now().await;
         }
-        Ok(totals)
+        Ok(added)
     }
 
     /// Shows what rows bring to a stage, once they are joined.
@@ -323,11 +375,14 @@ impl Pass {
     }
 
     /// Adds up what units keep.
-    fn add_up(&self, kept: Kept, totals: &mut Shards<Totals>) -> Result<(), RowsError> {
-        let all = kept.each(|group, counted| {
-            let hash = self.hash.hash_one(group);
+    fn add_up(&self, kept: Kept, added: &mut AddedUp) -> Result<(), RowsError> {
+        let all = kept.each(|group, counted, values| {
             let one = std::iter::once(1).chain(counted.iter().copied());
-            totals.in_memory[shard(hash)].add(hash, group, one)
+            let lists = (0..).zip(values);
+            let values = lists.flat_map(|(list, values)| {
+                values.values().iter().map(move |value| (list, value.digest))
+            });
+            added.add(self, group, one, values)
         });
         all.ok_or_else(too_many)
     }
@@ -336,14 +391,39 @@ impl Pass {
     async fn total(
         self: Arc<Self>,
         shards: Arc<Mutex<VecDeque<Parts<Kept>>>>,
-    ) -> Result<Shards<Totals>, RowsError> {
-        let make = &|| Totals::make(&self);
-        let mut totals = Shards::new(make);
+    ) -> Result<AddedUp, RowsError> {
+        let mut added = AddedUp::new(&self);
         while let Some(parts) = next(&shards) {
             self.check()?;
             sound(|| {
                 let kept = parts.merged(&|| Kept::make(&self)).map_err(RowsError::failed)?;
-                self.add_up(kept, &mut totals)
+                self.add_up(kept, &mut added)
+            })?;
+            added.give_way(&self)?;
+            yield_now().await;
+        }
+        Ok(added)
+    }
+
+    /// Brings shards of values together until there are no more, and counts those of each group.
+    async fn count_values(
+        self: Arc<Self>,
+        shards: Arc<Mutex<VecDeque<Parts<Values>>>>,
+    ) -> Result<Shards<Totals>, RowsError> {
+        let make = &|| Totals::make(&self);
+        let mut totals = Shards::new(make);
+        // Units, rows and steps were added up before.
+        let before = 2 + self.limits.steps;
+        while let Some(parts) = next(&shards) {
+            self.check()?;
+            sound(|| {
+                let values = parts.merged(&|| self.values()).map_err(RowsError::failed)?;
+                let all = values.each(|group, counts| {
+                    let hash = self.hash.hash_one(group);
+                    let counts = std::iter::repeat_n(0, before).chain(counts.iter().copied());
+                    totals.in_memory[shard(hash)].add(hash, group, counts)
+                });
+                all.ok_or_else(too_many)
             })?;
             if totals.held() > self.share() {
                 totals.spill(self.folder(), make).map_err(RowsError::failed)?;
@@ -351,6 +431,11 @@ impl Pass {
             yield_now().await;
         }
         Ok(totals)
+    }
+
+    /// A table of the values of groups.
+    fn values(&self) -> Values {
+        Values::new(self.limits.bringing.most.len(), self.hash.clone())
     }
 
     fn check(&self) -> Result<(), RowsError> {
@@ -408,12 +493,16 @@ impl TakesRows for Kept {
     }
 
     fn take_in(&mut self, pass: &Pass, rows: &Waiting, orders: &mut Vec<u64>) -> Option<()> {
-        let rows = || rows.rows(pass.limits.steps);
+        let rows = || rows.rows(pass.limits.brought());
         order::first_halves(&pass.limits.hash_key, rows().map(|row| row.name), orders);
         for (row, &order) in rows().zip(&*orders) {
             let unit = self.unit(row.hash, row.unit)?;
-            let steps = row.steps.iter().map(|&step| i128::from(step));
-            self.add(unit, order, row.group, 1, steps)?;
+            let (steps, digests) = row.steps.split_at(pass.limits.steps);
+            let steps = steps.iter().map(|&step| i128::from(step));
+            let entry = self.add(unit, order, row.group, 1, steps)?;
+            if let (Some(entry), false) = (entry, digests.is_empty()) {
+                self.add_values(entry, row.name, digests);
+            }
         }
         Some(())
     }
@@ -421,11 +510,11 @@ impl TakesRows for Kept {
 
 impl TakesRows for Totals {
     fn make(pass: &Pass) -> Self {
-        Self::new(pass.limits.steps, pass.hash.clone())
+        Self::new(pass.limits.totals(), pass.hash.clone())
     }
 
     fn take_in(&mut self, pass: &Pass, rows: &Waiting, _: &mut Vec<u64>) -> Option<()> {
-        for row in rows.rows(pass.limits.steps) {
+        for row in rows.rows(pass.limits.brought()) {
             // One unit, and one row.
             let one = [1, 1].into_iter().chain(row.steps.iter().map(|&step| i128::from(step)));
             self.add(row.hash, row.group, one)?;

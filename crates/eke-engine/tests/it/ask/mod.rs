@@ -3,6 +3,7 @@
 mod asking;
 mod chosen;
 mod derived;
+mod distinct;
 mod generated;
 mod identity;
 mod lacking;

@@ -23,11 +23,19 @@
 //! | merging counts what was kept as one row | R, P, O |
 //! | the sums of a group that was let go stay | R, P, O |
 //! | rows without a unit take part | P |
+//! | a unit brings all its values where different ones are counted | R, P, X |
+//! | a unit brings the values with the smallest hash of the value alone | P, and tests of values |
+//! | each value counts once for every unit that has it | P, X |
+//! | values of a group are counted in each part and added up | P, O, S |
+//! | what a group that was let go had of values stays | R, P |
+//!
+//! X stands for `replacing_a_unit_changes_counts_of_values_by_no_more_than_one_unit_brings`, S for
+//! `values_that_went_to_disk_are_counted_once`.
 
 use std::collections::BTreeMap;
 
 use eke_engine::testing::{self, Bounded, RowsOptions, bounded_in_memory};
-use eke_sql::{Key, Plan, Type, Value};
+use eke_sql::{Key, Plan, Sum, Summand, Type, Value};
 use eke_testkit::Dice;
 
 use crate::rows::plain::{self, Groups, Row};
@@ -219,9 +227,108 @@ fn a_plain_reading_changes_by_no_more_than_the_plan_says_either() {
     }
 }
 
-/// A plan for rows that are units of their own.
-fn of_rows(plan: Plan) -> Plan {
+/// A plan for rows that are units of their own: each has one value.
+fn of_rows(mut plan: Plan) -> Plan {
+    for sum in &mut plan.sums {
+        if let Summand::Distinct { most, .. } = &mut sum.summand {
+            *most = 1;
+        }
+    }
     Plan { unit_column: String::new(), max_groups: 1, max_rows: 1, ..plan }
+}
+
+/// A plan that counts different values, and nothing else but units.
+fn of_values(dice: &mut Dice, plan: Plan) -> Plan {
+    let columns = random::schema(Type::Int);
+    let sum = |summand| Sum { summand, exponent: 0 };
+    let mut sums = vec![sum(Summand::Units)];
+    for _ in 0..2 {
+        let values = sum(random::distinct(dice, &columns[1..]));
+        if !sums.contains(&values) {
+            sums.push(values);
+        }
+    }
+    Plan { sums, ..plan }
+}
+
+/// The original beside the one with other rows of a unit in place of its own, directly: a value that
+/// goes and one that comes are not two.
+#[test]
+fn replacing_a_unit_changes_counts_of_values_by_no_more_than_one_unit_brings() {
+    let nobody = Groups::new();
+    let mut largest = 0;
+    for number in 9_000_000..9_001_000 {
+        let (mut dice, unit, table, plan) = case(number, 30, 4);
+        let plan = of_values(&mut dice, plan);
+        let all = groups(&driven(&table, &plan, unit, &mut dice), &nobody);
+        for gone in random::units(&table) {
+            let mut other = random::without(&table, &gone);
+            for mut row in random::table(&mut dice, unit, 8, 4) {
+                row.insert("who".to_owned(), gone.clone());
+                other.push(row);
+            }
+            dice.shuffle(&mut other);
+            let other = groups(&driven(&other, &plan, unit, &mut dice), &nobody);
+            // Those that the unit has left, and those that it came to.
+            let twice = Plan { max_groups: 2 * plan.max_groups, ..plan.clone() };
+            assert_close(&all, &other, &twice, number);
+            for (keys, sums) in &all {
+                let nothing = vec![0; sums.len()];
+                let others = other.get(keys).unwrap_or(&nothing);
+                for ((a, b), sum) in sums.iter().zip(others).zip(&plan.sums) {
+                    let (least, most) = sum.contribution(plan.max_rows);
+                    assert!(a.abs_diff(*b) <= u128::from(most.abs_diff(least)), "case {number}");
+                    if let Summand::Distinct { .. } = sum.summand {
+                        largest = largest.max(a.abs_diff(*b));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(largest, 3, "some unit changed a count by all that it may");
+}
+
+/// Many units with many values, in groups that are large and small, with so little memory that all
+/// of it goes to disk.
+#[test]
+fn values_that_went_to_disk_are_counted_once() {
+    let mut dice = Dice(77);
+    let mut table: Vec<Row> = (0..60_000i64)
+        .map(|number| {
+            let mut row = random::table(&mut dice, Type::Int, 1, 1).remove(0);
+            row.insert("who".to_owned(), Value::Int(number % 9_000));
+            row.insert("age".to_owned(), Value::Int(number * 7919 % 40_000));
+            row.insert("city".to_owned(), Value::Text(format!("town {}", number % 3)));
+            row
+        })
+        .collect();
+    let schema = random::schema(Type::Int);
+    let key = Key { expr: random::column("paid"), kind: Type::Bool, public: None };
+    let (expr, kind) = (random::column("age"), Type::Int);
+    let sum = |summand| Sum { summand, exponent: -2 };
+    let city = Summand::Distinct { expr: random::column("city"), kind: Type::Text, most: 1 };
+    let sums = vec![
+        sum(Summand::Rows),
+        sum(Summand::Distinct { expr: expr.clone(), kind, most: 2 }),
+        sum(Summand::Present(random::column("fare"))),
+        sum(city),
+    ];
+    let (_, _, _, plan) = case(1, 1, 1);
+    let plan = Plan { keys: vec![key], sums, filter: None, max_groups: 2, max_rows: 4, ..plan };
+    for plan in [plan.clone(), Plan { keys: Vec::new(), ..plan.clone() }, of_rows(plan)] {
+        let expected = plain::bounded(&table, &plan, &HASH_KEY);
+        for (memory, partitions) in [(2 << 30, 2), (2 << 20, 1), (2 << 20, 3), (1 << 20, 7)] {
+            dice.shuffle(&mut table);
+            let size = table.len().div_ceil(partitions * 3);
+            let pieces = table.chunks(size).map(|rows| vec![random::batch(rows, &schema)]);
+            let options = RowsOptions { memory, partitions, ..RowsOptions::usual() };
+            let known = random::known(&schema);
+            let found =
+                bounded_in_memory(pieces.collect(), &known, &plan, &HASH_KEY, options).unwrap();
+            assert_eq!(groups(&found, &expected), expected);
+            assert!(partitions != 1 || found.spills() > 0);
+        }
+    }
 }
 
 #[test]

@@ -147,6 +147,7 @@ fn trips() -> Table {
             adjacency: Adjacency::AddRemove,
             max_groups: 3,
             max_rows: 20,
+            max_values: None,
         },
     }
 }

@@ -1,6 +1,6 @@
 //! A plain reading of a plan, row by row, for the engine to agree with. Slow, and easy to believe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eke_sql::{
     Binary, Expr, Lookup, PerUnit, Plan, RowSource, Summand, TotalFunction, Type, Unary, UnitTotal,
@@ -35,6 +35,7 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
         }
     }
     let mut groups = Groups::new();
+    let mut found: BTreeMap<(Vec<Value>, usize), BTreeSet<Value>> = BTreeMap::new();
     for (unit, of_unit) in units {
         let mut kept: Vec<_> = of_unit.into_iter().collect();
         kept.sort_by_key(|(keys, _)| {
@@ -45,12 +46,20 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
             (blake3::keyed_hash(hash_key, &bytes).as_bytes()[..16].to_vec(), group)
         });
         for (keys, rows) in kept.into_iter().take(plan.max_groups as usize) {
+            for (place, sum) in plan.sums.iter().enumerate() {
+                if let Summand::Distinct { expr, most, .. } = &sum.summand {
+                    let all = rows.iter().map(|row| evaluate(expr, row));
+                    let all = all.filter(|value| *value != Value::Null).collect();
+                    let brought = brought(all, &keys, &unit, *most, hash_key);
+                    found.entry((keys.clone(), place)).or_default().extend(brought);
+                }
+            }
             let sums = groups.entry(keys).or_insert_with(|| vec![0; plan.sums.len()]);
             for (total, sum) in sums.iter_mut().zip(&plan.sums) {
                 let one = i128::from(sum.one());
                 let steps = |row: &&Row| match &sum.summand {
                     Summand::Rows => one,
-                    Summand::Units => 0,
+                    Summand::Units | Summand::Distinct { .. } => 0,
                     Summand::Present(expr) => {
                         if evaluate(expr, row) == Value::Null {
                             0
@@ -77,7 +86,38 @@ pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups 
             }
         }
     }
+    // What several units have counts once.
+    for ((keys, place), values) in found {
+        let sums = groups.get_mut(&keys).expect("a group with values");
+        sums[place] = values.len() as i128 * i128::from(plan.sums[place].one());
+    }
     groups
+}
+
+/// Of the values of a unit in a group, those that take part.
+fn brought(
+    values: BTreeSet<Value>,
+    keys: &[Value],
+    unit: &Value,
+    most: u32,
+    hash_key: &[u8; 32],
+) -> Vec<Value> {
+    let derived = |context: &str| blake3::derive_key(context, hash_key);
+    let digest_key = derived("eke 2026-11-18 digests of values that are counted once");
+    let order_key = derived("eke 2026-11-18 which values of a unit take part");
+    let name: Vec<u8> = keys.iter().chain([unit]).flat_map(encode).collect();
+    let order = |value: &Value| {
+        let digest = blake3::keyed_hash(&digest_key, &encode(value));
+        // Two halves, each as a number: the least byte first.
+        let mut halves: Vec<u8> = digest.as_bytes()[..16].to_vec();
+        halves.chunks_mut(8).for_each(<[u8]>::reverse);
+        let order = blake3::keyed_hash(&order_key, &[&halves[..], &name].concat());
+        order.as_bytes()[..8].to_vec()
+    };
+    let mut values: Vec<Value> = values.into_iter().collect();
+    values.sort_by_cached_key(order);
+    values.truncate(most as usize);
+    values
 }
 
 /// The rows that a plan's rows come from.

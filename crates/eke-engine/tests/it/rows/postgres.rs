@@ -17,6 +17,13 @@ use crate::rows::random;
 
 /// Questions whose answers are whole numbers.
 const SAME: &[&str] = &[
+    "SELECT COUNT(DISTINCT city), COUNT(DISTINCT fare), COUNT(DISTINCT paid), COUNT(*) FROM trips",
+    "SELECT COUNT(DISTINCT city) FILTER (WHERE paid), COUNT(DISTINCT who) FILTER (WHERE age > 0) FROM \
+     trips",
+    "SELECT COUNT(DISTINCT CASE WHEN age > 7 THEN city || 'x' ELSE 'no' END) FROM trips WHERE fare > 0",
+    "SELECT COUNT(DISTINCT age * 2), COUNT(DISTINCT who) FROM trips",
+    "SELECT COUNT(DISTINCT n), SUM(n) FROM (SELECT who, COUNT(*) AS n FROM trips GROUP BY who) AS p",
+    "SELECT COUNT(DISTINCT area), COUNT(DISTINCT rank) FROM trips LEFT JOIN zones ON city = place",
     "SELECT COUNT(*), SUM(n) FROM (SELECT who, COUNT(*) AS n FROM trips GROUP BY who) AS p",
     "SELECT COUNT(*), SUM(n), COUNT(m) FROM (SELECT who, COUNT(age) AS n, MAX(age) AS m FROM trips \
      WHERE paid GROUP BY who) AS p WHERE n > 1 OR m IS NULL",
@@ -130,6 +137,7 @@ fn subqueries_by_person_and_joins_come_to_what_they_come_to_in_postgresql() {
         adjacency: Adjacency::AddRemove,
         max_groups: 1,
         max_rows: 1 << 8,
+        max_values: None,
     };
     let tables = [
         table("trips", schema.clone(), private),

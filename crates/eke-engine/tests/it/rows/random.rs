@@ -156,7 +156,8 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
             let (low, high, centre) = bounds;
             Summand::Value { expr, low, high, centre }
         };
-        let summand = match dice.roll(7) {
+        let summand = match dice.roll(9) {
+            7 | 8 => distinct(dice, &schema(Type::Int)[1..]),
             0 => Summand::Rows,
             1 => Summand::Units,
             2 => {
@@ -188,6 +189,12 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
         max_groups: 1 + dice.roll(3) as u32,
         max_rows: 1 + dice.roll(3) as u32,
     }
+}
+
+/// Different values of one of these columns.
+pub(crate) fn distinct(dice: &mut Dice, columns: &[(String, Type)]) -> Summand {
+    let (name, kind) = dice.pick(columns).clone();
+    Summand::Distinct { expr: column(&name), kind, most: 1 + dice.roll(3) as u32 }
 }
 
 /// What the rows of a unit are brought together to, of rows with these columns, and the columns
@@ -338,6 +345,9 @@ pub(crate) fn plan_per_unit(dice: &mut Dice, unit: Type) -> Plan {
         let expr = column(&name);
         let (low, high, centre) = *dice.pick(&[(0, 10, 0), (-8, 56, 24), (-100, 100, 0)]);
         let summand = match kind {
+            _ if dice.roll(3) == 0 => {
+                Summand::Distinct { expr, kind, most: 1 + dice.roll(3) as u32 }
+            }
             Type::Int | Type::Float => Summand::Value { expr, low, high, centre },
             _ => Summand::Present(expr),
         };

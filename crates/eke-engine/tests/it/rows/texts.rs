@@ -36,6 +36,7 @@ fn table() -> Table {
             adjacency: Adjacency::AddRemove,
             max_groups: 3,
             max_rows: 2,
+            max_values: None,
         },
     }
 }

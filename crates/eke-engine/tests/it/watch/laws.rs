@@ -96,9 +96,35 @@ fn laws_follow_from_the_plan() {
     assert!(!count.monotone && count.sensitivity == 1.0, "{count:?}");
     let fares = explain(&sum("SELECT SUM(fare) FROM rides WHERE day = $1"));
     assert!(!fares.monotone && fares.sensitivity == 60.0, "{fares:?}");
+    // Different values come and go with a unit, one way each, however it is replaced.
+    let values = sum("SELECT COUNT(DISTINCT fare) FROM rides WHERE day = $1");
+    for (adjacency, monotone) in [("add-remove", true), ("replace", false)] {
+        let policy = policy("200.0", "100.0").replace("add-remove", adjacency);
+        folder.write("eke.toml", &policy.replace("max_rows = 1", "max_rows = 1\nmax_values = 7"));
+        let plan = explain(&values);
+        assert!(plan.monotone == monotone && plan.sensitivity == 7.0, "{plan:?}");
+    }
+    folder.write("eke.toml", &policy("200.0", "100.0"));
     // Narrower than what was asked for.
     let narrow = WatchQuestion { range: Some((-7.0, 60.0)), ..watch("ana", 0..2) };
     assert_eq!(explain(&narrow).range, [Some(0.0), Some(60.0)]);
+}
+
+/// Fares go round from 0 to 39.
+#[test]
+fn different_values_can_be_watched() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("200.0", "100.0"));
+    folder.write("rides.csv", &rides(&[5, 200, 3]));
+    let question = WatchQuestion {
+        sql: "SELECT COUNT(DISTINCT fare) FROM rides WHERE day = $1".into(),
+        line: 20.0,
+        closeness: Closeness::Absolute(14.0),
+        range: Some((0.0, 40.0)),
+        ..watch("steward", 0..3)
+    };
+    let (verdicts, _) = run(&folder.engine(), &question);
+    assert_eq!(hits(&verdicts), [false, true, false]);
 }
 
 #[test]

@@ -28,8 +28,8 @@ impl Binder<'_> {
         let Some(name) = written else {
             return Err(Unsupported::NoFunction { name: short(name) }.into());
         };
-        if over.is_some() {
-            return Err(no("OVER (window functions)", "write GROUP BY with COUNT, SUM or AVG"));
+        if let Some(over) = over {
+            return self.total(&name, call, over);
         }
         if !within_group.is_empty() {
             return Err(no("WITHIN GROUP", AGGREGATES));
@@ -120,27 +120,22 @@ impl Binder<'_> {
             [A::Unnamed(E::Expr(argument))] => {
                 let bound = within.bind(argument)?;
                 let kind = bound.kind;
-                if distinct && filter.is_some() {
-                    return Err(no(
-                        "FILTER of a COUNT(DISTINCT …)",
-                        "write its condition in WHERE, in a question of its own",
-                    ));
-                }
                 let expr = canonical(limits::checked(kept(bound.expr))?);
                 if distinct {
-                    if unit.is_empty() {
+                    if name != "count" {
                         let (function, written) = (upper, short(argument));
-                        return Err(Unsupported::DistinctOfRows { function, written }.into());
+                        return Err(Unsupported::Distinct { function, written }.into());
                     }
-                    if name != "count" || expr != Expr::Column(unit.to_owned()) {
-                        return Err(Unsupported::Distinct {
-                            function: upper,
-                            written: short(argument),
-                            unit: short(&crate::expr::display::identifier(unit)),
+                    match kind {
+                        None => return Err(TypeError::CountOfNull.into()),
+                        _ if expr == Expr::Literal(Value::Null) => {
+                            return Err(TypeError::CountOfNull.into());
                         }
-                        .into());
+                        _ if !unit.is_empty() && expr == Expr::Column(unit.to_owned()) => {
+                            Aggregate::Units
+                        }
+                        Some(kind) => Aggregate::Distinct { expr, kind },
                     }
-                    Aggregate::Units
                 } else if name == "count" {
                     if expr == Expr::Literal(Value::Null) {
                         return Err(TypeError::CountOfNull.into());
@@ -165,6 +160,45 @@ impl Binder<'_> {
             }
         };
         Ok(Bound::new(Expr::Measure(aggregates.borrow_mut().index(aggregate)), Type::Float))
+    }
+
+    /// `SUM(COUNT(*)) OVER ()`: an aggregate over all groups together. There is no other window.
+    fn total(
+        &self,
+        name: &str,
+        call: &ast::Function,
+        over: &ast::WindowType,
+    ) -> Result<Bound, SqlError> {
+        use ast::{FunctionArg as A, FunctionArgExpr as E};
+        let window = || no("OVER (window functions)", "write GROUP BY with COUNT, SUM or AVG");
+        let ast::WindowType::WindowSpec(spec) = over else { return Err(window()) };
+        let is_whole = spec.window_name.is_none()
+            && spec.partition_by.is_empty()
+            && spec.order_by.is_empty()
+            && spec.window_frame.is_none();
+        let ast::FunctionArguments::List(list) = &call.args else { return Err(window()) };
+        let ([A::Unnamed(E::Expr(argument))], true, "sum") = (&*list.args, is_whole, name) else {
+            return Err(window());
+        };
+        let is_plain = call.filter.is_none()
+            && call.null_treatment.is_none()
+            && call.within_group.is_empty()
+            && list.duplicate_treatment.is_none()
+            && list.clauses.is_empty();
+        let (Some(aggregates), "SELECT", true) = (self.aggregates, self.clause, is_plain) else {
+            return Err(window());
+        };
+        match self.bind(argument)?.expr {
+            Expr::Measure(of) if aggregates.borrow().is_sum(of) => {
+                let total = aggregates.borrow_mut().index(Aggregate::Total(of));
+                Ok(Bound::new(Expr::Measure(total), Type::Float))
+            }
+            _ => Err(Unsupported::form(
+                call,
+                "OVER () takes the sum of a COUNT or SUM over all groups, such as \
+                 SUM(COUNT(*)) OVER ()",
+            )),
+        }
     }
 
     /// COUNTIF and its kin: an aggregate with its condition as the last argument.
