@@ -429,10 +429,22 @@ pub(crate) fn found(derivation: &Derivation, exact: Option<Between>, ending: Sto
     Found { value, low, high, ending, evidence: None }
 }
 
-/// Where legs may turn out to be: where they are, at their ends, and each by itself at its ends.
+/// Where legs may turn out to be: of few of them, each where it is or at one of its ends, in all
+/// combinations; of more, where they are, at their ends, and each by itself at its ends.
 fn corners(legs: &[Between]) -> Vec<Vec<Between>> {
+    const FEW: usize = 6;
     let moved =
         |&(value, [low, high]): &Between, to: f64| (to, [low - value + to, high - value + to]);
+    if legs.len() <= FEW {
+        let mut all = vec![Vec::new()];
+        for leg in legs {
+            let [low, high] = leg.1;
+            let places = [leg.0, low, high].map(|to| moved(leg, to));
+            let with = |one: &Vec<Between>| places.map(|place| [&one[..], &[place]].concat());
+            all = all.iter().flat_map(with).collect();
+        }
+        return all;
+    }
     let mut all = vec![legs.to_vec()];
     for end in [0, 1] {
         all.push(legs.iter().map(|leg| moved(leg, leg.1[end])).collect());

@@ -142,8 +142,7 @@ impl Engine {
             route,
             reads: None,
         };
-        let covers = Covers::of(&prepared.query.plan, &prepared.payers.unit.name);
-        let answer = asking.answer().map(|answer| Answer { covers: Some(covers), ..answer });
+        let answer = asking.answer();
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {
@@ -591,7 +590,7 @@ impl<'a> Asking<'a> {
             fewer: None,
             picks: None,
             epsilon: self.in_epsilon(self.spent).filter(|_| !goal.is_one()),
-            covers: None,
+            covers: Some(Covers::of(self.plan(), &self.context.unit().name)),
         };
         let answer = self.with_what_lacks(answer, (groups.len(), &shown), &found, left);
         Ok(Finished { answer, shown, measures: measures.collect() })
