@@ -643,8 +643,9 @@ zone = { type = "int", values = [0, 1, 2] }
     near(COUNT, &[550.0]);
     near(ZONES, &[300.0, 200.0, 50.0]);
     near("SELECT SUM(fare) FROM trips WHERE zone = 2", &[1000.0]);
-    // A row has one rider at most.
+    // A row has one value, which others may have too.
     near("SELECT COUNT(DISTINCT rider) FROM trips", &[500.0]);
+    near("SELECT zone, COUNT(DISTINCT rider) FROM trips GROUP BY zone", &[300.0, 200.0, 1.0]);
     // The ledger keeps whose rows they are.
     let by_rider = POLICY
         .replace("[unit.row]", "[unit.rider]")

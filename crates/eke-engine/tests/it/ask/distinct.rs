@@ -2,9 +2,9 @@
 //!
 //! Statistical tests (n; false-alarm rate; critical value; control):
 //!
-//! - `shares_hold_where_groups_stopped_by_what_they_saw` (40 runs of 6 shares; below 1e-7 by the
-//!   union bound, which leaves far less than 5 % to misses; 24 misses of 240; there is a control of
-//!   the interval itself beside `total_half`)
+//! - `shares_hold_where_groups_stopped_by_what_they_saw` (40 runs of 6 shares; 1e-3 if 5 % missed,
+//!   and the union bound leaves far fewer; 24 misses of 240; the control is that of
+//!   `totals_of_groups_that_stopped_by_what_they_saw_hold`)
 
 use std::fmt::Write as _;
 

@@ -23,11 +23,12 @@
 //! | merging counts what was kept as one row | R, P, O |
 //! | the sums of a group that was let go stay | R, P, O |
 //! | rows without a unit take part | P |
-//! | a unit brings all its values where different ones are counted | R, P, X |
-//! | a unit brings the values with the smallest hash of the value alone | P, and tests of values |
-//! | each value counts once for every unit that has it | P, X |
-//! | values of a group are counted in each part and added up | P, O, S |
-//! | what a group that was let go had of values stays | R, P |
+//! | a unit brings all its values where different ones are counted | R, P, X, S |
+//! | a unit brings the values with the smallest hash of the value alone | P, S, and tests of values |
+//! | each value counts once for every unit that has it | P, S |
+//! | values of a group are counted in each part, also on disk, and added up | R, P, O, S |
+//! | what a group that was let go had of values stays | R, P, O, X, S |
+//! | merging forgets the values of units | R, P, O, X, S |
 //!
 //! X stands for `replacing_a_unit_changes_counts_of_values_by_no_more_than_one_unit_brings`, S for
 //! `values_that_went_to_disk_are_counted_once`.
