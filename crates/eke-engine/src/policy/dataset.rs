@@ -219,12 +219,12 @@ impl Dataset {
         let protection = match &self.protection {
             PolicyProtection::Public => Protection::Public,
             PolicyProtection::Private {
+                unit,
                 unit_column,
                 unit_column_line,
                 adjacency,
                 max_groups,
                 max_rows,
-                ..
             } => {
                 match schema.iter().find(|(name, _)| name == unit_column) {
                     _ if unit_column.is_empty() => {}
@@ -241,6 +241,7 @@ impl Dataset {
                     None => missing(unit_column, *unit_column_line, "unit column"),
                 }
                 Protection::Private {
+                    unit: unit.clone(),
                     unit_column: unit_column.clone(),
                     adjacency: *adjacency,
                     max_groups: *max_groups,

@@ -11,6 +11,7 @@ fn table(columns: Vec<Column>, max_groups: u32, max_rows: u32) -> Table {
         name: "t".to_owned(),
         columns: std::iter::once(unit).chain(columns).collect(),
         protection: Protection::Private {
+            unit: "person".to_owned(),
             unit_column: "who".to_owned(),
             adjacency: Adjacency::Replace,
             max_groups,

@@ -11,3 +11,4 @@ mod racing;
 mod steward;
 mod top;
 mod typed;
+mod units;
