@@ -23,7 +23,7 @@ use crate::rows::held::HeldRows;
 use crate::rows::lookup::lookups;
 use crate::rows::spill::Spill;
 use crate::rows::threads;
-use crate::rows::{Bounded, HeldFor, PublicRows, RowsError, RowsOptions, bounded};
+use crate::rows::{Bounded, DatasetRows, HeldFor, PublicRows, RowsError, RowsOptions, bounded_of};
 
 /// A policy with its ledger, open.
 pub struct Engine {
@@ -59,17 +59,25 @@ pub(crate) struct Prepared {
     pub(crate) payers: Payers,
     /// The furthest point that the asker sees of any one path.
     pub(crate) finest: Option<Amount<Rho>>,
-    /// The number of the dataset's snapshot.
-    pub(crate) snapshot: u32,
+    /// The datasets of the plan, the first one first.
+    pub(crate) datasets: Vec<PreparedDataset>,
     hash_key: [u8; 32],
-    source: Source,
-    schema: Schema,
-    ids: Ids,
     /// What the plan looks up in public tables, the innermost first.
     public: Vec<PublicRows>,
     is_steward: bool,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub(crate) answer_time: Duration,
+}
+
+/// A dataset that rows are read of.
+pub(crate) struct PreparedDataset {
+    pub(crate) name: String,
+    /// The number of its snapshot.
+    pub(crate) snapshot: u32,
+    unit_column: String,
+    source: Source,
+    schema: Schema,
+    ids: Ids,
 }
 
 type Schema = Vec<(String, Option<Type>)>;
@@ -84,10 +92,10 @@ const MOST_VALUES: usize = 100_000;
 const READING: u32 = 2;
 
 impl Prepared {
-    /// What the columns and the unit are read as: another reading of the same file is another
-    /// truth.
-    pub(crate) fn read_as(&self) -> impl serde::Serialize {
-        (READING, &self.schema, self.ids)
+    /// The names of its datasets, for a sentence.
+    pub(crate) fn dataset_names(&self) -> String {
+        let names = self.datasets.iter().map(|dataset| format!("`{}`", dataset.name));
+        names.collect::<Vec<_>>().join(" and ")
     }
 
     /// Which rows of public tables are looked up: others are another truth.
@@ -97,14 +105,21 @@ impl Prepared {
     }
 }
 
+impl PreparedDataset {
+    /// What the columns and the unit are read as: another reading of the same file is another
+    /// truth.
+    pub(crate) fn read_as(&self) -> impl serde::Serialize + '_ {
+        (READING, &self.schema, self.ids)
+    }
+}
+
 /// A question that is understood, before anything is asked of a ledger.
 pub(crate) struct Understood {
     pub(crate) query: Query,
     pub(crate) payers: Payers,
     pub(crate) finest: Option<Amount<Rho>>,
-    source: Source,
-    schema: Schema,
-    ids: Ids,
+    /// The datasets of the plan, the first one first.
+    datasets: Vec<(String, Found)>,
     /// The files of the public tables that the plan looks something up in, the innermost first;
     /// none for those that the question writes out.
     public: Vec<Option<Source>>,
@@ -191,15 +206,36 @@ impl Ground {
         who: &Who,
     ) -> Result<Understood, EngineError> {
         let dataset = policy.dataset(&query.plan.dataset)?;
-        let PolicyProtection::Private { unit, .. } = &dataset.protection else {
+        let PolicyProtection::Private { unit, adjacency, .. } = &dataset.protection else {
             return Err(NotAnswered::Public { dataset: dataset.name.clone() }.into());
         };
         let payers = policy.payers(unit, who.analyst())?;
         let finest = policy.finest(who.analyst())?;
-        let (source, schema, ids) = match self.read.remove(&query.plan.dataset) {
-            Some(read) => read,
-            None => schema(policy, dataset)?.1,
-        };
+        let mut datasets: Vec<(String, Found)> = Vec::new();
+        for name in query.plan.datasets() {
+            let other = policy.dataset(name)?;
+            // The plan brings rows together by the unit: it must be the same one in all.
+            let is_same = matches!(
+                &other.protection,
+                PolicyProtection::Private { unit: own, adjacency: how, .. }
+                    if own == unit && how == adjacency
+            );
+            if !is_same {
+                let (one, other) = (dataset.name.clone(), name.to_owned());
+                return Err(NotAnswered::OtherUnits { one, other }.into());
+            }
+            let found = match self.read.remove(name) {
+                Some(read) => read,
+                None => schema(policy, other)?.1,
+            };
+            if let Some((one, (.., ids))) = datasets.first()
+                && *ids != found.2
+            {
+                let (one, other) = (one.clone(), name.to_owned());
+                return Err(NotAnswered::OtherIds { one, other }.into());
+            }
+            datasets.push((name.to_owned(), found));
+        }
         let public = lookups(query.plan.rows.as_ref()).into_iter().map(|lookup| {
             if lookup.is_inline() {
                 return Ok(None);
@@ -210,7 +246,7 @@ impl Ground {
             }
         });
         let public = public.collect::<Result<_, EngineError>>()?;
-        Ok(Understood { query, payers, finest, source, schema, ids, public })
+        Ok(Understood { query, payers, finest, datasets, public })
     }
 }
 
@@ -412,7 +448,7 @@ impl Engine {
     }
 
     fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
-        let Understood { query, payers, finest, source, schema, ids, public } = understood;
+        let Understood { query, payers, finest, datasets, public } = understood;
         // What is looked up is read before anything is charged, and is what paths are found by.
         let read = |(lookup, source): (&eke_sql::Lookup, &Option<Source>)| match source {
             Some(source) => PublicRows::read(&lookup.table, source, &PublicRows::wanted(lookup)),
@@ -422,37 +458,46 @@ impl Engine {
         let public = public.map(|rows| rows.map_err(|error| EngineError::NotReady(error.detail())));
         let public = public.collect::<Result<Vec<_>, _>>()?;
         let stamp = Stamp::now(who.name());
-        let dataset = self.policy.dataset(&query.plan.dataset)?;
         let unit = &payers.unit.name;
-        self.pin_rows(dataset, unit, &source, false, &stamp)?;
+        for (name, (source, ..)) in &datasets {
+            self.pin_rows(self.policy.dataset(name)?, unit, source, false, &stamp)?;
+        }
         for account in payers.iter() {
             self.open_account(account, &stamp)?;
         }
         if let Some(analyst) = who.analyst() {
             self.come_and_go(unit, analyst, &stamp)?;
         }
-        let registry = self.pin(unit, dataset, &source, &stamp)?;
-        let pinned = registry.check(&dataset.name, identity(dataset, unit))?;
         let is_steward = *who == Who::Steward;
-        if is_steward {
-            // An analyst is not told: nothing it sees depends on it.
-            check_files(&registry, &dataset.name, &source)?;
+        let (mut prepared, mut hash_key, mut answer_time) =
+            (Vec::with_capacity(datasets.len()), None, Duration::ZERO);
+        for (name, (source, schema, ids)) in datasets {
+            let dataset = self.policy.dataset(&name)?;
+            let registry = self.pin(unit, dataset, &source, &stamp)?;
+            let pinned = registry.check(&name, identity(dataset, unit))?;
+            if is_steward {
+                // An analyst is not told: nothing it sees depends on it.
+                check_files(&registry, &name, &source)?;
+            }
+            let source = match serde_json::from_value(pinned.latest().fingerprint.clone()) {
+                Ok(snapshot) => source.read_as(&snapshot),
+                Err(_) => source,
+            };
+            let snapshot = pinned.latest().number;
+            // One registry is a unit's, with one key: rows that meet are kept by the same hash.
+            hash_key.get_or_insert(*registry.hash_key());
+            answer_time = dataset.answer_time.max(answer_time);
+            let unit_column = dataset.protection.unit_column().unwrap_or_default().to_owned();
+            prepared.push(PreparedDataset { name, snapshot, unit_column, source, schema, ids });
         }
-        let source = match serde_json::from_value(pinned.latest().fingerprint.clone()) {
-            Ok(snapshot) => source.read_as(&snapshot),
-            Err(_) => source,
-        };
-        let (snapshot, hash_key) = (pinned.latest().number, *registry.hash_key());
-        let answer_time = dataset.answer_time;
+        let hash_key =
+            hash_key.ok_or_else(|| EngineError::Damaged("a plan of no dataset".into()))?;
         Ok(Prepared {
             query,
             payers,
             finest,
-            snapshot,
+            datasets: prepared,
             hash_key,
-            source,
-            schema,
-            ids,
             public,
             is_steward,
             answer_time,
@@ -631,21 +676,31 @@ impl Engine {
         expects_more: bool,
         progress: &dyn Fn(u64, Option<u64>),
     ) -> Result<Bounded, RowsError> {
-        let Prepared { source, schema, hash_key, .. } = prepared;
+        let Prepared { datasets, hash_key, .. } = prepared;
         // How many rows there are is for the steward to see.
-        let all = if prepared.is_steward { source.rows() } else { None };
+        let rows = || datasets.iter().map(|dataset| dataset.source.rows()).sum::<Option<u64>>();
+        let all = if prepared.is_steward { rows() } else { None };
         let seen = |rows: u64| progress(rows, all);
         let progress: Option<&dyn Fn(u64)> = if prepared.is_steward { Some(&seen) } else { None };
         let spill = Some(self.spill.folder());
-        let held = Some(HeldFor {
+        let held = datasets.first().map(|dataset| HeldFor {
             rows: &self.held,
-            dataset: &plan.dataset,
-            snapshot: prepared.snapshot,
+            dataset: &dataset.name,
+            snapshot: dataset.snapshot,
             expects_more,
         });
         let public = &prepared.public;
         let options = RowsOptions { progress, spill, held, public, ..RowsOptions::usual() };
-        bounded(source, schema, plan, hash_key, options)
+        let datasets: Vec<DatasetRows<'_>> = datasets
+            .iter()
+            .map(|dataset| DatasetRows {
+                dataset: &dataset.name,
+                unit_column: &dataset.unit_column,
+                source: &dataset.source,
+                schema: &dataset.schema,
+            })
+            .collect();
+        bounded_of(&datasets, plan, hash_key, options)
     }
 }
 

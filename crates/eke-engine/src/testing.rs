@@ -23,7 +23,8 @@ use crate::rows::scan;
 pub use crate::data::source::{Fingerprint, Source, SourceError};
 pub use crate::rows::column::lower::LowerError;
 pub use crate::rows::{
-    Bounded, HeldFor, HeldRows, PublicRows, RowsError, RowsOptions, bounded, bounded_in_memory,
+    BatchesOf, Bounded, DatasetRows, HeldFor, HeldRows, PublicRows, RowsError, RowsOptions,
+    bounded, bounded_in_memory, bounded_in_memory_of, bounded_of,
 };
 pub use {arrow_array, arrow_schema, parquet};
 

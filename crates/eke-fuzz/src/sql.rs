@@ -32,6 +32,7 @@ static TABLES: LazyLock<[Table; 2]> = LazyLock::new(|| {
             column("started", Type::Timestamp, None, &[]),
         ],
         protection: Protection::Private {
+            unit: "rider".to_owned(),
             unit_column: "rider_id".to_owned(),
             adjacency: Adjacency::AddRemove,
             max_groups: 3,

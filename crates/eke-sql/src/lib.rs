@@ -21,6 +21,7 @@
 //!         },
 //!     ],
 //!     protection: Protection::Private {
+//!         unit: "rider".to_owned(),
 //!         unit_column: "rider_id".to_owned(),
 //!         adjacency: Adjacency::AddRemove,
 //!         max_groups: 3,
@@ -68,6 +69,9 @@ pub use frontend::question::{plan, plan_open, plan_with};
 pub use frontend::relations::relations;
 pub use frontend::settings::{Setting, settings};
 pub use plan::bounds::interval;
-pub use plan::rows::{Lookup, LookupColumn, PerUnit, RowSource, TotalFunction, UnitKey, UnitTotal};
+pub use plan::rows::{
+    Chooses, Gives, Lookup, LookupColumn, Meet, PerUnit, RowSource, Side, TotalFunction, Union,
+    UnitKey, UnitTotal,
+};
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
 pub use table::{Column, Protection, Table};

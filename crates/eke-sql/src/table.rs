@@ -38,6 +38,9 @@ pub enum Protection {
     Public,
     /// Units', one per row.
     Private {
+        /// The kind of unit, by its name in the policy: rows of several datasets come together
+        /// where it is the same.
+        unit: String,
         /// The column that says which unit a row belongs to; empty where each row is a unit of its
         /// own.
         unit_column: String,

@@ -198,6 +198,7 @@ mod tests {
     #[test]
     fn intervals_of_chosen_rows_know_how_their_looks_were_planned() {
         let protection = Protection::Private {
+            unit: "person".to_owned(),
             unit_column: "who".to_owned(),
             adjacency: Adjacency::AddRemove,
             max_groups: 1,

@@ -227,6 +227,25 @@ pub enum NotAnswered {
         /// The dataset.
         dataset: String,
     },
+    /// It brings rows of different units together.
+    #[error("`{one}` and `{other}` are not about the same unit: ask about one of them")]
+    OtherUnits {
+        /// A dataset.
+        one: String,
+        /// Another one.
+        other: String,
+    },
+    /// It brings rows together whose units are written in different ways.
+    #[error(
+        "the ids of units in `{one}` and `{other}` are of different types, and none would be equal: \
+         ask the steward to write them to the files as the same type"
+    )]
+    OtherIds {
+        /// A dataset.
+        one: String,
+        /// Another one.
+        other: String,
+    },
     /// A watch of groups.
     #[error("a watch has one answer a step: leave GROUP BY out, and give its values as parameters")]
     WatchOfGroups,

@@ -225,13 +225,13 @@ impl Dataset {
         let protection = match &self.protection {
             PolicyProtection::Public => Protection::Public,
             PolicyProtection::Private {
+                unit,
                 unit_column,
                 unit_column_line,
                 adjacency,
                 max_groups,
                 max_rows,
                 max_values,
-                ..
             } => {
                 match schema.iter().find(|(name, _)| name == unit_column) {
                     _ if unit_column.is_empty() => {}
@@ -248,6 +248,7 @@ impl Dataset {
                     None => missing(unit_column, *unit_column_line, "unit column"),
                 }
                 Protection::Private {
+                    unit: unit.clone(),
                     unit_column: unit_column.clone(),
                     adjacency: *adjacency,
                     max_groups: *max_groups,

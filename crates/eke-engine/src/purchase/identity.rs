@@ -11,7 +11,7 @@ use eke_budget::PathId;
 use eke_sql::Plan;
 use serde::Serialize;
 
-use crate::engine::Prepared;
+use crate::engine::{Prepared, PreparedDataset};
 use crate::error::EngineError;
 
 /// What has an identity.
@@ -64,13 +64,27 @@ impl Identity {
 
     /// From which rows, read as what, and whose they are.
     pub(crate) fn rows(self, prepared: &Prepared) -> Self {
-        let rows = self.bytes(&prepared.snapshot.to_le_bytes());
-        let rows = rows.bytes(prepared.payers.unit.name.as_bytes()).json(&prepared.read_as());
+        let (first, others) = match prepared.datasets.split_first() {
+            Some((first, others)) => (Some(first), others),
+            None => (None, &[][..]),
+        };
+        let rows = self.bytes(&first.map_or(0, |dataset| dataset.snapshot).to_le_bytes());
+        let rows = rows.bytes(prepared.payers.unit.name.as_bytes());
+        let rows = match first {
+            Some(dataset) => rows.json(&dataset.read_as()),
+            None => rows,
+        };
         // What reads no public table is found by what it always was.
-        match prepared.looked_up() {
+        let rows = match prepared.looked_up() {
             Some(digests) => rows.bytes(b"public tables").json(&digests),
             None => rows,
-        }
+        };
+        // And so is what reads one dataset.
+        let name = |rows: Self, dataset: &PreparedDataset| {
+            let rows = rows.bytes(b"another dataset").json(&(&dataset.name, dataset.snapshot));
+            rows.json(&dataset.read_as())
+        };
+        others.iter().fold(rows, name)
     }
 
     pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {

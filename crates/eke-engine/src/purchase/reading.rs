@@ -177,8 +177,8 @@ impl Engine {
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
         let what = format!(
-            "the rows of `{}` could not be read for a question of `{}`, which was not answered: {}",
-            prepared.query.plan.dataset,
+            "the rows of {} could not be read for a question of `{}`, which was not answered: {}",
+            prepared.dataset_names(),
             stamp.who,
             error.detail()
         );
@@ -224,19 +224,24 @@ impl Engine {
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
         let unit = &prepared.payers.unit.name;
-        let dataset = &prepared.query.plan.dataset;
-        let first = self.policy().dataset(dataset)?.answer_time;
-        let needed = slot(first, taken.saturating_mul(2));
+        // The slot is that of the dataset with the longest, which all of them would need.
+        let needed = slot(prepared.answer_time, taken.saturating_mul(2));
         let needed = u64::try_from(needed.as_millis()).unwrap_or(u64::MAX);
-        let known =
-            self.registry(unit)?.and_then(|sheet| sheet.reading().slow.get(dataset).copied());
-        if who.analyst().is_none() && known.is_some_and(|known| known >= needed) {
+        let registry = self.registry(unit)?;
+        let names = || prepared.datasets.iter().map(|dataset| &dataset.name);
+        let is_known = |name: &String| {
+            let known = registry.as_ref().and_then(|sheet| sheet.reading().slow.get(name).copied());
+            known.is_some_and(|known| known >= needed)
+        };
+        if who.analyst().is_none() && names().all(is_known) {
             return Ok(());
         }
         self.change(unit, stamp, |registry| {
             let reading = registry.reading_mut();
-            let slow = reading.slow.entry(dataset.clone()).or_default();
-            *slow = needed.max(*slow);
+            for name in names() {
+                let slow = reading.slow.entry(name.clone()).or_default();
+                *slow = needed.max(*slow);
+            }
             if let Some(analyst) = who.analyst() {
                 reading.delay(analyst);
             }
@@ -245,23 +250,29 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps how many rows of a dataset are nobody's.
+    /// Keeps how many rows of each dataset are nobody's.
     pub(crate) fn note_nobodys(
         &self,
         prepared: &Prepared,
-        rows: u64,
+        rows: &[u64],
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
         let unit = &prepared.payers.unit.name;
-        let dataset = &prepared.query.plan.dataset;
-        let now = (prepared.snapshot, rows);
-        let known =
-            self.registry(unit)?.and_then(|sheet| sheet.reading().nobodys.get(dataset).copied());
-        if known == Some(now) || (known.is_none() && rows == 0) {
+        let registry = self.registry(unit)?;
+        let mut news = Vec::new();
+        for (dataset, rows) in prepared.datasets.iter().zip(rows) {
+            let known = registry.as_ref().map(|sheet| &sheet.reading().nobodys);
+            let known = known.and_then(|nobodys| nobodys.get(&dataset.name).copied());
+            let now = (dataset.snapshot, *rows);
+            if known != Some(now) && (known.is_some() || *rows > 0) {
+                news.push((dataset.name.clone(), now));
+            }
+        }
+        if news.is_empty() {
             return Ok(());
         }
         self.change(unit, stamp, |registry| {
-            registry.reading_mut().nobodys.insert(dataset.clone(), now);
+            registry.reading_mut().nobodys.extend(news.iter().cloned());
             Ok(())
         })?;
         Ok(())

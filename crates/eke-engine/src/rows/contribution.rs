@@ -256,6 +256,7 @@ mod tests {
                 column("stops", Type::Int),
             ],
             protection: Protection::Private {
+                unit: "person".to_owned(),
                 unit_column: "who".to_owned(),
                 adjacency: Adjacency::AddRemove,
                 max_groups: 1,

@@ -8,7 +8,7 @@ use std::fmt;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use eke_sql::{Expr, Lookup, RowSource, Type, Value};
+use eke_sql::{Chooses, Expr, Lookup, RowSource, Type, Value};
 
 use crate::data::source::Source;
 use crate::rows::RowsError;
@@ -140,20 +140,15 @@ impl PublicRows {
     }
 }
 
-/// The lookups of a plan's rows, the innermost first.
+/// The lookups of a plan's rows, the innermost first, and those of the left before those of the
+/// right.
 pub(crate) fn lookups(rows: Option<&RowSource>) -> Vec<&Lookup> {
-    let (mut found, mut next) = (Vec::new(), rows);
-    while let Some(rows) = next {
-        next = match rows {
-            RowSource::Dataset(_) => None,
-            RowSource::PerUnit(per_unit) => Some(&per_unit.of),
-            RowSource::Lookup(lookup) => {
-                found.push(&**lookup);
-                Some(&lookup.of)
-            }
-        };
+    let Some(rows) = rows else { return Vec::new() };
+    let sources = rows.sources().into_iter();
+    let mut found: Vec<&Lookup> = sources.flat_map(|source| lookups(Some(source))).collect();
+    if let RowSource::Lookup(lookup) = rows {
+        found.push(lookup);
     }
-    found.reverse();
     found
 }
 
@@ -168,8 +163,21 @@ pub(crate) struct Join {
     /// What must be true besides, over the columns of rows and then those of the table.
     condition: Option<ColumnExpr>,
     keeps_unmatched: bool,
-    /// How many columns come out, without the unit.
+    /// Which rows come out, where the table only chooses them.
+    chooses: Option<Choosing>,
+    /// How many columns there are of rows and of the table.
     width: usize,
+}
+
+/// Which rows come out of a lookup that only chooses.
+#[derive(Clone, Copy)]
+struct Choosing {
+    /// Whether those that meet a row do, or those that meet none.
+    with: bool,
+    /// Whether those whose key is NULL do, which meet none.
+    nulls: bool,
+    /// Whether none do, whatever they meet.
+    nothing: bool,
 }
 
 impl Join {
@@ -190,23 +198,51 @@ impl Join {
         }
         let of_table: Vec<Column> =
             of_table.iter().map(|key| key.compute(&public.cells, public.rows)).collect();
+        // The condition of NOT IN is about the table alone, and says which rows are looked at.
+        let is_not_in = lookup.chooses == Some(Chooses::NotIn);
+        let listed = match lookup.condition.as_ref().filter(|_| is_not_in) {
+            Some(expr) => {
+                let condition = lower::condition(expr, &own)?;
+                Some(condition.holds(&public.cells, public.rows))
+            }
+            None => None,
+        };
         let mut index: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
+        let (mut is_empty, mut has_null) = (true, false);
         for row in 0..public.rows {
             let number = u32::try_from(row);
             let number = number.map_err(|_| LowerError::Types("a table too long".to_owned()))?;
-            if let Some(key) = key(&of_table, row) {
-                index.entry(key).or_default().push(number);
+            if listed.as_ref().is_some_and(|listed| !listed.value(row)) {
+                continue;
+            }
+            is_empty = false;
+            match key(&of_table, row) {
+                Some(key) => index.entry(key).or_default().push(number),
+                None => has_null = true,
             }
         }
-        columns.extend(own);
-        let condition = |expr: &Expr| lower::condition(expr, columns);
+        let mut both = columns.clone();
+        both.extend(own);
+        let condition = |expr: &Expr| lower::condition(expr, &both);
+        let condition = lookup.condition.as_ref().filter(|_| !is_not_in).map(condition);
+        let width = both.len();
+        let chooses = lookup.chooses.map(|chooses| match chooses {
+            Chooses::With => Choosing { with: true, nulls: false, nothing: false },
+            Chooses::Without => Choosing { with: false, nulls: true, nothing: false },
+            Chooses::NotIn => Choosing { with: false, nulls: is_empty, nothing: has_null },
+        });
+        let condition = condition.transpose()?;
+        if chooses.is_none() {
+            *columns = both;
+        }
         Ok(Self {
             keys,
             index,
             cells: public.cells.clone(),
-            condition: lookup.condition.as_ref().map(condition).transpose()?,
+            condition,
             keeps_unmatched: lookup.keeps_unmatched,
-            width: columns.len(),
+            chooses,
+            width,
         })
     }
 
@@ -218,7 +254,7 @@ impl Join {
     }
 
     /// What rows become, some at a time: their columns, those of the table, and then the unit.
-    fn join(
+    pub(crate) fn join(
         &self,
         (columns, rows): (Vec<Column>, usize),
         batch_rows: usize,
@@ -234,12 +270,16 @@ impl Join {
         for row in 0..rows {
             let number = u32::try_from(row).unwrap_or(u32::MAX);
             let met = key(&keys, row).and_then(|key| self.index.get(&key));
-            for &other in met.into_iter().flatten() {
+            // Where nothing else decides, one is enough to be chosen.
+            let most =
+                if self.chooses.is_some() && self.condition.is_none() { 1 } else { usize::MAX };
+            for &other in met.into_iter().flatten().take(most) {
                 left.push(number);
                 right.push(other);
             }
             if left.len() >= batch_rows || row + 1 == rows {
-                self.emit(&columns, (&left, &right), from..row + 1, take_in)?;
+                let is_null = |row: usize| keys.iter().any(|key| key.is_null(row));
+                self.emit(&columns, (&left, &right), from..row + 1, &is_null, take_in)?;
                 left.clear();
                 right.clear();
                 from = row + 1;
@@ -255,6 +295,7 @@ impl Join {
         columns: &[Column],
         (left, right): (&[u32], &[u32]),
         rows: std::ops::Range<usize>,
+        is_null: &dyn Fn(usize) -> bool,
         take_in: &mut dyn FnMut(Vec<Column>, usize) -> Result<(), RowsError>,
     ) -> Result<(), RowsError> {
         let (mut left, mut right): (Vec<u32>, Vec<Option<u32>>) =
@@ -265,19 +306,22 @@ impl Join {
             let holds = condition.holds(&cut, left.len());
             (left, right) = holds.set_indices().map(|place| (left[place], right[place])).unzip();
         }
-        if self.keeps_unmatched {
-            let mut met = left.iter().copied().peekable();
-            let mut unmet = Vec::new();
-            for row in rows {
-                let number = u32::try_from(row).unwrap_or(u32::MAX);
-                let mut is_met = false;
-                while met.next_if_eq(&number).is_some() {
-                    is_met = true;
-                }
-                if !is_met {
-                    unmet.push(number);
-                }
+        if let Some(choosing) = self.chooses {
+            let chosen = |row: &usize, is_met: bool| {
+                is_met == choosing.with && !choosing.nothing && (choosing.nulls || !is_null(*row))
+            };
+            let left: Vec<u32> = split(&left, rows, chosen);
+            if left.is_empty() {
+                return Ok(());
             }
+            let places = UInt32Array::from(left);
+            let own = self.width - self.cells.len();
+            let (own, unit) = columns.split_at(own);
+            let picked = own.iter().chain(unit).map(|column| pick(column, &places));
+            return take_in(picked.collect::<Result<_, _>>()?, places.len());
+        }
+        if self.keeps_unmatched {
+            let unmet = split(&left, rows, |_, is_met| !is_met);
             right.extend(unmet.iter().map(|_| None));
             left.extend(unmet);
         }
@@ -295,11 +339,6 @@ impl Join {
         right: &[Option<u32>],
     ) -> Result<Vec<Column>, RowsError> {
         let (left, right) = (UInt32Array::from(left.to_vec()), UInt32Array::from(right.to_vec()));
-        let pick = |column: &Column, places: &UInt32Array| {
-            let array = take(column.array(), places, None).map_err(RowsError::failed)?;
-            let read = Column::read(&array, column.kind());
-            read.ok_or_else(|| RowsError::failed("a column of another type"))
-        };
         let own = self.width - self.cells.len();
         let (own, unit) = columns.split_at(own);
         let own = own.iter().map(|column| pick(column, &left));
@@ -308,23 +347,37 @@ impl Join {
     }
 }
 
-/// What rows become in several joins, one after the other.
-pub(crate) fn joined(
-    joins: &[Join],
-    batch: (Vec<Column>, usize),
-    batch_rows: usize,
-    take_in: &mut dyn FnMut(Vec<Column>, usize) -> Result<(), RowsError>,
-) -> Result<(), RowsError> {
-    match joins.split_first() {
-        None => take_in(batch.0, batch.1),
-        Some((first, others)) => first.join(batch, batch_rows, &mut |columns, rows| {
-            joined(others, (columns, rows), batch_rows, take_in)
-        }),
+/// Those of some rows that are wanted, where it is known of each whether it is among others, which
+/// are in order.
+fn split(
+    met: &[u32],
+    rows: std::ops::Range<usize>,
+    wanted: impl Fn(&usize, bool) -> bool,
+) -> Vec<u32> {
+    let mut met = met.iter().copied().peekable();
+    let mut found = Vec::new();
+    for row in rows {
+        let number = u32::try_from(row).unwrap_or(u32::MAX);
+        let mut is_met = false;
+        while met.next_if_eq(&number).is_some() {
+            is_met = true;
+        }
+        if wanted(&row, is_met) {
+            found.push(number);
+        }
     }
+    found
+}
+
+/// Some rows of a column, NULL where there is none.
+pub(crate) fn pick(column: &Column, places: &UInt32Array) -> Result<Column, RowsError> {
+    let array = take(column.array(), places, None).map_err(RowsError::failed)?;
+    let read = Column::read(&array, column.kind());
+    read.ok_or_else(|| RowsError::failed("a column of another type"))
 }
 
 /// The bytes of what a row is looked up by; none if some of it is NULL.
-fn key(keys: &[Column], row: usize) -> Option<Vec<u8>> {
+pub(crate) fn key(keys: &[Column], row: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for column in keys {
         if column.is_null(row) {

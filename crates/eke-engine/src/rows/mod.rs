@@ -14,6 +14,7 @@ pub(crate) mod per_unit;
 pub(crate) mod quiet;
 pub(crate) mod scan;
 pub(crate) mod spill;
+pub(crate) mod steps;
 pub(crate) mod threads;
 
 use std::collections::HashMap;
@@ -43,7 +44,7 @@ use crate::rows::pass::bounding::{HashKey, Limits};
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::values::Bringing;
 use crate::rows::pass::{Counters, Pass};
-use crate::rows::per_unit::Stages;
+use crate::rows::per_unit::{Input, Stages};
 use crate::rows::scan::Piece;
 use crate::rows::spill::Spill;
 
@@ -62,7 +63,8 @@ pub struct RowsOptions<'a> {
     pub progress: Option<&'a dyn Fn(u64)>,
     /// The folder for rows that do not fit into memory; somewhere if there is none.
     pub spill: Option<&'a Path>,
-    /// Where rows stay for the next plan over the same snapshot.
+    /// Where rows stay for the next plan over the same snapshot. Those of several datasets are read
+    /// each time.
     pub held: Option<HeldFor<'a>>,
     /// The rows of public tables that a plan looks up, the innermost first.
     pub public: &'a [PublicRows],
@@ -152,8 +154,8 @@ pub struct Bounded {
     max_rows: u32,
     /// The groups that occur.
     groups: Groups,
-    /// How many rows there are that are nobody's, whatever the plan.
-    nobodys: u64,
+    /// How many rows of each dataset are nobody's, whatever the plan.
+    nobodys: Vec<u64>,
     /// How often memory was spilled to disk.
     spills: usize,
 }
@@ -184,15 +186,60 @@ pub fn bounded(
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
-    let declared =
-        schema.iter().filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect();
-    let ids = match plan.unit_column.as_str() {
-        "" => None,
-        column => Some(source.ids(column, &declared).map_err(RowsError::failed)?),
-    };
-    let (source, readers) = (source.clone(), options.partitions);
-    let pieces = move || scan::pieces(&source, readers).map_err(RowsError::failed);
-    run(pieces, schema, plan, ids, hash_key, options)
+    let (dataset, unit_column) = (plan.dataset.as_str(), plan.unit_column.as_str());
+    bounded_of(&[DatasetRows { dataset, unit_column, source, schema }], plan, hash_key, options)
+}
+
+/// The rows of a dataset, as a plan takes them.
+#[derive(Clone, Copy)]
+pub struct DatasetRows<'a> {
+    /// Its name.
+    pub dataset: &'a str,
+    /// The column that says which unit a row belongs to; empty where each row is a unit.
+    pub unit_column: &'a str,
+    /// Where they are.
+    pub source: &'a Source,
+    /// The types of their columns.
+    pub schema: &'a [(String, Option<Type>)],
+}
+
+/// As [`bounded`], over the rows of several datasets.
+///
+/// # Errors
+/// As for [`bounded`].
+pub fn bounded_of(
+    datasets: &[DatasetRows<'_>],
+    plan: &Plan,
+    hash_key: &[u8; 32],
+    options: RowsOptions<'_>,
+) -> Result<Bounded, RowsError> {
+    let mut inputs = Vec::with_capacity(datasets.len());
+    for DatasetRows { dataset, unit_column, source, schema } in datasets {
+        let declared =
+            schema.iter().filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect();
+        let ids = match *unit_column {
+            "" => None,
+            column => Some(source.ids(column, &declared).map_err(RowsError::failed)?),
+        };
+        let (source, readers) = ((*source).clone(), options.partitions);
+        inputs.push(InputRows {
+            dataset: (*dataset).to_owned(),
+            unit_column: (*unit_column).to_owned(),
+            schema: schema.to_vec(),
+            ids,
+            pieces: Box::new(move || scan::pieces(&source, readers).map_err(RowsError::failed)),
+        });
+    }
+    run(inputs, plan, hash_key, options)
+}
+
+/// A dataset that is read.
+struct InputRows {
+    dataset: String,
+    unit_column: String,
+    schema: Vec<(String, Option<Type>)>,
+    ids: Option<Ids>,
+    pieces: Box<dyn FnOnce() -> Result<Vec<Piece>, RowsError> + Send>,
 }
 
 /// As [`bounded`], over rows that are in memory: each list of batches is a piece.
@@ -207,12 +254,44 @@ pub fn bounded_in_memory(
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
-    let pieces = pieces.into_iter().map(Piece::Batches).collect();
-    let unit =
-        schema.iter().find(|(name, _)| *name == plan.unit_column).and_then(|(_, kind)| *kind);
-    let ids = Ids::Value(unit.unwrap_or(Type::Text));
-    let ids = (!plan.unit_column.is_empty()).then_some(ids);
-    run(move || Ok(pieces), schema, plan, ids, hash_key, options)
+    let (dataset, unit_column) = (plan.dataset.clone(), plan.unit_column.clone());
+    let rows = BatchesOf { dataset, unit_column, schema: schema.to_vec(), pieces };
+    bounded_in_memory_of(vec![rows], plan, hash_key, options)
+}
+
+/// The rows of a dataset that are in memory: each list of batches is a piece.
+#[doc(hidden)]
+pub struct BatchesOf {
+    /// Its name.
+    pub dataset: String,
+    /// The column that says which unit a row belongs to.
+    pub unit_column: String,
+    /// The types of its columns.
+    pub schema: Vec<(String, Option<Type>)>,
+    /// The rows.
+    pub pieces: Vec<Vec<RecordBatch>>,
+}
+
+/// As [`bounded_of`], over rows that are in memory.
+///
+/// # Errors
+/// As for [`bounded`].
+#[doc(hidden)]
+pub fn bounded_in_memory_of(
+    datasets: Vec<BatchesOf>,
+    plan: &Plan,
+    hash_key: &[u8; 32],
+    options: RowsOptions<'_>,
+) -> Result<Bounded, RowsError> {
+    let inputs = datasets.into_iter().map(|rows| {
+        let BatchesOf { dataset, unit_column, schema, pieces } = rows;
+        let unit = schema.iter().find(|(name, _)| *name == unit_column).and_then(|(_, kind)| *kind);
+        let ids = Ids::Value(unit.unwrap_or(Type::Text));
+        let ids = (!unit_column.is_empty()).then_some(ids);
+        let pieces: Vec<Piece> = pieces.into_iter().map(Piece::Batches).collect();
+        InputRows { dataset, unit_column, schema, ids, pieces: Box::new(move || Ok(pieces)) }
+    });
+    run(inputs.collect(), plan, hash_key, options)
 }
 
 impl Bounded {
@@ -223,7 +302,7 @@ impl Bounded {
             sums: plan.sums.clone(),
             max_rows: plan.max_rows,
             groups: Groups::new(plan.keys.iter().map(|key| key.kind).collect()),
-            nobodys: 0,
+            nobodys: Vec::new(),
             spills: 0,
         }
     }
@@ -298,9 +377,9 @@ impl Bounded {
         Ok(keys)
     }
 
-    /// How many rows are nobody's, before any filter. For the steward.
-    pub(crate) fn nobodys(&self) -> u64 {
-        self.nobodys
+    /// How many rows of each dataset are nobody's, before any filter. For the steward.
+    pub(crate) fn nobodys(&self) -> &[u64] {
+        &self.nobodys
     }
 
     /// How many units are in each group that occurs: truths, for tests of this crate alone.
@@ -428,32 +507,41 @@ fn rounded_up(steps: u64) -> L1 {
 
 /// Runs a plan on threads of our own.
 fn run(
-    pieces: impl FnOnce() -> Result<Vec<Piece>, RowsError> + Send + 'static,
-    schema: &[(String, Option<Type>)],
+    inputs: Vec<InputRows>,
     plan: &Plan,
-    ids: Option<Ids>,
     hash_key: &[u8; 32],
     options: RowsOptions<'_>,
 ) -> Result<Bounded, RowsError> {
     let runtime = threads::threads().map_err(RowsError::failed)?;
-    let (schema, plan, hash_key) = (schema.to_vec(), plan.clone(), HashKey(*hash_key));
+    let (plan, hash_key) = (plan.clone(), HashKey(*hash_key));
     let RowsOptions { memory, partitions, batch_rows, time, progress, spill, held, public } =
         options;
     let public = public.to_vec();
-    let held = held.map(|held| {
+    let held = held.filter(|_| inputs.len() == 1).map(|held| {
         let of = (held.dataset.to_owned(), held.snapshot);
         (Arc::clone(held.rows), of, held.expects_more)
     });
     let spill = spill.map_or_else(Spill::anywhere, Spill::at).open();
     let spill = spill.map_err(RowsError::failed)?;
     let (sender, receiver) = mpsc::sync_channel(1);
-    let counters = Counters::default();
+    let counters = Counters::of(inputs.len());
     let ours = counters.clone();
     let (start, wait) = (Instant::now(), Duration::from_millis(100));
     runtime.spawn(async move {
         let work = async {
-            let stages = Stages::new(&plan, &schema, ids, &public)?;
-            let schema = stages.as_ref().map_or(schema, Stages::schema);
+            let stages = {
+                let read = inputs.iter().map(|input| Input {
+                    dataset: &input.dataset,
+                    schema: &input.schema,
+                    unit: input.ids.map(|ids| (input.unit_column.as_str(), ids)),
+                });
+                Stages::new(&plan, &read.collect::<Vec<_>>(), &public)?
+            };
+            let (ids, own) = match inputs.first() {
+                Some(input) => (input.ids, input.schema.clone()),
+                None => (None, Vec::new()),
+            };
+            let schema = stages.as_ref().map_or(own, Stages::schema);
             let contributions = Contributions::new(&plan, &schema, ids, &hash_key)?;
             let limits = Arc::new(limits(&plan, &contributions, hash_key));
             let batch_rows = contributions.rows_at_a_time(batch_rows.max(1));
@@ -463,8 +551,9 @@ fn run(
             let texts = stages.as_ref().map_or(0, Stages::texts);
             let batch_rows = contribution::rows_at_a_time(texts, batch_rows);
             let before = stages.unwrap_or_else(|| Stages::nothing(contributions.wanted()));
-            let wanted = before.wanted.clone();
-            let found = held.as_ref().and_then(|(rows, of, _)| rows.pieces(of, &wanted, workers));
+            let wanted = before.inputs.first().cloned();
+            let found = held.as_ref().zip(wanted.as_ref());
+            let found = found.and_then(|((rows, of, _), wanted)| rows.pieces(of, wanted, workers));
             let holding = held.as_ref().filter(|_| found.is_none());
             let holding = holding.and_then(|(rows, of, more)| rows.hold(of, *more, memory / 4));
             let holding = holding.map(Arc::new);
@@ -480,14 +569,24 @@ fn run(
                 hash,
                 holding: holding.clone(),
             };
-            let pieces = found.map_or_else(pieces, Ok)?;
+            let pieces = match found {
+                Some(pieces) => pieces.into_iter().map(|piece| (0, piece)).collect(),
+                None => {
+                    let mut all = Vec::new();
+                    for (place, input) in inputs.into_iter().enumerate() {
+                        all.extend((input.pieces)()?.into_iter().map(|piece| (place, piece)));
+                    }
+                    all
+                }
+            };
             let mut bounded = Bounded::empty(&plan);
             bounded.spills = pass.run(pieces, &mut bounded.groups).await?;
             // All workers have ended, and the pass with them.
-            if let (Some(holding), Some((rows, ..))) = (holding.and_then(Arc::into_inner), &held) {
-                rows.keep(holding, &wanted);
+            let holding = holding.and_then(Arc::into_inner);
+            if let (Some(holding), Some((rows, ..)), Some(wanted)) = (holding, &held, &wanted) {
+                rows.keep(holding, wanted);
             }
-            bounded.nobodys = nobodys.load(Ordering::Relaxed);
+            bounded.nobodys = nobodys.iter().map(|rows| rows.load(Ordering::Relaxed)).collect();
             Ok(bounded)
         };
         // Nobody waits any more: then nobody needs it.

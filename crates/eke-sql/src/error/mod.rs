@@ -145,6 +145,15 @@ pub enum LimitError {
         /// The most that it may have.
         most: usize,
     },
+    /// Tables.
+    #[error(
+        "The question takes the rows of tables more than {most} times: ask with fewer joins, \
+         branches of UNION ALL and subqueries"
+    )]
+    Sources {
+        /// The most that it may have.
+        most: usize,
+    },
     /// Values of a series.
     #[error("generate_series has more than {most} values: write a shorter one")]
     Series {

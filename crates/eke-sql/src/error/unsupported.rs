@@ -111,16 +111,78 @@ pub enum Unsupported {
         /// The private one.
         private: String,
     },
-    /// A join of two private tables.
+    /// Rows of two private tables that are not held together by their unit.
     #[error(
-        "A join of `{left}` and `{right}` is not supported, since both are private: join public \
-         tables, or ask about one of them"
+        "`{left}` and `{right}` are private, and their rows meet by the unit alone: write \
+         {}.{left_unit} = {}.{right_unit}, and further conditions with AND; by another key \
+         a row would be of two units",
+        if left == right { "a" } else { left },
+        if left == right { "b" } else { right }
     )]
-    JoinOfPrivate {
+    NotByUnit {
         /// One of them.
         left: String,
         /// The other one.
         right: String,
+        /// The column of its units.
+        left_unit: String,
+        /// The column of the other's.
+        right_unit: String,
+    },
+    /// Rows of private tables of different units.
+    #[error(
+        "`{left}` and `{right}` are about different units, `{left_unit}` and `{right_unit}`: a row \
+         of both would be of two; ask about one of them, or about tables of one unit"
+    )]
+    OtherUnits {
+        /// One of them.
+        left: String,
+        /// The other one.
+        right: String,
+        /// The unit of the one.
+        left_unit: String,
+        /// The unit of the other.
+        right_unit: String,
+    },
+    /// Rows of several tables, where each row is a unit.
+    #[error(
+        "Rows of `{table}` cannot be brought together with others: each of them is a unit of its \
+         own; ask about `{table}` alone"
+    )]
+    RowsAlone {
+        /// The table.
+        table: String,
+    },
+    /// A subquery of a private table that does not give the unit.
+    #[error(
+        "The subquery over `{table}` does not select its unit: add {unit} to its SELECT, so that \
+         rows can meet by it"
+    )]
+    SubqueryWithoutUnit {
+        /// The table.
+        table: String,
+        /// The column of its units.
+        unit: String,
+    },
+    /// NOT IN with rows of a private table that is not about the unit.
+    #[error(
+        "`{written}` NOT IN a subquery over `{table}` is not supported, since a NULL among its rows \
+         would decide: write NOT EXISTS with the equality and that of both units"
+    )]
+    NotInOfRows {
+        /// What is looked for.
+        written: String,
+        /// The table.
+        table: String,
+    },
+    /// A branch of UNION ALL that is nobody's.
+    #[error(
+        "UNION ALL with `{table}` is not supported, since it is public: its rows are nobody's; take \
+         that branch out"
+    )]
+    UnionOfPublic {
+        /// The table.
+        table: String,
     },
     /// A join where each row is a unit.
     #[error(

@@ -11,8 +11,9 @@ use crate::error::Unsupported;
 pub(crate) fn no_set(body: &ast::SetExpr) -> SqlError {
     match body {
         ast::SetExpr::SetOperation { .. } => none(
-            "UNION, INTERSECT and EXCEPT",
-            "ask the questions one by one, or write OR in WHERE",
+            "UNION, INTERSECT and EXCEPT of answers",
+            "ask the questions one by one, or write OR in WHERE; rows are put together by UNION ALL \
+             in a subquery",
         ),
         ast::SetExpr::Values(_) => no("VALUES", "ask about a table of the policy"),
         ast::SetExpr::Table(_) => no("TABLE", "write SELECT … FROM …"),

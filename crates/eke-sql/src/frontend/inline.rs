@@ -168,5 +168,7 @@ fn inline<'a>(columns: Vec<(String, Type, Vec<Value>)>, of: Option<&str>) -> Rel
         passes: 0,
         filter: Vec::new(),
         fields,
+        copies: Vec::new(),
+        same_unit: Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Joins with public tables.
+//! Joins. Those of private tables are `meet`'s; here are those with public tables.
 //!
 //! Each row that comes out is of the unit of one row, and exists because of it and of the public
 //! table. So the private side may be kept whole, and the public side may not: a row of it that
@@ -12,13 +12,17 @@ use sqlparser::ast;
 
 use crate::error::{NameError, Named, Sought, Unsupported, short};
 use crate::expr::canonical::{canonical, run};
-use crate::frontend::bind::{Binder, Bound};
+use crate::frontend::bind::{Binder, Bound, one_type};
 use crate::frontend::clauses::{no, none};
 use crate::frontend::limits;
+use crate::frontend::meet::{Meeting, conjunction};
 use crate::frontend::names;
 use crate::frontend::per_unit::named;
 use crate::frontend::rows::{Field, Relation, Scope, Source};
-use crate::{Binary, Column, Expr, Lookup, LookupColumn, RowSource, SqlError, Table, Type, Value};
+use crate::{
+    Binary, Column, Expr, Function, Gives, Lookup, LookupColumn, RowSource, SqlError, Table, Type,
+    Value,
+};
 
 /// Which side of a join is kept whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +56,7 @@ impl<'a> Source<'a> {
             }
             _ => {
                 return Err(none(
-                    "Other joins than JOIN, LEFT JOIN and RIGHT JOIN",
+                    "Other joins than JOIN, LEFT JOIN, RIGHT JOIN and FULL JOIN",
                     "write one of them",
                 ));
             }
@@ -68,14 +72,11 @@ impl<'a> Source<'a> {
                 };
                 (&right, left, turned)
             }
-            (is_public, _) => {
+            (true, true) => {
                 let (left, right) = (short(&left.table.name), short(&right.table.name));
-                return Err(if is_public {
-                    Unsupported::JoinOfPublic { left, right }.into()
-                } else {
-                    Unsupported::JoinOfPrivate { left, right }.into()
-                });
+                return Err(Unsupported::JoinOfPublic { left, right }.into());
             }
+            (false, false) => return self.join_by_unit(left, &right, keeps, constraint),
         };
         if matches!(keeps, Keeps::Right | Keeps::Both) {
             let join = match join_operator {
@@ -104,7 +105,9 @@ impl<'a> Source<'a> {
         let mut condition: Vec<Expr> = Vec::new();
         if let ast::JoinConstraint::Using(columns) = constraint {
             for column in columns {
-                condition.push(using(column, &first, &mut second)?);
+                let both = using(column, &first, &second)?;
+                second[both.right].hidden = true;
+                condition.push(both.equal);
             }
         }
         let fields = first.into_iter().chain(second).collect();
@@ -116,6 +119,8 @@ impl<'a> Source<'a> {
             passes: private.passes,
             filter: private.filter.clone(),
             fields,
+            copies: private.copies.clone(),
+            same_unit: private.same_unit.clone(),
         };
         match constraint {
             ast::JoinConstraint::Using(_) => {}
@@ -144,28 +149,105 @@ impl<'a> Source<'a> {
             let table = short(&public.table.name);
             return Err(Unsupported::JoinWithoutEquality { table }.into());
         }
-        let of = private.rows.clone();
         let lookup = Lookup {
-            of: of.unwrap_or_else(|| RowSource::Dataset(private.table.name.clone())),
+            of: private.source(),
             table: public.table.name.clone(),
             columns: looked_up.names.columns(public),
             equal,
             condition,
             keeps_unmatched: keeps == Keeps::Left,
+            chooses: None,
         };
         let passes = lookup.exprs().map(|expr| expr.passes(&|name| rows.table.kind(name)));
         rows.passes += passes.sum::<usize>();
         rows.rows = Some(RowSource::Lookup(Box::new(lookup)));
         Ok(rows)
     }
+
+    /// A join of private tables.
+    fn join_by_unit(
+        &self,
+        left: &Relation<'a>,
+        right: &Relation<'a>,
+        keeps: Keeps,
+        constraint: &ast::JoinConstraint,
+    ) -> Result<Relation<'a>, SqlError> {
+        let gives = match keeps {
+            Keeps::Neither => Gives::Pairs,
+            Keeps::Left | Keeps::Right => Gives::PairsAndLeft,
+            Keeps::Both => Gives::PairsAndBoth,
+        };
+        // What is kept stands on the left.
+        let is_turned = keeps == Keeps::Right;
+        let meeting = match is_turned {
+            true => Meeting::new(right, left, gives)?,
+            false => Meeting::new(left, right, gives)?,
+        };
+        let (mut first, mut second) = match is_turned {
+            true => (meeting.right_fields()?, right.fields.clone()),
+            false => (left.fields.clone(), meeting.right_fields()?),
+        };
+        let mut terms: Vec<Expr> = Vec::new();
+        match constraint {
+            ast::JoinConstraint::Using(columns) => {
+                for column in columns {
+                    let both = using(column, &first, &second)?;
+                    terms.push(both.equal);
+                    second[both.right].hidden = true;
+                    // From then on it is the one that is there.
+                    match keeps {
+                        Keeps::Neither | Keeps::Left => {}
+                        Keeps::Right => {
+                            let bound = second[both.right].bound.clone();
+                            first[both.left].bound = bound;
+                        }
+                        Keeps::Both => {
+                            let (exprs, kind) = one_type(both.bounds.into())?;
+                            let expr = canonical(Expr::Call(Function::Coalesce, exprs));
+                            first[both.left].bound = Some(Rc::new(Bound { expr, kind }));
+                        }
+                    }
+                }
+            }
+            ast::JoinConstraint::On(on) => {
+                let both = Relation {
+                    table: Cow::Owned(meeting.table()),
+                    fields: first.iter().chain(&second).cloned().collect(),
+                    same_unit: if is_turned { Vec::new() } else { left.same_unit.clone() },
+                    ..left.clone()
+                };
+                terms.push(self.binder(&both, "ON").condition(on)?);
+            }
+            ast::JoinConstraint::Natural => return Err(no("NATURAL JOIN", "write USING (column)")),
+            ast::JoinConstraint::None => return Err(no("JOIN without ON", "write ON a.x = b.x")),
+        }
+        let fields = first.into_iter().chain(second).collect();
+        let mut rows = meeting.rows(&conjunction(terms)?, fields)?;
+        // The unit of either is a column of its own.
+        let unit = Expr::Column(rows.unit_column().to_owned());
+        for field in &mut rows.fields {
+            if let Some(bound) = &mut field.bound
+                && rows.same_unit.contains(&bound.expr)
+            {
+                *bound = Rc::new(Bound { expr: unit.clone(), kind: bound.kind });
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Two columns of USING.
+struct Used {
+    /// Where they are among those of their sides.
+    left: usize,
+    right: usize,
+    bounds: [(Bound, String); 2],
+    /// That they are equal.
+    equal: Expr,
 }
 
 /// A column of USING: equal on both sides, and from then on one.
-fn using(
-    column: &ast::ObjectName,
-    first: &[Field],
-    second: &mut [Field],
-) -> Result<Expr, SqlError> {
+fn using(column: &ast::ObjectName, first: &[Field], second: &[Field]) -> Result<Used, SqlError> {
     let Some(name) = names::simple(column) else {
         let (name, instead) = (short(column), "the column alone in USING");
         return Err(NameError::TooManyDots { name, instead }.into());
@@ -184,24 +266,27 @@ fn using(
     let (Some(one), Some(other)) = (&first[left].bound, &second[right].bound) else {
         return Err(crate::error::TypeError::Column { column: short(&name.value) }.into());
     };
-    let both = [one, other].map(|bound| (Bound::clone(bound), name.value.clone()));
-    let equal = crate::frontend::bind::equal(both)?;
-    second[right].hidden = true;
-    Ok(equal)
+    let bounds = [one, other].map(|bound| (Bound::clone(bound), name.value.clone()));
+    let equal = crate::frontend::bind::equal(bounds.clone())?;
+    Ok(Used { left, right, bounds, equal })
 }
 
 /// The public side of a join.
-struct LookedUp {
-    names: LookupNames,
+pub(crate) struct LookedUp {
+    pub(crate) names: LookupNames,
     /// What is known about rows that are joined.
-    table: Table,
+    pub(crate) table: Table,
 }
 
 /// What the columns of a public table are called once they are joined.
-struct LookupNames(BTreeMap<String, String>);
+pub(crate) struct LookupNames(BTreeMap<String, String>);
 
 impl LookedUp {
-    fn new(private: &Relation<'_>, public: &Relation<'_>, keeps_unmatched: bool) -> Self {
+    pub(crate) fn new(
+        private: &Relation<'_>,
+        public: &Relation<'_>,
+        keeps_unmatched: bool,
+    ) -> Self {
         let mut columns = private.table.columns.clone();
         let mut all = BTreeMap::new();
         for column in &public.table.columns {
@@ -224,7 +309,7 @@ impl LookedUp {
     }
 
     /// The columns of the public side, as they are called from then on.
-    fn fields(&self, public: &Relation<'_>) -> Result<Vec<Field>, SqlError> {
+    pub(crate) fn fields(&self, public: &Relation<'_>) -> Result<Vec<Field>, SqlError> {
         let field = |field: &Field| {
             let bound = match &field.bound {
                 None => None,
@@ -241,14 +326,14 @@ impl LookedUp {
 
 impl LookupNames {
     /// With the names that columns of the table have from then on.
-    fn renamed(&self, expr: Expr) -> Expr {
+    pub(crate) fn renamed(&self, expr: Expr) -> Expr {
         match expr {
             Expr::Column(name) => Expr::Column(self.0.get(&name).cloned().unwrap_or(name)),
             expr => expr.map_children(|child| self.renamed(child)),
         }
     }
 
-    fn columns(&self, public: &Relation<'_>) -> Vec<LookupColumn> {
+    pub(crate) fn columns(&self, public: &Relation<'_>) -> Vec<LookupColumn> {
         let columns = public.table.columns.iter().enumerate();
         let column = |(place, column): (usize, &Column)| {
             let (name, kind): (String, Type) = (self.0.get(&column.name)?.clone(), column.kind?);
@@ -260,7 +345,7 @@ impl LookupNames {
 
     /// Whether an expression is over columns of the table alone, and of rows alone; a constant is
     /// neither.
-    fn sides(&self, expr: &Expr) -> (bool, bool) {
+    pub(crate) fn sides(&self, expr: &Expr) -> (bool, bool) {
         let columns = expr.columns();
         let is_table = |name: &&str| self.0.values().any(|own| own == name);
         let tables = columns.iter().filter(|name| is_table(name)).count();
@@ -268,7 +353,7 @@ impl LookupNames {
     }
 
     /// The equalities of a row and the table in a condition, and what is left of it.
-    fn split(&self, condition: &Expr) -> (Vec<(Expr, Expr)>, Option<Expr>) {
+    pub(crate) fn split(&self, condition: &Expr) -> (Vec<(Expr, Expr)>, Option<Expr>) {
         let (mut equal, mut others) = (Vec::new(), Vec::new());
         for term in condition.terms(Binary::And) {
             if let Expr::Binary(Binary::Equal, one, other) = term {

@@ -24,8 +24,11 @@ pub(crate) const STACK: usize = 32 << 20;
 /// around it.
 pub(crate) const DEPTH: usize = 100;
 /// How many joins and subqueries that group by the unit there may be from the rows of a dataset to
-/// those that are bounded: each takes two levels of JSON.
+/// those that are bounded: each takes two levels of JSON. Where rows of several sources come
+/// together counts twice.
 pub(crate) const STEPS: usize = 8;
+/// How many times rows of private datasets may be taken in a question.
+pub(crate) const SOURCES: usize = 16;
 /// How many bytes of a text that is written out count as a node.
 pub(crate) const NODE_BYTES: usize = 256;
 /// The most characters of a pattern: matching looks at each character of a text once for every 64
@@ -60,6 +63,11 @@ pub(crate) fn too_long(text: &str) -> SqlError {
 /// A refusal of what goes through texts too often.
 pub(crate) fn too_much_text() -> SqlError {
     LimitError::Passes { most: PASSES }.into()
+}
+
+/// A refusal of what takes the rows of too many tables.
+pub(crate) fn too_many_sources() -> SqlError {
+    LimitError::Sources { most: SOURCES }.into()
 }
 
 /// A refusal of what is nested too deeply.

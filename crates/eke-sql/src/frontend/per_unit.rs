@@ -86,6 +86,7 @@ impl<'a> Source<'a> {
         scope: &Scope<'a>,
     ) -> Result<Relation<'a>, SqlError> {
         let rows = self.from(clauses.from, scope)?;
+        let (rows, selection) = self.chosen(rows, clauses.selection, scope)?;
         let Protection::Private { unit_column, max_rows, .. } = &rows.table.protection else {
             return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
         };
@@ -105,7 +106,7 @@ impl<'a> Source<'a> {
             usage: self.usage,
             parameters: self.parameters,
         };
-        let filter = filter(&rows, clauses.selection, &binder("WHERE"))?;
+        let filter = filter(&rows, selection.as_deref(), &binder("WHERE"))?;
         let items = items(clauses.projection, &binder("a subquery"))?;
         let aliases: Vec<(ast::Ident, Bound)> = items
             .iter()
@@ -183,8 +184,10 @@ impl<'a> Source<'a> {
         totals.sort_by_cached_key(|total| (total.expr.as_ref().map(sort_key), total.name.clone()));
         let table = derived(&rows, unit_column, rows.most_rows(*max_rows), &unit_keys, &totals);
         let unique = Some(unit_keys.iter().map(|key| key.name.clone()).collect());
-        let of = rows.rows.clone().unwrap_or_else(|| RowSource::Dataset(rows.table.name.clone()));
-        let per_unit = PerUnit { of, filter, keys: unit_keys, totals };
+        let is_copy = |key: &&UnitKey| key.expr == Expr::Column(key.name.clone());
+        let copies = unit_keys.iter().filter(is_copy).map(|key| key.name.clone());
+        let copies = copies.filter(|name| rows.copies.contains(name)).collect();
+        let per_unit = PerUnit { of: rows.source(), filter, keys: unit_keys, totals };
         let passes = per_unit.exprs().map(|expr| expr.passes(&|name| rows.table.kind(name)));
         let passes = rows.passes + passes.sum::<usize>();
         Ok(Relation {
@@ -195,6 +198,8 @@ impl<'a> Source<'a> {
             passes,
             filter: having.into_iter().map(Rc::new).collect(),
             fields,
+            copies,
+            same_unit: Vec::new(),
         })
     }
 }
@@ -209,9 +214,13 @@ fn filter(
     if let Some(selection) = selection {
         terms.push(canonical(binder.condition(selection)?));
     }
+    closed(terms, "a subquery that groups by the unit")
+}
+
+/// The conjunction of conditions, without parameters that stay open.
+pub(crate) fn closed(terms: Vec<Expr>, clause: &'static str) -> Result<Option<Expr>, SqlError> {
     let filter = limits::checked(run(Binary::And, terms))?;
     if let Some(open) = filter.columns().iter().find_map(|name| name.strip_prefix('\0')) {
-        let clause = "a subquery that groups by the unit";
         return Err(Unsupported::ParameterIn { name: short(&open), clause }.into());
     }
     Ok((filter != Expr::Literal(Value::Bool(true))).then_some(filter))

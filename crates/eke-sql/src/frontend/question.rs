@@ -97,8 +97,8 @@ fn answer<'a>(
     scope: &Scope<'a>,
 ) -> Result<Query, SqlError> {
     let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(select)?;
-    let rows = source.from(from, scope)?;
-    let Protection::Private { unit_column, adjacency, max_groups, max_rows, max_values } =
+    let (rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
+    let Protection::Private { unit: _, unit_column, adjacency, max_groups, max_rows, max_values } =
         &rows.table.protection
     else {
         return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
@@ -116,7 +116,7 @@ fn answer<'a>(
     let aggregates = RefCell::new(Aggregates::default());
     let (usage, parameters) = (source.usage, source.parameters);
     let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
-    let filter = within.filter(selection)?;
+    let filter = within.filter(selection.as_deref())?;
     let items = within.items(projection)?;
     let aliases: Vec<(ast::Ident, Bound)> = items
         .iter()
@@ -234,8 +234,13 @@ fn answer<'a>(
         max_groups,
         max_rows,
     };
-    plan.rows =
-        rows.rows.clone().map(|from| from.pruned(&plan.exprs().flat_map(Expr::columns).collect()));
+    if let Some(from) = rows.rows.clone() {
+        let (from, filter) = from.settled(plan.filter.take());
+        plan.filter = filter;
+        let used = plan.exprs().flat_map(Expr::columns).collect();
+        let from = from.pruned(&used);
+        plan.rows = Some(from);
+    }
     limits::checked_work(&plan, &rows.table, rows.passes)?;
     let query = Query { plan, measures, outputs, having, order, offset, limit };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
@@ -417,7 +422,8 @@ impl Within<'_> {
         }
         let key = bound.canonical()?;
         let unit = self.rows.unit_column();
-        if key.expr.tells_units(unit) {
+        let copies = self.rows.copies.iter().map(String::as_str);
+        if copies.chain([unit]).any(|unit| key.expr.tells_units(unit)) {
             let unit = short(&crate::expr::display::identifier(unit));
             return Err(Unsupported::KeyOfUnits { written, unit }.into());
         }

@@ -36,7 +36,10 @@ fn query(query: &ast::Query, written: &mut Vec<ast::Ident>) {
 
 fn body(body: &ast::SetExpr, written: &mut Vec<ast::Ident>) {
     match body {
-        ast::SetExpr::Select(select) => select.from.iter().for_each(|from| joined(from, written)),
+        ast::SetExpr::Select(select) => {
+            select.from.iter().for_each(|from| joined(from, written));
+            select.selection.iter().for_each(|condition| chosen(condition, written));
+        }
         ast::SetExpr::Query(inner) => query(inner, written),
         ast::SetExpr::SetOperation { left, right, .. } => {
             self::body(left, written);
@@ -44,6 +47,23 @@ fn body(body: &ast::SetExpr, written: &mut Vec<ast::Ident>) {
         }
         // Nothing else is read from, or is refused when it is planned.
         _ => {}
+    }
+}
+
+/// The subqueries of a condition that may choose rows.
+fn chosen(mut condition: &ast::Expr, written: &mut Vec<ast::Ident>) {
+    loop {
+        match condition {
+            ast::Expr::BinaryOp { left, right, .. } => {
+                chosen(right, written);
+                condition = left;
+            }
+            ast::Expr::Nested(one) | ast::Expr::UnaryOp { expr: one, .. } => condition = one,
+            ast::Expr::Exists { subquery, .. } | ast::Expr::InSubquery { subquery, .. } => {
+                return query(subquery, written);
+            }
+            _ => return,
+        }
     }
 }
 
@@ -78,6 +98,11 @@ mod tests {
         assert_eq!(named("SELECT 1 FROM \"riders\""), "");
         let with = "WITH x AS (SELECT * FROM public) SELECT COUNT(*) FROM x, trips AS t";
         assert_eq!(named(with), "public trips");
+        let among =
+            "SELECT 1 FROM trips WHERE a AND (NOT EXISTS (SELECT 1 FROM riders WHERE b) AND c)";
+        assert_eq!(named(among), "Riders trips");
+        let among = "SELECT 1 FROM trips WHERE a IN (SELECT b FROM public WHERE c) AND d";
+        assert_eq!(named(among), "public trips");
         assert_eq!(named("SELECT 1 FROM trips UNION SELECT 1 FROM riders"), "Riders trips");
         assert!(relations("SELEC", tables.into_iter()).is_err());
     }

@@ -3,8 +3,8 @@
 //!
 //! Subqueries and CTEs that project and filter are put in where they are used, so that what is left
 //! is one dataset, one conjunction and expressions over its own columns. A subquery that groups by
-//! the unit stays as it is (`per_unit`). Whatever else a subquery does is refused: each row must
-//! come from rows of one unit.
+//! the unit stays as it is (`per_unit`), and so do joins (`join`, `meet`) and UNION ALL (`union`).
+//! Whatever else a subquery does is refused: each row must come from rows of one unit.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -38,6 +38,10 @@ pub(crate) struct Relation<'a> {
     pub(crate) filter: Vec<Rc<Expr>>,
     /// Their columns, in order.
     pub(crate) fields: Vec<Field>,
+    /// Columns that have the unit or NULL: those of tables that were joined.
+    pub(crate) copies: Vec<String>,
+    /// What has the same value as the unit's column, in its canonical form.
+    pub(crate) same_unit: Vec<Expr>,
 }
 
 /// A column of such rows: none if eke has no such type.
@@ -48,13 +52,16 @@ pub(crate) struct Field {
     pub(crate) name: String,
     /// Whether it is found only by the name of its table and its own: the other one of USING.
     pub(crate) hidden: bool,
+    /// Whether it is of the rows around a subquery, which are looked at if the subquery's own have
+    /// no such name.
+    pub(crate) outer: bool,
     pub(crate) bound: Option<Rc<Bound>>,
 }
 
 impl Field {
     /// A column of a subquery.
     pub(crate) fn new(name: String, bound: Bound) -> Self {
-        Self { of: None, name, hidden: false, bound: Some(Rc::new(bound)) }
+        Self { of: None, name, hidden: false, outer: false, bound: Some(Rc::new(bound)) }
     }
 }
 
@@ -65,6 +72,7 @@ impl<'a> Relation<'a> {
             of: Some(table.name.clone()),
             name: column.name.clone(),
             hidden: false,
+            outer: false,
             bound: column
                 .kind
                 .map(|kind| Rc::new(Bound::new(Expr::Column(column.name.clone()), kind))),
@@ -77,7 +85,19 @@ impl<'a> Relation<'a> {
             passes: 0,
             filter: Vec::new(),
             fields: table.columns.iter().map(field).collect(),
+            copies: Vec::new(),
+            same_unit: Vec::new(),
         }
+    }
+
+    /// Where the rows come from.
+    pub(crate) fn source(&self) -> RowSource {
+        self.rows.clone().unwrap_or_else(|| RowSource::Dataset(self.table.name.clone()))
+    }
+
+    /// How often rows of datasets are taken for them.
+    pub(crate) fn leaves(&self) -> usize {
+        self.rows.as_ref().map_or(1, RowSource::leaves)
     }
 
     /// Whether they are nobody's.
@@ -120,7 +140,11 @@ impl<'a> Relation<'a> {
 
     /// The column that a name means.
     pub(crate) fn find(&self, name: &ast::Ident) -> Result<Option<Rc<Bound>>, SqlError> {
-        self.among(name, &self.fields.iter().filter(|field| !field.hidden))
+        let seen = self.fields.iter().filter(|field| !field.hidden);
+        match self.among(name, &seen.clone().filter(|field| !field.outer))? {
+            Some(bound) => Ok(Some(bound)),
+            None => self.among(name, &seen.filter(|field| field.outer)),
+        }
     }
 
     fn among<'f>(
@@ -152,8 +176,11 @@ impl<'a> Relation<'a> {
 
     /// The columns of what goes by a name.
     fn of<'f>(&'f self, relation: &'f ast::Ident) -> impl Iterator<Item = &'f Field> + Clone {
-        let is_own = |own: &String| names::means(relation, own);
-        self.fields.iter().filter(move |field| field.of.as_ref().is_some_and(is_own))
+        let is_own =
+            move |field: &Field| field.of.as_ref().is_some_and(|own| names::means(relation, own));
+        // A table of a subquery stands before one around it that goes by the same name.
+        let outer = !self.fields.iter().any(|field| !field.outer && is_own(field));
+        self.fields.iter().filter(move |field| field.outer == outer && is_own(field))
     }
 
     fn goes_by(&self, relation: &ast::Ident) -> Result<(), SqlError> {
@@ -218,6 +245,19 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// What binds expressions over rows, without aggregates.
+    pub(crate) fn binder<'b>(&'b self, rows: &'b Relation<'b>, clause: &'static str) -> Binder<'b> {
+        Binder {
+            rows,
+            aggregates: None,
+            totals: None,
+            aliases: &[],
+            clause,
+            usage: self.usage,
+            parameters: self.parameters,
+        }
+    }
+
     /// The CTEs of a WITH, after those that could be seen before.
     pub(crate) fn with(
         &self,
@@ -347,7 +387,11 @@ impl<'a> Source<'a> {
     }
 
     /// The rows of a subquery that projects and filters.
-    fn subquery(&self, query: &ast::Query, scope: &Scope<'a>) -> Result<Relation<'a>, SqlError> {
+    pub(crate) fn subquery(
+        &self,
+        query: &ast::Query,
+        scope: &Scope<'a>,
+    ) -> Result<Relation<'a>, SqlError> {
         self.usage.deeper(|| {
             let (with, body, order_by, limit_clause) = parts(query)?;
             if order_by.is_some() || limit_clause.is_some() {
@@ -358,13 +402,23 @@ impl<'a> Source<'a> {
                 ));
             }
             let scope = self.with(with, scope.clone())?;
-            match body {
-                ast::SetExpr::Select(select) => self.projection(select, &scope),
-                ast::SetExpr::Query(inner) => self.subquery(inner, &scope),
-                ast::SetExpr::Values(values) => self.values(values),
-                other => Err(no_set(other)),
-            }
+            self.body(body, &scope)
         })
+    }
+
+    /// The rows of what a subquery is made of.
+    pub(crate) fn body(
+        &self,
+        body: &ast::SetExpr,
+        scope: &Scope<'a>,
+    ) -> Result<Relation<'a>, SqlError> {
+        match body {
+            ast::SetExpr::Select(select) => self.projection(select, scope),
+            ast::SetExpr::Query(inner) => self.subquery(inner, scope),
+            ast::SetExpr::Values(values) => self.values(values),
+            ast::SetExpr::SetOperation { .. } => self.union(body, scope),
+            other => Err(no_set(other)),
+        }
     }
 
     fn projection(
@@ -380,16 +434,8 @@ impl<'a> Source<'a> {
         if having.is_some() {
             return Err(no("HAVING without GROUP BY", "write its condition in WHERE"));
         }
-        let rows = self.from(from, scope)?;
-        let binder = Binder {
-            rows: &rows,
-            aggregates: None,
-            totals: None,
-            aliases: &[],
-            clause: "a subquery",
-            usage: self.usage,
-            parameters: self.parameters,
-        };
+        let (rows, selection) = self.chosen(self.from(from, scope)?, selection, scope)?;
+        let binder = self.binder(&rows, "a subquery");
         let widest = self.tables.iter().map(|table| table.columns.len()).max().unwrap_or(0);
         let mut fields: Vec<Field> = Vec::new();
         for item in projection {
@@ -432,7 +478,7 @@ impl<'a> Source<'a> {
         let mut filter = rows.filter.clone();
         if let Some(selection) = selection {
             let binder = Binder { clause: "WHERE", ..binder };
-            filter.push(Rc::new(limits::checked(canonical(binder.condition(selection)?))?));
+            filter.push(Rc::new(limits::checked(canonical(binder.condition(&selection)?))?));
         }
         Ok(Relation { filter, fields, ..rows })
     }

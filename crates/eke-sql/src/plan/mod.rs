@@ -35,7 +35,7 @@ pub const VERSION: u32 = 2;
 pub struct Plan {
     /// [`VERSION`].
     pub version: u32,
-    /// The dataset.
+    /// The dataset, or the first of them; [`Plan::datasets`] are all.
     pub dataset: String,
     /// The column that says which unit a row belongs to; empty where each row is a unit of its own.
     pub unit_column: String,
@@ -122,6 +122,15 @@ pub enum Summand {
 }
 
 impl Plan {
+    /// All datasets whose rows it takes, the first one first.
+    #[must_use]
+    pub fn datasets(&self) -> Vec<&str> {
+        match &self.rows {
+            Some(rows) => rows.datasets(),
+            None => vec![&self.dataset],
+        }
+    }
+
     /// All expressions over its rows.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let sums = self.sums.iter().filter_map(|sum| match &sum.summand {

@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::expr::canonical::{canonical, run};
 use crate::expr::display::{identifier, list};
-use crate::{Expr, Type, Value};
+use crate::{Binary, Expr, Type, Value};
 
 /// Rows, each of one unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,94 @@ pub enum RowSource {
     PerUnit(Box<PerUnit>),
     /// With what a public table says.
     Lookup(Box<Lookup>),
+    /// Rows of two sources that are of the same unit, in pairs.
+    Meet(Box<Meet>),
+    /// The rows of several sources, one after the other.
+    Union(Box<Union>),
+}
+
+/// Some of the rows of a source, with columns that have the names they go by from then on.
+///
+/// Rows take part if they have a unit and the filter is true for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// The rows.
+    pub of: RowSource,
+    /// The column of these rows that says which unit a row belongs to.
+    pub unit: String,
+    /// Which of them take part; all if there is none.
+    pub filter: Option<Expr>,
+    /// Their columns from then on, over the columns of the rows.
+    pub columns: Vec<UnitKey>,
+}
+
+/// Rows of two sources that are of the same unit, in pairs: a join on the unit.
+///
+/// A row of the left meets those rows of the right that are of its unit, for which all equalities
+/// hold and the condition is true. A key that is NULL equals nothing. Of each side a unit has at
+/// most [`Meet::MOST_ROWS`] different rows, those with the smallest keyed hash of (unit, columns),
+/// each as often as it is there. They meet in that order, the left ones first: as soon as the next
+/// row of the left would bring the pairs that were looked at beyond [`Meet::MOST_PAIRS`], it and
+/// those behind it are left out, and so are rows of the right that would be kept alone. What comes
+/// out of one unit ends after as many rows. All of it follows from the unit's own rows and the key
+/// of the hash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Meet {
+    /// The rows on the left.
+    pub left: Side,
+    /// The rows on the right.
+    pub right: Side,
+    /// What is equal besides the unit: something of the left and something of the right.
+    pub equal: Vec<(Expr, Expr)>,
+    /// What must be true of both besides.
+    pub condition: Option<Expr>,
+    /// What comes out.
+    pub gives: Gives,
+    /// The unit of either side as a column, where either may be missing and it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub either: Option<UnitKey>,
+}
+
+/// What comes out where rows meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gives {
+    /// The pairs (inner join).
+    Pairs,
+    /// The pairs, and rows of the left that meet none, with NULL for the right (left join).
+    PairsAndLeft,
+    /// The pairs, and rows of both sides that meet none (full join).
+    PairsAndBoth,
+    /// The rows of the left that meet one (semi join).
+    LeftWith,
+    /// The rows of the left that meet none (anti join).
+    LeftWithout,
+}
+
+/// The rows of several sources of one unit, one after the other: UNION ALL.
+///
+/// The columns of all branches have the same names and types, in the same order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Union {
+    /// The sources, two at least.
+    pub branches: Vec<Side>,
+}
+
+/// Which rows come out of a lookup, without columns of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chooses {
+    /// Those that meet a row of the table: IN and EXISTS.
+    With,
+    /// Those that meet none: NOT EXISTS.
+    Without,
+    /// Those whose key is in none of the table's rows, as NOT IN has it: none if one of them is
+    /// NULL, none whose own key is NULL, and all if the table has no rows. The condition is about
+    /// the table alone.
+    NotIn,
 }
 
 /// Rows joined with those of a public table.
@@ -45,6 +134,9 @@ pub struct Lookup {
     pub condition: Option<Expr>,
     /// Whether a row that meets none is kept, with NULL for the columns of the table.
     pub keeps_unmatched: bool,
+    /// Which rows come out, where the table only chooses them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chooses: Option<Chooses>,
 }
 
 /// A column of a public table.
@@ -199,12 +291,121 @@ impl Lookup {
         let equal = self.equal.iter().map(|(row, table)| format!("{row} = {table}"));
         let on: Vec<String> = equal.chain(self.condition.iter().map(ToString::to_string)).collect();
         let kept = if self.keeps_unmatched { ", kept without" } else { "" };
+        let how = match self.chooses {
+            None => "joined with",
+            Some(Chooses::With) => "if there is one of",
+            Some(Chooses::Without) => "if there is none of",
+            Some(Chooses::NotIn) => "if not among",
+        };
         let cells = self.columns.iter().find_map(|column| column.cells.as_ref());
         let table = match cells {
             Some(cells) => format!("{} rows that are written out", cells.len()),
             None => format!("public {}", identifier(&self.table)),
         };
-        lines.push(format!("joined with {table} where {}{kept}", on.join(" AND ")));
+        lines.push(format!("{how} {table} where {}{kept}", on.join(" AND ")));
+    }
+}
+
+impl Side {
+    /// Without columns that nothing uses, where these are used.
+    fn pruned(mut self, used: &BTreeSet<&str>) -> Self {
+        self.columns.retain(|column| used.contains(column.name.as_str()));
+        let own = self.exprs().flat_map(Expr::columns).collect();
+        let of = self.of.clone().pruned(&own);
+        self.of = of;
+        self
+    }
+
+    /// All expressions over the rows that it takes.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.filter.iter().chain(self.columns.iter().map(|column| &column.expr))
+    }
+
+    /// A condition over its columns from then on, over those of the rows; none if it is about
+    /// others too.
+    fn before(&self, term: &Expr) -> Option<Expr> {
+        let column = |name: &str| self.columns.iter().find(|column| column.name == name);
+        let columns = term.columns();
+        let is_own = !columns.is_empty() && columns.iter().all(|name| column(name).is_some());
+        is_own.then(|| {
+            canonical(with_columns(term.clone(), &|name| Some(column(name)?.expr.clone())))
+        })
+    }
+
+    /// With conditions where they choose rows first.
+    fn settled(mut self) -> Self {
+        (self.of, self.filter) = self.of.settled(self.filter);
+        self
+    }
+
+    fn describe(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.of.describe(&mut lines);
+        if let Some(filter) = &self.filter {
+            lines.push(format!("where {filter}"));
+        }
+        lines
+    }
+}
+
+impl Meet {
+    /// How many different rows of a unit take part on each side at most.
+    pub const MOST_ROWS: usize = PerUnit::MOST_ROWS;
+    /// How many pairs of rows of a unit are looked at, and how many rows come out, at most.
+    pub const MOST_PAIRS: usize = 1 << 18;
+
+    fn pruned(mut self, used: &BTreeSet<&str>) -> Self {
+        self.either = self.either.take().filter(|either| used.contains(either.name.as_str()));
+        let either = self.either.iter().map(|either| &either.expr);
+        let own = self.exprs().chain(either).flat_map(Expr::columns);
+        let used: BTreeSet<&str> = own.chain(used.iter().copied()).collect();
+        let (left, right) = (self.left.clone().pruned(&used), self.right.clone().pruned(&used));
+        (self.left, self.right) = (left, right);
+        self
+    }
+
+    /// All expressions over pairs.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.equal.iter().flat_map(|(left, right)| [left, right]).chain(&self.condition)
+    }
+
+    fn describe(&self, lines: &mut Vec<String>) {
+        lines.extend(self.left.describe());
+        let equal = self.equal.iter().map(|(left, right)| format!("{left} = {right}"));
+        let on = equal.chain(self.condition.iter().map(ToString::to_string));
+        let on: String = on.map(|term| format!(" and {term}")).collect();
+        let (how, kept) = match self.gives {
+            Gives::Pairs => ("joined by the unit", ""),
+            Gives::PairsAndLeft => ("joined by the unit", ", kept without"),
+            Gives::PairsAndBoth => ("joined by the unit", ", both kept without"),
+            Gives::LeftWith => ("if the unit has one", ""),
+            Gives::LeftWithout => ("if the unit has none", ""),
+        };
+        lines.push(format!("{how}{on}{kept}, of:"));
+        lines.extend(self.right.describe().into_iter().map(|line| format!("  {line}")));
+    }
+}
+
+impl Union {
+    fn pruned(self, used: &BTreeSet<&str>) -> Self {
+        let branches = self.branches.into_iter().map(|branch| branch.pruned(used));
+        Self { branches: branches.collect() }
+    }
+
+    fn describe(&self, lines: &mut Vec<String>) {
+        lines.push(format!("rows of {} branches, one after the other:", self.branches.len()));
+        for branch in &self.branches {
+            let columns = branch.columns.iter().map(|column| {
+                let name = identifier(&column.name);
+                let is_same = matches!(&column.expr, Expr::Column(own) if *own == column.name);
+                if is_same { name } else { format!("{} as {name}", column.expr) }
+            });
+            let columns: Vec<String> = columns.collect();
+            lines.extend(branch.describe().into_iter().map(|line| format!("  {line}")));
+            if !columns.is_empty() {
+                lines.push(format!("  with {}", list(&columns)));
+            }
+        }
     }
 }
 
@@ -221,13 +422,70 @@ impl UnitTotal {
 }
 
 impl RowSource {
-    /// The dataset whose rows they are.
+    /// The datasets whose rows they are, in the order in which they come first.
     #[must_use]
-    pub fn dataset(&self) -> &str {
+    pub fn datasets(&self) -> Vec<&str> {
+        let mut all = Vec::new();
+        self.name_datasets(&mut all);
+        all
+    }
+
+    fn name_datasets<'s>(&'s self, all: &mut Vec<&'s str>) {
         match self {
-            Self::Dataset(name) => name,
-            Self::PerUnit(per_unit) => per_unit.of.dataset(),
-            Self::Lookup(lookup) => lookup.of.dataset(),
+            Self::Dataset(name) if all.contains(&name.as_str()) => {}
+            Self::Dataset(name) => all.push(name),
+            _ => self.sources().into_iter().for_each(|source| source.name_datasets(all)),
+        }
+    }
+
+    /// What the rows come from, one step before, the left first.
+    #[must_use]
+    pub fn sources(&self) -> Vec<&Self> {
+        match self {
+            Self::Dataset(_) => Vec::new(),
+            Self::PerUnit(per_unit) => vec![&per_unit.of],
+            Self::Lookup(lookup) => vec![&lookup.of],
+            Self::Meet(meet) => vec![&meet.left.of, &meet.right.of],
+            Self::Union(union) => union.branches.iter().map(|branch| &branch.of).collect(),
+        }
+    }
+
+    /// With conditions on rows that meet where they choose rows first, and what is left of one on
+    /// the rows that come out: what is about one side alone chooses the rows of that side before
+    /// they meet, unless a row would be kept that meets none.
+    pub(crate) fn settled(self, filter: Option<Expr>) -> (Self, Option<Expr>) {
+        match self {
+            Self::Dataset(_) => (self, filter),
+            Self::PerUnit(mut level) => {
+                (level.of, level.filter) = level.of.settled(level.filter);
+                (Self::PerUnit(level), filter)
+            }
+            Self::Lookup(mut lookup) => {
+                (lookup.of, _) = lookup.of.settled(None);
+                (Self::Lookup(lookup), filter)
+            }
+            Self::Union(union) => {
+                let branches = union.branches.into_iter().map(Side::settled).collect();
+                (Self::Union(Box::new(Union { branches })), filter)
+            }
+            Self::Meet(meet) => {
+                let Meet { mut left, mut right, equal, condition, gives, either } = *meet;
+                let (mut rest, mut of_left, mut of_right) = (Vec::new(), Vec::new(), Vec::new());
+                for term in filter.iter().flat_map(|filter| filter.terms(Binary::And)) {
+                    let keeps = gives == Gives::PairsAndBoth;
+                    match (left.before(term), right.before(term)) {
+                        (Some(term), _) if !keeps => of_left.push(term),
+                        (_, Some(term)) if gives == Gives::Pairs => of_right.push(term),
+                        _ => rest.push(term.clone()),
+                    }
+                }
+                for (side, terms) in [(&mut left, of_left), (&mut right, of_right)] {
+                    side.filter = conjunction(side.filter.take().into_iter().chain(terms));
+                }
+                let (left, right) = (left.settled(), right.settled());
+                let meet = Meet { left, right, equal, condition, gives, either };
+                (Self::Meet(Box::new(meet)), conjunction(rest.into_iter()))
+            }
         }
     }
 
@@ -237,15 +495,27 @@ impl RowSource {
             Self::Dataset(_) => self,
             Self::PerUnit(per_unit) => Self::PerUnit(Box::new(per_unit.pruned(used))),
             Self::Lookup(lookup) => Self::Lookup(Box::new(lookup.pruned(used))),
+            Self::Meet(meet) => Self::Meet(Box::new(meet.pruned(used))),
+            Self::Union(union) => Self::Union(Box::new(union.pruned(used))),
         }
     }
 
-    /// How many steps there are from the dataset's rows to these.
+    /// How many steps there are from the rows of datasets to these, at most. Where rows of several
+    /// sources come together counts twice: it takes more levels of JSON.
     pub(crate) fn nested(&self) -> usize {
-        match self {
+        let own = match self {
             Self::Dataset(_) => 0,
-            Self::PerUnit(per_unit) => 1 + per_unit.of.nested(),
-            Self::Lookup(lookup) => 1 + lookup.of.nested(),
+            Self::PerUnit(_) | Self::Lookup(_) => 1,
+            Self::Meet(_) | Self::Union(_) => 2,
+        };
+        own + self.sources().into_iter().map(Self::nested).max().unwrap_or(0)
+    }
+
+    /// How often rows of datasets are taken.
+    pub(crate) fn leaves(&self) -> usize {
+        match self {
+            Self::Dataset(_) => 1,
+            _ => self.sources().into_iter().map(Self::leaves).sum(),
         }
     }
 
@@ -255,7 +525,23 @@ impl RowSource {
             Self::Dataset(name) => lines.push(format!("rows of {}", identifier(name))),
             Self::PerUnit(per_unit) => per_unit.describe(lines),
             Self::Lookup(lookup) => lookup.describe(lines),
+            Self::Meet(meet) => meet.describe(lines),
+            Self::Union(union) => union.describe(lines),
         }
+    }
+}
+
+/// All of these conditions, which are canonical; none if there is none.
+fn conjunction(terms: impl Iterator<Item = Expr>) -> Option<Expr> {
+    let all = run(Binary::And, terms.collect());
+    (all != Expr::Literal(Value::Bool(true))).then_some(all)
+}
+
+/// An expression with other ones for its columns, where there are some.
+fn with_columns(expr: Expr, other: &dyn Fn(&str) -> Option<Expr>) -> Expr {
+    match expr {
+        Expr::Column(name) => other(&name).unwrap_or(Expr::Column(name)),
+        expr => expr.map_children(|child| with_columns(child, other)),
     }
 }
 

@@ -11,6 +11,7 @@ fn table(columns: Vec<Column>, max_groups: u32, max_rows: u32) -> Table {
         name: "t".to_owned(),
         columns: std::iter::once(unit).chain(columns).collect(),
         protection: Protection::Private {
+            unit: "person".to_owned(),
             unit_column: "who".to_owned(),
             adjacency: Adjacency::Replace,
             max_groups,
@@ -108,6 +109,7 @@ fn values_of_a_unit_are_limited_by_the_policy_and_by_what_there_are() {
         t.columns.push(column("note", Type::Text));
         t.columns.push(column("paid", Type::Bool));
         t.protection = Protection::Private {
+            unit: "person".to_owned(),
             unit_column: unit.to_owned(),
             adjacency,
             max_groups: if unit.is_empty() { 1 } else { 3 },

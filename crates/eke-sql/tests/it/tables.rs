@@ -40,6 +40,7 @@ pub(crate) fn tables() -> Vec<Table> {
             column("note", Type::Text),
         ],
         protection: Protection::Private {
+            unit: "rider".to_owned(),
             unit_column: "rider_id".to_owned(),
             adjacency: Adjacency::AddRemove,
             max_groups: 3,
@@ -56,6 +57,7 @@ pub(crate) fn tables() -> Vec<Table> {
             column("Age", Type::Int),
         ],
         protection: Protection::Private {
+            unit: "person".to_owned(),
             unit_column: "Id".to_owned(),
             adjacency: Adjacency::Replace,
             max_groups: 1,
@@ -74,4 +76,49 @@ pub(crate) fn tables() -> Vec<Table> {
         protection: Protection::Public,
     };
     vec![trips, people, zones]
+}
+
+/// The same with more tables of riders, and some of others.
+pub(crate) fn tables_of_units() -> Vec<Table> {
+    let private = |unit: &str, unit_column: &str, max_groups, max_rows| Protection::Private {
+        unit: unit.to_owned(),
+        unit_column: unit_column.to_owned(),
+        adjacency: Adjacency::AddRemove,
+        max_groups,
+        max_rows,
+        max_values: None,
+    };
+    let riders = Table {
+        name: "riders".to_owned(),
+        columns: vec![
+            column("id", Type::Int),
+            bounded("age", Type::Int, 0.0, 100.0),
+            listed("home", Type::Text, &[text("Leiden"), text("Delft")]),
+            column("day", Type::Date),
+        ],
+        protection: private("rider", "id", 2, 5),
+    };
+    let rides = Table {
+        name: "rides".to_owned(),
+        columns: vec![
+            column("rider_id", Type::Int),
+            listed("city", Type::Text, &[text("Leiden"), text("Gouda")]),
+            bounded("price", Type::Int, 0.0, 90.0),
+            column("zone", Type::Text),
+        ],
+        protection: private("rider", "rider_id", 3, 10),
+    };
+    let drivers = Table {
+        name: "drivers".to_owned(),
+        columns: vec![column("rider_id", Type::Int), column("city", Type::Text)],
+        protection: private("driver", "rider_id", 3, 10),
+    };
+    let events = Table {
+        name: "events".to_owned(),
+        columns: vec![column("rider_id", Type::Int), column("city", Type::Text)],
+        protection: private("rider", "", 1, 1),
+    };
+    let mut all = tables();
+    all.extend([riders, rides, drivers, events]);
+    all
 }

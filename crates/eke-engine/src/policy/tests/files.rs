@@ -22,6 +22,7 @@ fn a_dataset_is_the_table_that_its_policy_and_its_file_say() {
     let table = city().datasets["trips"].table(&trips()).unwrap();
     assert_eq!(table.name, "trips");
     let private = Protection::Private {
+        unit: "rider".into(),
         unit_column: "rider_id".into(),
         adjacency: Adjacency::AddRemove,
         max_groups: 3,

@@ -1,7 +1,8 @@
 //! The one pass over rows: read, bounded by unit, and then added up by group.
 //!
 //! Several workers read pieces, each into a table of units of its own. (Where a question brings the
-//! rows of a unit together first, what they become is bounded in their place.) Then every shard of
+//! rows of a unit together first, or those of several datasets, what they become is bounded in their
+//! place.) Then every shard of
 //! units is brought together, by whichever worker is free, and what it keeps is added up by group.
 //! Nothing that comes out depends on how the work was shared out.
 //!
@@ -32,7 +33,6 @@ use crate::rows::column::Column;
 use crate::rows::contribution::Contributions;
 use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
-use crate::rows::lookup::joined;
 use crate::rows::pass::added::AddedUp;
 use crate::rows::pass::bounding::{BatchRows, Limits};
 use crate::rows::pass::kept::Kept;
@@ -41,11 +41,13 @@ use crate::rows::pass::shards::{Parts, Shard, Shards, shard};
 use crate::rows::pass::totals::Totals;
 use crate::rows::pass::values::{HALVES, Values, brought};
 use crate::rows::pass::waiting::Waiting;
+use crate::rows::per_unit::meet::TakeRows;
 use crate::rows::per_unit::table::UnitTable;
-use crate::rows::per_unit::{AddToUnit, Stage, Stages};
+use crate::rows::per_unit::{AddToUnit, Flow, Origin, Stage, Stages};
 use crate::rows::quiet::quietly;
 use crate::rows::scan::{self, Piece};
 use crate::rows::spill::SpillRun;
+use crate::rows::steps::{RowStep, through};
 
 /// What a worker may hold at least, whatever it is told: enough to go on at all.
 const LEAST: usize = 1 << 20;
@@ -88,17 +90,42 @@ pub(crate) struct Pass {
 pub(crate) struct Counters {
     /// How many rows were read.
     pub(crate) read: Arc<AtomicU64>,
-    /// How many of them are nobody's.
-    pub(crate) nobodys: Arc<AtomicU64>,
+    /// How many of each dataset's are nobody's.
+    pub(crate) nobodys: Arc<Vec<AtomicU64>>,
     /// That nobody waits any more.
     pub(crate) stopped: Arc<AtomicBool>,
+}
+
+impl Counters {
+    /// For a pass over this many datasets.
+    pub(crate) fn of(datasets: usize) -> Self {
+        let nobodys = (0..datasets).map(|_| AtomicU64::default()).collect();
+        Self { nobodys: Arc::new(nobodys), ..Self::default() }
+    }
+}
+
+/// A piece of a dataset, by the dataset's place among those that are read.
+pub(crate) type PieceOf = (usize, Piece);
+
+/// What a worker has of the rows that it read.
+struct Gathered {
+    /// What stages bring together of rows that are read.
+    tables: Vec<Shards<UnitTable>>,
+    /// What is kept of rows that are bounded as they are read.
+    kept: Shards<Kept>,
+}
+
+/// The same of all workers, for some units.
+struct GatheredParts {
+    tables: Vec<Parts<UnitTable>>,
+    kept: Parts<Kept>,
 }
 
 impl Pass {
     /// Goes through all pieces, and adds the groups that there are; how often memory was given up.
     pub(crate) async fn run(
         self,
-        pieces: Vec<Piece>,
+        pieces: Vec<PieceOf>,
         groups: &mut Groups,
     ) -> Result<usize, RowsError> {
         let pass = Arc::new(self);
@@ -116,8 +143,8 @@ impl Pass {
             }
         } else if !pass.before.stages.is_empty() {
             let units = spawn(workers, || Arc::clone(&pass).gather(Arc::clone(&pieces))).await?;
-            spills += units.iter().map(|units| units.spills).sum::<usize>();
-            let shards = Arc::new(Mutex::new(VecDeque::from(Shards::by_shard(units))));
+            spills += units.iter().map(Gathered::spills).sum::<usize>();
+            let shards = Arc::new(Mutex::new(Gathered::by_shard(units)));
             let total = || Arc::clone(&pass).total_of_units(Arc::clone(&shards));
             AddedUp::parts(spawn(pass.workers.max(1), total).await?)
         } else {
@@ -173,17 +200,19 @@ impl Pass {
     /// Reads pieces until there are no more. Other passes have their turn after every batch.
     async fn read<T: TakesRows>(
         self: Arc<Self>,
-        pieces: Arc<Mutex<VecDeque<Piece>>>,
+        pieces: Arc<Mutex<VecDeque<PieceOf>>>,
     ) -> Result<Shards<T>, RowsError> {
         let make = &|| T::make(&self);
-        let table = Shards::new(make);
-        let waiting = table.in_memory.iter().map(|_| Waiting::default()).collect();
-        let mut incoming = Incoming { table, waiting, name: Vec::new(), orders: Vec::new() };
-        while let Some(piece) = next(&pieces) {
-            let mut batches = sound(|| scan::open(piece, &self.before.wanted, self.batch_rows))?;
+        let mut incoming = Incoming::new(Shards::new(make));
+        while let Some((input, piece)) = next(&pieces) {
+            let wanted = &self.before.inputs[input];
+            let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
                 self.holding.iter().for_each(|holding| holding.add(&batch));
-                sound(|| self.take_in(batch, &mut incoming))?;
+                sound(|| {
+                    self.seen(input, &batch)?;
+                    self.take_in(input, &batch, &mut incoming)
+                })?;
                 if incoming.table.held() > self.share() {
                     incoming.table.spill(self.folder(), make).map_err(RowsError::failed)?;
                 }
@@ -200,32 +229,36 @@ impl Pass {
     /// counted: a row has one value of each list, and brings it.
     async fn read_values(
         self: Arc<Self>,
-        pieces: Arc<Mutex<VecDeque<Piece>>>,
+        pieces: Arc<Mutex<VecDeque<PieceOf>>>,
     ) -> Result<AddedUp, RowsError> {
         let (mut added, steps) = (AddedUp::new(&self), self.limits.steps);
         let (mut group, mut row_steps) = (Vec::new(), Vec::new());
-        while let Some(piece) = next(&pieces) {
-            let mut batches = sound(|| scan::open(piece, &self.before.wanted, self.batch_rows))?;
+        while let Some((input, piece)) = next(&pieces) {
+            let wanted = &self.before.inputs[input];
+            let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
                 self.holding.iter().for_each(|holding| holding.add(&batch));
                 sound(|| {
-                    self.seen(&batch)?;
-                    self.brought(batch, &mut |rows| {
-                        for row in 0..rows.len() {
-                            group.clear();
-                            rows.push_group(row, &mut group);
-                            row_steps.clear();
-                            row_steps.extend(rows.steps(row));
-                            let (numbers, digests) = row_steps.split_at(steps);
-                            let numbers = numbers.iter().map(|&step| i128::from(step));
-                            let digests = (0..).zip(digests.chunks(HALVES));
-                            let values =
-                                digests.filter_map(|(list, one)| Some((list, brought(one)?)));
-                            let one = [1, 1].into_iter().chain(numbers);
-                            added.add(&self, &group, one, values).ok_or_else(too_many)?;
-                        }
-                        Ok(())
-                    })
+                    self.seen(input, &batch)?;
+                    for flow in of_input(&self.before.flows, input) {
+                        self.brought(&flow.steps, batch.clone(), &mut |rows| {
+                            for row in 0..rows.len() {
+                                group.clear();
+                                rows.push_group(row, &mut group);
+                                row_steps.clear();
+                                row_steps.extend(rows.steps(row));
+                                let (numbers, digests) = row_steps.split_at(steps);
+                                let numbers = numbers.iter().map(|&step| i128::from(step));
+                                let digests = (0..).zip(digests.chunks(HALVES));
+                                let values =
+                                    digests.filter_map(|(list, one)| Some((list, brought(one)?)));
+                                let one = [1, 1].into_iter().chain(numbers);
+                                added.add(&self, &group, one, values).ok_or_else(too_many)?;
+                            }
+                            Ok(())
+                        })?;
+                    }
+                    Ok(())
                 })?;
                 added.give_way(&self)?;
                 yield_now().await;
@@ -234,23 +267,28 @@ impl Pass {
         Ok(added)
     }
 
-    /// Takes rows in, with all that they bring.
+    /// Takes in rows of a dataset that are bounded as they are read, with all that they bring.
     fn take_in<T: TakesRows>(
         &self,
-        batch: (Vec<Column>, usize),
+        input: usize,
+        batch: &(Vec<Column>, usize),
         incoming: &mut Incoming<T>,
     ) -> Result<(), RowsError> {
-        self.seen(&batch)?;
-        self.brought(batch, &mut |rows| incoming.add(self, rows).ok_or_else(too_many))
+        for flow in of_input(&self.before.flows, input) {
+            let take_in = &mut |rows: &BatchRows<'_>| incoming.add(self, rows).ok_or_else(too_many);
+            self.brought(&flow.steps, batch.clone(), take_in)?;
+        }
+        Ok(())
     }
 
-    /// Shows what rows bring that nothing else happens to any more but joins.
+    /// Shows what rows bring that nothing else happens to any more but these steps.
     fn brought(
         &self,
+        steps: &[Arc<RowStep>],
         batch: (Vec<Column>, usize),
         take_in: &mut dyn FnMut(&BatchRows<'_>) -> Result<(), RowsError>,
     ) -> Result<(), RowsError> {
-        joined(&self.before.joins, batch, self.batch_rows, &mut |columns, rows| {
+        through(steps, batch, self.batch_rows, &mut |columns, rows| {
             let columns = self.wanted_of(columns).ok_or_else(not_ours)?;
             let (brought, rows) =
                 self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
@@ -271,57 +309,81 @@ impl Pass {
         picked.chain([columns.last().cloned()]).collect()
     }
 
-    /// Counts rows that were read.
-    fn seen(&self, (columns, rows): &(Vec<Column>, usize)) -> Result<(), RowsError> {
+    /// Counts rows of a dataset that were read.
+    fn seen(&self, input: usize, (columns, rows): &(Vec<Column>, usize)) -> Result<(), RowsError> {
         self.check()?;
         self.counters.read.fetch_add(*rows as u64, Ordering::Relaxed);
         // Before any filter: one number for a dataset, whatever is asked of it.
         let unit = self.limits.unit.and(columns.last());
         let without = unit.map_or(0, |unit| unit.array().null_count());
-        self.counters.nobodys.fetch_add(without as u64, Ordering::Relaxed);
+        if let Some(nobodys) = self.counters.nobodys.get(input) {
+            nobodys.fetch_add(without as u64, Ordering::Relaxed);
+        }
         Ok(())
     }
 
     /// Reads pieces until there are no more, and brings the rows of each unit together.
     async fn gather(
         self: Arc<Self>,
-        pieces: Arc<Mutex<VecDeque<Piece>>>,
-    ) -> Result<Shards<UnitTable>, RowsError> {
-        let Some(stage) = self.before.stages.first() else { return Err(too_many()) };
-        let make = &|| self.unit_table(stage);
-        let mut table = Shards::new(make);
-        while let Some(piece) = next(&pieces) {
-            let mut batches = sound(|| scan::open(piece, &self.before.wanted, self.batch_rows))?;
+        pieces: Arc<Mutex<VecDeque<PieceOf>>>,
+    ) -> Result<Gathered, RowsError> {
+        let stages = &self.before.stages;
+        let tables = stages.iter().map(|stage| Shards::new(&|| self.unit_table(stage)));
+        let mut tables: Vec<Shards<UnitTable>> = tables.collect();
+        let mut incoming = Incoming::new(Shards::new(&|| Kept::make(&self)));
+        while let Some((input, piece)) = next(&pieces) {
+            let wanted = &self.before.inputs[input];
+            let mut batches = sound(|| scan::open(piece, wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
                 self.holding.iter().for_each(|holding| holding.add(&batch));
                 sound(|| {
-                    self.seen(&batch)?;
-                    self.gathered(stage, batch, &mut |entry, values| {
-                        table.in_memory[shard(entry.hash)].add(entry, values)
-                    })
+                    self.seen(input, &batch)?;
+                    for (stage, table) in stages.iter().zip(&mut tables) {
+                        for flow in of_input(&stage.flows, input) {
+                            self.gathered(stage, flow, batch.clone(), &mut |entry, values| {
+                                table.in_memory[shard(entry.hash)].add(entry, values)
+                            })?;
+                        }
+                    }
+                    self.take_in(input, &batch, &mut incoming)
                 })?;
-                if table.held() > self.share() {
-                    table.spill(self.folder(), make).map_err(RowsError::failed)?;
+                let held = tables.iter().map(Shards::held).sum::<usize>();
+                if held + incoming.table.held() > self.share() {
+                    for (stage, table) in stages.iter().zip(&mut tables) {
+                        let make = &|| self.unit_table(stage);
+                        table.spill(self.folder(), make).map_err(RowsError::failed)?;
+                    }
+                    if of_inputs(&self.before.flows) {
+                        let make = &|| Kept::make(&self);
+                        incoming.table.spill(self.folder(), make).map_err(RowsError::failed)?;
+                    }
                 }
                 yield_now().await;
             }
         }
-        Ok(table)
+        for shard in 0..incoming.waiting.len() {
+            sound(|| incoming.settle(&self, shard).ok_or_else(too_many))?;
+        }
+        Ok(Gathered { tables, kept: incoming.table })
     }
 
     /// Brings shards of units together until there are no more, and adds up what is kept of the
     /// rows that they become.
     async fn total_of_units(
         self: Arc<Self>,
-        shards: Arc<Mutex<VecDeque<Parts<UnitTable>>>>,
+        shards: Arc<Mutex<VecDeque<GatheredParts>>>,
     ) -> Result<AddedUp, RowsError> {
         let mut added = AddedUp::new(&self);
-        let Some(first) = self.before.stages.first() else { return Err(too_many()) };
         while let Some(parts) = next(&shards) {
             self.check()?;
             sound(|| {
-                let table = parts.merged(&|| self.unit_table(first)).map_err(RowsError::failed)?;
-                self.add_up(self.bounded(table)?, &mut added)
+                let stages = self.before.stages.iter().zip(parts.tables);
+                let tables = stages.map(|(stage, parts)| {
+                    parts.merged(&|| self.unit_table(stage)).map(Some).map_err(RowsError::failed)
+                });
+                let tables = tables.collect::<Result<Vec<_>, _>>()?;
+                let kept = parts.kept.merged(&|| Kept::make(&self)).map_err(RowsError::failed)?;
+                self.add_up(self.bounded(tables, kept)?, &mut added)
             })?;
             added.give_way(&self)?;
             yield_now().await;
@@ -329,45 +391,75 @@ impl Pass {
         Ok(added)
     }
 
-    /// Shows what rows bring to a stage, once they are joined.
+    /// Shows what rows bring to a stage.
     fn gathered(
         &self,
         stage: &Stage,
+        flow: &Flow,
         batch: (Vec<Column>, usize),
         add: &mut AddToUnit<'_>,
     ) -> Result<(), RowsError> {
-        joined(&stage.joins, batch, self.batch_rows, &mut |columns, rows| {
+        through(&flow.steps, batch, self.batch_rows, &mut |columns, rows| {
             stage.take_in((&columns, rows), &self.limits.hash_key, &self.hash, add)
         })
     }
 
-    /// What is kept of the rows of units, once they have gone through all stages.
-    fn bounded(&self, mut table: UnitTable) -> Result<Kept, RowsError> {
-        let stages = &self.before.stages;
-        for (stage, next) in stages.iter().zip(&stages[1..]) {
-            let mut more = self.unit_table(next);
-            stage.hand_on(&table, self.batch_rows, |batch| {
-                self.gathered(next, batch, &mut |entry, values| more.add(entry, values))
-            })?;
-            table = more;
+    /// What is kept of some units, once their rows have gone through all stages. Each stage has
+    /// what was read of them, and so has what is kept.
+    fn bounded(
+        &self,
+        mut tables: Vec<Option<UnitTable>>,
+        mut kept: Kept,
+    ) -> Result<Kept, RowsError> {
+        for (place, stage) in self.before.stages.iter().enumerate() {
+            let mut table = tables[place].take().unwrap_or_else(|| self.unit_table(stage));
+            for flow in &stage.flows {
+                self.flowing(flow, &mut tables, &mut |batch| {
+                    self.gathered(stage, flow, batch, &mut |entry, values| table.add(entry, values))
+                })?;
+            }
+            tables[place] = Some(table);
         }
-        let (mut kept, mut waiting, mut orders) =
-            (Kept::make(self), Waiting::default(), Vec::new());
-        let Some(stage) = stages.last() else { return Ok(kept) };
-        let mut unit = Vec::new();
-        stage.hand_on(&table, self.batch_rows, |batch| {
-            self.brought(batch, &mut |rows| {
-                waiting.clear();
-                for row in 0..rows.len() {
-                    unit.clear();
-                    rows.push_unit(row, &mut unit);
-                    let hash = self.hash.hash_one(&unit[..]);
-                    waiting.push(hash, |bytes| rows.push_group(row, bytes), &unit, rows.steps(row));
-                }
-                kept.take_in(self, &waiting, &mut orders).ok_or_else(too_many)
-            })
-        })?;
+        let (mut waiting, mut orders, mut unit) = (Waiting::default(), Vec::new(), Vec::new());
+        for flow in &self.before.flows {
+            self.flowing(flow, &mut tables, &mut |batch| {
+                self.brought(&flow.steps, batch, &mut |rows| {
+                    waiting.clear();
+                    for row in 0..rows.len() {
+                        unit.clear();
+                        rows.push_unit(row, &mut unit);
+                        let hash = self.hash.hash_one(&unit[..]);
+                        let group = |bytes: &mut Vec<u8>| rows.push_group(row, bytes);
+                        waiting.push(hash, group, &unit, rows.steps(row));
+                    }
+                    kept.take_in(self, &waiting, &mut orders).ok_or_else(too_many)
+                })
+            })?;
+        }
         Ok(kept)
+    }
+
+    /// Hands on rows that come from stages, which are needed once; those that are read have come
+    /// before.
+    fn flowing(
+        &self,
+        flow: &Flow,
+        tables: &mut [Option<UnitTable>],
+        take: &mut TakeRows<'_>,
+    ) -> Result<(), RowsError> {
+        let mut table = |place: usize| tables[place].take().ok_or_else(too_many);
+        match flow.from {
+            Origin::Input(_) => Ok(()),
+            Origin::Stage(place) => {
+                let stage = &self.before.stages[place];
+                stage.hand_on(&table(place)?, self.batch_rows, take)
+            }
+            Origin::Meet(place) => {
+                let meet = &self.before.meets[place];
+                let (left, right) = (table(meet.left)?, table(meet.right)?);
+                meet.hand_on([&left, &right], self.batch_rows, take)
+            }
+        }
     }
 
     fn unit_table(&self, stage: &Stage) -> UnitTable {
@@ -446,7 +538,47 @@ impl Pass {
     }
 }
 
+impl Gathered {
+    fn spills(&self) -> usize {
+        self.tables.iter().map(|table| table.spills).sum::<usize>() + self.kept.spills
+    }
+
+    /// What several workers have, by shard.
+    fn by_shard(all: Vec<Self>) -> VecDeque<GatheredParts> {
+        let mut tables: Vec<Vec<Shards<UnitTable>>> = Vec::new();
+        let mut kept = Vec::new();
+        for one in all {
+            tables.resize_with(one.tables.len(), Vec::new);
+            tables.iter_mut().zip(one.tables).for_each(|(all, table)| all.push(table));
+            kept.push(one.kept);
+        }
+        let kept = Shards::by_shard(kept).into_iter();
+        let mut shards: VecDeque<GatheredParts> =
+            kept.map(|kept| GatheredParts { tables: Vec::new(), kept }).collect();
+        for table in tables {
+            let parts = Shards::by_shard(table);
+            shards.iter_mut().zip(parts).for_each(|(shard, parts)| shard.tables.push(parts));
+        }
+        shards
+    }
+}
+
+/// The flows of rows that are read of a dataset.
+fn of_input(flows: &[Flow], input: usize) -> impl Iterator<Item = &Flow> {
+    flows.iter().filter(move |flow| flow.from == Origin::Input(input))
+}
+
+/// Whether rows flow as they are read.
+fn of_inputs(flows: &[Flow]) -> bool {
+    flows.iter().any(|flow| matches!(flow.from, Origin::Input(_)))
+}
+
 impl<T: TakesRows> Incoming<T> {
+    fn new(table: Shards<T>) -> Self {
+        let waiting = table.in_memory.iter().map(|_| Waiting::default()).collect();
+        Self { table, waiting, name: Vec::new(), orders: Vec::new() }
+    }
+
     /// Lets rows wait for others of their shard; none if there are more names than can be numbered.
     fn add(&mut self, pass: &Pass, rows: &BatchRows<'_>) -> Option<()> {
         let most = (pass.share() / 4).min(MOST_WAITING) / self.waiting.len();

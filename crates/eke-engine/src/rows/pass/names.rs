@@ -186,6 +186,12 @@ impl NameTable {
         }
     }
 
+    /// The number of a name; none if it is not there.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let is_it = |(other, _): &(Name, u32)| self.names.bytes(other) == bytes;
+        self.numbers.find(self.hash(bytes), is_it).map(|&(_, number)| number as usize)
+    }
+
     #[cold]
     fn add(&mut self, hash: u64, bytes: &[u8]) -> Option<usize> {
         let number = u32::try_from(self.list.len()).ok()?;

@@ -1,21 +1,24 @@
-//! One row a person first: subqueries that group by the unit, before anything is bounded.
+//! One row a person first: what happens to rows before anything is bounded.
 //!
-//! Rows come in as they are read, in any order and from any worker, and each adds to the totals of
-//! its unit. Totals are exact and merge, so nothing that comes out depends on how the work was
-//! shared out; what does not fit into memory goes to disk by shards of units. Then the rows of each
-//! shard go on, through joins and further such subqueries, to where they are bounded like any
-//! others.
+//! Subqueries that group by the unit, and the sides of joins on the unit, bring the rows of each
+//! unit together. Rows come in as they are read, in any order and from any worker, and each adds to
+//! the totals of its unit. Totals are exact and merge, so nothing that comes out depends on how the
+//! work was shared out; what does not fit into memory goes to disk by shards of units. Then the rows
+//! of each shard go on, through joins and further such subqueries, to where they are bounded like
+//! any others.
 
 pub(crate) mod exact_sum;
+pub(crate) mod meet;
 pub(crate) mod table;
 pub(crate) mod total;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use arrow_buffer::BooleanBuffer;
 use eke_sql::scalar::Datum;
-use eke_sql::{Expr, Lookup, PerUnit, Plan, RowSource, Type};
+use eke_sql::{Expr, PerUnit, Plan, RowSource, Side, TotalFunction, Type, UnitKey, UnitTotal};
 
 use crate::data::ids::Ids;
 use crate::rows::RowsError;
@@ -27,28 +30,64 @@ use crate::rows::lookup::{Join, PublicRows};
 use crate::rows::pass::bounding::HashKey;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::order;
+use crate::rows::per_unit::meet::MeetStep;
 use crate::rows::per_unit::table::{Shape, UnitTable};
 use crate::rows::per_unit::total::TotalOf;
 use crate::rows::scan::Wanted;
+use crate::rows::steps::{RowStep, Select};
 
 type Schema = [(String, Option<Type>)];
 
-/// What happens to rows before they are bounded.
-pub(crate) struct Stages {
-    /// The subqueries of a plan that group by the unit, the innermost first.
-    pub(crate) stages: Vec<Stage>,
-    /// Joins of the rows that come out of them, or of those that are read if there are none.
-    pub(crate) joins: Vec<Join>,
-    /// What is read of rows.
-    pub(crate) wanted: Wanted,
-    /// The columns of the rows that are bounded.
-    pub(crate) columns: Vec<(String, Type)>,
+/// A dataset that is read.
+pub(crate) struct Input<'i> {
+    pub(crate) dataset: &'i str,
+    pub(crate) schema: &'i Schema,
+    /// The column that says whose rows are whose, and what its ids are read as; none if each row is
+    /// a unit.
+    pub(crate) unit: Option<(&'i str, Ids)>,
 }
 
-/// One of them: what it computes of each row that comes in.
+/// What happens to rows before they are bounded. A tree, whose parts stand after those that their
+/// rows come from.
+pub(crate) struct Stages {
+    /// What is read of each dataset.
+    pub(crate) inputs: Vec<Wanted>,
+    /// Where the rows of each unit are brought together: subqueries of a plan that group by the
+    /// unit, and sides of joins.
+    pub(crate) stages: Vec<Stage>,
+    /// Where rows of two stages meet.
+    pub(crate) meets: Vec<MeetStep>,
+    /// The rows that are bounded.
+    pub(crate) flows: Vec<Flow>,
+    /// Their columns.
+    pub(crate) columns: Vec<(String, Type)>,
+    /// The column of their unit.
+    unit: Option<(String, Type)>,
+}
+
+/// Rows on their way.
+#[derive(Clone)]
+pub(crate) struct Flow {
+    pub(crate) from: Origin,
+    /// What happens to each of them.
+    pub(crate) steps: Vec<Arc<RowStep>>,
+}
+
+/// Where rows come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A dataset.
+    Input(usize),
+    /// A stage.
+    Stage(usize),
+    /// Two stages whose rows meet.
+    Meet(usize),
+}
+
+/// Where the rows of each unit are brought together: what is computed of each row that comes in.
 pub(crate) struct Stage {
-    /// Joins of the rows that come in.
-    pub(crate) joins: Vec<Join>,
+    /// The rows that come in.
+    pub(crate) flows: Vec<Flow>,
     filter: Option<ColumnExpr>,
     keys: Vec<(ColumnExpr, Type)>,
     /// What totals are of; none for rows themselves.
@@ -73,112 +112,229 @@ pub(crate) struct UnitEntry<'a> {
     pub(crate) keys: &'a [u8],
 }
 
-/// A step from the rows of a dataset to those that are bounded.
-enum Step<'p> {
-    Join(&'p Lookup),
-    PerUnit(&'p PerUnit),
+/// Stages on the way to being all of a plan's.
+struct Building<'b> {
+    inputs: &'b [Input<'b>],
+    /// The columns that are read of each dataset.
+    read: Vec<Vec<(String, Type)>>,
+    public: std::slice::Iter<'b, PublicRows>,
+    /// The type of the unit, which all datasets have.
+    kind: Type,
+    stages: Vec<Stage>,
+    meets: Vec<MeetStep>,
 }
 
+/// Rows of a source, and their columns.
+type Rows = (Vec<Flow>, Vec<(String, Type)>);
+
 impl Stages {
-    /// What a plan does with rows of these columns, and with those of public tables, before they
+    /// What a plan does with rows of these datasets, and with those of public tables, before they
     /// are bounded; none if it is nothing.
     pub(crate) fn new(
         plan: &Plan,
-        schema: &Schema,
-        ids: Option<Ids>,
+        inputs: &[Input<'_>],
         public: &[PublicRows],
     ) -> Result<Option<Self>, LowerError> {
-        let (mut steps, mut next) = (Vec::new(), plan.rows.as_ref());
-        while let Some(rows) = next {
-            next = match rows {
-                RowSource::Dataset(_) => None,
-                RowSource::PerUnit(level) => {
-                    steps.push(Step::PerUnit(level));
-                    Some(&level.of)
-                }
-                RowSource::Lookup(lookup) => {
-                    steps.push(Step::Join(lookup));
-                    Some(&lookup.of)
-                }
-            };
+        let Some(rows) = plan.rows.as_ref().filter(|rows| !matches!(rows, RowSource::Dataset(_)))
+        else {
+            return Ok(None);
+        };
+        let Some(ids) = inputs.first().and_then(|input| input.unit).map(|(_, ids)| ids) else {
+            return Ok(None);
+        };
+        let is_same = |input: &Input<'_>| input.unit.is_some_and(|(_, other)| other == ids);
+        if !inputs.iter().all(is_same) {
+            return Err(LowerError::Types("ids of units".to_owned()));
         }
-        steps.reverse();
-        let Some(ids) = ids.filter(|_| !steps.is_empty()) else { return Ok(None) };
-        let used = used(&steps, plan);
-        let columns = schema.iter().filter(|(name, _)| used.contains(&name.as_str()));
-        let mut columns: Vec<(String, Type)> =
-            columns.filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect();
-        let unit = Some((plan.unit_column.clone(), ids));
-        let wanted = Wanted { columns: columns.clone(), unit };
-        let (mut stages, mut joins, mut public) = (Vec::new(), Vec::new(), public.iter());
-        for step in steps {
-            match step {
-                Step::Join(lookup) => {
-                    let table = public.next().filter(|public| public.is_of(lookup));
-                    let table = table.ok_or_else(|| LowerError::NoColumn(lookup.table.clone()))?;
-                    joins.push(Join::new(lookup, table, &mut columns)?);
-                }
-                Step::PerUnit(level) => {
-                    let joins = std::mem::take(&mut joins);
-                    let stage = Stage::new(level, &columns, ids.kind(), joins)?;
-                    columns.clone_from(&stage.columns);
-                    stages.push(stage);
-                }
-            }
-        }
-        Ok(Some(Self { stages, joins, wanted, columns }))
+        let mut used = BTreeMap::new();
+        columns_used(rows, plan.exprs().flat_map(Expr::columns).collect(), &mut used);
+        let read = inputs.iter().map(|input| {
+            let used = used.get(input.dataset);
+            let is_used = |name: &str| used.is_some_and(|used| used.contains(name));
+            let columns = input.schema.iter().filter(|(name, _)| is_used(name));
+            columns.filter_map(|(name, kind)| Some((name.clone(), (*kind)?))).collect()
+        });
+        let read: Vec<Vec<(String, Type)>> = read.collect();
+        let wanted = inputs.iter().zip(&read).map(|(input, columns)| Wanted {
+            columns: columns.clone(),
+            unit: input.unit.map(|(column, ids)| (column.to_owned(), ids)),
+        });
+        let wanted = wanted.collect();
+        let (kind, public) = (ids.kind(), public.iter());
+        let (stages, meets) = (Vec::new(), Vec::new());
+        let mut building = Building { inputs, read, public, kind, stages, meets };
+        let (flows, columns) = building.rows(rows, &plan.unit_column)?;
+        let Building { stages, meets, .. } = building;
+        let unit = Some((plan.unit_column.clone(), kind));
+        Ok(Some(Self { inputs: wanted, stages, meets, flows, columns, unit }))
     }
 
     /// Nothing happens to rows that are read like this.
     pub(crate) fn nothing(wanted: &Wanted) -> Self {
-        let (wanted, columns) = (wanted.clone(), wanted.columns.clone());
-        Self { stages: Vec::new(), joins: Vec::new(), wanted, columns }
+        let (inputs, columns) = (vec![wanted.clone()], wanted.columns.clone());
+        let flows = vec![Flow { from: Origin::Input(0), steps: Vec::new() }];
+        let unit = wanted.unit.as_ref().map(|(unit, ids)| (unit.clone(), ids.kind()));
+        Self { inputs, stages: Vec::new(), meets: Vec::new(), flows, columns, unit }
     }
 
     /// The columns of the rows that are bounded, as a dataset has them.
     pub(crate) fn schema(&self) -> Vec<(String, Option<Type>)> {
         let columns = self.columns.iter().map(|(name, kind)| (name.clone(), Some(*kind)));
         let mut schema: Vec<_> = columns.collect();
-        if let Some((unit, ids)) = &self.wanted.unit
+        if let Some((unit, kind)) = &self.unit
             && !schema.iter().any(|(name, _)| name == unit)
         {
-            schema.push((unit.clone(), Some(ids.kind())));
+            schema.push((unit.clone(), Some(*kind)));
         }
         schema
     }
 
     /// How many texts are computed for each row, at most.
     pub(crate) fn texts(&self) -> usize {
-        let read = self.wanted.columns.iter().filter(|(_, kind)| *kind == Type::Text).count();
-        let joins = self.joins.iter().map(Join::texts).sum::<usize>();
-        read + self.stages.iter().map(Stage::texts).chain([joins]).max().unwrap_or(0)
+        let is_text = |(_, kind): &&(String, Type)| *kind == Type::Text;
+        let read = self.inputs.iter().map(|wanted| wanted.columns.iter().filter(is_text).count());
+        let flows = self.flows.iter().map(Flow::texts);
+        let stages = self.stages.iter().map(Stage::texts).chain(flows);
+        read.max().unwrap_or(0)
+            + stages.chain(self.meets.iter().map(MeetStep::texts)).max().unwrap_or(0)
     }
 }
 
-/// The columns that are read of rows: all that is used until rows are brought together.
-fn used<'p>(steps: &[Step<'p>], plan: &'p Plan) -> Vec<&'p str> {
-    let mut used: Vec<&str> = Vec::new();
-    for step in steps {
-        match step {
-            Step::Join(lookup) => used.extend(lookup.exprs().flat_map(Expr::columns)),
-            Step::PerUnit(level) => {
-                used.extend(level.exprs().flat_map(Expr::columns));
-                return used;
+impl Flow {
+    fn of(from: Origin) -> Self {
+        Self { from, steps: Vec::new() }
+    }
+
+    fn texts(&self) -> usize {
+        self.steps.iter().map(|step| step.texts()).sum()
+    }
+}
+
+/// The columns that are read of each dataset: all that is used until rows are brought together.
+fn columns_used<'p>(
+    rows: &'p RowSource,
+    used: BTreeSet<&'p str>,
+    found: &mut BTreeMap<&'p str, BTreeSet<&'p str>>,
+) {
+    let side = |side: &'p Side| side.exprs().flat_map(Expr::columns).collect();
+    match rows {
+        RowSource::Dataset(name) => found.entry(name).or_default().extend(used),
+        RowSource::PerUnit(level) => {
+            columns_used(&level.of, level.exprs().flat_map(Expr::columns).collect(), found);
+        }
+        RowSource::Lookup(lookup) => {
+            let own = lookup.exprs().flat_map(Expr::columns);
+            columns_used(&lookup.of, own.chain(used).collect(), found);
+        }
+        RowSource::Meet(meet) => {
+            columns_used(&meet.left.of, side(&meet.left), found);
+            columns_used(&meet.right.of, side(&meet.right), found);
+        }
+        RowSource::Union(union) => {
+            for branch in &union.branches {
+                columns_used(&branch.of, side(branch), found);
             }
         }
     }
-    used.extend(plan.exprs().flat_map(Expr::columns));
-    used
+}
+
+impl Building<'_> {
+    /// The rows of a source, whose unit is this column.
+    fn rows(&mut self, source: &RowSource, unit: &str) -> Result<Rows, LowerError> {
+        match source {
+            RowSource::Dataset(name) => {
+                let place = self.inputs.iter().position(|input| input.dataset == name);
+                let place = place.ok_or_else(|| LowerError::NoColumn(name.clone()))?;
+                if self.inputs[place].unit.is_none_or(|(column, _)| column != unit) {
+                    return Err(LowerError::NoColumn(unit.to_owned()));
+                }
+                Ok((vec![Flow::of(Origin::Input(place))], self.read[place].clone()))
+            }
+            RowSource::Lookup(lookup) => {
+                let (mut flows, mut columns) = self.rows(&lookup.of, unit)?;
+                let table = self.public.next().filter(|public| public.is_of(lookup));
+                let table = table.ok_or_else(|| LowerError::NoColumn(lookup.table.clone()))?;
+                let join = Arc::new(RowStep::Join(Join::new(lookup, table, &mut columns)?));
+                flows.iter_mut().for_each(|flow| flow.steps.push(Arc::clone(&join)));
+                Ok((flows, columns))
+            }
+            RowSource::PerUnit(level) => {
+                let (flows, columns) = self.rows(&level.of, unit)?;
+                let together = Together {
+                    filter: level.filter.as_ref(),
+                    keys: &level.keys,
+                    totals: &level.totals,
+                    most_values: level.most_values(),
+                };
+                let (place, columns) = self.stage(&together, flows, &columns)?;
+                Ok((vec![Flow::of(Origin::Stage(place))], columns))
+            }
+            RowSource::Meet(meet) => {
+                let sides = [self.side(&meet.left)?, self.side(&meet.right)?];
+                let (step, columns) = MeetStep::new(meet, sides, self.kind)?;
+                self.meets.push(step);
+                Ok((vec![Flow::of(Origin::Meet(self.meets.len() - 1))], columns))
+            }
+            RowSource::Union(union) => {
+                let (mut all, mut columns) = (Vec::new(), Vec::new());
+                for branch in &union.branches {
+                    let (mut flows, of_branch) = self.rows(&branch.of, &branch.unit)?;
+                    let select = Arc::new(RowStep::Select(Select::new(branch, &of_branch)?));
+                    flows.iter_mut().for_each(|flow| flow.steps.push(Arc::clone(&select)));
+                    all.extend(flows);
+                    let own =
+                        branch.columns.iter().map(|column| (column.name.clone(), column.kind));
+                    columns = own.collect();
+                }
+                Ok((all, columns))
+            }
+        }
+    }
+
+    /// The stage that brings together the rows of a side: all that is used of them, and how often
+    /// each is there.
+    fn side(&mut self, side: &Side) -> Result<usize, LowerError> {
+        let (flows, columns) = self.rows(&side.of, &side.unit)?;
+        let (function, kind) = (TotalFunction::Count, Type::Int);
+        let totals = [UnitTotal { name: String::new(), function, expr: None, kind }];
+        let together = Together {
+            filter: side.filter.as_ref(),
+            keys: &side.columns,
+            totals: &totals,
+            most_values: 1,
+        };
+        Ok(self.stage(&together, flows, &columns)?.0)
+    }
+
+    fn stage(
+        &mut self,
+        together: &Together<'_>,
+        flows: Vec<Flow>,
+        columns: &[(String, Type)],
+    ) -> Result<(usize, Vec<(String, Type)>), LowerError> {
+        let stage = Stage::new(together, columns, self.kind, flows)?;
+        let columns = stage.columns.clone();
+        self.stages.push(stage);
+        Ok((self.stages.len() - 1, columns))
+    }
+}
+
+/// What rows of a unit are brought together by, and to what.
+struct Together<'t> {
+    filter: Option<&'t Expr>,
+    keys: &'t [UnitKey],
+    totals: &'t [UnitTotal],
+    most_values: usize,
 }
 
 impl Stage {
     fn new(
-        of: &PerUnit,
+        of: &Together<'_>,
         columns: &[(String, Type)],
         unit: Type,
-        joins: Vec<Join>,
+        flows: Vec<Flow>,
     ) -> Result<Self, LowerError> {
-        let filter = of.filter.as_ref().map(|filter| lower::condition(filter, columns));
+        let filter = of.filter.map(|filter| lower::condition(filter, columns));
         let keys = of.keys.iter().map(|key| {
             Ok::<_, LowerError>((lower::typed(&key.expr, key.kind, columns)?, key.kind))
         });
@@ -187,7 +343,7 @@ impl Stage {
             None => Ok(None),
         };
         let values = of.totals.iter().map(|total| value(&total.expr, total.kind));
-        let most_values = of.most_values();
+        let most_values = of.most_values;
         let totals = of.totals.iter().map(|total| TotalOf {
             function: total.function,
             kind: total.kind,
@@ -198,7 +354,7 @@ impl Stage {
         let names = of.keys.iter().map(|key| (key.name.clone(), key.kind));
         let names = names.chain(of.totals.iter().map(|total| (total.name.clone(), total.result())));
         Ok(Self {
-            joins,
+            flows,
             filter: filter.transpose()?,
             keys: keys.collect::<Result<_, _>>()?,
             values: values.collect::<Result<_, _>>()?,
@@ -211,7 +367,7 @@ impl Stage {
     fn texts(&self) -> usize {
         let keys = self.keys.iter().map(|(key, _)| key.texts());
         let values = self.values.iter().flatten().map(ColumnExpr::texts);
-        let values = values.chain(self.joins.iter().map(Join::texts));
+        let values = values.chain(self.flows.iter().map(Flow::texts));
         self.filter.as_ref().map_or(0, ColumnExpr::texts) + keys.chain(values).sum::<usize>()
     }
 

@@ -99,6 +99,26 @@ impl UnitTable {
         Some(Some(&mut rows[place]))
     }
 
+    /// How many units there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The name of a unit.
+    pub(crate) fn name(&self, unit: usize) -> &[u8] {
+        self.units.bytes(unit)
+    }
+
+    /// The number of a unit, if it has rows.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        self.units.find(name)
+    }
+
+    /// The rows of a unit in the order that they are kept by: the keys and the totals.
+    pub(crate) fn rows(&self, unit: usize) -> impl Iterator<Item = (&[u8], &[Total])> {
+        self.rows[unit].iter().map(|row| (&*row.keys, &*row.totals))
+    }
+
     /// Shows all rows: the unit, the keys, and the totals.
     pub(crate) fn each<E>(
         &self,

@@ -13,3 +13,4 @@ mod racing;
 mod steward;
 mod top;
 mod typed;
+mod units;

@@ -11,3 +11,4 @@ mod postgres;
 mod random;
 mod sources;
 mod texts;
+mod units;

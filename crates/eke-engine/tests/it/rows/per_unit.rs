@@ -143,6 +143,7 @@ fn trips() -> Table {
         name: "trips".to_owned(),
         columns: random::schema(Type::Int).into_iter().map(column).collect(),
         protection: Protection::Private {
+            unit: "rider".to_owned(),
             unit_column: "who".to_owned(),
             adjacency: Adjacency::AddRemove,
             max_groups: 3,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eke_sql::{
-    Binary, Expr, Lookup, PerUnit, Plan, RowSource, Summand, TotalFunction, Type, Unary, UnitTotal,
-    Value,
+    Binary, Chooses, Expr, Function, Gives, Lookup, Meet, PerUnit, Plan, RowSource, Side, Summand,
+    TotalFunction, Type, Unary, UnitTotal, Value,
 };
 
 /// Values by the names of their columns.
@@ -13,10 +13,18 @@ pub(crate) type Row = BTreeMap<String, Value>;
 /// For each group, the sums of the plan.
 pub(crate) type Groups = BTreeMap<Vec<Value>, Vec<i128>>;
 
+/// The rows of datasets, by their names.
+pub(crate) type Tables = BTreeMap<String, Vec<Row>>;
+
 /// What the plan says.
 pub(crate) fn bounded(rows: &[Row], plan: &Plan, hash_key: &[u8; 32]) -> Groups {
-    let of_tree = plan.rows.as_ref().map(|tree| of(tree, rows, &plan.unit_column, hash_key));
-    let rows = of_tree.as_deref().unwrap_or(rows);
+    bounded_of(&Tables::from([(plan.dataset.clone(), rows.to_vec())]), plan, hash_key)
+}
+
+/// The same of several datasets.
+pub(crate) fn bounded_of(tables: &Tables, plan: &Plan, hash_key: &[u8; 32]) -> Groups {
+    let of_tree = plan.rows.as_ref().map(|tree| of(tree, tables, &plan.unit_column, hash_key));
+    let rows = of_tree.as_deref().unwrap_or(&tables[&plan.dataset]);
     let mut units: BTreeMap<Value, BTreeMap<Vec<Value>, Vec<&Row>>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate() {
         // Without a column, each row is a unit.
@@ -121,15 +129,103 @@ fn brought(
 }
 
 /// The rows that a plan's rows come from.
-fn of(tree: &RowSource, rows: &[Row], unit_column: &str, hash_key: &[u8; 32]) -> Vec<Row> {
+fn of(tree: &RowSource, tables: &Tables, unit_column: &str, hash_key: &[u8; 32]) -> Vec<Row> {
     match tree {
-        RowSource::Dataset(_) => rows.to_vec(),
+        RowSource::Dataset(name) => tables[name].clone(),
         RowSource::PerUnit(level) => {
-            let rows = of(&level.of, rows, unit_column, hash_key);
+            let rows = of(&level.of, tables, unit_column, hash_key);
             per_unit(level, &rows, unit_column, hash_key)
         }
-        RowSource::Lookup(lookup) => joined(lookup, &of(&lookup.of, rows, unit_column, hash_key)),
+        RowSource::Lookup(lookup) => joined(lookup, &of(&lookup.of, tables, unit_column, hash_key)),
+        RowSource::Meet(meet) => {
+            let left = side(&meet.left, tables, hash_key);
+            let right = side(&meet.right, tables, hash_key);
+            met(meet, &left, &right, unit_column)
+        }
+        RowSource::Union(union) => {
+            let mut all = Vec::new();
+            for branch in &union.branches {
+                for (unit, mut row) in side(branch, tables, hash_key) {
+                    row.insert(unit_column.to_owned(), unit);
+                    all.push(row);
+                }
+            }
+            all
+        }
     }
+}
+
+/// The rows of a side that take part, each with its unit and its columns from then on.
+fn side(side: &Side, tables: &Tables, hash_key: &[u8; 32]) -> Vec<(Value, Row)> {
+    let mut all = Vec::new();
+    for row in of(&side.of, tables, &side.unit, hash_key) {
+        let unit = normal(&row[&side.unit]);
+        let filter = side.filter.as_ref().is_none_or(|filter| truth(filter, &row) == Some(true));
+        if unit != Value::Null && filter {
+            let columns = side.columns.iter();
+            let columns = columns.map(|column| (column.name.clone(), evaluate(&column.expr, &row)));
+            all.push((unit, columns.collect()));
+        }
+    }
+    all
+}
+
+/// Every pair of a row of the left and one of the right, looked at one by one: whatever their
+/// number.
+fn met(meet: &Meet, left: &[(Value, Row)], right: &[(Value, Row)], unit_column: &str) -> Vec<Row> {
+    let mut by_unit: BTreeMap<&Value, Vec<usize>> = BTreeMap::new();
+    for (place, (unit, _)) in right.iter().enumerate() {
+        by_unit.entry(unit).or_default().push(place);
+    }
+    let nulls = |side: &Side| -> Row {
+        side.columns.iter().map(|column| (column.name.clone(), Value::Null)).collect()
+    };
+    let together = |unit: &Value, one: &Row, other: &Row| {
+        let mut both: Row = one.clone();
+        both.extend(other.clone());
+        if let Some(either) = &meet.either {
+            let value = evaluate(&either.expr, &both);
+            both.insert(either.name.clone(), value);
+        }
+        both.insert(unit_column.to_owned(), unit.clone());
+        both
+    };
+    let (mut out, mut met_right) = (Vec::new(), vec![false; right.len()]);
+    for (unit, one) in left {
+        let mut is_met = false;
+        for &place in by_unit.get(unit).into_iter().flatten() {
+            let both = together(unit, one, &right[place].1);
+            let equal = |(one, other): &(Expr, Expr)| {
+                let (one, other) = (evaluate(one, &both), evaluate(other, &both));
+                one != Value::Null && one == other
+            };
+            let condition = meet.condition.as_ref();
+            if meet.equal.iter().all(equal)
+                && condition.is_none_or(|condition| truth(condition, &both) == Some(true))
+            {
+                (is_met, met_right[place]) = (true, true);
+                if !matches!(meet.gives, Gives::LeftWith | Gives::LeftWithout) {
+                    out.push(both);
+                }
+            }
+        }
+        match meet.gives {
+            Gives::LeftWith if is_met => out.push(together(unit, one, &Row::new())),
+            Gives::LeftWithout if !is_met => out.push(together(unit, one, &Row::new())),
+            Gives::PairsAndLeft | Gives::PairsAndBoth if !is_met => {
+                out.push(together(unit, one, &nulls(&meet.right)));
+            }
+            _ => {}
+        }
+    }
+    if meet.gives == Gives::PairsAndBoth {
+        for ((unit, other), is_met) in right.iter().zip(met_right) {
+            if !is_met {
+                out.push(together(unit, &nulls(&meet.left), other));
+            }
+        }
+    }
+    out
 }
 
 /// Every pair of a row and a row of the public table, looked at one by one.
@@ -137,6 +233,12 @@ fn joined(lookup: &Lookup, rows: &[Row]) -> Vec<Row> {
     let mut out = Vec::new();
     for row in rows {
         let mut is_met = false;
+        if lookup.chooses == Some(Chooses::NotIn) {
+            if not_in(lookup, row) == Some(true) {
+                out.push(row.clone());
+            }
+            continue;
+        }
         let with = |cells: Option<&Row>| {
             let mut both = row.clone();
             both.extend(lookup.columns.iter().map(|column| {
@@ -156,14 +258,47 @@ fn joined(lookup: &Lookup, rows: &[Row]) -> Vec<Row> {
                 && condition.is_none_or(|condition| truth(condition, &both) == Some(true))
             {
                 is_met = true;
-                out.push(both);
+                if lookup.chooses.is_none() {
+                    out.push(both);
+                }
             }
+        }
+        match lookup.chooses {
+            Some(Chooses::With) if is_met => out.push(row.clone()),
+            Some(Chooses::Without) if !is_met => out.push(row.clone()),
+            _ => {}
         }
         if !is_met && lookup.keeps_unmatched {
             out.push(with(None));
         }
     }
     out
+}
+
+/// NOT IN as SQL has it, in three values: `x <> a AND x <> b AND …` over the rows of the table.
+fn not_in(lookup: &Lookup, row: &Row) -> Option<bool> {
+    let mut result = Some(true);
+    for zone in &crate::rows::random::zones() {
+        let mut both = row.clone();
+        let cells = lookup.columns.iter();
+        both.extend(cells.map(|column| (column.name.clone(), normal(&zone[&column.column]))));
+        let listed = lookup.condition.as_ref();
+        if !listed.is_none_or(|condition| truth(condition, &both) == Some(true)) {
+            continue;
+        }
+        for (one, other) in &lookup.equal {
+            let differs = match (evaluate(one, &both), evaluate(other, &both)) {
+                (Value::Null, _) | (_, Value::Null) => None,
+                (one, other) => Some(one != other),
+            };
+            result = match (result, differs) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+        }
+    }
+    result
 }
 
 fn per_unit(level: &PerUnit, rows: &[Row], unit_column: &str, hash_key: &[u8; 32]) -> Vec<Row> {
@@ -345,6 +480,10 @@ fn evaluate(expr: &Expr, row: &Row) -> Value {
             .map(|(_, then)| then)
             .or(otherwise.as_deref())
             .map_or(Value::Null, |expr| evaluate(expr, row)),
+        Expr::Call(Function::Coalesce, all) => {
+            let mut values = all.iter().map(|one| evaluate(one, row));
+            values.find(|value| *value != Value::Null).unwrap_or(Value::Null)
+        }
         other => panic!("no plain reading of {other:?}"),
     }
 }

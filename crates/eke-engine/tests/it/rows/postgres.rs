@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use eke_budget::Adjacency;
-use eke_engine::testing::{RowsOptions, bounded_in_memory, looked_up};
+use eke_engine::testing::{BatchesOf, RowsOptions, bounded_in_memory_of, looked_up};
 use eke_sql::{Column, Protection, Table, Type, Value};
 use eke_testkit::Dice;
 
@@ -51,6 +51,40 @@ const SAME: &[&str] = &[
      GROUP BY who, area) AS p",
     "SELECT COUNT(*), SUM(rank) FROM (SELECT who, MAX(city) AS town FROM trips GROUP BY who) AS p LEFT \
      JOIN zones ON town = place",
+    "SELECT COUNT(*), SUM(age), SUM(years) FROM trips JOIN visits ON who = guest",
+    "SELECT COUNT(*), COUNT(town), SUM(years) FROM trips LEFT JOIN visits ON who = guest AND city = town",
+    "SELECT COUNT(*), COUNT(city), COUNT(town) FROM trips RIGHT JOIN visits ON who = guest AND age < years",
+    "SELECT COUNT(*), COUNT(city), COUNT(town), COUNT(who), COUNT(guest), COUNT(DISTINCT COALESCE(who, guest)) \
+     FROM trips FULL JOIN visits ON who = guest AND city = town",
+    "SELECT COUNT(*), COUNT(who) FROM trips FULL JOIN (SELECT guest AS who, town AS city FROM visits WHERE \
+     paid) v USING (who, city)",
+    "SELECT COUNT(*) FROM trips a JOIN trips b ON a.who = b.who AND a.age < b.age",
+    "SELECT COUNT(*), SUM(n) FROM (SELECT who, COUNT(*) AS n FROM trips GROUP BY who) p LEFT JOIN visits v \
+     ON v.guest = p.who AND years > n",
+    "SELECT COUNT(*), SUM(n) FROM (SELECT COALESCE(who, guest) AS u, COUNT(city) AS n FROM trips FULL JOIN \
+     visits ON who = guest GROUP BY COALESCE(who, guest)) AS p WHERE n > 2",
+    "SELECT COUNT(*), SUM(rank) FROM trips JOIN visits ON who = guest LEFT JOIN zones ON town = place",
+    "SELECT COUNT(*) FROM trips WHERE who IN (SELECT guest FROM visits WHERE paid)",
+    "SELECT COUNT(*) FROM trips WHERE who NOT IN (SELECT guest FROM visits WHERE paid AND guest IS NOT NULL)",
+    "SELECT COUNT(*) FROM trips t WHERE EXISTS (SELECT 1 FROM visits WHERE guest = t.who AND town = city)",
+    "SELECT COUNT(*) FROM trips t WHERE NOT EXISTS (SELECT * FROM visits v WHERE v.guest = t.who AND \
+     v.years >= t.age) AND paid",
+    "SELECT COUNT(*) FROM trips t WHERE NOT EXISTS (SELECT 1 FROM trips o WHERE o.who = t.who AND o.age > \
+     t.age)",
+    "SELECT COUNT(*) FROM trips WHERE city IN (SELECT town FROM visits WHERE guest = who)",
+    "SELECT COUNT(*) FROM trips WHERE who IN (SELECT guest FROM visits GROUP BY guest HAVING COUNT(*) > 3)",
+    "SELECT COUNT(*) FROM trips WHERE city IN (SELECT place FROM zones WHERE rank < 10)",
+    "SELECT COUNT(*) FROM trips WHERE city NOT IN (SELECT place FROM zones)",
+    "SELECT COUNT(*) FROM trips WHERE city NOT IN (SELECT place FROM zones WHERE place IS NOT NULL)",
+    "SELECT COUNT(*) FROM trips WHERE city NOT IN (SELECT place FROM zones WHERE rank > 1000)",
+    "SELECT COUNT(*) FROM trips WHERE NOT EXISTS (SELECT 1 FROM zones WHERE place = city AND rank > age)",
+    "SELECT COUNT(*) FROM trips WHERE EXISTS (SELECT 1 FROM zones z WHERE z.place = city) AND age > 1",
+    "SELECT COUNT(*), SUM(x) FROM (SELECT who, age AS x FROM trips UNION ALL SELECT guest, years FROM \
+     visits WHERE paid UNION ALL SELECT who, 1 FROM trips WHERE NOT paid) AS u",
+    "SELECT COUNT(*), SUM(n) FROM (SELECT who, COUNT(*) AS n FROM (SELECT who, city FROM trips UNION ALL \
+     SELECT guest, town FROM visits) AS u WHERE city < 'E' GROUP BY who) AS p",
+    "SELECT COUNT(*) FROM (SELECT who FROM trips UNION ALL SELECT guest FROM visits) AS u WHERE who IN \
+     (SELECT guest FROM visits WHERE years > 5)",
 ];
 
 fn table(name: &str, columns: Vec<(String, Type)>, protection: Protection) -> Table {
@@ -107,10 +141,21 @@ fn subqueries_by_person_and_joins_come_to_what_they_come_to_in_postgresql() {
             row.insert("fare".to_owned(), Value::Float(*dice.pick(&[0.5, 12.25, -3.0, 7.125])));
         }
     }
+    let mut visits = random::visits(&mut dice, Type::Int, 120, 40);
+    visits.retain(|row| row["guest"] != Value::Null);
+    for row in &mut visits {
+        if row["years"] != Value::Null {
+            row.insert("years".to_owned(), Value::Int(*dice.pick(&[-1, 0, 1, 7, 40, 41])));
+        }
+        row.insert("cost".to_owned(), Value::Null);
+    }
     let mut zones = random::zones();
     zones.retain(|row| row["rank"] != Value::Int(i64::MIN));
     let (schema, zone_columns) = (random::schema(Type::Int), random::zone_columns());
-    let mut sql = created("trips", &schema, &trips) + &created("zones", &zone_columns, &zones);
+    let visit_schema = random::visit_schema(Type::Int);
+    let mut sql = created("trips", &schema, &trips)
+        + &created("zones", &zone_columns, &zones)
+        + &created("visits", &visit_schema, &visits);
     SAME.iter().for_each(|question| sql.extend([question, ";\n"]));
     let mut psql = Command::new("psql")
         .args([
@@ -132,24 +177,37 @@ fn subqueries_by_person_and_joins_come_to_what_they_come_to_in_postgresql() {
     let answers: Vec<&str> = answers.lines().collect();
     assert_eq!(answers.len(), SAME.len());
 
-    let private = Protection::Private {
-        unit_column: "who".to_owned(),
+    let private = |unit_column: &str| Protection::Private {
+        unit: "rider".to_owned(),
+        unit_column: unit_column.to_owned(),
         adjacency: Adjacency::AddRemove,
         max_groups: 1,
         max_rows: 1 << 8,
         max_values: None,
     };
     let tables = [
-        table("trips", schema.clone(), private),
+        table("trips", schema.clone(), private("who")),
+        table("visits", visit_schema.clone(), private("guest")),
         table("zones", zone_columns.clone(), Protection::Public),
     ];
     for (sql, theirs) in SAME.iter().zip(answers) {
         let query = eke_sql::plan(sql, &tables).unwrap_or_else(|no| panic!("{sql}: {no}"));
         let public = looked_up(&query.plan, &|_| random::batch(&zones, &zone_columns));
         let options = RowsOptions { partitions: 2, public: &public, ..RowsOptions::usual() };
-        let pieces = trips.chunks(70).map(|rows| vec![random::batch(rows, &schema)]).collect();
-        let known = random::known(&schema);
-        let found = bounded_in_memory(pieces, &known, &query.plan, &[7; 32], options)
+        let datasets = query.plan.datasets().into_iter().map(|dataset| {
+            let (rows, schema, unit) = match dataset {
+                "trips" => (&trips, &schema, "who"),
+                _ => (&visits, &visit_schema, "guest"),
+            };
+            BatchesOf {
+                dataset: dataset.to_owned(),
+                unit_column: unit.to_owned(),
+                schema: random::known(schema),
+                pieces: rows.chunks(70).map(|rows| vec![random::batch(rows, schema)]).collect(),
+            }
+        });
+        let datasets = datasets.collect();
+        let found = bounded_in_memory_of(datasets, &query.plan, &[7; 32], options)
             .unwrap_or_else(|error| panic!("{sql}: {}", error.detail()));
         let values = found.values(&[Vec::new()]);
         let ours = query.measures.iter().map(|measure| match measure {

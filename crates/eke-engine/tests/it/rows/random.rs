@@ -8,8 +8,9 @@ use eke_engine::testing::arrow_array::RecordBatch;
 use eke_engine::testing::arrow_schema::{Field, Schema};
 use eke_engine::testing::column_of;
 use eke_sql::{
-    Binary, Expr, Key, Lookup, LookupColumn, PerUnit, Plan, RowSource, Sum, Summand, TotalFunction,
-    Type, Unary, UnitKey, UnitTotal, VERSION, Value,
+    Binary, Chooses, Expr, Function, Gives, Key, Lookup, LookupColumn, Meet, PerUnit, Plan,
+    RowSource, Side, Sum, Summand, TotalFunction, Type, Unary, Union, UnitKey, UnitTotal, VERSION,
+    Value,
 };
 use eke_testkit::Dice;
 
@@ -201,7 +202,7 @@ pub(crate) fn distinct(dice: &mut Dice, columns: &[(String, Type)]) -> Summand {
 /// that come out.
 fn level(
     dice: &mut Dice,
-    of: RowSource,
+    (of, unit): (RowSource, &str),
     columns: &[(String, Type)],
     filter: Option<Expr>,
     depth: usize,
@@ -209,7 +210,7 @@ fn level(
     let mut keys: Vec<UnitKey> = Vec::new();
     for number in 0..dice.roll(3) {
         let (name, kind) = dice.pick(columns).clone();
-        if name != "who" && keys.iter().all(|key| key.expr != column(&name)) {
+        if name != unit && keys.iter().all(|key| key.expr != column(&name)) {
             let expr = column(&name);
             keys.push(UnitKey { name: format!("k{depth}{number}"), expr, kind });
         }
@@ -217,7 +218,7 @@ fn level(
     let mut totals = Vec::new();
     for number in 0..1 + dice.roll(4) {
         let (of, kind) = dice.pick(columns).clone();
-        let is_number = matches!(kind, Type::Int | Type::Float) && of != "who";
+        let is_number = matches!(kind, Type::Int | Type::Float) && of != unit;
         let function = *dice.pick(match is_number {
             true => &[
                 TotalFunction::Sum,
@@ -239,7 +240,7 @@ fn level(
         totals.push(UnitTotal { name: format!("t{depth}{number}"), function, expr, kind });
     }
     // The unit stays a column, as the front end has it.
-    let (name, function) = ("who".to_owned(), TotalFunction::Least);
+    let (name, function) = (unit.to_owned(), TotalFunction::Least);
     let unit = columns.iter().find(|(column, _)| *column == name);
     totals.extend(unit.map(|(_, kind)| {
         let (expr, kind) = (Some(column(&name)), *kind);
@@ -309,8 +310,186 @@ fn looked_up(
     let more = own.iter().map(|column| (column.name.clone(), column.kind));
     let out = columns.iter().cloned().chain(more).collect();
     let table = "zones".to_owned();
-    let lookup = Lookup { of, table, columns: own, equal, condition, keeps_unmatched };
+    let chooses = None;
+    let lookup = Lookup { of, table, columns: own, equal, condition, keeps_unmatched, chooses };
     Ok((RowSource::Lookup(Box::new(lookup)), out))
+}
+
+/// Rows with these columns that the public table chooses; the same if nothing can be equal.
+fn chosen(dice: &mut Dice, of: RowSource, columns: &[(String, Type)], depth: usize) -> RowSource {
+    match looked_up(dice, of, columns, depth) {
+        Ok((RowSource::Lookup(mut lookup), _)) => {
+            lookup.keeps_unmatched = false;
+            let all = [Chooses::With, Chooses::Without, Chooses::NotIn];
+            lookup.chooses = Some(*dice.pick(&all));
+            lookup.equal.truncate(1);
+            RowSource::Lookup(lookup)
+        }
+        Ok((same, _)) | Err(same) => same,
+    }
+}
+
+/// The columns of a second table of the same units, which are called otherwise in it.
+pub(crate) fn visit_schema(unit: Type) -> Vec<(String, Type)> {
+    let columns = [
+        ("guest", unit),
+        ("town", Type::Text),
+        ("years", Type::Int),
+        ("cost", Type::Float),
+        ("paid", Type::Bool),
+    ];
+    columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec()
+}
+
+pub(crate) fn visits(dice: &mut Dice, unit: Type, rows: usize, units: usize) -> Vec<Row> {
+    let names =
+        [("who", "guest"), ("city", "town"), ("age", "years"), ("fare", "cost"), ("paid", "paid")];
+    let visit = |row: Row| {
+        names.iter().map(|(from, to)| ((*to).to_owned(), row[*from].clone())).collect::<Row>()
+    };
+    table(dice, unit, rows, units).into_iter().map(visit).collect()
+}
+
+/// Rows of units, whose unit is a column, and their columns.
+struct Source {
+    rows: RowSource,
+    unit: String,
+    columns: Vec<(String, Type)>,
+}
+
+/// Some columns under other names, and a filter.
+fn side(dice: &mut Dice, of: &Source, name: &dyn Fn(&str) -> String) -> Side {
+    let mut columns = Vec::new();
+    for (place, (own, kind)) in of.columns.iter().enumerate() {
+        // One at least, and the unit if it is there.
+        if place == 0 || *own == of.unit || dice.roll(3) > 0 {
+            columns.push(UnitKey { name: name(own), expr: column(own), kind: *kind });
+        }
+    }
+    let (about, _) = dice.pick(&of.columns).clone();
+    let null = Expr::Unary(Unary::IsNull, Box::new(column(&about)));
+    let filter = (dice.roll(4) == 0).then(|| Expr::Unary(Unary::Not, Box::new(null)));
+    Side { of: of.rows.clone(), unit: of.unit.clone(), filter, columns }
+}
+
+fn meet(dice: &mut Dice, left: &Source, right: &Source, depth: usize) -> Source {
+    let one = side(dice, left, &|name| name.to_owned());
+    let other = side(dice, right, &|name| format!("r{depth}.{name}"));
+    let mut pairs = Vec::new();
+    for a in &one.columns {
+        let same = other.columns.iter().filter(|b| b.kind == a.kind);
+        pairs.extend(same.map(|b| (column(&a.name), column(&b.name))));
+    }
+    let mut equal = Vec::new();
+    if !pairs.is_empty() && dice.roll(3) == 0 {
+        equal.push(dice.pick(&pairs).clone());
+    }
+    let condition = if !pairs.is_empty() && dice.roll(3) == 0 {
+        let (a, b) = dice.pick(&pairs).clone();
+        Some(binary(*dice.pick(&[Binary::Less, Binary::Greater]), a, b))
+    } else {
+        None
+    };
+    let gives = *dice.pick(&[
+        Gives::Pairs,
+        Gives::PairsAndLeft,
+        Gives::PairsAndBoth,
+        Gives::LeftWith,
+        Gives::LeftWithout,
+    ]);
+    let of_side = |side: &Side| {
+        let columns = side.columns.iter().map(|column| (column.name.clone(), column.kind));
+        columns.collect::<Vec<_>>()
+    };
+    let (mut columns, mut unit) = (of_side(&one), left.unit.clone());
+    if !matches!(gives, Gives::LeftWith | Gives::LeftWithout) {
+        columns.extend(of_side(&other));
+    }
+    let mut either = None;
+    if gives == Gives::PairsAndBoth {
+        unit = format!("u{depth}");
+        let names = [left.unit.clone(), format!("r{depth}.{}", right.unit)];
+        let kind = columns.iter().find(|(name, _)| *name == left.unit);
+        if let Some((_, kind)) =
+            kind.cloned().filter(|_| other.columns.iter().any(|c| c.name == names[1]))
+        {
+            let expr = Expr::Call(Function::Coalesce, names.map(|name| column(&name)).into());
+            either = Some(UnitKey { name: unit.clone(), expr, kind });
+            columns.push((unit.clone(), kind));
+        }
+    }
+    let rows = Meet { left: one, right: other, equal, condition, gives, either };
+    Source { rows: RowSource::Meet(Box::new(rows)), unit, columns }
+}
+
+fn union(dice: &mut Dice, sources: &[Source], depth: usize) -> Source {
+    let unit = format!("w{depth}");
+    let mut columns: Vec<(String, Type)> = Vec::new();
+    for number in 0..1 + dice.roll(4) {
+        let kind = *dice.pick(&[Type::Text, Type::Int, Type::Float, Type::Bool]);
+        columns.push((format!("c{depth}{number}"), kind));
+    }
+    let branches = sources.iter().map(|of| {
+        let mut own: Vec<UnitKey> = Vec::new();
+        for (name, kind) in &columns {
+            let same: Vec<_> = of.columns.iter().filter(|(_, own)| own == kind).collect();
+            let expr = match same.is_empty() {
+                true => Expr::Literal(Value::Null),
+                false => column(&dice.pick(&same).0),
+            };
+            own.push(UnitKey { name: name.clone(), expr, kind: *kind });
+        }
+        Side { columns: own, ..side(dice, of, &|name| name.to_owned()) }
+    });
+    let branches = branches.collect();
+    Source { rows: RowSource::Union(Box::new(Union { branches })), unit, columns }
+}
+
+/// Rows of both tables, joined, brought together and put one after the other as the dice fall.
+fn of_units(dice: &mut Dice, unit: Type, depth: usize) -> Source {
+    let leaf = depth == 0 || dice.roll(4) == 0;
+    let mut source = match (leaf, dice.roll(3)) {
+        (true, 0) => {
+            let (rows, columns) = (RowSource::Dataset("visits".to_owned()), visit_schema(unit));
+            Source { rows, unit: "guest".to_owned(), columns }
+        }
+        (true, _) => {
+            let (rows, columns) = (RowSource::Dataset("trips".to_owned()), schema(unit));
+            Source { rows, unit: "who".to_owned(), columns }
+        }
+        (false, 0) => {
+            let branches: Vec<Source> =
+                (0..2 + dice.roll(2)).map(|_| of_units(dice, unit, depth - 1)).collect();
+            union(dice, &branches, depth)
+        }
+        (false, _) => {
+            let (left, right) = (of_units(dice, unit, depth - 1), of_units(dice, unit, depth - 1));
+            meet(dice, &left, &right, depth)
+        }
+    };
+    match dice.roll(6) {
+        0 => source.rows = chosen(dice, source.rows, &source.columns, 10 + depth),
+        1 => match looked_up(dice, source.rows, &source.columns, 20 + depth) {
+            Ok((joined, more)) => (source.rows, source.columns) = (joined, more),
+            Err(same) => source.rows = same,
+        },
+        2 => {
+            let of = (source.rows, source.unit.as_str());
+            let (per_unit, out) = level(dice, of, &source.columns, None, 30 + depth);
+            (source.rows, source.columns) = (RowSource::PerUnit(Box::new(per_unit)), out);
+        }
+        _ => {}
+    }
+    source
+}
+
+/// A plan over rows of two tables of the same units.
+pub(crate) fn plan_of_units(dice: &mut Dice, unit: Type) -> Plan {
+    let plan = plan(dice);
+    let Source { rows, unit: unit_column, columns } = of_units(dice, unit, 2);
+    let (filter, keys, sums) = bounded_over(dice, &columns);
+    let dataset = rows.datasets()[0].to_owned();
+    Plan { dataset, unit_column, rows: Some(rows), filter, keys, sums, ..plan }
 }
 
 /// A plan over rows of units that are brought together first, once, twice or not at all, and joined
@@ -330,18 +509,24 @@ pub(crate) fn plan_per_unit(dice: &mut Dice, unit: Type) -> Plan {
             let (name, _) = dice.pick(&columns).clone();
             let there = Expr::Unary(Unary::IsNull, Box::new(column(&name)));
             let filter = (dice.roll(3) == 0).then(|| Expr::Unary(Unary::Not, Box::new(there)));
-            let (per_unit, out) = level(dice, rows, &columns, filter, depth);
+            let (per_unit, out) = level(dice, (rows, "who"), &columns, filter, depth);
             (rows, columns) = (RowSource::PerUnit(Box::new(per_unit)), out);
         }
     }
+    let (filter, keys, sums) = bounded_over(dice, &columns);
+    Plan { rows: Some(rows), filter, keys, sums, ..plan }
+}
+
+/// What is bounded of rows with these columns.
+fn bounded_over(dice: &mut Dice, columns: &[(String, Type)]) -> (Option<Expr>, Vec<Key>, Vec<Sum>) {
     let mut keys = Vec::new();
     for _ in 0..dice.roll(3) {
-        let (name, kind) = dice.pick(&columns).clone();
+        let (name, kind) = dice.pick(columns).clone();
         keys.push(Key { expr: column(&name), kind, public: None });
     }
     let mut sums: Vec<Sum> = vec![Sum { summand: Summand::Units, exponent: -2 }];
     for _ in 0..1 + dice.roll(3) {
-        let (name, kind) = dice.pick(&columns).clone();
+        let (name, kind) = dice.pick(columns).clone();
         let expr = column(&name);
         let (low, high, centre) = *dice.pick(&[(0, 10, 0), (-8, 56, 24), (-100, 100, 0)]);
         let summand = match kind {
@@ -358,13 +543,13 @@ pub(crate) fn plan_per_unit(dice: &mut Dice, unit: Type) -> Plan {
     }
     let filter = match dice.roll(3) {
         0 => {
-            let (name, _) = dice.pick(&columns).clone();
+            let (name, _) = dice.pick(columns).clone();
             let null = Expr::Unary(Unary::IsNull, Box::new(column(&name)));
             Some(Expr::Unary(Unary::Not, Box::new(null)))
         }
         _ => None,
     };
-    Plan { rows: Some(rows), filter, keys, sums, ..plan }
+    (filter, keys, sums)
 }
 
 /// Rows as a batch.

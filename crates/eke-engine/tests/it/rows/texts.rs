@@ -32,6 +32,7 @@ fn table() -> Table {
             Column { bounds: Some((0.0, 100.0)), ..column("fare", Type::Int) },
         ],
         protection: Protection::Private {
+            unit: "person".to_owned(),
             unit_column: "who".to_owned(),
             adjacency: Adjacency::AddRemove,
             max_groups: 3,

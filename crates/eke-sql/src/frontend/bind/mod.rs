@@ -25,6 +25,7 @@ pub(crate) use operator::equal;
 pub(crate) use parameter::{Given, Parameters};
 
 use crate::error::{NameError, Named, Unsupported, short};
+use crate::expr::canonical::canonical;
 use crate::frontend::clauses::{no, none};
 use crate::frontend::limits;
 use crate::frontend::names;
@@ -93,7 +94,12 @@ impl Binder<'_> {
     pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<Bound, SqlError> {
         self.usage.node()?;
         let bound = self.usage.deeper(|| self.form(expr))?;
-        Ok(Bound { expr: limits::checked(bound.expr)?, kind: bound.kind })
+        let expr = limits::checked(bound.expr)?;
+        let is_unit = !self.rows.same_unit.is_empty()
+            && matches!(expr, Expr::Call(..))
+            && self.rows.same_unit.contains(&canonical(expr.clone()));
+        let unit = || Expr::Column(self.rows.unit_column().to_owned());
+        Ok(Bound { expr: if is_unit { unit() } else { expr }, kind: bound.kind })
     }
 
     /// A condition.
@@ -243,8 +249,8 @@ fn refused(expr: &ast::Expr) -> SqlError {
 fn no_subquery() -> SqlError {
     none(
         "Subqueries inside expressions",
-        "write constants, or a subquery in FROM; people who have some rows are chosen by GROUP BY \
-         with the unit's column and HAVING COUNT(*) FILTER (WHERE …) > 0",
+        "EXISTS (SELECT …) and IN (SELECT …) stand in WHERE, by themselves or with AND; otherwise \
+         write constants, or a subquery in FROM",
     )
 }
 
