@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use eke_engine::ask::price_delta;
 use eke_engine::policy::Policy;
 use eke_engine::{Access, Answer, Engine, EngineError, Question, Who};
 use eke_ledger::patience::{Silently, Waiting};
@@ -15,7 +16,7 @@ use crate::goal::GoalArgs;
 use crate::progress::{Progress, is_at_a_terminal};
 use crate::show::answer::{self, Style};
 use crate::show::print_json;
-use crate::statements;
+use crate::statements::{self, Statements};
 use crate::stop::Stop;
 
 /// Where the policy is, and who looks.
@@ -130,7 +131,16 @@ impl SqlArgs {
     /// The questions, in their order. There is at least one.
     pub(crate) fn questions(&self) -> Result<Vec<String>, Failure> {
         match (&self.sql, &self.file) {
-            (Some(sql), _) if sql != "-" => Ok(vec![sql.clone()]),
+            // What is set before a question may stand beside it; whatever else does is refused.
+            (Some(sql), _) if sql != "-" => {
+                let all = Statements::all(sql);
+                let is_set =
+                    |one: &String| one.get(..4).is_some_and(|s| s.eq_ignore_ascii_case("set "));
+                match all.split_last() {
+                    Some((_, before)) if before.iter().all(is_set) => Ok(all),
+                    _ => Ok(vec![sql.clone()]),
+                }
+            }
             (_, Some(file)) => statements::read(file),
             (_, None) => statements::read("-".as_ref()),
         }
@@ -147,9 +157,14 @@ impl Ask {
                 "how good must the answer be? say it with --within 5%, --within 100 or --price rho=0.001".into(),
             ));
         }
+        // Of several, none is paid for before all are understood.
+        let all = &questions;
+        for (number, (sql, _)) in questions.iter().enumerate().filter(|_| all.len() > 1) {
+            let understood = price_delta(&policy, sql, &self.asker.who()).map_err(Failure::from);
+            understood.map_err(|failure| failure.at_question(number + 1, all.len()))?;
+        }
         let engine = self.asker.engine()?;
         let stop = Stop::listen();
-        let all = &questions;
         for (number, (sql, goal)) in questions.iter().enumerate() {
             let answered = self.answer(&engine, sql, goal, &stop);
             let answered = if all.len() > 1 {

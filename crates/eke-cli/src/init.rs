@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::Args;
 use eke_budget::{Adjacency, Delta, Epsilon};
 use eke_engine::policy::{
-    DraftAnswers, Drafted, Policy, draft, suggest_name, suggest_unit_columns,
+    DraftAnswers, Drafted, Policy, PolicyProtection, draft, suggest_name, suggest_unit_columns,
 };
 use eke_engine::{EngineError, Source};
 use eke_sql::Type;
@@ -153,14 +153,18 @@ impl Init {
                 for warning in policy.warnings() {
                     eprintln!("eke: note: {warning}");
                 }
-                let unit = policy.units.keys().next().map_or("unit", String::as_str);
-                let dataset = policy.datasets.keys().next().map_or("data", String::as_str);
-                let first = policy.datasets.values().next();
-                let column = first.and_then(|dataset| dataset.protection.unit_column());
+                let private = policy.datasets.values();
+                let private =
+                    private.into_iter().find(|one| one.protection != PolicyProtection::Public);
+                let dataset = private.map_or("data", |dataset| dataset.name.as_str());
+                let column = private.and_then(|dataset| dataset.protection.unit_column());
+                let counted = match column {
+                    Some(column) => format!("DISTINCT {column}"),
+                    None => "*".to_owned(),
+                };
                 writeln!(
                     out,
-                    "next: look through it (bounds of columns for SUM and AVG, public values for GROUP BY), then\n  eke ask \"SELECT COUNT(DISTINCT {}) FROM {dataset}\" --within 5%",
-                    column.unwrap_or(unit)
+                    "next: look through it (bounds of columns for SUM and AVG, public values for GROUP BY), then\n  eke ask \"SELECT COUNT({counted}) FROM {dataset}\" --within 5%"
                 )?;
             }
         }

@@ -137,7 +137,8 @@ fn why_so_few(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         return match (is_empty, selected) {
             (true, Some(selected)) => note("", &format!("no rows: {selected}"), out),
             (true, None) => note("", "no rows", out),
-            (false, _) => Ok(()),
+            (false, Some(selected)) => note("", &selected, out),
+            (false, None) => Ok(()),
         };
     };
     let why = match fewer.why {

@@ -4,8 +4,13 @@
 //! it may be the larger error: so every answer says what was counted. All of it is in the plan, and
 //! public.
 
+use std::collections::BTreeSet;
+
 use eke_sql::{Plan, Sum, Summand, interval};
 use serde::{Deserialize, Serialize};
+
+/// How many characters of an expression are read as they are.
+const SHORT: usize = 40;
 
 /// How much of each unit an answer counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,9 +69,21 @@ impl Covers {
             (None, Some(groups)) => format!("each {unit} once in a group, in at most {groups}"),
             (None, None) => format!("each {unit} once"),
         };
-        let clamped = clamps.iter().map(|clamp| {
+        // What is made of columns by formulas of our own would be read by nobody.
+        let is_short = |clamp: &&Clamp| clamp.value.chars().count() <= SHORT;
+        let clamped = clamps.iter().filter(is_short).map(|clamp| {
             let Clamp { value, low, high } = clamp;
             format!("; {value} clamped to {low} to {high}")
+        });
+        let long = plan.sums.iter().filter(|sum| Clamp::of(sum).is_some_and(|c| !is_short(&&c)));
+        let columns = long.filter_map(|sum| match &sum.summand {
+            Summand::Value { expr, .. } => Some(expr.columns()),
+            _ => None,
+        });
+        let columns: BTreeSet<&str> = columns.flatten().collect();
+        let computed = (!columns.is_empty()).then(|| {
+            let columns: Vec<&str> = columns.into_iter().collect();
+            format!("; what is computed of {} clamped to its bounds", columns.join(" and "))
         });
         let values = plan.sums.iter().filter_map(|sum| match &sum.summand {
             Summand::Distinct { expr, most, .. } => {
@@ -74,7 +91,7 @@ impl Covers {
             }
             _ => None,
         });
-        let note = clamped.chain(values).fold(bounds, |note, more| note + &more);
+        let note = clamped.chain(computed).chain(values).fold(bounds, |note, more| note + &more);
         Self { max_groups, max_rows, clamps, note }
     }
 }

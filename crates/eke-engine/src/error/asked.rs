@@ -246,6 +246,20 @@ pub enum NotAnswered {
         /// Another one.
         other: String,
     },
+    /// It joins a row with very many rows of public tables.
+    #[error(
+        "a row would become up to {rows} rows in joins with public tables, up to `{table}`: at most \
+         {most} are allowed, since the time that it takes would tell who has such a row; join on a \
+         key that fewer rows of the public table have"
+    )]
+    FanOut {
+        /// The public table.
+        table: String,
+        /// How many rows one may become.
+        rows: usize,
+        /// How many are allowed.
+        most: usize,
+    },
     /// A watch of groups.
     #[error("a watch has one answer a step: leave GROUP BY out, and give its values as parameters")]
     WatchOfGroups,

@@ -129,6 +129,30 @@ impl PublicRows {
         columns.map(|((name, _), column)| (name.as_str(), of(column))).collect()
     }
 
+    /// How many of these rows one row can meet at most: the time that a row takes is public.
+    ///
+    /// Numbers that are the same as doubles count as equal, whatever they are compared as.
+    pub(crate) fn most_matches(&self, lookup: &Lookup) -> Result<usize, LowerError> {
+        let own: Vec<(String, Type)> =
+            lookup.columns.iter().map(|column| (column.name.clone(), column.kind)).collect();
+        let mut keys = Vec::with_capacity(lookup.equal.len());
+        for (_, table) in &lookup.equal {
+            let (key, kind) = lower::lower(table, &own)?;
+            let key = match kind {
+                Some(Type::Int) => lower::typed(table, Type::Float, &own)?,
+                _ => key,
+            };
+            keys.push(key.compute(&self.cells, self.rows));
+        }
+        let mut met: HashMap<Vec<u8>, usize> = HashMap::new();
+        for row in 0..self.rows {
+            if let Some(key) = key(&keys, row) {
+                *met.entry(key).or_default() += 1;
+            }
+        }
+        Ok(met.into_values().max().unwrap_or(0))
+    }
+
     /// Whether these are the rows that a lookup takes.
     pub(crate) fn is_of(&self, lookup: &Lookup) -> bool {
         self.table == lookup.table && self.columns == Self::wanted(lookup)

@@ -352,7 +352,7 @@ impl Meet {
     /// How many different rows of a unit take part on each side at most.
     pub const MOST_ROWS: usize = PerUnit::MOST_ROWS;
     /// How many pairs of rows of a unit are looked at, and how many rows come out, at most.
-    pub const MOST_PAIRS: usize = 1 << 18;
+    pub const MOST_PAIRS: usize = 1 << 16;
 
     fn pruned(mut self, used: &BTreeSet<&str>) -> Self {
         self.either = self.either.take().filter(|either| used.contains(either.name.as_str()));

@@ -1,5 +1,6 @@
 //! What makes a question another one: the snapshot and the types that files are read with.
 
+use eke_engine::error::NotAnswered;
 use eke_engine::{Answer, Engine, EngineError, Goal};
 
 use crate::trips::{Folder, ZONES, policy, price, question, spent, trips};
@@ -99,4 +100,32 @@ fn a_tier_that_may_not_see_selected_keys_is_told_so() {
     let before = spent(&engine);
     assert!(engine.ask(&question("bob", ZONES, price("1e-7")), &()).is_err());
     assert!((spent(&engine) - before).abs() < 1e-15);
+}
+
+/// One row becomes few in joins with public tables, all of them together. Whether a row meets
+/// anything is private: were its matches without limit, the time of an answer would tell.
+#[test]
+fn a_row_becomes_few_rows_in_joins() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, Some(3)));
+    folder.write("trips.csv", &trips(&[30, 20, 10]));
+    let engine = folder.engine();
+    let same = |name: &str, rows: u32| {
+        format!(
+            "JOIN (SELECT i / 100000 AS c FROM generate_series(1, {rows}) g(i)) AS {name} \
+             ON t.zone = {name}.c"
+        )
+    };
+    let ask = |joins: &[String]| {
+        let sql = format!("SELECT COUNT(*) FROM trips t {}", joins.join(" "));
+        engine.ask(&question("steward", &sql, price("1e-4")), &())
+    };
+    assert!(ask(&[same("a", 256)]).is_ok());
+    assert!(ask(&[same("a", 16), same("b", 16)]).is_ok());
+    let before = spent(&engine);
+    for joins in [&[same("a", 257)][..], &[same("a", 16), same("b", 17)]] {
+        let error = ask(joins).unwrap_err();
+        assert!(matches!(error, EngineError::Unanswerable(NotAnswered::FanOut { .. })), "{error}");
+    }
+    assert!(spent(&engine) == before);
 }
