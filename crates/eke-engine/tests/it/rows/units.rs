@@ -16,7 +16,9 @@
 //! | the unit of either side is that of the left alone | P |
 //! | a branch of UNION ALL does not choose rows | P |
 //! | NOT IN passes over a NULL in the list | P |
-//! | rows of a side are kept by their position | P |
+//! | rows of a side are kept by their position | P, R, C |
+//! | rows of the right that are kept alone are another unit's of the same batch | P, R |
+//! | the number of pairs of one unit has no end | C |
 //! | each row that comes out is bounded as one of several units (unbounded fan-out) | P, R |
 
 use eke_budget::Adjacency;
