@@ -18,6 +18,9 @@ use crate::frontend::meet::{Meeting, conjunction};
 use crate::frontend::rows::{Field, Relation, Scope, Source};
 use crate::{Chooses, Expr, Gives, Lookup, RowSource, SqlError};
 
+/// An expression, and how it is written.
+type Written = (Bound, String);
+
 /// A condition that a subquery decides.
 struct Choice<'q> {
     /// What is looked for among what the subquery selects; none for EXISTS.
@@ -232,7 +235,7 @@ impl<'a> Source<'a> {
         chooser: &Chooser<'_, 'a>,
         own: Vec<Field>,
         table: crate::Table,
-    ) -> Result<(Vec<Expr>, Option<(Bound, String)>), SqlError> {
+    ) -> Result<(Vec<Expr>, Option<Written>), SqlError> {
         let first = own.first().cloned();
         let around = rows.fields.iter().map(|field| Field { outer: true, ..field.clone() });
         let both = Relation {

@@ -56,7 +56,7 @@ const SAME: &[&str] = &[
     "SELECT COUNT(*), COUNT(city), COUNT(town) FROM trips RIGHT JOIN visits ON who = guest AND age < years",
     "SELECT COUNT(*), COUNT(city), COUNT(town), COUNT(who), COUNT(guest), COUNT(DISTINCT COALESCE(who, guest)) \
      FROM trips FULL JOIN visits ON who = guest AND city = town",
-    "SELECT COUNT(*), COUNT(who) FROM trips FULL JOIN (SELECT guest AS who, town AS city FROM visits WHERE \
+    "SELECT COUNT(*), COUNT(city) FROM trips FULL JOIN (SELECT guest AS who, town AS city FROM visits WHERE \
      paid) v USING (who, city)",
     "SELECT COUNT(*) FROM trips a JOIN trips b ON a.who = b.who AND a.age < b.age",
     "SELECT COUNT(*), SUM(n) FROM (SELECT who, COUNT(*) AS n FROM trips GROUP BY who) p LEFT JOIN visits v \

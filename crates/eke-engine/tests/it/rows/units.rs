@@ -7,6 +7,19 @@
 //!
 //! | defect | seen by |
 //! |---|---|
+//! | a unit without rows on the right meets those of another (a join by another key) | P, R |
+//! | NULLs of further equalities match | P |
+//! | how often a row is there is forgotten | P |
+//! | EXISTS and NOT EXISTS look at the first row of the right alone | P |
+//! | a full join keeps rows of the right that were met as well | P |
+//! | a left join is inner | P |
+//! | the unit of either side is that of the left alone | P |
+//! | a branch of UNION ALL does not choose rows | P |
+//! | NOT IN passes over a NULL in the list | P |
+//! | rows of a side are kept by their position | P, R, C |
+//! | rows of the right that are kept alone are another unit's of the same batch | P, R |
+//! | the number of pairs of one unit has no end | C |
+//! | each row that comes out is bounded as one of several units (unbounded fan-out) | P, R |
 
 use eke_budget::Adjacency;
 use eke_engine::testing::{self, BatchesOf, Bounded, RowsOptions, bounded_in_memory_of};
@@ -67,7 +80,9 @@ fn engine(
 }
 
 fn partitions(partitions: usize) -> RowsOptions<'static> {
-    RowsOptions { partitions, batch_rows: 3, ..RowsOptions::usual() }
+    // Of one unit at a time, and of several.
+    let batch_rows = if partitions == 7 { 64 } else { 3 };
+    RowsOptions { partitions, batch_rows, ..RowsOptions::usual() }
 }
 
 fn shuffle(tables: &mut Tables, dice: &mut Dice) {
