@@ -306,7 +306,7 @@ impl<'r, 'a> Meeting<'r, 'a> {
             Gives::LeftWith | Gives::LeftWithout => self.left.table.protection.clone(),
             _ => {
                 let both = [self.left, self.right].map(|one| &one.table.protection);
-                smallest(both.into_iter(), either.map(|either| either.name.as_str()))
+                largest(both.into_iter(), either.map(|either| either.name.as_str()))
             }
         };
         Table { name: self.left.table.name.clone(), columns, protection }
@@ -382,9 +382,9 @@ pub(crate) fn of_one_unit(left: &Relation<'_>, right: &Relation<'_>) -> Result<(
     .into())
 }
 
-/// What several private tables of one unit allow together: the smallest bounds of all, with
+/// What several private tables of one unit allow together: the largest bounds of all, with
 /// another column of the unit if there is one.
-pub(crate) fn smallest<'p>(
+pub(crate) fn largest<'p>(
     all: impl Iterator<Item = &'p Protection>,
     unit: Option<&str>,
 ) -> Protection {
@@ -407,11 +407,11 @@ pub(crate) fn smallest<'p>(
                 unit,
                 unit_column,
                 adjacency,
-                max_groups: max_groups.min(*groups),
-                max_rows: max_rows.min(*rows),
+                max_groups: max_groups.max(*groups),
+                max_rows: max_rows.max(*rows),
                 max_values: match (max_values, values) {
                     (None, None) => None,
-                    (one, other) => Some(one.unwrap_or(max_rows).min(other.unwrap_or(*rows))),
+                    (one, other) => Some(one.unwrap_or(max_rows).max(other.unwrap_or(*rows))),
                 },
             },
             _ => one.clone(),

@@ -10,7 +10,7 @@ use crate::expr::canonical::canonical;
 use crate::frontend::bind::{Bound, one_type};
 use crate::frontend::clauses::{no, none};
 use crate::frontend::limits;
-use crate::frontend::meet::{filters, of_one_unit, smallest};
+use crate::frontend::meet::{filters, largest, of_one_unit};
 use crate::frontend::per_unit::{closed, named};
 use crate::frontend::rows::{Field, Relation, Scope, Source};
 use crate::plan::bounds;
@@ -156,7 +156,7 @@ fn together<'a>(branches: &[Relation<'a>]) -> Result<Relation<'a>, SqlError> {
         branch.passes + own.sum::<usize>()
     });
     let passes = passes.max().unwrap_or(0);
-    let protection = smallest(branches.iter().map(|branch| &branch.table.protection), None);
+    let protection = largest(branches.iter().map(|branch| &branch.table.protection), None);
     let table = Table { name: first.table.name.clone(), columns, protection };
     Ok(Relation {
         table: Cow::Owned(table),
