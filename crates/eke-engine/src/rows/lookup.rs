@@ -137,11 +137,11 @@ impl PublicRows {
             lookup.columns.iter().map(|column| (column.name.clone(), column.kind)).collect();
         let mut keys = Vec::with_capacity(lookup.equal.len());
         for (_, table) in &lookup.equal {
-            let (key, kind) = lower::lower(table, &own)?;
-            let key = match kind {
-                Some(Type::Int) => lower::typed(table, Type::Float, &own)?,
-                _ => key,
-            };
+            let (mut key, kind) = lower::lower(table, &own)?;
+            if kind == Some(Type::Int) {
+                let double = Expr::Cast(Box::new(table.clone()), Type::Float);
+                key = lower::lower(&double, &own)?.0;
+            }
             keys.push(key.compute(&self.cells, self.rows));
         }
         let mut met: HashMap<Vec<u8>, usize> = HashMap::new();
