@@ -70,8 +70,8 @@ pub use frontend::relations::relations;
 pub use frontend::settings::{Setting, settings};
 pub use plan::bounds::interval;
 pub use plan::rows::{
-    Chooses, Gives, Lookup, LookupColumn, Meet, PerUnit, RowSource, Side, TotalFunction, Union,
-    UnitKey, UnitTotal,
+    Chooses, Gives, Lookup, LookupColumn, Meet, PerUnit, RowSource, TotalFunction, Union, UnitKey,
+    UnitRows, UnitTotal,
 };
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
 pub use table::{Column, Protection, Table};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::BooleanArray;
 use arrow_select::filter::filter;
-use eke_sql::{Side, Type};
+use eke_sql::{Type, UnitRows};
 
 use crate::rows::RowsError;
 use crate::rows::column::expr::ColumnExpr;
@@ -27,7 +27,7 @@ pub(crate) struct Select {
 
 impl Select {
     /// What a branch takes of rows with these columns.
-    pub(crate) fn new(branch: &Side, columns: &[(String, Type)]) -> Result<Self, LowerError> {
+    pub(crate) fn new(branch: &UnitRows, columns: &[(String, Type)]) -> Result<Self, LowerError> {
         let filter = branch.filter.as_ref().map(|filter| lower::condition(filter, columns));
         let own = branch.columns.iter().map(|column| {
             Ok::<_, LowerError>((lower::typed(&column.expr, column.kind, columns)?, column.kind))

@@ -16,8 +16,8 @@ use crate::frontend::limits;
 use crate::frontend::per_unit::{closed, named};
 use crate::frontend::rows::{Field, Relation};
 use crate::{
-    Binary, Column, Expr, Function, Gives, Meet, Protection, RowSource, Side, SqlError, Table,
-    Type, Unary, UnitKey, Value,
+    Binary, Column, Expr, Function, Gives, Meet, Protection, RowSource, SqlError, Table, Type,
+    Unary, UnitKey, UnitRows, Value,
 };
 
 /// Two relations whose rows meet.
@@ -434,13 +434,13 @@ fn side(
     relation: &Relation<'_>,
     name: &dyn Fn(&str) -> Option<String>,
     filter: Option<Expr>,
-) -> Side {
+) -> UnitRows {
     let columns = relation.table.columns.iter().filter_map(|column| {
         let (name, expr) = (name(&column.name)?, Expr::Column(column.name.clone()));
         Some(UnitKey { name, expr, kind: column.kind? })
     });
     let columns = columns.collect();
-    Side { of: relation.source(), unit: relation.unit_column().to_owned(), filter, columns }
+    UnitRows { of: relation.source(), unit: relation.unit_column().to_owned(), filter, columns }
 }
 
 /// An expression with other names for columns, where there are some.

@@ -16,7 +16,7 @@ use crate::frontend::rows::{Field, Relation, Scope, Source};
 use crate::plan::bounds;
 use crate::plan::keys;
 use crate::{
-    Column, Expr, Protection, RowSource, Side, SqlError, Table, Type, Union, UnitKey, Value,
+    Column, Expr, Protection, RowSource, SqlError, Table, Type, Union, UnitKey, UnitRows, Value,
 };
 
 impl<'a> Source<'a> {
@@ -148,7 +148,7 @@ fn together<'a>(branches: &[Relation<'a>]) -> Result<Relation<'a>, SqlError> {
     }
     let side = |(branch, columns): (&Relation<'_>, Vec<UnitKey>)| {
         let filter = closed(filters(branch), "a branch of UNION ALL")?;
-        Ok(Side { of: branch.source(), unit: branch.unit_column().to_owned(), filter, columns })
+        Ok(UnitRows { of: branch.source(), unit: branch.unit_column().to_owned(), filter, columns })
     };
     let sides = branches.iter().zip(sides).map(side).collect::<Result<Vec<_>, SqlError>>()?;
     let passes = sides.iter().zip(branches).map(|(side, branch)| {

@@ -35,7 +35,7 @@ pub enum RowSource {
 /// Rows take part if they have a unit and the filter is true for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Side {
+pub struct UnitRows {
     /// The rows.
     pub of: RowSource,
     /// The column of these rows that says which unit a row belongs to.
@@ -60,9 +60,9 @@ pub struct Side {
 #[serde(deny_unknown_fields)]
 pub struct Meet {
     /// The rows on the left.
-    pub left: Side,
+    pub left: UnitRows,
     /// The rows on the right.
-    pub right: Side,
+    pub right: UnitRows,
     /// What is equal besides the unit: something of the left and something of the right.
     pub equal: Vec<(Expr, Expr)>,
     /// What must be true of both besides.
@@ -97,7 +97,7 @@ pub enum Gives {
 #[serde(deny_unknown_fields)]
 pub struct Union {
     /// The sources, two at least.
-    pub branches: Vec<Side>,
+    pub branches: Vec<UnitRows>,
 }
 
 /// Which rows come out of a lookup, without columns of the table.
@@ -306,7 +306,7 @@ impl Lookup {
     }
 }
 
-impl Side {
+impl UnitRows {
     /// Without columns that nothing uses, where these are used.
     fn pruned(mut self, used: &BTreeSet<&str>) -> Self {
         self.columns.retain(|column| used.contains(column.name.as_str()));
@@ -465,7 +465,7 @@ impl RowSource {
                 (Self::Lookup(lookup), filter)
             }
             Self::Union(union) => {
-                let branches = union.branches.into_iter().map(Side::settled).collect();
+                let branches = union.branches.into_iter().map(UnitRows::settled).collect();
                 (Self::Union(Box::new(Union { branches })), filter)
             }
             Self::Meet(meet) => {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use arrow_buffer::BooleanBuffer;
 use eke_sql::scalar::Datum;
-use eke_sql::{Expr, PerUnit, Plan, RowSource, Side, TotalFunction, Type, UnitKey, UnitTotal};
+use eke_sql::{Expr, PerUnit, Plan, RowSource, TotalFunction, Type, UnitKey, UnitRows, UnitTotal};
 
 use crate::data::ids::Ids;
 use crate::rows::RowsError;
@@ -216,7 +216,7 @@ fn columns_used<'p>(
     used: BTreeSet<&'p str>,
     found: &mut BTreeMap<&'p str, BTreeSet<&'p str>>,
 ) {
-    let side = |side: &'p Side| side.exprs().flat_map(Expr::columns).collect();
+    let side = |side: &'p UnitRows| side.exprs().flat_map(Expr::columns).collect();
     match rows {
         RowSource::Dataset(name) => found.entry(name).or_default().extend(used),
         RowSource::PerUnit(level) => {
@@ -293,7 +293,7 @@ impl Building<'_> {
 
     /// The stage that brings together the rows of a side: all that is used of them, and how often
     /// each is there.
-    fn side(&mut self, side: &Side) -> Result<usize, LowerError> {
+    fn side(&mut self, side: &UnitRows) -> Result<usize, LowerError> {
         let (flows, columns) = self.rows(&side.of, &side.unit)?;
         let (function, kind) = (TotalFunction::Count, Type::Int);
         let totals = [UnitTotal { name: String::new(), function, expr: None, kind }];

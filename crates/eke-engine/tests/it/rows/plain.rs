@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eke_sql::{
-    Binary, Chooses, Expr, Function, Gives, Lookup, Meet, PerUnit, Plan, RowSource, Side, Summand,
-    TotalFunction, Type, Unary, UnitTotal, Value,
+    Binary, Chooses, Expr, Function, Gives, Lookup, Meet, PerUnit, Plan, RowSource, Summand,
+    TotalFunction, Type, Unary, UnitRows, UnitTotal, Value,
 };
 
 /// Values by the names of their columns.
@@ -156,7 +156,7 @@ fn of(tree: &RowSource, tables: &Tables, unit_column: &str, hash_key: &[u8; 32])
 }
 
 /// The rows of a side that take part, each with its unit and its columns from then on.
-fn side(side: &Side, tables: &Tables, hash_key: &[u8; 32]) -> Vec<(Value, Row)> {
+fn side(side: &UnitRows, tables: &Tables, hash_key: &[u8; 32]) -> Vec<(Value, Row)> {
     let mut all = Vec::new();
     for row in of(&side.of, tables, &side.unit, hash_key) {
         let unit = normal(&row[&side.unit]);
@@ -177,7 +177,7 @@ fn met(meet: &Meet, left: &[(Value, Row)], right: &[(Value, Row)], unit_column: 
     for (place, (unit, _)) in right.iter().enumerate() {
         by_unit.entry(unit).or_default().push(place);
     }
-    let nulls = |side: &Side| -> Row {
+    let nulls = |side: &UnitRows| -> Row {
         side.columns.iter().map(|column| (column.name.clone(), Value::Null)).collect()
     };
     let together = |unit: &Value, one: &Row, other: &Row| {

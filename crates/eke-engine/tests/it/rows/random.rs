@@ -9,8 +9,8 @@ use eke_engine::testing::arrow_schema::{Field, Schema};
 use eke_engine::testing::column_of;
 use eke_sql::{
     Binary, Chooses, Expr, Function, Gives, Key, Lookup, LookupColumn, Meet, PerUnit, Plan,
-    RowSource, Side, Sum, Summand, TotalFunction, Type, Unary, Union, UnitKey, UnitTotal, VERSION,
-    Value,
+    RowSource, Sum, Summand, TotalFunction, Type, Unary, Union, UnitKey, UnitRows, UnitTotal,
+    VERSION, Value,
 };
 use eke_testkit::Dice;
 
@@ -358,7 +358,7 @@ struct Source {
 }
 
 /// Some columns under other names, and a filter.
-fn side(dice: &mut Dice, of: &Source, name: &dyn Fn(&str) -> String) -> Side {
+fn side(dice: &mut Dice, of: &Source, name: &dyn Fn(&str) -> String) -> UnitRows {
     let mut columns = Vec::new();
     for (place, (own, kind)) in of.columns.iter().enumerate() {
         // One at least, and the unit if it is there.
@@ -369,7 +369,7 @@ fn side(dice: &mut Dice, of: &Source, name: &dyn Fn(&str) -> String) -> Side {
     let (about, _) = dice.pick(&of.columns).clone();
     let null = Expr::Unary(Unary::IsNull, Box::new(column(&about)));
     let filter = (dice.roll(4) == 0).then(|| Expr::Unary(Unary::Not, Box::new(null)));
-    Side { of: of.rows.clone(), unit: of.unit.clone(), filter, columns }
+    UnitRows { of: of.rows.clone(), unit: of.unit.clone(), filter, columns }
 }
 
 fn meet(dice: &mut Dice, left: &Source, right: &Source, depth: usize) -> Source {
@@ -397,7 +397,7 @@ fn meet(dice: &mut Dice, left: &Source, right: &Source, depth: usize) -> Source 
         Gives::LeftWith,
         Gives::LeftWithout,
     ]);
-    let of_side = |side: &Side| {
+    let of_side = |side: &UnitRows| {
         let columns = side.columns.iter().map(|column| (column.name.clone(), column.kind));
         columns.collect::<Vec<_>>()
     };
@@ -439,7 +439,7 @@ fn union(dice: &mut Dice, sources: &[Source], depth: usize) -> Source {
             };
             own.push(UnitKey { name: name.clone(), expr, kind: *kind });
         }
-        Side { columns: own, ..side(dice, of, &|name| name.to_owned()) }
+        UnitRows { columns: own, ..side(dice, of, &|name| name.to_owned()) }
     });
     let branches = branches.collect();
     Source { rows: RowSource::Union(Box::new(Union { branches })), unit, columns }
