@@ -283,7 +283,7 @@ fn not_in(lookup: &Lookup, row: &Row) -> Option<bool> {
         let cells = lookup.columns.iter();
         both.extend(cells.map(|column| (column.name.clone(), normal(&zone[&column.column]))));
         let listed = lookup.condition.as_ref();
-        if !listed.is_none_or(|condition| truth(condition, &both) == Some(true)) {
+        if listed.is_some_and(|condition| truth(condition, &both) != Some(true)) {
             continue;
         }
         for (one, other) in &lookup.equal {
