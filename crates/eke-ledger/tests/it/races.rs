@@ -1,8 +1,10 @@
 //! Races: many callers for the last of a budget, for one key, for one increment.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use eke_ledger::{Ledger, LedgerError};
+use eke_budget::Amount;
+use eke_ledger::{Ledger, LedgerError, Reserve};
 
 use crate::{
     ALONE, Place, amount, budget, on_every_store, path, request, show, spend, spent, stamp,
@@ -112,5 +114,38 @@ fn of_64_openings_of_one_account_one_is_made() {
         }
         let report = place.verify();
         assert_eq!((report.lines, report.findings), (10, Vec::new()));
+    });
+}
+
+/// An account is read as it stood at one moment: totals that go with the rounds of another moment
+/// would look like damage.
+#[test]
+fn an_account_is_read_whole_while_another_program_writes() {
+    on_every_store(|place| {
+        let (ledger, other) = (place.ledger(), place.ledger());
+        ledger.open_account("riders", budget("1"), stamp("steward")).wait().unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut reads = 0;
+                while !over.load(Ordering::Relaxed) {
+                    other.account("riders").wait().unwrap().unwrap();
+                    reads += 1;
+                }
+                reads
+            });
+            for number in 0..200 {
+                let reserve = Reserve { worst: amount("0.5"), delta: Amount::ZERO };
+                let alone: Vec<(&str, Reserve)> = Vec::new();
+                let request = request(&format!("round-{number}"));
+                let outcome = ledger.charge(request, "riders", reserve, alone).wait().unwrap();
+                let round = outcome.charged().unwrap().own.redeem();
+                let settlement = round.settle_at(Amount::GRAIN).unwrap();
+                ledger.settle(vec![("riders", settlement)], stamp("ana")).wait().unwrap();
+            }
+            over.store(true, Ordering::Relaxed);
+            assert!(reader.join().unwrap() > 0);
+        });
+        place.is_sound();
     });
 }

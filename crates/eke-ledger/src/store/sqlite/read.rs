@@ -16,6 +16,9 @@ use crate::store::{
 };
 use crate::{Digest, Key};
 
+/// A round and its worst case.
+type Round = (i64, Vec<u8>);
+
 /// A column that does not hold what it should.
 fn wrong(column: usize) -> Error {
     let why = "not what a ledger holds";
@@ -59,6 +62,42 @@ impl Sqlite {
         Ok(lines)
     }
 
+    /// An account and its rounds, in one statement: another program may write between two, and
+    /// totals of one moment do not go with rounds of another.
+    fn account_columns(&self, name: &str) -> Result<Option<(AccountColumns, Vec<Round>)>> {
+        let sql = "SELECT name, budget, lines, head, next_sequence, next_round, rho_spent, \
+                   rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent, \
+                   rho_budget, rho_delta_budget, epsilon_budget, epsilon_delta_budget, \
+                   round, worst \
+                   FROM account LEFT JOIN round ON round.account = name WHERE name = ?1 ORDER BY round";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([name])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let columns = AccountColumns {
+            name: row.get(0)?,
+            budget: row.get(1)?,
+            lines: row.get(2)?,
+            head: row.get(3)?,
+            next_sequence: row.get(4)?,
+            next_round: row.get(5)?,
+            rho_spent: row.get(6)?,
+            rho_delta_spent: row.get(7)?,
+            epsilon_taken: row.get(8)?,
+            epsilon_spent: row.get(9)?,
+            epsilon_delta_spent: row.get(10)?,
+            budgets: [row.get(11)?, row.get(12)?, row.get(13)?, row.get(14)?],
+        };
+        let mut rounds = Vec::new();
+        let mut next = Some(row);
+        while let Some(row) = next {
+            if let Some(round) = row.get(15)? {
+                rounds.push((round, row.get(16)?));
+            }
+            next = rows.next()?;
+        }
+        Ok(Some((columns, rounds)))
+    }
+
     /// The row that a question finds.
     fn one<T>(
         &self,
@@ -86,29 +125,8 @@ impl Sqlite {
 
 impl Reads for Sqlite {
     fn account(&mut self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
-        let sql = "SELECT name, budget, lines, head, next_sequence, next_round, rho_spent, \
-                   rho_delta_spent, epsilon_taken, epsilon_spent, epsilon_delta_spent, \
-                   rho_budget, rho_delta_budget, epsilon_budget, epsilon_delta_budget \
-                   FROM account WHERE name = ?1";
-        let columns = self.one(sql, [name], |row| {
-            Ok(AccountColumns {
-                name: row.get(0)?,
-                budget: row.get(1)?,
-                lines: row.get(2)?,
-                head: row.get(3)?,
-                next_sequence: row.get(4)?,
-                next_round: row.get(5)?,
-                rho_spent: row.get(6)?,
-                rho_delta_spent: row.get(7)?,
-                epsilon_taken: row.get(8)?,
-                epsilon_spent: row.get(9)?,
-                epsilon_delta_spent: row.get(10)?,
-                budgets: [row.get(11)?, row.get(12)?, row.get(13)?, row.get(14)?],
-            })
-        })?;
-        let Some(columns) = columns else { return Ok(None) };
-        let sql = "SELECT round, worst FROM round WHERE account = ?1 ORDER BY round";
-        let rounds = self.all(sql, [name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let columns = self.account_columns(name).map_err(|error| failed(&error))?;
+        let Some((columns, rounds)) = columns else { return Ok(None) };
         columns.read(&rounds).map(Some).ok_or_else(|| failed(&wrong(1)))
     }
 
