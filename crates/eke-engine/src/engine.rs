@@ -1,6 +1,5 @@
 //! The engine: a policy, its ledger, and what is known about its datasets.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +8,16 @@ use eke_budget::{Amount, Rho};
 use eke_ledger::patience::{Patience, Silently, Waiting};
 use eke_ledger::{Address, Ledger, LedgerError, Stamp};
 use eke_noise::entropy::random_bytes;
-use eke_sql::{Plan, Query, Table, Type};
+use eke_sql::{Plan, Query};
 
 use crate::ask::question::Who;
 use crate::data::anchored::Anchored;
+use crate::data::ground::{Schema, Understood, schema, understand};
 use crate::data::ids::Ids;
 use crate::data::registry::{Identity, Registry};
-use crate::data::source::{Fingerprint, Source, SourceError};
-use crate::error::{EngineError, NotAllowed, NotAnswered};
-use crate::policy::{AccountSpec, Dataset, Policy, PolicyError, PolicyProtection};
+use crate::data::source::{Fingerprint, Source};
+use crate::error::{EngineError, NotAnswered};
+use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
 use crate::purchase::payers::Payers;
 use crate::rows::held::HeldRows;
 use crate::rows::lookup::lookups;
@@ -80,11 +80,6 @@ pub(crate) struct PreparedDataset {
     ids: Ids,
 }
 
-type Schema = Vec<(String, Option<Type>)>;
-
-/// How many values of a public table's column are listed at most.
-const MOST_VALUES: usize = 100_000;
-
 /// Which way of reading files it is. What it says of a file may never change.
 ///
 /// 2: a carriage return ends a line of CSV, a cell that is no text is NULL and fails nothing, ids
@@ -113,18 +108,6 @@ impl PreparedDataset {
     }
 }
 
-/// A question that is understood, before anything is asked of a ledger.
-pub(crate) struct Understood {
-    pub(crate) query: Query,
-    pub(crate) payers: Payers,
-    pub(crate) finest: Option<Amount<Rho>>,
-    /// The datasets of the plan, the first one first.
-    datasets: Vec<(String, Found)>,
-    /// The files of the public tables that the plan looks something up in, the innermost first;
-    /// none for those that the question writes out.
-    public: Vec<Option<Source>>,
-}
-
 /// A snapshot that was declared.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Declared {
@@ -136,195 +119,6 @@ pub struct Declared {
     pub unchanged: bool,
     /// What the steward should know of how the files were written.
     pub remarks: Vec<String>,
-}
-
-/// Understands a question: what would be computed, and which accounts would pay. Reads the schemas
-/// of files, and no row and no ledger.
-pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Understood, EngineError> {
-    let ground = Ground::new(policy, sql, who)?;
-    let query = eke_sql::plan(sql, &ground.tables)?;
-    let understood = ground.understood(policy, query, who)?;
-    if let Some(account) = understood.payers.iter().find(|one| one.budget.zcdp().is_none()) {
-        let (account, policy) = (account.name.clone(), policy.path().to_owned());
-        return Err(NotAllowed::NoRho { account, policy }.into());
-    }
-    Ok(understood)
-}
-
-/// What a question may be about: the tables that it names.
-pub(crate) struct Ground {
-    pub(crate) tables: Vec<Table>,
-    read: BTreeMap<String, Found>,
-}
-
-/// The files of a dataset, their columns and the column with the id of the unit.
-pub(crate) type Found = (Source, Schema, Ids);
-
-impl Ground {
-    pub(crate) fn new(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
-        Self::find(policy, sql, who).map_err(|error| error.told_to(who))
-    }
-
-    fn find(policy: &Policy, sql: &str, who: &Who) -> Result<Self, EngineError> {
-        if let Some(analyst) = who.analyst() {
-            policy.analyst(analyst)?;
-        }
-        let named = eke_sql::relations(sql, policy.datasets.keys().map(String::as_str))?;
-        let mut read = BTreeMap::new();
-        let mut tables = Vec::new();
-        for (name, dataset) in &policy.datasets {
-            if named.contains(name.as_str()) {
-                let (mut table, found) = schema(policy, dataset)?;
-                if table.protection == eke_sql::Protection::Public {
-                    list_values(&mut table, &found.0)?;
-                }
-                tables.push(table);
-                read.insert(name.clone(), found);
-            } else {
-                // Its name is enough to say that it is there.
-                let protection = eke_sql::Protection::Public;
-                tables.push(Table { name: name.clone(), columns: Vec::new(), protection });
-            }
-        }
-        Ok(Self { tables, read })
-    }
-
-    /// A question about it that is planned, and who would pay.
-    pub(crate) fn understood(
-        self,
-        policy: &Policy,
-        query: Query,
-        who: &Who,
-    ) -> Result<Understood, EngineError> {
-        self.paid_for(policy, query, who).map_err(|error| error.told_to(who))
-    }
-
-    fn paid_for(
-        mut self,
-        policy: &Policy,
-        query: Query,
-        who: &Who,
-    ) -> Result<Understood, EngineError> {
-        let dataset = policy.dataset(&query.plan.dataset)?;
-        let PolicyProtection::Private { unit, adjacency, .. } = &dataset.protection else {
-            return Err(NotAnswered::Public { dataset: dataset.name.clone() }.into());
-        };
-        let payers = policy.payers(unit, who.analyst())?;
-        let finest = policy.finest(who.analyst())?;
-        let mut datasets: Vec<(String, Found)> = Vec::new();
-        for name in query.plan.datasets() {
-            let other = policy.dataset(name)?;
-            // The plan brings rows together by the unit: it must be the same one in all.
-            let is_same = matches!(
-                &other.protection,
-                PolicyProtection::Private { unit: own, adjacency: how, .. }
-                    if own == unit && how == adjacency
-            );
-            if !is_same {
-                let (one, other) = (dataset.name.clone(), name.to_owned());
-                return Err(NotAnswered::OtherUnits { one, other }.into());
-            }
-            let found = match self.read.remove(name) {
-                Some(read) => read,
-                None => schema(policy, other)?.1,
-            };
-            if let Some((one, (.., ids))) = datasets.first()
-                && *ids != found.2
-            {
-                let (one, other) = (one.clone(), name.to_owned());
-                return Err(NotAnswered::OtherIds { one, other }.into());
-            }
-            datasets.push((name.to_owned(), found));
-        }
-        let public = lookups(query.plan.rows.as_ref()).into_iter().map(|lookup| {
-            if lookup.is_inline() {
-                return Ok(None);
-            }
-            match self.read.get(&lookup.table) {
-                Some((source, ..)) => Ok(Some(source.clone())),
-                None => Ok(Some(self::schema(policy, policy.dataset(&lookup.table)?)?.1.0)),
-            }
-        });
-        let public = public.collect::<Result<_, EngineError>>()?;
-        Ok(Understood { query, payers, finest, datasets, public })
-    }
-}
-
-/// Lists the values of a public table's columns, which are keys that may be shown. It is about
-/// nobody, so its rows may be read at any time.
-fn list_values(table: &mut Table, source: &Source) -> Result<(), EngineError> {
-    let typed = table.columns.iter().filter_map(|c| Some((c.name.clone(), c.kind?)));
-    let rows = PublicRows::read(&table.name, source, &typed.collect::<Vec<_>>());
-    let rows = rows.map_err(|error| EngineError::NotReady(error.detail()))?;
-    for (name, values) in rows.values(MOST_VALUES) {
-        let column = table.columns.iter_mut().find(|column| column.name == name);
-        if let Some(column) = column.filter(|column| column.values.is_none()) {
-            column.values = values;
-        }
-    }
-    Ok(())
-}
-
-/// A dataset as questions see it, where its rows are, the types of their columns, and what says
-/// whose they are. If something is wrong, what is wrong with other datasets comes with it.
-fn schema(policy: &Policy, dataset: &Dataset) -> Result<(Table, Found), EngineError> {
-    let (mut table, found) = file_schema(policy, dataset)?;
-    for (name, said) in &dataset.columns {
-        let Some((from, column)) = &said.values_from else { continue };
-        let public = policy.dataset(from)?;
-        let (of, (source, ..)) = file_schema(policy, public)?;
-        let wanted = table.columns.iter_mut().find(|column| column.name == *name);
-        let kind = of.column(column).and_then(|column| column.kind);
-        let (Some(wanted), Some(kind)) = (wanted, kind) else {
-            let problem =
-                format!("its values come from `{from}.{column}`, and there is no such column");
-            return Err(dataset.wrong_column(said.line, name, &problem).into());
-        };
-        if wanted.kind != Some(kind) {
-            let problem = format!("its values come from `{from}.{column}`, which is {kind}");
-            return Err(dataset.wrong_column(said.line, name, &problem).into());
-        }
-        let rows = PublicRows::read(from, &source, &[(column.clone(), kind)]);
-        let rows = rows.map_err(|error| EngineError::NotReady(error.detail()))?;
-        let listed = rows.values(MOST_VALUES).into_iter().find_map(|(_, values)| values);
-        let Some(mut listed) = listed else {
-            let problem = format!("`{from}.{column}` has more than {MOST_VALUES} values");
-            return Err(dataset.wrong_column(said.line, name, &problem).into());
-        };
-        listed.retain(|value| *value != eke_sql::Value::Null);
-        wanted.values = Some(listed);
-    }
-    Ok((table, found))
-}
-
-/// The same as its own files have it.
-fn file_schema(policy: &Policy, dataset: &Dataset) -> Result<(Table, Found), EngineError> {
-    read_schema(&policy.folder, dataset).map_err(|error| {
-        let others = policy.datasets.values();
-        let wrong = others.filter_map(|other| read_schema(&policy.folder, other).err()).collect();
-        PolicyError::all(wrong).err().unwrap_or(error).into()
-    })
-}
-
-/// The same for one dataset, or all that is wrong with it, by the lines of the policy.
-pub(crate) fn read_schema(folder: &Path, dataset: &Dataset) -> Result<(Table, Found), PolicyError> {
-    let wrong = |error: SourceError| dataset.wrong_files(&error);
-    let source = Source::find(folder, &dataset.source).map_err(wrong)?.multiline(dataset.multiline);
-    let mut declared = BTreeMap::new();
-    if source.needs_types() {
-        // A column that the files lack is reported with the others, by its line.
-        let there = source.schema(&BTreeMap::new()).map_err(wrong)?;
-        let there: BTreeSet<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
-        let columns = dataset.columns.iter().filter(|(name, _)| there.contains(name.as_str()));
-        declared.extend(columns.filter_map(|(name, column)| Some((name.clone(), column.kind?))));
-    }
-    let schema = source.schema(&declared).map_err(wrong)?;
-    let table = dataset.table(&schema)?;
-    let ids = match dataset.protection.unit_column() {
-        None => Ids::Value(Type::Text),
-        Some(unit_column) => source.ids(unit_column, &declared).map_err(wrong)?,
-    };
-    Ok((table, (source, schema, ids)))
 }
 
 impl Engine {

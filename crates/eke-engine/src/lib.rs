@@ -78,9 +78,9 @@ pub mod testing;
 pub mod watch;
 
 pub use ask::Observer;
-pub use ask::answer::{Answer, Cell, Cost, Row, Stopped};
 pub use ask::explain::{Explanation, explain};
 pub use ask::question::{Accuracy, ColumnGoals, Goal, Question, Who};
+pub use ask::shown::answer::{Answer, Cell, Cost, Row, Stopped};
 pub use data::registry;
 pub use data::source::Source;
 pub use engine::{Access, Declared, Engine};

@@ -147,7 +147,7 @@ impl Policy {
                     // What is wrong with the files of datasets comes with it.
                     let files = datasets.iter().filter_map(|dataset| {
                         let folder = path.parent().unwrap_or(Path::new(""));
-                        crate::engine::read_schema(folder, dataset).err()
+                        crate::data::ground::read_schema(folder, dataset).err()
                     });
                     let all = std::iter::once(error.clone()).chain(files).collect();
                     PolicyError::all(all).err().unwrap_or(error)

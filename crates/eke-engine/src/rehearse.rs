@@ -15,7 +15,8 @@ use eke_sql::{Column, Table, Type, Value, scalar};
 use crate::ask::question::Who;
 use crate::data::anchored::Anchored;
 use crate::data::city::Dice;
-use crate::engine::{Access, Engine, read_schema, understand};
+use crate::data::ground::{read_schema, understand};
+use crate::engine::{Access, Engine};
 use crate::error::EngineError;
 use crate::policy::{ColumnPolicy, Dataset, Policy, PolicyProtection};
 

@@ -8,8 +8,8 @@ use eke_ledger::Key;
 use eke_ledger::journal::{Line, What};
 use serde::Serialize;
 
-use crate::ask::answer::{Answer, Cost};
 use crate::ask::question::Who;
+use crate::ask::shown::answer::{Answer, Cost};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{AccountKind, AccountSpec};
@@ -400,7 +400,7 @@ fn bound(account: &Account) -> Option<Promised> {
     let budget = account.budget();
     let odometer = account.odometer();
     let purse = odometer.zcdp().filter(|purse| !purse.spent().is_zero())?;
-    let delta = crate::ask::answer::conversion_delta(budget)?;
+    let delta = crate::ask::shown::answer::conversion_delta(budget)?;
     let quarter = Amount::<Rho>::from_grains(purse.budget().grains() / 4);
     let shape = TimeUniform::tightest_at(quarter.to_parameter().ok()?, delta);
     let bound = odometer.bound(shape).ok()??;

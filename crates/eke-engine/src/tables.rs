@@ -5,9 +5,9 @@
 use eke_budget::Adjacency;
 use serde::Serialize;
 
-use crate::ask::answer::json;
 use crate::ask::question::Who;
-use crate::engine::read_schema;
+use crate::ask::shown::answer::json;
+use crate::data::ground::read_schema;
 use crate::error::EngineError;
 use crate::policy::{Policy, PolicyProtection};
 use crate::report::Promised;

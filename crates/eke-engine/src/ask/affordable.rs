@@ -6,9 +6,9 @@ use eke_budget::purchase::GroupPrices;
 use eke_budget::{Amount, Charge, Refusal, Rho};
 
 use crate::ask::Asking;
-use crate::ask::answer::rho_of;
 use crate::ask::keys;
 use crate::ask::question::{Accuracy, Goal};
+use crate::ask::shown::answer::rho_of;
 use crate::ask::state::{State, level};
 use crate::ask::top::Route;
 use crate::ask::walk;

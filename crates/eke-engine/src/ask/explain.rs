@@ -5,15 +5,15 @@ use eke_noise::{Confidence, Tolerance};
 use eke_sql::{Plan, Query, Shows};
 use serde::Serialize;
 
-use crate::ask::answer::{Cost, Evidence, conversion_delta};
 use crate::ask::goals::Goals;
 use crate::ask::keys;
-use crate::ask::lacking::least_price;
 use crate::ask::question::{Accuracy, ColumnGoals, Goal, Question, Who};
 use crate::ask::read::Read;
+use crate::ask::shown::answer::{Cost, Evidence, conversion_delta};
+use crate::ask::shown::lacking::least_price;
 use crate::ask::top::{self, Sorting};
 use crate::ask::walk::MeasureRule;
-use crate::engine::{Understood, understand};
+use crate::data::ground::{Understood, understand};
 use crate::error::{EngineError, NoKeys};
 use crate::policy::Policy;
 

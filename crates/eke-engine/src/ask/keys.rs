@@ -9,7 +9,7 @@ use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
-use crate::ask::answer::rho_of;
+use crate::ask::shown::answer::rho_of;
 use crate::ask::state::Groups;
 use crate::error::{EngineError, NoKeys};
 use crate::purchase::identity::{Identity, Purpose};

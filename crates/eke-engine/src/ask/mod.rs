@@ -6,39 +6,32 @@
 //! accounts have spent and have left.
 
 pub(crate) mod affordable;
-pub(crate) mod answer;
-pub(crate) mod covers;
-pub(crate) mod derived;
 pub(crate) mod explain;
 pub(crate) mod goals;
 pub(crate) mod keys;
-pub(crate) mod lacking;
 pub(crate) mod observer;
-pub(crate) mod picks;
-pub(crate) mod post;
 pub(crate) mod question;
 pub(crate) mod read;
 pub(crate) mod round;
+pub(crate) mod shown;
 pub(crate) mod slot;
 pub(crate) mod state;
-pub(crate) mod stored;
-pub(crate) mod stored_answer;
 pub(crate) mod top;
 pub(crate) mod walk;
 
-pub use answer::{
-    Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped, Unmet,
-    WhyFewer,
-};
-pub use covers::{Clamp, Covers};
 pub use explain::{
     ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
 };
 pub use observer::{Observer, SoFar};
 pub use question::{Accuracy, ColumnGoals, Goal, Question, Who};
+pub use shown::answer::{
+    Answer, Cell, Chosen, Column, Cost, Fewer, InEpsilon, Kind, PickError, Row, Stopped, Unmet,
+    WhyFewer,
+};
+pub use shown::covers::{Clamp, Covers};
 pub use slot::{Clock, StoppedClock, SystemClock, USUAL_SLOT, slot};
 #[doc(hidden)]
-pub use stored::rewritten;
+pub use state::stored::rewritten;
 pub use top::Sorting;
 
 use std::borrow::Cow;
@@ -53,14 +46,14 @@ use eke_noise::Exact;
 use eke_noise::path::Columns;
 use eke_sql::{Measure, Plan, Summand, Value};
 
-use crate::ask::answer::Found;
 use crate::ask::goals::Goals;
-use crate::ask::post::Shown;
 use crate::ask::round::{KnownPrices, Round};
+use crate::ask::shown::answer::{self, Found};
+use crate::ask::shown::post::{self, Shown};
 use crate::ask::slot::Leaving;
+use crate::ask::state::stored::{Given, Head, Json, damaged};
+use crate::ask::state::stored_answer::{self, Finished};
 use crate::ask::state::{Groups, State, dearest};
-use crate::ask::stored::{Given, Head, Json, damaged};
-use crate::ask::stored_answer::Finished;
 use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};

@@ -6,7 +6,7 @@ use eke_noise::Bundle;
 use eke_noise::stopping::{AverageLook, AverageOf, Part, deviations};
 use eke_sql::{Measure, Plan, Summand};
 
-use crate::ask::answer::Evidence;
+use crate::ask::shown::answer::Evidence;
 
 /// What a measure that is not derived is read from.
 #[derive(Clone, Copy, Debug)]

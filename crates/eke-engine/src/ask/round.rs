@@ -8,7 +8,7 @@ use eke_budget::{Amount, Charge, PathId, Receipt, Refusal, Rho};
 use eke_ledger::store::Currencies;
 use eke_ledger::{Key, RaiseGroups};
 
-use crate::ask::answer::Answer;
+use crate::ask::shown::answer::Answer;
 use crate::ask::state::{Added, Paid, State, Written};
 use crate::ask::walk::{LEAST_STEP_ONE_IN, Walk};
 use crate::ask::{Asking, Followed};

@@ -4,6 +4,9 @@
 //! A state goes on with what is stored: it reads the rounds that it does not have yet, and those
 //! alone. A round is added to it and to the ledger together.
 
+pub(crate) mod stored;
+pub(crate) mod stored_answer;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -15,8 +18,8 @@ use eke_noise::Bundle;
 use eke_noise::path::{BundleError, Column};
 use eke_sql::Value;
 
-use crate::ask::answer::Found;
-use crate::ask::stored::{Given, Head, Json, Round, damaged};
+use crate::ask::shown::answer::Found;
+use crate::ask::state::stored::{Given, Head, Json, Round, damaged};
 use crate::error::EngineError;
 
 /// The keys of each group.
@@ -496,7 +499,7 @@ mod tests {
     /// it, and from then on it is rounds.
     #[test]
     fn a_state_that_was_stored_as_json_goes_on() {
-        let json = &include_bytes!("state.json")[..];
+        let json = &include_bytes!("state/state.json")[..];
         let stored: Json = serde_json::from_slice(json).unwrap();
         let question = stored.bundle.question();
         let new = || {

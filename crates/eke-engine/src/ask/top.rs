@@ -3,6 +3,8 @@
 //! Sorting what was released costs nothing, but everything has to be released first. Where only the
 //! largest are wanted, picking them costs a little each, and what is not picked costs nothing.
 
+pub(crate) mod picks;
+
 use std::sync::Arc;
 
 use eke_budget::purchase::GroupPrices;
@@ -10,13 +12,13 @@ use eke_budget::{Amount, Budget, Metric, Rho};
 use eke_sql::{Query, Shows, Value};
 use serde::Serialize;
 
-use crate::ask::answer::{Answer, Column, Cost, Found, Kind, Row, json};
 use crate::ask::goals::Goals;
 use crate::ask::keys::public_group_count;
-use crate::ask::picks::{By, Picked, pick_price};
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::round::Round;
+use crate::ask::shown::answer::{Answer, Column, Cost, Found, Kind, Row, json};
 use crate::ask::state::{Groups, State};
+use crate::ask::top::picks::{By, Picked, pick_price};
 use crate::ask::walk::Walk;
 use crate::ask::{Answered, Asking};
 use crate::error::{EngineError, NotAllowed};

@@ -4,6 +4,7 @@ pub(crate) mod anchored;
 pub(crate) mod blocks;
 pub(crate) mod city;
 pub(crate) mod footer;
+pub(crate) mod ground;
 pub(crate) mod ids;
 pub(crate) mod lines;
 pub(crate) mod pins;

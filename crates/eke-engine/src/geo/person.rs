@@ -23,8 +23,8 @@ use eke_ledger::{Address, Key, Ledger, LedgerError, Request, Show, Spend, Stamp}
 use serde::{Deserialize, Serialize};
 
 use super::{PlaceFile, PlacesError, WrongAsking};
-use crate::ask::answer::rho_of;
 use crate::ask::question::Who;
+use crate::ask::shown::answer::rho_of;
 use crate::data::source::Fingerprint;
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::request_key::{AskingName, RequestKey};

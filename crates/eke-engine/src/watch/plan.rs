@@ -10,8 +10,9 @@ use serde::Serialize;
 use super::law::{FURTHEST, Law};
 use super::session::{Prospect, whole};
 use super::{Charging, Closeness, NoiseLaw, Paid, Side, WatchQuestion, WrongSteps};
-use crate::ask::answer::rho_of;
-use crate::engine::{Engine, Ground, Understood};
+use crate::ask::shown::answer::rho_of;
+use crate::data::ground::{Ground, Understood};
+use crate::engine::Engine;
 use crate::error::{EngineError, NotAllowed, NotAnswered, WayToPay, WrongGoal};
 use crate::policy::AccountSpec;
 

@@ -15,7 +15,7 @@ use super::law::Law;
 use super::run::settle;
 use super::session::{Session, Step, whole};
 use super::stored::StoredStep;
-use crate::ask::answer::rho_of;
+use crate::ask::shown::answer::rho_of;
 use crate::error::EngineError;
 use crate::purchase::{self, Again, Bought, Buyer as _, Drawn, Offer, Order};
 

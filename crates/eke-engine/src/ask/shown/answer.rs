@@ -8,7 +8,7 @@ use eke_noise::stopping::{Ending, Estimate};
 use eke_sql::{Value, scalar};
 use serde::{Deserialize, Serialize};
 
-use crate::ask::covers::Covers;
+use crate::ask::shown::covers::Covers;
 
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

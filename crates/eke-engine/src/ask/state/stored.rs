@@ -24,7 +24,7 @@ use eke_noise::Bundle;
 use eke_sql::Value;
 use serde::Deserialize;
 
-use crate::ask::answer::{Evidence, Found, Stopped};
+use crate::ask::shown::answer::{Evidence, Found, Stopped};
 use crate::error::EngineError;
 
 /// What bytes of this form begin with, and which form it is.

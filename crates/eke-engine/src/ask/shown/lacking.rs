@@ -8,14 +8,14 @@ use eke_budget::{Amount, Rho};
 use eke_sql::Measure;
 
 use crate::ask::Asking;
-use crate::ask::answer::{
+use crate::ask::question::Accuracy;
+use crate::ask::read::Read;
+use crate::ask::shown::answer::{
     Answer, Cost, Evidence, Fewer, Found, InEpsilon, PickError, Stopped, Unmet, WhyFewer,
     conversion_delta,
 };
-use crate::ask::picks::moves;
-use crate::ask::question::Accuracy;
-use crate::ask::read::Read;
 use crate::ask::top::Route;
+use crate::ask::top::picks::moves;
 use crate::ask::walk::MeasureRule;
 
 /// Of the values of a column that missed their goal for one reason, how many there are and the one
@@ -30,12 +30,12 @@ struct Worst {
 
 impl Asking<'_> {
     /// A price in epsilon, where the asker's budget states a delta.
-    pub(super) fn in_epsilon(&self, rho: Amount<Rho>) -> Option<InEpsilon> {
+    pub(crate) fn in_epsilon(&self, rho: Amount<Rho>) -> Option<InEpsilon> {
         InEpsilon::of(rho.to_f64(), conversion_delta(&self.context.own().budget)?)
     }
 
     /// An answer about that many groups, of which these are shown, with what it lacks.
-    pub(super) fn with_what_lacks(
+    pub(crate) fn with_what_lacks(
         &self,
         answer: Answer,
         (groups, shown): (usize, &[u32]),
@@ -201,7 +201,7 @@ impl Asking<'_> {
     }
 
     /// Why there are fewer keys than were asked for, where keys are all that is shown.
-    pub(super) fn fewer_keys(&self, rows: usize, groups: usize) -> Option<Fewer> {
+    pub(crate) fn fewer_keys(&self, rows: usize, groups: usize) -> Option<Fewer> {
         let limit = self.context.prepared.query.limit?;
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         let why = if rows < groups { WhyFewer::Tier } else { WhyFewer::Groups };
@@ -213,7 +213,7 @@ impl Asking<'_> {
     ///
     /// The exponential mechanism weighs a group by `exp(rate score)`, so one that is `t` below the
     /// best of m is picked with a probability of at most `(m - 1) exp(-rate t)`.
-    pub(super) fn pick_error(&self, answer: &Answer, groups: usize) -> Option<PickError> {
+    pub(crate) fn pick_error(&self, answer: &Answer, groups: usize) -> Option<PickError> {
         let (Route::Top { sum, .. } | Route::Keys { sum, .. }) = self.route else { return None };
         if !answer.picked {
             return None;
@@ -257,7 +257,7 @@ fn further(one: (usize, Found, f64), other: (usize, Found, f64)) -> (usize, Foun
 }
 
 /// The least price at which something holds that holds from some price on; none if there is none.
-pub(super) fn least_price(holds: impl Fn(f64) -> bool) -> Option<f64> {
+pub(crate) fn least_price(holds: impl Fn(f64) -> bool) -> Option<f64> {
     // Up to the largest amounts that there are.
     let (mut low, mut high) = (-60.0f64, 18.0f64);
     if !holds(high.exp()) {

@@ -10,8 +10,8 @@ use eke_budget::PathId;
 use eke_budget::columns::{ColumnReader, ColumnWriter};
 use serde_json::Value as Json;
 
-use crate::ask::answer::{Answer, Cell, Found, Kind, Row};
-use crate::ask::stored::{
+use crate::ask::shown::answer::{Answer, Cell, Found, Kind, Row};
+use crate::ask::state::stored::{
     Form, FoundColumns, damaged, read_estimates, write_estimates, write_found,
 };
 use crate::error::EngineError;
@@ -231,7 +231,7 @@ fn read_texts<'a>(from: &mut ColumnReader<'a>, count: usize) -> Option<Vec<&'a s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::answer::{Column, Cost, Stopped};
+    use crate::ask::shown::answer::{Column, Cost, Stopped};
     use proptest::prelude::*;
     use serde_json::json;
 

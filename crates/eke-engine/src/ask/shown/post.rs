@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use eke_sql::{Expr, Leaf, Measure, Output, Query, Shows, Value, evaluate};
 
-use crate::ask::answer::{Cell, Chosen, Column, Evidence, Found, Kind, Row, Stopped, json};
-use crate::ask::derived::Derivation;
 use crate::ask::goals::Goals;
 use crate::ask::question::Goal;
 use crate::ask::read::Read;
+use crate::ask::shown::answer::{Cell, Chosen, Column, Evidence, Found, Kind, Row, Stopped, json};
+use crate::ask::shown::derived::Derivation;
 
 /// What is shown of an answer.
 pub(crate) struct Shown {
