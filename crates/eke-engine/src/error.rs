@@ -88,6 +88,11 @@ pub enum EngineError {
         "request `{0}` is drawing for the same question elsewhere: ask again when it has answered, or give it up with `eke ledger give-up`"
     )]
     UnderWay(String),
+    /// Another question in sight of the asker is under way.
+    #[error(
+        "another question of yours, or of somebody in a circle with you, is being answered, and what you see changes when it has been: ask again then"
+    )]
+    InSight,
     /// Something did not work, and an analyst is not told what: it may be about rows, or about
     /// others. The same for every cause.
     #[error(
@@ -154,7 +159,7 @@ impl EngineError {
             Self::NotOpen | Self::StewardMustLook => ErrorKind::NotOpen,
             Self::Declined => ErrorKind::Declined,
             Self::Stopped => ErrorKind::Stopped,
-            Self::UnderWay(_) => ErrorKind::Busy,
+            Self::UnderWay(_) | Self::InSight => ErrorKind::Busy,
             Self::Unavailable | Self::NotReady(_) => ErrorKind::Unavailable,
             Self::Source(_) | Self::Registry(_) | Self::OtherLedger { .. } => ErrorKind::Setup,
             Self::Damaged(_) => ErrorKind::Damaged,
@@ -237,6 +242,7 @@ impl EngineError {
             | Self::Undrawable(_)
             | Self::Declined
             | Self::Stopped
+            | Self::InSight
             | Self::Unavailable
             | Self::NotOpen
             | Self::StewardMustLook
@@ -280,6 +286,7 @@ mod tests {
             EngineError::NotReady(_) => 22,
             EngineError::NotOpen => 23,
             EngineError::NoSnapshots { .. } => 24,
+            EngineError::InSight => 25,
         }
     }
 
@@ -309,6 +316,7 @@ mod tests {
             (EngineError::Keys(NoKeys::NoDelta), K::Unanswerable),
             (EngineError::Ledger(LedgerError::Stopped(MARKER.into())), K::Failed),
             (EngineError::UnderWay(marker()), K::Busy),
+            (EngineError::InSight, K::Busy),
             (EngineError::Unavailable, K::Unavailable),
             (EngineError::Damaged(marker()), K::Damaged),
             (EngineError::Undrawable(MismatchReason::TooFine), K::Unanswerable),
@@ -329,7 +337,7 @@ mod tests {
         for (place, (error, kind)) in table.iter().enumerate() {
             assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
         }
-        assert_eq!(table.len(), 25);
+        assert_eq!(table.len(), 26);
     }
 
     #[test]

@@ -149,14 +149,16 @@ impl Engine {
     pub fn budget(&self, who: &Who) -> Result<Vec<Standing>, EngineError> {
         let mut standings = Vec::new();
         for unit in self.policy().units.keys() {
-            for account in self.visible(unit, who)? {
-                let mut standing = self.standing(unit, &account)?;
-                if who.analyst().is_some() {
-                    // What others have spent outside of a circle is for the steward.
-                    standing.to_bring = None;
-                }
-                standings.push(standing);
+            let seen = self.undisturbed(unit, who, || {
+                let visible = self.visible(unit, who)?;
+                visible.iter().map(|account| self.standing(unit, account)).collect()
+            });
+            let mut seen: Vec<Standing> = seen?;
+            if who.analyst().is_some() {
+                // What others have spent outside of a circle is for the steward.
+                seen.iter_mut().for_each(|standing| standing.to_bring = None);
             }
+            standings.append(&mut seen);
         }
         Ok(standings)
     }
@@ -292,7 +294,8 @@ impl Engine {
         for unit in self.policy().units.keys() {
             let accounts = self.visible(unit, who)?;
             if let Some(account) = accounts.first() {
-                all.extend(self.questions(unit, &account.name)?);
+                let asked = self.undisturbed(unit, who, || self.questions(unit, &account.name));
+                all.extend(asked?);
             }
         }
         // Its own account's refusals would tell an analyst without a budget of its own that others

@@ -19,6 +19,12 @@ impl Moment {
         Self { micros }
     }
 
+    /// How many microseconds it is after that.
+    #[must_use]
+    pub const fn micros(self) -> i64 {
+        self.micros
+    }
+
     /// Now, by the clock of the machine.
     #[must_use]
     pub fn now() -> Self {

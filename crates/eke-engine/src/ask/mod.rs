@@ -58,6 +58,7 @@ use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, WrongGoal};
+use crate::purchase::audience::Audience;
 use crate::purchase::context::Context;
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Bought, Buyer, Order};
@@ -85,6 +86,8 @@ pub(crate) struct Asking<'a> {
     spent_delta: Amount<Delta>,
     /// How the groups of the answer are found.
     pub(crate) route: Route,
+    /// The accounts that are held until the answer has left.
+    audience: Audience,
     /// Since when rows may be read: from then on, how long it takes may depend on them.
     reads: Option<Duration>,
 }
@@ -133,9 +136,10 @@ impl Engine {
             spent,
             spent_delta,
             route,
+            audience: Audience::default(),
             reads: None,
         };
-        let answer = asking.answer();
+        let answer = asking.in_turn();
         // What was answered is stored: nothing here takes it back.
         let _ = self.remember(&prepared.payers);
         let answer = match asking.reads {
@@ -145,6 +149,10 @@ impl Engine {
             }
             None => answer,
         };
+        if asking.reads.is_some() && matches!(answer, Err(EngineError::Stopped)) {
+            self.stopped(&prepared, &question.who, &asking.context.stamp())?;
+        }
+        asking.context.leave_audience(std::mem::take(&mut asking.audience));
         answer.map_err(|error| self.as_seen_by(&question.who, error))
     }
 
@@ -249,6 +257,22 @@ impl<'a> Asking<'a> {
         Ok(left.unwrap_or((Amount::ZERO, Amount::ZERO)))
     }
 
+    /// The answer, once nobody in sight of the asker is under way.
+    fn in_turn(&mut self) -> Result<Answer, EngineError> {
+        self.audience = self.context.hold_audience()?;
+        self.answer()
+    }
+
+    /// Asks the asker for a yes, who may take long: others may look in the meantime.
+    fn consult(&mut self, yes: impl FnOnce(&dyn Observer) -> bool) -> Result<(), EngineError> {
+        self.context.leave_audience(std::mem::take(&mut self.audience));
+        if !yes(self.context.observer) {
+            return Err(EngineError::Declined);
+        }
+        self.audience = self.context.hold_audience()?;
+        Ok(())
+    }
+
     fn answer(&mut self) -> Result<Answer, EngineError> {
         let query = &self.context.prepared.query;
         if query.has_totals() && self.question.goal.is_one() {
@@ -272,9 +296,8 @@ impl<'a> Asking<'a> {
         self.context.engine.may_read(self.context.prepared, self.context.who)?;
         if let Some(error) = self.error_of_a_count()
             && error < 1.0
-            && !self.context.observer.confirm_error(error)
         {
-            return Err(EngineError::Declined);
+            self.consult(|observer| observer.confirm_error(error))?;
         }
         let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
         self.check_unit(stored.as_ref(), keys)?;
@@ -316,11 +339,9 @@ impl<'a> Asking<'a> {
     }
 
     /// Asks for a yes to what may cost more than a small part of what is left.
-    fn confirm(&self, may_cost: Amount<Rho>, left: Amount<Rho>) -> Result<(), EngineError> {
-        if may_cost.grains() > left.grains() / CONFIRM_ABOVE_ONE_IN
-            && !self.context.observer.confirm(may_cost, left)
-        {
-            return Err(EngineError::Declined);
+    fn confirm(&mut self, may_cost: Amount<Rho>, left: Amount<Rho>) -> Result<(), EngineError> {
+        if may_cost.grains() > left.grains() / CONFIRM_ABOVE_ONE_IN {
+            self.consult(|observer| observer.confirm(may_cost, left))?;
         }
         Ok(())
     }

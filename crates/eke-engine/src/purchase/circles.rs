@@ -125,7 +125,7 @@ impl Members {
     }
 }
 
-fn own_account(unit: &str, analyst: &str) -> String {
+pub(super) fn own_account(unit: &str, analyst: &str) -> String {
     format!("{unit}/analyst/{analyst}")
 }
 

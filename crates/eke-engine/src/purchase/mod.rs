@@ -17,6 +17,7 @@
 //! Mutants that tests must catch: drawing before the charge is on disk, two draws for one charge,
 //! an attempt that was lost used again, an error that is shown to an analyst as it is.
 
+pub(crate) mod audience;
 pub(crate) mod circles;
 pub(crate) mod context;
 pub(crate) mod identity;

@@ -42,6 +42,13 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Whether it runs, or ran, on another machine, or before this one was started anew.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.0.split('.').next().is_none_or(|machine| machine != boot())
+    }
+}
+
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -21,6 +21,7 @@ use crate::ask::question::Who;
 use crate::ask::slot::slot;
 use crate::engine::{Engine, Prepared};
 use crate::error::EngineError;
+use crate::purchase::audience::lost_question;
 use crate::purchase::request_key::RequestKey;
 use crate::rows::RowsError;
 
@@ -200,15 +201,35 @@ impl Engine {
         key: &RequestKey,
         stamp: &Stamp,
     ) -> Result<(), EngineError> {
-        let asking = key.asking();
-        let Some(analyst) = asking.and_then(|asking| asking.analyst.clone()) else {
-            return Ok(());
-        };
+        let Some(analyst) = lost_question(unit, key) else { return Ok(()) };
         let what = format!("a question of `{analyst}` was lost with the program that asked it");
+        self.count_failure(unit, &analyst, &what, stamp)
+    }
+
+    /// A question of an analyst was stopped by its asker while rows may have been read: when that
+    /// was, and that it had no answer by then, is seen.
+    pub(crate) fn stopped(
+        &self,
+        prepared: &Prepared,
+        who: &Who,
+        stamp: &Stamp,
+    ) -> Result<(), EngineError> {
+        let Some(analyst) = who.analyst() else { return Ok(()) };
+        let what = format!("a question of `{analyst}` was stopped before it was answered");
+        self.count_failure(&prepared.payers.unit.name, analyst, &what, stamp)
+    }
+
+    fn count_failure(
+        &self,
+        unit: &str,
+        analyst: &str,
+        what: &str,
+        stamp: &Stamp,
+    ) -> Result<(), EngineError> {
         let at = stamp.at.to_string();
         self.change(unit, stamp, |registry| {
-            registry.notify(&at, &what);
-            registry.reading_mut().fail(&analyst);
+            registry.notify(&at, what);
+            registry.reading_mut().fail(analyst);
             Ok(())
         })?;
         Ok(())
@@ -295,6 +316,7 @@ impl Engine {
     pub fn failures(&self) -> Result<Vec<Failed>, EngineError> {
         let mut all = Vec::new();
         for unit in self.policy().units.keys() {
+            self.count_lost(unit)?;
             let Some(registry) = self.registry(unit)? else { continue };
             let reading = registry.reading();
             let failed = reading.failed.saturating_add(reading.late);
@@ -326,6 +348,7 @@ impl Engine {
         let stamp = Stamp::now(Who::Steward.name());
         let mut all = 0;
         for unit in self.policy().units.keys() {
+            self.count_lost(unit)?;
             let Some(registry) = self.registry(unit)? else { continue };
             if registry.reading().unseen == 0 && registry.reading().slow.is_empty() {
                 continue;
@@ -351,8 +374,11 @@ impl Engine {
             for row in &lines {
                 let line: Line = serde_json::from_str(&row.body)
                     .map_err(|error| EngineError::Damaged(error.to_string()))?;
-                count +=
-                    u64::from(line.request.is_some() && matches!(line.what, What::Entry { .. }));
+                // Turns cost nothing and read nothing.
+                let request = line.request.and_then(|key| key.as_str().parse().ok());
+                let is_turn = matches!(request, Some(RequestKey::Turn { .. }));
+                let is_charged = request.is_some() && matches!(line.what, What::Entry { .. });
+                count += u64::from(is_charged && !is_turn);
             }
         }
     }

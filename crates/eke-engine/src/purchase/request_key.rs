@@ -132,6 +132,12 @@ impl RequestKey {
     }
 }
 
+impl fmt::Display for AccountDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl fmt::Display for AskingName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.program, self.nonce)?;
@@ -162,10 +168,10 @@ impl fmt::Display for RequestKey {
             Self::Round { asking, number } => write!(f, "{asking}/{number}"),
             Self::Turn { asking, number, of } => write!(f, "{asking}/{number}/{of}"),
             Self::Selection { name, number } => write!(f, "{name}/{number}"),
-            Self::SelectionSeen { name, by } => write!(f, "{name}/for/{}", by.0),
+            Self::SelectionSeen { name, by } => write!(f, "{name}/for/{by}"),
             Self::Step { watch, step, attempt } => write!(f, "{watch}/{}/{attempt}", step.0),
             Self::StepSeen { watch, step, attempt, by } => {
-                write!(f, "{watch}/{}/{attempt}/for/{}", step.0, by.0)
+                write!(f, "{watch}/{}/{attempt}/for/{by}", step.0)
             }
             Self::Places { name, number } => write!(f, "places/{name}/{number}"),
             Self::Brought { rest } => write!(f, "circle/{rest}"),

@@ -13,12 +13,16 @@ use eke_ledger::{Answer as Body, Claim, Key, LedgerError, Outcome, RaiseGroups, 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::AccountSpec;
+use crate::purchase::audience::taken_at;
 use crate::purchase::request_key::RequestKey;
 
 /// How long is waited before looking again.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How often, before it is said that somebody else is at it.
 const LOOKS: u32 = 1200;
+/// After how long a question that was asked on another machine is taken to be lost, in sight of
+/// those who wait for it. If it is not, they may see when it is charged.
+const LONGEST_ELSEWHERE_MICROS: i64 = 3_600_000_000;
 
 /// Whose turn it is.
 pub(crate) enum Turn {
@@ -78,18 +82,8 @@ impl Engine {
         stamp: &Stamp,
         enough: &dyn Fn() -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
-        let request = holder.as_str().parse::<RequestKey>().ok();
-        let asking = request.as_ref().and_then(RequestKey::asking);
-        if let (Some(request), Some(asking)) = (&request, asking)
-            && asking.program.has_ended(self.address())
-        {
-            let given = self.ledger().give_up(unit, path, holder.clone(), stamp.clone());
-            return match given.wait() {
-                // Its asker saw that it failed.
-                Ok(()) => self.abandoned(unit, request, stamp),
-                Err(LedgerError::NotHeld(_)) => Ok(()),
-                Err(error) => Err(error.into()),
-            };
+        if self.give_up_lost(unit, path, holder, stamp)? {
+            return Ok(());
         }
         for _ in 0..LOOKS {
             std::thread::sleep(PAUSE);
@@ -99,6 +93,33 @@ impl Engine {
             }
         }
         Err(EngineError::UnderWay(holder.to_string()))
+    }
+
+    /// Gives up a request whose program has ended, and says whether it has.
+    pub(crate) fn give_up_lost(
+        &self,
+        unit: &str,
+        path: PathId,
+        holder: &Key,
+        stamp: &Stamp,
+    ) -> Result<bool, EngineError> {
+        let Ok(request) = holder.as_str().parse::<RequestKey>() else { return Ok(false) };
+        let Some(asking) = request.asking() else { return Ok(false) };
+        let is_lost = asking.program.has_ended(self.address())
+            || taken_at(&request).is_some_and(|taken| {
+                let age = stamp.at.micros().saturating_sub(taken);
+                asking.program.is_elsewhere() && age > LONGEST_ELSEWHERE_MICROS
+            });
+        if !is_lost {
+            return Ok(false);
+        }
+        match self.ledger().give_up(unit, path, holder.clone(), stamp.clone()).wait() {
+            // Its asker saw that it failed.
+            Ok(()) => self.abandoned(unit, &request, stamp)?,
+            Err(LedgerError::NotHeld(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
     }
 }
 

@@ -79,7 +79,9 @@ impl Engine {
             LineNoise::Laplace { line, query } => (NoiseLaw::Laplace, line, query),
         };
         let (payers, seen) = (&understood.payers, understood.payers.shown());
-        let left = self.left_for_watch(seen, question.charging)?;
+        let left = self.undisturbed(&payers.unit.name, &question.who, || {
+            self.left_for_watch(seen, question.charging)
+        })?;
         let steps = plans.len() as u64;
         let shown = std::collections::BTreeSet::from([1, 10, 100, 1000, steps]);
         let prices = shown.into_iter().map(|steps| price(&law, steps, question.charging));

@@ -24,6 +24,7 @@ use crate::ask::shown::answer::rho_of;
 use crate::ask::slot::Leaving;
 use crate::engine::{Engine, Prepared};
 use crate::error::{EngineError, WrongGoal};
+use crate::purchase::audience::Audience;
 use crate::purchase::context::{Context, RefusedBy};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::turn::{Turn, turn_path};
@@ -57,6 +58,8 @@ pub(super) struct Session<'a> {
     pub(super) spent: Amount<Epsilon>,
     pub(super) spent_rho: Amount<Rho>,
     confirmed: bool,
+    /// The accounts that are held while something is looked at or drawn.
+    audience: Option<Audience>,
     /// The step before.
     pub(super) last: Option<StoredStep>,
 }
@@ -267,13 +270,16 @@ impl Engine {
             spent: Amount::ZERO,
             spent_rho: Amount::ZERO,
             confirmed: false,
+            audience: None,
             last: None,
         };
         let gone = session.go(show);
         let ended = session.end();
         let watched = gone.and_then(|watched| ended.map(|()| watched));
+        let unit = &session.context.unit().name;
         let watched = watched.and_then(|(steps, hits, ended)| {
-            let (cost, left) = (session.cost(), session.left()?);
+            let left = self.undisturbed(unit, &question.who, || session.left())?;
+            let cost = session.cost();
             Ok(Watched { steps, hits, cost, left, free: cost.get() == 0.0, ended })
         });
         // What was shown is stored: nothing here takes it back.
@@ -313,6 +319,7 @@ impl<'a> Session<'a> {
             if self.context.observer.is_over() {
                 return Ok((steps, hits, WatchEnd::Enough));
             }
+            self.look()?;
             let step = match self.find(index) {
                 Err(EngineError::Stopped) => return Ok((steps, hits, WatchEnd::Enough)),
                 found => found?,
@@ -325,7 +332,9 @@ impl<'a> Session<'a> {
                     engine.may_read(prepared, who)?;
                     let leaving = Leaving::since(clock, clock.now(), prepared.answer_time);
                     let drawn = self.draw(index, attempt);
-                    engine.on_slot(drawn, &leaving, prepared, who)?
+                    let drawn = engine.on_slot(drawn, &leaving, prepared, who);
+                    self.look_away();
+                    drawn?
                 }
             };
             let stored = match step {
@@ -354,6 +363,7 @@ impl<'a> Session<'a> {
     fn end(&mut self) -> Result<(), EngineError> {
         let run = self.end_run();
         let viewings = self.end_viewings(|_| true);
+        self.look_away();
         let turn = match self.turn.take() {
             Some(turn) => self.context.engine.end_turn(turn, self.stamp()),
             None => Ok(()),
@@ -380,6 +390,21 @@ impl<'a> Session<'a> {
         self.context.engine.left_for_watch(self.context.payers().shown(), self.question.charging)
     }
 
+    /// Holds the accounts that the asker sees, once nobody in sight of it is under way.
+    fn look(&mut self) -> Result<(), EngineError> {
+        if self.audience.is_none() {
+            self.audience = Some(self.context.hold_audience()?);
+        }
+        Ok(())
+    }
+
+    /// Lets others look.
+    fn look_away(&mut self) {
+        if let Some(held) = self.audience.take() {
+            self.context.leave_audience(held);
+        }
+    }
+
     /// What there is of a step. A step that is not stored is open to the one program that may draw.
     fn find(&mut self, index: u64) -> Result<Found, EngineError> {
         let engine = self.context.engine;
@@ -397,11 +422,14 @@ impl<'a> Session<'a> {
                 // The program that had it may have drawn in the meantime: look again.
                 Turn::Own(turn) => self.turn = Some(turn),
                 Turn::Others(holder) => {
+                    // Who draws may have to look as well.
+                    self.look_away();
                     let drawn = || {
                         let found = self.name.find(self.ledger(), index)?;
                         Ok(matches!(found, Found::Stored(_)))
                     };
                     self.context.wait_for(turn_path(&name), &holder, &drawn)?;
+                    self.look()?;
                 }
                 Turn::Unclear if patience.again() => {}
                 Turn::Unclear => return Err(EngineError::Unavailable),
@@ -421,11 +449,15 @@ impl<'a> Session<'a> {
             Charging::ExAnte => Paid::Rho(rho_of(whole(law, left_steps)?.charge()).to_f64()),
         };
         let left = self.left()?;
-        let much = aside.get() > left.get() / CONFIRM_ABOVE_ONE_IN as f64;
-        if much && !self.context.observer.confirm_watch(aside, left) {
+        if aside.get() <= left.get() / CONFIRM_ABOVE_ONE_IN as f64 {
+            return Ok(());
+        }
+        // The asker may take long.
+        self.look_away();
+        if !self.context.observer.confirm_watch(aside, left) {
             return Err(EngineError::Declined);
         }
-        Ok(())
+        self.look()
     }
 
     /// Buys a step, and ends the run if it was a hit.

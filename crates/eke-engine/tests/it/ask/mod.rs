@@ -10,6 +10,7 @@ mod lacking;
 mod many;
 mod prices;
 mod racing;
+mod sight;
 mod steward;
 mod top;
 mod typed;
