@@ -316,7 +316,6 @@ mod tests {
             (EngineError::Keys(NoKeys::NoDelta), K::Unanswerable),
             (EngineError::Ledger(LedgerError::Stopped(MARKER.into())), K::Failed),
             (EngineError::UnderWay(marker()), K::Busy),
-            (EngineError::InSight, K::Busy),
             (EngineError::Unavailable, K::Unavailable),
             (EngineError::Damaged(marker()), K::Damaged),
             (EngineError::Undrawable(MismatchReason::TooFine), K::Unanswerable),
@@ -326,6 +325,7 @@ mod tests {
             (EngineError::NotReady(marker()), K::Unavailable),
             (EngineError::NotOpen, K::NotOpen),
             (EngineError::NoSnapshots { dataset: public() }, K::Usage),
+            (EngineError::InSight, K::Busy),
         ]
     }
 

@@ -1,6 +1,7 @@
 //! Programs that come between each other's rounds, and rounds that were paid for and lost.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use eke_budget::{Amount, Rho};
 use eke_engine::ask::{Clock, StoppedClock};
@@ -21,6 +22,29 @@ impl Observer for After<'_> {
         if self.1.fetch_add(1, Ordering::Relaxed) + 1 == self.0 {
             (self.2)();
         }
+    }
+}
+
+/// Notes that an answer leaves.
+struct Answered<'a>(&'a After<'a>, &'a AtomicU32);
+
+impl Observer for Answered<'_> {
+    fn clock(&self) -> &dyn Clock {
+        self
+    }
+
+    fn look(&self, number: u32) {
+        self.0.look(number);
+    }
+}
+
+impl Clock for Answered<'_> {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn wait_until(&self, _: Duration) {
+        self.1.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -47,7 +71,8 @@ fn most(rho: &str, goal: Goal) -> Goal {
     Goal { at_most: Some(rho.parse().unwrap()), ..goal }
 }
 
-/// Eve asks while Bob is between two looks: their circle pays for what both of them know together.
+/// Eve asks while Bob is between two looks, and is answered when he has been: their circle pays for
+/// what both of them know together.
 #[test]
 fn a_circle_pays_for_both_when_one_comes_between() {
     let folder = Folder::new();
@@ -56,16 +81,20 @@ fn a_circle_pays_for_both_when_one_comes_between() {
     for look in 1..8 {
         let engine = folder.fresh();
         engine.ask(&question("steward", ZONES, price("0.2")), &()).unwrap();
-        let between = || {
-            engine.ask(&question("eve", ZONES, price("0.022")), &()).unwrap();
-        };
-        let goal = most("0.05", relative(0.05));
-        let watch = After(look, AtomicU32::new(0), &between);
-        let bob = engine.ask(&question("bob", ZONES, goal), &watch);
-        let bob = bob.map(|answer| answer.cost.rho).unwrap();
-        if watch.1.load(Ordering::Relaxed) < look {
-            continue;
-        }
+        let came = AtomicU32::new(0);
+        let bob = std::thread::scope(|scope| {
+            let eve = || {
+                engine.ask(&question("eve", ZONES, price("0.022")), &()).unwrap();
+                assert_eq!(came.load(Ordering::SeqCst), 1, "before Bob was answered");
+            };
+            let between = || drop(scope.spawn(eve));
+            let watch = After(look, AtomicU32::new(0), &between);
+            let goal = most("0.05", relative(0.05));
+            let bob = engine.ask(&question("bob", ZONES, goal), &Answered(&watch, &came));
+            let bob = bob.map(|answer| answer.cost.rho).unwrap();
+            (watch.1.load(Ordering::Relaxed) >= look).then_some(bob)
+        });
+        let Some(bob) = bob else { continue };
         // Eve is at 0.011 in both groups. Bob is hardly anywhere in the large one.
         let circle = spent_by(&engine, &Owner::Circle("partners".into()));
         let truth = 0.011 + (bob - 0.0005).max(0.011);
