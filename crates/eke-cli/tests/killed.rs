@@ -165,6 +165,41 @@ fn a_ledger_outlives_programs_that_are_killed() {
     one_draw_for_each_charge(folder);
 }
 
+/// An analyst's question that is killed when its answer is stored and has not left: it counts as one
+/// that failed, once, and the next program need not wait for it.
+#[test]
+fn a_question_that_is_killed_before_its_answer_leaves_counts() {
+    let scratch = steward();
+    let folder = scratch.path();
+    let policy = POLICY.replace("answer_time = 0.3", "answer_time = 3600.0");
+    std::fs::write(folder.join("eke.toml"), policy).unwrap();
+    let ask = ["ask", ZONES, "--price", "rho=1e-3", "--json", "--as", "ana"];
+    let failures = || json(folder, &["budget", "--json"])["failures"].clone();
+    assert_eq!(failures(), serde_json::json!([]));
+    let mut child = eke(folder, &ask).spawn().unwrap();
+    // The steward sees when it is stored.
+    let history = |who: &[&str]| {
+        let output = run(folder, &[&["history", "--json"], who].concat());
+        let lines = text(&output.stdout);
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.collect::<Vec<_>>()
+    };
+    let is_stored = || history(&[]).iter().any(|asked| asked["outcome"] == "answered");
+    while !is_stored() {
+        assert!(child.try_wait().unwrap().is_none());
+    }
+    assert_eq!(failures(), serde_json::json!([]));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(history(&["--as", "ana"]).len(), 1);
+    for _ in 0..2 {
+        let failures = failures();
+        assert_eq!((&failures[0]["failed"], &failures[0]["unseen"]), (&1.into(), &1.into()));
+    }
+    // It was paid for and stored, so it is there for nothing.
+    assert_eq!(json(folder, &ask)["free"], true);
+}
+
 /// What a watch prints as JSON, line by line; the summary is not among it, and neither is a line
 /// that was cut off.
 fn verdicts(printed: &str) -> Vec<(u64, bool)> {
