@@ -11,7 +11,7 @@ use eke_engine::ask::price_delta;
 use eke_engine::policy::Policy;
 use eke_engine::{Accuracy, ColumnGoals, EngineError, Goal, Question, Who};
 use eke_noise::{Confidence, Tolerance};
-use eke_sql::Setting;
+use eke_sql::{AskedBounds, Setting};
 
 use crate::Failure;
 use crate::show::number::short;
@@ -37,6 +37,10 @@ pub(crate) struct GoalArgs {
     /// gives.
     #[arg(long, value_name = "PRICE")]
     pub(crate) price: Option<PriceArg>,
+    /// How much of one unit counts, in place of the policy's bounds and within its widest: groups,
+    /// rows, values, rows_in_all, and columns with their ends, such as groups=12,rows=50,fare=0:80.
+    #[arg(long, value_name = "BOUNDS")]
+    pub(crate) bounds: Option<AskedBounds>,
 }
 
 impl GoalArgs {
@@ -48,6 +52,7 @@ impl GoalArgs {
         sql: &str,
         who: &Who,
     ) -> Result<Option<Question>, Failure> {
+        let sql = &self.with_bounds(sql);
         let rho = |price: PriceArg| price.in_rho(policy, sql, who);
         let price = self.price.map(rho).transpose()?;
         let at_most = self.at_most.map(rho).transpose()?;
@@ -58,6 +63,16 @@ impl GoalArgs {
         };
         let goal = Goal { accuracy, floor: self.floor, at_most, confidence: self.confidence };
         Ok(Some(Question { sql: sql.to_owned(), goal, columns, who: who.clone() }))
+    }
+
+    /// A question with the bounds that are set for it, before those that it chooses in SQL.
+    fn with_bounds(&self, sql: &str) -> String {
+        match self.bounds.as_ref().filter(|bounds| !bounds.is_empty()) {
+            Some(bounds) => {
+                format!("SET eke.bounds = '{}';\n{sql}", bounds.to_string().replace('\'', "''"))
+            }
+            None => sql.to_owned(),
+        }
     }
 
     /// The same goal, with what a question says of its own in SQL, which goes before flags; and
@@ -95,7 +110,8 @@ impl GoalArgs {
                 }
                 "delta" if follows => {
                     // A smaller delta than was asked for promises more.
-                    let ours = price_delta(policy, sql, who)?.map(eke_budget::Delta::get);
+                    let sql = self.with_bounds(sql);
+                    let ours = price_delta(policy, &sql, who)?.map(eke_budget::Delta::get);
                     let asked = value.parse::<f64>().ok().filter(|delta| *delta > 0.0);
                     if ours.zip(asked).is_none_or(|(ours, asked)| ours > asked) {
                         let why = match ours {
@@ -107,8 +123,14 @@ impl GoalArgs {
                         return Err(wrong(why));
                     }
                 }
-                // The planner holds the others against the policy.
-                _ => {}
+                // Those of a question are in its text, and the planner holds them against the
+                // policy.
+                _ if follows => {}
+                _ => {
+                    let bounds = goal.bounds.get_or_insert_default();
+                    let taken = bounds.take(&Setting { name: name.clone(), value: value.clone() });
+                    taken.map_err(|error| wrong(error.to_string()))?;
+                }
             }
         }
         Ok((goal, follows))

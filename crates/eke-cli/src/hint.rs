@@ -92,7 +92,8 @@ fn not_allowed(error: &NotAllowed) -> String {
         }
         NotAllowed::NoRho { .. }
         | NotAllowed::RunBeyondTier { .. }
-        | NotAllowed::PicksBeyondTier { .. } => error.to_string(),
+        | NotAllowed::PicksBeyondTier { .. }
+        | NotAllowed::FamilyBeyondTier { .. } => error.to_string(),
     }
 }
 

@@ -10,6 +10,7 @@ use clap::Args;
 use eke_engine::policy::Policy;
 use eke_engine::tables::tables;
 use eke_engine::{Engine, EngineError, Who};
+use eke_sql::AskedBounds;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -55,6 +56,7 @@ const HELP: &str = "\
   \\price rho=0.01  spend exactly this instead, or epsilon=0.1
   \\at_most rho=…   the highest price of a question, or epsilon=…; none takes it back
   \\confidence 95%  the confidence of intervals
+  \\bounds rows=50  how much of one unit counts, or groups=12, fare=0:80; none takes it back
   \\explain SELECT …   what a question would do and cost
   \\rehearse SELECT …  the question on made-up rows, for nothing
   \\budget          what was spent and what is left
@@ -144,6 +146,9 @@ impl Session<'_> {
         }
         if let Some(most) = self.goal.at_most {
             text.push_str(&format!(", for at most {most}"));
+        }
+        if let Some(bounds) = self.goal.bounds.as_ref().filter(|bounds| !bounds.is_empty()) {
+            text.push_str(&format!("; bounds are {bounds}"));
         }
         text
     }
@@ -281,6 +286,18 @@ impl Session<'_> {
                 let percent = crate::show::number::short(self.goal.confidence.get() * 100.0);
                 writeln!(out, "intervals hold with {percent}%")?;
             }
+            "\\bounds" => {
+                if let Some(text) = given {
+                    self.goal.bounds = match text {
+                        "none" => None,
+                        text => {
+                            let bounds = text.parse::<AskedBounds>();
+                            Some(bounds.map_err(|error| wrong(error.to_string()))?)
+                        }
+                    };
+                }
+                writeln!(out, "{}", self.aim())?;
+            }
             "\\verbose" => {
                 self.is_verbose = !self.is_verbose;
                 let now = if self.is_verbose { "more" } else { "less" };
@@ -314,6 +331,7 @@ fn in_the_shell(sentence: &str) -> String {
     let flags = [
         ("--at-most", "\\at_most"),
         ("--within", "\\within"),
+        ("--bounds", "\\bounds"),
         ("--price", "\\price"),
         ("--or", "\\or"),
     ];

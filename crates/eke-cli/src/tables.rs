@@ -112,6 +112,13 @@ fn print(table: &TableInfo, out: &mut impl Write) -> io::Result<()> {
             };
             let counts = format!("a {name} counts in {groups} of an answer, with {rows} in each");
             note("", &counts, out)?;
+            if let Some(rows) = unit.max_rows_in_all {
+                let rows = plural(rows.into(), "row");
+                note("", &format!("all rows of a {name} together count for {rows}"), out)?;
+            }
+            if let Some(widest) = &unit.widest {
+                note("", &format!("questions may choose bounds up to {widest}"), out)?;
+            }
             if let Some(values) = unit.max_values {
                 let values = plural(values.into(), "different value");
                 note("", &format!("COUNT(DISTINCT) counts {values} of a {name} in each"), out)?;

@@ -57,6 +57,7 @@ fn bounded() {
         sums,
         max_groups: 3,
         max_rows: 20,
+        max_rows_in_all: None,
     };
     let schema = [("who", Type::Int), ("city", Type::Text), ("fare", Type::Float)];
     let schema = schema.map(|(name, kind)| (name.to_owned(), Some(kind)));

@@ -45,6 +45,7 @@ mod suggest;
 mod unit;
 mod value;
 mod warning;
+mod widest;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 //! ledger.
 
 use eke_budget::Adjacency;
+use eke_sql::{AskedBounds, Widest};
 use serde::Serialize;
 
 use crate::ask::question::Who;
@@ -47,6 +48,12 @@ pub struct UnitInfo {
     /// With how many different values in each, where these are counted; none if as many as rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_values: Option<u32>,
+    /// With how many rows in all groups together; none if as many as groups allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows_in_all: Option<u32>,
+    /// The widest bounds that questions may choose, where they are wider: as questions write them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub widest: Option<String>,
 }
 
 /// A column of a table.
@@ -97,8 +104,15 @@ pub fn tables(policy: &Policy, who: &Who) -> Result<Vec<TableInfo>, EngineError>
             values: column.values.map(|values| values.iter().map(json).collect()),
         });
         let (name, columns) = (dataset.name.clone(), columns.collect());
-        let PolicyProtection::Private { unit, adjacency, max_groups, max_rows, max_values, .. } =
-            &dataset.protection
+        let PolicyProtection::Private {
+            unit,
+            adjacency,
+            max_groups,
+            max_rows,
+            max_values,
+            max_rows_in_all,
+            ..
+        } = &dataset.protection
         else {
             let (unit, budgets, finest) = (None, Vec::new(), None);
             tables.push(TableInfo { name, unit, columns, budgets, finest });
@@ -118,6 +132,8 @@ pub fn tables(policy: &Policy, who: &Who) -> Result<Vec<TableInfo>, EngineError>
             max_groups: *max_groups,
             max_rows: *max_rows,
             max_values: *max_values,
+            max_rows_in_all: *max_rows_in_all,
+            widest: widest(&dataset.widest),
         };
         let finest = policy.finest(who.analyst())?.map(|finest| finest.to_f64());
         tables.push(TableInfo {
@@ -129,4 +145,16 @@ pub fn tables(policy: &Policy, who: &Who) -> Result<Vec<TableInfo>, EngineError>
         });
     }
     Ok(tables)
+}
+
+/// The widest bounds as a question writes them; none if the policy says nothing of them.
+fn widest(widest: &Widest) -> Option<String> {
+    let bounds = AskedBounds {
+        groups: widest.max_groups,
+        rows: widest.max_rows,
+        values: widest.max_values,
+        rows_in_all: widest.max_rows_in_all,
+        clamps: widest.clamps.clone(),
+    };
+    (!bounds.is_empty()).then(|| bounds.to_string())
 }

@@ -181,3 +181,9 @@ pub fn driven(
     counted.expect("room");
     Bounded::of(plan, totals.finish(&limits.keys).expect("a batch"))
 }
+
+/// What of the prices of a plan's groups one unit pays.
+#[must_use]
+pub fn weights(plan: &Plan) -> eke_budget::purchase::GroupWeights<eke_budget::Rho> {
+    crate::ask::weights::weights(plan)
+}

@@ -38,6 +38,7 @@ static TABLES: LazyLock<[Table; 2]> = LazyLock::new(|| {
             max_groups: 3,
             max_rows: 20,
             max_values: None,
+            max_rows_in_all: None,
         },
     };
     let zones = Table {

@@ -27,6 +27,7 @@
 //!         max_groups: 3,
 //!         max_rows: 20,
 //!         max_values: None,
+//!         max_rows_in_all: None,
 //!     },
 //! };
 //! let tables = [trips];
@@ -44,7 +45,7 @@
 //! - `expr`: what a row's [`Value`]s are and what an [`Expr`] over them means: [`evaluate`],
 //!   [`canonical`], [`scalar`].
 //! - `frontend`: from text to a plan, through words, syntax, rows and typed expressions:
-//!   [`plan()`], [`plan_with`], [`plan_open`], [`relations`].
+//!   [`plan()`], [`plan_with`], [`plan_open`], [`plan_within`], [`relations`].
 //! - `plan`: a [`Query`] has a private [`Plan`] with its [`Sum`]s and [`Key`]s, and what is done
 //!   with released values (post-processing).
 //! - `table`: what the policy says about a [`Table`]: its [`Column`]s and its [`Protection`]
@@ -65,7 +66,8 @@ pub use expr::scalar;
 pub use expr::text::MAX_TEXT;
 pub use expr::value::{Type, Value};
 pub use expr::{Binary, Expr, Function, Syntax, Unary};
-pub use frontend::question::{plan, plan_open, plan_with};
+pub use frontend::asked_bounds::{AskedBounds, Widest};
+pub use frontend::question::{plan, plan_open, plan_with, plan_within};
 pub use frontend::relations::relations;
 pub use frontend::settings::{Setting, settings};
 pub use plan::bounds::interval;

@@ -53,6 +53,9 @@ pub enum Protection {
         /// How many different values of one unit may count in a group, where different values are
         /// counted; as many as rows if there is none.
         max_values: Option<u32>,
+        /// How many rows one unit may count for in all groups together; as many as its groups allow
+        /// if there is none.
+        max_rows_in_all: Option<u32>,
     },
 }
 

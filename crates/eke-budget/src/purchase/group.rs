@@ -1,7 +1,8 @@
 //! The price of many groups when one unit touches only a few of them.
 //!
 //! Every group has a price of its own, the sum over its paths. A unit touches at most k groups,
-//! so it loses at most the sum of the k largest prices. That sum is kept while
+//! so it loses at most the sum of the k largest prices, or less where its rows are bounded in all
+//! (`weights.rs`). That sum is kept while
 //! prices rise one by one: the k dearest groups lie in a heap with the cheapest of them on top, and
 //! since prices never fall a group that left the heap comes back only by overtaking its top.
 //!
@@ -14,6 +15,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use crate::purchase::weights::GroupWeights;
 use crate::{Amount, Metric, PathId, Price, Receipt};
 
 /// Where a group is when it is not in the heap, and what was evicted when nothing was.
@@ -26,7 +28,8 @@ const NONE: u32 = u32::MAX;
 ///   step by step, though groups stop at different points
 /// - Assumes: which groups a unit touches does not depend on the noise, and there are at most k of
 ///   them (engine); a group's price sums all its paths, for add-remove (caller)
-/// - Deviates: unless units are added or removed the sum is multiplied ([`Metric::group_factor`])
+/// - Deviates: unless units are added or removed the sum is multiplied ([`Metric::group_factor`]);
+///   where all rows of a unit are bounded together, [`GroupWeights`] say what counts
 /// - Checked by: `the_price_of_groups_is_the_sum_of_the_largest`,
 ///   `replace_covers_leaving_entering_and_swinging`
 ///
@@ -55,7 +58,7 @@ const NONE: u32 = u32::MAX;
 #[doc(alias = "contribution bounding")]
 #[doc(alias = "parallel composition")]
 pub struct GroupPrices<C: Price> {
-    factor: u32,
+    weights: GroupWeights<C>,
     most: NonZeroU32,
     prices: Vec<Amount<C>>,
     /// The dearest groups, the cheapest of them first: a binary heap.
@@ -135,10 +138,17 @@ impl<C: Price> GroupPrices<C> {
     /// this metric.
     #[must_use]
     pub fn new(groups: u32, most: NonZeroU32, metric: Metric) -> Self {
+        Self::weighing(groups, GroupWeights::touching(most, metric))
+    }
+
+    /// That many groups, all still free, of which a unit loses as much as the weights say.
+    #[must_use]
+    pub fn weighing(groups: u32, weights: GroupWeights<C>) -> Self {
+        let most = weights.groups();
         let dearest = most.get().min(groups);
         let places = (0..groups).map(|g| if g < dearest { g } else { NONE }).collect();
         Self {
-            factor: metric.group_factor::<C>(),
+            weights,
             most,
             prices: vec![Amount::ZERO; groups as usize],
             heap: (0..dearest).collect(),
@@ -156,8 +166,17 @@ impl<C: Price> GroupPrices<C> {
     /// # Errors
     /// There are more groups than can be numbered, or the prices add up to more than eke counts.
     pub fn at(prices: &[Amount<C>], most: NonZeroU32, metric: Metric) -> Result<Self, GroupError> {
+        Self::weighing_at(prices, GroupWeights::touching(most, metric))
+    }
+
+    /// Groups at prices that have been paid for before, of which a unit loses as much as the
+    /// weights say.
+    ///
+    /// # Errors
+    /// As for [`GroupPrices::at`].
+    pub fn weighing_at(prices: &[Amount<C>], weights: GroupWeights<C>) -> Result<Self, GroupError> {
         let groups = u32::try_from(prices.len()).map_err(|_| GroupError::TooLarge)?;
-        let mut set = Self::new(groups, most, metric);
+        let mut set = Self::weighing(groups, weights);
         for (group, &price) in (0..groups).zip(prices) {
             set.raise(group, price)?;
         }
@@ -210,7 +229,7 @@ impl<C: Price> GroupPrices<C> {
         self.prices.is_empty()
     }
 
-    /// How many groups a unit touches at most.
+    /// How many groups count at most: as many as a unit touches, where each counts as a whole.
     #[must_use]
     pub fn most(&self) -> NonZeroU32 {
         self.most
@@ -240,7 +259,15 @@ impl<C: Price> GroupPrices<C> {
     /// The price of the set, raises under way included.
     fn current(&self) -> Amount<C> {
         // `raise` made sure that this fits.
-        let groups = self.sum.times(self.factor);
+        let groups = match self.weights.factor() {
+            Some(factor) => self.sum.times(factor),
+            None => {
+                let mut dearest: Vec<Amount<C>> =
+                    self.heap.iter().map(|&group| self.prices[group as usize]).collect();
+                dearest.sort_unstable_by(|a, b| b.cmp(a));
+                self.weights.of(dearest)
+            }
+        };
         groups.and_then(|groups| groups.plus(self.lost)).unwrap_or(Amount::MAX)
     }
 
@@ -273,7 +300,7 @@ impl<C: Price> GroupPrices<C> {
 
     fn added(&self, more: Amount<C>) -> Result<Amount<C>, GroupError> {
         let sum = self.sum.plus(more).ok_or(GroupError::TooLarge)?;
-        let groups = sum.times(self.factor).ok_or(GroupError::TooLarge)?;
+        let groups = sum.times(self.weights.largest()).ok_or(GroupError::TooLarge)?;
         groups.plus(self.lost).ok_or(GroupError::TooLarge)?;
         Ok(sum)
     }

@@ -4,6 +4,7 @@ pub(crate) mod charge;
 pub(crate) mod group;
 pub(crate) mod path;
 pub(crate) mod round;
+pub(crate) mod weights;
 
 pub use charge::{Charge, ChargeError, Purchase};
 pub use group::{GroupError, GroupOffer, GroupPrices, GroupRaise, GroupRound, GroupStep};
@@ -12,3 +13,4 @@ pub use round::{
     AboveWorstCase, ExtendError, Extension, OtherRound, Round, Rounds, Settlement, Unsettled,
     UnsettledReason,
 };
+pub use weights::{AddedBy, GroupWeights, RowBounds};

@@ -16,6 +16,7 @@ mod residuals;
 mod rounds;
 mod sheets;
 mod skellam;
+mod weights;
 mod wide;
 
 use eke_budget::number::Currency;

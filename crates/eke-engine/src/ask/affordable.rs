@@ -9,7 +9,7 @@ use crate::ask::Asking;
 use crate::ask::keys;
 use crate::ask::question::{Accuracy, Goal};
 use crate::ask::shown::answer::rho_of;
-use crate::ask::state::{State, level};
+use crate::ask::state::State;
 use crate::ask::top::Route;
 use crate::ask::walk;
 use crate::error::{EngineError, Limit, Refused, cut, three_digits_up};
@@ -154,7 +154,7 @@ impl Asking<'_> {
     /// What the asker has paid for the points of a question.
     fn paid(&self, state: Option<&State>) -> Amount<Rho> {
         let paid = state.map_or(&[][..], |state| state.paid(&self.context.own().name));
-        let paid = GroupPrices::at(paid, self.most(), self.metric());
+        let paid = GroupPrices::weighing_at(paid, self.weights());
         paid.map_or(Amount::MAX, |prices| prices.price())
     }
 
@@ -170,13 +170,12 @@ impl Asking<'_> {
         let known = state.map(|state| state.groups.len());
         let count = known.or_else(|| keys::public_group_count(self.plan()));
         let count = count.unwrap_or(usize::MAX).min(route.most_groups());
-        let touched = (count as u128).clamp(1, self.most().get().into());
-        let factor = u128::from(self.metric().group_factor::<Rho>());
-        let evenly = |price: Amount<Rho>| Amount::from_grains(price.grains() / factor / touched);
+        let weights = self.weights();
+        let evenly = |price: Amount<Rho>| weights.each_of(count.max(1), price);
         let group = match (goal.accuracy, state) {
             (Accuracy::Price(price), _) => evenly(price),
             (_, Some(state)) if !matches!(route, Route::Top { .. }) => {
-                level(state.paid(&self.context.own().name), self.most(), self.metric(), more)
+                weights.level(state.paid(&self.context.own().name), more)
             }
             (_, _) => evenly(more),
         };
@@ -211,16 +210,15 @@ impl Asking<'_> {
         let least = Amount::from_grains(least.grains() / u128::from(columns));
         let seen = paid.iter().any(|price| !price.is_zero());
         let groups = u32::try_from(route.most_groups()).unwrap_or(u32::MAX);
-        let touched = self.most().get().min(groups);
-        let factor = self.metric().group_factor::<Rho>();
+        let weights = self.weights();
         let is_top = matches!(route, Route::Top { .. });
         // What it costs to see every group that far, beside what was paid for before.
         let of_all = |group: Amount<Rho>| {
             let price = if paid.is_empty() || is_top {
-                group.times(touched).and_then(|price| price.times(factor))
+                weights.of_equal(groups as usize, group)
             } else {
                 let raised: Vec<_> = paid.iter().map(|&paid| paid.max(group)).collect();
-                let raised = GroupPrices::at(&raised, self.most(), self.metric());
+                let raised = GroupPrices::weighing_at(&raised, weights.clone());
                 raised.ok().and_then(|raised| raised.price().minus(self.paid(state)))
             };
             price.and_then(|price| price.plus(picks)).unwrap_or(Amount::MAX).max(half)

@@ -1,6 +1,6 @@
 //! What a question would do and cost, from public information alone: no row is read, and no ledger.
 
-use eke_budget::{Amount, Budget, Charge, Delta, Metric, Purchase, Rho};
+use eke_budget::{Amount, Budget, Charge, Delta, Purchase, Rho};
 use eke_noise::{Confidence, Tolerance};
 use eke_sql::{Plan, Query, Shows};
 use serde::Serialize;
@@ -13,6 +13,7 @@ use crate::ask::shown::answer::{Cost, Evidence, conversion_delta};
 use crate::ask::shown::lacking::least_price;
 use crate::ask::top::{self, Sorting};
 use crate::ask::walk::MeasureRule;
+use crate::ask::weights::weights;
 use crate::data::ground::{Understood, understand};
 use crate::error::{EngineError, NoKeys};
 use crate::policy::Policy;
@@ -407,8 +408,6 @@ struct Sample {
 /// How many times the price of one column a question costs that takes all groups equally far.
 fn price_times(plan: &Plan) -> f64 {
     let groups = keys::public_group_count(plan).unwrap_or(usize::MAX);
-    let groups = u32::try_from(groups).unwrap_or(u32::MAX).min(plan.max_groups);
-    let factor = Metric::Hamming(plan.adjacency).group_factor::<Rho>();
     let columns = u32::try_from(plan.sums.len()).unwrap_or(u32::MAX);
-    f64::from(groups) * f64::from(factor) * f64::from(columns)
+    weights(plan).times(groups) * f64::from(columns)
 }

@@ -9,6 +9,7 @@ use eke_sql::{Plan, Sum, Summand, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
+use crate::ask::family::Family;
 use crate::ask::shown::answer::rho_of;
 use crate::ask::state::Groups;
 use crate::error::{EngineError, NoKeys};
@@ -101,13 +102,19 @@ impl<'a> Asking<'a> {
             return Ok(Amount::ZERO);
         }
         let selection = selection(self.plan(), &self.context.unit().budget)?;
-        check_tier(&selection, self.finest())?;
+        check_tier(&selection, self.context.prepared.finest)?;
         let name = self.selection_name(&selection)?;
         let paid = match self.stored(&name)? {
             Some((_, selected)) => self.has_paid(&name, &selected, &self.context.own().name)?,
             None => false,
         };
-        Ok(if paid { Amount::ZERO } else { rho_of(selection.charge()) })
+        if paid {
+            return Ok(Amount::ZERO);
+        }
+        // What was selected with other bounds counts beside it.
+        let family = self.keys_family()?.map(|family| family.furthest(Amount::ZERO));
+        check_tier(&selection, family)?;
+        Ok(rho_of(selection.charge()))
     }
 
     /// Whether somebody has paid for selecting the keys.
@@ -118,7 +125,7 @@ impl<'a> Asking<'a> {
 
     fn selected(&mut self) -> Result<Vec<Vec<Value>>, EngineError> {
         let selection = selection(self.plan(), &self.context.unit().budget)?;
-        check_tier(&selection, self.finest())?;
+        check_tier(&selection, self.context.prepared.finest)?;
         let name = self.selection_name(&selection)?;
         let engine = self.context.engine;
         let mut patience = engine.patience();
@@ -135,7 +142,10 @@ impl<'a> Asking<'a> {
             };
             let selected = match self.stored(&name)? {
                 Some((_, selected)) => Ok(selected),
-                None => self.buy(&mut Selecting { name: &name, selection, number: 0 }),
+                None => {
+                    let family = self.keys_family()?;
+                    self.buy(&mut Selecting { name: &name, selection, number: 0, family })
+                }
             };
             self.context.engine.end_turn(turn, self.context.stamp())?;
             break selected?;
@@ -155,9 +165,18 @@ impl<'a> Asking<'a> {
             }
         }
         for account in owing {
-            self.buy(&mut Payment { name: &name, account, charge: selection.charge() })?;
+            let is_own = *account == self.context.own().name;
+            let family = if is_own { self.keys_family()? } else { None };
+            let family = family.map(|family| (family, selection.rho));
+            self.buy(&mut Payment { name: &name, account, charge: selection.charge(), family })?;
         }
         Ok(selected.keys)
+    }
+
+    /// The family of the selection; none if nothing limits how far it is seen.
+    fn keys_family(&self) -> Result<Option<Family>, EngineError> {
+        let units = vec![Sum { summand: Summand::Units, exponent: 0 }];
+        self.family(Purpose::Keys, &Plan { sums: units, ..self.plan().clone() }, "")
     }
 
     /// A turn at selecting keys, which nobody else has until it is answered; none after waiting for
@@ -177,7 +196,7 @@ impl<'a> Asking<'a> {
     /// What a selection is found by: what its counts depend on, and its price.
     fn selection_name(&self, selection: &KeySelection) -> Result<SelectionName, EngineError> {
         let units = vec![Sum { summand: Summand::Units, exponent: 0 }];
-        let plan = Plan { sums: units, max_rows: 1, ..self.plan().clone() };
+        let plan = Plan { sums: units, max_rows: 1, max_rows_in_all: None, ..self.plan().clone() };
         let price = format!("/{}/{}/{}", selection.rho, selection.delta, selection.most);
         let counts = Identity::new(Purpose::Keys).plan(&plan).rows(self.context.prepared);
         Ok(SelectionName::new(&counts.bytes(price.as_bytes()).named()?))
@@ -221,6 +240,8 @@ struct Selecting<'n> {
     selection: KeySelection,
     /// How often it was paid for and lost.
     number: u32,
+    /// What the asker has seen of all selections that differ only in their bounds.
+    family: Option<Family>,
 }
 
 impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
@@ -248,8 +269,21 @@ impl<'a> Order<'a, Asking<'a>> for Selecting<'_> {
         let request = asking.context.request(&key)?;
         let own = Spend(self.selection);
         let others = asking.context.payers().others.iter();
-        let others = others.map(|account| (account.name.clone(), own.clone())).collect();
+        let others = others.map(|account| (account.name.clone(), own.clone()));
+        // In a family what one key shows is summed.
+        let family = self.family.as_ref().map(|family| {
+            let (most, delta) = (NonZeroU32::MIN, Amount::ZERO);
+            let adjacency = Adjacency::AddRemove;
+            let seen = KeySelection { most, delta, adjacency, ..self.selection };
+            (family.account.clone(), Spend(seen))
+        });
+        let others = others.chain(family).collect();
         Ok(Offer::Charge { request, own, others, path: None })
+    }
+
+    fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        asking.family_holds(self.family.as_ref())?;
+        Ok(true)
     }
 
     fn draw(
@@ -287,6 +321,9 @@ struct Payment<'n> {
     name: &'n SelectionName,
     account: &'n str,
     charge: Charge,
+    /// What the asker has seen of all selections that differ only in their bounds, and what it sees
+    /// of this one.
+    family: Option<(Family, Amount<Rho>)>,
 }
 
 impl<'a> Order<'a, Asking<'a>> for Payment<'_> {
@@ -306,8 +343,17 @@ impl<'a> Order<'a, Asking<'a>> for Payment<'_> {
         }
         let request = asking.context.request(&payment(self.name, self.account))?;
         let nothing = Charge::Zcdp { rho: Amount::ZERO, delta: Amount::ZERO };
-        let others = vec![(self.account.to_owned(), Spend(self.charge))];
+        let mut others = vec![(self.account.to_owned(), Spend(self.charge))];
+        if let Some((family, rho)) = &self.family {
+            let seen = Charge::Zcdp { rho: *rho, delta: Amount::ZERO };
+            others.push((family.account.clone(), Spend(seen)));
+        }
         Ok(Offer::Charge { request, own: Spend(nothing), others, path: None })
+    }
+
+    fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        asking.family_holds(self.family.as_ref().map(|(family, _)| family))?;
+        Ok(true)
     }
 
     fn draw(

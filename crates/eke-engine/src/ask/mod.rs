@@ -7,6 +7,7 @@
 
 pub(crate) mod affordable;
 pub(crate) mod explain;
+pub(crate) mod family;
 pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod observer;
@@ -18,6 +19,7 @@ pub(crate) mod slot;
 pub(crate) mod state;
 pub(crate) mod top;
 pub(crate) mod walk;
+pub(crate) mod weights;
 
 pub use explain::{
     ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
@@ -35,11 +37,11 @@ pub use state::stored::rewritten;
 pub use top::Sorting;
 
 use std::borrow::Cow;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eke_budget::{Amount, Charge, Delta, Metric, PathId, Rho};
+use eke_budget::purchase::GroupWeights;
+use eke_budget::{Amount, Charge, Delta, PathId, Rho};
 use eke_ledger::patience::Patience;
 use eke_ledger::{Key, Ledger, Stamp};
 use eke_noise::Exact;
@@ -90,6 +92,10 @@ pub(crate) struct Asking<'a> {
     audience: Audience,
     /// Since when rows may be read: from then on, how long it takes may depend on them.
     reads: Option<Duration>,
+    /// How far the asker sees the question's paths, where something limits it.
+    furthest: Option<Amount<Rho>>,
+    /// How far it sees their ranking.
+    furthest_picks: Option<Amount<Rho>>,
 }
 
 /// Where a walk has come to.
@@ -138,6 +144,8 @@ impl Engine {
             route,
             audience: Audience::default(),
             reads: None,
+            furthest: prepared.finest,
+            furthest_picks: prepared.finest,
         };
         let answer = asking.in_turn();
         // What was answered is stored: nothing here takes it back.
@@ -210,8 +218,29 @@ impl<'a> Asking<'a> {
         &self.context.prepared.query.plan
     }
 
+    /// How far the asker sees a path of the question, beside what it has seen of others that differ
+    /// only in their bounds; none if nothing limits it.
     pub(crate) fn finest(&self) -> Option<Amount<Rho>> {
-        self.context.prepared.finest
+        self.furthest
+    }
+
+    /// Looks up how far the asker may see the question's paths. While they are followed it does not
+    /// change: what they are seen further by, they have less to go.
+    fn look_up_finest(&mut self, state: Option<&State>) -> Result<(), EngineError> {
+        let Some(family) = self.question_family()? else { return Ok(()) };
+        let before = match state {
+            Some(state) => {
+                let path = state.bundle.id();
+                // Older programs did not write down what was seen.
+                let paid = state.paid(&self.context.own().name).iter().max();
+                let columns = self.plan().sums.len().max(1) as u128;
+                let paid = paid.map_or(0, |paid| paid.grains().div_ceil(columns));
+                self.seen_of(&family, path)?.max(Amount::from_grains(paid))
+            }
+            None => Amount::ZERO,
+        };
+        self.furthest = Some(family.furthest(before));
+        Ok(())
     }
 
     /// Buys for the question, or says who refuses.
@@ -234,12 +263,9 @@ impl<'a> Asking<'a> {
         }
     }
 
-    pub(crate) fn metric(&self) -> Metric {
-        Metric::Hamming(self.plan().adjacency)
-    }
-
-    pub(crate) fn most(&self) -> NonZeroU32 {
-        NonZeroU32::new(self.plan().max_groups).unwrap_or(NonZeroU32::MIN)
+    /// What of the groups' prices one unit pays.
+    pub(crate) fn weights(&self) -> GroupWeights<Rho> {
+        weights::weights(self.plan())
     }
 
     /// What the asker's accounts have left: the least of them.
@@ -293,6 +319,8 @@ impl<'a> Asking<'a> {
             }
             stored = Some(self.current(state)?).filter(State::is_stored);
         }
+        self.look_up_finest(stored.as_ref())?;
+        self.look_up_picks(self.known.clone().as_deref())?;
         self.context.engine.may_read(self.context.prepared, self.context.who)?;
         if let Some(error) = self.error_of_a_count()
             && error < 1.0
@@ -323,6 +351,7 @@ impl<'a> Asking<'a> {
             return Ok(answer);
         }
         let state = self.current(state)?;
+        self.look_up_finest(Some(&state))?;
         if let Route::Top { sum, count } = self.route {
             return self.top(state, sum, count, more);
         }
@@ -386,7 +415,7 @@ impl<'a> Asking<'a> {
         loop {
             let paid = state.paid(&self.context.own().name);
             if walk.may_catch_up() {
-                walk.catch_up(dearest(paid, self.most()));
+                walk.catch_up(dearest(paid, self.weights().groups()));
             }
             let (seen, mut needed): (Vec<_>, Vec<_>) = walk
                 .wanted()
@@ -402,7 +431,7 @@ impl<'a> Asking<'a> {
             if walk.is_part() && walk.has_ended() {
                 return Ok(Followed { state, answer: None });
             }
-            walk.send_ahead(&mut needed, self.most());
+            walk.send_ahead(&mut needed, self.weights().groups());
             self.context.check_over()?;
             let taken = match self.round(state, &needed, walk)? {
                 Round::Taken(taken) => taken,
@@ -532,7 +561,7 @@ impl<'a> Asking<'a> {
 
     /// What an answer is of, where the asker's points would cost this on their own, if it is known.
     pub(crate) fn of<'s>(&self, state: &'s State, alone: Option<Amount<Rho>>) -> Answered<'s> {
-        let compute = || state.alone(&self.context.own().name, self.most(), self.metric());
+        let compute = || state.alone(&self.context.own().name, &self.weights());
         let alone = alone.unwrap_or_else(compute);
         Answered { groups: &state.groups, alone, state: Some(state) }
     }
@@ -574,8 +603,7 @@ impl<'a> Asking<'a> {
         let budget = &self.context.own().budget;
         let fixed = fixed_price(&query.measures, self.plan(), &self.goals)
             .filter(|_| !query.measures.is_empty())
-            .and_then(|group| group.times(self.most().get()))
-            .and_then(|price| price.times(self.metric().group_factor::<Rho>()));
+            .and_then(|group| self.weights().of_equal(usize::MAX, group));
         let is_capped = rows.iter().flat_map(|row| &row.values).any(|v| v.ending == Stopped::Tier);
         let tier = self.finest().filter(|_| is_capped || self.sees_fewer(groups.len()));
         let units = match keys::public_group_count(self.plan()) {

@@ -204,6 +204,7 @@ mod tests {
             max_groups: 1,
             max_rows: 1,
             max_values: None,
+            max_rows_in_all: None,
         };
         let table = Table { name: "t".to_owned(), columns: Vec::new(), protection };
         let query = plan("SELECT COUNT(*) FROM t", &[table]).unwrap();

@@ -8,6 +8,7 @@ use eke_budget::{Amount, Charge, PathId, Receipt, Refusal, Rho};
 use eke_ledger::store::Currencies;
 use eke_ledger::{Key, RaiseGroups};
 
+use crate::ask::family::Family;
 use crate::ask::shown::answer::Answer;
 use crate::ask::state::{Added, Paid, State, Written};
 use crate::ask::walk::{LEAST_STEP_ONE_IN, Walk};
@@ -49,6 +50,8 @@ struct Further<'r> {
     prices: Vec<GroupPrices<Rho>>,
     /// The request that it is charged to.
     request: Option<Key>,
+    /// What the asker has seen of all paths that differ only in their bounds, if that is limited.
+    family: Option<Family>,
 }
 
 impl<'a> Order<'a, Asking<'a>> for Further<'_> {
@@ -73,6 +76,10 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         }
         let Some(mut others) = self.offers(asking, &levels)? else { return Ok(Offer::Moved) };
         let (_, own) = others.remove(0);
+        self.family = asking.question_family()?;
+        if let Some(family) = &self.family {
+            others.push(asking.seen_up_to(family, path, self.seen(asking))?);
+        }
         let request = asking.context.next_request()?;
         self.request = Some(request.key().clone());
         Ok(Offer::Charge { request, own, others, path: Some(path) })
@@ -81,6 +88,7 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
     /// Were it changed since it was read, these would not be the prices of the points that there
     /// are, and what was charged would be lost.
     fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        asking.family_holds(self.family.as_ref())?;
         let stored = asking.context.ledger().path(self.state.bundle.id()).wait()?;
         let stored = stored.and_then(|path| path.state);
         if self.state.is_at(stored.as_deref())? {
@@ -98,7 +106,7 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         own: Receipt<GroupRaise<Rho>>,
         others: Vec<Receipt<GroupRaise<Rho>>>,
     ) -> Result<Drawn<Self::Made>, EngineError> {
-        let Self { state, needed, walk, prices, request } = self;
+        let Self { state, needed, walk, prices, request, .. } = self;
         let key = request.take().ok_or_else(|| EngineError::damaged("drawn without an offer"))?;
         let (increment, points) = (own.purchase().increment(), state.bundle.points());
         let receipts = std::iter::once(&own).chain(&others);
@@ -125,14 +133,26 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
                 (Some(Box::new(finished.answer)), body, Some((asking.answer_name(), key)))
             }
         };
-        let bounds = (asking.most(), asking.metric());
+        let weights = asking.weights();
         let added = Added { increment, points, paid, answer: name };
-        let Written { head, round } = state.add_round(added, alone, bounds)?;
+        let Written { head, round } = state.add_round(added, alone, &weights)?;
         Ok(Drawn { body, state: Some(head), round: Some(round), made: answer })
     }
 }
 
 impl Further<'_> {
+    /// The price up to which the asker will see a column of some group, once this is bought.
+    fn seen(&self, asking: &Asking<'_>) -> Amount<Rho> {
+        let columns = self.state.bundle.columns().len().max(1) as u128;
+        let own = self.prices.get(1).or(self.prices.first());
+        let groups = 0..u32::try_from(self.state.groups.len()).unwrap_or(u32::MAX);
+        let dearest = own.and_then(|prices| groups.filter_map(|one| prices.group(one)).max());
+        let paid = asking.context.own();
+        let before = self.state.paid(&paid.name).iter().copied().max();
+        let dearest = dearest.max(before).unwrap_or(Amount::ZERO);
+        Amount::from_grains(dearest.grains().div_ceil(columns))
+    }
+
     /// What every account is charged for the groups that are needed, the unit's first, once it is
     /// known that all of it can be drawn; none if somebody else was faster.
     fn offers(
@@ -146,7 +166,7 @@ impl Further<'_> {
         let known = asking.prices.take().filter(is_known);
         let mut known = known.map(|known| known.accounts.into_iter());
         let bundle = state.bundle.id();
-        let (most, metric) = (asking.most(), asking.metric());
+        let weights = asking.weights();
         let steps = state.bundle.step_prices();
         let mut offers = Vec::new();
         let mut all_prices = Vec::new();
@@ -158,7 +178,7 @@ impl Further<'_> {
             let mut prices = match known.filter(|prices| prices.price() == recorded) {
                 Some(prices) => prices,
                 None => state
-                    .prices(&account.name, recorded, most, metric)
+                    .prices(&account.name, recorded, &weights)
                     .map_err(|error| EngineError::Damaged(error.to_string()))?,
             };
             if prices.price() > recorded {
@@ -201,8 +221,8 @@ impl Asking<'_> {
         needed: &[(u32, Amount<Rho>)],
         walk: &mut Walk,
     ) -> Result<Round, EngineError> {
-        let (prices, request) = (Vec::new(), None);
-        let mut further = Further { state, needed, walk, prices, request };
+        let (prices, request, family) = (Vec::new(), None, None);
+        let mut further = Further { state, needed, walk, prices, request, family };
         let bought = purchase::buy(self, &mut further)?;
         let Further { state, prices: accounts, .. } = further;
         self.prices = Some(KnownPrices { rounds: state.rounds(), accounts });

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use eke_budget::purchase::{GroupError, GroupPrices};
-use eke_budget::{Amount, Metric, PathId, Rho};
+use eke_budget::purchase::{GroupError, GroupPrices, GroupWeights};
+use eke_budget::{Amount, PathId, Rho};
 use eke_ledger::Key;
 use eke_noise::Bundle;
 use eke_noise::path::{BundleError, Column};
@@ -167,7 +167,7 @@ impl State {
         &mut self,
         Added { increment, points, paid, answer }: Added,
         known: impl Fn(&str) -> Option<Amount<Rho>>,
-        (most, metric): (NonZeroU32, Metric),
+        weights: &GroupWeights<Rho>,
     ) -> Result<Written, EngineError> {
         let mut round = Round { increment, ..Round::default() };
         round.paid.extend(paid.into_iter().map(|(account, steps)| (account, last_of_each(steps))));
@@ -180,7 +180,7 @@ impl State {
         };
         head.next = increment.checked_add(1).ok_or_else(damaged)?;
         for account in round.paid.keys() {
-            let alone = known(account).unwrap_or_else(|| self.alone(account, most, metric));
+            let alone = known(account).unwrap_or_else(|| self.alone(account, weights));
             head.alone.insert(account.clone(), alone);
         }
         head.answers.extend(answer.map(|(name, key)| (name, Given::Request(key))));
@@ -191,9 +191,10 @@ impl State {
     }
 
     /// What all that an account has paid for would cost on its own.
-    pub(crate) fn alone(&self, account: &str, most: NonZeroU32, metric: Metric) -> Amount<Rho> {
+    pub(crate) fn alone(&self, account: &str, weights: &GroupWeights<Rho>) -> Amount<Rho> {
         let Some(paid) = self.paid.get(account) else { return Amount::ZERO };
-        GroupPrices::at(paid, most, metric).map_or(Amount::MAX, |prices| prices.price())
+        let prices = GroupPrices::weighing_at(paid, weights.clone());
+        prices.map_or(Amount::MAX, |prices| prices.price())
     }
 
     /// Makes a round the first one: all that there is becomes part of it.
@@ -277,10 +278,9 @@ impl State {
         &self,
         account: &str,
         recorded: Amount<Rho>,
-        most: NonZeroU32,
-        metric: Metric,
+        weights: &GroupWeights<Rho>,
     ) -> Result<GroupPrices<Rho>, GroupError> {
-        let prices = GroupPrices::at(self.paid(account), most, metric)?;
+        let prices = GroupPrices::weighing_at(self.paid(account), weights.clone())?;
         match recorded.minus(prices.price()) {
             Some(lost) => prices.and_lost(lost),
             None => Ok(prices),
@@ -303,68 +303,23 @@ pub(crate) fn dearest(paid: &[Amount<Rho>], most: NonZeroU32) -> Amount<Rho> {
     *paid.to_vec().select_nth_unstable(place).1
 }
 
-/// The price up to which every group may go, so that an account that has paid these prices pays at
-/// most `more` beyond them: what fills the `most` dearest up to one level.
-pub(crate) fn level(
-    paid: &[Amount<Rho>],
-    most: NonZeroU32,
-    metric: Metric,
-    more: Amount<Rho>,
-) -> Amount<Rho> {
-    let mut dearest: Vec<u128> = paid.iter().map(|price| price.grains()).collect();
-    dearest.sort_unstable_by(|a, b| b.cmp(a));
-    dearest.truncate(most.get() as usize);
-    let more = more.grains() / u128::from(metric.group_factor::<Rho>());
-    // From the cheapest on: raise them together to the next one, as long as it lasts.
-    let (mut filled, mut left) = (0u128, more);
-    while let Some(price) = dearest.pop() {
-        let next = dearest.last().copied().unwrap_or(u128::MAX);
-        filled += 1;
-        let room = (next - price).saturating_mul(filled);
-        if left < room {
-            return Amount::from_grains(price + left / filled);
-        }
-        left -= room;
-    }
-    Amount::from_grains(left)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eke_budget::{Account, Adjacency, BudgetSpec, L1, NoHistory};
+    use eke_budget::{Account, Adjacency, BudgetSpec, L1, Metric, NoHistory};
     use eke_noise::Exact;
     use eke_noise::path::Columns;
     use eke_testkit::Seeded;
-    use proptest::prelude::*;
 
     fn amounts(grains: &[u128]) -> Vec<Amount<Rho>> {
         grains.iter().map(|&grains| Amount::from_grains(grains)).collect()
     }
 
-    proptest! {
-        /// Filling all groups up to the level costs at most what was allowed, and hardly less.
-        #[test]
-        fn a_level_costs_what_is_allowed(
-            paid in prop::collection::vec(0u128..1000, 1..8),
-            most in 1u32..5,
-            more in 0u128..5000,
-            replace in any::<bool>(),
-        ) {
-            let adjacency = if replace { Adjacency::Replace } else { Adjacency::AddRemove };
-            let (most, metric) = (NonZeroU32::new(most).unwrap(), Metric::Hamming(adjacency));
-            let price = |paid: &[Amount<Rho>]| GroupPrices::at(paid, most, metric).unwrap().price();
-            let before = amounts(&paid);
-            let to = level(&before, most, metric, Amount::from_grains(more));
-            let fill = |to: Amount<Rho>| before.iter().map(|&paid| paid.max(to)).collect::<Vec<_>>();
-            let cost = |to| price(&fill(to)).minus(price(&before)).unwrap().grains();
-            prop_assert!(cost(to) <= more, "{} {more}", cost(to));
-            let above = Amount::from_grains(to.grains() + 1);
-            prop_assert!(cost(above) > more || cost(above) == cost(to), "{to} {}", cost(above));
-        }
-    }
+    const METRIC: Metric = Metric::Hamming(Adjacency::AddRemove);
 
-    const BOUNDS: (NonZeroU32, Metric) = (NonZeroU32::MIN, Metric::Hamming(Adjacency::AddRemove));
+    fn weights() -> GroupWeights<Rho> {
+        GroupWeights::touching(NonZeroU32::MIN, METRIC)
+    }
 
     /// A state of five groups, an account that pays for it, and what is stored of it.
     struct Asked {
@@ -386,7 +341,7 @@ mod tests {
 
     impl Asked {
         fn new() -> Self {
-            let budget = BudgetSpec::zcdp(Rho::new(1e3).unwrap()).resolve(BOUNDS.1).unwrap();
+            let budget = BudgetSpec::zcdp(Rho::new(1e3).unwrap()).resolve(METRIC).unwrap();
             let account = Account::open("riders", budget, &mut NoHistory).unwrap();
             let (head, rounds) = (Vec::new(), Vec::new());
             Self { state: new_state(), account, head, rounds, entropy: Seeded::new(3) }
@@ -399,7 +354,7 @@ mod tests {
                 steps.iter().map(|&(group, to)| (group, to.parse().unwrap())).collect()
             };
             let paid = state.paid("riders");
-            let mut prices = GroupPrices::at(paid, BOUNDS.0, BOUNDS.1).unwrap();
+            let mut prices = GroupPrices::weighing_at(paid, weights()).unwrap();
             let mut round = prices.round();
             for (group, to) in amounts(steps) {
                 round.raise(group, to).unwrap();
@@ -420,7 +375,7 @@ mod tests {
             let key = Key::new(&format!("round/{increment}")).unwrap();
             let answer = Some((format!("answer {increment}"), key));
             let added = Added { increment, points, paid, answer };
-            let written = state.add_round(added, |_| None, BOUNDS).unwrap();
+            let written = state.add_round(added, |_| None, &weights()).unwrap();
             self.head = written.head;
             self.rounds.push((increment, written.round));
         }
@@ -520,7 +475,7 @@ mod tests {
         let paid = vec![("nobody yet".to_owned(), vec![(0, Amount::from_grains(5))])];
         state.pay(paid.iter().map(|(account, steps)| (account, steps))).unwrap();
         let added = Added { increment: 40, points, paid, answer: None };
-        let written = state.add_round(added, |_| None, BOUNDS).unwrap();
+        let written = state.add_round(added, |_| None, &weights()).unwrap();
         let mut again = new();
         again
             .go_on(Some(&written.head[..]), |from, to| {
@@ -541,19 +496,20 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_counted_once() {
-        let (most, metric) = (NonZeroU32::new(2).unwrap(), Metric::Hamming(Adjacency::Replace));
+        let replace = Metric::Hamming(Adjacency::Replace);
+        let weights = GroupWeights::touching(NonZeroU32::new(2).unwrap(), replace);
         let column = Column { sensitivity: L1::new(1.0).unwrap(), share: 1 };
         let groups = vec![vec![]; 3].into();
         let mut state = State::new(PathId::new([1; 32]), groups, vec![column]).unwrap();
         let paid = (0u32..).zip(amounts(&[5, 9, 7])).collect();
         state.pay(&BTreeMap::from([("riders".to_owned(), paid)])).unwrap();
-        let known = state.prices("riders", Amount::from_grains(64), most, metric).unwrap();
+        let known = state.prices("riders", Amount::from_grains(64), &weights).unwrap();
         assert_eq!(known.price().grains(), 64);
-        let lost = state.prices("riders", Amount::from_grains(104), most, metric).unwrap();
+        let lost = state.prices("riders", Amount::from_grains(104), &weights).unwrap();
         assert_eq!((lost.price().grains(), lost.group(1).unwrap().grains()), (104, 9));
         // Also where it is not a whole number of groups.
-        let odd = state.prices("riders", Amount::from_grains(105), most, metric).unwrap();
+        let odd = state.prices("riders", Amount::from_grains(105), &weights).unwrap();
         assert_eq!(odd.price().grains(), 105);
-        assert_eq!(state.prices("eve", Amount::ZERO, most, metric).unwrap().price(), Amount::ZERO);
+        assert_eq!(state.prices("eve", Amount::ZERO, &weights).unwrap().price(), Amount::ZERO);
     }
 }

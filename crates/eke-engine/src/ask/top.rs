@@ -8,7 +8,7 @@ pub(crate) mod picks;
 use std::sync::Arc;
 
 use eke_budget::purchase::GroupPrices;
-use eke_budget::{Amount, Budget, Metric, Rho};
+use eke_budget::{Amount, Budget, Rho};
 use eke_sql::{Query, Shows, Value};
 use serde::Serialize;
 
@@ -20,6 +20,7 @@ use crate::ask::shown::answer::{Answer, Column, Cost, Found, Kind, Row, json};
 use crate::ask::state::{Groups, State};
 use crate::ask::top::picks::{By, Picked, pick_price};
 use crate::ask::walk::Walk;
+use crate::ask::weights::weights;
 use crate::ask::{Answered, Asking};
 use crate::error::{EngineError, NotAllowed};
 
@@ -117,12 +118,11 @@ fn picking_is_cheaper(query: &Query, goals: &Goals, error: f64, unit: &Budget) -
     let Some(group) = crate::ask::walk::fixed_price(&query.measures, &query.plan, goals) else {
         return false;
     };
-    let factor = Metric::Hamming(query.plan.adjacency).group_factor::<Rho>();
-    let group = group.to_f64() * f64::from(factor);
+    let weights = weights(&query.plan);
+    let group_price = |groups: usize| weights.times(groups) * group.to_f64();
     let all = public_group_count(&query.plan).unwrap_or(usize::MAX);
-    let most = f64::from(query.plan.max_groups);
-    let (all, count) = ((all as f64).min(most), count as f64);
-    count * pick_price(unit).to_f64() + count.min(most) * group < all * group
+    let few = usize::try_from(count).unwrap_or(usize::MAX);
+    count as f64 * pick_price(unit).to_f64() + group_price(few) < group_price(all)
 }
 
 /// How a question is sorted; none if it is not by a value.
@@ -186,6 +186,7 @@ impl Asking<'_> {
         more: Amount<Rho>,
     ) -> Result<Answer, EngineError> {
         let groups = Arc::clone(&state.groups);
+        self.look_up_picks(Some(&groups))?;
         let by = self.ranked_by((&self.question.goal, self.route), sum);
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         let wanted = self.visible(by, count.unwrap_or(all).min(all))?;
@@ -264,6 +265,7 @@ impl Asking<'_> {
     ) -> Result<Answer, EngineError> {
         let all = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         self.known = Some(Arc::clone(groups));
+        self.look_up_picks(Some(groups))?;
         let by = self.ranked_by((&self.question.goal, self.route), sum);
         let count = self.visible(by, count.min(all))?;
         let price = self.picks_cost(by, groups, count)?;
@@ -345,13 +347,13 @@ impl Asking<'_> {
         };
         let by = self.ranked_by((&self.question.goal, self.route), sum);
         let wanted = count.map_or(groups, |count| groups.min(count as usize));
-        self.finest()
+        self.furthest_picks
             .is_some_and(|finest| finest.grains() / by.each.grains().max(1) < wanted as u128)
     }
 
     /// How many picks the asker may see: a tier sees a ranking no further than any other path.
     pub(crate) fn visible(&self, by: By, count: u32) -> Result<u32, EngineError> {
-        let Some(finest) = self.finest() else { return Ok(count) };
+        let Some(finest) = self.furthest_picks else { return Ok(count) };
         let most = finest.grains() / by.each.grains().max(1);
         match u32::try_from(most).unwrap_or(u32::MAX).min(count) {
             0 if count > 0 => Err(NotAllowed::PicksBeyondTier { each: by.each }.into()),
@@ -366,9 +368,10 @@ impl Asking<'_> {
         batch: &[u32],
         more: Amount<Rho>,
     ) -> (Amount<Rho>, bool) {
-        let (most, metric) = (self.most(), self.metric());
+        let weights = self.weights();
         let price = |paid: &[Amount<Rho>]| {
-            GroupPrices::at(paid, most, metric).map_or(Amount::MAX, |prices| prices.price())
+            let prices = GroupPrices::weighing_at(paid, weights.clone());
+            prices.map_or(Amount::MAX, |prices| prices.price())
         };
         let before = price(paid);
         let fits = |level: u128| {

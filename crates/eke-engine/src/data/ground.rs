@@ -35,7 +35,8 @@ pub(crate) struct Understood {
 /// of files, and no row and no ledger.
 pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Understood, EngineError> {
     let ground = Ground::new(policy, sql, who)?;
-    let query = eke_sql::plan(sql, &ground.tables)?;
+    let widest: Vec<_> = policy.datasets.values().map(|dataset| dataset.widest.clone()).collect();
+    let query = eke_sql::plan_within(sql, &ground.tables, &widest)?;
     let understood = ground.understood(policy, query, who)?;
     if let Some(account) = understood.payers.iter().find(|one| one.budget.zcdp().is_none()) {
         let (account, policy) = (account.name.clone(), policy.path().to_owned());

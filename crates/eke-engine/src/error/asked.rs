@@ -154,6 +154,17 @@ pub enum NotAllowed {
         /// What each pick costs.
         each: Amount<Rho>,
     },
+    /// All that was seen of a question with other bounds, and this, is more than a tier may see.
+    #[error(
+        "refused: your tier sees a question up to rho={} in all, whatever its bounds, and with \
+         other bounds you have seen most of that: ask with those bounds again, which is free, or \
+         ask the steward",
+        short(*finest)
+    )]
+    FamilyBeyondTier {
+        /// How far the tier sees a question.
+        finest: Amount<Rho>,
+    },
 }
 
 /// How a watch could be paid for that an account has no pure budget for.

@@ -124,7 +124,7 @@ fn read_type(field: Field<'_>) -> Result<Type, PolicyError> {
     })
 }
 
-fn read_bounds(min: Field<'_>, max: Field<'_>) -> Result<(f64, f64), PolicyError> {
+pub(super) fn read_bounds(min: Field<'_>, max: Field<'_>) -> Result<(f64, f64), PolicyError> {
     let bounds = (min.number("0")?, max.number("200")?);
     if bounds.0 >= bounds.1 {
         return Err(max.wrong(format!(

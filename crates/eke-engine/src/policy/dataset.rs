@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use eke_budget::Adjacency;
-use eke_sql::{Column, Protection, Table, Type};
+use eke_sql::{Column, Protection, Table, Type, Widest};
 
 use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
+use super::widest;
 use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 12] = [
     "source",
     "multiline",
     "unit",
@@ -21,13 +22,23 @@ const KNOWN: [&str; 10] = [
     "max_groups",
     "max_rows",
     "max_values",
+    "max_rows_in_all",
+    "widest",
     "answer_time",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 6] =
-    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time"];
+const PRIVATE: [&str; 8] = [
+    "unit",
+    "unit_column",
+    "max_groups",
+    "max_rows",
+    "max_values",
+    "max_rows_in_all",
+    "widest",
+    "answer_time",
+];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
 /// The longest first slot, in seconds.
@@ -44,6 +55,8 @@ pub struct Dataset {
     pub multiline: Option<bool>,
     /// Whose it is.
     pub protection: PolicyProtection,
+    /// The widest bounds that questions may choose.
+    pub widest: Widest,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub answer_time: Duration,
     /// What is said about its columns. There may be others.
@@ -78,6 +91,9 @@ pub enum PolicyProtection {
         /// How many different values of one unit may count in a group; as many as rows if there is
         /// none.
         max_values: Option<u32>,
+        /// How many rows one unit may count for in all groups together; as many as its groups allow
+        /// if there is none.
+        max_rows_in_all: Option<u32>,
     },
 }
 
@@ -95,6 +111,7 @@ impl Dataset {
         let multiline = page.keep(multiline.transpose());
         let protection = page.keep(PolicyProtection::read(section, &title, units));
         let answer_time = page.keep(read_answer_time(section));
+        let widest = page.keep(widest::read(section, name));
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
@@ -103,6 +120,10 @@ impl Dataset {
         else {
             return Err(page.told_elsewhere());
         };
+        let Some(widest) = widest else { return Err(page.told_elsewhere()) };
+        if let Some(field) = section.get("widest") {
+            widest::check(&widest, field, &protection, &columns)?;
+        }
         let path = page.path().to_owned();
         let (name, line) = (name.to_owned(), section.line());
         let (source, source_line) = source;
@@ -111,6 +132,7 @@ impl Dataset {
             source,
             multiline,
             protection,
+            widest,
             answer_time,
             columns,
             line,
@@ -136,6 +158,7 @@ impl Dataset {
                 max_groups: 1,
                 max_rows: 1,
                 max_values: None,
+                max_rows_in_all: None,
             }
         });
         let columns = section.get("columns").and_then(|columns| columns.table("").ok());
@@ -147,6 +170,7 @@ impl Dataset {
             source,
             multiline: None,
             protection,
+            widest: Widest::default(),
             answer_time: USUAL_SLOT,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
@@ -232,6 +256,7 @@ impl Dataset {
                 max_groups,
                 max_rows,
                 max_values,
+                max_rows_in_all,
             } => {
                 match schema.iter().find(|(name, _)| name == unit_column) {
                     _ if unit_column.is_empty() => {}
@@ -254,9 +279,13 @@ impl Dataset {
                     max_groups: *max_groups,
                     max_rows: *max_rows,
                     max_values: *max_values,
+                    max_rows_in_all: *max_rows_in_all,
                 }
             }
         };
+        for (name, ..) in self.widest.clamps.iter().filter(|(name, ..)| !seen.contains(&**name)) {
+            missing(name, self.line, "column");
+        }
         for (name, column) in self.columns.iter().filter(|(name, _)| !seen.contains(name.as_str()))
         {
             missing(name, column.line, "column");
@@ -403,12 +432,16 @@ impl PolicyProtection {
         let max_rows = page.keep(max_rows.and_then(|field| field.count("20")));
         let max_values = section.get("max_values").map(|field| field.count("5"));
         let max_values = page.keep(max_values.transpose());
+        let in_all = section.get("max_rows_in_all").map(|field| field.count("100"));
+        let in_all = page.keep(in_all.transpose());
         let (Some(unit), Some(column), Some(named), Some(max_groups), Some(max_rows)) =
             (unit, column, named, max_groups, max_rows)
         else {
             return Err(page.told_elsewhere());
         };
-        let Some(max_values) = max_values else { return Err(page.told_elsewhere()) };
+        let (Some(max_values), Some(max_rows_in_all)) = (max_values, in_all) else {
+            return Err(page.told_elsewhere());
+        };
         Ok(Self::Private {
             unit: unit.name.clone(),
             adjacency: unit.adjacency,
@@ -417,6 +450,7 @@ impl PolicyProtection {
             max_groups,
             max_rows,
             max_values,
+            max_rows_in_all,
         })
     }
 
@@ -428,7 +462,7 @@ impl PolicyProtection {
                 "{title} has unit = \"{ROW}\", so each row is a unit of its own: leave out `unit_column`, or name another [unit.NAME]"
             )));
         }
-        for name in ["max_groups", "max_rows", "max_values"] {
+        for name in ["max_groups", "max_rows", "max_values", "max_rows_in_all"] {
             let Some(field) = section.get(name) else { continue };
             if field.count("1")? != 1 {
                 wrong.push(field.wrong(format!("a row is in one group, once: leave out `{name}`")));
@@ -444,6 +478,7 @@ impl PolicyProtection {
             max_groups: 1,
             max_rows: 1,
             max_values: None,
+            max_rows_in_all: None,
         })
     }
 

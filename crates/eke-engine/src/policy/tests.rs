@@ -84,6 +84,7 @@ fn a_policy_is_what_it_says() {
         max_groups: 3,
         max_rows: 20,
         max_values: None,
+        max_rows_in_all: None,
     };
     assert_eq!(trips.protection, private);
     let bounds = Some((0.0, 200.0));

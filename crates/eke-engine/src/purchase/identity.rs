@@ -29,11 +29,13 @@ pub(crate) enum Purpose {
     Places,
     /// A file of places, and the columns that are read of it.
     PlaceFile,
+    /// All paths that differ only in their bounds.
+    Family,
 }
 
 impl Purpose {
     /// The context of its hash, with its version.
-    fn context(self) -> &'static str {
+    pub(crate) fn context(self) -> &'static str {
         match self {
             Self::Question => "eke question 1",
             Self::Ranking => "eke ranking 1",
@@ -41,6 +43,7 @@ impl Purpose {
             Self::Watch => "eke watch 1",
             Self::Places => "eke places 1",
             Self::PlaceFile => "eke places 1: a file and its columns",
+            Self::Family => "eke family of paths 1",
         }
     }
 }
@@ -144,6 +147,7 @@ mod tests {
             (Purpose::Watch, "3e93f5c5955cb2ce"),
             (Purpose::Places, "f00f3627245d2efa"),
             (Purpose::PlaceFile, "9112b184746a8c88"),
+            (Purpose::Family, "?"),
         ];
         for (kind, expected) in golden {
             assert_eq!(named(kind), expected, "{kind:?}");

@@ -262,6 +262,7 @@ mod tests {
                 max_groups: 1,
                 max_rows: 1,
                 max_values: None,
+                max_rows_in_all: None,
             },
         };
         let schema: Vec<_> = table.columns.iter().map(|c| (c.name.clone(), c.kind)).collect();

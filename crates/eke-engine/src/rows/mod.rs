@@ -152,6 +152,8 @@ impl From<LowerError> for RowsError {
 pub struct Bounded {
     sums: Vec<Sum>,
     max_rows: u32,
+    /// Whether rows are counted in steps, and not whole.
+    has_parts: bool,
     /// The groups that occur.
     groups: Groups,
     /// How many rows of each dataset are nobody's, whatever the plan.
@@ -170,7 +172,8 @@ impl fmt::Debug for Bounded {
 ///
 /// - Theorem: contributions (docs/theorems.md)
 /// - Proves: adding or removing a unit changes at most `max_groups` groups, and each sum of a group
-///   by at most [`Sum::sensitivity`]
+///   by at most [`Sum::sensitivity`]; where all rows of a unit are bounded, the parts of these that
+///   it changes sums over rows by add up to `max_rows_in_all/max_rows`
 /// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not
 ///   depend on rows (the ledger)
 /// - Deviates: nothing; sums are integers of 128 bits
@@ -301,6 +304,7 @@ impl Bounded {
         Self {
             sums: plan.sums.clone(),
             max_rows: plan.max_rows,
+            has_parts: plan.max_rows_in_all.is_some(),
             groups: Groups::new(plan.keys.iter().map(|key| key.kind).collect()),
             nobodys: Vec::new(),
             spills: 0,
@@ -445,6 +449,7 @@ impl Bounded {
                     for (column, sum) in columns.iter_mut().zip(&self.sums) {
                         let one = i128::from(sum.one());
                         let total = match &sum.summand {
+                            Summand::Rows if self.has_parts => found.number(row, 1),
                             Summand::Rows => found.number(row, 1).saturating_mul(one),
                             Summand::Units => found.units(row).saturating_mul(one),
                             Summand::Present(_) | Summand::Value { .. } => {
@@ -635,6 +640,14 @@ pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashK
         bringing: Bringing::new(most_values(plan), &hash_key),
         max_groups: plan.max_groups,
         max_rows: plan.max_rows,
+        max_rows_in_all: plan.max_rows_in_all,
+        row: row_steps(plan),
         hash_key,
     }
+}
+
+/// What a row that counts is, in steps: one, but where parts of rows count.
+fn row_steps(plan: &Plan) -> i64 {
+    let rows = plan.sums.iter().find(|sum| sum.summand == Summand::Rows);
+    rows.filter(|_| plan.max_rows_in_all.is_some()).map_or(1, Sum::one)
 }

@@ -177,6 +177,7 @@ mod tests {
             sums: vec![],
             max_groups: 1,
             max_rows: 1,
+            max_rows_in_all: None,
         };
         let name = |plans: [i64; 3]| {
             let plans = plans.map(query);

@@ -271,6 +271,43 @@ pub enum BoundsError {
         /// What is added up.
         written: String,
     },
+    /// Something that is no bound.
+    #[error(
+        "`{written}` is no bound: write groups, rows, values or rows_in_all with a number of 1 or \
+         more, or a column with its ends, such as groups=12,rows=50,fare=0:80"
+    )]
+    NoBound {
+        /// What was written.
+        written: String,
+    },
+    /// A bound that is wider than questions may choose.
+    #[error(
+        "`{asked}` is beyond the widest bounds of `{table}`: the policy lets questions choose up \
+         to {widest}"
+    )]
+    BeyondWidest {
+        /// What was asked for.
+        asked: String,
+        /// The table.
+        table: String,
+        /// What there may be.
+        widest: String,
+    },
+    /// A bound of a column that no table of the question has.
+    #[error("There is no column `{column}` in the tables of the question to give bounds to")]
+    NoColumn {
+        /// The column.
+        column: String,
+    },
+    /// A bound of a column that has no numbers.
+    #[error("`{column}` has no numbers, so there is nothing to clamp")]
+    NoNumbers {
+        /// The column.
+        column: String,
+    },
+    /// Bounds for something that takes the policy's.
+    #[error("Only questions choose bounds; this takes those of the policy: leave them out")]
+    NotHere,
     /// A list of values without any.
     #[error("The key `{key}` has no values in the policy: list some there, or leave the list out")]
     NoValues {

@@ -399,9 +399,14 @@ pub(crate) fn largest<'p>(
                     max_groups,
                     max_rows,
                     max_values,
+                    max_rows_in_all,
                 }),
                 Protection::Private {
-                    max_groups: groups, max_rows: rows, max_values: values, ..
+                    max_groups: groups,
+                    max_rows: rows,
+                    max_values: values,
+                    max_rows_in_all: in_all,
+                    ..
                 },
             ) => Protection::Private {
                 unit,
@@ -413,6 +418,8 @@ pub(crate) fn largest<'p>(
                     (None, None) => None,
                     (one, other) => Some(one.unwrap_or(max_rows).max(other.unwrap_or(*rows))),
                 },
+                // Without one, all that groups allow.
+                max_rows_in_all: max_rows_in_all.zip(*in_all).map(|(one, other)| one.max(other)),
             },
             _ => one.clone(),
         });

@@ -1,5 +1,6 @@
 //! From a question's text to its plan.
 
+pub(crate) mod asked_bounds;
 pub(crate) mod bind;
 pub(crate) mod chosen;
 pub(crate) mod clauses;

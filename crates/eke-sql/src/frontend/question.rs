@@ -8,6 +8,7 @@ use crate::error::{
     BoundsError, LimitError, NameError, Named, SyntaxError, Unsupported, line, short,
 };
 use crate::expr::canonical::{canonical, run, sort_key};
+use crate::frontend::asked_bounds::{AskedBounds, Widest};
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
 use crate::frontend::clauses::{Clauses, GroupBy, bare, clauses, no, no_set, none, parts};
 use crate::frontend::limits;
@@ -20,8 +21,8 @@ use crate::plan::grid;
 use crate::plan::keys;
 use crate::plan::measures::Measures;
 use crate::{
-    Binary, Expr, Key, Measure, Order, Output, Plan, Protection, Query, Shows, SqlError, Table,
-    Type, VERSION, Value,
+    Binary, Expr, Key, Measure, Order, Output, Plan, Protection, Query, Shows, SqlError, Sum,
+    Table, Type, VERSION, Value,
 };
 
 /// The plan of a question, and what is done with what is released. Reads nothing but its arguments.
@@ -30,7 +31,17 @@ use crate::{
 ///
 /// A sentence that says what is not supported, not known or not bounded, and what to write instead.
 pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Nothing)
+    planned(sql, tables, Given::Nothing, &[])
+}
+
+/// The same, where a question may choose wider bounds than those of tables: up to the widest that
+/// is said for each.
+///
+/// # Errors
+///
+/// As for [`plan`]; or the question chooses wider bounds.
+pub fn plan_within(sql: &str, tables: &[Table], widest: &[Widest]) -> Result<Query, SqlError> {
+    planned(sql, tables, Given::Nothing, widest)
 }
 
 /// The plan of a question with a text for each of its parameters `$1`, `$2`, …, which choose rows
@@ -40,7 +51,7 @@ pub fn plan(sql: &str, tables: &[Table]) -> Result<Query, SqlError> {
 ///
 /// As for [`plan`]; or a parameter has no value, or a value no parameter.
 pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Texts(texts))
+    planned(sql, tables, Given::Texts(texts), &[])
 }
 
 /// The plan of a question whose parameters stay open: columns that no table has stand for them. It
@@ -51,12 +62,24 @@ pub fn plan_with(sql: &str, tables: &[Table], texts: &[String]) -> Result<Query,
 ///
 /// As for [`plan_with`].
 pub fn plan_open(sql: &str, tables: &[Table], example: &[String]) -> Result<Query, SqlError> {
-    planned(sql, tables, Given::Open(example))
+    planned(sql, tables, Given::Open(example), &[])
 }
 
-fn planned(sql: &str, tables: &[Table], given: Given<'_>) -> Result<Query, SqlError> {
+fn planned(
+    sql: &str,
+    tables: &[Table],
+    given: Given<'_>,
+    widest: &[Widest],
+) -> Result<Query, SqlError> {
     parse::on_own_stack(|| {
         let (query, settings) = parse::parse(sql)?;
+        let mut bounds = AskedBounds::default();
+        settings.iter().try_for_each(|setting| bounds.take(setting))?;
+        let bounded = bounds.over(tables, widest)?;
+        if !matches!(given, Given::Nothing) && bounded != tables {
+            return Err(BoundsError::NotHere.into());
+        }
+        let tables = &bounded[..];
         let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
         let source = Source { tables, usage: &usage, parameters: &parameters };
         let planned = question(&query, &source, Vec::new())?;
@@ -98,8 +121,15 @@ fn answer<'a>(
 ) -> Result<Query, SqlError> {
     let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(select)?;
     let (rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
-    let Protection::Private { unit: _, unit_column, adjacency, max_groups, max_rows, max_values } =
-        &rows.table.protection
+    let Protection::Private {
+        unit: _,
+        unit_column,
+        adjacency,
+        max_groups,
+        max_rows,
+        max_values,
+        max_rows_in_all,
+    } = &rows.table.protection
     else {
         return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
     };
@@ -218,8 +248,14 @@ fn answer<'a>(
     let max_rows = rows.most_in_group(*max_rows, &key_exprs);
     let max_groups = rows.most_rows(max_groups);
     let max_values = rows.most_in_group(max_values.unwrap_or(max_rows), &key_exprs);
-    let unit = OfUnit { column: unit_column, rows: max_rows, values: max_values };
+    let (in_group, in_all) = in_all(*max_rows_in_all, max_groups, max_rows);
+    let unit = OfUnit { column: unit_column, rows: in_group, values: max_values };
     let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit)?;
+    // Where no rows are added up, it makes no difference how many there are.
+    let (max_rows, max_rows_in_all) = match sums.iter().any(Sum::adds_rows) {
+        true => (in_group, in_all),
+        false => (max_rows, None),
+    };
     let measures = measures.all(&found);
     checked_totals(&measures, having.is_some())?;
     let mut plan = Plan {
@@ -233,6 +269,7 @@ fn answer<'a>(
         sums,
         max_groups,
         max_rows,
+        max_rows_in_all,
     };
     if let Some(from) = rows.rows.clone() {
         let (from, filter) = from.settled(plan.filter.take());
@@ -250,6 +287,15 @@ fn answer<'a>(
         return Err(Unsupported::KeysAlone.into());
     }
     Ok(query)
+}
+
+/// How many rows of a unit count in a group and, where that is fewer than its groups allow, in all
+/// of them: one plan has one form.
+fn in_all(most: Option<u32>, max_groups: u32, max_rows: u32) -> (u32, Option<u32>) {
+    let Some(most) = most else { return (max_rows, None) };
+    let max_rows = max_rows.min(most.max(1));
+    let is_less = u64::from(most) < u64::from(max_rows) * u64::from(max_groups);
+    (max_rows, is_less.then_some(most))
 }
 
 /// Totals over all groups stand in what is made of them, and are of groups that are public or

@@ -1,5 +1,5 @@
 //! What a question says about its goal, in SQL: `SET eke.within = '5%'` before it, or
-//! `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (within = '5%')`.
+//! `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (within = '5%')`. Bounds are said in the same way.
 //!
 //! The parser knows neither. They are taken out of the words before it sees them, and nothing of
 //! them is passed over: what is not understood is refused.
@@ -13,23 +13,34 @@ use crate::frontend::limits;
 use crate::{Protection, SqlError, Table};
 
 /// What may be said of a goal.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 14] = [
     "within",
     "or",
     "at_most",
     "price",
     "confidence",
+    "bounds",
+    "max_groups",
+    "max_rows",
+    "max_values",
+    "max_rows_in_all",
     "epsilon",
     "delta",
     "max_groups_contributed",
     "privacy_unit_column",
 ];
 
+/// What is said instead of how BigQuery clamps what a unit adds to a group.
+pub(crate) const PER_GROUP: &str = "it clamps what a unit adds to a group, which eke does not do: \
+     rows are clamped, and the sums of a unit with more than max_rows rows are scaled; bound a \
+     column by bounds = 'x=0:80', or add up a subquery that groups by the unit";
+
 /// Something that is said of a question's goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name, in lower case: one of `within`, `or`, `at_most`, `price`, `confidence`, `epsilon`,
-    /// `delta`, `max_groups_contributed` and `privacy_unit_column`.
+    /// Its name, in lower case: one of `within`, `or`, `at_most`, `price`, `confidence`, `bounds`,
+    /// `max_groups`, `max_rows`, `max_values`, `max_rows_in_all`, `epsilon`, `delta`,
+    /// `max_groups_contributed` and `privacy_unit_column`.
     pub name: String,
     /// What it is set to: the number, or the text without its quotes.
     pub value: String,
@@ -171,6 +182,9 @@ fn setting(name: &Token, value: &Token) -> Result<Setting, SqlError> {
         Token::Word(word) => word.value.to_lowercase(),
         other => short(other),
     };
+    if written.starts_with("contribution_bounds_per_") {
+        return Err(Unsupported::form(&line(&written, 40), PER_GROUP));
+    }
     if !NAMES.contains(&written.as_str()) {
         let known = NAMES.join(", ");
         return Err(Unsupported::form(
@@ -189,22 +203,17 @@ fn setting(name: &Token, value: &Token) -> Result<Setting, SqlError> {
     Ok(Setting { name: written, value })
 }
 
-/// Whether what is said of a table is so: what other systems let a question choose, the policy has
-/// chosen here.
+/// Whether what is said of a table is so: other systems let a question choose the unit, and here
+/// the policy has chosen it.
 pub(crate) fn hold(settings: &[Setting], table: &Table) -> Result<(), SqlError> {
-    let Protection::Private { unit_column, max_groups, .. } = &table.protection else {
+    let Protection::Private { unit_column, .. } = &table.protection else {
         return Ok(());
     };
     for Setting { name, value } in settings {
-        let (is_so, is) = match name.as_str() {
-            "privacy_unit_column" => (value.eq_ignore_ascii_case(unit_column), unit_column.clone()),
-            "max_groups_contributed" => (value.parse() == Ok(*max_groups), max_groups.to_string()),
-            _ => continue,
-        };
-        if !is_so {
+        if name == "privacy_unit_column" && !value.eq_ignore_ascii_case(unit_column) {
             return Err(Unsupported::form(
                 &format!("{name} = {}", line(value, 40)),
-                format!("the policy says {is}; write that, or nothing"),
+                format!("the policy says {unit_column}; write that, or nothing"),
             ));
         }
     }

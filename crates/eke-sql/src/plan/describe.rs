@@ -31,8 +31,11 @@ impl Plan {
             "" => "each row is one".to_owned(),
             column => identifier(column),
         };
+        let in_all = self.max_rows_in_all.map_or_else(String::new, |rows| {
+            format!(", and for {} in all of them", plural(u64::from(rows), "row"))
+        });
         lines.push(format!(
-            "a unit ({unit}) counts in {} and for {} in each; neighbours have {adjacency}",
+            "a unit ({unit}) counts in {} and for {} in each{in_all}; neighbours have {adjacency}",
             plural(u64::from(self.max_groups), "group"),
             plural(u64::from(self.max_rows), "row"),
         ));

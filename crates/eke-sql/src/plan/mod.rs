@@ -28,8 +28,10 @@ pub const VERSION: u32 = 2;
 /// of its keys; where a key has public values, rows of other keys are dropped before anything is
 /// bounded. A unit keeps `max_groups` of its groups, those with the smallest keyed hash of (unit,
 /// group). In a group, each unit adds up each sum over its n rows, and where n is more than
-/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero. Different values
-/// are counted over all units together ([`Summand::Distinct`]).
+/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero. Where the rows that
+/// count then in all its groups are more than `max_rows_in_all`, every result is multiplied by
+/// `max_rows_in_all` over their number and cut off towards zero again: no row is left out. Different
+/// values are counted over all units together ([`Summand::Distinct`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -55,6 +57,10 @@ pub struct Plan {
     pub max_groups: u32,
     /// How many rows one unit may count for in a group.
     pub max_rows: u32,
+    /// How many rows one unit may count for in all groups together, where that is fewer than its
+    /// groups allow: at least `max_rows`, and fewer than `max_groups` times as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows_in_all: Option<u32>,
 }
 
 /// One of the expressions that rows are grouped by (partition key).
@@ -170,6 +176,15 @@ impl Sum {
     #[must_use]
     pub fn one(&self) -> i64 {
         1i64 << u32::try_from(-self.exponent).unwrap_or(0).min(62)
+    }
+
+    /// Whether rows are added up, and not each unit or value counted once.
+    #[must_use]
+    pub fn adds_rows(&self) -> bool {
+        match self.summand {
+            Summand::Rows | Summand::Present(_) | Summand::Value { .. } => true,
+            Summand::Units | Summand::Distinct { .. } => false,
+        }
     }
 
     /// Whether one unit can change it in one direction only, when it is added or removed: all that

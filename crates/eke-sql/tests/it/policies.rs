@@ -17,6 +17,7 @@ fn table(columns: Vec<Column>, max_groups: u32, max_rows: u32) -> Table {
             max_groups,
             max_rows,
             max_values: None,
+            max_rows_in_all: None,
         },
     }
 }
@@ -115,6 +116,7 @@ fn values_of_a_unit_are_limited_by_the_policy_and_by_what_there_are() {
             max_groups: if unit.is_empty() { 1 } else { 3 },
             max_rows: if unit.is_empty() { 1 } else { 20 },
             max_values: values,
+            max_rows_in_all: None,
         };
         let plan = plan(sql, &[t]).unwrap_or_else(|no| panic!("{sql}: {no}")).plan;
         let Summand::Distinct { most, .. } = plan.sums[0].summand else { panic!("{plan:?}") };

@@ -46,6 +46,7 @@ pub(crate) fn tables() -> Vec<Table> {
             max_groups: 3,
             max_rows: 20,
             max_values: None,
+            max_rows_in_all: None,
         },
     };
     let people = Table {
@@ -63,6 +64,7 @@ pub(crate) fn tables() -> Vec<Table> {
             max_groups: 1,
             max_rows: 1,
             max_values: None,
+            max_rows_in_all: None,
         },
     };
     let zones = Table {
@@ -87,6 +89,7 @@ pub(crate) fn tables_of_units() -> Vec<Table> {
         max_groups,
         max_rows,
         max_values: None,
+        max_rows_in_all: None,
     };
     let riders = Table {
         name: "riders".to_owned(),

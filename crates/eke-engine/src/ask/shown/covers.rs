@@ -21,6 +21,10 @@ pub struct Covers {
     /// How many rows of a unit count at most in each group; none where each row is a unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rows: Option<u32>,
+    /// How many rows of a unit count at most in all groups together; none where that is as many as
+    /// groups allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows_in_all: Option<u32>,
     /// What values are clamped to, row by row, before they are added up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clamps: Vec<Clamp>,
@@ -91,8 +95,13 @@ impl Covers {
             }
             _ => None,
         });
+        let max_rows_in_all = plan.max_rows_in_all;
+        let bounds = match max_rows_in_all {
+            Some(rows) => format!("{bounds}, and at most {} in all", plural(rows, "row")),
+            None => bounds,
+        };
         let note = clamped.chain(computed).chain(values).fold(bounds, |note, more| note + &more);
-        Self { max_groups, max_rows, clamps, note }
+        Self { max_groups, max_rows, max_rows_in_all, clamps, note }
     }
 }
 
@@ -133,6 +142,7 @@ mod tests {
             sums: sums.into_iter().map(|summand| Sum { summand, exponent: -1 }).collect(),
             max_groups: 3,
             max_rows: 20,
+            max_rows_in_all: None,
         }
     }
 
@@ -146,6 +156,10 @@ mod tests {
         let groups = format!("{rows} in a group, in at most 3 groups");
         assert_eq!(said(1, "id", vec![Summand::Rows, Summand::Units]), groups);
         assert_eq!(said(0, "id", vec![Summand::Units]), "each rider once");
+        let in_all = Plan { max_rows_in_all: Some(30), ..plan(1, "id", vec![Summand::Rows]) };
+        let in_all = Covers::of(&in_all, "rider");
+        assert_eq!(in_all.note, format!("{groups}, and at most 30 rows in all"));
+        assert_eq!(in_all.max_rows_in_all, Some(30));
         let once = "each rider once in a group, in at most 3 groups";
         assert_eq!(said(1, "id", vec![Summand::Units]), once);
         let alone = "each row once";

@@ -164,9 +164,9 @@ impl Asking<'_> {
     /// How many times the price of one column the question costs that takes all its groups equally
     /// far.
     fn price_times(&self, groups: usize) -> f64 {
-        let touched = groups.min(self.route.most_groups()).clamp(1, self.most().get() as usize);
+        let touched = groups.min(self.route.most_groups()).max(1);
         let columns = self.plan().sums.len().max(1);
-        touched as f64 * f64::from(self.metric().group_factor::<Rho>()) * columns as f64
+        self.weights().times(touched) * columns as f64
     }
 
     fn fewer(&self, rows: usize, groups: usize, found: &[Vec<Found>]) -> Option<Fewer> {

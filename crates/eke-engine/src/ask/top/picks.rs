@@ -15,8 +15,9 @@ use eke_sql::{Plan, Sum, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asking;
+use crate::ask::family::Family;
 use crate::ask::top::Route;
-use crate::error::{EngineError, WrongGoal};
+use crate::error::{EngineError, NotAllowed, WrongGoal};
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::{self, Again, Bought, Drawn, Offer, Order};
 
@@ -88,6 +89,8 @@ struct Picks<'g> {
     path: PathId,
     /// The ranking that the offer was made for.
     stored: Option<Stored>,
+    /// What the asker has seen of all rankings that differ only in their bounds.
+    family: Option<Family>,
 }
 
 impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
@@ -120,6 +123,15 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         });
         let mut wants: Vec<(String, Show<Rho>)> = wants.collect();
         let (_, own) = wants.remove(0);
+        self.family = asking.ranking_family(by)?;
+        if let Some(family) = &self.family {
+            let seen = asking.seen_of(family, path)?;
+            let to = by.each.times(count).unwrap_or(Amount::MAX).max(seen);
+            if to > family.furthest(seen) && to > seen {
+                return Err(NotAllowed::PicksBeyondTier { each: by.each }.into());
+            }
+            wants.push((family.account.clone(), Show { path, to, sensitivity }));
+        }
         self.stored = Some(stored);
         let request = asking.context.next_request()?;
         Ok(Offer::Charge { request, own, others: wants, path: Some(path) })
@@ -127,6 +139,7 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
 
     /// Were it changed since it was read, this would not be the price of the picks that there are.
     fn still_holds(&mut self, asking: &mut Asking<'a>) -> Result<bool, EngineError> {
+        asking.family_holds(self.family.as_ref())?;
         Ok(self.stored == Some(asking.load_picks(self.by, self.groups)?))
     }
 
@@ -186,7 +199,7 @@ impl Asking<'_> {
         count: u32,
     ) -> Result<Picked, EngineError> {
         let path = self.new_ranking(by, groups)?.id();
-        let mut picks = Picks { by, groups, count, path, stored: None };
+        let mut picks = Picks { by, groups, count, path, stored: None, family: None };
         Ok(match purchase::buy(self, &mut picks)? {
             Bought::Made(picked) => Picked::Groups(picked),
             Bought::Refused(refusal) => Picked::Refused(refusal),
@@ -229,6 +242,35 @@ impl Asking<'_> {
         let count = u32::try_from(groups.len()).unwrap_or(u32::MAX);
         Ranking::open(self.ranking_path(by, groups)?, count, &sensitivity, moves, by.each)
             .map_err(|error| WrongGoal::from(error).into())
+    }
+
+    /// The family of a ranking; none if nothing limits how far it is seen.
+    fn ranking_family(&self, by: By) -> Result<Option<Family>, EngineError> {
+        let plan = Plan { sums: vec![self.plan().sums[by.sum].clone()], ..self.plan().clone() };
+        self.family(Purpose::Ranking, &plan, &by.each.to_string())
+    }
+
+    /// Looks up how far the asker may see the ranking of the question, if it has one, of groups
+    /// that are known or not.
+    pub(crate) fn look_up_picks(
+        &mut self,
+        groups: Option<&[Vec<Value>]>,
+    ) -> Result<(), EngineError> {
+        let (Route::Top { sum, .. } | Route::Keys { sum, .. }) = self.route else { return Ok(()) };
+        let by = self.ranked_by((&self.question.goal, self.route), sum);
+        let Some(family) = self.ranking_family(by)? else { return Ok(()) };
+        let seen = match groups {
+            Some(groups) => {
+                let stored = self.load_picks(by, groups)?;
+                let picked = by.each.times(stored.seen(&self.context.own().name));
+                // Older programs did not write down what was seen.
+                let picked = picked.unwrap_or(Amount::MAX);
+                self.seen_of(&family, stored.ranking.id())?.max(picked)
+            }
+            None => Amount::ZERO,
+        };
+        self.furthest_picks = Some(family.furthest(seen));
+        Ok(())
     }
 
     /// What a ranking is found by: what its scores depend on, and the price of a pick.

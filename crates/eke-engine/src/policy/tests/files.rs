@@ -28,6 +28,7 @@ fn a_dataset_is_the_table_that_its_policy_and_its_file_say() {
         max_groups: 3,
         max_rows: 20,
         max_values: None,
+        max_rows_in_all: None,
     };
     assert_eq!(table.protection, private);
     let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();

@@ -41,6 +41,10 @@ pub(crate) struct Limits {
     pub(crate) bringing: Bringing,
     pub(crate) max_groups: u32,
     pub(crate) max_rows: u32,
+    /// How many rows count in all groups together, where that is fewer than groups allow.
+    pub(crate) max_rows_in_all: Option<u32>,
+    /// What a row that counts is, in steps: parts of rows count where all rows are bounded.
+    pub(crate) row: i64,
     pub(crate) hash_key: HashKey,
 }
 
@@ -58,14 +62,40 @@ impl Limits {
     /// A sum over `rows` rows of a unit in a group, scaled to that over `max_rows` of them: cut off
     /// towards zero, exactly.
     pub(crate) fn scaled(&self, sum: i128, rows: u64) -> i128 {
-        if rows <= u64::from(self.max_rows) {
-            return sum;
-        }
-        // A product of all of `sum` might not fit. Quotient and remainder have the sign of the sum,
-        // so cutting off the second part alone cuts off the whole.
-        let (rows, most) = (i128::from(rows), i128::from(self.max_rows));
-        sum / rows * most + sum % rows * most / rows
+        part(sum, self.max_rows, rows)
     }
+
+    /// How many rows of a unit count in a group, in steps, of those that there are.
+    pub(crate) fn rows(&self, rows: u64) -> i128 {
+        i128::from(rows.min(u64::from(self.max_rows))) * i128::from(self.row)
+    }
+
+    /// What counts of a unit in a group, where so many of its rows would count in all groups
+    /// together: cut off towards zero, exactly. Nothing is left out.
+    ///
+    /// - Theorem: rows-in-all (docs/theorems.md)
+    /// - Proves: with n' rows of a unit in a group that count, and S of them in all, no sum is
+    ///   farther from zero than n' min(1, T/S) times what one row adds at most: these numbers of
+    ///   rows are at most `max_rows` each and T together
+    /// - Assumes: the sum is over at most n' rows, or was scaled to them (`scaled`)
+    /// - Deviates: nothing; cutting towards zero twice only brings it nearer
+    /// - Checked by: `rows_in_all_are_scaled_and_never_left_out`,
+    ///   `removing_a_unit_changes_no_more_than_the_plan_says`
+    pub(crate) fn in_all(&self, sum: i128, counted: u64) -> i128 {
+        self.max_rows_in_all.map_or(sum, |most| part(sum, most, counted))
+    }
+}
+
+/// A sum over `rows` rows, scaled to that over `most` of them if these are fewer: cut off towards
+/// zero, exactly.
+fn part(sum: i128, most: u32, rows: u64) -> i128 {
+    if rows <= u64::from(most) {
+        return sum;
+    }
+    // A product of all of `sum` might not fit. Quotient and remainder have the sign of the sum, so
+    // cutting off the second part alone cuts off the whole.
+    let (rows, most) = (i128::from(rows), i128::from(most));
+    sum / rows * most + sum % rows * most / rows
 }
 
 /// The rows of a batch, as what they are grouped by and what they add.

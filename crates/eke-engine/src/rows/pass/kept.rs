@@ -312,13 +312,18 @@ impl Kept {
         let mut counted = vec![0; 1 + self.limits.steps];
         for unit in 0..self.blocks.len() {
             self.let_go(unit);
+            let limits = &self.limits;
+            let most = u64::from(limits.max_rows);
+            let in_groups = self.of_unit(&self.blocks[unit]);
+            let in_groups = in_groups.map(|entry| self.entries.rows[entry].min(most));
+            let in_all = limits.max_rows_in_all.map_or(0, |_| in_groups.sum());
             for entry in self.of_unit(&self.blocks[unit]) {
                 let rows = self.entries.rows[entry];
-                counted[0] = i128::from(rows.min(u64::from(self.limits.max_rows)));
+                counted[0] = limits.in_all(limits.rows(rows), in_all);
                 let from = entry * self.limits.steps;
                 let sums = &self.entries.sums[from..from + self.limits.steps];
                 for (counted, &sum) in counted[1..].iter_mut().zip(sums) {
-                    *counted = self.limits.scaled(sum, rows);
+                    *counted = limits.in_all(limits.scaled(sum, rows), in_all);
                 }
                 let values = self.entries.values_of(entry);
                 look(self.names.bytes(&self.entries.names[entry]), &counted, values)?;
@@ -495,7 +500,18 @@ mod tests {
         let keys = vec![Type::Int];
         let unit = Some(Type::Int);
         let bringing = Bringing::new(Vec::new(), &hash_key);
-        Arc::new(Limits { unit, keys, steps: 1, bringing, max_groups, max_rows: 9, hash_key })
+        let (max_rows_in_all, row) = (None, 1);
+        Arc::new(Limits {
+            unit,
+            keys,
+            steps: 1,
+            bringing,
+            max_groups,
+            max_rows: 9,
+            max_rows_in_all,
+            row,
+            hash_key,
+        })
     }
 
     /// A unit in these groups, a row in each.

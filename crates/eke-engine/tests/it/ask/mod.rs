@@ -1,6 +1,7 @@
 //! Questions, asked as programs ask them.
 
 mod asking;
+mod bounds;
 mod chosen;
 mod derived;
 mod distinct;

@@ -60,6 +60,7 @@ pub(crate) fn by_city() -> Plan {
         sums: vec![sum(Summand::Rows), sum(Summand::Units), sum(value)],
         max_groups: 3,
         max_rows: 2,
+        max_rows_in_all: None,
     }
 }
 

@@ -29,12 +29,20 @@
 //! | values of a group are counted in each part, also on disk, and added up | R, P, O, S |
 //! | what a group that was let go had of values stays | R, P, O, X, S |
 //! | merging forgets the values of units | R, P, O, X, S |
+//! | rows beyond the bound on all rows are left out | R, P, A |
+//! | the bound on all rows is skipped | R, P, A, C |
+//! | the bound on all rows counts rows of groups that are not kept | P |
+//! | columns of units are priced by the bound on all rows | C |
+//! | replaced units are priced as added ones | C |
 //!
-//! X stands for `replacing_a_unit_changes_counts_of_values_by_no_more_than_one_unit_brings`, S for
+//! A stands for `rows_in_all_are_scaled_and_never_left_out`, C for
+//! `a_unit_that_comes_goes_or_is_another_costs_no_more_than_is_charged`, X for
+//! `replacing_a_unit_changes_counts_of_values_by_no_more_than_one_unit_brings`, S for
 //! `values_that_went_to_disk_are_counted_once`.
 
 use std::collections::BTreeMap;
 
+use eke_budget::{Adjacency, Amount, Rho};
 use eke_engine::testing::{self, Bounded, RowsOptions, bounded_in_memory};
 use eke_sql::{Key, Plan, Sum, Summand, Type, Value};
 use eke_testkit::Dice;
@@ -100,6 +108,7 @@ fn driven(rows: &[Row], plan: &Plan, unit: Type, dice: &mut Dice) -> Bounded {
 pub(crate) fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u64) {
     let nothing = vec![0; plan.sums.len()];
     let mut changed = 0;
+    let mut in_all = vec![0; plan.sums.len()];
     let mut names: Vec<_> = with.keys().chain(without.keys()).collect();
     names.sort();
     names.dedup();
@@ -110,6 +119,15 @@ pub(crate) fn assert_close(with: &Groups, without: &Groups, plan: &Plan, case: u
             let bound = u128::from(sum.sensitivity(plan.max_rows));
             assert!(a.abs_diff(*b) <= bound, "case {case}: {sum:?} of {keys:?}: {a} and {b}");
         }
+        for ((in_all, a), b) in in_all.iter_mut().zip(a).zip(b) {
+            *in_all += a.abs_diff(*b);
+        }
+    }
+    let most = plan.max_rows_in_all.map_or(u128::MAX, u128::from);
+    for (in_all, sum) in in_all.iter().zip(&plan.sums).filter(|(_, sum)| sum.adds_rows()) {
+        // A row of a column changes it by this at most.
+        let row = u128::from(sum.sensitivity(1));
+        assert!(*in_all <= row.saturating_mul(most), "case {case}: {sum:?}: {in_all} in all");
     }
     assert!(changed <= plan.max_groups, "case {case}: {changed} groups changed");
 }
@@ -135,6 +153,101 @@ fn removing_a_unit_changes_no_more_than_the_plan_says() {
             dice.shuffle(&mut rest);
             let rest = groups(&driven(&rest, &plan, unit, &mut dice), &nobody);
             assert_close(&all, &rest, &plan, number);
+        }
+    }
+}
+
+/// What the change of a unit costs, by what it really changes: prices of groups at random, each
+/// divided evenly among the columns.
+fn assert_paid(with: &Groups, without: &Groups, plan: &Plan, dice: &mut Dice, case: u64) {
+    let nothing = vec![0; plan.sums.len()];
+    let mut names: Vec<_> = with.keys().chain(without.keys()).collect();
+    names.sort();
+    names.dedup();
+    let (mut lost, mut prices) = (0.0, Vec::new());
+    for keys in names {
+        let (a, b) = (with.get(keys).unwrap_or(&nothing), without.get(keys).unwrap_or(&nothing));
+        let price = 1 + dice.roll(1_000_000) as u64;
+        prices.push(Amount::<Rho>::from_grains(price.into()));
+        for ((a, b), sum) in a.iter().zip(b).zip(&plan.sums) {
+            let part = a.abs_diff(*b) as f64 / sum.sensitivity(plan.max_rows).max(1) as f64;
+            lost += part * part * price as f64 / plan.sums.len() as f64;
+        }
+    }
+    prices.sort_unstable_by(|a, b| b.cmp(a));
+    let paid = testing::weights(plan).of(prices).unwrap().grains() as f64;
+    assert!(lost <= paid * (1.0 + 1e-9), "case {case}: {lost} is lost, {paid} paid: {plan:?}");
+}
+
+/// Rows of all units count in all together; units, and what is replaced, are priced by themselves.
+#[test]
+fn a_unit_that_comes_goes_or_is_another_costs_no_more_than_is_charged() {
+    let nobody = Groups::new();
+    for number in 7_000_000..7_002_000 {
+        let (mut dice, unit, table, plan) = case(number, 30, 4);
+        let plan = random::in_all(&mut dice, Plan { max_groups: 3, ..plan });
+        let all = groups(&driven(&table, &plan, unit, &mut dice), &nobody);
+        let units = random::units(&table);
+        for gone in &units {
+            let rest = random::without(&table, gone);
+            let without = groups(&driven(&rest, &plan, unit, &mut dice), &nobody);
+            assert_paid(&all, &without, &plan, &mut dice, number);
+            // Another one in its place: the rows of some other unit, under its name.
+            let plan = Plan { adjacency: Adjacency::Replace, ..plan.clone() };
+            let mut other: Vec<Row> = random::table(&mut dice, unit, 12, 1);
+            other.iter_mut().for_each(|row| drop(row.insert("who".to_owned(), gone.clone())));
+            let replaced = [rest, other].concat();
+            let replaced = groups(&driven(&replaced, &plan, unit, &mut dice), &nobody);
+            assert_paid(&all, &replaced, &plan, &mut dice, number);
+        }
+    }
+}
+
+/// A unit in more groups than its rows count in all: each of them counts, for less.
+#[test]
+fn rows_in_all_are_scaled_and_never_left_out() {
+    let key = Key { expr: random::column("age"), kind: Type::Int, public: None };
+    let sum = |summand| Sum { summand, exponent: -10 };
+    let fare = Summand::Value { expr: random::column("fare"), low: 0, high: 10_240, centre: 0 };
+    let (_, _, _, plan) = case(1, 1, 1);
+    let plan = |max_rows: u32, in_all: u32| Plan {
+        filter: None,
+        keys: vec![key.clone()],
+        sums: vec![sum(Summand::Rows), sum(Summand::Units), sum(fare.clone())],
+        max_groups: 40,
+        max_rows,
+        max_rows_in_all: Some(in_all),
+        ..plan.clone()
+    };
+    let row = |age: i64| {
+        let cells = [("who", 7), ("age", age)].map(|(name, value)| (name, Value::Int(value)));
+        let cells = cells.into_iter().chain([("fare", Value::Float(2.0))]);
+        let mut row: Row = cells.map(|(name, value)| (name.to_owned(), value)).collect();
+        for (name, _) in random::schema(Type::Int) {
+            row.entry(name).or_insert(Value::Null);
+        }
+        row
+    };
+    let rows = |groups: i64, each: usize| -> Vec<Row> {
+        (0..groups).flat_map(|age| std::iter::repeat_n(row(age), each)).collect()
+    };
+    // Groups, rows in each, max_rows, rows in all; and what counts in each group, in 1024ths.
+    for (groups, each, max_rows, in_all, counted) in [
+        (16, 40, 40, 80, 5 * 1024),
+        (16, 50, 40, 80, 5 * 1024),
+        (40, 1, 1, 20, 512),
+        (40, 1, 5, 20, 512),
+        (3, 2, 5, 20, 2 * 1024),
+        (7, 3, 3, 10, 10 * 3 * 1024 / 21),
+    ] {
+        let plan = plan(max_rows, in_all);
+        let bounded = engine(&rows(groups, each), &plan, Type::Int, 3, 2);
+        let found = self::groups(&bounded, &Groups::new());
+        assert_eq!(found.len(), usize::try_from(groups).unwrap());
+        for sums in found.values() {
+            // Fares of 2 are the same twice over, but for what is cut off last.
+            assert_eq!(sums[..2], [counted, 1024], "{groups} {each} {max_rows} {in_all}");
+            assert!((2 * counted..2 * counted + 2).contains(&sums[2]), "{sums:?} {counted}");
         }
     }
 }
@@ -235,7 +348,8 @@ fn of_rows(mut plan: Plan) -> Plan {
             *most = 1;
         }
     }
-    Plan { unit_column: String::new(), max_groups: 1, max_rows: 1, ..plan }
+    let (max_groups, max_rows, max_rows_in_all) = (1, 1, None);
+    Plan { unit_column: String::new(), max_groups, max_rows, max_rows_in_all, ..plan }
 }
 
 /// A plan that counts different values, and nothing else but units.

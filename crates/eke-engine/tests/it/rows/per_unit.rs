@@ -149,6 +149,7 @@ fn trips() -> Table {
             max_groups: 3,
             max_rows: 20,
             max_values: None,
+            max_rows_in_all: None,
         },
     }
 }

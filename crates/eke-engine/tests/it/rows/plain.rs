@@ -53,7 +53,11 @@ pub(crate) fn bounded_of(tables: &Tables, plan: &Plan, hash_key: &[u8; 32]) -> G
             bytes.extend(encode(&unit));
             (blake3::keyed_hash(hash_key, &bytes).as_bytes()[..16].to_vec(), group)
         });
-        for (keys, rows) in kept.into_iter().take(plan.max_groups as usize) {
+        kept.truncate(plan.max_groups as usize);
+        // How many rows count in all groups, before these are bounded together.
+        let in_all: usize =
+            kept.iter().map(|(_, rows)| rows.len().min(plan.max_rows as usize)).sum();
+        for (keys, rows) in kept {
             for (place, sum) in plan.sums.iter().enumerate() {
                 if let Summand::Distinct { expr, most, .. } = &sum.summand {
                     let all = rows.iter().map(|row| evaluate(expr, row));
@@ -89,7 +93,13 @@ pub(crate) fn bounded_of(tables: &Tables, plan: &Plan, hash_key: &[u8; 32]) -> G
                 } else {
                     let all: i128 = rows.iter().map(steps).sum();
                     let (n, most) = (rows.len() as i128, i128::from(plan.max_rows));
-                    if n > most { all * most / n } else { all }
+                    let all = if n > most { all * most / n } else { all };
+                    match plan.max_rows_in_all {
+                        Some(most) if in_all > most as usize => {
+                            all * i128::from(most) / in_all as i128
+                        }
+                        _ => all,
+                    }
                 };
             }
         }

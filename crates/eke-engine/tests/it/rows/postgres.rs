@@ -184,6 +184,7 @@ fn subqueries_by_person_and_joins_come_to_what_they_come_to_in_postgresql() {
         max_groups: 1,
         max_rows: 1 << 8,
         max_values: None,
+        max_rows_in_all: None,
     };
     let tables = [
         table("trips", schema.clone(), private("who")),

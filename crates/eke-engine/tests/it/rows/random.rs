@@ -178,7 +178,7 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
             sums.push(sum);
         }
     }
-    Plan {
+    let plan = Plan {
         version: VERSION,
         dataset: "trips".to_owned(),
         unit_column: "who".to_owned(),
@@ -189,7 +189,19 @@ pub(crate) fn plan(dice: &mut Dice) -> Plan {
         sums,
         max_groups: 1 + dice.roll(3) as u32,
         max_rows: 1 + dice.roll(3) as u32,
-    }
+        max_rows_in_all: None,
+    };
+    in_all(dice, plan)
+}
+
+/// A plan with a bound on all rows of a unit, or without. Parts of rows count then, in the steps of
+/// the one column that counts rows.
+pub(crate) fn in_all(dice: &mut Dice, plan: Plan) -> Plan {
+    let rows = plan.sums.iter().filter(|sum| sum.summand == Summand::Rows).count();
+    let most = plan.max_groups * plan.max_rows;
+    let in_all = 1 + dice.roll(most as usize) as u32;
+    let max_rows_in_all = Some(in_all).filter(|_| rows < 2 && dice.roll(2) == 0);
+    Plan { max_rows_in_all, ..plan }
 }
 
 /// Different values of one of these columns.

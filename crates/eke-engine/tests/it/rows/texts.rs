@@ -38,6 +38,7 @@ fn table() -> Table {
             max_groups: 3,
             max_rows: 2,
             max_values: None,
+            max_rows_in_all: None,
         },
     }
 }

@@ -217,6 +217,7 @@ fn tables_of_policy() -> [Table; 2] {
                 max_groups: 3,
                 max_rows: 20,
                 max_values: None,
+                max_rows_in_all: None,
             },
         }
     })

@@ -9,6 +9,7 @@ use crate::expr::canonical::canonical;
 use crate::frontend::clauses::no;
 use crate::frontend::limits;
 use crate::frontend::names;
+use crate::frontend::settings::PER_GROUP;
 use crate::plan::aggregate::Aggregate;
 use crate::{Binary, Expr, Function, SqlError, Type, Unary, Value};
 
@@ -57,6 +58,13 @@ impl Binder<'_> {
                 "nothing but arguments goes into the parentheses, no ORDER BY, LIMIT or NULL \
                  treatment",
             ));
+        }
+        let named = list.args.iter().find_map(|arg| match arg {
+            ast::FunctionArg::Named { name, .. } => Some(name.value.to_lowercase()),
+            _ => None,
+        });
+        if let Some(named) = named.filter(|name| name.starts_with("contribution_bounds_per_")) {
+            return Err(Unsupported::form(&short(&named), PER_GROUP));
         }
         match name.as_str() {
             "min" | "max" | "bool_and" | "bool_or" | "every" if self.totals.is_some() => {
