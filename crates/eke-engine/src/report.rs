@@ -8,6 +8,7 @@ use eke_ledger::Key;
 use eke_ledger::journal::{Line, What};
 use serde::Serialize;
 
+use crate::ask::family::is_family;
 use crate::ask::question::Who;
 use crate::ask::shown::answer::{Answer, Cost};
 use crate::engine::Engine;
@@ -279,7 +280,8 @@ impl Engine {
             let names = self.ledger().accounts(after.as_deref(), PAGE).wait()?;
             let Some(last) = names.last() else { return Ok(unnamed) };
             after = Some(last.to_string());
-            let others = names.iter().filter(|name| !named.iter().any(|one| **one == ***name));
+            let others = names.iter().filter(|name| !is_family(name));
+            let others = others.filter(|name| !named.iter().any(|one| **one == ***name));
             unnamed.extend(others.map(ToString::to_string));
         }
     }

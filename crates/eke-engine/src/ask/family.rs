@@ -41,6 +41,20 @@ impl Family {
         let left = self.finest.minus(self.seen).unwrap_or(Amount::ZERO);
         before.plus(left).unwrap_or(Amount::MAX).min(self.finest)
     }
+
+    /// That more of it is beyond the tier.
+    pub(crate) fn beyond(&self) -> EngineError {
+        NotAllowed::FamilyBeyondTier { finest: self.finest }.into()
+    }
+}
+
+/// Where the names of families begin in those of accounts. Nobody is called so: names have no
+/// slash.
+const FAMILIES: &str = "/finest/";
+
+/// Whether an account is a family's, which is nobody's budget.
+pub(crate) fn is_family(account: &str) -> bool {
+    account.contains(FAMILIES)
 }
 
 /// A plan without its bounds: what its family is found by.
@@ -81,7 +95,7 @@ impl Asking<'_> {
         let identity = Identity::new(Purpose::Family).bytes(purpose.context().as_bytes());
         let identity = identity.plan(&unbounded(plan)).rows(self.context.prepared);
         let digest = identity.bytes(also.as_bytes()).named()?.to_hex();
-        let account = format!("{}/finest/{}", self.context.own().name, &digest[..32]);
+        let account = format!("{}{FAMILIES}{}", self.context.own().name, &digest[..32]);
         let engine = self.context.engine;
         let opened = engine.ledger().account(&account).wait()?;
         let seen = match opened {
@@ -110,18 +124,25 @@ impl Asking<'_> {
         })
     }
 
-    /// What the family of a path is charged, where the asker sees it up to a price: with the charge
-    /// for the path, or not at all.
+    /// What the family of a path is charged, where the asker sees it up to a price and had paid for
+    /// another before: with the charge for the path, or not at all. None if there is nothing to
+    /// write down.
     pub(crate) fn seen_up_to(
         &self,
         family: &Family,
         path: PathId,
-        to: Amount<Rho>,
-    ) -> Result<(String, RaiseGroups<Rho>), EngineError> {
+        (paid, to): (Amount<Rho>, Amount<Rho>),
+    ) -> Result<Option<(String, RaiseGroups<Rho>)>, EngineError> {
         let before = self.seen_of(family, path)?;
-        let to = to.max(before);
-        if to > family.furthest(before) && to > before {
-            return Err(NotAllowed::FamilyBeyondTier { finest: family.finest }.into());
+        if to <= before {
+            return Ok(None);
+        }
+        if to > family.furthest(before) {
+            // An older program showed it, and nothing more is shown now.
+            if to <= paid {
+                return Ok(None);
+            }
+            return Err(family.beyond());
         }
         let damaged = |error: eke_budget::purchase::GroupError| EngineError::damaged(error);
         let metric = Metric::Hamming(Adjacency::AddRemove);
@@ -129,18 +150,18 @@ impl Asking<'_> {
         let seen = seen.as_mut().map_err(|&mut error| damaged(error))?;
         let mut round = seen.round();
         round.raise(0, to).map_err(damaged)?;
-        Ok((family.account.clone(), RaiseGroups::new(round.offer(path))))
+        Ok(Some((family.account.clone(), RaiseGroups::new(round.offer(path)))))
     }
 
     /// Whether all that was charged to a family is within what the tier sees: looked at once the
     /// charge is on disk, so that of two that were charged at the same time neither is drawn if
     /// both are too much.
     pub(crate) fn family_holds(&self, family: Option<&Family>) -> Result<(), EngineError> {
-        let Some(Family { account, finest, .. }) = family else { return Ok(()) };
-        let account = self.context.ledger().account(account).wait()?;
+        let Some(family) = family else { return Ok(()) };
+        let account = self.context.ledger().account(&family.account).wait()?;
         let seen = account.and_then(|account| Some(account.odometer().zcdp()?.spent()));
-        if seen.is_some_and(|seen| seen > *finest) {
-            return Err(NotAllowed::FamilyBeyondTier { finest: *finest }.into());
+        if seen.is_some_and(|seen| seen > family.finest) {
+            return Err(family.beyond());
         }
         Ok(())
     }

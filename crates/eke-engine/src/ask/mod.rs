@@ -228,18 +228,20 @@ impl<'a> Asking<'a> {
     /// change: what they are seen further by, they have less to go.
     fn look_up_finest(&mut self, state: Option<&State>) -> Result<(), EngineError> {
         let Some(family) = self.question_family()? else { return Ok(()) };
-        let before = match state {
+        let (before, paid) = match state {
             Some(state) => {
-                let path = state.bundle.id();
-                // Older programs did not write down what was seen.
                 let paid = state.paid(&self.context.own().name).iter().max();
                 let columns = self.plan().sums.len().max(1) as u128;
                 let paid = paid.map_or(0, |paid| paid.grains().div_ceil(columns));
-                self.seen_of(&family, path)?.max(Amount::from_grains(paid))
+                (self.seen_of(&family, state.bundle.id())?, Amount::from_grains(paid))
             }
-            None => Amount::ZERO,
+            None => (Amount::ZERO, Amount::ZERO),
         };
-        self.furthest = Some(family.furthest(before));
+        let furthest = family.furthest(before).max(paid);
+        self.furthest = Some(furthest);
+        if furthest.is_zero() && !matches!(self.route, Route::Keys { .. }) {
+            return Err(family.beyond());
+        }
         Ok(())
     }
 

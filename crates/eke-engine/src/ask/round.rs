@@ -78,7 +78,7 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         let (_, own) = others.remove(0);
         self.family = asking.question_family()?;
         if let Some(family) = &self.family {
-            others.push(asking.seen_up_to(family, path, self.seen(asking))?);
+            others.extend(asking.seen_up_to(family, path, self.seen(asking))?);
         }
         let request = asking.context.next_request()?;
         self.request = Some(request.key().clone());
@@ -141,16 +141,19 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
 }
 
 impl Further<'_> {
-    /// The price up to which the asker will see a column of some group, once this is bought.
-    fn seen(&self, asking: &Asking<'_>) -> Amount<Rho> {
+    /// The prices up to which the asker sees a column of some group, before this is bought and
+    /// after it.
+    fn seen(&self, asking: &Asking<'_>) -> (Amount<Rho>, Amount<Rho>) {
         let columns = self.state.bundle.columns().len().max(1) as u128;
         let own = self.prices.get(1).or(self.prices.first());
         let groups = 0..u32::try_from(self.state.groups.len()).unwrap_or(u32::MAX);
-        let dearest = own.and_then(|prices| groups.filter_map(|one| prices.group(one)).max());
-        let paid = asking.context.own();
-        let before = self.state.paid(&paid.name).iter().copied().max();
-        let dearest = dearest.max(before).unwrap_or(Amount::ZERO);
-        Amount::from_grains(dearest.grains().div_ceil(columns))
+        let after = own.and_then(|prices| groups.filter_map(|one| prices.group(one)).max());
+        let before = self.state.paid(&asking.context.own().name).iter().copied().max();
+        let column = |group: Option<Amount<Rho>>| {
+            let grains = group.map_or(0, |group| group.grains().div_ceil(columns));
+            Amount::from_grains(grains)
+        };
+        (column(before), column(after.max(before)))
     }
 
     /// What every account is charged for the groups that are needed, the unit's first, once it is

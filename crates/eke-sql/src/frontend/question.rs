@@ -1,5 +1,6 @@
 //! From a question's text to its plan.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use sqlparser::ast;
@@ -75,11 +76,14 @@ fn planned(
         let (query, settings) = parse::parse(sql)?;
         let mut bounds = AskedBounds::default();
         settings.iter().try_for_each(|setting| bounds.take(setting))?;
-        let bounded = bounds.over(tables, widest)?;
-        if !matches!(given, Given::Nothing) && bounded != tables {
+        let bounded = match bounds.is_empty() {
+            true => Cow::Borrowed(tables),
+            false => Cow::Owned(bounds.over(tables, widest)?),
+        };
+        if !matches!(given, Given::Nothing) && *bounded != *tables {
             return Err(BoundsError::NotHere.into());
         }
-        let tables = &bounded[..];
+        let tables = &*bounded;
         let (usage, parameters) = (LimitUsage::default(), Parameters::new(given));
         let source = Source { tables, usage: &usage, parameters: &parameters };
         let planned = question(&query, &source, Vec::new())?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "a test that cannot go on should stop")]
 
 mod bombs;
+mod bounds;
 mod canonical;
 mod evaluation;
 mod golden;

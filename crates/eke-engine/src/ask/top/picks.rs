@@ -126,11 +126,14 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         self.family = asking.ranking_family(by)?;
         if let Some(family) = &self.family {
             let seen = asking.seen_of(family, path)?;
-            let to = by.each.times(count).unwrap_or(Amount::MAX).max(seen);
-            if to > family.furthest(seen) && to > seen {
+            let to = by.each.times(count).unwrap_or(Amount::MAX);
+            let fits = to <= family.furthest(seen);
+            if !fits && count > stored.seen(&asking.context.own().name) {
                 return Err(NotAllowed::PicksBeyondTier { each: by.each }.into());
             }
-            wants.push((family.account.clone(), Show { path, to, sensitivity }));
+            if fits && to > seen {
+                wants.push((family.account.clone(), Show { path, to, sensitivity }));
+            }
         }
         self.stored = Some(stored);
         let request = asking.context.next_request()?;
@@ -259,17 +262,15 @@ impl Asking<'_> {
         let (Route::Top { sum, .. } | Route::Keys { sum, .. }) = self.route else { return Ok(()) };
         let by = self.ranked_by((&self.question.goal, self.route), sum);
         let Some(family) = self.ranking_family(by)? else { return Ok(()) };
-        let seen = match groups {
+        let (before, paid) = match groups.filter(|groups| !groups.is_empty()) {
             Some(groups) => {
                 let stored = self.load_picks(by, groups)?;
-                let picked = by.each.times(stored.seen(&self.context.own().name));
-                // Older programs did not write down what was seen.
-                let picked = picked.unwrap_or(Amount::MAX);
-                self.seen_of(&family, stored.ranking.id())?.max(picked)
+                let paid = by.each.times(stored.seen(&self.context.own().name));
+                (self.seen_of(&family, stored.ranking.id())?, paid.unwrap_or(Amount::MAX))
             }
-            None => Amount::ZERO,
+            None => (Amount::ZERO, Amount::ZERO),
         };
-        self.furthest_picks = Some(family.furthest(seen));
+        self.furthest_picks = Some(family.furthest(before).max(paid));
         Ok(())
     }
 
