@@ -76,9 +76,12 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
         }
         let Some(mut others) = self.offers(asking, &levels)? else { return Ok(Offer::Moved) };
         let (_, own) = others.remove(0);
-        self.family = asking.question_family()?;
-        if let Some(family) = &self.family {
-            others.extend(asking.seen_up_to(family, path, self.seen(asking))?);
+        self.family = None;
+        if let Some(family) = asking.question_family()?
+            && let Some(seen) = asking.seen_up_to(&family, path, self.seen(asking))?
+        {
+            others.push(seen);
+            self.family = Some(family);
         }
         let request = asking.context.next_request()?;
         self.request = Some(request.key().clone());

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::num::NonZeroU32;
 
-use eke_budget::purchase::GroupPrices;
+use eke_budget::purchase::{AddedBy, GroupPrices, GroupWeights, RowBounds};
 use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, PathId, Rho};
 use eke_noise::path::{Column, Columns};
 use eke_noise::select::Comparison;
@@ -30,6 +30,8 @@ pub(super) fn audits() -> Vec<Audit> {
         Audit::sampled("two-paths", two_paths, RUNS).about("two paths have noise of their own"),
         Audit::sampled("bundle", bundle, RUNS)
             .about("a unit's groups of a bundle together cost what the account was charged"),
+        Audit::sampled("bundle-in-all", bundle_in_all, RUNS)
+            .about("a unit whose rows are bounded in all costs what the account was charged"),
         Audit::sampled("bundle-tiers", bundle_tiers, RUNS)
             .about("coarser points of a bundle, without the finest, cost the finest of those seen"),
         Audit::sampled("comparison", comparison, RUNS)
@@ -203,6 +205,39 @@ fn bundle(runs: u32) -> Findings {
         points.map(|point| Ok(double(point.ok_or("no point")?.1.get()))).collect()
     })?;
     Ok(vec![finding("two groups of a unit, two columns", "rho", claim, found)])
+}
+
+/// A unit in four groups whose rows count for a fourth of a group in each, and which counts as one
+/// unit in each: a column of rows and one of units.
+fn bundle_in_all(runs: u32) -> Findings {
+    let (mut entropy, mut claim) = (Seeded::new(108), 0.0);
+    let metric = Metric::Hamming(Adjacency::AddRemove);
+    let columns = vec![Column { sensitivity: l1()?, share: 1 }; 2];
+    let four = NonZeroU32::new(4).ok_or("zero")?;
+    let bounds = RowBounds { in_group: four, in_all: 4 };
+    let added = [(1, AddedBy::Rows { one_way: true }), (1, AddedBy::Units)];
+    let weights = GroupWeights::with_rows_in_all(four, metric, bounds, &added);
+    let found = told_apart(runs, |truth| {
+        let mut account = account();
+        let mut prices = GroupPrices::weighing(5, weights.clone());
+        let mut bundle = Bundle::open(PathId::new([1; 32]), columns.clone(), 5)?;
+        let rows = vec![truth / 4, truth / 4, truth / 4, truth / 4, 5];
+        let units = vec![truth, truth, truth, truth, 6];
+        let bounds = columns.iter().map(|column| column.sensitivity).collect();
+        let exact = Exact::new(Columns(vec![rows, units]), bounds);
+        for to in ["0.2", "0.5"] {
+            let to: Amount<Rho> = to.parse()?;
+            let points = (0..5).map(|group| (group, to));
+            let receipt = paid_groups(&mut account, &mut prices, bundle.id(), points)?;
+            bundle.refine(&exact, receipt, &mut entropy)?;
+        }
+        claim = spent(&account);
+        let most: Amount<Rho> = "9".parse()?;
+        let points =
+            (0..5).flat_map(|group| [0, 1].map(|column| bundle.nearest(group, column, most)));
+        points.map(|point| Ok(double(point.ok_or("no point")?.1.get()))).collect()
+    })?;
+    Ok(vec![finding("four groups of a unit, rows and units", "rho", claim, found)])
 }
 
 /// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim

@@ -123,9 +123,9 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
         });
         let mut wants: Vec<(String, Show<Rho>)> = wants.collect();
         let (_, own) = wants.remove(0);
-        self.family = asking.ranking_family(by)?;
-        if let Some(family) = &self.family {
-            let seen = asking.seen_of(family, path)?;
+        self.family = None;
+        if let Some(family) = asking.ranking_family(by)? {
+            let seen = asking.seen_of(&family, path)?;
             let to = by.each.times(count).unwrap_or(Amount::MAX);
             let fits = to <= family.furthest(seen);
             if !fits && count > stored.seen(&asking.context.own().name) {
@@ -133,6 +133,7 @@ impl<'a> Order<'a, Asking<'a>> for Picks<'_> {
             }
             if fits && to > seen {
                 wants.push((family.account.clone(), Show { path, to, sensitivity }));
+                self.family = Some(family);
             }
         }
         self.stored = Some(stored);

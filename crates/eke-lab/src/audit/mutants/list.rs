@@ -124,6 +124,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         replace: "        let dearest = most.get().min(groups).min(1);\n",
     },
     Mutant {
+        name: "units-in-all",
+        about: "columns of units are priced by the bound on all rows",
+        audit: "bundle-in-all",
+        file: "crates/eke-budget/src/purchase/weights.rs",
+        find: "            (AddedBy::Units, false) => [(most_groups, one), (0, 0)],\n",
+        replace: "            (AddedBy::Units, false) => [(whole, one), (1, part)],\n",
+    },
+    Mutant {
         name: "whole-share",
         about: "every column of a bundle gets the group's whole price",
         audit: "bundle",
