@@ -237,7 +237,11 @@ fn bundle_in_all(runs: u32) -> Findings {
             (0..5).flat_map(|group| [0, 1].map(|column| bundle.nearest(group, column, most)));
         points.map(|point| Ok(double(point.ok_or("no point")?.1.get()))).collect()
     })?;
-    Ok(vec![finding("four groups of a unit, rows and units", "rho", claim, found)])
+    // Of the charge for rows this unit takes a fourth: one with all its rows in one group takes it
+    // all, and is in fewer groups. So 17 of 20 parts of the charge are its own.
+    let least = 0.95 * claim * 17.0 / 20.0;
+    let what = "four groups of a unit, rows and units";
+    Ok(vec![Finding::new(what, "rho", found).within(least..=claim)])
 }
 
 /// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim
