@@ -17,7 +17,7 @@ const LARGEST: u128 = 1 << 60;
 
 /// Which parts of the prices of the dearest groups cover what one unit loses.
 ///
-/// - Theorem: groups, rows-in-all (docs/theorems.md)
+/// - Theorem: rows-in-all (docs/theorems.md), and groups
 /// - Proves: a unit that adds the part x of what it may to a group loses x² of its price. With at
 ///   most k groups all of k prices are enough. Where all its rows together count for T at most and
 ///   those of a group for m, the parts add up to t = T/m, and ⌊t⌋ whole prices and frac(t)² of the

@@ -85,6 +85,16 @@ impl Asking<'_> {
 
     /// The family that a plan of this purpose is in, as it stands in the ledger; none if nothing
     /// limits how far the asker sees a path.
+    ///
+    /// - Theorem: bounds-of-questions (docs/theorems.md)
+    /// - Proves: whatever bounds the asker chose, all it has seen of a column of a group costs a unit
+    ///   no more than the tier's finest
+    /// - Assumes: every path of the family raises its level with its charge (`seen_up_to`), and is
+    ///   drawn after a look at the sum (`family_holds`)
+    /// - Deviates: a path counts with its dearest group, for all of them
+    /// - Checked by: `what_a_tier_sees_of_a_question_adds_up_over_bounds`,
+    ///   `what_a_tier_sees_of_picks_and_keys_adds_up_over_bounds`,
+    ///   `programs_that_race_with_other_bounds_see_no_more_together`
     pub(crate) fn family(
         &self,
         purpose: Purpose,

@@ -3,6 +3,7 @@
 //! They take the place of the policy's, within the widest that the policy allows, and become part
 //! of the plan: another bound is another truth. What has no part in a question changes nothing.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -84,17 +85,23 @@ impl AskedBounds {
         self.clamps.push(clamp);
     }
 
-    /// Tables with these bounds in place of their own, where each allows them.
-    pub(crate) fn over(&self, tables: &[Table], widest: &[Widest]) -> Result<Vec<Table>, SqlError> {
+    /// Tables with these bounds in place of their own, where each that is named allows them.
+    pub(crate) fn over(
+        &self,
+        tables: &[Table],
+        named: &BTreeSet<&str>,
+        widest: &[Widest],
+    ) -> Result<Vec<Table>, SqlError> {
         let mut tables = tables.to_vec();
-        for table in &mut tables {
+        let is_named = |table: &&mut Table| named.contains(table.name.as_str());
+        for table in tables.iter_mut().filter(is_named) {
             let own = Widest { table: table.name.clone(), ..Widest::default() };
             let widest = widest.iter().find(|widest| widest.table == table.name).unwrap_or(&own);
             self.of_units(table, widest)?;
         }
         for (name, low, high) in &self.clamps {
             let mut is_known = false;
-            for table in &mut tables {
+            for table in tables.iter_mut().filter(is_named) {
                 let widest = widest.iter().find(|widest| widest.table == table.name);
                 is_known |= clamp(table, name, (*low, *high), widest)?;
             }

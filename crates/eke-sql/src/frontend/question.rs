@@ -15,6 +15,7 @@ use crate::frontend::clauses::{Clauses, GroupBy, bare, clauses, no, no_set, none
 use crate::frontend::limits;
 use crate::frontend::names;
 use crate::frontend::parse;
+use crate::frontend::relations::relations_of;
 use crate::frontend::rows::{Relation, Scope, Source};
 use crate::frontend::settings;
 use crate::plan::aggregate::{Aggregates, OfUnit};
@@ -78,7 +79,10 @@ fn planned(
         settings.iter().try_for_each(|setting| bounds.take(setting))?;
         let bounded = match bounds.is_empty() {
             true => Cow::Borrowed(tables),
-            false => Cow::Owned(bounds.over(tables, widest)?),
+            false => {
+                let names = tables.iter().map(|table| table.name.as_str());
+                Cow::Owned(bounds.over(tables, &relations_of(&query, names), widest)?)
+            }
         };
         if !matches!(given, Given::Nothing) && *bounded != *tables {
             return Err(BoundsError::NotHere.into());

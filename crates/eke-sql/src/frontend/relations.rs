@@ -27,6 +27,16 @@ pub fn relations<'t>(
     Ok(tables.filter(is_meant).collect())
 }
 
+/// The same of a query that was read.
+pub(crate) fn relations_of<'t>(
+    question: &ast::Query,
+    tables: impl Iterator<Item = &'t str>,
+) -> BTreeSet<&'t str> {
+    let mut written = Vec::new();
+    query(question, &mut written);
+    tables.filter(|table| written.iter().any(|name| names::means(name, table))).collect()
+}
+
 fn query(query: &ast::Query, written: &mut Vec<ast::Ident>) {
     for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
         self::query(&cte.query, written);
