@@ -11,9 +11,10 @@ use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
+use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "source",
     "multiline",
     "unit",
@@ -22,12 +23,13 @@ const KNOWN: [&str; 10] = [
     "max_rows",
     "max_values",
     "answer_time",
+    "cut_counts",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 6] =
-    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time"];
+const PRIVATE: [&str; 7] =
+    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time", "cut_counts"];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
 /// The longest first slot, in seconds.
@@ -46,6 +48,8 @@ pub struct Dataset {
     pub protection: PolicyProtection,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub answer_time: Duration,
+    /// The part of what a question is charged that counts of units that were cut may cost.
+    pub cut_counts: CutPart,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -95,11 +99,12 @@ impl Dataset {
         let multiline = page.keep(multiline.transpose());
         let protection = page.keep(PolicyProtection::read(section, &title, units));
         let answer_time = page.keep(read_answer_time(section));
+        let cut_counts = page.keep(read_cut_counts(section));
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
-        let (Some(multiline), Some(protection), Some(answer_time)) =
-            (multiline, protection, answer_time)
+        let (Some(multiline), Some(protection), Some(answer_time), Some(cut_counts)) =
+            (multiline, protection, answer_time, cut_counts)
         else {
             return Err(page.told_elsewhere());
         };
@@ -112,6 +117,7 @@ impl Dataset {
             multiline,
             protection,
             answer_time,
+            cut_counts,
             columns,
             line,
             source_line,
@@ -148,6 +154,7 @@ impl Dataset {
             multiline: None,
             protection,
             answer_time: USUAL_SLOT,
+            cut_counts: CutPart::USUAL,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
             source_line,
@@ -333,6 +340,21 @@ fn read_answer_time(section: Section<'_>) -> Result<Duration, PolicyError> {
         )));
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// The part of what a question is charged that cut counts may cost: none if it is false.
+fn read_cut_counts(section: Section<'_>) -> Result<CutPart, PolicyError> {
+    let Some(field) = section.get("cut_counts") else { return Ok(CutPart::USUAL) };
+    if field.boolean().is_ok_and(|is| !is) {
+        return Ok(CutPart::NOTHING);
+    }
+    let wrong = || {
+        field.wrong(
+            "counts of units that were cut cost a part of what a question is charged, up to a \
+             half: write it, such as cut_counts = 0.02, or cut_counts = false for none",
+        )
+    };
+    CutPart::new(field.number("0.02").map_err(|_| wrong())?).ok_or_else(wrong)
 }
 
 fn read_source(section: Section<'_>, title: &str) -> Result<(String, usize), PolicyError> {
