@@ -143,6 +143,7 @@ mod tests {
         let golden = [
             (Purpose::Question, "b4fc895385409f8b"),
             (Purpose::Ranking, "794c1b46601fab82"),
+            (Purpose::Cuts, "e0fd99484488ea85"),
             (Purpose::Keys, "f5cb48b30caafcec"),
             (Purpose::Watch, "3e93f5c5955cb2ce"),
             (Purpose::Places, "f00f3627245d2efa"),

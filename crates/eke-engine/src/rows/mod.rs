@@ -365,8 +365,8 @@ impl Bounded {
     /// How many units were cut, count by count, in steps of which a unit is [`CUT_STEPS`].
     ///
     /// - Theorem: cut-counts (docs/theorems.md)
-    /// - Proves: one unit changes each count by at most one, by being there or by being another one,
-    ///   and of all bins of rows together one where it is added or removed, two where it is replaced
+    /// - Proves: one unit changes each count by at most one, by being there or by being another one;
+    ///   and of the bins of rows one where it is added or removed, two where it is replaced
     /// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not
     ///   depend on rows (the ledger)
     /// - Deviates: nothing

@@ -18,7 +18,7 @@ pub use shown::{CutBin, CutCount, CutCounts, CutShare, CutVerdict};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use eke_budget::{Adjacency, Amount, Rho};
+use eke_budget::{Amount, Rho};
 use eke_noise::path::Column;
 use eke_noise::stopping::ConfidenceSequence;
 use eke_sql::{Expr, Function, Plan, RowSource, Summand, Value};
@@ -105,24 +105,22 @@ impl CutCells {
         (cells.len() > 1).then_some(Self(cells))
     }
 
-    /// How many of the counts one unit changes at most, each by one.
+    /// How many of the counts one unit changes at most, each by one, by being there or by being
+    /// another one.
     ///
     /// - Theorem: cut-counts (docs/theorems.md)
-    /// - Proves: each of n counts at a price p costs this many times p: those that overlap add up,
+    /// - Proves: each of n counts at one price p costs this many times p: those that overlap add up,
     ///   and of the bins of rows a unit is in one
-    /// - Assumes: each count is of units, each of which counts once or not at all (rows)
+    /// - Assumes: each count is of units, each of which counts once or not at all (rows); all counts
+    ///   are at one price (`CutRound`); where there are bins, units in the question and units that
+    ///   are cut are counted too
     /// - Deviates: nothing
     /// - Checked by: `one_unit_moves_each_cut_count_by_one_and_one_bin_of_rows`,
     ///   `cut_counts_cost_what_they_move_by`
-    pub(crate) fn touched(&self, adjacency: Adjacency) -> NonZeroU32 {
+    pub(crate) fn touched(&self) -> NonZeroU32 {
         let is_bin = |cell: &&CutCell| matches!(cell, CutCell::Rows(_));
         let bins = self.0.iter().filter(is_bin).count();
-        // Where a unit is replaced, the one leaves a bin and the other enters another.
-        let of_bins = match adjacency {
-            Adjacency::AddRemove => bins.min(1),
-            Adjacency::Replace => bins.min(2),
-        };
-        let all = u32::try_from(self.0.len() - bins + of_bins).unwrap_or(u32::MAX);
+        let all = u32::try_from(self.0.len() - bins + bins.min(1)).unwrap_or(u32::MAX);
         NonZeroU32::new(all).unwrap_or(NonZeroU32::MIN)
     }
 
@@ -227,7 +225,7 @@ impl Asking<'_> {
         let Some(values) = values.collect::<Option<Vec<_>>>() else { return Ok(None) };
         let confidence = self.question.goal.confidence;
         let gamma = (!first_look).then(|| {
-            let likely = self.cut_part().get() * self.likely_charge() / f64::from(cells.0.len() as u32);
+            let likely = self.cut_part().get() * self.likely_charge() / cells.0.len() as f64;
             ConfidenceSequence::tightest_at(likely, confidence).gamma()
         });
         let step = 1.0 / double(CUT_STEPS);
@@ -290,3 +288,6 @@ impl Asking<'_> {
         eke_budget::L1::new(double(CUT_STEPS)).map_err(EngineError::damaged)
     }
 }
+
+#[cfg(test)]
+mod tests;

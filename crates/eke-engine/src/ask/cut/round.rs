@@ -107,7 +107,7 @@ impl<'a> Order<'a, Asking<'a>> for CutRound<'_> {
             let place = asking.context.payers().iter().position(|payer| payer.name == account)?;
             prices.get(place).map(GroupPrices::price_seen)
         };
-        let bounds = (cells.touched(asking.plan().adjacency), PLAIN);
+        let bounds = (cells.touched(), PLAIN);
         let added = Added { increment, points, paid, answer: None };
         let Written { head, round } = state.add_round(added, alone, bounds)?;
         Ok(Drawn { body: Vec::new(), state: Some(head), round: Some(round), made: () })
@@ -123,7 +123,7 @@ impl CutRound<'_> {
         levels: &[Amount<Rho>],
     ) -> Result<Option<Offers>, EngineError> {
         let Self { state, cells, .. } = self;
-        let touched = cells.touched(asking.plan().adjacency);
+        let touched = cells.touched();
         let own = &asking.context.own().name;
         let mut all_prices = Vec::new();
         for (account, &recorded) in asking.context.payers().iter().zip(levels) {

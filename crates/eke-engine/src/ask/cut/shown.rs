@@ -217,8 +217,7 @@ impl Seen {
     /// The part of the units that lose rows, at least: those in a bin, or those that lose something
     /// and no groups.
     fn by_rows_at_least(&self, miss: f64) -> f64 {
-        let bins = self.bins();
-        if bins.is_empty() {
+        if self.bins().is_empty() {
             return 0.0;
         }
         let units = self.get(CutCell::Units).unwrap_or(0.0);
@@ -226,18 +225,23 @@ impl Seen {
             Some(groups) => self.share(units - groups, 2.0, miss / 2.0).low,
             None => self.share(units, 1.0, miss / 2.0).low,
         };
-        self.share(bins.iter().sum(), bins.len() as f64, miss / 2.0).low.max(others)
+        self.beyond(0, miss / 2.0).max(others)
+    }
+
+    /// The part of the units that are in a bin from this one on, as far as bins are told from noise,
+    /// all of them at once.
+    fn beyond(&self, from: usize, miss: f64) -> f64 {
+        let (bins, of) = (self.bins(), self.get(CutCell::Of).unwrap_or(0.0));
+        let miss = miss / (1 + bins.len()) as f64;
+        let seen = bins.iter().skip(from).map(|&value| self.count(value, miss).low).sum::<f64>();
+        seen / self.count(of, miss).high.max(1.0)
     }
 
     /// The least `max_rows`, of those that are bounds of bins, beyond which no more than a few units
     /// are seen to have rows.
     fn enough_rows(&self, max_rows: u32, miss: f64) -> u64 {
-        let bins = self.bins();
-        let beyond = |bin: usize| {
-            let above = &bins[bin + 1..];
-            self.share(above.iter().sum(), above.len() as f64, miss).low
-        };
-        let bin = (0..BINS - 1).find(|&bin| beyond(bin) <= FEW).unwrap_or(BINS - 1);
+        let is_enough = |bin: &usize| self.beyond(bin + 1, miss) <= FEW;
+        let bin = (0..BINS - 1).find(is_enough).unwrap_or(BINS - 1);
         u64::from(max_rows) << (bin + 1)
     }
 

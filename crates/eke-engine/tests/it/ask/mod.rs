@@ -2,6 +2,7 @@
 
 mod asking;
 mod chosen;
+mod cuts;
 mod derived;
 mod distinct;
 mod generated;
