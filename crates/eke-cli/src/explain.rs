@@ -251,6 +251,10 @@ pub(crate) fn print(
         }
     }
     writeln!(out, "\nWho pays\n  {}", explanation.accounts.join(", "))?;
+    if let Some(part) = explanation.cut_counts {
+        let percent = short(part * 100.0);
+        writeln!(out, "  at most {percent}% more, for counts of units that lose rows or groups")?;
+    }
     if let Some(tier) = &explanation.tier {
         writeln!(out, "\nWhat your tier sees")?;
         writeln!(

@@ -10,6 +10,7 @@ use eke_ledger::{Address, Ledger, LedgerError, Stamp};
 use eke_noise::entropy::random_bytes;
 use eke_sql::{Plan, Query};
 
+use crate::ask::cut::CutPart;
 use crate::ask::question::Who;
 use crate::data::anchored::Anchored;
 use crate::data::ground::{Schema, Understood, schema, understand};
@@ -67,6 +68,8 @@ pub(crate) struct Prepared {
     is_steward: bool,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub(crate) answer_time: Duration,
+    /// The part of what it is charged that its cut counts may cost.
+    pub(crate) cut_part: CutPart,
 }
 
 /// A dataset that rows are read of.
@@ -266,6 +269,7 @@ impl Engine {
         let is_steward = *who == Who::Steward;
         let (mut prepared, mut hash_key, mut answer_time) =
             (Vec::with_capacity(datasets.len()), None, Duration::ZERO);
+        let mut cut_part = None;
         for (name, (source, schema, ids)) in datasets {
             let dataset = self.policy.dataset(&name)?;
             let registry = self.pin(unit, dataset, &source, &stamp)?;
@@ -282,6 +286,8 @@ impl Engine {
             // One registry is a unit's, with one key: rows that meet are kept by the same hash.
             hash_key.get_or_insert(*registry.hash_key());
             answer_time = dataset.answer_time.max(answer_time);
+            let part = cut_part.map_or(dataset.cut_counts, |part| dataset.cut_counts.min(part));
+            cut_part = Some(part);
             let unit_column = dataset.protection.unit_column().unwrap_or_default().to_owned();
             prepared.push(PreparedDataset { name, snapshot, unit_column, source, schema, ids });
         }
@@ -296,6 +302,7 @@ impl Engine {
             public,
             is_steward,
             answer_time,
+            cut_part: cut_part.unwrap_or(CutPart::NOTHING),
         })
     }
 
@@ -485,7 +492,9 @@ impl Engine {
             expects_more,
         });
         let public = &prepared.public;
-        let options = RowsOptions { progress, spill, held, public, ..RowsOptions::usual() };
+        let unlisted = !prepared.cut_part.is_nothing();
+        let options =
+            RowsOptions { progress, spill, held, public, unlisted, ..RowsOptions::usual() };
         let datasets: Vec<DatasetRows<'_>> = datasets
             .iter()
             .map(|dataset| DatasetRows {

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use eke_engine::ask::{Chosen, Kind, Unmet, WhyFewer};
+use eke_engine::ask::{Chosen, Covers, Kind, Unmet, WhyFewer};
 use eke_engine::{Answer, Cell, Stopped};
 
 use crate::show::number::{
@@ -97,6 +97,9 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     table.print(out)?;
     if let Some(covers) = answer.covers.as_ref().filter(|_| !answer.rows.is_empty()) {
         note("", &format!("counted: {}", covers.note), out)?;
+        for (mark, said) in cuts(covers) {
+            note(mark, &said, out)?;
+        }
     }
     if answer.listed {
         note("", "the keys are public, and no row was read: some may be in no row", out)?;
@@ -121,6 +124,13 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
         note("", &chosen_rows(chosen, confidence), out)?;
     }
     Ok(())
+}
+
+/// How many units lose something to the bounds, each sentence with a mark where it is a warning.
+fn cuts(covers: &Covers) -> Vec<(&'static str, String)> {
+    let Some(cut) = &covers.cut else { return Vec::new() };
+    let mark = if cut.warns() { "!" } else { "" };
+    cut.notes.iter().map(|said| (mark, format!("cut: {said}"))).collect()
 }
 
 /// Why there are no rows, or fewer than were asked for.
@@ -329,6 +339,9 @@ pub(crate) fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     }
     if let Some(covers) = &answer.covers {
         writeln!(out, "# counted: {}", covers.note)?;
+        for (_, said) in cuts(covers) {
+            writeln!(out, "# {said}")?;
+        }
     }
     writeln!(out, "{}", head.join(","))?;
     let mut digits = Vec::new();

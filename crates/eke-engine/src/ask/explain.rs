@@ -5,6 +5,7 @@ use eke_noise::{Confidence, Tolerance};
 use eke_sql::{Plan, Query, Shows};
 use serde::Serialize;
 
+use crate::ask::cut::{CutPart, Cutting};
 use crate::ask::goals::Goals;
 use crate::ask::keys;
 use crate::ask::question::{Accuracy, ColumnGoals, Goal, Question, Who};
@@ -39,6 +40,10 @@ pub struct Explanation {
     /// What the whole question is expected to cost if nobody has asked it before, by how large its
     /// values turn out to be.
     pub totals: Vec<Total>,
+    /// The part of these prices that counts of units which are cut may cost beside them; none where
+    /// nothing can be cut, or where the policy wants none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_counts: Option<f64>,
     /// The delta that prices in epsilon are converted at; none if the asker's budget states none.
     pub delta: Option<f64>,
     /// Whose earlier answers to the same question make a goal dearer, in words.
@@ -139,7 +144,7 @@ pub fn explain(policy: &Policy, sql: &str, who: &Who) -> Result<Explanation, Eng
 /// The question cannot be answered privately, or something in the policy is wrong.
 pub fn explain_for(policy: &Policy, question: &Question) -> Result<Explanation, EngineError> {
     let Question { sql, goal, columns, who } = question;
-    let Understood { query, payers, finest, .. } = understand(policy, sql, who)?;
+    let Understood { query, payers, finest, datasets, .. } = understand(policy, sql, who)?;
     let goals = &Goals::new(*goal, columns, &query)?;
     let (plan, own) = (&query.plan, payers.own());
     let keys = match keys::public_group_count(plan) {
@@ -185,8 +190,23 @@ pub fn explain_for(policy: &Policy, question: &Question) -> Result<Explanation, 
         Who::Analyst(_) => "you have",
     };
     let accounts = payers.names();
+    let parts = datasets.iter().filter_map(|(name, _)| policy.dataset(name).ok());
+    let part = parts.map(|dataset| dataset.cut_counts).min().unwrap_or(CutPart::NOTHING);
+    let cut_counts = Cutting::of(plan, part).is_wanted().then(|| part.get());
     let plan = query.describe();
-    Ok(Explanation { plan, keys, accounts, sorting, tier, errors, sizes, totals, delta, earlier })
+    Ok(Explanation {
+        plan,
+        keys,
+        accounts,
+        sorting,
+        tier,
+        errors,
+        sizes,
+        totals,
+        cut_counts,
+        delta,
+        earlier,
+    })
 }
 
 /// The delta at which a price in epsilon for a question becomes one in rho: the part of the delta

@@ -6,6 +6,7 @@
 //! accounts have spent and have left.
 
 pub(crate) mod affordable;
+pub(crate) mod cut;
 pub(crate) mod explain;
 pub(crate) mod family;
 pub(crate) mod goals;
@@ -21,6 +22,7 @@ pub(crate) mod top;
 pub(crate) mod walk;
 pub(crate) mod weights;
 
+pub use cut::{CutBin, CutCount, CutCounts, CutPart, CutShare, CutVerdict};
 pub use explain::{
     ErrorAt, Explanation, Keys, SizeAt, TierLimit, Total, explain, explain_for, price_delta,
 };
@@ -48,6 +50,7 @@ use eke_noise::Exact;
 use eke_noise::path::Columns;
 use eke_sql::{Measure, Plan, Summand, Value};
 
+use crate::ask::cut::Cutting;
 use crate::ask::goals::Goals;
 use crate::ask::round::{KnownPrices, Round};
 use crate::ask::shown::answer::{self, Found};
@@ -83,6 +86,8 @@ pub(crate) struct Asking<'a> {
     truth: Option<Exact<Columns>>,
     /// What accounts pay for the groups, after the last round.
     prices: Option<KnownPrices>,
+    /// How many units were cut, once it is bought.
+    pub(crate) cuts: Cutting,
     /// What the asker has paid for this answer.
     pub(crate) spent: Amount<Rho>,
     spent_delta: Amount<Delta>,
@@ -139,6 +144,7 @@ impl Engine {
             bounded: None,
             truth: None,
             prices: None,
+            cuts: Cutting::of(&prepared.query.plan, prepared.cut_part),
             spent,
             spent_delta,
             route,
@@ -271,7 +277,7 @@ impl<'a> Asking<'a> {
     }
 
     /// What the asker's accounts have left: the least of them.
-    fn left(&self) -> Result<(Amount<Rho>, Amount<Delta>), EngineError> {
+    pub(crate) fn left(&self) -> Result<(Amount<Rho>, Amount<Delta>), EngineError> {
         let mut left = None;
         for account in self.context.payers().shown() {
             let account = self.context.ledger().account(&account.name).wait()?;
@@ -331,7 +337,9 @@ impl<'a> Asking<'a> {
         }
         let more = self.allowed(&self.question.goal, stored.as_ref(), left, keys)?;
         self.check_unit(stored.as_ref(), keys)?;
-        let may_cost = more.plus(keys).unwrap_or(Amount::MAX).min(left);
+        let beside = self.cuts_cost(more);
+        let may_cost = more.plus(keys).and_then(|cost| cost.plus(beside));
+        let may_cost = may_cost.unwrap_or(Amount::MAX).min(left);
         self.confirm(may_cost, left)?;
         self.reads = Some(self.context.observer.clock().now());
         let groups = match self.known.take() {
@@ -435,6 +443,9 @@ impl<'a> Asking<'a> {
             }
             walk.send_ahead(&mut needed, self.weights().groups());
             self.context.check_over()?;
+            if walk.has_ended() {
+                self.settle_cuts(&state)?;
+            }
             let taken = match self.round(state, &needed, walk)? {
                 Round::Taken(taken) => taken,
                 Round::Refused(left, refusal) => {
@@ -446,18 +457,29 @@ impl<'a> Asking<'a> {
                         state = left;
                         continue;
                     }
-                    match self.round(left, &[], walk)? {
-                        Round::Taken(taken) => taken,
-                        Round::Refused(_, refusal) => return Err(self.refused(&refusal)),
-                    }
+                    self.last_round(left, walk)?
                 }
             };
             self.context.observer.look(walk.looks());
             self.show_so_far(&taken.state, walk);
             if walk.has_ended() {
-                return Ok(taken);
+                let is_stored = taken.answer.is_some() || walk.is_part();
+                return if is_stored { Ok(taken) } else { self.last_round(taken.state, walk) };
             }
             state = taken.state;
+        }
+    }
+
+    /// Stores the answer that a walk has ended with, once it is known how many units were cut.
+    pub(crate) fn last_round(
+        &mut self,
+        state: State,
+        walk: &mut Walk,
+    ) -> Result<Followed, EngineError> {
+        self.settle_cuts(&state)?;
+        match self.round(state, &[], walk)? {
+            Round::Taken(taken) => Ok(taken),
+            Round::Refused(_, refusal) => Err(self.refused(&refusal)),
         }
     }
 
@@ -517,7 +539,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The paths as they are stored now.
-    fn current(&self, mut state: State) -> Result<State, EngineError> {
+    pub(crate) fn current(&self, mut state: State) -> Result<State, EngineError> {
         let stored = self.context.ledger().path(state.bundle.id()).wait()?;
         self.go_on(&mut state, stored.and_then(|path| path.state).as_deref())?;
         Ok(state)
@@ -550,7 +572,11 @@ impl<'a> Asking<'a> {
                     let own = head.alone.get(&self.context.own().name);
                     let alone = own.copied().unwrap_or(Amount::ZERO);
                     let of = Answered { groups: &state.groups, alone, state: None };
-                    return Ok(Some(self.finish(of, &found, 0)?.answer));
+                    let mut answer = self.finish(of, &found, 0)?.answer;
+                    if let Some(covers) = &mut answer.covers {
+                        covers.cut = stored_answer::cut(body.body());
+                    }
+                    return Ok(Some(answer));
                 }
                 Some(Given::First) => {}
             }
@@ -634,7 +660,10 @@ impl<'a> Asking<'a> {
             fewer: None,
             picks: None,
             epsilon: self.in_epsilon(self.spent).filter(|_| !goal.is_one()),
-            covers: Some(Covers::of(self.plan(), &self.context.unit().name)),
+            covers: Some(Covers {
+                cut: self.cuts.counts().cloned(),
+                ..Covers::of(self.plan(), &self.context.unit().name)
+            }),
         };
         let answer = self.with_what_lacks(answer, (groups.len(), &shown), &found, left);
         Ok(Finished { answer, shown, measures: measures.collect() })

@@ -30,7 +30,7 @@ pub(crate) enum Round {
 const STEPS: u128 = 64;
 
 /// What accounts are charged, by their names.
-type Offers = Vec<(String, RaiseGroups<Rho>)>;
+pub(crate) type Offers = Vec<(String, RaiseGroups<Rho>)>;
 
 /// The prices of the groups after some rounds, which the next one goes on from.
 pub(crate) struct KnownPrices {
@@ -127,7 +127,9 @@ impl<'a> Order<'a, Asking<'a>> for Further<'_> {
             let place = asking.context.payers().iter().position(|payer| payer.name == account)?;
             prices.get(place).map(GroupPrices::price_seen)
         };
-        let (answer, body, name) = match walk.answer() {
+        // It is stored once it is known how many units were cut.
+        let answer = walk.answer().filter(|_| !asking.cuts.is_wanted());
+        let (answer, body, name) = match answer {
             None => (None, Vec::new(), None),
             Some(found) => {
                 let of = asking.of(state, alone(own));
@@ -296,7 +298,7 @@ impl Asking<'_> {
 
 /// Takes a group further for the unit's account: by no step that is too small to be drawn, and by
 /// several where one would be too fine.
-fn take_further(
+pub(crate) fn take_further(
     round: &mut GroupRound<'_, Rho>,
     group: u32,
     price: Amount<Rho>,

@@ -15,7 +15,6 @@ use serde::Serialize;
 use crate::ask::goals::Goals;
 use crate::ask::keys::public_group_count;
 use crate::ask::question::{Accuracy, Goal};
-use crate::ask::round::Round;
 use crate::ask::shown::answer::{Answer, Column, Cost, Found, Kind, Row, json};
 use crate::ask::state::{Groups, State};
 use crate::ask::top::picks::{By, Picked, pick_price};
@@ -249,10 +248,8 @@ impl Asking<'_> {
             }
         }
         let mut walk = Walk::ended(found, looks);
-        match self.round(state, &[], &mut walk)? {
-            Round::Taken(taken) => self.answered(taken, &walk),
-            Round::Refused(_, refusal) => Err(self.refused(&refusal)),
-        }
+        let taken = self.last_round(state, &mut walk)?;
+        self.answered(taken, &walk)
     }
 
     /// The keys of the largest groups, and nothing else of them.

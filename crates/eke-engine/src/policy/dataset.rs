@@ -12,9 +12,10 @@ use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
 use super::widest;
 use super::{ColumnPolicy, Named, PolicyError, Unit};
+use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "source",
     "multiline",
     "unit",
@@ -25,11 +26,12 @@ const KNOWN: [&str; 12] = [
     "max_rows_in_all",
     "widest",
     "answer_time",
+    "cut_counts",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 8] = [
+const PRIVATE: [&str; 9] = [
     "unit",
     "unit_column",
     "max_groups",
@@ -38,6 +40,7 @@ const PRIVATE: [&str; 8] = [
     "max_rows_in_all",
     "widest",
     "answer_time",
+    "cut_counts",
 ];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
@@ -59,6 +62,8 @@ pub struct Dataset {
     pub widest: Widest,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub answer_time: Duration,
+    /// The part of what a question is charged that counts of units that were cut may cost.
+    pub cut_counts: CutPart,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -112,11 +117,12 @@ impl Dataset {
         let protection = page.keep(PolicyProtection::read(section, &title, units));
         let answer_time = page.keep(read_answer_time(section));
         let widest = page.keep(widest::read(section, name));
+        let cut_counts = page.keep(read_cut_counts(section));
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
-        let (Some(multiline), Some(protection), Some(answer_time)) =
-            (multiline, protection, answer_time)
+        let (Some(multiline), Some(protection), Some(answer_time), Some(cut_counts)) =
+            (multiline, protection, answer_time, cut_counts)
         else {
             return Err(page.told_elsewhere());
         };
@@ -134,6 +140,7 @@ impl Dataset {
             protection,
             widest,
             answer_time,
+            cut_counts,
             columns,
             line,
             source_line,
@@ -172,6 +179,7 @@ impl Dataset {
             protection,
             widest: Widest::default(),
             answer_time: USUAL_SLOT,
+            cut_counts: CutPart::USUAL,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
             source_line,
@@ -362,6 +370,21 @@ fn read_answer_time(section: Section<'_>) -> Result<Duration, PolicyError> {
         )));
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// The part of what a question is charged that cut counts may cost: none if it is false.
+fn read_cut_counts(section: Section<'_>) -> Result<CutPart, PolicyError> {
+    let Some(field) = section.get("cut_counts") else { return Ok(CutPart::USUAL) };
+    if field.boolean().is_ok_and(|is| !is) {
+        return Ok(CutPart::NOTHING);
+    }
+    let wrong = || {
+        field.wrong(
+            "counts of units that were cut cost a part of what a question is charged, up to a \
+             half: write it, such as cut_counts = 0.02, or cut_counts = false for none",
+        )
+    };
+    CutPart::new(field.number("0.02").map_err(|_| wrong())?).ok_or_else(wrong)
 }
 
 fn read_source(section: Section<'_>, title: &str) -> Result<(String, usize), PolicyError> {

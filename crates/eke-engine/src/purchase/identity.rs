@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Question,
     /// A ranking of groups.
     Ranking,
+    /// The counts of units that are cut in a question.
+    Cuts,
     /// A selection of keys.
     Keys,
     /// A watch.
@@ -39,6 +41,7 @@ impl Purpose {
         match self {
             Self::Question => "eke question 1",
             Self::Ranking => "eke ranking 1",
+            Self::Cuts => "eke cut counts 1",
             Self::Keys => "eke selection of keys 1",
             Self::Watch => "eke watch 1",
             Self::Places => "eke places 1",
@@ -143,6 +146,7 @@ mod tests {
         let golden = [
             (Purpose::Question, "b4fc895385409f8b"),
             (Purpose::Ranking, "794c1b46601fab82"),
+            (Purpose::Cuts, "e0fd99484488ea85"),
             (Purpose::Keys, "f5cb48b30caafcec"),
             (Purpose::Watch, "3e93f5c5955cb2ce"),
             (Purpose::Places, "f00f3627245d2efa"),

@@ -40,6 +40,8 @@ pub(crate) struct Contributions {
     values: Vec<ColumnExpr>,
     /// What their digests are made with.
     digest_key: HashKey,
+    /// Whether rows whose keys are not listed come along, marked.
+    unlisted: bool,
 }
 
 /// A key of a row.
@@ -89,7 +91,19 @@ impl Contributions {
         let filter = filter.transpose()?;
         let wanted = Wanted { columns, unit: ids.map(|ids| (plan.unit_column.clone(), ids)) };
         let digest_key = values::digest_key(hash_key);
-        Ok(Self { wanted, filter, unit, keys, steps, values, digest_key })
+        Ok(Self { wanted, filter, unit, keys, steps, values, digest_key, unlisted: false })
+    }
+
+    /// The same, where rows whose keys are not listed come along, marked, if there are units that
+    /// they belong to.
+    pub(crate) fn with_unlisted(mut self) -> Self {
+        self.unlisted = self.unit.is_some() && self.keys.iter().any(|key| key.listed.is_some());
+        self
+    }
+
+    /// Whether rows whose keys are not listed come along, marked.
+    pub(crate) fn brings_unlisted(&self) -> bool {
+        self.unlisted
     }
 
     /// What it is computed from: columns of expressions, and then the unit.
@@ -121,7 +135,8 @@ impl Contributions {
     }
 
     /// What these rows bring: the unit if there is a column of it, the keys, the steps, the digests
-    /// of values in two halves each; and how many of them take part. The others are gone.
+    /// of values in two halves each, a mark for those whose keys are not listed if these come along;
+    /// and how many of them take part. The others are gone.
     pub(crate) fn of(
         &self,
         columns: &[Column],
@@ -142,10 +157,11 @@ impl Contributions {
         if let Some(filter) = &self.filter {
             takes_part = &takes_part & &filter.holds(&columns, rows);
         }
+        let mut all_listed = BooleanBuffer::new_set(rows);
         for key in &self.keys {
             let value = key.value.compute(&columns, rows);
             if let Some(listed) = key.is_listed(&value, rows) {
-                takes_part = &takes_part & &listed;
+                all_listed = &all_listed & &listed;
             }
             arrays.push(value.into_array());
         }
@@ -156,6 +172,12 @@ impl Contributions {
             let values = values.compute(&columns, rows);
             let halves = values::digests(&self.digest_key, &values, rows);
             arrays.extend(halves.map(|half| Arc::new(half) as ArrayRef));
+        }
+        if self.unlisted {
+            let mark = |row| i64::from(!all_listed.value(row));
+            arrays.push(Arc::new(Int64Array::from_iter_values((0..rows).map(mark))));
+        } else {
+            takes_part = &takes_part & &all_listed;
         }
         let kept = takes_part.count_set_bits();
         if kept < rows {

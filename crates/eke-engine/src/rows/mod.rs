@@ -21,9 +21,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::num::{NonZero, NonZeroU32};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
@@ -41,12 +41,16 @@ use crate::rows::groups::Groups;
 pub use crate::rows::held::HeldRows;
 pub use crate::rows::lookup::PublicRows;
 use crate::rows::pass::bounding::{HashKey, Limits};
+use crate::rows::pass::cuts::{CutCell, CutTally};
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::values::Bringing;
 use crate::rows::pass::{Counters, Pass};
 use crate::rows::per_unit::{Input, Stages};
 use crate::rows::scan::Piece;
 use crate::rows::spill::Spill;
+
+/// How many steps a unit is in a count of units that were cut: noise is drawn on a grid that fine.
+pub(crate) const CUT_STEPS: i64 = 1 << 10;
 
 /// How a plan is run: none of it changes what comes out.
 #[derive(Clone, Copy)]
@@ -68,6 +72,8 @@ pub struct RowsOptions<'a> {
     pub held: Option<HeldFor<'a>>,
     /// The rows of public tables that a plan looks up, the innermost first.
     pub public: &'a [PublicRows],
+    /// Whether units are counted that have a key which is not listed.
+    pub unlisted: bool,
 }
 
 /// Where rows of a snapshot may stay in memory.
@@ -90,7 +96,17 @@ impl RowsOptions<'_> {
         let partitions = std::thread::available_parallelism().map_or(1, NonZero::get);
         let memory = threads::memory();
         let (time, progress, spill, held) = (None, None, None, None);
-        Self { memory, partitions, batch_rows: 8_192, time, progress, spill, held, public: &[] }
+        Self {
+            memory,
+            partitions,
+            batch_rows: 8_192,
+            time,
+            progress,
+            spill,
+            held,
+            public: &[],
+            unlisted: false,
+        }
     }
 }
 
@@ -160,6 +176,8 @@ pub struct Bounded {
     nobodys: Vec<u64>,
     /// How often memory was spilled to disk.
     spills: usize,
+    /// How many units were cut.
+    cuts: CutTally,
 }
 
 impl fmt::Debug for Bounded {
@@ -308,6 +326,7 @@ impl Bounded {
             groups: Groups::new(plan.keys.iter().map(|key| key.kind).collect()),
             nobodys: Vec::new(),
             spills: 0,
+            cuts: CutTally::default(),
         }
     }
 
@@ -345,6 +364,26 @@ impl Bounded {
     /// this many: for key selection (partition selection).
     pub(crate) fn key_counts(&self, most: NonZeroU32) -> Result<Exact<KeyCounts<u64>>, RowsError> {
         Ok(Exact::new(KeyCounts(self.numbered_counts()?), Touched(most)))
+    }
+
+    /// How many units were cut, count by count, in steps of which a unit is [`CUT_STEPS`].
+    ///
+    /// - Theorem: cut-counts (docs/theorems.md)
+    /// - Proves: one unit changes each count by at most one, by being there or by being another one;
+    ///   and of the bins of rows one where it is added or removed, two where it is replaced
+    /// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not
+    ///   depend on rows (the ledger)
+    /// - Deviates: nothing
+    /// - Checked by: `one_unit_moves_each_cut_count_by_one_and_one_bin_of_rows`,
+    ///   `cut_counts_are_those_of_a_plain_reading`
+    pub(crate) fn cut_counts(&self, cells: &[CutCell]) -> Exact<Columns> {
+        let by_rows = cells.contains(&CutCell::Rows(0));
+        let steps = |&cell: &CutCell| {
+            let units = i64::try_from(self.cuts.get(cell, by_rows)).unwrap_or(i64::MAX);
+            units.saturating_mul(CUT_STEPS).min(1 << 62)
+        };
+        let one = rounded_up(CUT_STEPS.unsigned_abs());
+        Exact::new(Columns(vec![cells.iter().map(steps).collect()]), vec![one])
     }
 
     fn numbered_counts(&self) -> Result<Vec<(u64, i64)>, RowsError> {
@@ -400,6 +439,15 @@ impl Bounded {
             keys.into_iter().zip(counts).map(|(keys, (_, count))| (keys, count)).collect();
         counts.sort();
         counts
+    }
+
+    /// How many units were cut: those in the question, by groups or rows, by groups, with a key that
+    /// is not listed, and by rows bin by bin. Truths, for tests of this crate alone.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn cuts(&self) -> Vec<u64> {
+        let CutTally { of, either, by_groups, unlisted, by_rows } = self.cuts;
+        [of, either, by_groups, unlisted].into_iter().chain(by_rows).collect()
     }
 
     /// How often memory was spilled to disk on the way, for tests of this crate.
@@ -519,8 +567,17 @@ fn run(
 ) -> Result<Bounded, RowsError> {
     let runtime = threads::threads().map_err(RowsError::failed)?;
     let (plan, hash_key) = (plan.clone(), HashKey(*hash_key));
-    let RowsOptions { memory, partitions, batch_rows, time, progress, spill, held, public } =
-        options;
+    let RowsOptions {
+        memory,
+        partitions,
+        batch_rows,
+        time,
+        progress,
+        spill,
+        held,
+        public,
+        unlisted,
+    } = options;
     let public = public.to_vec();
     let held = held.filter(|_| inputs.len() == 1).map(|held| {
         let of = (held.dataset.to_owned(), held.snapshot);
@@ -548,6 +605,9 @@ fn run(
             };
             let schema = stages.as_ref().map_or(own, Stages::schema);
             let contributions = Contributions::new(&plan, &schema, ids, &hash_key)?;
+            let contributions =
+                if unlisted { contributions.with_unlisted() } else { contributions };
+            let cuts = Arc::<Mutex<CutTally>>::default();
             let limits = Arc::new(limits(&plan, &contributions, hash_key));
             let batch_rows = contributions.rows_at_a_time(batch_rows.max(1));
             let (workers, hash) = (partitions.max(1), TableHash::default());
@@ -570,6 +630,7 @@ fn run(
                 workers,
                 batch_rows,
                 counters,
+                cuts: Arc::clone(&cuts),
                 spill,
                 hash,
                 holding: holding.clone(),
@@ -586,6 +647,7 @@ fn run(
             };
             let mut bounded = Bounded::empty(&plan);
             bounded.spills = pass.run(pieces, &mut bounded.groups).await?;
+            bounded.cuts = *cuts.lock().unwrap_or_else(PoisonError::into_inner);
             // All workers have ended, and the pass with them.
             let holding = holding.and_then(Arc::into_inner);
             if let (Some(holding), Some((rows, ..)), Some(wanted)) = (holding, &held, &wanted) {
@@ -638,6 +700,7 @@ pub(crate) fn limits(plan: &Plan, contributions: &Contributions, hash_key: HashK
         keys: plan.keys.iter().map(|key| key.kind).collect(),
         steps: contributions.steps(),
         bringing: Bringing::new(most_values(plan), &hash_key),
+        unlisted: contributions.brings_unlisted(),
         max_groups: plan.max_groups,
         max_rows: plan.max_rows,
         max_rows_in_all: plan.max_rows_in_all,

@@ -51,6 +51,7 @@ unit = "rider"
 unit_column = "rider"
 max_groups = GROUPS
 max_rows = ROWS
+cut_counts = false
 
 [dataset.trips.columns]
 fare = { type = "float", min = 0, max = 100 }
@@ -70,6 +71,7 @@ analysts = ["bob", "eve"]
 budget = { epsilon = 2.0, delta = 1e-6 }
 "#;
 
+/// The policy of the trips, without cut counts: what is tested is what groups cost.
 pub(crate) fn policy(adjacency: &str, groups: u32, rows: u32, zones: Option<u32>) -> String {
     let values = zones.map_or(String::new(), |zones| {
         let zones: Vec<String> = (0..zones).map(|zone| zone.to_string()).collect();

@@ -1,18 +1,20 @@
 //! What an answer covers: how much of each unit was counted.
 //!
 //! An interval is about noise. What bounding cuts off is not in it, and where people have many rows
-//! it may be the larger error: so every answer says what was counted. All of it is in the plan, and
-//! public.
+//! it may be the larger error: so every answer says what was counted, which is in the plan and
+//! public, and how many units that cut, which was released.
 
 use std::collections::BTreeSet;
 
 use eke_sql::{Plan, Sum, Summand, interval};
 use serde::{Deserialize, Serialize};
 
+use crate::ask::cut::CutCounts;
+
 /// How many characters of an expression are read as they are.
 const SHORT: usize = 40;
 
-/// How much of each unit an answer counts.
+/// How much of each unit an answer counts. [`Covers::note`] is what is in the plan, as a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Covers {
     /// In how many groups a unit counts at most; none where there is one group.
@@ -28,6 +30,9 @@ pub struct Covers {
     /// What values are clamped to, row by row, before they are added up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clamps: Vec<Clamp>,
+    /// How many units lose something to these bounds, where that was released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutCounts>,
     /// The same as a sentence.
     pub note: String,
 }
@@ -101,7 +106,7 @@ impl Covers {
             None => bounds,
         };
         let note = clamped.chain(computed).chain(values).fold(bounds, |note, more| note + &more);
-        Self { max_groups, max_rows, max_rows_in_all, clamps, note }
+        Self { max_groups, max_rows, max_rows_in_all, clamps, cut: None, note }
     }
 }
 

@@ -10,6 +10,7 @@ use eke_budget::PathId;
 use eke_budget::columns::{ColumnReader, ColumnWriter};
 use serde_json::Value as Json;
 
+use crate::ask::cut::CutCounts;
 use crate::ask::shown::answer::{Answer, Cell, Found, Kind, Row};
 use crate::ask::state::stored::{
     Form, FoundColumns, damaged, read_estimates, write_estimates, write_found,
@@ -104,6 +105,14 @@ pub(crate) fn found(
         FoundColumns::read(&mut from)?.by_group(groups)
     };
     read().ok_or_else(damaged)
+}
+
+/// How many units were cut, as it was told with an answer that is stored; none if it was not.
+pub(crate) fn cut(bytes: &[u8]) -> Option<CutCounts> {
+    let mut from = Form::Answer.open(bytes)?;
+    let _bundle: [u8; 32] = from.array()?;
+    let answer: Answer = serde_json::from_str(from.text()?).ok()?;
+    answer.covers?.cut
 }
 
 impl Answer {

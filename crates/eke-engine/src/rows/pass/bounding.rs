@@ -39,6 +39,8 @@ pub(crate) struct Limits {
     pub(crate) steps: usize,
     /// Which values are counted once, where different ones are counted.
     pub(crate) bringing: Bringing,
+    /// Whether rows come along whose keys are not listed, for their units to be counted.
+    pub(crate) unlisted: bool,
     pub(crate) max_groups: u32,
     pub(crate) max_rows: u32,
     /// How many rows count in all groups together, where that is fewer than groups allow.
@@ -49,9 +51,10 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// How many steps a row brings: those that are added up, and then the digests of values.
+    /// How many steps a row brings: those that are added up, the digests of values, and whether its
+    /// keys are not listed.
     pub(crate) fn brought(&self) -> usize {
-        self.steps + HALVES * self.bringing.most.len()
+        self.steps + HALVES * self.bringing.most.len() + usize::from(self.unlisted)
     }
 
     /// How many totals a group has besides its units and rows.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::rows::column::encoding::take;
 use crate::rows::pass::bounding::Limits;
+use crate::rows::pass::cuts::{CutMarks, CutTally};
 use crate::rows::pass::names::{Name, NameTable, Names, TableHash};
 use crate::rows::pass::order::{self, EMPTY};
 use crate::rows::pass::shards::Shard;
@@ -46,6 +47,8 @@ struct Block {
     /// How many there are.
     count: u32,
     size: Size,
+    /// What the unit loses to the bounds.
+    marks: CutMarks,
 }
 
 /// How large a block of entries is: each is twice the one before, up to the largest.
@@ -124,9 +127,15 @@ impl Kept {
         let unit = self.units.number(hash, bytes)?;
         if unit == self.blocks.len() {
             let start = self.entries.block(&self.limits, 0);
-            self.blocks.push(Block { threshold: EMPTY, start, count: 0, size: 0 });
+            let marks = CutMarks::default();
+            self.blocks.push(Block { threshold: EMPTY, start, count: 0, size: 0, marks });
         }
         Some(unit)
+    }
+
+    /// Notes something of a unit.
+    pub(crate) fn mark(&mut self, unit: usize, mark: CutMarks) {
+        self.blocks[unit].marks.add(mark);
     }
 
     /// Adds to a group of a unit, if it is kept, and says which entry it is. `hash` is the first
@@ -141,6 +150,8 @@ impl Kept {
         steps: impl Iterator<Item = i128>,
     ) -> Option<Option<usize>> {
         if hash > self.blocks[unit].threshold {
+            // As many groups as are kept have smaller ones.
+            self.mark(unit, CutMarks::GROUPS);
             return Some(None);
         }
         let entry = match self.find(&self.blocks[unit], hash, group) {
@@ -221,6 +232,7 @@ impl Kept {
     /// Puts a group in the place of that with the largest hash, in a block that is full of few;
     /// none inside if its own is the largest.
     fn replace(&mut self, unit: usize, hash: u64, group: &[u8]) -> Option<Option<usize>> {
+        self.mark(unit, CutMarks::GROUPS);
         let block = self.blocks[unit];
         let largest = block.threshold;
         let places = block.start..block.start + block.count as usize;
@@ -276,6 +288,7 @@ impl Kept {
         entries.clear();
         entries.extend(self.of_unit(&self.blocks[unit]));
         if entries.len() > kept {
+            self.mark(unit, CutMarks::GROUPS);
             let full = |entry: usize| self.full(unit, self.group(entry));
             entries.select_nth_unstable_by(kept, |&a, &b| {
                 let halves = self.entries.hashes[a].cmp(&self.entries.hashes[b]);
@@ -301,11 +314,12 @@ impl Kept {
     }
 
     /// Shows the groups of all units that are kept in the end, with the rows and the sums that
-    /// count in each, and the values that take part.
+    /// count in each, and the values that take part; and says how many units were cut.
     pub(crate) fn each(
         mut self,
         mut look: impl FnMut(&[u8], &[i128], &[UnitValues]) -> Option<()>,
-    ) -> Option<()> {
+    ) -> Option<CutTally> {
+        let mut cuts = CutTally::default();
         let most = &self.limits.bringing.most;
         let lists = self.entries.values.iter_mut().zip(most.iter().cycle());
         lists.for_each(|(values, most)| values.settle(*most));
@@ -317,8 +331,10 @@ impl Kept {
             let in_groups = self.of_unit(&self.blocks[unit]);
             let in_groups = in_groups.map(|entry| self.entries.rows[entry].min(most));
             let in_all = limits.max_rows_in_all.map_or(0, |_| in_groups.sum());
+            let mut most_rows = 0;
             for entry in self.of_unit(&self.blocks[unit]) {
                 let rows = self.entries.rows[entry];
+                most_rows = rows.max(most_rows);
                 counted[0] = limits.in_all(limits.rows(rows), in_all);
                 let from = entry * self.limits.steps;
                 let sums = &self.entries.sums[from..from + self.limits.steps];
@@ -328,8 +344,9 @@ impl Kept {
                 let values = self.entries.values_of(entry);
                 look(self.names.bytes(&self.entries.names[entry]), &counted, values)?;
             }
+            cuts.unit(self.blocks[unit].marks, most_rows, self.limits.max_rows);
         }
-        Some(())
+        Some(cuts)
     }
 }
 
@@ -341,10 +358,11 @@ impl Shard for Kept {
             + self.names.held()
     }
 
-    /// For each unit its name, how many entries it has, and these.
+    /// For each unit its name, what was noted of it, how many entries it has, and these.
     fn write(&self, bytes: &mut Vec<u8>) {
         for (unit, block) in self.blocks.iter().enumerate() {
             push_name(self.units.bytes(unit), bytes);
+            block.marks.write(bytes);
             bytes.extend(block.count.to_le_bytes());
             for entry in self.of_unit(block) {
                 push_name(self.names.bytes(&self.entries.names[entry]), bytes);
@@ -365,6 +383,7 @@ impl Shard for Kept {
         while !bytes.is_empty() {
             let name = take_name(bytes)?;
             let unit = self.unit(self.units.hash(name), name)?;
+            self.mark(unit, CutMarks::read(bytes)?);
             for _ in 0..u32::from_le_bytes(take(bytes)?) {
                 let group = take_name(bytes)?;
                 let (hash, rows) =
@@ -501,13 +520,17 @@ mod tests {
         let unit = Some(Type::Int);
         let bringing = Bringing::new(Vec::new(), &hash_key);
         let (max_rows_in_all, row) = (None, 1);
+        let unlisted = false;
+        let max_rows = 9;
+        let steps = 1;
         Arc::new(Limits {
             unit,
             keys,
-            steps: 1,
+            steps,
             bringing,
+            unlisted,
             max_groups,
-            max_rows: 9,
+            max_rows,
             max_rows_in_all,
             row,
             hash_key,
@@ -552,8 +575,8 @@ mod tests {
             one.read(&bytes).unwrap();
             bytes.clear();
             other.write(&mut bytes);
-            // The unit's name and its number of entries, and then a part of these.
-            let _ = one.read(&bytes[..8 + 3 + 4 + 4_800 * (8 + 4 + 8 + 8 + 16)]);
+            // The unit's name, marks and number of entries, and then a part of these.
+            let _ = one.read(&bytes[..8 + 3 + 1 + 4 + 4_800 * (8 + 4 + 8 + 8 + 16)]);
             furthest(&one)
         };
         let (own, control) = (furthest_after(false), furthest_after(true));

@@ -12,6 +12,7 @@
 
 pub(crate) mod added;
 pub(crate) mod bounding;
+pub(crate) mod cuts;
 pub(crate) mod kept;
 pub(crate) mod names;
 pub(crate) mod order;
@@ -35,6 +36,7 @@ use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
 use crate::rows::pass::added::AddedUp;
 use crate::rows::pass::bounding::{BatchRows, Limits};
+use crate::rows::pass::cuts::{CutMarks, CutTally};
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::shards::{Parts, Shard, Shards, shard};
@@ -78,6 +80,8 @@ pub(crate) struct Pass {
     pub(crate) workers: usize,
     pub(crate) batch_rows: usize,
     pub(crate) counters: Counters,
+    /// How many units were cut, once the pass has ended.
+    pub(crate) cuts: Arc<Mutex<CutTally>>,
     /// Where rows are put that do not fit into memory, until the pass ends.
     pub(crate) spill: SpillRun,
     pub(crate) hash: TableHash,
@@ -476,7 +480,9 @@ impl Pass {
             });
             added.add(self, group, one, values)
         });
-        all.ok_or_else(too_many)
+        let cuts = all.ok_or_else(too_many)?;
+        self.cuts.lock().unwrap_or_else(PoisonError::into_inner).add(&cuts);
+        Ok(())
     }
 
     /// Brings shards of units together until there are no more, and adds up what they keep.
@@ -629,7 +635,13 @@ impl TakesRows for Kept {
         order::first_halves(&pass.limits.hash_key, rows().map(|row| row.name), orders);
         for (row, &order) in rows().zip(&*orders) {
             let unit = self.unit(row.hash, row.unit)?;
-            let (steps, digests) = row.steps.split_at(pass.limits.steps);
+            let (steps, rest) = row.steps.split_at(pass.limits.steps);
+            let (digests, unlisted) = rest.split_at(HALVES * pass.limits.bringing.most.len());
+            if unlisted.first() == Some(&1) {
+                // It is in no group, and its unit in the question.
+                self.mark(unit, CutMarks::UNLISTED);
+                continue;
+            }
             let steps = steps.iter().map(|&step| i128::from(step));
             let entry = self.add(unit, order, row.group, 1, steps)?;
             if let (Some(entry), false) = (entry, digests.is_empty()) {

@@ -3,6 +3,7 @@
 mod asking;
 mod bounds;
 mod chosen;
+mod cuts;
 mod derived;
 mod distinct;
 mod generated;

@@ -1,5 +1,6 @@
 //! From files to bounded sums.
 
+mod cuts;
 mod expressions;
 mod failing;
 mod files;

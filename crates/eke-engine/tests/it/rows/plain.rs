@@ -112,6 +112,52 @@ pub(crate) fn bounded_of(tables: &Tables, plan: &Plan, hash_key: &[u8; 32]) -> G
     groups
 }
 
+/// How many units are cut: those in the question, by groups or rows, by groups, with a key that is
+/// not listed, and by rows in bins of twice as many each, the last without an end.
+pub(crate) fn cuts(tables: &Tables, plan: &Plan, hash_key: &[u8; 32], bins: usize) -> Vec<u64> {
+    let of_tree = plan.rows.as_ref().map(|tree| of(tree, tables, &plan.unit_column, hash_key));
+    let rows = of_tree.as_deref().unwrap_or(&tables[&plan.dataset]);
+    let mut units: BTreeMap<Value, (BTreeMap<Vec<Value>, u64>, bool)> = BTreeMap::new();
+    for row in rows {
+        let unit = normal(&row[&plan.unit_column]);
+        let filter = plan.filter.as_ref().is_none_or(|filter| truth(filter, row) == Some(true));
+        if unit == Value::Null || !filter {
+            continue;
+        }
+        let (groups, unlisted) = units.entry(unit).or_default();
+        let keys: Vec<Value> = plan.keys.iter().map(|key| evaluate(&key.expr, row)).collect();
+        let is_listed = |key: &eke_sql::Key, value: &Value| {
+            key.public.as_ref().is_none_or(|public| public.contains(value))
+        };
+        if plan.keys.iter().zip(&keys).all(|(key, value)| is_listed(key, value)) {
+            *groups.entry(keys).or_default() += 1;
+        } else {
+            *unlisted = true;
+        }
+    }
+    let mut counts = vec![0; 4 + bins];
+    for (unit, (groups, unlisted)) in units {
+        let mut kept: Vec<_> = groups.iter().collect();
+        kept.sort_by_key(|(keys, _)| {
+            let mut bytes: Vec<u8> = keys.iter().flat_map(encode).collect();
+            bytes.extend(encode(&unit));
+            blake3::keyed_hash(hash_key, &bytes).as_bytes()[..16].to_vec()
+        });
+        let by_groups = kept.len() > plan.max_groups as usize;
+        let fullest = kept.iter().take(plan.max_groups as usize).map(|(_, rows)| **rows).max();
+        let times = fullest.unwrap_or(0) as f64 / f64::from(plan.max_rows);
+        let by_rows = (times > 1.0).then(|| (times.log2().ceil() as usize).min(bins));
+        counts[0] += 1;
+        counts[1] += u64::from(by_groups || by_rows.is_some());
+        counts[2] += u64::from(by_groups);
+        counts[3] += u64::from(unlisted);
+        if let Some(bin) = by_rows {
+            counts[3 + bin] += 1;
+        }
+    }
+    counts
+}
+
 /// Of the values of a unit in a group, those that take part.
 fn brought(
     values: BTreeSet<Value>,

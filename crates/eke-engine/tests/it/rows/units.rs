@@ -31,7 +31,7 @@ use crate::rows::plain::{self, Groups, Row, Tables};
 use crate::rows::random;
 
 /// Random tables and a random plan over them.
-fn case(number: u64, rows: usize, units: usize) -> (Dice, Type, Tables, Plan) {
+pub(crate) fn case(number: u64, rows: usize, units: usize) -> (Dice, Type, Tables, Plan) {
     let mut dice = Dice(number);
     let unit = *dice.pick(&UNITS);
     let (trips, visits) = (dice.roll(rows), dice.roll(rows));
@@ -47,12 +47,12 @@ fn schema(dataset: &str, unit: Type) -> Vec<(String, Type)> {
     if dataset == "visits" { random::visit_schema(unit) } else { random::schema(unit) }
 }
 
-fn unit_column(dataset: &str) -> &'static str {
+pub(crate) fn unit_column(dataset: &str) -> &'static str {
     if dataset == "visits" { "guest" } else { "who" }
 }
 
 /// Runs a plan over tables in the given number of pieces and partitions.
-fn engine(
+pub(crate) fn engine(
     tables: &Tables,
     plan: &Plan,
     unit: Type,
@@ -74,18 +74,18 @@ fn engine(
     });
     let public =
         testing::looked_up(plan, &|_| random::batch(&random::zones(), &random::zone_columns()));
-    let options = RowsOptions { public: &public, ..options };
+    let options = RowsOptions { public: &public, unlisted: true, ..options };
     bounded_in_memory_of(datasets.collect(), plan, &HASH_KEY, options)
         .unwrap_or_else(|error| panic!("{}: {plan:?}", error.detail()))
 }
 
-fn partitions(partitions: usize) -> RowsOptions<'static> {
+pub(crate) fn partitions(partitions: usize) -> RowsOptions<'static> {
     // Of one unit at a time, and of several.
     let batch_rows = if partitions == 7 { 64 } else { 3 };
     RowsOptions { partitions, batch_rows, ..RowsOptions::usual() }
 }
 
-fn shuffle(tables: &mut Tables, dice: &mut Dice) {
+pub(crate) fn shuffle(tables: &mut Tables, dice: &mut Dice) {
     tables.values_mut().for_each(|rows| dice.shuffle(rows));
 }
 
