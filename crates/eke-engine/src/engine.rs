@@ -17,9 +17,10 @@ use crate::data::ground::{Schema, Understood, schema, understand};
 use crate::data::ids::Ids;
 use crate::data::registry::{Identity, Registry};
 use crate::data::source::{Fingerprint, Source};
-use crate::error::{EngineError, NotAnswered};
+use crate::error::EngineError;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
 use crate::purchase::payers::Payers;
+use crate::rows::fan_out;
 use crate::rows::held::HeldRows;
 use crate::rows::lookup::lookups;
 use crate::rows::spill::Spill;
@@ -254,7 +255,7 @@ impl Engine {
         let public = lookups(query.plan.rows.as_ref()).into_iter().zip(&public).map(read);
         let public = public.map(|rows| rows.map_err(|error| EngineError::NotReady(error.detail())));
         let public = public.collect::<Result<Vec<_>, _>>()?;
-        check_fan_out(&query.plan, &public)?;
+        fan_out::check(&query.plan, query.passes, &public)?;
         let stamp = Stamp::now(who.name());
         let unit = &payers.unit.name;
         for (name, (source, ..)) in &datasets {
@@ -529,30 +530,5 @@ fn check_files(registry: &Registry, dataset: &str, source: &Source) -> Result<()
         Err(_) => stored(&source.fingerprint()?)?,
     };
     registry.check_fingerprint(dataset, &now)?;
-    Ok(())
-}
-/// How many rows one row may become in the joins with public tables of a question, all of them
-/// together.
-const MOST_FAN_OUT: usize = 256;
-
-/// Refuses joins in which one row would become very many. What a row takes in time must not depend
-/// on what is in it, and whether it meets anything does.
-fn check_fan_out(plan: &Plan, public: &[PublicRows]) -> Result<(), EngineError> {
-    let mut product = 1usize;
-    for (lookup, rows) in lookups(plan.rows.as_ref()).into_iter().zip(public) {
-        // What only chooses rows, without a further condition, looks at no match.
-        if lookup.chooses.is_some() && lookup.condition.is_none() {
-            continue;
-        }
-        let most = rows.most_matches(lookup).map_err(EngineError::damaged)?;
-        let all = if lookup.chooses.is_some() { most } else { product.saturating_mul(most.max(1)) };
-        if all > MOST_FAN_OUT {
-            let (table, most) = (lookup.table.clone(), MOST_FAN_OUT);
-            return Err(NotAnswered::FanOut { table, rows: all, most }.into());
-        }
-        if lookup.chooses.is_none() {
-            product = all;
-        }
-    }
     Ok(())
 }

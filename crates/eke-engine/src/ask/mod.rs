@@ -303,6 +303,7 @@ impl<'a> Asking<'a> {
         if !yes(self.context.observer) {
             return Err(EngineError::Declined);
         }
+        self.context.begin();
         self.audience = self.context.hold_audience()?;
         Ok(())
     }
@@ -460,7 +461,10 @@ impl<'a> Asking<'a> {
                     self.last_round(left, walk)?
                 }
             };
-            self.context.observer.look(walk.looks());
+            // When rows were read is for the steward alone.
+            if self.context.who.analyst().is_none() {
+                self.context.observer.look(walk.looks());
+            }
             self.show_so_far(&taken.state, walk);
             if walk.has_ended() {
                 let is_stored = taken.answer.is_some() || walk.is_part();

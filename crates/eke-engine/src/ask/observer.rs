@@ -5,10 +5,10 @@ use eke_budget::{Amount, Rho};
 use crate::ask::slot::{Clock, StoppedClock, SystemClock};
 use crate::watch::Paid;
 
-/// Follows a question while it is answered, and may stop it. Nothing that it hears depends on rows,
-/// but for the number of rows that were read: that is for the steward alone.
+/// Follows a question while it is answered, and may stop it. An analyst's hears nothing from when
+/// rows are read until the answer leaves: when something is heard depends on rows.
 pub trait Observer: Sync {
-    /// Some rows have been read, of `all` if that is known.
+    /// Some rows have been read, of `all` if that is known: for the steward alone.
     fn rows(&self, _seen: u64, _all: Option<u64>) {}
 
     /// What time it is. Answers to analysts leave on slots of it.
@@ -16,7 +16,7 @@ pub trait Observer: Sync {
         &SystemClock
     }
 
-    /// A round of looks has been taken.
+    /// A round of looks has been taken: for the steward alone.
     fn look(&self, _number: u32) {}
 
     /// Whether it wants to see values while they are refined.

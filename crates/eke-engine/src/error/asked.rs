@@ -260,8 +260,9 @@ pub enum NotAnswered {
     /// It joins a row with very many rows of public tables.
     #[error(
         "a row would become up to {rows} rows in joins with public tables, up to `{table}`: at most \
-         {most} are allowed, since the time that it takes would tell who has such a row; join on a \
-         key that fewer rows of the public table have"
+         {most} are allowed{}, since the time that it takes would tell who has such a row; join on \
+         a key that fewer rows of the public table have",
+        if *passes == 0 { "" } else { " in a question that does as much with texts" }
     )]
     FanOut {
         /// The public table.
@@ -270,6 +271,8 @@ pub enum NotAnswered {
         rows: usize,
         /// How many are allowed.
         most: usize,
+        /// How often texts are gone through for each.
+        passes: usize,
     },
     /// A watch of groups.
     #[error("a watch has one answer a step: leave GROUP BY out, and give its values as parameters")]

@@ -60,7 +60,8 @@ impl Context<'_> {
         let mut patience = self.engine.patience();
         loop {
             // When it was taken is for machines that cannot tell whether its program still runs.
-            let request = self.turn_request(&format!("{name}/{}", self.stamp().at.micros()))?;
+            let now = Stamp::now(self.who.name()).at.micros();
+            let request = self.turn_request(&format!("{name}/{now}"))?;
             match self.engine.take_turn(&name, self.unit(), request)? {
                 Turn::Own(turn) => return Ok(turn),
                 Turn::Others(holder) => {

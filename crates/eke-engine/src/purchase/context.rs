@@ -31,6 +31,8 @@ pub(crate) struct Context<'a> {
     name: AskingName,
     /// How many there were.
     requests: u32,
+    /// Who asks, and when they did.
+    stamp: Stamp,
 }
 
 /// Whose refusal an asker is shown.
@@ -51,16 +53,23 @@ impl<'a> Context<'a> {
         let entropy =
             SystemEntropy::new().map_err(|error| EngineError::Entropy(error.to_string()))?;
         let name = AskingName::new(who).map_err(|error| EngineError::Entropy(error.to_string()))?;
-        Ok(Self { engine, prepared, who, sql, observer, entropy, name, requests: 0 })
+        let stamp = Stamp::now(who.name());
+        Ok(Self { engine, prepared, who, sql, observer, entropy, name, requests: 0, stamp })
     }
 
     pub(crate) fn ledger(&self) -> &'a Ledger {
         self.engine.ledger()
     }
 
-    /// Who asks, and when.
+    /// Who asks, and when they did. What is written on the way to an answer bears this moment, and
+    /// not its own: histories show moments to analysts, and how long rows took is between them.
     pub(crate) fn stamp(&self) -> Stamp {
-        Stamp::now(self.who.name())
+        self.stamp.clone()
+    }
+
+    /// The asker starts anew: nothing has been read since, or an answer has left.
+    pub(crate) fn begin(&mut self) {
+        self.stamp = Stamp::now(self.who.name());
     }
 
     /// The accounts that pay.
@@ -126,7 +135,8 @@ impl<'a> Context<'a> {
         enough: &dyn Fn() -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         let enough = || self.check_over().and_then(|()| enough());
-        self.engine.wait_for_holder(&self.unit().name, path, holder, &self.stamp(), &enough)
+        let now = Stamp::now(self.who.name());
+        self.engine.wait_for_holder(&self.unit().name, path, holder, &now, &enough)
     }
 
     /// What is computed from the rows: they are read when something is paid for and not before.
@@ -138,9 +148,11 @@ impl<'a> Context<'a> {
         expects_more: bool,
         told: impl FnOnce(RowsError) -> EngineError,
     ) -> Result<Bounded, EngineError> {
-        let observer = self.observer;
+        let is_steward = self.who.analyst().is_none();
         let read = self.engine.bounded(self.prepared, plan, expects_more, &|seen, all| {
-            observer.rows(seen, all);
+            if is_steward {
+                self.observer.rows(seen, all);
+            }
         });
         let bounded = read.map_err(|error| self.unread(error, told))?;
         self.engine.note_nobodys(self.prepared, bounded.nobodys(), &self.stamp())?;

@@ -6,6 +6,7 @@
 
 pub(crate) mod column;
 pub(crate) mod contribution;
+pub(crate) mod fan_out;
 pub(crate) mod groups;
 pub(crate) mod held;
 pub(crate) mod lookup;

@@ -393,6 +393,7 @@ impl<'a> Session<'a> {
     /// Holds the accounts that the asker sees, once nobody in sight of it is under way.
     fn look(&mut self) -> Result<(), EngineError> {
         if self.audience.is_none() {
+            self.context.begin();
             self.audience = Some(self.context.hold_audience()?);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use sqlparser::keywords::Keyword;
 
 use crate::error::{LimitError, line};
-use crate::{Expr, MAX_TEXT, Plan, SqlError, Table};
+use crate::{Expr, MAX_TEXT, Meet, Plan, SqlError, Table};
 
 /// The most text, in bytes.
 pub(crate) const BYTES: usize = 64 * 1024;
@@ -37,6 +37,9 @@ pub(crate) const PATTERN: usize = 250;
 /// How many times all expressions of a question may go through a text, for one row: what a row can
 /// take is this many times [`MAX_TEXT`] steps, and a little for each node.
 pub(crate) const PASSES: usize = 128;
+/// How many pairs of rows of one unit a pass through a text counts for, where rows of several
+/// private tables meet: what a unit with many rows takes stays a fraction of a second.
+const PAIRS_A_PASS: usize = 16;
 /// How many passes another case counts for: characters are looked up in Unicode's tables.
 pub(crate) const OTHER_CASE: usize = 4;
 /// The most bytes of text that the keys of all groups come to that are answered whether they have
@@ -86,14 +89,21 @@ pub(crate) fn checked(expr: Expr) -> Result<Expr, SqlError> {
     Ok(expr)
 }
 
-/// Whether what a plan does for a row is within the limits, where texts were gone through this
-/// often before: none of it depends on what the row holds.
-pub(crate) fn checked_work(plan: &Plan, table: &Table, before: usize) -> Result<(), SqlError> {
+/// How often a plan goes through texts for a row, if that is within the limits, where they were
+/// gone through this often before: none of it depends on what the row holds.
+pub(crate) fn checked_work(plan: &Plan, table: &Table, before: usize) -> Result<usize, SqlError> {
     let passes = plan.exprs().map(|expr| expr.passes(&|name| table.kind(name)));
-    if passes.sum::<usize>() + before > PASSES {
+    let passes = passes.sum::<usize>() + before;
+    if passes > PASSES {
         return Err(too_much_text());
     }
-    Ok(())
+    Ok(passes)
+}
+
+/// How many pairs of rows of one unit are looked at in a question that goes through texts this
+/// often: the more it does with each, the fewer.
+pub(crate) fn most_pairs(passes: usize) -> usize {
+    Meet::MOST_PAIRS / (1 + PAIRS_A_PASS * passes)
 }
 
 /// Whether each of a row of such words makes a tree one level deeper.

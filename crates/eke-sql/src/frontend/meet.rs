@@ -163,6 +163,7 @@ impl<'r, 'a> Meeting<'r, 'a> {
             condition,
             gives,
             either,
+            most_pairs: None,
         };
         let table = self.table();
         let kinds = |name: &str| table.kind(name);

@@ -286,8 +286,11 @@ fn answer<'a>(
         let from = from.pruned(&used);
         plan.rows = Some(from);
     }
-    limits::checked_work(&plan, &rows.table, rows.passes)?;
-    let query = Query { plan, measures, outputs, having, order, offset, limit };
+    let passes = limits::checked_work(&plan, &rows.table, rows.passes)?;
+    if let Some(from) = &mut plan.rows {
+        from.look_at_most(limits::most_pairs(passes));
+    }
+    let query = Query { plan, measures, outputs, having, order, offset, limit, passes };
     let is_cut = query.limit.is_some() && query.offset == 0 && query.having.is_none();
     // Keys that no value decides about are listed, or selected, and nothing else is computed.
     let by_values = !query.measures.is_empty();

@@ -255,6 +255,8 @@ pub struct Query {
     pub offset: u64,
     /// How many are shown; all if there is none.
     pub limit: Option<u64>,
+    /// How often its expressions go through texts, for one row. It does not depend on rows.
+    pub passes: usize,
 }
 
 impl Query {

@@ -52,7 +52,7 @@ pub struct UnitRows {
 /// hold and the condition is true. A key that is NULL equals nothing. Of each side a unit has at
 /// most [`Meet::MOST_ROWS`] different rows, those with the smallest keyed hash of (unit, columns),
 /// each as often as it is there. They meet in that order, the left ones first: as soon as the next
-/// row of the left would bring the pairs that were looked at beyond [`Meet::MOST_PAIRS`], it and
+/// row of the left would bring the pairs that were looked at beyond [`Meet::most_pairs`], it and
 /// those behind it are left out, and so are rows of the right that would be kept alone. What comes
 /// out of one unit ends after as many rows. All of it follows from the unit's own rows and the key
 /// of the hash.
@@ -72,6 +72,10 @@ pub struct Meet {
     /// The unit of either side as a column, where either may be missing and it is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub either: Option<UnitKey>,
+    /// How many pairs of a unit are looked at, where it is fewer than [`Meet::MOST_PAIRS`]: a
+    /// question that goes through texts for each of them looks at fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_pairs: Option<usize>,
 }
 
 /// What comes out where rows meet.
@@ -354,6 +358,12 @@ impl Meet {
     /// How many pairs of rows of a unit are looked at, and how many rows come out, at most.
     pub const MOST_PAIRS: usize = 1 << 16;
 
+    /// How many they are in this one.
+    #[must_use]
+    pub fn most_pairs(&self) -> usize {
+        self.most_pairs.unwrap_or(Self::MOST_PAIRS)
+    }
+
     fn pruned(mut self, used: &BTreeSet<&str>) -> Self {
         self.either = self.either.take().filter(|either| used.contains(either.name.as_str()));
         let either = self.either.iter().map(|either| &either.expr);
@@ -450,6 +460,23 @@ impl RowSource {
         }
     }
 
+    /// Lets no more than this number of pairs of a unit be looked at wherever rows meet.
+    pub(crate) fn look_at_most(&mut self, pairs: usize) {
+        match self {
+            Self::Dataset(_) => {}
+            Self::PerUnit(per_unit) => per_unit.of.look_at_most(pairs),
+            Self::Lookup(lookup) => lookup.of.look_at_most(pairs),
+            Self::Meet(meet) => {
+                meet.most_pairs = (pairs < Meet::MOST_PAIRS).then_some(pairs);
+                meet.left.of.look_at_most(pairs);
+                meet.right.of.look_at_most(pairs);
+            }
+            Self::Union(union) => {
+                union.branches.iter_mut().for_each(|branch| branch.of.look_at_most(pairs));
+            }
+        }
+    }
+
     /// With conditions on rows that meet where they choose rows first, and what is left of one on
     /// the rows that come out: what is about one side alone chooses the rows of that side before
     /// they meet, unless a row would be kept that meets none.
@@ -469,7 +496,8 @@ impl RowSource {
                 (Self::Union(Box::new(Union { branches })), filter)
             }
             Self::Meet(meet) => {
-                let Meet { mut left, mut right, equal, condition, gives, either } = *meet;
+                let Meet { mut left, mut right, equal, condition, gives, either, most_pairs } =
+                    *meet;
                 let (mut rest, mut of_left, mut of_right) = (Vec::new(), Vec::new(), Vec::new());
                 for term in filter.iter().flat_map(|filter| filter.terms(Binary::And)) {
                     let keeps = gives == Gives::PairsAndBoth;
@@ -483,7 +511,7 @@ impl RowSource {
                     side.filter = conjunction(side.filter.take().into_iter().chain(terms));
                 }
                 let (left, right) = (left.settled(), right.settled());
-                let meet = Meet { left, right, equal, condition, gives, either };
+                let meet = Meet { left, right, equal, condition, gives, either, most_pairs };
                 (Self::Meet(Box::new(meet)), conjunction(rest.into_iter()))
             }
         }

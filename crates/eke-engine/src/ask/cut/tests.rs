@@ -26,6 +26,7 @@ fn plan(keys: Option<Option<u32>>, sums: Vec<Summand>, max_groups: u32) -> Plan 
         sums: sums.into_iter().map(|summand| Sum { summand, exponent: 0 }).collect(),
         max_groups,
         max_rows: 4,
+        max_rows_in_all: None,
     }
 }
 
@@ -46,7 +47,8 @@ fn what_can_be_cut_is_counted() {
         let cells = CutCells::of(plan).map_or(Vec::new(), |cells| cells.0);
         let is_bin = |cell: &&CutCell| matches!(cell, CutCell::Rows(_));
         let bins = cells.iter().filter(is_bin).count();
-        let others: Vec<String> = cells.iter().filter(|cell| !is_bin(cell)).map(|c| c.name()).collect();
+        let others: Vec<String> =
+            cells.iter().filter(|cell| !is_bin(cell)).map(|c| c.name()).collect();
         (others.join(" "), bins)
     };
     let of = |keys, summand, groups| names(&plan(keys, vec![summand], groups));
@@ -69,7 +71,8 @@ fn cut_counts_cost_what_they_move_by() {
     for plan in all_plans() {
         let Some(cells) = CutCells::of(&plan) else { continue };
         let by_rows = cells.cells().contains(&CutCell::Rows(0));
-        let by_groups = public_group_count(&plan).is_none_or(|all| all > 3) && !plan.keys.is_empty();
+        let by_groups =
+            public_group_count(&plan).is_none_or(|all| all > 3) && !plan.keys.is_empty();
         let lists = cells.cells().contains(&CutCell::Unlisted);
         // All that a unit can be: not there, or there with marks and rows.
         let mut units = vec![CutTally::default()];
@@ -91,7 +94,8 @@ fn cut_counts_cost_what_they_move_by() {
         }
         let apart = |one: &CutTally, other: &CutTally| -> u64 {
             let counts = cells.cells().iter();
-            let change = |&cell: &CutCell| one.get(cell, by_rows).abs_diff(other.get(cell, by_rows));
+            let change =
+                |&cell: &CutCell| one.get(cell, by_rows).abs_diff(other.get(cell, by_rows));
             counts.map(change).map(|change| change * change).sum()
         };
         let nobody = units[0];

@@ -38,6 +38,8 @@ pub(crate) struct MeetStep {
     /// The types of the columns of each side, and of the unit.
     kinds: [Vec<Type>; 2],
     unit: Type,
+    /// How many pairs of a unit are looked at, and how many rows come out, at most.
+    most_pairs: usize,
 }
 
 /// Some units with the rows of both sides.
@@ -85,6 +87,7 @@ impl MeetStep {
         meet: &Meet,
         [left, right]: [usize; 2],
         unit: Type,
+        fan_out: usize,
     ) -> Result<(Self, Vec<(String, Type)>), LowerError> {
         let sides = [&meet.left, &meet.right].map(|side| {
             let columns = side.columns.iter().map(|column| (column.name.clone(), column.kind));
@@ -111,6 +114,8 @@ impl MeetStep {
             either: of_either.transpose()?,
             kinds,
             unit,
+            // What each becomes in joins with public tables counts.
+            most_pairs: (meet.most_pairs() / fan_out.max(1)).max(1),
         };
         let mut columns =
             if step.chooses() { sides.into_iter().next().unwrap_or_default() } else { both };
@@ -194,7 +199,7 @@ impl MeetStep {
                 };
                 let met = &met[..met.len().min(most)];
                 looked += met.len();
-                if looked > Meet::MOST_PAIRS {
+                if looked > self.most_pairs {
                     break;
                 }
                 pairs.extend(met.iter().map(|&other| (number(row), other)));
@@ -245,7 +250,7 @@ impl MeetStep {
         let [of_left, of_right] = &loaded.counts;
         let mut next = 0;
         for Met { unit, left, right, is_whole } in units {
-            let mut room = Meet::MOST_PAIRS as u64;
+            let mut room = self.most_pairs as u64;
             let mut put = |left: Option<usize>, right: Option<usize>| {
                 let count = |counts: &[u64], row: Option<usize>| row.map_or(1, |row| counts[row]);
                 let times = count(of_left, left).saturating_mul(count(of_right, right)).min(room);

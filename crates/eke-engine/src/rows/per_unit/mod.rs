@@ -26,6 +26,7 @@ use crate::rows::column::encoding::{self, Builder};
 use crate::rows::column::expr::ColumnExpr;
 use crate::rows::column::lower::{self, LowerError};
 use crate::rows::column::{Column, arrays};
+use crate::rows::fan_out::fan_out;
 use crate::rows::lookup::{Join, PublicRows};
 use crate::rows::pass::bounding::HashKey;
 use crate::rows::pass::names::TableHash;
@@ -120,6 +121,8 @@ struct Building<'b> {
     public: std::slice::Iter<'b, PublicRows>,
     /// The type of the unit, which all datasets have.
     kind: Type,
+    /// How many rows one row becomes in joins with public tables.
+    fan_out: usize,
     stages: Vec<Stage>,
     meets: Vec<MeetStep>,
 }
@@ -160,9 +163,10 @@ impl Stages {
             unit: input.unit.map(|(column, ids)| (column.to_owned(), ids)),
         });
         let wanted = wanted.collect();
+        let fan_out = fan_out(plan, public)?;
         let (kind, public) = (ids.kind(), public.iter());
         let (stages, meets) = (Vec::new(), Vec::new());
-        let mut building = Building { inputs, read, public, kind, stages, meets };
+        let mut building = Building { inputs, read, public, kind, fan_out, stages, meets };
         let (flows, columns) = building.rows(rows, &plan.unit_column)?;
         let Building { stages, meets, .. } = building;
         let unit = Some((plan.unit_column.clone(), kind));
@@ -271,7 +275,7 @@ impl Building<'_> {
             }
             RowSource::Meet(meet) => {
                 let sides = [self.side(&meet.left)?, self.side(&meet.right)?];
-                let (step, columns) = MeetStep::new(meet, sides, self.kind)?;
+                let (step, columns) = MeetStep::new(meet, sides, self.kind, self.fan_out)?;
                 self.meets.push(step);
                 Ok((vec![Flow::of(Origin::Meet(self.meets.len() - 1))], columns))
             }

@@ -123,7 +123,27 @@ fn a_row_becomes_few_rows_in_joins() {
     assert!(ask(&[same("a", 256)]).is_ok());
     assert!(ask(&[same("a", 16), same("b", 16)]).is_ok());
     let before = spent(&engine);
-    for joins in [&[same("a", 257)][..], &[same("a", 16), same("b", 17)]] {
+    // Tables that only choose are looked through for each row that there is by then.
+    let chooses = |rows: u32, condition: &str| {
+        format!(
+            "{} WHERE EXISTS (SELECT 1 FROM (SELECT i / 100000 AS c, i FROM \
+             generate_series(1, {rows}) g(i)) AS e WHERE t.zone = e.c {condition})",
+            same("a", 16)
+        )
+    };
+    assert!(ask(&[chooses(16, "AND t.fare < e.i")]).is_ok());
+    assert!(ask(&[chooses(1_000, "")]).is_ok(), "no row of it is looked at");
+    // What is done with texts counts for every row that there is by then.
+    let text = "rpad(t.fare::text, 200, 'x') ~ 'a.*b' AND";
+    let texts = |rows: u32| format!("{} WHERE {text} t.fare < 3", same("a", rows));
+    assert!(ask(&[texts(8)]).is_ok());
+    let before = before.max(spent(&engine));
+    for joins in [
+        &[same("a", 257)][..],
+        &[same("a", 16), same("b", 17)],
+        &[chooses(17, "AND t.fare < e.i")],
+        &[texts(256).replace("a.*b", &"(a|b)*c".repeat(20))],
+    ] {
         let error = ask(joins).unwrap_err();
         assert!(matches!(error, EngineError::Unanswerable(NotAnswered::FanOut { .. })), "{error}");
     }

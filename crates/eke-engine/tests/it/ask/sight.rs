@@ -125,14 +125,19 @@ fn others_look_while_an_asker_decides() {
 /// answer by then may have been up to rows. The steward's own counts nothing.
 #[test]
 fn a_question_that_is_stopped_counts() {
+    /// Stops as soon as rows may be read.
     struct Over(AtomicBool);
-    impl Observer for Over {
-        fn clock(&self) -> &dyn Clock {
-            &StoppedClock
+    impl Clock for Over {
+        fn now(&self) -> Duration {
+            self.0.store(true, Ordering::Relaxed);
+            Duration::ZERO
         }
 
-        fn look(&self, _: u32) {
-            self.0.store(true, Ordering::Relaxed);
+        fn wait_until(&self, _: Duration) {}
+    }
+    impl Observer for Over {
+        fn clock(&self) -> &dyn Clock {
+            self
         }
 
         fn is_over(&self) -> bool {
@@ -153,4 +158,53 @@ fn a_question_that_is_stopped_counts() {
     assert_eq!((failed.failed, failed.unseen), (1, 1));
     // Turns are no questions that were charged.
     assert!(failed.questions < 10, "{failed:?}");
+}
+
+/// How long rows took is not in a history: all that was written on the way to an answer bears the
+/// moment of its question. Keys that are selected are charged before rows are read, and values
+/// after.
+#[test]
+fn histories_do_not_show_how_long_rows_took() {
+    let folder = Folder::new();
+    folder.write("eke.toml", &policy("add-remove", 1, 1, None));
+    folder.write("trips.csv", &trips(&[2_000, 1_500, 1_200]));
+    let engine = folder.engine();
+    engine.ask(&question("ana", ZONES, price("0.01")), &()).unwrap();
+    let moments: Vec<_> =
+        engine.history(&analyst("ana")).unwrap().into_iter().map(|asked| asked.at).collect();
+    assert!(moments.len() > 1, "keys and values are charged apart");
+    assert!(moments.iter().all(|at| *at == moments[0]), "{moments:?}");
+    // Control: another question has another moment.
+    engine.ask(&question("ana", COUNT, price("1e-4")), &()).unwrap();
+    let last = engine.history(&analyst("ana")).unwrap();
+    assert!(last.iter().any(|asked| asked.at != moments[0]));
+}
+
+/// Those who follow a question of an analyst hear nothing while rows are read.
+#[test]
+fn nothing_is_heard_before_an_answer_leaves() {
+    #[derive(Default)]
+    struct Heard(AtomicU32, AtomicU32);
+    impl Observer for Heard {
+        fn clock(&self) -> &dyn Clock {
+            &StoppedClock
+        }
+
+        fn rows(&self, _: u64, _: Option<u64>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn look(&self, _: u32) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let folder = folder();
+    let heard = |who: &str, sql: &str| {
+        let heard = Heard::default();
+        folder.engine().ask(&question(who, sql, relative(0.1)), &heard).unwrap();
+        (heard.0.into_inner(), heard.1.into_inner())
+    };
+    assert_eq!(heard("ana", COUNT), (0, 0));
+    let (rows, looks) = heard("steward", ZONES);
+    assert!(rows > 0 && looks > 0, "{rows} {looks}");
 }

@@ -430,7 +430,7 @@ fn meet(dice: &mut Dice, left: &Source, right: &Source, depth: usize) -> Source 
             columns.push((unit.clone(), kind));
         }
     }
-    let rows = Meet { left: one, right: other, equal, condition, gives, either };
+    let rows = Meet { left: one, right: other, equal, condition, gives, either, most_pairs: None };
     Source { rows: RowSource::Meet(Box::new(rows)), unit, columns }
 }
 
