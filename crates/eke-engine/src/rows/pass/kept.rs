@@ -517,16 +517,7 @@ mod tests {
         let unlisted = false;
         let max_rows = 9;
         let steps = 1;
-        Arc::new(Limits {
-            unit,
-            keys,
-            steps,
-            bringing,
-            unlisted,
-            max_groups,
-            max_rows,
-            hash_key,
-        })
+        Arc::new(Limits { unit, keys, steps, bringing, unlisted, max_groups, max_rows, hash_key })
     }
 
     /// A unit in these groups, a row in each.

@@ -82,7 +82,8 @@ fn cut_counts_cost_a_part_beside_the_groups() {
     // listed, and one bin of rows.
     let touched = 5.0;
     for adjacency in ["add-remove", "replace"] {
-        let (with, without) = (counting(adjacency, 2, 3, Some(3)), policy(adjacency, 2, 3, Some(3)));
+        let (with, without) =
+            (counting(adjacency, 2, 3, Some(3)), policy(adjacency, 2, 3, Some(3)));
         let folder = folder(&without, &rides(riders()));
         let plain = ask(&folder.engine(), "steward", ZONES, price("0.05"));
         assert_eq!(plain.covers.as_ref().unwrap().cut, None);
@@ -129,8 +130,7 @@ fn nothing_is_counted_where_nothing_can_be_cut() {
 /// What was released once is shown again for nothing, with other sums too.
 #[test]
 fn cut_counts_are_shared_and_repeated_for_nothing() {
-    let folder =
-        folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
+    let folder = folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
     let engine = folder.engine();
     let first = ask(&engine, "ana", ZONES, price("0.02"));
     let again = ask(&engine, "ana", ZONES, price("0.02"));
@@ -155,8 +155,7 @@ fn cut_counts_are_shared_and_repeated_for_nothing() {
 
 #[test]
 fn analysts_and_circles_pay_for_the_cut_counts_that_they_see() {
-    let folder =
-        folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
+    let folder = folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
     let engine = folder.engine();
     let ana = ask(&engine, "ana", ZONES, price("0.05"));
     let before = spent(&engine);
@@ -185,8 +184,7 @@ fn analysts_and_circles_pay_for_the_cut_counts_that_they_see() {
 /// A highest price holds for all of it, and what is left too.
 #[test]
 fn cut_counts_cost_no_more_than_is_allowed() {
-    let folder =
-        folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
+    let folder = folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
     let engine = folder.engine();
     let most = |rho: &str, most: &str| Goal { at_most: Some(most.parse().unwrap()), ..price(rho) };
     let answer = ask(&engine, "steward", ZONES, most("0.02", "0.02"));
@@ -259,8 +257,7 @@ impl Observer for Ends {
 
 #[test]
 fn a_program_that_ends_before_cut_counts_are_bought_loses_nothing() {
-    let folder =
-        folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
+    let folder = folder(&counting("add-remove", 2, 3, Some(3)), &rides((0..300).map(|_| (3, 4))));
     let asked = question("steward", ZONES, price("0.02"));
     let engine = folder.engine();
     assert!(catch_unwind(AssertUnwindSafe(|| engine.ask(&asked, &Ends))).is_err());

@@ -76,8 +76,13 @@ pub(crate) fn engine(
         testing::looked_up(plan, &|_| random::batch(&random::zones(), &random::zone_columns()));
     // Units are counted as well, which changes nothing of the groups.
     let unlisted = true;
-    let options =
-        RowsOptions { partitions, batch_rows: 3, public: &public, unlisted, ..RowsOptions::usual() };
+    let options = RowsOptions {
+        partitions,
+        batch_rows: 3,
+        public: &public,
+        unlisted,
+        ..RowsOptions::usual()
+    };
     bounded_in_memory(pieces, &random::known(&schema), plan, &HASH_KEY, options)
         .unwrap_or_else(|error| panic!("{}", error.detail()))
 }
