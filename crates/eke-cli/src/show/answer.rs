@@ -97,9 +97,6 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     table.print(out)?;
     if let Some(covers) = answer.covers.as_ref().filter(|_| !answer.rows.is_empty()) {
         note("", &format!("counted: {}", covers.note), out)?;
-        for (mark, said) in cuts(covers) {
-            note(mark, &said, out)?;
-        }
     }
     if answer.listed {
         note("", "the keys are public, and no row was read: some may be in no row", out)?;
@@ -122,6 +119,10 @@ pub(crate) fn table(answer: &Answer, style: Style, out: &mut impl Write) -> io::
     }
     if let Some(chosen) = answer.chosen.filter(|chosen| chosen.rows < chosen.groups) {
         note("", &chosen_rows(chosen, confidence), out)?;
+    }
+    let covers = answer.covers.as_ref().filter(|_| !answer.rows.is_empty());
+    for (mark, said) in covers.map_or_else(Vec::new, cuts) {
+        note(mark, &said, out)?;
     }
     Ok(())
 }

@@ -140,6 +140,8 @@ fn compare(neighbours: &Neighbours, question: &Question, case: &str, tally: &mut
         answer["left"].take();
         values(&mut answer["rows"])
     });
+    let [cut, other_cut] = [&mut with, &mut without].map(|answer| answer["covers"]["cut"].take());
+    cut_counts_are_close(&cut, &other_cut, &case);
     let [names, other_names] =
         [&rows, &others].map(|rows| rows.keys().cloned().collect::<BTreeSet<_>>());
     if plan["keys"]["public"].is_u64() {
@@ -157,6 +159,21 @@ fn compare(neighbours: &Neighbours, question: &Question, case: &str, tally: &mut
     }
     if question.is_priced() {
         distances(&sensitivities(&plan), &rows, &others, neighbours.max_groups, &case, tally);
+    }
+}
+
+/// One person changes each count of people who are cut by at most one, but for noise: six deviations
+/// of each.
+fn cut_counts_are_close(one: &Value, other: &Value, case: &str) {
+    for name in ["units", "of", "by_groups", "unlisted"] {
+        let read = |cut: &Value| {
+            let value = cut[name]["value"].as_f64()?;
+            Some((value, 3.0 * (cut[name]["high"].as_f64()? - value).abs()))
+        };
+        if let (Some((one, width)), Some((other, other_width))) = (read(one), read(other)) {
+            let most = 1.0 + width + other_width;
+            assert!((one - other).abs() <= most, "{case}: {name} {one} and {other}");
+        }
     }
 }
 

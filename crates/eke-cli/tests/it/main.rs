@@ -368,7 +368,15 @@ fn the_examples_about_tiers_are_what_happens() {
 /// Every number as `#`, and no more than one space between words.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
-    for word in text.split_whitespace() {
+    // Noise decides what is said of units that are cut, up to the next line that is empty.
+    let mut is_cut = false;
+    let lines = text.lines().filter(|line| {
+        let begins = ["  cut: ", "  ! cut: "].iter().any(|cut| line.starts_with(cut));
+        is_cut = begins || is_cut && !line.is_empty();
+        !is_cut
+    });
+    let kept = lines.collect::<Vec<_>>().join("\n");
+    for word in kept.split_whitespace() {
         let is_number = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '-' | 'e' | '%');
         let core = word.trim_matches(|c: char| !c.is_ascii_digit());
         let number = !core.is_empty() && core.chars().all(is_number);

@@ -129,7 +129,7 @@ impl CutCells {
     }
 
     fn names(&self) -> Groups {
-        let name = |cell: &CutCell| vec![Value::Text(cell.name().into())];
+        let name = |cell: &CutCell| vec![Value::Text(cell.name())];
         self.0.iter().map(name).collect::<Vec<_>>().into()
     }
 }
@@ -167,7 +167,7 @@ fn is_complete(expr: &Expr) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cutting {
     /// There are none, or they were given with the answer before.
-    Settled(Option<CutCounts>),
+    Settled(Option<Box<CutCounts>>),
     /// They are bought once the question has ended.
     Wanted(CutCells),
 }
@@ -187,7 +187,7 @@ impl Cutting {
 
     pub(crate) fn counts(&self) -> Option<&CutCounts> {
         match self {
-            Self::Settled(counts) => counts.as_ref(),
+            Self::Settled(counts) => counts.as_deref(),
             Self::Wanted(_) => None,
         }
     }
@@ -201,7 +201,7 @@ impl Asking<'_> {
         let Cutting::Wanted(cells) = &self.cuts else { return Ok(()) };
         let cells = cells.clone();
         let counts = self.cut_counts(&cells, question)?;
-        self.cuts = Cutting::Settled(counts);
+        self.cuts = Cutting::Settled(counts.map(Box::new));
         Ok(())
     }
 

@@ -303,8 +303,9 @@ impl CutCounts {
                     format!("at most {} of the units ({unit}) lose {what}", percent(share.high))
                 }
                 CutVerdict::CannotTell => format!(
-                    "cannot tell how many of the units ({unit}) lose {what}: {}",
-                    between(share)
+                    "cannot tell how many of the units ({unit}) lose {what}: {} to {}",
+                    percent(share.low),
+                    percent(share.high)
                 ),
                 CutVerdict::Many => {
                     let mut said = format!(
