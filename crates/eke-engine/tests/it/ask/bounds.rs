@@ -49,7 +49,7 @@ fn a_question_chooses_its_bounds_within_the_widest() {
         assert!(matches!(error, BoundsError::BeyondWidest { .. }), "{error}");
     };
     let before = spent(&engine);
-    ["groups=5", "rows=10", "values=10", "fare=-11:80", "fare=0:501"].map(beyond);
+    ["groups=5", "rows=10", "values=10", "fare=-11:80", "fare=0:501"].into_iter().for_each(beyond);
     assert!(matches!(refused("tip=0:1", COUNT), BoundsError::NoColumn { .. }));
     assert!(matches!(refused("rider=0:1", COUNT), BoundsError::NoNumbers { .. }));
     assert!(matches!(refused("rows=0", COUNT), BoundsError::NoBound { .. }));
