@@ -151,7 +151,7 @@ mod tests {
             (Purpose::Watch, "3e93f5c5955cb2ce"),
             (Purpose::Places, "f00f3627245d2efa"),
             (Purpose::PlaceFile, "9112b184746a8c88"),
-            (Purpose::Family, "?"),
+            (Purpose::Family, "26b8b5b67f7ab73e"),
         ];
         for (kind, expected) in golden {
             assert_eq!(named(kind), expected, "{kind:?}");

@@ -19,7 +19,9 @@ fn folder(policy: &str, sizes: &[u32]) -> Folder {
 
 /// The policy with more about the dataset.
 fn with(policy: &str, more: &str) -> String {
-    policy.replace("[dataset.trips.columns]", &format!("{more}\n\n[dataset.trips.columns]"))
+    // Analysts do not wait long for their slot.
+    let more = format!("{more}\nanswer_time = 0.05\n\n[dataset.trips.columns]");
+    policy.replace("[dataset.trips.columns]", &more)
 }
 
 fn bounded(bounds: &str, sql: &str) -> String {
@@ -40,7 +42,7 @@ fn a_question_chooses_its_bounds_within_the_widest() {
     let folder = folder(&policy, &[500; 6]);
     let engine = folder.engine();
     let refused = |bounds: &str, sql: &str| {
-        let error = cost(&engine, "ana", &bounded(bounds, sql), price("0.001")).unwrap_err();
+        let error = cost(&engine, "steward", &bounded(bounds, sql), price("0.001")).unwrap_err();
         let EngineError::Sql(SqlError::Bounds(error)) = error else { panic!("{error}") };
         error
     };
@@ -49,9 +51,7 @@ fn a_question_chooses_its_bounds_within_the_widest() {
         assert!(matches!(error, BoundsError::BeyondWidest { .. }), "{error}");
     };
     let before = spent(&engine);
-    for bound in ["groups=5", "rows=10", "values=10", "fare=-11:80", "fare=0:501"] {
-        beyond(bound);
-    }
+    ["groups=5", "rows=10", "values=10", "fare=-11:80", "fare=0:501"].into_iter().for_each(beyond);
     assert!(matches!(refused("tip=0:1", COUNT), BoundsError::NoColumn { .. }));
     assert!(matches!(refused("rider=0:1", COUNT), BoundsError::NoNumbers { .. }));
     assert!(matches!(refused("rows=0", COUNT), BoundsError::NoBound { .. }));
@@ -61,7 +61,7 @@ fn a_question_chooses_its_bounds_within_the_widest() {
     let sql = "SELECT zone, SUM(fare) AS total FROM trips GROUP BY zone";
     let ask = |bounds: &str| {
         let sql = if bounds.is_empty() { sql.to_owned() } else { bounded(bounds, sql) };
-        engine.ask(&question("ana", &sql, price("0.001")), &()).unwrap()
+        engine.ask(&question("steward", &sql, price("0.001")), &()).unwrap()
     };
     let own = ask("");
     assert!(!own.free && ask("").free);
@@ -79,7 +79,7 @@ fn a_question_chooses_its_bounds_within_the_widest() {
     assert_eq!(covers.note, note);
     // SQL goes before what was said earlier, and options say the same.
     let options = "SET eke.max_rows = 3; SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 4, max_rows = 9, max_rows_in_all = 12, bounds = 'fare=0:20') zone, SUM(fare) AS total FROM trips GROUP BY zone";
-    assert!(engine.ask(&question("ana", options, price("0.001")), &()).unwrap().free);
+    assert!(engine.ask(&question("steward", options, price("0.001")), &()).unwrap().free);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn without_a_widest_the_bounds_of_the_policy_are_the_widest() {
         ("groups=3", false),
         ("rows_in_all=99", true),
     ] {
-        let asked = cost(&engine, "ana", &bounded(bounds, ZONES), price("0.001"));
+        let asked = cost(&engine, "steward", &bounded(bounds, ZONES), price("0.001"));
         assert_eq!(asked.is_ok(), is_taken, "{bounds}");
     }
 }
@@ -103,7 +103,7 @@ fn sixteen_groups_cost_what_all_rows_cost() {
     for (adjacency, alone, units) in
         [("add-remove", 16.0, 17.0 / 32.0), ("replace", 64.0 / 2.0, 18.0 / 128.0)]
     {
-        let within = goal(Accuracy::Absolute(2_000.0));
+        let within = goal(Accuracy::Absolute(20_000.0));
         let asked = |more: &str, sql: &str| {
             let policy = with(&policy(adjacency, 16, 600, Some(16)), more);
             cost(&folder(&policy, &[30; 16]).engine(), "steward", sql, within).unwrap()
