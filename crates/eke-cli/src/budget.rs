@@ -119,6 +119,9 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
     } else {
         writeln!(out, "  promised  rho {}", short(whole))?;
     }
+    if let Some(over) = &standing.over_periods {
+        writeln!(out, "  periods   {}", over.sentence(&standing.unit))?;
+    }
     if let Some(policy) = standing.policy {
         let promise = policy.promise.map_or(String::new(), |promise| promised(&promise) + " ");
         writeln!(

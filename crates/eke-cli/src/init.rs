@@ -11,7 +11,7 @@ use eke_engine::policy::{
     DraftAnswers, Drafted, Policy, PolicyProtection, draft, suggest_name, suggest_unit_columns,
 };
 use eke_engine::{EngineError, Source};
-use eke_sql::Type;
+use eke_sql::{PeriodLength, Type, UnitPeriod, ZoneOffset};
 
 use crate::Failure;
 use crate::ask::Asker;
@@ -29,9 +29,25 @@ pub(crate) struct Init {
     /// The name of the privacy unit, such as rider: the person whom the budget protects.
     #[arg(long, value_name = "NAME")]
     unit: Option<String>,
-    /// The column with the id of the unit that a row belongs to.
-    #[arg(long, value_name = "COLUMN")]
-    unit_column: Option<String>,
+    /// The column with the id of the unit that a row belongs to; several columns, with commas
+    /// between them or repeated, name it together.
+    #[arg(long = "unit-column", value_name = "COLUMN", value_delimiter = ',')]
+    unit_columns: Vec<String>,
+    /// Make each period of a person a unit of its own: day, week, month, quarter or year.
+    #[arg(long, value_name = "PERIOD", value_parser = period, requires = "time_column")]
+    unit_period: Option<PeriodLength>,
+    /// The column that says in which period a row is.
+    #[arg(long, value_name = "COLUMN", requires = "unit_period")]
+    time_column: Option<String>,
+    /// Where the days of periods begin: how far clocks there are ahead of UTC, such as +02:00.
+    #[arg(
+        long,
+        value_name = "OFFSET",
+        value_parser = zone,
+        requires = "unit_period",
+        allow_hyphen_values = true
+    )]
+    unit_zone: Option<ZoneOffset>,
     /// What is hidden (adjacency): that a unit is in the data at all, or only what its rows
     /// contain.
     #[arg(long, value_enum, default_value = "add-remove")]
@@ -54,6 +70,10 @@ pub(crate) struct Init {
     /// A dataset that needs no protection. May be repeated.
     #[arg(long, value_name = "NAME")]
     public: Vec<String>,
+    /// Look at the first 1,000 rows of CSV files for the types of their columns. The policy says
+    /// that you did.
+    #[arg(long)]
+    types: bool,
     /// Overwrite an existing policy.
     #[arg(long)]
     force: bool,
@@ -65,6 +85,16 @@ mirrored!(Neighbours for Adjacency {
     /// Replace one unit's rows by others
     Replace,
 });
+
+fn period(text: &str) -> Result<PeriodLength, String> {
+    let all = PeriodLength::ALL.map(PeriodLength::name).join(", ");
+    PeriodLength::named(text).ok_or_else(|| format!("`{text}` is no period: there are {all}"))
+}
+
+fn zone(text: &str) -> Result<ZoneOffset, String> {
+    let wrong = || format!("`{text}` is no offset: write UTC, or one such as +02:00");
+    ZoneOffset::read(text).ok_or_else(wrong)
+}
 
 fn bounds(text: &str) -> Result<(String, f64, f64), String> {
     let wrong = || format!("`{text}` is not a bound: write it like fare=0:200");
@@ -106,9 +136,14 @@ impl Init {
             let source = relative(file, folder);
             let data = Source::find(folder, &source).map_err(EngineError::from)?;
             let csv = data.needs_types();
-            let columns = if csv {
+            let columns = if csv && self.types {
                 let guessed = data.guess_types().map_err(EngineError::from)?;
                 guessed.into_iter().map(|(name, kind)| (name, Some(kind))).collect()
+            } else if csv {
+                // Whatever they hold, until somebody has looked or said so.
+                let schema = data.schema(&std::collections::BTreeMap::new());
+                let names = schema.map_err(EngineError::from)?.into_iter().map(|(name, _)| name);
+                names.map(|name| (name, None)).collect()
             } else {
                 data.schema(&std::collections::BTreeMap::new()).map_err(EngineError::from)?
             };
@@ -133,6 +168,11 @@ impl Init {
                 csv: found.csv,
             })
             .collect();
+        for found in found.iter().filter(|found| !answers.public.contains(&found.name)) {
+            for warning in answers.odd_columns(&found.columns) {
+                eprintln!("eke: note: {warning}");
+            }
+        }
         let text = draft(&drafted, &answers);
         std::fs::write(&self.policy, &text).map_err(|error| {
             Failure::Failed(format!("{} cannot be written: {error}", self.policy.display()).into())
@@ -157,10 +197,20 @@ impl Init {
                 let private =
                     private.into_iter().find(|one| one.protection != PolicyProtection::Public);
                 let dataset = private.map_or("data", |dataset| dataset.name.as_str());
-                let column = private.and_then(|dataset| dataset.protection.unit_column());
-                let counted = match column {
-                    Some(column) => format!("DISTINCT {column}"),
-                    None => "*".to_owned(),
+                for unit in policy.units.values() {
+                    let period = policy.period_of(&unit.name);
+                    let over = period.and_then(|period| unit.over_periods(period));
+                    if let Some(over) = over {
+                        writeln!(out, "note: {}", over.sentence(&unit.name))?;
+                    }
+                }
+                let columns = private.map(|dataset| dataset.unit_columns()).unwrap_or_default();
+                let counted = match columns.columns.as_slice() {
+                    [column] if columns.period.is_none() => format!("DISTINCT {column}"),
+                    [_, _, ..] if columns.period.is_none() => {
+                        format!("DISTINCT ({})", columns.columns.join(", "))
+                    }
+                    _ => "*".to_owned(),
                 };
                 writeln!(
                     out,
@@ -175,7 +225,13 @@ impl Init {
     fn answers(&self, found: &[Found]) -> Result<DraftAnswers, Failure> {
         let mut answers = DraftAnswers {
             unit: self.unit.clone(),
-            unit_column: self.unit_column.clone(),
+            unit_columns: self.unit_columns.clone(),
+            period: self.unit_period.map(|every| UnitPeriod {
+                every,
+                time_column: self.time_column.clone().unwrap_or_default(),
+                zone: self.unit_zone.unwrap_or(ZoneOffset::UTC),
+            }),
+            looked: self.types.then(today),
             adjacency: Some(self.adjacency.into()),
             epsilon: self.epsilon,
             delta: self.delta,
@@ -193,7 +249,8 @@ impl Init {
         }
         let columns =
             || found.iter().flat_map(|found| &found.columns).map(|(name, _)| name.as_str());
-        let named = self.unit_column.iter().map(|name| ("--unit-column", name));
+        let named = self.unit_columns.iter().map(|name| ("--unit-column", name));
+        let named = named.chain(self.time_column.iter().map(|name| ("--time-column", name)));
         let named = named.chain(self.bounds.iter().map(|(name, ..)| ("--bounds", name)));
         for (option, column) in named {
             if !columns().any(|name| name == column) {
@@ -209,10 +266,10 @@ impl Init {
         let private = found.iter().find(|found| !answers.public.contains(&found.name));
         let suggested = private.map_or_else(Vec::new, |found| suggest_unit_columns(&found.columns));
         let first = suggested.first().copied().unwrap_or_default();
-        if answers.unit_column.is_none() {
+        if answers.unit_columns.is_empty() {
             let all = columns().collect::<Vec<_>>().join(", ");
-            answers.unit_column =
-                asked(&format!("Which column has the id of the unit ({all})?"), first)?;
+            let column = asked(&format!("Which column has the id of the unit ({all})?"), first)?;
+            answers.unit_columns.extend(column);
         }
         if answers.epsilon.is_none() {
             answers.epsilon = asked("Which epsilon is promised, for good?", "")?;
@@ -229,6 +286,11 @@ impl Init {
         }
         Ok(answers)
     }
+}
+
+/// The date, as RFC 3339 has it.
+fn today() -> String {
+    eke_ledger::Moment::now().to_string().chars().take(10).collect()
 }
 
 /// Asks on the terminal; none if nothing is answered.

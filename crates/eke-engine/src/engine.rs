@@ -108,7 +108,7 @@ impl PreparedDataset {
     /// What the columns and the unit are read as: another reading of the same file is another
     /// truth.
     pub(crate) fn read_as(&self) -> impl serde::Serialize + '_ {
-        (READING, &self.schema, self.ids)
+        (READING, &self.schema, &self.ids)
     }
 }
 
@@ -437,8 +437,8 @@ impl Engine {
         let pins = self.pins()?.map(|(_, pins)| pins).unwrap_or_default();
         notices.extend(pins.shared().into_iter().map(|(one, other)| {
             format!(
-                "`{}` of unit `{}` and `{}` of unit `{}` hold the same rows: what is spent on the two units adds up for somebody who is in both",
-                one.dataset, one.unit, other.dataset, other.unit
+                "`{}` of unit `{}` and `{}` of unit `{}` hold the same rows: what is spent on the two units adds up for somebody who is in both{}",
+                one.dataset, one.unit, other.dataset, other.unit, one.adds_up_with(other)
             )
         }));
         let unnamed = self.unnamed()?;

@@ -40,9 +40,11 @@ mod dataset;
 mod draft;
 mod error;
 mod name;
+mod periods;
 mod section;
 mod suggest;
 mod unit;
+mod unit_columns;
 mod value;
 mod warning;
 mod widest;
@@ -64,6 +66,7 @@ pub(crate) use dataset::ROW;
 pub use dataset::{Dataset, PolicyProtection};
 pub use draft::{DraftAnswers, Drafted, draft};
 pub use error::PolicyError;
+pub use periods::{OverPeriods, SHOWN_PERIODS};
 pub use suggest::{suggest_name, suggest_unit_columns};
 pub use unit::Unit;
 
@@ -202,6 +205,7 @@ impl Policy {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let ledger = page.keep(read_ledger(whole, &folder));
         page.keep(check_case(&page, &datasets.read));
+        page.keep(unit_columns::check_periods(&page, &datasets.read));
         if datasets.broken.is_empty() {
             page.keep(check_values(&page, &datasets.read));
         }

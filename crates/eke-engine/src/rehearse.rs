@@ -113,9 +113,10 @@ struct Made {
 impl Made {
     /// The columns that can be asked about, and the one that says whose a row is.
     fn all(table: &Table, dataset: &Dataset) -> Vec<Self> {
-        let unit = dataset.protection.unit_column();
+        let unit = dataset.unit_columns();
         let made = |column: &Column| {
-            let is_unit = unit == Some(column.name.as_str());
+            let is_alone = unit.columns.len() == 1 || column.values.is_none();
+            let is_unit = is_alone && unit.columns.contains(&column.name);
             let kind = match column.kind {
                 // Ids are exact.
                 Some(Type::Float | Type::Timestamp | Type::Bool) | None if is_unit => Type::Text,

@@ -13,7 +13,7 @@ use crate::ask::question::Who;
 use crate::ask::shown::answer::{Answer, Cost};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::policy::{AccountKind, AccountSpec};
+use crate::policy::{AccountKind, AccountSpec, OverPeriods, SHOWN_PERIODS};
 use crate::purchase::request_key::RequestKey;
 
 /// What an account has spent and has left (odometer).
@@ -51,6 +51,9 @@ pub struct Standing {
     /// What members of a circle have spent outside of it, which it is charged with their next
     /// question.
     pub to_bring: Option<Brought>,
+    /// What somebody is promised who is in several periods, where a unit is a person in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_periods: Option<OverPeriods>,
 }
 
 /// What a policy says of an account that its ledger knows otherwise.
@@ -236,6 +239,10 @@ impl Engine {
             part: if whole_f64 > 0.0 { spent.to_f64() / whole_f64 } else { 0.0 },
             pure,
             to_bring,
+            over_periods: self
+                .policy()
+                .period_of(unit)
+                .and_then(|period| OverPeriods::of(budget, period, SHOWN_PERIODS)),
         })
     }
 

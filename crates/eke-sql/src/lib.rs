@@ -50,12 +50,14 @@
 //!   with released values (post-processing).
 //! - `table`: what the policy says about a [`Table`]: its [`Column`]s and its [`Protection`]
 //!   (privacy unit, contribution bounding).
+//! - `unit`: what says which unit a row belongs to ([`UnitColumns`]).
 //! - [`error`]: why a question is refused ([`SqlError`]).
 
 mod expr;
 mod frontend;
 mod plan;
 mod table;
+mod unit;
 
 pub mod error;
 
@@ -77,3 +79,4 @@ pub use plan::rows::{
 };
 pub use plan::{Key, Measure, Order, Output, Plan, Query, Shows, Sum, Summand, VERSION};
 pub use table::{Column, Protection, Table};
+pub use unit::{PeriodLength, UnitColumns, UnitPeriod, ZoneOffset};

@@ -125,7 +125,7 @@ impl Ground {
                 None => schema(policy, other)?.1,
             };
             if let Some((one, (.., ids))) = datasets.first()
-                && *ids != found.2
+                && !ids.agree_with(&found.2)
             {
                 let (one, other) = (one.clone(), name.to_owned());
                 return Err(NotAnswered::OtherIds { one, other }.into());

@@ -4,7 +4,8 @@
 //! be another registry, another account and a full budget again for the same rows. So a ledger has
 //! one list of pins for all units. Rows are known by the name of their dataset, by the files that
 //! hold them (symbolic links followed) and by the content of those files, packed and unpacked, each
-//! together with the column that says which unit a row belongs to.
+//! together with the column that says which unit a row belongs to, or the name that several go by:
+//! their list, its order, and the period and the zone of a unit that is a person in one.
 //!
 //! Two units may have the same rows by different columns: riders and drivers of one file of trips.
 //! What is spent on them adds up for somebody who is both, and a note says so to the steward. By
@@ -19,6 +20,7 @@ use std::path::Path;
 
 use eke_budget::{Adjacency, Budget, BudgetSpec, Metric, Rho};
 use eke_ledger::{LedgerError, Stamp};
+use eke_sql::UnitColumns;
 use serde::{Deserialize, Serialize};
 
 use crate::data::registry::{Registry, RegistryError};
@@ -78,9 +80,10 @@ impl Pins {
 
     /// Takes in what packed files of other units hold by the same column.
     fn unpack(&mut self, is: &Pin) {
-        let others = self.pins.iter_mut().filter(|pin| {
-            pin.unit != is.unit && pin.unit_column.eq_ignore_ascii_case(&is.unit_column)
-        });
+        let others = self
+            .pins
+            .iter_mut()
+            .filter(|pin| pin.unit != is.unit && pin.is_by_the_same(&is.unit_column));
         for pin in others {
             let unpacked = unpacked(pin);
             pin.contents.extend(unpacked);
@@ -98,9 +101,21 @@ impl Pins {
                 found: (is.unit.clone(), is.unit_column.clone()),
             });
         }
+        // What a unit is decides what its account promises, so it is one thing for good.
+        let period = |pin: &Pin| UnitColumns::read(&pin.unit_column).period;
+        let period = |pin: &Pin| period(pin).map(|period| (period.every, period.zone));
+        let other = self.pins.iter().find(|pin| pin.unit == is.unit && period(pin) != period(is));
+        if let Some(pin) = other {
+            return Err(RegistryError::OtherPeriod {
+                dataset: is.dataset.clone(),
+                unit: is.unit.clone(),
+                pinned: (pin.dataset.clone(), pin.unit_column.clone()),
+                found: is.unit_column.clone(),
+            });
+        }
         let other = self.pins.iter().find(|pin| {
             pin.unit != is.unit
-                && pin.unit_column.eq_ignore_ascii_case(&is.unit_column)
+                && pin.is_by_the_same(&is.unit_column)
                 && !pin.beside.contains(&is.unit)
                 && pin.shares_rows(is)
         });
@@ -152,7 +167,7 @@ impl Pin {
                 return None;
             };
             let same = *unit != self.unit
-                && unit_column.eq_ignore_ascii_case(&self.unit_column)
+                && self.is_by_the_same(unit_column)
                 && Source::find(&policy.folder, &other.source)
                     .is_ok_and(|source| !files(&source).is_disjoint(&self.files));
             same.then(|| unit.clone())
@@ -163,6 +178,19 @@ impl Pin {
     fn is_named(&self, other: &Self) -> bool {
         (&self.dataset, &self.unit, &self.unit_column)
             == (&other.dataset, &other.unit, &other.unit_column)
+    }
+
+    /// Whether another name for the unit would be another budget for the same people: by the same
+    /// column, or by the same columns in any order, each in one period, whichever, or each as a
+    /// whole.
+    fn is_by_the_same(&self, unit_column: &str) -> bool {
+        let (one, other) = (UnitColumns::read(&self.unit_column), UnitColumns::read(unit_column));
+        Policy::shares_people(&one, &other) && one.period.is_some() == other.period.is_some()
+    }
+
+    /// How what is spent on the units of two datasets adds up for one person.
+    pub(crate) fn adds_up_with(&self, other: &Self) -> String {
+        adds_up([&self.unit, &other.unit], [&self.unit_column, &other.unit_column])
     }
 
     fn shares_rows(&self, other: &Self) -> bool {
@@ -217,6 +245,22 @@ fn unpacked(pin: &Pin) -> BTreeSet<String> {
     all
 }
 
+/// What is spent on two units for somebody who is in several periods.
+fn adds_up(units: [&str; 2], columns: [&str; 2]) -> String {
+    let periods = columns.map(|columns| UnitColumns::read(columns).period);
+    if periods.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let terms = units.iter().zip(&periods).map(|(unit, period)| match period {
+        None => format!("rho of {unit}"),
+        Some(period) => {
+            let every = period.every;
+            format!("M x M times rho of {unit} for somebody in M {every}s")
+        }
+    });
+    format!(": {}", terms.collect::<Vec<_>>().join(" plus "))
+}
+
 /// What a steward should know of a policy that has the same file under several units.
 pub(crate) fn remarks(policy: &Policy) -> Vec<String> {
     let private = policy.datasets.values().filter_map(|dataset| {
@@ -229,8 +273,10 @@ pub(crate) fn remarks(policy: &Policy) -> Vec<String> {
     for (index, (one, unit, files)) in private.iter().enumerate() {
         for (other, others, theirs) in &private[index + 1..] {
             if unit != others && !files.is_disjoint(theirs) {
+                let columns = [one, other].map(|dataset| dataset.unit_columns().to_string());
+                let adds_up = adds_up([unit, others], [&columns[0], &columns[1]]);
                 remarks.push(format!(
-                    "`{}` of unit `{unit}` and `{}` of unit `{others}` are the same file: somebody who is in both has both budgets spent on them, which add up",
+                    "`{}` of unit `{unit}` and `{}` of unit `{others}` are the same file: somebody who is in both has both budgets spent on them, which add up{adds_up}",
                     one.name, other.name
                 ));
             }
@@ -322,7 +368,7 @@ impl Engine {
         for pin in &mut pins.pins {
             let is_same = |other: &&Pin| {
                 other.unit != pin.unit
-                    && other.unit_column.eq_ignore_ascii_case(&pin.unit_column)
+                    && other.is_by_the_same(&pin.unit_column)
                     && (other.dataset == pin.dataset || other.shares_rows(pin))
             };
             let same: Vec<String> =

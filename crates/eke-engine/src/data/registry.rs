@@ -137,6 +137,21 @@ pub enum RegistryError {
         /// The unit and its column in the policy.
         found: (String, String),
     },
+    /// The ledger has the unit with another period.
+    #[error(
+        "this ledger knows unit `{unit}` by `{}` in `{}`, and the policy says `{found}` for `{dataset}`: what a unit is, with its period and its zone, is the same in all its datasets and for good; put that back, or name another unit, which has a budget of its own",
+        pinned.1, pinned.0
+    )]
+    OtherPeriod {
+        /// The dataset.
+        dataset: String,
+        /// The unit.
+        unit: String,
+        /// A dataset of that unit in the ledger, and what says there which unit a row belongs to.
+        pinned: (String, String),
+        /// What says so in the policy.
+        found: String,
+    },
     /// The ledger has the same rows under another unit.
     #[error(
         "`{dataset}` holds the rows of `{}`, which this ledger pays for from the budget of unit `{}`, and the policy says unit `{}` by the same column `{}`: put unit `{}` back; another name for a unit is not another budget",

@@ -10,13 +10,13 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use eke_sql::{Type, scalar};
+use eke_sql::{Type, UnitColumns, scalar};
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
 use crate::data::blocks::Row;
 use crate::data::footer::Footer;
-use crate::data::ids::Ids;
+use crate::data::ids::{IdParts, Ids};
 use crate::data::lines::{CsvRows, Written};
 
 /// The files of a dataset, all of one format, in the order of their names.
@@ -344,7 +344,8 @@ impl Source {
         Ok(first.map(|(_, columns)| columns).unwrap_or_default())
     }
 
-    /// What the ids in a column are read as, if they are exact.
+    /// What the ids of units are read as, if they are exact: those in a column, or in several that
+    /// go by one name ([`UnitColumns`]).
     ///
     /// # Errors
     /// A file cannot be read, has no such column or one that is not exact, or the files do not
@@ -354,6 +355,20 @@ impl Source {
         column: &str,
         declared: &BTreeMap<String, Type>,
     ) -> Result<Ids, SourceError> {
+        let unit = UnitColumns::read(column);
+        if !unit.is_composed() {
+            return self.ids_in(column, declared);
+        }
+        let ids = unit.columns.iter().map(|column| self.ids_in(column, declared));
+        let ids = ids.collect::<Result<Vec<_>, _>>()?;
+        let schema = self.schema(declared)?;
+        let time = unit.period.as_ref().and_then(|period| {
+            schema.iter().find(|(name, _)| *name == period.time_column).and_then(|(_, kind)| *kind)
+        });
+        Ok(Ids::Parts(Box::new(IdParts::new(&unit, ids, time))))
+    }
+
+    fn ids_in(&self, column: &str, declared: &BTreeMap<String, Type>) -> Result<Ids, SourceError> {
         let mut agreed: Option<(&DataFile, Ids)> = None;
         for file in &self.files {
             let inexact =
@@ -372,7 +387,7 @@ impl Source {
                 }
             };
             match agreed {
-                Some((one, ids)) if ids != here => {
+                Some((one, ref ids)) if *ids != here => {
                     return Err(SourceError::Disagree {
                         one: one.name.clone(),
                         other: file.name.clone(),

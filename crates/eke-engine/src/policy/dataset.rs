@@ -11,15 +11,19 @@ use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
 use super::widest;
-use super::{ColumnPolicy, Named, PolicyError, Unit};
+use super::{ColumnPolicy, Named, PolicyError, Unit, unit_columns};
 use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 17] = [
     "source",
     "multiline",
     "unit",
     "unit_column",
+    "unit_columns",
+    "unit_period",
+    "time_column",
+    "unit_zone",
     "max_groups",
     "max_rows",
     "max_values",
@@ -31,9 +35,8 @@ const KNOWN: [&str; 13] = [
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 9] = [
+const PRIVATE: [&str; 8] = [
     "unit",
-    "unit_column",
     "max_groups",
     "max_rows",
     "max_values",
@@ -84,8 +87,8 @@ pub enum PolicyProtection {
         unit: String,
         /// Which datasets are neighbours: the unit's.
         adjacency: Adjacency,
-        /// The column that says which unit a row belongs to; empty where each row is a unit of its
-        /// own.
+        /// The column that says which unit a row belongs to, or the name that several go by
+        /// ([`UnitColumns`](eke_sql::UnitColumns)); empty where each row is a unit of its own.
         unit_column: String,
         /// Where the policy names that column.
         unit_column_line: usize,
@@ -146,7 +149,7 @@ impl Dataset {
             source_line,
             path,
         };
-        dataset.check_unit_column()?;
+        unit_columns::check_said(&dataset, &dataset.unit_columns())?;
         Ok(dataset)
     }
 
@@ -212,21 +215,6 @@ impl Dataset {
         if are_whole { Ok(all) } else { Err(page.told_elsewhere()) }
     }
 
-    /// Who is in the data is never public, and people's names are not added up.
-    fn check_unit_column(&self) -> Result<(), PolicyError> {
-        let PolicyProtection::Private { unit_column, .. } = &self.protection else { return Ok(()) };
-        match self.columns.get(unit_column) {
-            Some(column) if column.values.is_some() || column.bounds.is_some() => Err(self.wrong(
-                column.line,
-                format!(
-                    "{} says which unit a row belongs to, which is never public: leave out its bounds and `values`",
-                    quoted(unit_column)
-                ),
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// The dataset as questions see it, if the columns of its file, in their order, are as the
     /// policy says. A column without a type is of one that eke does not have.
     ///
@@ -266,20 +254,8 @@ impl Dataset {
                 max_values,
                 max_rows_in_all,
             } => {
-                match schema.iter().find(|(name, _)| name == unit_column) {
-                    _ if unit_column.is_empty() => {}
-                    Some((_, Some(_))) => {}
-                    Some((_, None)) => {
-                        page.keep::<()>(Err(self.wrong(
-                            *unit_column_line,
-                            format!(
-                                "the unit column {} has a type that eke does not read: write it to the file as text or integers",
-                                quoted(unit_column)
-                            ),
-                        )));
-                    }
-                    None => missing(unit_column, *unit_column_line, "unit column"),
-                }
+                let unit_columns = (&self.unit_columns(), *unit_column_line);
+                unit_columns::check_file(self, unit_columns, schema, &page);
                 Protection::Private {
                     unit: unit.clone(),
                     unit_column: unit_column.clone(),
@@ -354,7 +330,7 @@ impl Dataset {
         )
     }
 
-    fn wrong(&self, line: usize, problem: String) -> PolicyError {
+    pub(super) fn wrong(&self, line: usize, problem: String) -> PolicyError {
         PolicyError::Wrong { path: self.path.clone(), line, problem }
     }
 }
@@ -412,7 +388,8 @@ impl PolicyProtection {
 
     fn read(section: Section<'_>, title: &str, units: &Named<Unit>) -> Result<Self, PolicyError> {
         if section.get("public").map(|field| field.boolean()).transpose()? == Some(true) {
-            let private = PRIVATE.into_iter().filter_map(|name| section.get(name));
+            let private = PRIVATE.into_iter().chain(unit_columns::KEYS);
+            let private = private.filter_map(|name| section.get(name));
             let wrong = private.map(|field| {
                 field.wrong(format!(
                     "a public dataset has no `{}`: leave it out, or leave out `public`",
@@ -439,11 +416,7 @@ impl PolicyProtection {
             return Self::read_rows(section, title, unit);
         }
         let whose = unit.map_or("unit", |unit| unit.name.as_str());
-        let column = page.keep(section.require(
-            "unit_column",
-            &format!("{title} has no `unit_column`: write the column that says which {whose} a row belongs to"),
-        ));
-        let named = column.and_then(|column| page.keep(column.text("the name of a column")));
+        let columns = page.keep(unit_columns::read(section, title, whose));
         let max_groups = page.keep(match section.get("max_groups") {
             None => Ok(1),
             Some(field) => field.count("3"),
@@ -457,8 +430,8 @@ impl PolicyProtection {
         let max_values = page.keep(max_values.transpose());
         let in_all = section.get("max_rows_in_all").map(|field| field.count("100"));
         let in_all = page.keep(in_all.transpose());
-        let (Some(unit), Some(column), Some(named), Some(max_groups), Some(max_rows)) =
-            (unit, column, named, max_groups, max_rows)
+        let (Some(unit), Some((columns, unit_column_line)), Some(max_groups), Some(max_rows)) =
+            (unit, columns, max_groups, max_rows)
         else {
             return Err(page.told_elsewhere());
         };
@@ -468,8 +441,8 @@ impl PolicyProtection {
         Ok(Self::Private {
             unit: unit.name.clone(),
             adjacency: unit.adjacency,
-            unit_column: named.to_owned(),
-            unit_column_line: column.line(),
+            unit_column: columns.to_string(),
+            unit_column_line,
             max_groups,
             max_rows,
             max_values,
@@ -480,9 +453,10 @@ impl PolicyProtection {
     /// A dataset whose rows are units: each is in one group, once.
     fn read_rows(section: Section<'_>, title: &str, unit: &Unit) -> Result<Self, PolicyError> {
         let mut wrong = Vec::new();
-        if let Some(field) = section.get("unit_column") {
+        for field in unit_columns::KEYS.into_iter().filter_map(|name| section.get(name)) {
             wrong.push(field.wrong(format!(
-                "{title} has unit = \"{ROW}\", so each row is a unit of its own: leave out `unit_column`, or name another [unit.NAME]"
+                "{title} has unit = \"{ROW}\", so each row is a unit of its own: leave out `{}`, or name another [unit.NAME]",
+                field.name()
             )));
         }
         for name in ["max_groups", "max_rows", "max_values", "max_rows_in_all"] {

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use eke_budget::{Adjacency, Delta, Epsilon};
-use eke_sql::Type;
+use eke_sql::{Type, UnitPeriod};
 
 use super::name;
-use super::suggest::{stem, suggest_unit_columns};
+use super::suggest::{looks_like_measurement, stem, suggest_unit_columns};
 
 /// A file to draft a policy for.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,13 @@ pub struct Drafted<'a> {
 pub struct DraftAnswers {
     /// What one of the people is called: `rider`.
     pub unit: Option<String>,
-    /// The column that says which unit a row belongs to.
-    pub unit_column: Option<String>,
+    /// The columns that together say which unit a row belongs to.
+    pub unit_columns: Vec<String>,
+    /// The period that is a unit of its own for each of them.
+    pub period: Option<UnitPeriod>,
+    /// When the steward had rows of CSV files looked at for the types of their columns; never if
+    /// there is none.
+    pub looked: Option<String>,
     /// Which datasets are neighbours.
     pub adjacency: Option<Adjacency>,
     /// The epsilon that is promised. A budget is written only if there is a delta too.
@@ -55,6 +60,21 @@ impl DraftAnswers {
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         super::warning::of_delta(&format!("[unit.{}]", unit_name(self)), self.delta?)
+    }
+
+    /// Unit columns that look like something else, by their names and types: what they hold is not
+    /// looked at.
+    #[must_use]
+    pub fn odd_columns(&self, columns: &[(String, Option<Type>)]) -> Vec<String> {
+        let chosen = self.unit_columns.iter().filter_map(|name| {
+            let (_, kind) = columns.iter().find(|(own, _)| own == name)?;
+            let like = looks_like_measurement(name, *kind)?;
+            Some(format!(
+                "the unit column {} looks like {like}, by its name and type: people with the same one would be one unit, and one person with several would be several; name the column with the id of the person",
+                super::error::quoted(name)
+            ))
+        });
+        chosen.collect()
     }
 }
 
@@ -81,7 +101,7 @@ fn unit_name(answers: &DraftAnswers) -> String {
     if let Some(unit) = &answers.unit {
         return unit.clone();
     }
-    let lower = answers.unit_column.as_ref().map(|column| column.to_lowercase());
+    let lower = answers.unit_columns.first().map(|column| column.to_lowercase());
     match lower.as_deref().map(stem) {
         Some(name) if name != "id" && name::check("a unit", name).is_ok() => name.to_owned(),
         _ => "person".to_owned(),
@@ -169,14 +189,16 @@ impl Draft<'_> {
         let name = key(dataset.name);
         writeln!(out, "\n[dataset.{name}]\nsource = {}", text(dataset.source))?;
         let has = |column: &String| dataset.columns.iter().any(|(name, _)| name == column);
-        let unit_column = self.answers.unit_column.as_ref().filter(|column| has(column));
+        let all = self.answers.unit_columns.iter();
+        let unit_columns = Some(&self.answers.unit_columns[..])
+            .filter(|columns| !columns.is_empty() && all.clone().all(has));
         let public = self.answers.public.contains(dataset.name);
         if public {
             out.push_str(
                 "# About nobody: its rows may be shown and joined freely.\npublic = true\n",
             );
         } else {
-            self.write_protection(dataset, unit_column, out)?;
+            self.write_protection(dataset, unit_columns, out)?;
         }
         if dataset.columns.is_empty() {
             return Ok(());
@@ -184,14 +206,24 @@ impl Draft<'_> {
         writeln!(out, "\n[dataset.{name}.columns]")?;
         if dataset.csv {
             out.push_str("# CSV does not say what its columns hold, so the policy does.\n");
+            match &self.answers.looked {
+                Some(at) => writeln!(
+                    out,
+                    "# The types were guessed from the first 1,000 rows: the steward had them looked at on {at}.\n# From now on they are what this file says; a cell that is not of its type is NULL."
+                )?,
+                None if dataset.columns.iter().any(|(_, kind)| kind.is_none()) => out.push_str(
+                    "# No row was looked at: columns are texts until their types stand here.\n",
+                ),
+                None => {}
+            }
         }
         let named = suggest_unit_columns(dataset.columns);
         for (column, of) in dataset.columns {
             let hint = if public {
                 Hint::None
-            } else if unit_column == Some(column) {
+            } else if unit_columns.is_some_and(|columns| columns.contains(column)) {
                 Hint::Unit
-            } else if named.contains(&column.as_str()) && unit_column.is_none() {
+            } else if named.contains(&column.as_str()) && unit_columns.is_none() {
                 Hint::None
             } else {
                 Hint::Use
@@ -204,17 +236,21 @@ impl Draft<'_> {
     fn write_protection(
         &self,
         dataset: &Drafted<'_>,
-        unit_column: Option<&String>,
+        unit_columns: Option<&[String]>,
         out: &mut String,
     ) -> fmt::Result {
         let (unit, of) = (text(&self.unit), key(&self.unit));
-        match unit_column {
-            Some(column) => {
-                writeln!(
-                    out,
-                    "unit = {unit}\nunit_column = {}   # the unit that a row belongs to",
-                    text(column)
-                )?;
+        match unit_columns {
+            Some(columns) => {
+                let named = match columns {
+                    [column] => format!("unit_column = {}", text(column)),
+                    columns => {
+                        let all: Vec<String> = columns.iter().map(|column| text(column)).collect();
+                        format!("unit_columns = [{}]", all.join(", "))
+                    }
+                };
+                writeln!(out, "unit = {unit}\n{named}   # the unit that a row belongs to")?;
+                self.write_period(out)?;
             }
             None => {
                 let suggested = suggest_unit_columns(dataset.columns);
@@ -250,6 +286,18 @@ impl Draft<'_> {
         count("max_rows", self.answers.max_rows, "10   # decide")
     }
 
+    fn write_period(&self, out: &mut String) -> fmt::Result {
+        let Some(UnitPeriod { every, time_column, zone }) = &self.answers.period else {
+            return Ok(());
+        };
+        writeln!(
+            out,
+            "# Each {every} of a person is a unit of its own: somebody in M {every}s is promised M x M times the\n# rho. `eke budget` says what that is for {} of them.\nunit_period = \"{every}\"\ntime_column = {}\nunit_zone = \"{zone}\"   # where its days begin",
+            super::SHOWN_PERIODS,
+            text(time_column)
+        )
+    }
+
     fn write_column(
         &self,
         dataset: &Drafted<'_>,
@@ -258,9 +306,13 @@ impl Draft<'_> {
         out: &mut String,
     ) -> fmt::Result {
         let shown = key(name);
-        let typed = of.filter(|_| dataset.csv).map(|of| format!("type = \"{of}\""));
         // What was answered is written, and judged when the policy is read.
         let bounds = self.answers.bounds.iter().find(|(column, ..)| column == name);
+        // What has bounds is a number, and what says when is a time, by the word of the steward.
+        let time = self.answers.period.as_ref().filter(|period| period.time_column == name);
+        let typed = of.or(bounds.map(|_| Type::Float)).or(time.map(|_| Type::Timestamp));
+        let typed = typed.filter(|_| dataset.csv);
+        let typed = typed.map(|of| format!("type = \"{of}\""));
         let bounds =
             bounds.map(|(_, min, max)| format!("min = {}, max = {}", number(*min), number(*max)));
         let said: Vec<_> = typed.into_iter().chain(bounds.clone()).collect();

@@ -33,6 +33,31 @@ pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
     found.into_iter().map(|(_, name)| name).collect()
 }
 
+/// What a column looks like that hardly names people, going by its name and type.
+pub(super) fn looks_like_measurement(name: &str, kind: Option<Type>) -> Option<&'static str> {
+    const AMOUNTS: &str = "\
+        fare fares amount amounts price prices cost costs tip tips total totals sum income salary \
+        wage payment balance age ages weight height length distance duration speed temperature \
+        score rating rank count quantity number latitude longitude lat lon lng metres meters km \
+        miles percent share rate value";
+    const TIMES: &str = "\
+        date dates day days time times timestamp datetime month week year hour minute started \
+        ended start end created updated birthday birthdate dob";
+    let lower = name.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    // `price_id` names a price list, perhaps, and no price.
+    let is_id = words.iter().any(|word| matches!(*word, "id" | "uid" | "uuid" | "key" | "no"));
+    let among = |list: &str| !is_id && list.split_whitespace().any(|word| words.contains(&word));
+    match kind {
+        Some(Type::Float) => Some("a measurement"),
+        Some(Type::Date | Type::Timestamp) => Some("a time"),
+        Some(Type::Bool) => Some("a yes or no"),
+        _ if among(AMOUNTS) => Some("a measurement"),
+        _ if among(TIMES) => Some("a time"),
+        _ => None,
+    }
+}
+
 /// What questions could call a file: `data/Trips-2026.csv.gz` is `trips_2026`.
 #[must_use]
 pub fn suggest_name(source: &str) -> String {

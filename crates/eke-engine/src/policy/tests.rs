@@ -124,6 +124,51 @@ fn the_unit_pays_first_then_the_analyst_then_its_circles() {
     assert_eq!(policy.finest(Some("bob")), Ok(Some("1e-4".parse().unwrap())));
 }
 
+/// Columns in their order, a period with its column and zone, and what their files must have.
+#[test]
+fn units_can_be_several_columns_and_a_period() {
+    let dataset = |more: &str| {
+        let text = format!(
+            "[unit.rider]\nadjacency = \"add-remove\"\nbudget = {{ epsilon = 1.0, delta = 1e-6 }}\n\
+             [dataset.trips]\nsource = \"trips.csv\"\nunit = \"rider\"\nmax_rows = 1\n{more}"
+        );
+        parse(&text).unwrap().datasets["trips"].clone()
+    };
+    let name = |more: &str| dataset(more).protection.unit_column().unwrap().to_owned();
+    assert_eq!(name("unit_columns = [\"b\", \"a\"]"), "(b, a)");
+    assert_eq!(name("unit_columns = [\"a\"]"), "a");
+    let month = "unit_period = \"month\"\ntime_column = \"t\"\n";
+    assert_eq!(name(&format!("unit_column = \"a\"\n{month}")), "(month UTC of t, a)");
+    let zoned = format!("unit_columns = [\"a\", \"B c\"]\n{month}unit_zone = \"-03:30\"");
+    assert_eq!(name(&zoned), "(month -03:30 of t, a, \"B c\")");
+
+    let told = |more: &str, schema: &[(&str, Type)]| {
+        let schema: Vec<_> =
+            schema.iter().map(|(name, kind)| ((*name).to_owned(), Some(*kind))).collect();
+        let error = dataset(more).table(&schema).unwrap_err().to_string();
+        error.split_once(": ").unwrap().1.to_owned()
+    };
+    let (a, b) = (("a", Type::Text), ("b", Type::Int));
+    let several = "unit_columns = [\"a\", \"b\"]";
+    assert!(told(several, &[a]).starts_with("`trips.csv` has no unit column `b`"));
+    assert!(
+        told(several, &[a, b, ("(a, b)", Type::Int)]).contains("which is what its units go by")
+    );
+    let by_month = format!("unit_column = \"a\"\n{month}");
+    assert!(told(&by_month, &[a]).starts_with("`trips.csv` has no time column `t`"));
+    let text = told(&by_month, &[a, ("t", Type::Text)]);
+    assert!(text.contains("neither a date nor a timestamp: for CSV say so"), "{text}");
+    let zoned = format!("{by_month}unit_zone = \"+01:00\"");
+    assert!(told(&zoned, &[a, ("t", Type::Date)]).contains("leave out `unit_zone`"));
+    for kind in [Type::Date, Type::Timestamp] {
+        let schema = [("a".to_owned(), Some(Type::Text)), ("t".to_owned(), Some(kind))];
+        assert!(dataset(&by_month).table(&schema).is_ok());
+    }
+    // A part may be public, where it names nobody by itself.
+    let listed = format!("{several}\n[dataset.trips.columns]\nb = {{ values = [1, 2] }}");
+    assert_eq!(dataset(&listed).columns["b"].values.as_ref().map(Vec::len), Some(2));
+}
+
 #[test]
 fn rows_can_be_units_of_their_own() {
     let policy = |more: &str| {

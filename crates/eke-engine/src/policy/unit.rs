@@ -1,6 +1,7 @@
 //! The kinds of unit that a policy protects.
 
 use eke_budget::{Adjacency, Budget, Metric};
+use eke_sql::{PeriodLength, ZoneOffset};
 
 use super::section::Field;
 use super::{PolicyError, budget, name};
@@ -47,6 +48,14 @@ impl Unit {
             .resolve(Metric::Hamming(adjacency))
             .map_err(|error| section.wrong(error.to_string()))?;
         Ok(Self { name: name.to_owned(), adjacency, budget, people, line: section.line() })
+    }
+}
+
+impl Unit {
+    /// What somebody is promised who is in several of these periods, each of which is a unit.
+    #[must_use]
+    pub fn over_periods(&self, period: (PeriodLength, ZoneOffset)) -> Option<super::OverPeriods> {
+        super::OverPeriods::of(&self.budget, period, super::SHOWN_PERIODS)
     }
 }
 

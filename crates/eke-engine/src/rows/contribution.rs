@@ -74,10 +74,11 @@ impl Contributions {
             .collect();
         let is_unit =
             |(name, kind): &(String, Option<Type>)| *name == plan.unit_column && kind.is_some();
-        if ids.is_some() && !schema.iter().any(is_unit) {
+        let is_column = ids.as_ref().is_some_and(|ids| !matches!(ids, Ids::Parts(_)));
+        if is_column && !schema.iter().any(is_unit) {
             return Err(LowerError::NoColumn(plan.unit_column.clone()));
         }
-        let unit = ids.map(Ids::kind);
+        let unit = ids.as_ref().map(Ids::kind);
         let keys = plan.keys.iter().map(|key| KeyOf::new(key, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));

@@ -307,9 +307,7 @@ pub fn bounded_in_memory_of(
 ) -> Result<Bounded, RowsError> {
     let inputs = datasets.into_iter().map(|rows| {
         let BatchesOf { dataset, unit_column, schema, pieces } = rows;
-        let unit = schema.iter().find(|(name, _)| *name == unit_column).and_then(|(_, kind)| *kind);
-        let ids = Ids::Value(unit.unwrap_or(Type::Text));
-        let ids = (!unit_column.is_empty()).then_some(ids);
+        let ids = Ids::in_memory(&unit_column, &schema);
         let pieces: Vec<Piece> = pieces.into_iter().map(Piece::Batches).collect();
         InputRows { dataset, unit_column, schema, ids, pieces: Box::new(move || Ok(pieces)) }
     });
@@ -596,12 +594,12 @@ fn run(
                 let read = inputs.iter().map(|input| Input {
                     dataset: &input.dataset,
                     schema: &input.schema,
-                    unit: input.ids.map(|ids| (input.unit_column.as_str(), ids)),
+                    unit: input.ids.as_ref().map(|ids| (input.unit_column.as_str(), ids)),
                 });
                 Stages::new(&plan, &read.collect::<Vec<_>>(), &public)?
             };
             let (ids, own) = match inputs.first() {
-                Some(input) => (input.ids, input.schema.clone()),
+                Some(input) => (input.ids.clone(), input.schema.clone()),
                 None => (None, Vec::new()),
             };
             let schema = stages.as_ref().map_or(own, Stages::schema);

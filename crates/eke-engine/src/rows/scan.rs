@@ -18,7 +18,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader
 
 use crate::data::blocks::Block;
 use crate::data::footer::{Cells, Footer};
-use crate::data::ids::Ids;
+use crate::data::ids::{IdCell, Ids};
 use crate::data::lines::SharedCsv;
 use crate::data::source::{self, DataFile, Format, Source, SourceError};
 use crate::rows::RowsError;
@@ -45,6 +45,22 @@ impl Wanted {
             (Some(_), _) => return None,
         }
         Some(places)
+    }
+}
+
+impl Wanted {
+    /// The columns that say whose rows are whose.
+    fn of_unit(&self) -> impl Iterator<Item = (&str, IdCell<'_>)> {
+        self.unit.iter().flat_map(|(name, ids)| ids.cells(name))
+    }
+
+    /// What was read, with one column for all that say whose rows are whose.
+    fn joined(&self, mut read: Vec<Column>, rows: usize) -> Result<(Vec<Column>, usize)> {
+        if let Some((_, ids)) = &self.unit {
+            let parts = read.split_off(self.columns.len());
+            read.push(ids.joined(parts, rows).ok_or_else(changed)?);
+        }
+        Ok((read, rows))
     }
 }
 
@@ -122,8 +138,8 @@ pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<B
                 position.ok_or_else(|| no_column(&file, name))
             };
             let names = wanted.columns.iter().map(|(name, _)| name);
-            let names = names.chain(wanted.unit.iter().map(|(name, _)| name));
-            let positions = names.map(|name| position(name)).collect::<Result<Vec<_>>>()?;
+            let names = names.map(String::as_str).chain(wanted.of_unit().map(|(name, _)| name));
+            let positions = names.map(position).collect::<Result<Vec<_>>>()?;
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(raw, metadata);
             let mask = ProjectionMask::roots(builder.parquet_schema(), positions);
             let reader = builder
@@ -169,11 +185,15 @@ pub(crate) fn canonical(
         let (array, cells) = found(name)?;
         read.push(Column::of_cells(array, &cells, *kind).ok_or_else(changed)?);
     }
-    if let Some((name, ids)) = &wanted.unit {
+    for (name, cell) in wanted.of_unit() {
         let (array, cells) = found(name)?;
-        read.push(ids.read(array, &cells).ok_or_else(changed)?);
+        let column = match cell {
+            IdCell::Exact(ids) => ids.read(array, &cells),
+            IdCell::Time(kind) => Column::of_cells(array, &cells, kind),
+        };
+        read.push(column.ok_or_else(changed)?);
     }
-    Ok((read, batch.num_rows()))
+    wanted.joined(read, batch.num_rows())
 }
 
 fn changed() -> RowsError {
@@ -188,9 +208,10 @@ struct CsvBatches {
     /// What columns are read as, by their position in a row, and which of the wanted ones it is.
     columns: Vec<(usize, Cell, usize)>,
     batch_rows: usize,
+    wanted: Wanted,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Cell {
     Value(Type),
     Unit(Ids),
@@ -199,14 +220,18 @@ enum Cell {
 impl CsvBatches {
     fn new(file: Arc<SharedCsv>, wanted: &Wanted, batch_rows: usize) -> Result<Self> {
         let values = wanted.columns.iter().map(|(name, kind)| (name, Cell::Value(*kind)));
-        let unit = wanted.unit.iter().map(|(name, ids)| (name, Cell::Unit(*ids)));
+        let unit = wanted.of_unit().map(|(name, cell)| match cell {
+            IdCell::Exact(ids) => (name, Cell::Unit(ids.clone())),
+            IdCell::Time(kind) => (name, Cell::Value(kind)),
+        });
+        let values = values.map(|(name, cell)| (name.as_str(), cell));
         let columns = values.chain(unit).enumerate().map(|(place, (name, cell))| {
             let position = file.names.iter().position(|column| column == name);
             Ok((position.ok_or_else(|| no_column(&file.file, name))?, cell, place))
         });
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         columns.sort_by_key(|(position, ..)| *position);
-        Ok(Self { file, block: None, columns, batch_rows })
+        Ok(Self { file, block: None, columns, batch_rows, wanted: wanted.clone() })
     }
 
     /// The next rows of the block, none if there are no more.
@@ -243,10 +268,10 @@ impl Iterator for CsvBatches {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(mut block) = self.block.take()
-                && let Some(batch) = self.read(&mut block)
+                && let Some((columns, rows)) = self.read(&mut block)
             {
                 self.block = Some(block);
-                return Some(Ok(batch));
+                return Some(self.wanted.joined(columns, rows));
             }
             match self.file.next_block() {
                 Ok(Some(block)) => self.block = Some(block),
@@ -259,15 +284,15 @@ impl Iterator for CsvBatches {
 
 impl Cell {
     /// The type of the column that it becomes.
-    fn kind(self) -> Type {
+    fn kind(&self) -> Type {
         match self {
-            Self::Value(kind) => kind,
+            Self::Value(kind) => *kind,
             Self::Unit(ids) => ids.kind(),
         }
     }
 
     /// Reads a cell; one that is empty or not UTF-8 is none.
-    fn read(self, text: Option<&str>, builder: &mut ColumnBuilder) {
+    fn read(&self, text: Option<&str>, builder: &mut ColumnBuilder) {
         // Long texts are cut here already, so that a batch has room for any. Others that are as
         // long are no values.
         match (self, text.filter(|text| text.len() > MAX_TEXT)) {

@@ -129,6 +129,34 @@ pub enum Unsupported {
         /// The column of the other's.
         right_unit: String,
     },
+    /// Rows of private tables that meet by something else than all parts of the unit.
+    #[error(
+        "`{left}` and `{right}` are private, and their rows meet by the unit alone, which is \
+         ({left_unit}) in the one and ({right_unit}) in the other: write an equality for each of \
+         them in this order, and further conditions with AND; by another key a row would be of two \
+         units"
+    )]
+    NotByParts {
+        /// One of them.
+        left: String,
+        /// The other one.
+        right: String,
+        /// The parts of its units.
+        left_unit: String,
+        /// The parts of the other's.
+        right_unit: String,
+    },
+    /// Rows of private tables that do not say alike which unit they belong to.
+    #[error(
+        "`{left}` and `{right}` do not tell units apart in the same way: to be joined, both need as \
+         many unit columns, and the same unit_period and unit_zone; ask about one of them"
+    )]
+    OtherParts {
+        /// One of them.
+        left: String,
+        /// The other one.
+        right: String,
+    },
     /// Rows of private tables of different units.
     #[error(
         "`{left}` and `{right}` are about different units, `{left_unit}` and `{right_unit}`: a row \
@@ -328,6 +356,18 @@ pub enum Unsupported {
     GroupsWithoutUnit {
         /// The column of units.
         unit: String,
+    },
+    /// A subquery whose groups are of one person, and of several periods that are units each.
+    #[error(
+        "GROUP BY or DISTINCT inside a subquery needs {period} among its keys: {person} in each \
+         period is a unit of its own, and a row over several periods would be of several units; \
+         write GROUP BY {person}, {period}"
+    )]
+    GroupsAcrossPeriods {
+        /// What names a person.
+        person: String,
+        /// The start of the period.
+        period: String,
     },
     /// A subquery that groups rows that are units.
     #[error(

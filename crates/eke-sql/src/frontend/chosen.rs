@@ -78,14 +78,16 @@ impl<'a> Source<'a> {
             return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
         }
         let Choice { sought, subquery, negated } = choice;
-        let chooser = self.chooser(subquery, sought.is_some(), scope)?;
-        let sought = match sought {
-            Some(sought) => {
-                let bound = self.binder(rows, "WHERE").bind(sought)?;
-                Some((bound.canonical()?, short(sought)))
-            }
-            None => None,
+        let written: Vec<&ast::Expr> = match sought {
+            None => Vec::new(),
+            Some(ast::Expr::Tuple(all)) => all.iter().collect(),
+            Some(one) => vec![one],
         };
+        let chooser = self.chooser(subquery, written.len(), scope)?;
+        let sought = written
+            .into_iter()
+            .map(|one| Ok((self.binder(rows, "WHERE").bind(one)?.canonical()?, short(one))));
+        let sought: Vec<Written> = sought.collect::<Result<_, SqlError>>()?;
         if chooser.rows.is_public() {
             self.chosen_by_public(rows, &chooser, sought, *negated)
         } else {
@@ -97,7 +99,7 @@ impl<'a> Source<'a> {
     fn chooser<'q>(
         &self,
         query: &'q ast::Query,
-        selects: bool,
+        selects: usize,
         scope: &Scope<'a>,
     ) -> Result<Chooser<'q, 'a>, SqlError> {
         let (with, body, order_by, limit) = parts(query)?;
@@ -120,9 +122,9 @@ impl<'a> Source<'a> {
         else {
             // Whatever it is, it stands by itself.
             let rows = self.body(body, &scope)?;
-            if rows.fields.len() != 1 || !selects {
+            if rows.fields.len() != selects {
                 return Err(none(
-                    "EXISTS with GROUP BY or UNION, and IN with several columns",
+                    "EXISTS with GROUP BY or UNION, and IN with other columns than are sought",
                     "write EXISTS (SELECT 1 FROM (SELECT …) AS x WHERE x.unit = t.unit)",
                 ));
             }
@@ -140,8 +142,11 @@ impl<'a> Source<'a> {
             _ => None,
         });
         let selected: Vec<&ast::Expr> = selected.collect();
-        if selects && (projection.len() != 1 || selected.len() != 1) {
-            return Err(no("IN with several columns or *", "select one column"));
+        if selects > 0 && (projection.len() != selects || selected.len() != selects) {
+            return Err(no(
+                "IN with other columns than are sought, or *",
+                "select one column, or as many as stand before IN in parentheses",
+            ));
         }
         Ok(Chooser { rows, conditions, selected })
     }
@@ -151,22 +156,22 @@ impl<'a> Source<'a> {
         &self,
         rows: &Relation<'a>,
         chooser: &Chooser<'_, 'a>,
-        sought: Option<(Bound, String)>,
+        sought: Vec<Written>,
         negated: bool,
     ) -> Result<Relation<'a>, SqlError> {
         let gives = if negated { Gives::LeftWithout } else { Gives::LeftWith };
         let meeting = Meeting::new(rows, &chooser.rows, gives)?;
         let (mut terms, selected) =
             self.conditions(rows, chooser, meeting.right_fields()?, meeting.table())?;
-        if let (Some((one, written)), Some(other)) = (sought, selected) {
-            let (left_unit, right_unit) = meeting.units();
-            let is_by_unit =
-                one.expr == Expr::Column(left_unit) && other.0.expr == Expr::Column(right_unit);
-            if negated && !is_by_unit {
-                let table = short(&chooser.rows.table.name);
-                return Err(Unsupported::NotInOfRows { written, table }.into());
-            }
-            terms.push(equal([(one, written), other])?);
+        let pairs: Vec<(Written, Written)> = sought.into_iter().zip(selected).collect();
+        if negated && !pairs.is_empty() && !meeting.is_by_unit(&pairs) {
+            let table = short(&chooser.rows.table.name);
+            let written = pairs.iter().map(|((_, written), _)| written.as_str());
+            let written = written.collect::<Vec<_>>().join(", ");
+            return Err(Unsupported::NotInOfRows { written, table }.into());
+        }
+        for (one, other) in pairs {
+            terms.push(equal([one, other])?);
         }
         meeting.rows(&conjunction(terms)?, rows.fields.clone())
     }
@@ -176,7 +181,7 @@ impl<'a> Source<'a> {
         &self,
         rows: &Relation<'a>,
         chooser: &Chooser<'_, 'a>,
-        sought: Option<(Bound, String)>,
+        sought: Vec<Written>,
         negated: bool,
     ) -> Result<Relation<'a>, SqlError> {
         let public = &chooser.rows;
@@ -193,10 +198,16 @@ impl<'a> Source<'a> {
         for term in &public.filter {
             terms.push(looked_up.names.renamed(Expr::clone(term)));
         }
-        let chooses = match (negated, &sought) {
+        let chooses = match (negated, sought.len()) {
             (false, _) => Chooses::With,
-            (true, None) => Chooses::Without,
-            (true, Some(_)) => Chooses::NotIn,
+            (true, 0) => Chooses::Without,
+            (true, 1) => Chooses::NotIn,
+            (true, _) => {
+                return Err(none(
+                    "NOT IN with several columns of a public table",
+                    "write NOT EXISTS with equalities",
+                ));
+            }
         };
         let is_about_rows =
             |expr: &Expr| !looked_up.names.sides(expr).0 && !expr.columns().is_empty();
@@ -206,7 +217,7 @@ impl<'a> Source<'a> {
                 "write NOT EXISTS with an equality",
             ));
         }
-        if let (Some(one), Some(other)) = (sought, selected) {
+        for (one, other) in sought.into_iter().zip(selected) {
             terms.push(equal([one, other])?);
         }
         let (equal, condition) = looked_up.names.split(&conjunction(terms)?);
@@ -235,8 +246,8 @@ impl<'a> Source<'a> {
         chooser: &Chooser<'_, 'a>,
         own: Vec<Field>,
         table: crate::Table,
-    ) -> Result<(Vec<Expr>, Option<Written>), SqlError> {
-        let first = own.first().cloned();
+    ) -> Result<(Vec<Expr>, Vec<Written>), SqlError> {
+        let fields = own.clone();
         let around = rows.fields.iter().map(|field| Field { outer: true, ..field.clone() });
         let both = Relation {
             table: Cow::Owned(table),
@@ -249,16 +260,15 @@ impl<'a> Source<'a> {
         for condition in &chooser.conditions {
             terms.push(binder.condition(condition)?);
         }
-        let mut selected = None;
+        let mut selected = Vec::new();
         for expr in &chooser.selected {
-            selected = Some((binder.bind(expr)?.canonical()?, short(*expr)));
+            selected.push((binder.bind(expr)?.canonical()?, short(*expr)));
         }
-        let of_field = || {
-            let field = first?;
-            let bound = field.bound.as_ref().map(|bound| Bound::clone(bound))?;
-            Some((bound, field.name))
-        };
-        Ok((terms, selected.or_else(of_field)))
+        if selected.is_empty() {
+            let of_field = |field: Field| Some((Bound::clone(field.bound.as_ref()?), field.name));
+            selected.extend(fields.into_iter().filter_map(of_field));
+        }
+        Ok((terms, selected))
     }
 }
 

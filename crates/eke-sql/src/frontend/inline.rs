@@ -11,6 +11,7 @@ use crate::expr::canonical::canonical;
 use crate::expr::evaluate::evaluate;
 use crate::frontend::bind::{Binder, Bound, one_type, series_step};
 use crate::frontend::clauses::no;
+use crate::frontend::parts::UnitParts;
 use crate::frontend::rows::{Field, Relation, Source};
 use crate::{Column, Expr, Protection, SqlError, Table, Type, Value};
 
@@ -170,5 +171,6 @@ fn inline<'a>(columns: Vec<(String, Type, Vec<Value>)>, of: Option<&str>) -> Rel
         fields,
         copies: Vec::new(),
         same_unit: Vec::new(),
+        parts: UnitParts::default(),
     }
 }

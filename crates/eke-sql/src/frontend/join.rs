@@ -121,6 +121,7 @@ impl<'a> Source<'a> {
             fields,
             copies: private.copies.clone(),
             same_unit: private.same_unit.clone(),
+            parts: private.parts.clone(),
         };
         match constraint {
             ast::JoinConstraint::Using(_) => {}

@@ -13,11 +13,12 @@ use crate::expr::canonical::{canonical, run};
 use crate::expr::display::identifier;
 use crate::frontend::bind::Bound;
 use crate::frontend::limits;
+use crate::frontend::parts::{UnitParts, gives as gives_part};
 use crate::frontend::per_unit::{closed, named};
 use crate::frontend::rows::{Field, Relation};
 use crate::{
     Binary, Column, Expr, Function, Gives, Meet, Protection, RowSource, SqlError, Table, Type,
-    Unary, UnitKey, UnitRows, Value,
+    Unary, UnitColumns, UnitKey, UnitRows, Value,
 };
 
 /// Two relations whose rows meet.
@@ -91,6 +92,19 @@ impl<'r, 'a> Meeting<'r, 'a> {
         (self.left.unit_column().to_owned(), renamed)
     }
 
+    /// Whether pairs of the left and the right are the units, and nothing else.
+    pub(crate) fn is_by_unit(&self, pairs: &[((Bound, String), (Bound, String))]) -> bool {
+        let (left_unit, right_unit) = self.units();
+        let (mut own, mut other) = (self.left.parts.all().to_vec(), self.right_parts());
+        if own.is_empty() {
+            (own, other) = (vec![Expr::Column(left_unit)], vec![Expr::Column(right_unit)]);
+        }
+        let is_pair = |(left, right): (&Expr, &Expr)| {
+            pairs.iter().any(|((one, _), (two, _))| one.expr == *left && two.expr == *right)
+        };
+        pairs.len() == own.len() && own.iter().zip(&other).all(is_pair)
+    }
+
     fn renamed(&self, expr: Expr) -> Expr {
         renamed(expr, &|name| self.names.get(name).cloned())
     }
@@ -106,8 +120,18 @@ impl<'r, 'a> Meeting<'r, 'a> {
         let (left_unit, right_unit) = self.units();
         let mut terms = self.beyond_units(condition)?;
         // Where both are there they are the same, and one of them is enough.
+        let right_parts = self.right_parts();
+        let left_part = |name: &str| {
+            let mut both = left.parts.all().iter().zip(&right_parts);
+            both.find_map(|(own, other)| match (own, other) {
+                (Expr::Column(own), Expr::Column(other)) if other == name => Some(own.clone()),
+                _ => None,
+            })
+        };
         let one_unit = |expr: Expr| match gives {
-            Gives::Pairs => renamed(expr, &|name| (name == right_unit).then(|| left_unit.clone())),
+            Gives::Pairs => renamed(expr, &|name| {
+                if name == right_unit { Some(left_unit.clone()) } else { left_part(name) }
+            }),
             _ => expr,
         };
         terms = terms.into_iter().map(|term| canonical(one_unit(term))).collect();
@@ -146,7 +170,7 @@ impl<'r, 'a> Meeting<'r, 'a> {
         let condition = closed(others, clause)?;
         let kind = left.table.kind(left.unit_column()).unwrap_or(Type::Text);
         let either = match gives {
-            Gives::PairsAndBoth => {
+            Gives::PairsAndBoth if left.parts.is_empty() => {
                 let expr = coalesce(&left_unit, &right_unit);
                 let known: Vec<String> = self.table().columns.into_iter().map(|c| c.name).collect();
                 let name = named(expr.to_string(), &known.iter().map(String::as_str));
@@ -197,11 +221,85 @@ impl<'r, 'a> Meeting<'r, 'a> {
             fields,
             copies,
             same_unit,
+            parts: self.parts(),
         })
+    }
+
+    /// The parts of the right's unit, as they are called from then on.
+    fn right_parts(&self) -> Vec<Expr> {
+        let parts = self.right.parts.all().iter();
+        parts.map(|part| canonical(self.renamed(part.clone()))).collect()
+    }
+
+    /// The parts of the unit over what comes out.
+    fn parts(&self) -> UnitParts {
+        let own = &self.left.parts;
+        match self.gives {
+            Gives::PairsAndBoth => {
+                let both = own.all().iter().cloned().zip(self.right_parts());
+                own.over(both.map(|(left, right)| {
+                    canonical(Expr::Call(Function::Coalesce, vec![left, right]))
+                }))
+            }
+            _ => own.clone(),
+        }
+    }
+
+    /// The terms of a condition besides that all parts of both units are the same, each of which
+    /// one of them must say.
+    fn beyond_parts(&self, condition: &Expr) -> Result<Vec<Expr>, SqlError> {
+        let (own, other) = (self.left.parts.all(), self.right_parts());
+        let mut is_said = vec![false; own.len()];
+        let mut terms = Vec::new();
+        for term in condition.terms(Binary::And) {
+            let mut is_whole = false;
+            if let Expr::Binary(Binary::Equal, one, two) = term {
+                for (place, (left, right)) in own.iter().zip(&other).enumerate() {
+                    for (one, two) in [(&**one, &**two), (&**two, &**one)] {
+                        if one == left && two == right {
+                            (is_whole, is_said[place]) = (true, true);
+                        } else if is_finer((one, left), (two, right)) {
+                            is_said[place] = true;
+                        }
+                    }
+                }
+            }
+            if !is_whole {
+                terms.push(term.clone());
+            }
+        }
+        if is_said.iter().all(|said| *said) {
+            return Ok(terms);
+        }
+        for one in [self.left, self.right] {
+            let is_given = |part: &Expr| {
+                let mut bounds = one.fields.iter().filter_map(|field| field.bound.as_ref());
+                bounds.any(|bound| gives_part(&bound.expr, part))
+            };
+            if !one.parts.all().iter().all(is_given) {
+                let (table, unit) = (short(&one.table.name), short(&one.written_unit()));
+                return Err(Unsupported::SubqueryWithoutUnit { table, unit }.into());
+            }
+        }
+        Err(self.not_by_unit())
+    }
+
+    fn not_by_unit(&self) -> SqlError {
+        let on = |left: &str, right: &str| (short(&left), short(&right));
+        let (left_unit, right_unit) = on(&self.left.written_unit(), &self.right.written_unit());
+        let (left, right) = on(&self.left.table.name, &self.right.table.name);
+        if self.left.parts.is_empty() {
+            Unsupported::NotByUnit { left, right, left_unit, right_unit }.into()
+        } else {
+            Unsupported::NotByParts { left, right, left_unit, right_unit }.into()
+        }
     }
 
     /// The terms of a condition besides that both are of the same unit, which one of them must say.
     fn beyond_units(&self, condition: &Expr) -> Result<Vec<Expr>, SqlError> {
+        if !self.left.parts.is_empty() {
+            return self.beyond_parts(condition);
+        }
         let (left_unit, right_unit) = self.units();
         let is_left = |name: &String| *name == left_unit || self.left.copies.contains(name);
         let copies: Vec<String> =
@@ -245,13 +343,7 @@ impl<'r, 'a> Meeting<'r, 'a> {
                 return Err(Unsupported::SubqueryWithoutUnit { table, unit }.into());
             }
         }
-        Err(Unsupported::NotByUnit {
-            left: short(&self.left.table.name),
-            right: short(&self.right.table.name),
-            left_unit: short(&identifier(self.left.unit_column())),
-            right_unit: short(&identifier(self.right.unit_column())),
-        }
-        .into())
+        Err(self.not_by_unit())
     }
 
     /// Whether an expression is over columns of the right alone, or of the left alone; none of a
@@ -322,6 +414,18 @@ impl<'r, 'a> Meeting<'r, 'a> {
             canonical(coalesce(&left_unit, &right_unit)),
             canonical(coalesce(&right_unit, &left_unit)),
         ];
+        if !self.left.parts.is_empty() {
+            // People are not told apart by what is left of them on the other side either.
+            let people = self.left.parts.has_period().then(|| self.right_parts());
+            let people = people.unwrap_or_default().into_iter().filter_map(|part| match part {
+                Expr::Column(name) => Some(name),
+                _ => None,
+            });
+            if !matches!(self.gives, Gives::LeftWith | Gives::LeftWithout) {
+                copies.extend(right.chain(people));
+            }
+            return (copies, Vec::new());
+        }
         match self.gives {
             Gives::LeftWith | Gives::LeftWithout => {}
             Gives::Pairs => {
@@ -361,7 +465,10 @@ impl<'r, 'a> Meeting<'r, 'a> {
 pub(crate) fn of_one_unit(left: &Relation<'_>, right: &Relation<'_>) -> Result<(), SqlError> {
     let private = |relation: &Relation<'_>| match &relation.table.protection {
         Protection::Private { unit, unit_column, adjacency, .. } if !unit_column.is_empty() => {
-            Ok((unit.clone(), *adjacency))
+            let is = UnitColumns::read(unit_column);
+            let period = is.period.as_ref().map(|period| (period.every, period.zone));
+            let parts = relation.parts.all().len();
+            Ok((unit.clone(), *adjacency, parts, period))
         }
         Protection::Private { .. } => {
             Err(SqlError::from(Unsupported::RowsAlone { table: short(&relation.table.name) }))
@@ -373,6 +480,10 @@ pub(crate) fn of_one_unit(left: &Relation<'_>, right: &Relation<'_>) -> Result<(
     let (one, other) = (private(left)?, private(right)?);
     if one == other {
         return Ok(());
+    }
+    if one.0 == other.0 && one.1 == other.1 {
+        let (left, right) = (short(&left.table.name), short(&right.table.name));
+        return Err(Unsupported::OtherParts { left, right }.into());
     }
     Err(Unsupported::OtherUnits {
         left: short(&left.table.name),
@@ -457,6 +568,19 @@ fn renamed(expr: Expr, other: &dyn Fn(&str) -> Option<String>) -> Expr {
         Expr::Column(name) => Expr::Column(other(&name).unwrap_or(name)),
         expr => expr.map_children(|child| renamed(child, other)),
     }
+}
+
+/// Whether two expressions, over rows of the left and of the right, are the same function of their
+/// moments, from which the periods that are parts of the units follow.
+fn is_finer((one, left): (&Expr, &Expr), (other, right): (&Expr, &Expr)) -> bool {
+    let (Expr::Call(..), Expr::Call(..)) = (left, right) else { return false };
+    let (Some(own), Some(theirs)) =
+        (left.columns().first().copied(), right.columns().first().copied())
+    else {
+        return false;
+    };
+    let as_own = |name: &str| (name == theirs).then(|| own.to_owned());
+    gives_part(one, left) && gives_part(other, right) && renamed(other.clone(), &as_own) == *one
 }
 
 fn coalesce(one: &str, other: &str) -> Expr {

@@ -11,6 +11,7 @@ pub(crate) mod limits;
 pub(crate) mod meet;
 pub(crate) mod names;
 pub(crate) mod parse;
+pub(crate) mod parts;
 pub(crate) mod per_unit;
 pub(crate) mod question;
 pub(crate) mod relations;

@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 use crate::error::{LimitError, Unsupported, short};
 use crate::expr::canonical::{canonical, run, sort_key};
-use crate::expr::display::identifier;
+use crate::expr::display::list;
 use crate::frontend::bind::{Binder, Bound};
 use crate::frontend::clauses::{Clauses, GroupBy, no};
 use crate::frontend::limits;
@@ -138,9 +138,7 @@ impl<'a> Source<'a> {
         }
         let unit = Expr::Column(unit_column.clone());
         if !written.iter().any(|key| key.expr == unit) {
-            return Err(
-                Unsupported::GroupsWithoutUnit { unit: short(&identifier(unit_column)) }.into()
-            );
+            by_parts(&rows, &written)?;
         }
         let having = match clauses.having {
             Some(having) => {
@@ -149,7 +147,8 @@ impl<'a> Source<'a> {
             }
             None => None,
         };
-        let mut keys: Vec<Bound> = written.into_iter().filter(|key| key.expr != unit).collect();
+        let is_unit = |key: &Bound| key.expr == unit || rows.parts.all().contains(&key.expr);
+        let mut keys: Vec<Bound> = written.into_iter().filter(|key| !is_unit(key)).collect();
         keys.sort_by_cached_key(|key| sort_key(&key.expr));
         keys.dedup_by(|a, b| a.expr == b.expr);
 
@@ -167,7 +166,18 @@ impl<'a> Source<'a> {
             let kind = key.kind.unwrap_or(Type::Text);
             unit_keys.push(UnitKey { name, expr: key.expr, kind });
         }
-        let over = Over { unit: unit_column, keys: &unit_keys, totals: &totals };
+        // What a unit is made of has one value for all its rows.
+        let mut parts: Vec<(Expr, String)> = Vec::new();
+        for part in rows.parts.all() {
+            let text = match part {
+                Expr::Column(name) => name.clone(),
+                expr => expr.to_string(),
+            };
+            let name = named(text, &known.iter().map(String::as_str));
+            known.push(name.clone());
+            parts.push((part.clone(), name));
+        }
+        let over = Over { unit: unit_column, parts: &parts, keys: &unit_keys, totals: &totals };
         let mut fields = Vec::new();
         for Item { name, bound, .. } in &items {
             let expr = over.of(bound.expr.clone())?;
@@ -177,10 +187,17 @@ impl<'a> Source<'a> {
         let having = having.map(|having| over.of(having)).transpose()?;
         let having = having.map(|having| limits::checked(canonical(having))).transpose()?;
 
-        let kind = rows.table.kind(unit_column).unwrap_or(Type::Text);
         let least = TotalFunction::Least;
-        let name = unit_column.clone();
-        totals.push(UnitTotal { name, function: least, expr: Some(unit), kind });
+        if parts.is_empty() {
+            let kind = rows.table.kind(unit_column).unwrap_or(Type::Text);
+            let name = unit_column.clone();
+            totals.push(UnitTotal { name, function: least, expr: Some(unit), kind });
+        }
+        for (part, name) in &parts {
+            let kind = part.kind(&|name| rows.table.kind(name)).unwrap_or(Type::Text);
+            let (name, expr) = (name.clone(), Some(part.clone()));
+            totals.push(UnitTotal { name, function: least, expr, kind });
+        }
         totals.sort_by_cached_key(|total| (total.expr.as_ref().map(sort_key), total.name.clone()));
         let table = derived(&rows, unit_column, rows.most_rows(*max_rows), &unit_keys, &totals);
         let unique = Some(unit_keys.iter().map(|key| key.name.clone()).collect());
@@ -200,8 +217,27 @@ impl<'a> Source<'a> {
             fields,
             copies,
             same_unit: Vec::new(),
+            parts: rows.parts.over(parts.into_iter().map(|(_, name)| Expr::Column(name))),
         })
     }
+}
+
+/// Whether these keys say which unit a row belongs to, part by part.
+fn by_parts(rows: &Relation<'_>, written: &[Bound]) -> Result<(), SqlError> {
+    let keys: Vec<&Expr> = written.iter().map(|key| &key.expr).collect();
+    let missing = rows.parts.missing_in(&keys);
+    if missing.is_none() && !rows.parts.is_empty() {
+        return Ok(());
+    }
+    let unit = short(&rows.written_unit());
+    let is_period = rows.parts.has_period() && missing == rows.parts.all().last();
+    Err(match missing {
+        Some(period) if is_period => {
+            let person = short(&list(rows.parts.person()));
+            Unsupported::GroupsAcrossPeriods { person, period: short(period) }.into()
+        }
+        _ => Unsupported::GroupsWithoutUnit { unit }.into(),
+    })
 }
 
 /// The conjunction of what must be true of the rows.
@@ -263,6 +299,8 @@ fn of_item(expr: &ast::Expr) -> String {
 /// Expressions over the rows that come out.
 struct Over<'a> {
     unit: &'a str,
+    /// The parts of the unit, and what they are called.
+    parts: &'a [(Expr, String)],
     keys: &'a [UnitKey],
     totals: &'a [UnitTotal],
 }
@@ -288,8 +326,10 @@ impl Over<'_> {
             Expr::Column(name) if name == self.unit => Expr::Column(name),
             expr => {
                 let form = canonical(expr.clone());
-                match (self.keys.iter().find(|key| key.expr == form), expr) {
-                    (Some(key), _) => Expr::Column(key.name.clone()),
+                let parts = self.parts.iter().filter(|(part, _)| *part == form);
+                let keys = self.keys.iter().filter(|key| key.expr == form).map(|key| &key.name);
+                match (parts.map(|(_, name)| name).chain(keys).next(), expr) {
+                    (Some(name), _) => Expr::Column(name.clone()),
                     (None, Expr::Column(name)) => {
                         left.borrow_mut().get_or_insert_with(|| name.clone());
                         Expr::Column(name)

@@ -9,6 +9,7 @@ use crate::error::{
     BoundsError, LimitError, NameError, Named, SyntaxError, Unsupported, line, short,
 };
 use crate::expr::canonical::{canonical, run, sort_key};
+use crate::expr::display::list;
 use crate::frontend::asked_bounds::{AskedBounds, Widest};
 use crate::frontend::bind::{Binder, Bound, Given, LimitUsage, Parameters, constant_count};
 use crate::frontend::clauses::{Clauses, GroupBy, bare, clauses, no, no_set, none, parts};
@@ -169,6 +170,12 @@ fn answer<'a>(
         GroupBy::Keys(keys) => within.keys(keys, &items, &aliases)?,
     };
 
+    let told: Vec<&Expr> = written.iter().map(|key| &key.expr).collect();
+    if rows.parts.are_told_by(&told) {
+        let (written, unit) = (short(&list(&told)), short(&rows.written_unit()));
+        return Err(Unsupported::KeyOfUnits { written, unit }.into());
+    }
+
     // Keys in their canonical order; `places` says where each that was written is.
     let mut sorted: Vec<&Bound> = written.iter().collect();
     sorted.sort_by_cached_key(|key| sort_key(&key.expr));
@@ -253,11 +260,13 @@ fn answer<'a>(
         None => *max_groups,
     };
     let key_exprs: Vec<&Expr> = keys.iter().map(|key| &key.expr).collect();
+    let max_groups = rows.parts.most_groups(&keys).unwrap_or(u32::MAX).min(max_groups);
     let max_rows = rows.most_in_group(*max_rows, &key_exprs);
     let max_groups = rows.most_rows(max_groups);
     let max_values = rows.most_in_group(max_values.unwrap_or(max_rows), &key_exprs);
     let (in_group, in_all) = in_all(*max_rows_in_all, max_groups, max_rows);
-    let unit = OfUnit { column: unit_column, rows: in_group, values: max_values };
+    let parts = &rows.parts;
+    let unit = OfUnit { column: unit_column, parts, rows: in_group, values: max_values };
     let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit)?;
     // Where no rows are added up, it makes no difference how many there are.
     let (max_rows, max_rows_in_all) = match sums.iter().any(Sum::adds_rows) {
@@ -481,7 +490,7 @@ impl Within<'_> {
         let unit = self.rows.unit_column();
         let copies = self.rows.copies.iter().map(String::as_str);
         if copies.chain([unit]).any(|unit| key.expr.tells_units(unit)) {
-            let unit = short(&crate::expr::display::identifier(unit));
+            let unit = short(&self.rows.written_unit());
             return Err(Unsupported::KeyOfUnits { written, unit }.into());
         }
         Ok(key)

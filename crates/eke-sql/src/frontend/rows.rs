@@ -13,12 +13,14 @@ use sqlparser::ast;
 
 use crate::error::{LimitError, NameError, Named, Sought, TypeError, Unsupported, short};
 use crate::expr::canonical::canonical;
+use crate::expr::display::identifier;
 use crate::frontend::bind::{Binder, Bound, LimitUsage, Parameters};
 use crate::frontend::clauses::{
     Clauses, GroupBy, clauses, no, no_set, none, parts, plain_wildcard,
 };
 use crate::frontend::limits;
 use crate::frontend::names;
+use crate::frontend::parts::UnitParts;
 use crate::{Expr, Protection, RowSource, SqlError, Table, Value};
 
 /// Rows of a dataset, under names.
@@ -42,6 +44,8 @@ pub(crate) struct Relation<'a> {
     pub(crate) copies: Vec<String>,
     /// What has the same value as the unit's column, in its canonical form.
     pub(crate) same_unit: Vec<Expr>,
+    /// The parts of the unit over these rows, where it is not a column.
+    pub(crate) parts: UnitParts,
 }
 
 /// A column of such rows: none if eke has no such type.
@@ -87,6 +91,7 @@ impl<'a> Relation<'a> {
             fields: table.columns.iter().map(field).collect(),
             copies: Vec::new(),
             same_unit: Vec::new(),
+            parts: UnitParts::of(table),
         }
     }
 
@@ -111,6 +116,11 @@ impl<'a> Relation<'a> {
             Protection::Private { unit_column, .. } => unit_column,
             Protection::Public => "",
         }
+    }
+
+    /// What says which unit a row belongs to, as SQL writes it.
+    pub(crate) fn written_unit(&self) -> String {
+        if self.parts.is_empty() { identifier(self.unit_column()) } else { self.parts.written() }
     }
 
     /// How many rows of one unit count, where the policy says `most`: no more than there are.

@@ -142,9 +142,44 @@ fn together<'a>(branches: &[Relation<'a>]) -> Result<Relation<'a>, SqlError> {
             side.push(UnitKey { name: name.clone(), expr, kind });
         }
     }
-    if !columns.iter().any(|column| column.name == unit) {
+    if first.parts.is_empty() && !columns.iter().any(|column| column.name == unit) {
         let kind = first.table.kind(&unit);
         columns.push(Column { name: unit.clone(), kind, bounds: None, values: None });
+    }
+    // Parts of the unit stay, whether they are selected or not.
+    let mut parts = Vec::new();
+    for (place, part) in first.parts.all().iter().enumerate() {
+        let exprs = branches.iter().map(|branch| branch.parts.all()[place].clone());
+        let exprs: Vec<Expr> = exprs.collect();
+        let of = |side: &Vec<UnitKey>, expr: &Expr| {
+            side.iter().filter(|key| key.expr == *expr).map(|key| key.name.clone()).collect()
+        };
+        let mut names = sides.iter().zip(&exprs).map(|(side, expr)| of(side, expr));
+        let there: BTreeSet<String> = names.next().unwrap_or_default();
+        let there = names.fold(there, |all, own: BTreeSet<String>| &all & &own);
+        if let Some(name) = there.first() {
+            parts.push(Expr::Column(name.clone()));
+            continue;
+        }
+        let kinds = exprs.iter().zip(branches);
+        let kinds = kinds.map(|(expr, branch)| expr.kind(&|name| branch.table.kind(name)));
+        let kinds: Vec<Option<Type>> = kinds.collect();
+        let Some(kind) = kinds[0].filter(|_| kinds.windows(2).all(|two| two[0] == two[1])) else {
+            let (left, right) = (short(&first.table.name), short(&others[0].table.name));
+            return Err(Unsupported::OtherParts { left, right }.into());
+        };
+        let text = match part {
+            Expr::Column(name) => name.clone(),
+            expr => expr.to_string(),
+        };
+        let name = named(text, &known.iter().map(String::as_str));
+        known.push(name.clone());
+        let (bounds, values) = (None, None);
+        columns.push(Column { name: name.clone(), kind: Some(kind), bounds, values });
+        for (side, expr) in sides.iter_mut().zip(exprs) {
+            side.push(UnitKey { name: name.clone(), expr, kind });
+        }
+        parts.push(Expr::Column(name));
     }
     let side = |(branch, columns): (&Relation<'_>, Vec<UnitKey>)| {
         let filter = closed(filters(branch), "a branch of UNION ALL")?;
@@ -168,5 +203,6 @@ fn together<'a>(branches: &[Relation<'a>]) -> Result<Relation<'a>, SqlError> {
         fields,
         copies: Vec::new(),
         same_unit: Vec::new(),
+        parts: first.parts.over(parts.into_iter()),
     })
 }

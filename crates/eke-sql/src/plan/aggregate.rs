@@ -2,6 +2,7 @@
 
 use crate::error::BoundsError;
 use crate::expr::canonical;
+use crate::frontend::parts::UnitParts;
 use crate::plan::bounds;
 use crate::plan::grid;
 use crate::plan::keys;
@@ -56,6 +57,8 @@ impl Aggregate {
 pub(crate) struct OfUnit<'a> {
     /// The column that says which unit a row belongs to.
     pub(crate) column: &'a str,
+    /// The parts of the unit, where it is not a column.
+    pub(crate) parts: &'a UnitParts,
     /// How many rows count.
     pub(crate) rows: u32,
     /// How many different values count.
@@ -66,7 +69,9 @@ impl OfUnit<'_> {
     /// How many different values of an expression count: no more than it has, where that is public.
     /// Any number is safe, as it does not depend on rows and no more are kept.
     fn distinct(&self, expr: &Expr, kind: Type, table: &Table) -> u32 {
-        if has_one_value(expr, self.column) {
+        let is_part =
+            |expr: &Expr| self.parts.all().contains(expr) || self.parts.has_one_value(expr);
+        if has_one_value(expr, self.column) || is_part(expr) {
             return 1;
         }
         let listed = keys::public(expr, kind, table).map(|values| {

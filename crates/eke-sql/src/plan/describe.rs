@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::expr::display::{identifier, list};
-use crate::{Expr, Key, Measure, Order, Plan, Query, Shows, Sum, Summand};
+use crate::{Expr, Key, Measure, Order, Plan, Query, Shows, Sum, Summand, UnitColumns};
 
 impl Plan {
     /// What is computed from rows, and what one unit can change it by, one thing a line.
@@ -29,6 +29,7 @@ impl Plan {
         };
         let unit = match self.unit_column.as_str() {
             "" => "each row is one".to_owned(),
+            several if UnitColumns::read(several).is_composed() => several.to_owned(),
             column => identifier(column),
         };
         let in_all = self.max_rows_in_all.map_or_else(String::new, |rows| {

@@ -125,3 +125,48 @@ pub(crate) fn tables_of_units() -> Vec<Table> {
     all.extend([riders, rides, drivers, events]);
     all
 }
+
+/// Tables whose units are several columns, and people in a month.
+pub(crate) fn tables_of_parts() -> Vec<Table> {
+    let private = |unit: &str, unit_column: &str, max_groups| Protection::Private {
+        unit: unit.to_owned(),
+        unit_column: unit_column.to_owned(),
+        adjacency: Adjacency::AddRemove,
+        max_groups,
+        max_rows: 20,
+        max_values: Some(5),
+    };
+    let census = |name: &str| Table {
+        name: name.to_owned(),
+        columns: vec![
+            column("serialno", Type::Text),
+            listed("sporder", Type::Int, &[Value::Int(1), Value::Int(2), Value::Int(3)]),
+            listed("state", Type::Text, &[text("NL"), text("BE")]),
+            bounded("income", Type::Float, 0.0, 1e5),
+        ],
+        protection: private("person", "(serialno, sporder)", 4),
+    };
+    let trips = |name: &str, unit_column: &str, unit: &str| Table {
+        name: name.to_owned(),
+        columns: vec![
+            column("rider", Type::Int),
+            column("started", Type::Timestamp),
+            column("day", Type::Date),
+            column("zone", Type::Text),
+            bounded("fare", Type::Float, 0.0, 50.0),
+        ],
+        protection: private(unit, unit_column, 40),
+    };
+    let mut all = tables();
+    all.retain(|table| table.protection == Protection::Public);
+    all.extend([
+        census("census"),
+        census("jobs"),
+        trips("trips", "(month UTC of started, rider)", "rider_month"),
+        trips("fines", "(month UTC of day, rider)", "rider_month"),
+        trips("east", "(month +02:00 of started, rider)", "rider_month"),
+        trips("weeks", "(week UTC of started, rider)", "rider_week"),
+        trips("riders", "rider", "rider_month"),
+    ]);
+    all
+}

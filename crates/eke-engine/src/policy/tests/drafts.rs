@@ -30,7 +30,9 @@ fn trips() -> Vec<(String, Option<Type>)> {
 fn answers() -> DraftAnswers {
     DraftAnswers {
         unit: Some("rider".into()),
-        unit_column: Some("rider_id".into()),
+        unit_columns: vec!["rider_id".into()],
+        period: None,
+        looked: None,
         adjacency: Some(Adjacency::AddRemove),
         epsilon: Some(Epsilon::new(2.0).unwrap()),
         delta: Some(Delta::new(1e-7).unwrap()),
@@ -91,6 +93,65 @@ fn a_draft_is_read_once_everything_is_answered() {
     }
 }
 
+/// Several columns and a period are written so that the policy has them, and in this order.
+#[test]
+fn a_draft_has_all_columns_of_a_unit_and_its_period() {
+    use eke_sql::{PeriodLength, UnitColumns, UnitPeriod, ZoneOffset};
+    let columns = trips();
+    let trips = Drafted { name: "trips", source: "trips.x", columns: &columns, csv: false };
+    let period = UnitPeriod {
+        every: PeriodLength::Week,
+        time_column: "left".to_owned(),
+        zone: ZoneOffset::read("-03:00").unwrap(),
+    };
+    let unit_columns = vec!["seats".to_owned(), "rider_id".to_owned()];
+    for period in [None, Some(period)] {
+        let unit = UnitColumns { columns: unit_columns.clone(), period: period.clone() };
+        let answers = DraftAnswers { unit_columns: unit_columns.clone(), period, ..answers() };
+        let answers = DraftAnswers { bounds: Vec::new(), ..answers };
+        let policy = parse(&draft(&[trips], &answers)).unwrap();
+        assert_eq!(policy.datasets["trips"].unit_columns(), unit);
+    }
+}
+
+/// A column that looks like a measurement is named, going by its name and type alone.
+#[test]
+fn a_unit_column_that_looks_like_a_measurement_is_pointed_out() {
+    let odd = |name: &str, kind| {
+        let answers = DraftAnswers { unit_columns: vec![name.into()], ..DraftAnswers::default() };
+        answers.odd_columns(&columns(&[(name, kind)])).pop()
+    };
+    for (name, kind) in [
+        ("fare", Some(Type::Int)),
+        ("Total Amount", None),
+        ("age", Some(Type::Text)),
+        ("trip_date", None),
+        ("x", Some(Type::Float)),
+        ("rider", Some(Type::Timestamp)),
+        ("member", Some(Type::Bool)),
+    ] {
+        let told = odd(name, kind).unwrap();
+        assert!(told.contains("looks like a"), "{told}");
+    }
+    for name in ["rider_id", "rider", "serialno", "sporder", "price_id", "agent", "household"] {
+        assert_eq!(odd(name, Some(Type::Int)), None, "{name}");
+    }
+}
+
+/// A draft says whether rows were looked at for types, and what has bounds is a number.
+#[test]
+fn a_draft_says_whether_rows_were_looked_at() {
+    let open = columns(&[("rider_id", None), ("fare", None)]);
+    let trips = Drafted { name: "trips", source: "trips.csv", columns: &open, csv: true };
+    let text = draft(&[trips], &answers());
+    assert!(text.contains("No row was looked at"), "{text}");
+    assert!(text.contains("fare = { type = \"float\", min = 0, max = 200 }"), "{text}");
+    let looked = DraftAnswers { looked: Some("2026-11-18".into()), ..answers() };
+    let text = draft(&[Drafted { columns: &self::trips(), ..trips }], &looked);
+    assert!(text.contains("the steward had them looked at on 2026-11-18"), "{text}");
+    assert!(!text.contains("No row was looked at"), "{text}");
+}
+
 #[test]
 fn what_is_not_answered_is_asked_for_by_its_line() {
     let columns = trips();
@@ -108,8 +169,8 @@ fn what_is_not_answered_is_asked_for_by_its_line() {
     assert_eq!(told(|it| it.delta = None), "[unit.rider] has no `budget`");
     assert_eq!(told(|it| it.max_rows = None), "[dataset.trips] has no `max_rows`");
     let whose = "[dataset.trips] does not say whose rows it has";
-    assert_eq!(told(|it| it.unit_column = None), whose);
-    assert_eq!(told(|it| it.unit_column = Some("other".into())), whose);
+    assert_eq!(told(|it| it.unit_columns.clear()), whose);
+    assert_eq!(told(|it| it.unit_columns = vec!["other".into()]), whose);
 }
 
 /// Every decision that is left open is a line that is right once it is not a comment any more.

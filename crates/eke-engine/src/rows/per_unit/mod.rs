@@ -45,7 +45,7 @@ pub(crate) struct Input<'i> {
     pub(crate) schema: &'i Schema,
     /// The column that says whose rows are whose, and what its ids are read as; none if each row is
     /// a unit.
-    pub(crate) unit: Option<(&'i str, Ids)>,
+    pub(crate) unit: Option<(&'i str, &'i Ids)>,
 }
 
 /// What happens to rows before they are bounded. A tree, whose parts stand after those that their
@@ -145,7 +145,8 @@ impl Stages {
         let Some(ids) = inputs.first().and_then(|input| input.unit).map(|(_, ids)| ids) else {
             return Ok(None);
         };
-        let is_same = |input: &Input<'_>| input.unit.is_some_and(|(_, other)| other == ids);
+        let is_same =
+            |input: &Input<'_>| input.unit.is_some_and(|(_, other)| other.agree_with(ids));
         if !inputs.iter().all(is_same) {
             return Err(LowerError::Types("ids of units".to_owned()));
         }
@@ -160,7 +161,7 @@ impl Stages {
         let read: Vec<Vec<(String, Type)>> = read.collect();
         let wanted = inputs.iter().zip(&read).map(|(input, columns)| Wanted {
             columns: columns.clone(),
-            unit: input.unit.map(|(column, ids)| (column.to_owned(), ids)),
+            unit: input.unit.map(|(column, ids)| (column.to_owned(), ids.clone())),
         });
         let wanted = wanted.collect();
         let fan_out = fan_out(plan, public)?;

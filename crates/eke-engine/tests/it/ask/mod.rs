@@ -10,6 +10,7 @@ mod generated;
 mod identity;
 mod lacking;
 mod many;
+mod parts;
 mod prices;
 mod racing;
 mod sight;

@@ -6,6 +6,7 @@ mod failing;
 mod files;
 mod meaning;
 mod neighbours;
+mod parts;
 mod per_unit;
 mod plain;
 mod postgres;

@@ -140,7 +140,7 @@ fn without(tables: &Tables, unit: &Value) -> Tables {
 
 /// How far two results are apart where a unit was replaced is what the plan says at most: twice as
 /// many groups, and each sum by no more than from the least to the most that a unit can add.
-fn assert_replaced(one: &Groups, other: &Groups, plan: &Plan, case: u64) {
+pub(crate) fn assert_replaced(one: &Groups, other: &Groups, plan: &Plan, case: u64) {
     let nothing = vec![0; plan.sums.len()];
     let mut names: Vec<_> = one.keys().chain(other.keys()).collect();
     names.sort();

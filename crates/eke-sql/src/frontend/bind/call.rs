@@ -125,6 +125,15 @@ impl Binder<'_> {
                     expr => Aggregate::Present(expr),
                 }
             }
+            // The parts of a unit, as a row of them or one after the other.
+            arguments
+                if name == "count"
+                    && distinct
+                    && filter.is_none()
+                    && within.are_parts(arguments)? =>
+            {
+                Aggregate::Units
+            }
             [A::Unnamed(E::Expr(argument))] => {
                 let bound = within.bind(argument)?;
                 let kind = bound.kind;
@@ -168,6 +177,29 @@ impl Binder<'_> {
             }
         };
         Ok(Bound::new(Expr::Measure(aggregates.borrow_mut().index(aggregate)), Type::Float))
+    }
+
+    /// Whether arguments are the parts of the unit, all of them and nothing else.
+    fn are_parts(&self, arguments: &[ast::FunctionArg]) -> Result<bool, SqlError> {
+        use ast::{FunctionArg as A, FunctionArgExpr as E};
+        if self.rows.parts.is_empty() {
+            return Ok(false);
+        }
+        let written: Option<Vec<&ast::Expr>> = match arguments {
+            [A::Unnamed(E::Expr(ast::Expr::Tuple(all)))] => Some(all.iter().collect()),
+            all => all
+                .iter()
+                .map(|one| match one {
+                    A::Unnamed(E::Expr(one)) => Some(one),
+                    _ => None,
+                })
+                .collect(),
+        };
+        let Some(written) = written.filter(|all| all.len() == self.rows.parts.all().len()) else {
+            return Ok(false);
+        };
+        let bound = written.into_iter().map(|one| Ok(self.bind(one)?.canonical()?.expr));
+        Ok(self.rows.parts.are(&bound.collect::<Result<Vec<_>, SqlError>>()?))
     }
 
     /// `SUM(COUNT(*)) OVER ()`: an aggregate over all groups together. There is no other window.
