@@ -101,7 +101,7 @@ fn people_of_several_columns_are_counted_and_pinned_in_their_order() {
     let turned = "unit_columns = [\"person\", \"home\"]";
     let fewer = "unit_column = \"home\"";
     let by_month = format!("{SEVERAL}\nunit_period = \"month\"\ntime_column = \"started\"");
-    for whose in [turned, fewer, &by_month] {
+    for whose in [turned, fewer, by_month.as_str()] {
         folder.write("eke.toml", &policy("person", "people", whose));
         let error = ask(&folder.engine(), "SELECT COUNT(*) FROM people").unwrap_err();
         let told = error.to_string();
@@ -174,7 +174,7 @@ fn people_in_a_month_are_counted_pinned_and_promised_the_square() {
     assert!(engine.remarks().join("\n").contains(adds_up), "{:?}", engine.remarks());
     near(&engine, "SELECT COUNT(DISTINCT home) FROM homes", &[500.0]);
     let notices = engine.notices().unwrap().join("\n");
-    assert!(notices.contains(adds_up) && notices.contains("rho of home plus"), "{notices}");
+    assert!(notices.contains(adds_up) && notices.contains("plus rho of home"), "{notices}");
     let standings = engine.budget(&Who::Steward).unwrap();
     let whole = standings.iter().find(|standing| standing.unit == "home").unwrap();
     assert_eq!(whole.over_periods, None);
