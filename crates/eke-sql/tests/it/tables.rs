@@ -90,6 +90,7 @@ pub(crate) fn tables_of_units() -> Vec<Table> {
         max_rows,
         max_values: None,
         max_rows_in_all: None,
+        max_rows_in_all: None,
     };
     let riders = Table {
         name: "riders".to_owned(),
