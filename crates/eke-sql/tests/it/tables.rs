@@ -90,7 +90,6 @@ pub(crate) fn tables_of_units() -> Vec<Table> {
         max_rows,
         max_values: None,
         max_rows_in_all: None,
-        max_rows_in_all: None,
     };
     let riders = Table {
         name: "riders".to_owned(),
@@ -136,6 +135,7 @@ pub(crate) fn tables_of_parts() -> Vec<Table> {
         max_groups,
         max_rows: 20,
         max_values: Some(5),
+        max_rows_in_all: None,
     };
     let census = |name: &str| Table {
         name: name.to_owned(),
