@@ -13,7 +13,7 @@ use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "source",
     "multiline",
     "unit",
@@ -22,12 +22,20 @@ const KNOWN: [&str; 10] = [
     "max_rows",
     "max_values",
     "answer_time",
+    "publish_profile",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 6] =
-    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time"];
+const PRIVATE: [&str; 7] = [
+    "unit",
+    "unit_column",
+    "max_groups",
+    "max_rows",
+    "max_values",
+    "answer_time",
+    "publish_profile",
+];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
 /// The longest first slot, in seconds.
@@ -46,6 +54,8 @@ pub struct Dataset {
     pub protection: PolicyProtection,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub answer_time: Duration,
+    /// Whether analysts may see the profile that the steward has bought.
+    pub publishes_profile: bool,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -95,11 +105,13 @@ impl Dataset {
         let multiline = page.keep(multiline.transpose());
         let protection = page.keep(PolicyProtection::read(section, &title, units));
         let answer_time = page.keep(read_answer_time(section));
+        let publishes = section.get("publish_profile").map(|field| field.boolean());
+        let publishes = page.keep(publishes.transpose());
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
-        let (Some(multiline), Some(protection), Some(answer_time)) =
-            (multiline, protection, answer_time)
+        let (Some(multiline), Some(protection), Some(answer_time), Some(publishes)) =
+            (multiline, protection, answer_time, publishes)
         else {
             return Err(page.told_elsewhere());
         };
@@ -112,6 +124,7 @@ impl Dataset {
             multiline,
             protection,
             answer_time,
+            publishes_profile: publishes.unwrap_or(false),
             columns,
             line,
             source_line,
@@ -148,6 +161,7 @@ impl Dataset {
             multiline: None,
             protection,
             answer_time: USUAL_SLOT,
+            publishes_profile: false,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
             source_line,

@@ -25,6 +25,8 @@ pub(crate) enum Purpose {
     Keys,
     /// A watch.
     Watch,
+    /// A profile of a dataset.
+    Profile,
     /// What is released about a person's places.
     Places,
     /// A file of places, and the columns that are read of it.
@@ -39,6 +41,7 @@ impl Purpose {
             Self::Ranking => "eke ranking 1",
             Self::Keys => "eke selection of keys 1",
             Self::Watch => "eke watch 1",
+            Self::Profile => "eke profile 1",
             Self::Places => "eke places 1",
             Self::PlaceFile => "eke places 1: a file and its columns",
         }
