@@ -158,7 +158,8 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
         )?;
     }
     for profile in &standing.profiles {
-        let when = if profile.paid { "which is in what is spent" } else { "with the next question" };
+        let when =
+            if profile.paid { "which is in what is spent" } else { "with the next question" };
         writeln!(
             out,
             "  profile   of `{}`, snapshot {}: rho {}, paid by every account, {when}",

@@ -192,6 +192,12 @@ fn values(column: &ColumnProfile, profile: &Profile, out: &mut impl Write) -> io
         "\nvalues of {name}, one row a {unit} (noise ± {} a line)\n",
         whole(1.96 * column.deviation)
     )?;
+    if !column.told {
+        return writeln!(
+            out,
+            "  nothing shows above the noise, so no bounds are proposed: name fewer columns, or pay more"
+        );
+    }
     bars(&valued(column), out)?;
     writeln!(
         out,
@@ -264,7 +270,7 @@ fn figure(profile: &Profile) -> String {
         let title = format!("groups of one {unit} by {}", key.column);
         all.push(histogram(title, "groups", counted(&key.groups)));
     }
-    for column in &profile.columns {
+    for column in profile.columns.iter().filter(|column| column.told) {
         let title = format!("values of {}, one row a {unit}", column.column);
         all.push(histogram(title, "values", valued(column)));
     }

@@ -378,18 +378,13 @@ impl Engine {
         asked.into_iter().map(|entry| self.shown((unit, account), entry)).collect()
     }
 
-    fn shown(
-        &self,
-        (unit, account): (&str, &str),
-        entry: Gathered,
-    ) -> Result<Asked, EngineError> {
+    fn shown(&self, (unit, account): (&str, &str), entry: Gathered) -> Result<Asked, EngineError> {
         let question = self.ledger().question(entry.question).wait()?.unwrap_or_default();
         let request = entry.last.as_str().parse();
         // When the rows of a profile were read is for the steward: others see that it was paid.
         let is_profile =
             matches!(request, Ok(RequestKey::Profile { .. } | RequestKey::ProfileSeen { .. }));
-        let outcome =
-            if is_profile && account != unit { Outcome::Answered } else { entry.outcome };
+        let outcome = if is_profile && account != unit { Outcome::Answered } else { entry.outcome };
         let keys =
             matches!(request, Ok(RequestKey::Selection { .. } | RequestKey::SelectionSeen { .. }));
         let watched = matches!(request, Ok(RequestKey::Step { .. } | RequestKey::StepSeen { .. }));

@@ -222,7 +222,10 @@ city = { values = ["Delft", "Leiden"] }
             .replace("# whose\n", "# whose\nmax_groups = 4\n")
             .replace("max_rows = 20  ", "max_rows = 64  ")
             .replace("max = 200", "max = 128")
-            .replace("tip = { type = \"float\" }", "tip = { type = \"float\", min = -0.5, max = 16 }")
+            .replace(
+                "tip = { type = \"float\" }",
+                "tip = { type = \"float\", min = -0.5, max = 16 }",
+            )
             .replace(".columns]\n", ".columns]\nkm = { min = 0, max = 32 }\n");
         assert_eq!(edited.unwrap(), expected);
         // The same again changes nothing.
@@ -237,16 +240,27 @@ city = { values = ["Delft", "Leiden"] }
         let text = format!("{start}[analyst.ana]{end}");
         let proposal = proposal(&[("fare", 0.0, 1.0)]);
         let edited = Policy::with_bounds(&text, Path::new("eke.toml"), "trips", &proposal).unwrap();
-        assert!(edited.ends_with("[analyst.ana]\n\n[dataset.trips.columns]\nfare = { min = 0, max = 1 }\n"));
+        assert!(
+            edited.ends_with(
+                "[analyst.ana]\n\n[dataset.trips.columns]\nfare = { min = 0, max = 1 }\n"
+            )
+        );
     }
 
     #[test]
     fn what_cannot_be_put_in_is_said_as_lines() {
         let inline = POLICY.replace("[dataset.trips.columns]\n# Prices.\n", "columns.");
-        let inline = inline.replace("tip = { type = \"float\" }\ncity = { values = [\"Delft\", \"Leiden\"] }\n", "");
+        let inline = inline.replace(
+            "tip = { type = \"float\" }\ncity = { values = [\"Delft\", \"Leiden\"] }\n",
+            "",
+        );
         let proposal = proposal(&[("km", 0.0, 1.0)]);
-        let error = Policy::with_bounds(&inline, Path::new("eke.toml"), "trips", &proposal).unwrap_err();
+        let error =
+            Policy::with_bounds(&inline, Path::new("eke.toml"), "trips", &proposal).unwrap_err();
         let said = error.to_string();
-        assert!(said.contains("max_rows = 64\n") && said.contains("km = { min = 0, max = 1 }"), "{said}");
+        assert!(
+            said.contains("max_rows = 64\n") && said.contains("km = { min = 0, max = 1 }"),
+            "{said}"
+        );
     }
 }

@@ -100,11 +100,7 @@ impl<'a> Buyer<'a> for Profiling<'a> {
 }
 
 impl<'a> Profiling<'a> {
-    pub(crate) fn new(
-        context: Context<'a>,
-        plan: ProfilePlan,
-        everyone: Vec<AccountSpec>,
-    ) -> Self {
+    pub(crate) fn new(context: Context<'a>, plan: ProfilePlan, everyone: Vec<AccountSpec>) -> Self {
         Self { context, plan, everyone, cells: None }
     }
 
@@ -151,8 +147,8 @@ impl<'a> Profiling<'a> {
         let values = match self.stored(ProfilePart::Values)? {
             Some(values) => values,
             None => {
-                let release = self.plan.values();
-                self.buy(&mut Values { release, number: 0 })?
+                let mut values = Values::new(self);
+                self.buy(&mut values)?
             }
         };
         let cuts = match self.stored(ProfilePart::Cuts)? {
@@ -193,7 +189,8 @@ impl<'a> Profiling<'a> {
     }
 
     fn turn(&mut self) -> Result<Option<Claim>, EngineError> {
-        let (request, name) = (self.context.next_request()?, self.plan.name.to_string());
+        let name = self.plan.name.to_string();
+        let request = self.context.turn_request(&name)?;
         match self.context.engine.take_turn(&name, self.context.unit(), request)? {
             Turn::Own(claim) => Ok(Some(claim)),
             Turn::Others(holder) => {
@@ -259,10 +256,16 @@ fn next(number: u32) -> Result<u32, EngineError> {
 }
 
 /// The histograms, bought.
-struct Values {
+pub(crate) struct Values {
     release: HistogramRelease,
     /// How often they were paid for and lost.
     number: u32,
+}
+
+impl Values {
+    pub(crate) fn new(profiling: &Profiling<'_>) -> Self {
+        Self { release: profiling.plan.values(), number: 0 }
+    }
 }
 
 impl<'a> Order<'a, Profiling<'a>> for Values {

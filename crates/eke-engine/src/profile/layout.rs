@@ -149,7 +149,8 @@ pub(crate) fn value_ends() -> Vec<(usize, String)> {
     };
     let below = (0..POWERS).rev().map(|place| end(true, place));
     let above = (0..POWERS).map(|place| end(false, place));
-    let (zero, null) = ((usize::from(ZERO), "0".to_owned()), (usize::from(NULL), "NULL".to_owned()));
+    let (zero, null) =
+        ((usize::from(ZERO), "0".to_owned()), (usize::from(NULL), "NULL".to_owned()));
     below.chain([zero]).chain(above).chain([null]).collect()
 }
 
@@ -194,7 +195,10 @@ fn looks_like_a_key(name: &str, kind: Type) -> bool {
     match kind {
         Type::Bool => true,
         Type::Date | Type::Timestamp | Type::Float => false,
-        Type::Text => !is_id(name) && !["name", "note", "comment", "text", "email"].contains(&last(name).as_str()),
+        Type::Text => {
+            !is_id(name)
+                && !["name", "note", "comment", "text", "email"].contains(&last(name).as_str())
+        }
         Type::Int => KEY_WORDS.contains(&last(name).as_str()),
     }
 }
@@ -234,12 +238,21 @@ mod tests {
             assert_eq!((of_float(-power), of_float((-power).next_down())), (below, below + 1));
             if (1..63).contains(&exponent) {
                 let whole = 1i64 << exponent;
-                assert_eq!((of_int(whole), of_int(whole + 1), of_int(-whole)), (bin, bin + 1, below));
+                assert_eq!(
+                    (of_int(whole), of_int(whole + 1), of_int(-whole)),
+                    (bin, bin + 1, below)
+                );
             }
         }
-        assert_eq!((of_int(0), of_float(0.0), of_int(i64::MIN)), (ZERO, ZERO, of_float(-(63f64.exp2()))));
+        assert_eq!(
+            (of_int(0), of_float(0.0), of_int(i64::MIN)),
+            (ZERO, ZERO, of_float(-(63f64.exp2())))
+        );
         assert_eq!((of_float(f64::INFINITY), of_float(f64::MIN_POSITIVE / 4.0)), (97, 2));
-        assert_eq!((usize::from(of_float(f64::NEG_INFINITY)), power_at(95)), (VALUE_BINS - 1, f64::INFINITY));
+        assert_eq!(
+            (usize::from(of_float(f64::NEG_INFINITY)), power_at(95)),
+            (VALUE_BINS - 1, f64::INFINITY)
+        );
     }
 
     #[test]
@@ -262,7 +275,13 @@ mod tests {
         assert_eq!(likely_keys(&schema, "rider_id", &nobody), ["zone", "payment_type", "shared"]);
         assert_eq!(likely_columns(&schema, "rider_id", &nobody), ["fare", "passengers"]);
         let listed = |name: &str| name == "driver_name";
-        assert_eq!(likely_keys(&schema, "rider_id", &listed), ["driver_name", "zone", "payment_type"]);
-        assert_eq!(likely_columns(&schema, "rider_id", &|name| name == "zone"), ["zone", "fare", "passengers"]);
+        assert_eq!(
+            likely_keys(&schema, "rider_id", &listed),
+            ["driver_name", "zone", "payment_type"]
+        );
+        assert_eq!(
+            likely_columns(&schema, "rider_id", &|name| name == "zone"),
+            ["zone", "fare", "passengers"]
+        );
     }
 }

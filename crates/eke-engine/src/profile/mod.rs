@@ -41,8 +41,10 @@ use crate::purchase::context::Context;
 use crate::purchase::identity::{Identity, Purpose};
 use crate::purchase::request_key::ProfileName;
 
-/// What part of the smallest budget a profile costs if nobody says what it may cost.
+/// What a profile costs if nobody says what it may cost: a hundredth of the unit's budget, and at
+/// most a twentieth of the smallest of the others.
 const OF_BUDGET: u128 = 100;
+const OF_OTHERS: u128 = 20;
 /// The largest bound of whole numbers, which are exact up to it.
 const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// At 95 %, two-sided.
@@ -54,7 +56,7 @@ pub struct ProfileRequest {
     /// The dataset.
     pub dataset: String,
     /// What it may cost in all; if there is none, what was paid for one before, or a hundredth of
-    /// the smallest budget.
+    /// the unit's budget and at most a twentieth of anybody else's.
     pub price: Option<Amount<Rho>>,
     /// The columns whose groups are counted; if there is none, those that look like keys.
     pub keys: Option<Vec<String>>,
@@ -128,6 +130,8 @@ pub struct ColumnProfile {
     pub cell_deviation: f64,
     /// The share of rows that are NULL, at 95 %.
     pub nulls: ShareBetween,
+    /// Whether values show above the noise. If not, no bounds are proposed.
+    pub told: bool,
     /// The lower bound that is proposed.
     pub min: f64,
     /// The upper bound that is proposed.
@@ -240,9 +244,10 @@ impl Engine {
     ) -> Result<Profile, EngineError> {
         if let Some(analyst) = who.analyst() {
             self.policy().analyst(analyst)?;
-            let dataset = self.policy().dataset(&request.dataset).map_err(|error| {
-                EngineError::from(error).told_to(who)
-            })?;
+            let dataset = self
+                .policy()
+                .dataset(&request.dataset)
+                .map_err(|error| EngineError::from(error).told_to(who))?;
             if !dataset.publishes_profile {
                 return Err(NotAllowed::ProfileUnpublished { dataset: dataset.name.clone() }.into());
             }
@@ -273,7 +278,13 @@ impl Engine {
         let plan = profiling.into_plan();
         self.file_published(unit, &plan, (dataset, &prepared), &bought)?;
         let _ = self.remember(&prepared.payers);
-        Ok(self.shown_profile(&plan, (dataset, &prepared), &bought.values, &bought.cuts, bought.free))
+        Ok(self.shown_profile(
+            &plan,
+            (dataset, &prepared),
+            &bought.values,
+            &bought.cuts,
+            bought.free,
+        ))
     }
 
     /// All accounts of a unit that pay for a profile, but for the unit's own.
@@ -315,9 +326,10 @@ impl Engine {
         let rho = match known.map(|known| known.rho).or(request.price) {
             Some(rho) => rho,
             None => {
-                let accounts = everyone.iter().chain([&prepared.payers.unit]);
-                let budgets = accounts.filter_map(|one| Some(one.budget.zcdp()?.budget.grains()));
-                Amount::from_grains(budgets.min().unwrap_or(0) / OF_BUDGET)
+                let budget = |one: &AccountSpec| Some(one.budget.zcdp()?.budget.grains());
+                let others = everyone.iter().filter_map(budget).map(|all| all / OF_OTHERS);
+                let own = budget(&prepared.payers.unit).map(|all| all / OF_BUDGET);
+                Amount::from_grains(others.chain(own).min().unwrap_or(0))
             }
         };
         let adjacency = prepared.query.plan.adjacency;
@@ -364,9 +376,9 @@ impl Engine {
         for (at, (column, (cells, bounds))) in plan.layout.columns.iter().zip(cells).enumerate() {
             let cell_deviation = noise[1 + keys.len() + at];
             let bin = |bin: usize| (0..by_rows).map(move |row| cells[row * VALUE_BINS + bin]);
-            let bins = layout::value_ends().into_iter().map(|(place, up_to)| {
-                ValueCount { up_to, units: bin(place).sum() }
-            });
+            let bins = layout::value_ends()
+                .into_iter()
+                .map(|(place, up_to)| ValueCount { up_to, units: bin(place).sum() });
             let bins = bins.collect();
             let all = &rows[..by_rows];
             let nulls: Vec<i64> = bin(usize::from(NULL)).collect();
@@ -391,19 +403,21 @@ impl Engine {
                 cells: cells.to_vec(),
                 cell_deviation,
                 nulls,
+                told: bounds.are_told(),
                 min,
                 max,
                 kept: between((1.0 - high, 1.0 - low)),
             });
         }
         let max_groups = keys.iter().map(|key| key.groups.bound).max();
-        let bounds = columns.iter().map(|one| (one.column.clone(), one.min, one.max)).collect();
+        let told = || columns.iter().filter(|column| column.told);
+        let bounds = told().map(|one| (one.column.clone(), one.min, one.max)).collect();
         let budget = prepared.payers.unit.budget.zcdp().map_or(0.0, |one| one.budget.to_f64());
         let factor = Metric::Hamming(plan.adjacency).group_factor::<Rho>();
         let groups = f64::from(max_groups.unwrap_or(1)) * f64::from(factor);
         let one = Z * f64::from(rows_profile.bound) * (groups / (2.0 * budget)).sqrt();
         let count = NoiseAt { total: "COUNT(*)".to_owned(), error: one };
-        let sums = columns.iter().map(|column| NoiseAt {
+        let sums = told().map(|column| NoiseAt {
             total: format!("SUM({})", column.column),
             error: one * column.min.abs().max(column.max.abs()),
         });
@@ -487,3 +501,6 @@ fn layout_of(
     }
     Ok(Layout { keys, columns })
 }
+
+#[cfg(test)]
+mod tests;

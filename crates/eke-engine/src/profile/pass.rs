@@ -44,7 +44,7 @@ pub(crate) struct UnitCells {
     /// How many rows are nobody's. For the steward.
     nobodys: u64,
     /// How often memory was given up to disk.
-    #[cfg_attr(not(feature = "testing"), expect(dead_code, reason = "tests look at it"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests look at it"))]
     pub(crate) spills: usize,
 }
 
@@ -65,6 +65,10 @@ impl UnitCells {
     /// many have a chosen row whose value is outside. Each adds up cells of one histogram, some of
     /// them into one and others into none, so a unit is in at most one cell of each.
     pub(crate) fn cuts(&self, chosen: &Chosen) -> Exact<Histograms> {
+        Exact::new(Histograms(self.cut(chosen)), OneCellEach(chosen.cells()))
+    }
+
+    fn cut(&self, chosen: &Chosen) -> Vec<i64> {
         let count = |cells: &[i64]| cells.iter().fold(0i64, |all, cell| all.saturating_add(*cell));
         let (rows, mut rest) = self.counts.split_at(ROW_BINS);
         let mut cuts = vec![count(rows), count(&rows[chosen.row_bin + 1..])];
@@ -79,7 +83,7 @@ impl UnitCells {
                 cuts.push(outside.fold(0i64, |all, bin| all.saturating_add(values[bin])));
             }
         }
-        Exact::new(Histograms(cuts), OneCellEach(chosen.cells()))
+        cuts
     }
 
     /// How many rows are nobody's. For the steward.
@@ -88,9 +92,21 @@ impl UnitCells {
     }
 
     /// The numbers themselves: truths, for tests of this crate alone.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     pub(crate) fn truths(&self) -> &[i64] {
         &self.counts
+    }
+
+    /// What bounds would cut off: truths, for tests of this crate alone.
+    #[cfg(test)]
+    pub(crate) fn cut_truths(&self, chosen: &Chosen) -> Vec<i64> {
+        self.cut(chosen)
+    }
+
+    /// Made up, for tests of this crate alone.
+    #[cfg(test)]
+    pub(crate) fn made_up(layout: Layout, counts: Vec<i64>) -> Self {
+        Self { layout, counts, nobodys: 0, spills: 0 }
     }
 }
 

@@ -43,6 +43,11 @@ pub(crate) struct ValueBounds {
 }
 
 impl ValueBounds {
+    /// Whether anything showed above the noise. If nothing did, no bounds are proposed.
+    pub(crate) fn are_told(&self) -> bool {
+        self.below.is_some() || self.above.is_some()
+    }
+
     /// Whether a bin of values is outside. NULL is never clamped.
     pub(crate) fn is_outside(&self, bin: usize) -> bool {
         let beyond = |is_negative, last: Option<usize>| {
@@ -56,9 +61,8 @@ impl ValueBounds {
     /// The bounds as numbers.
     pub(crate) fn numbers(&self) -> (f64, f64) {
         // What is beyond all powers is clamped to the largest.
-        let end = |place: Option<usize>| {
-            place.map_or(0.0, |place| power_at(place.min(powers() - 2)))
-        };
+        let end =
+            |place: Option<usize>| place.map_or(0.0, |place| power_at(place.min(powers() - 2)));
         let (min, max) = (-end(self.below), end(self.above));
         // All of nothing: there must be something between.
         if min == max { (0.0, 1.0) } else { (min + 0.0, max) }
@@ -115,21 +119,9 @@ fn bounds(cells: &[f64], row_bin: usize, deviation: f64, units: f64) -> ValueBou
         let by_rows = Bins { bins: &by_rows, deviation: noise };
         let rows: f64 = units.min(by_rows.largest().max(0.0));
         let last = by_units.last(units).max(by_rows.last(rows));
-        (last.map(|last| by_units.widened(last, units)), by_units.best())
+        last.map(|last| by_units.widened(last, units))
     };
-    let ((above, best_above), (below, best_below)) = (side(false), side(true));
-    match (below, above) {
-        // Nothing is sure: what is likeliest, and a good deal more.
-        (None, None) => {
-            let wide = |(_, end): (f64, usize)| Some((end + 2).min(powers() - 1));
-            if best_below.0 > best_above.0 {
-                ValueBounds { below: wide(best_below), above: None }
-            } else {
-                ValueBounds { below: None, above: wide(best_above) }
-            }
-        }
-        (below, above) => ValueBounds { below, above },
-    }
+    ValueBounds { below: side(true), above: side(false) }
 }
 
 /// Bins that lie side by side, with noise of one width.

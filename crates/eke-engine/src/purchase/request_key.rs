@@ -383,7 +383,17 @@ mod tests {
 
     #[test]
     fn what_nobody_here_named_is_no_request() {
-        for text in ["", "x", "x/y", "x/y/z", "keys/12", "keys/12/z", "watch/1/2", "places/1", "profile/1/2"] {
+        for text in [
+            "",
+            "x",
+            "x/y",
+            "x/y/z",
+            "keys/12",
+            "keys/12/z",
+            "watch/1/2",
+            "places/1",
+            "profile/1/2",
+        ] {
             assert_eq!(text.parse::<RequestKey>(), Err(NotARequest), "{text}");
         }
     }

@@ -56,7 +56,13 @@ impl HistogramPrice {
     fn moved(&self, adjacency: Adjacency) -> u32 {
         match adjacency {
             Adjacency::AddRemove => 1,
-            Adjacency::Replace => if self.cells > 1 { 2 } else { 1 },
+            Adjacency::Replace => {
+                if self.cells > 1 {
+                    2
+                } else {
+                    1
+                }
+            }
         }
     }
 

@@ -98,7 +98,8 @@ fn cells_have_the_noise_that_their_histogram_was_paid_for() {
     let released = release_histograms(&truth, pay(release), &mut Seeded::new(311)).unwrap().get();
     let spread = |half: usize| {
         let cells = released.iter().enumerate().skip(half * CELLS).take(CELLS);
-        let squares = cells.map(|(at, cell)| ((cell - i64::try_from(at % 7).unwrap()) as f64).powi(2));
+        let squares =
+            cells.map(|(at, cell)| ((cell - i64::try_from(at % 7).unwrap()) as f64).powi(2));
         squares.sum::<f64>() / CELLS as f64
     };
     // A mean of squares is off by its deviation, sqrt(2/n) of it.

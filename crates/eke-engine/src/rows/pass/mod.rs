@@ -656,7 +656,10 @@ impl TakesRows for Totals {
 }
 
 /// Lets workers do something on threads of ours, and waits for all of them.
-pub(crate) async fn spawn<T: Send + 'static, W: Future<Output = Result<T, RowsError>> + Send + 'static>(
+pub(crate) async fn spawn<
+    T: Send + 'static,
+    W: Future<Output = Result<T, RowsError>> + Send + 'static,
+>(
     workers: usize,
     work: impl Fn() -> W,
 ) -> Result<Vec<T>, RowsError> {
