@@ -160,6 +160,17 @@ fn print(standing: &Standing, out: &mut impl Write) -> io::Result<()> {
             short(brought.rho)
         )?;
     }
+    for profile in &standing.profiles {
+        let when =
+            if profile.paid { "which is in what is spent" } else { "with the next question" };
+        writeln!(
+            out,
+            "  profile   of `{}`, snapshot {}: rho {}, paid by every account, {when}",
+            profile.dataset,
+            profile.snapshot,
+            short(profile.rho)
+        )?;
+    }
     writeln!(out, "  left      rho {}", short(standing.left.rho))?;
     if let Some([whole, spent, reserved, left]) = standing.pure {
         writeln!(

@@ -300,7 +300,12 @@ impl fmt::Display for PriceArg {
 impl PriceArg {
     /// The price in rho. An epsilon is the most rho that implies no more than it at the delta that
     /// the asker's budget converts at: rounded down, so that no more is spent than was said.
-    fn in_rho(self, policy: &Policy, sql: &str, who: &Who) -> Result<Amount<Rho>, Failure> {
+    pub(crate) fn in_rho(
+        self,
+        policy: &Policy,
+        sql: &str,
+        who: &Who,
+    ) -> Result<Amount<Rho>, Failure> {
         let epsilon = match self {
             Self::Rho(rho) => return Ok(rho),
             Self::Epsilon(epsilon) => epsilon,

@@ -91,6 +91,9 @@ fn not_allowed(error: &NotAllowed) -> String {
             )
         }
         NotAllowed::NoRho { .. }
+        | NotAllowed::ProfileUnpublished { .. }
+        | NotAllowed::NoProfile { .. }
+        | NotAllowed::ProfileBeyondTier { .. }
         | NotAllowed::RunBeyondTier { .. }
         | NotAllowed::PicksBeyondTier { .. }
         | NotAllowed::FamilyBeyondTier { .. } => error.to_string(),

@@ -18,6 +18,7 @@ mod hint;
 mod init;
 mod ledger;
 mod local;
+mod profile;
 mod progress;
 mod rehearse;
 mod shell;
@@ -47,6 +48,8 @@ struct Cli {
 enum Command {
     /// Draft a policy for data files: whose privacy is protected, and their budget.
     Init(init::Init),
+    /// Look at rows, groups and values of the units in a dataset, once, and propose bounds.
+    Profile(profile::ProfileArgs),
     /// Ask a question in SQL, with the accuracy that the answer must have.
     Ask(ask::Ask),
     /// Ask at a prompt, with history and completion.
@@ -144,6 +147,7 @@ fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     let result = match cli.command {
         Command::Init(init) => init.run(&mut out),
+        Command::Profile(profile) => profile.run(&mut out),
         Command::Ask(ask) => ask.run(&mut out),
         Command::Shell(shell) => shell.run(&mut out),
         Command::Tables(tables) => tables.run(&mut out),

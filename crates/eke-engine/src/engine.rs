@@ -19,10 +19,14 @@ use crate::data::registry::{Identity, Registry};
 use crate::data::source::{Fingerprint, Source};
 use crate::error::EngineError;
 use crate::policy::{AccountSpec, Dataset, Policy, PolicyProtection};
+use crate::profile::layout::Layout;
+use crate::profile::pass::{ProfileInput, ProfileOptions, UnitCells, unit_cells};
 use crate::purchase::payers::Payers;
 use crate::rows::fan_out;
 use crate::rows::held::HeldRows;
 use crate::rows::lookup::lookups;
+use crate::rows::pass::bounding::HashKey;
+use crate::rows::scan::pieces;
 use crate::rows::spill::Spill;
 use crate::rows::threads;
 use crate::rows::{Bounded, DatasetRows, HeldFor, PublicRows, RowsError, RowsOptions, bounded_of};
@@ -109,6 +113,16 @@ impl PreparedDataset {
     /// truth.
     pub(crate) fn read_as(&self) -> impl serde::Serialize + '_ {
         (READING, &self.schema, &self.ids)
+    }
+
+    /// The types of its columns.
+    pub(crate) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The column that says which unit a row belongs to; empty where each row is a unit.
+    pub(crate) fn unit_column(&self) -> &str {
+        &self.unit_column
     }
 }
 
@@ -264,6 +278,7 @@ impl Engine {
         for account in payers.iter() {
             self.open_account(account, &stamp)?;
         }
+        self.pay_published(unit, &payers.others, &stamp)?;
         if let Some(analyst) = who.analyst() {
             self.come_and_go(unit, analyst, &stamp)?;
         }
@@ -506,6 +521,39 @@ impl Engine {
             })
             .collect();
         bounded_of(&datasets, plan, hash_key, options)
+    }
+
+    /// Puts each unit of a dataset into one cell of every histogram of a profile. What may be said
+    /// of it is noised first.
+    pub(crate) fn unit_cells(
+        &self,
+        prepared: &Prepared,
+        layout: &Layout,
+        progress: &dyn Fn(u64, Option<u64>),
+    ) -> Result<UnitCells, RowsError> {
+        let Some(dataset) = prepared.datasets.first() else {
+            return Err(RowsError::failed("a profile of no dataset"));
+        };
+        let all = dataset.source.rows();
+        let usual = RowsOptions::usual();
+        let (source, readers) = (dataset.source.clone(), usual.partitions);
+        let unit =
+            (!dataset.unit_column.is_empty()).then(|| (dataset.unit_column.clone(), dataset.ids.clone()));
+        let input = ProfileInput {
+            layout: layout.clone(),
+            schema: dataset.schema.clone(),
+            unit,
+            pieces: Box::new(move || pieces(&source, readers).map_err(RowsError::failed)),
+            hash_key: HashKey(prepared.hash_key),
+        };
+        let options = ProfileOptions {
+            memory: usual.memory,
+            workers: usual.partitions,
+            batch_rows: usual.batch_rows,
+            spill: Some(self.spill.folder().to_owned()),
+            progress: Some(&|seen| progress(seen, all)),
+        };
+        unit_cells(input, &options)
     }
 }
 

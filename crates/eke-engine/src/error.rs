@@ -12,7 +12,7 @@ use eke_noise::path::MismatchReason;
 use eke_sql::SqlError;
 use eke_sql::error::{NameError, Named};
 
-pub use asked::{NoKeys, NotAllowed, NotAnswered, WayToPay, WrongGoal};
+pub use asked::{NoKeys, NotAllowed, NotAnswered, NotProfiled, WayToPay, WrongGoal};
 pub use kind::ErrorKind;
 pub use refused::{Limit, Refused};
 pub(crate) use refused::{cut, short, three_digits_up};
@@ -80,6 +80,9 @@ pub enum EngineError {
     /// Keys would have to be selected, and cannot be.
     #[error(transparent)]
     Keys(#[from] NoKeys),
+    /// A profile is asked for that cannot be. Nothing was charged.
+    #[error(transparent)]
+    Profile(#[from] NotProfiled),
     /// The ledger did not do what it was asked.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -151,7 +154,7 @@ impl EngineError {
             Self::Policy(error) => policy_kind(error),
             Self::Sql(error) => sql_kind(error),
             Self::Ledger(error) => ledger_kind(error),
-            Self::Goal(_) | Self::NoSnapshots { .. } => ErrorKind::Usage,
+            Self::Goal(_) | Self::Profile(_) | Self::NoSnapshots { .. } => ErrorKind::Usage,
             Self::Steps(_) => ErrorKind::Input,
             Self::Refused(_) => ErrorKind::Refused,
             Self::Beyond(_) => ErrorKind::Forbidden,
@@ -234,6 +237,7 @@ impl EngineError {
             Self::Sql(_)
             | Self::Steps(_)
             | Self::Goal(_)
+            | Self::Profile(_)
             | Self::NoSnapshots { .. }
             | Self::Beyond(_)
             | Self::Unanswerable(_)
@@ -287,6 +291,7 @@ mod tests {
             EngineError::NotOpen => 23,
             EngineError::NoSnapshots { .. } => 24,
             EngineError::InSight => 25,
+            EngineError::Profile(_) => 26,
         }
     }
 
@@ -326,6 +331,7 @@ mod tests {
             (EngineError::NotOpen, K::NotOpen),
             (EngineError::NoSnapshots { dataset: public() }, K::Usage),
             (EngineError::InSight, K::Busy),
+            (EngineError::Profile(NotProfiled::Twice { column: public() }), K::Usage),
         ]
     }
 

@@ -46,6 +46,8 @@
 //! - [`geo`] (geo-indistinguishability): a [`PlaceFile`](geo::PlaceFile) of places; a
 //!   [`Person`](geo::Person), whose account pays for releases, nearest places and hulls;
 //!   [`People`](geo::People), who have an account each; GeoJSON ([`Features`](geo::Features)).
+//! - [`profile`]: a [`Profile`](profile::Profile) of a dataset that the steward buys once, and the
+//!   bounds that follow from it for the policy.
 //! - [`policy`]: the policy file, and drafts of one.
 //! - [`data`]: files ([`Source`]), what the ledger has pinned of them ([`registry`]), and made-up
 //!   data to try things on ([`write_city`](data::write_city)).
@@ -63,6 +65,7 @@ mod engine;
 pub mod error;
 pub mod geo;
 pub mod policy;
+pub mod profile;
 pub mod purchase;
 pub mod rehearse;
 pub mod report;
@@ -85,6 +88,7 @@ pub use data::registry;
 pub use data::source::Source;
 pub use engine::{Access, Declared, Engine};
 pub use error::{EngineError, ErrorKind, Refused};
+pub use profile::{Profile, ProfileRequest};
 pub use rehearse::rehearse;
 pub use tables::tables;
 pub use watch::{WatchQuestion, Watched};

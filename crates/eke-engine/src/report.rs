@@ -14,6 +14,7 @@ use crate::ask::shown::answer::{Answer, Cost};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::policy::{AccountKind, AccountSpec, OverPeriods, SHOWN_PERIODS};
+pub use crate::profile::published::ProfilePaid;
 use crate::purchase::request_key::RequestKey;
 
 /// What an account has spent and has left (odometer).
@@ -54,6 +55,9 @@ pub struct Standing {
     /// What somebody is promised who is in several periods, where a unit is a person in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_periods: Option<OverPeriods>,
+    /// Profiles that were bought, which every account of the unit pays for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ProfilePaid>,
 }
 
 /// What a policy says of an account that its ledger knows otherwise.
@@ -168,7 +172,7 @@ impl Engine {
     }
 
     /// The accounts of a unit that somebody may look at.
-    fn visible(&self, unit: &str, who: &Who) -> Result<Vec<AccountSpec>, EngineError> {
+    pub(crate) fn visible(&self, unit: &str, who: &Who) -> Result<Vec<AccountSpec>, EngineError> {
         let policy = self.policy();
         if let Some(analyst) = who.analyst() {
             return Ok(policy.payers(unit, Some(analyst))?.others);
@@ -243,6 +247,7 @@ impl Engine {
                 .policy()
                 .period_of(unit)
                 .and_then(|period| OverPeriods::of(budget, period, SHOWN_PERIODS)),
+            profiles: self.profiles_of(unit, &spec.name)?,
         })
     }
 
@@ -379,12 +384,16 @@ impl Engine {
                 }
             }
         }
-        asked.into_iter().map(|entry| self.shown(unit, entry)).collect()
+        asked.into_iter().map(|entry| self.shown((unit, account), entry)).collect()
     }
 
-    fn shown(&self, unit: &str, entry: Gathered) -> Result<Asked, EngineError> {
+    fn shown(&self, (unit, account): (&str, &str), entry: Gathered) -> Result<Asked, EngineError> {
         let question = self.ledger().question(entry.question).wait()?.unwrap_or_default();
         let request = entry.last.as_str().parse();
+        // When the rows of a profile were read is for the steward: others see that it was paid.
+        let is_profile =
+            matches!(request, Ok(RequestKey::Profile { .. } | RequestKey::ProfileSeen { .. }));
+        let outcome = if is_profile && account != unit { Outcome::Answered } else { entry.outcome };
         let keys =
             matches!(request, Ok(RequestKey::Selection { .. } | RequestKey::SelectionSeen { .. }));
         let watched = matches!(request, Ok(RequestKey::Step { .. } | RequestKey::StepSeen { .. }));
@@ -400,7 +409,7 @@ impl Engine {
             epsilon: entry.epsilon.to_f64(),
             steps: watched.then_some(entry.steps),
             keys,
-            outcome: entry.outcome,
+            outcome,
             answer,
         })
     }
@@ -441,6 +450,10 @@ fn question_of(key: &Key, who: &str) -> Option<String> {
         // Selections of keys, and payments for them, are one request each.
         Ok(RequestKey::Selection { .. } | RequestKey::SelectionSeen { .. }) => {
             Some(text.to_owned())
+        }
+        // Both parts of a profile are one, and so is what somebody pays for it later.
+        Ok(RequestKey::Profile { name, .. } | RequestKey::ProfileSeen { name, .. }) => {
+            Some(name.to_string())
         }
         // The steps of a watch are one question of everybody who watches.
         Ok(RequestKey::Step { watch, .. } | RequestKey::StepSeen { watch, .. }) => {

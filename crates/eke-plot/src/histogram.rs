@@ -19,17 +19,34 @@ const HEIGHT: f64 = 200.0;
 const BAR: f64 = 52.0;
 const LEFT: f64 = 80.0;
 const TOP: f64 = 54.0;
+/// How high one histogram is, with what stands around it.
+const WHOLE: f64 = TOP + HEIGHT + 58.0;
 
 impl Histogram {
     /// The figure, as an SVG file.
     #[must_use]
     pub fn finish(&self) -> String {
+        Self::stacked(std::slice::from_ref(self))
+    }
+
+    /// Several, one below the other, as one SVG file.
+    #[must_use]
+    pub fn stacked(all: &[Self]) -> String {
+        let most = all.iter().map(|one| one.bars.len()).max().unwrap_or(0);
+        let width = LEFT + most as f64 * BAR + 24.0;
+        let mut svg = Svg::new(width, all.len().max(1) as f64 * WHOLE);
+        for (number, one) in all.iter().enumerate() {
+            one.draw(&mut svg, number as f64 * WHOLE);
+        }
+        svg.finish()
+    }
+
+    fn draw(&self, svg: &mut Svg, above: f64) {
         let width = self.bars.len() as f64 * BAR;
-        let mut svg = Svg::new(LEFT + width + 24.0, TOP + HEIGHT + 58.0);
-        svg.text((LEFT, 26.0), 16.0, Align::Start, &self.title);
+        svg.text((LEFT, above + 26.0), 16.0, Align::Start, &self.title);
         let most = self.bars.iter().map(|bar| bar.1).fold(0.0, f64::max);
         let top = if most > 0.0 { most } else { 1.0 };
-        let bottom = TOP + HEIGHT;
+        let bottom = above + TOP + HEIGHT;
         let grid = Stroke { colour: "#dddddd", width: 1.0, dashes: "" };
         for part in [0.25, 0.5, 0.75, 1.0] {
             let y = bottom - part * HEIGHT;
@@ -50,8 +67,7 @@ impl Histogram {
         let axis = Stroke { colour: "#333333", width: 1.0, dashes: "" };
         svg.line(&[(LEFT, bottom), (LEFT + width, bottom)], axis);
         svg.text((LEFT + width / 2.0, bottom + 40.0), 12.0, Align::Middle, &self.across);
-        svg.upright((28.0, TOP + HEIGHT / 2.0), 12.0, &self.upwards);
-        svg.finish()
+        svg.upright((28.0, above + TOP + HEIGHT / 2.0), 12.0, &self.upwards);
     }
 }
 

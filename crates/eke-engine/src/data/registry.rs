@@ -15,9 +15,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use eke_budget::{Amount, Rho};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -51,6 +52,8 @@ pub struct Registry {
     forgotten: u64,
     #[serde(skip_serializing_if = "Reading::is_empty")]
     reading: Reading,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    published: Vec<Published>,
 }
 
 /// What a dataset is: where its rows are, and whose they are.
@@ -86,6 +89,27 @@ pub struct Snapshot {
     pub source: String,
     /// What tells whether the file is still the same. Only the program that makes it interprets it.
     pub fingerprint: Value,
+}
+
+/// A profile of a dataset that was bought: whoever sees bounds that follow from it has seen it, so
+/// every account of the unit pays for it, also those that are opened later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The dataset.
+    pub dataset: String,
+    /// The number of its snapshot.
+    pub snapshot: u32,
+    /// What it is found by.
+    pub name: String,
+    /// What it cost in all.
+    pub rho: Amount<Rho>,
+    /// The columns whose groups were counted.
+    pub keys: Vec<String>,
+    /// The columns whose values were looked at.
+    pub columns: Vec<String>,
+    /// The accounts that have paid for it.
+    pub payers: BTreeSet<String>,
 }
 
 /// Something that the steward is to know, and nobody else.
@@ -206,8 +230,9 @@ impl Registry {
     pub fn new(hash_key: [u8; 32]) -> Result<Self, RegistryError> {
         let (datasets, notices) = (BTreeMap::new(), Vec::new());
         let hash_key = HashKey(hash_key);
-        let (forgotten, reading) = (0, Reading::default());
-        Self { version: VERSION, hash_key, datasets, notices, forgotten, reading }.checked()
+        let (forgotten, reading, published) = (0, Reading::default(), Vec::new());
+        Self { version: VERSION, hash_key, datasets, notices, forgotten, reading, published }
+            .checked()
     }
 
     /// Reads what [`write`](Self::write) wrote.
@@ -222,8 +247,8 @@ impl Registry {
             return Err(RegistryError::Version(version));
         }
         let form: Form = serde_json::from_str(text).map_err(unreadable)?;
-        let Form { version, hash_key, datasets, notices, forgotten, reading } = form;
-        Self { version, hash_key, datasets, notices, forgotten, reading }.checked()
+        let Form { version, hash_key, datasets, notices, forgotten, reading, published } = form;
+        Self { version, hash_key, datasets, notices, forgotten, reading, published }.checked()
     }
 
     /// The registry as JSON. The hash key is in it.
@@ -270,6 +295,20 @@ impl Registry {
     #[must_use]
     pub fn reading(&self) -> &Reading {
         &self.reading
+    }
+
+    /// The profiles that were bought, the oldest first.
+    #[must_use]
+    pub fn published(&self) -> &[Published] {
+        &self.published
+    }
+
+    /// Writes down that a profile was bought, or that more accounts have paid for it.
+    pub(crate) fn publish(&mut self, profile: Published) {
+        match self.published.iter_mut().find(|known| known.name == profile.name) {
+            Some(known) => known.payers.extend(profile.payers),
+            None => self.published.push(profile),
+        }
     }
 
     pub(crate) fn reading_mut(&mut self) -> &mut Reading {
@@ -456,6 +495,9 @@ struct Form {
     /// Not there where nothing has failed yet.
     #[serde(default)]
     reading: Reading,
+    /// Not there where no profile was bought yet.
+    #[serde(default)]
+    published: Vec<Published>,
 }
 
 /// 32 bytes, as 64 hexadecimal digits in JSON and as nothing in messages.

@@ -165,6 +165,63 @@ pub enum NotAllowed {
         /// How far the tier sees a question.
         finest: Amount<Rho>,
     },
+    /// A profile is the steward's to buy, and the policy shows it to nobody else.
+    #[error(
+        "profiles are the steward's to buy, and that of `{dataset}` is not published: nothing was \
+         charged; ask the steward"
+    )]
+    ProfileUnpublished {
+        /// The dataset.
+        dataset: String,
+    },
+    /// A profile is published, and nobody has bought it yet.
+    #[error(
+        "the steward has bought no such profile of `{dataset}` yet: nothing was charged; ask the \
+         steward"
+    )]
+    NoProfile {
+        /// The dataset.
+        dataset: String,
+    },
+    /// A profile tells more than a tier may see of any one path.
+    #[error(
+        "a histogram of this profile costs rho={}, and your tier sees no path that far: nothing \
+         was charged; ask the steward",
+        short(*each)
+    )]
+    ProfileBeyondTier {
+        /// What its dearest histogram costs.
+        each: Amount<Rho>,
+    },
+}
+
+/// Why there is no profile as it was asked for. Nothing was charged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotProfiled {
+    /// A column that there is not, or that says whose a row is.
+    #[error(
+        "`{dataset}` has no column `{column}` that can be profiled: name others of its columns, and \
+         not the one that says which unit a row belongs to"
+    )]
+    NoColumn {
+        /// The column.
+        column: String,
+        /// The dataset.
+        dataset: String,
+    },
+    /// A column whose values are no numbers.
+    #[error("`{column}` holds no numbers, so it has no bounds: count its groups as a key instead")]
+    NoNumber {
+        /// The column.
+        column: String,
+    },
+    /// A column that is named twice.
+    #[error("`{column}` is named twice: name it once, every histogram is paid for")]
+    Twice {
+        /// The column.
+        column: String,
+    },
 }
 
 /// How a watch could be paid for that an account has no pure budget for.

@@ -15,7 +15,7 @@ use super::{ColumnPolicy, Named, PolicyError, Unit, unit_columns};
 use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 18] = [
     "source",
     "multiline",
     "unit",
@@ -31,11 +31,12 @@ const KNOWN: [&str; 17] = [
     "widest",
     "answer_time",
     "cut_counts",
+    "publish_profile",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 8] = [
+const PRIVATE: [&str; 9] = [
     "unit",
     "max_groups",
     "max_rows",
@@ -44,6 +45,7 @@ const PRIVATE: [&str; 8] = [
     "widest",
     "answer_time",
     "cut_counts",
+    "publish_profile",
 ];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
@@ -67,6 +69,8 @@ pub struct Dataset {
     pub answer_time: Duration,
     /// The part of what a question is charged that counts of units that were cut may cost.
     pub cut_counts: CutPart,
+    /// Whether analysts may see the profile that the steward has bought.
+    pub publishes_profile: bool,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -121,11 +125,17 @@ impl Dataset {
         let answer_time = page.keep(read_answer_time(section));
         let widest = page.keep(widest::read(section, name));
         let cut_counts = page.keep(read_cut_counts(section));
+        let publishes = section.get("publish_profile").map(|field| field.boolean());
+        let publishes = page.keep(publishes.transpose());
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
-        let (Some(multiline), Some(protection), Some(answer_time), Some(cut_counts)) =
-            (multiline, protection, answer_time, cut_counts)
+        let (Some(multiline), Some(protection), Some(answer_time)) =
+            (multiline, protection, answer_time)
+        else {
+            return Err(page.told_elsewhere());
+        };
+        let (Some(cut_counts), Some(publishes)) = (cut_counts, publishes)
         else {
             return Err(page.told_elsewhere());
         };
@@ -144,6 +154,7 @@ impl Dataset {
             widest,
             answer_time,
             cut_counts,
+            publishes_profile: publishes.unwrap_or(false),
             columns,
             line,
             source_line,
@@ -183,6 +194,7 @@ impl Dataset {
             widest: Widest::default(),
             answer_time: USUAL_SLOT,
             cut_counts: CutPart::USUAL,
+            publishes_profile: false,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
             source_line,

@@ -378,7 +378,7 @@ fn example(of: Type) -> Option<(&'static str, &'static str)> {
 }
 
 /// A name as TOML has it, and harmless in a comment.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
 }
@@ -401,7 +401,7 @@ fn text(text: &str) -> String {
 }
 
 /// A number as people write it.
-fn number(number: f64) -> String {
+pub(super) fn number(number: f64) -> String {
     let plain = format!("{:?}", number + 0.0);
     plain.strip_suffix(".0").map_or(plain.clone(), str::to_owned)
 }

@@ -177,7 +177,12 @@ impl Engine {
     }
 
     fn spent_by(&self, unit: &str, analyst: &str) -> Result<Spent, EngineError> {
-        Ok(Spent::of(self.ledger().account(&own_account(unit, analyst)).wait()?.as_ref()))
+        let account = own_account(unit, analyst);
+        // What was published the circle pays for itself. It is listed after it was charged, so it
+        // is looked for first: what comes in between is counted twice, and never not at all.
+        let published = self.paid_for_profiles(unit, &account)?;
+        let spent = Spent::of(self.ledger().account(&account).wait()?.as_ref());
+        Ok(spent.beyond(published))
     }
 
     fn members(&self, account: &str) -> Result<(u64, Members), EngineError> {

@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     Keys,
     /// A watch.
     Watch,
+    /// A profile of a dataset.
+    Profile,
     /// What is released about a person's places.
     Places,
     /// A file of places, and the columns that are read of it.
@@ -44,6 +46,7 @@ impl Purpose {
             Self::Cuts => "eke cut counts 1",
             Self::Keys => "eke selection of keys 1",
             Self::Watch => "eke watch 1",
+            Self::Profile => "eke profile 1",
             Self::Places => "eke places 1",
             Self::PlaceFile => "eke places 1: a file and its columns",
             Self::Family => "eke family of paths 1",

@@ -32,6 +32,10 @@ pub(crate) enum RequestKey {
     Step { watch: WatchId, step: StepName, attempt: u32 },
     /// What an account pays for a step that is stored.
     StepSeen { watch: WatchId, step: StepName, attempt: u32, by: AccountDigest },
+    /// A part of a dataset's profile, and how often it was paid for and lost before.
+    Profile { name: ProfileName, part: ProfilePart, number: u32 },
+    /// What an account pays for a profile that was published before the account was opened.
+    ProfileSeen { name: ProfileName, by: AccountDigest },
     /// An answer about a person's places, and how often it was paid for and lost before.
     Places { name: String, number: u32 },
     /// What an analyst brings into a circle, by the circle's account, the analyst, a number and a
@@ -53,6 +57,19 @@ pub(crate) struct AskingName {
 /// The digest that a selection of keys is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelectionName(String);
+
+/// The digest that a profile is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProfileName(String);
+
+/// What of a profile is bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProfilePart {
+    /// The histograms.
+    Values,
+    /// What the bounds that follow from them cut off.
+    Cuts,
+}
 
 /// The digest that a watch is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +99,21 @@ impl AskingName {
 impl SelectionName {
     pub(crate) fn new(identity: &blake3::Hash) -> Self {
         Self(identity.to_hex().to_string())
+    }
+}
+
+impl ProfileName {
+    pub(crate) fn new(identity: &blake3::Hash) -> Self {
+        Self(identity.to_hex().to_string())
+    }
+
+    /// As a registry lists it.
+    pub(crate) fn listed(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -155,6 +187,22 @@ impl fmt::Display for SelectionName {
     }
 }
 
+/// As turns at profiling are held under it.
+impl fmt::Display for ProfileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "profile/{}", self.0)
+    }
+}
+
+impl fmt::Display for ProfilePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Values => "values",
+            Self::Cuts => "cuts",
+        })
+    }
+}
+
 /// As turns at drawing are held under it.
 impl fmt::Display for WatchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,6 +221,8 @@ impl fmt::Display for RequestKey {
             Self::StepSeen { watch, step, attempt, by } => {
                 write!(f, "{watch}/{}/{attempt}/for/{by}", step.0)
             }
+            Self::Profile { name, part, number } => write!(f, "{name}/{part}/{number}"),
+            Self::ProfileSeen { name, by } => write!(f, "{name}/for/{by}"),
             Self::Places { name, number } => write!(f, "places/{name}/{number}"),
             Self::Brought { rest } => write!(f, "circle/{rest}"),
         }
@@ -208,11 +258,23 @@ impl FromStr for RequestKey {
                 let (watch, step) = (watch_id(watch), step_name(step));
                 Self::StepSeen { watch, step, attempt: number(attempt)?, by: account(by) }
             }
+            ["profile", name, "for", by] => {
+                Self::ProfileSeen { name: ProfileName::listed(name), by: account(by) }
+            }
+            ["profile", name, part, count] => {
+                let part = match *part {
+                    "values" => ProfilePart::Values,
+                    "cuts" => ProfilePart::Cuts,
+                    _ => return Err(NotARequest),
+                };
+                let name = ProfileName::listed(name);
+                Self::Profile { name, part, number: number(count)? }
+            }
             ["places", name, count] => {
                 Self::Places { name: (*name).to_owned(), number: number(count)? }
             }
             ["circle", rest @ ..] => Self::Brought { rest: rest.join("/") },
-            ["keys" | "watch" | "places", ..] => return Err(NotARequest),
+            ["keys" | "watch" | "places" | "profile", ..] => return Err(NotARequest),
             [program, nonce, count, of @ ..] => {
                 let (nonce, analyst) = match nonce.split_once('~') {
                     Some((nonce, analyst)) => (nonce, Some(analyst.to_owned())),
@@ -251,7 +313,7 @@ mod tests {
         let ana = "89ca1c2abb1557e0ad0b94e5ee4a2f37";
         let by = AccountDigest(ana.to_owned());
         let (name, watch) = (SelectionName::new(&identity), WatchId::new(&identity));
-        let step = StepName::new(3, "abc");
+        let (step, profile) = (StepName::new(3, "abc"), ProfileName::new(&identity));
         let of = watch.to_string();
         let golden = [
             (RequestKey::Round { asking: asking(None), number: 7 }, "b.1.2/0123/7".to_owned()),
@@ -270,8 +332,20 @@ mod tests {
                 format!("watch/{hex}/3-abc/1"),
             ),
             (
-                RequestKey::StepSeen { watch, step, attempt: 1, by },
+                RequestKey::StepSeen { watch, step, attempt: 1, by: by.clone() },
                 format!("watch/{hex}/3-abc/1/for/{ana}"),
+            ),
+            (
+                RequestKey::Profile { name: profile.clone(), part: ProfilePart::Values, number: 0 },
+                format!("profile/{hex}/values/0"),
+            ),
+            (
+                RequestKey::Profile { name: profile.clone(), part: ProfilePart::Cuts, number: 3 },
+                format!("profile/{hex}/cuts/3"),
+            ),
+            (
+                RequestKey::ProfileSeen { name: profile, by: by.clone() },
+                format!("profile/{hex}/for/{ana}"),
             ),
             (RequestKey::places(PathId::new([7; 32]), 0), format!("places/{hex}/0")),
             (
@@ -309,7 +383,17 @@ mod tests {
 
     #[test]
     fn what_nobody_here_named_is_no_request() {
-        for text in ["", "x", "x/y", "x/y/z", "keys/12", "keys/12/z", "watch/1/2", "places/1"] {
+        for text in [
+            "",
+            "x",
+            "x/y",
+            "x/y/z",
+            "keys/12",
+            "keys/12/z",
+            "watch/1/2",
+            "places/1",
+            "profile/1/2",
+        ] {
             assert_eq!(text.parse::<RequestKey>(), Err(NotARequest), "{text}");
         }
     }

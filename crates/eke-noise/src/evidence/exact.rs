@@ -96,6 +96,7 @@ mod sealed {
     impl Sealed for super::Scores {}
     impl Sealed for crate::Category {}
     impl Sealed for crate::path::Columns {}
+    impl Sealed for crate::release::Histograms {}
     impl Sealed for crate::release::Points {}
     impl Sealed for crate::release::Rows<'_> {}
     impl<K> Sealed for crate::select::KeyCounts<K> {}

@@ -668,7 +668,10 @@ impl TakesRows for Totals {
 }
 
 /// Lets workers do something on threads of ours, and waits for all of them.
-async fn spawn<T: Send + 'static, W: Future<Output = Result<T, RowsError>> + Send + 'static>(
+pub(crate) async fn spawn<
+    T: Send + 'static,
+    W: Future<Output = Result<T, RowsError>> + Send + 'static,
+>(
     workers: usize,
     work: impl Fn() -> W,
 ) -> Result<Vec<T>, RowsError> {
@@ -681,12 +684,12 @@ async fn spawn<T: Send + 'static, W: Future<Output = Result<T, RowsError>> + Sen
 }
 
 /// Does something that a damaged file may break: that is an error like others.
-fn sound<T>(work: impl FnOnce() -> Result<T, RowsError>) -> Result<T, RowsError> {
+pub(crate) fn sound<T>(work: impl FnOnce() -> Result<T, RowsError>) -> Result<T, RowsError> {
     let broken = |said: String| Err(RowsError::failed(format!("a reader broke down: {said}")));
     quietly(work).unwrap_or_else(broken)
 }
 
-fn next<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {
+pub(crate) fn next<T>(queue: &Mutex<VecDeque<T>>) -> Option<T> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
