@@ -194,9 +194,9 @@ fn cells_agree_with_a_plain_reading() {
                 None => 0,
                 Some(0.0) => 1,
                 // Up to 512 and up to a quarter below zero; up to 8, and beyond, above.
-                Some(fare) if fare == -300.0 => 2 + 96 + 31 + 9,
-                Some(fare) if fare == -0.2 => 2 + 96 + 31 - 2,
-                Some(fare) if fare == 7.5 => 2 + 31 + 3,
+                Some(-300.0) => 2 + 96 + 31 + 9,
+                Some(-0.2) => 2 + 96 + 31 - 2,
+                Some(7.5) => 2 + 31 + 3,
                 Some(_) => 2 + 95,
             };
             let stops = [1, 2 + 31, 2 + 31 + 1][usize::try_from(chosen.3).unwrap()];
