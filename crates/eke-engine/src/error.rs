@@ -343,7 +343,7 @@ mod tests {
         for (place, (error, kind)) in table.iter().enumerate() {
             assert_eq!((number(error), error.kind()), (place, *kind), "{error}");
         }
-        assert_eq!(table.len(), 26);
+        assert_eq!(table.len(), 27);
     }
 
     #[test]

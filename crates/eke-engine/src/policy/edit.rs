@@ -70,10 +70,7 @@ fn says(text: &str, path: &Path, dataset: &str, proposal: &Proposal) -> bool {
     };
     let has = |(column, min, max): &(String, f64, f64)| {
         let bounds = dataset.columns.get(column).and_then(|column| column.bounds);
-        bounds.is_some_and(|bounds| {
-            let (low, high) = (bounds.0, bounds.1);
-            low == *min && high == *max
-        })
+        bounds.is_some_and(|(low, high)| low.total_cmp(min).is_eq() && high.total_cmp(max).is_eq())
     };
     proposal.max_groups.is_none_or(|groups| groups == *max_groups)
         && proposal.max_rows == *max_rows

@@ -231,7 +231,7 @@ mod tests {
         for exponent in -31..=63 {
             let power = f64::from(exponent).exp2();
             let place = usize::try_from(exponent + 31).unwrap();
-            assert_eq!(power_at(place), power);
+            assert!(power_at(place).total_cmp(&power).is_eq());
             let bin = u8::try_from(bin_of_power(false, place)).unwrap();
             assert_eq!((of_float(power), of_float(power.next_up())), (bin, bin + 1), "{exponent}");
             let below = u8::try_from(bin_of_power(true, place)).unwrap();

@@ -65,7 +65,7 @@ impl ValueBounds {
             |place: Option<usize>| place.map_or(0.0, |place| power_at(place.min(powers() - 2)));
         let (min, max) = (-end(self.below), end(self.above));
         // All of nothing: there must be something between.
-        if min == max { (0.0, 1.0) } else { (min + 0.0, max) }
+        if self.are_told() { (min + 0.0, max) } else { (0.0, 1.0) }
     }
 }
 

@@ -36,7 +36,7 @@ impl Counted {
 
 /// The most units that there are beyond a bound, at 95 %.
 ///
-/// - Theorem: gaussian-interval (docs/theorems.md)
+/// - Theorem: gaussian-release (docs/theorems.md)
 /// - Proves: the true count is at most this with probability at least 95 %
 /// - Assumes: the noise of the count is fresh: the bound was chosen before it was drawn (profile)
 /// - Deviates: rounded up to a unit; discrete noise is m or more with at most the probability that

@@ -153,10 +153,10 @@ fn removing_or_replacing_a_unit_moves_one_cell_of_each_histogram() {
 #[test]
 fn order_batches_parts_and_disk_change_nothing() {
     let mut dice = Dice::new(72);
-    let mut rows = random_rows(&mut dice, 1_500);
+    let mut rows = random_rows(&mut dice, 4_000);
     rows.push((None, Some(1), Some(3.0), 2));
     let expected = cells(&rows, 9);
-    assert_eq!(expected[..ROW_BINS].iter().sum::<i64>(), 1_500);
+    assert_eq!(expected[..ROW_BINS].iter().sum::<i64>(), 4_000);
     for (pieces, batches, workers, memory) in
         [(1, 9, 1, 1 << 30), (7, 3, 4, 1 << 30), (5, 40, 2, 0), (1, 100, 1, 0)]
     {
@@ -194,9 +194,9 @@ fn cells_agree_with_a_plain_reading() {
                 None => 0,
                 Some(0.0) => 1,
                 // Up to 512 and up to a quarter below zero; up to 8, and beyond, above.
-                Some(fare) if fare == -300.0 => 2 + 96 + 31 + 9,
-                Some(fare) if fare == -0.2 => 2 + 96 + 31 - 2,
-                Some(fare) if fare == 7.5 => 2 + 31 + 3,
+                Some(-300.0) => 2 + 96 + 31 + 9,
+                Some(-0.2) => 2 + 96 + 31 - 2,
+                Some(7.5) => 2 + 31 + 3,
                 Some(_) => 2 + 95,
             };
             let stops = [1, 2 + 31, 2 + 31 + 1][usize::try_from(chosen.3).unwrap()];
