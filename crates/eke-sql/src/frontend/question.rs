@@ -1,5 +1,6 @@
 //! From a question's text to its plan.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use sqlparser::ast;
@@ -16,9 +17,11 @@ use crate::frontend::parse;
 use crate::frontend::rows::{Relation, Scope, Source};
 use crate::frontend::settings;
 use crate::plan::aggregate::{Aggregates, OfUnit};
+use crate::plan::averages::Ratios;
 use crate::plan::grid;
 use crate::plan::keys;
 use crate::plan::measures::Measures;
+use crate::plan::narrow::Conditions;
 use crate::{
     Binary, Expr, Key, Measure, Order, Output, Plan, Protection, Query, Shows, SqlError, Table,
     Type, VERSION, Value,
@@ -96,27 +99,25 @@ fn answer<'a>(
     source: &Source<'a>,
     scope: &Scope<'a>,
 ) -> Result<Query, SqlError> {
-    let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(select)?;
-    let (rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
+    let (select, top) = without_top(select, limit)?;
+    let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(&select)?;
+    let (mut rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
+    checked_unit(&rows.table)?;
+    let aggregates = RefCell::new(Aggregates::default());
+    let (usage, parameters) = (source.usage, source.parameters);
+    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
+    let mut filter = within.filter(selection.as_deref())?;
+    // What WHERE says about the rows that take part. Steps of a watch differ in it, and are one
+    // question.
+    let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
+    let policy = rows.table.clone();
+    rows.table = Cow::Owned(conditions.table(&policy).into_owned());
+    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
     let Protection::Private { unit: _, unit_column, adjacency, max_groups, max_rows, max_values } =
         &rows.table.protection
     else {
         return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
     };
-    if *max_rows == 0 || *max_rows > grid::MAX_ROWS || *max_groups == 0 {
-        return Err(BoundsError::Unit {
-            table: short(&rows.table.name),
-            max_groups: *max_groups,
-            max_rows: *max_rows,
-            most_rows: grid::MAX_ROWS,
-        }
-        .into());
-    }
-
-    let aggregates = RefCell::new(Aggregates::default());
-    let (usage, parameters) = (source.usage, source.parameters);
-    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
-    let filter = within.filter(selection.as_deref())?;
     let items = within.items(projection)?;
     let aliases: Vec<(ast::Ident, Bound)> = items
         .iter()
@@ -153,7 +154,6 @@ fn answer<'a>(
                          one, or write CASE or FILTER inside the aggregate",
                     ));
                 }
-                measures.shows(&value);
                 value
             }
             None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
@@ -170,8 +170,24 @@ fn answer<'a>(
         return Err(Unsupported::NoAggregate.into());
     }
 
-    let having = after.having(having)?;
+    let mut having = after.having(having)?;
     let mut order = after.order(order_by)?;
+    let ratios = Ratios { aggregates: &aggregates, table: &rows.table, unit_column };
+    let sorted_by = order.iter_mut().map(|order| &mut order.by);
+    let mut values: Vec<&mut Expr> = shown.iter_mut().chain(sorted_by).chain(&mut having).collect();
+    let gone = ratios.averaged(&mut values);
+    if aggregates.borrow().has_totals()
+        && let Some(condition) =
+            having.take_if(|having| !having.any(&|expr| matches!(expr, Expr::Measure(_))))
+    {
+        // A total is of the groups that HAVING leaves. Where keys decide, it is about rows.
+        let condition = unkeyed(condition, &sorted);
+        let both = filter.into_iter().chain([canonical(condition)]).collect();
+        filter = Some(limits::checked(run(Binary::And, both))?);
+    }
+    let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
+    let is_value = |expr: &&Expr| !matches!(expr, Expr::Key(_));
+    shown.iter().filter(is_value).for_each(|expr| measures.shows(expr));
     order.iter().map(|order| &order.by).chain(&having).for_each(|expr| measures.uses(expr));
     let having = having.map(|having| measures.over(having));
     for order in &mut order {
@@ -196,12 +212,13 @@ fn answer<'a>(
         }));
     }
     let (offset, limit) = window(limit)?;
+    let limit = limit.or(top);
 
     let keys: Vec<Key> = sorted
         .iter()
         .map(|key| {
             let kind = key.kind.unwrap_or(Type::Text);
-            let public = keys::public(&key.expr, kind, &rows.table);
+            let public = conditions.keys(&key.expr, kind, &rows.table);
             Key { expr: key.expr.clone(), kind, public }
         })
         .collect();
@@ -219,7 +236,8 @@ fn answer<'a>(
     let max_groups = rows.most_rows(max_groups);
     let max_values = rows.most_in_group(max_values.unwrap_or(max_rows), &key_exprs);
     let unit = OfUnit { column: unit_column, rows: max_rows, values: max_values };
-    let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit)?;
+    let (sums, found) =
+        aggregates.into_inner().bounded((&rows.table, &policy, &conditions), unit, &gone)?;
     let measures = measures.all(&found);
     checked_totals(&measures, having.is_some())?;
     let mut plan = Plan {
@@ -252,6 +270,33 @@ fn answer<'a>(
     Ok(query)
 }
 
+/// An expression over keys, over what they are.
+fn unkeyed(expr: Expr, keys: &[&Bound]) -> Expr {
+    match expr {
+        Expr::Key(index) => {
+            keys.get(index).map_or(Expr::Literal(Value::Null), |key| key.expr.clone())
+        }
+        expr => expr.map_children(|child| unkeyed(child, keys)),
+    }
+}
+
+/// Whose rows are asked about is private, and bounded.
+fn checked_unit(table: &Table) -> Result<(), SqlError> {
+    let Protection::Private { max_groups, max_rows, .. } = &table.protection else {
+        return Err(Unsupported::PublicTable { table: short(&table.name) }.into());
+    };
+    if *max_rows == 0 || *max_rows > grid::MAX_ROWS || *max_groups == 0 {
+        return Err(BoundsError::Unit {
+            table: short(&table.name),
+            max_groups: *max_groups,
+            max_rows: *max_rows,
+            most_rows: grid::MAX_ROWS,
+        }
+        .into());
+    }
+    Ok(())
+}
+
 /// Totals over all groups stand in what is made of them, and are of groups that are public or
 /// selected.
 fn checked_totals(measures: &[Measure], has_having: bool) -> Result<(), SqlError> {
@@ -260,9 +305,9 @@ fn checked_totals(measures: &[Measure], has_having: bool) -> Result<(), SqlError
         let is_total = matches!(measure, Measure::Total(_));
         if is_total && has_having {
             return Err(no(
-                "HAVING beside SUM(…) OVER ()",
-                "the total would be of the groups that their noise chose; choose rows in WHERE, or \
-                 among those of the answer",
+                "HAVING of a value beside SUM(…) OVER ()",
+                "the total would be of the groups that their noise chose; choose rows in WHERE or by \
+                 keys, or choose among those of the answer",
             ));
         }
         if is_total && inside == 0 {
@@ -554,6 +599,24 @@ pub(crate) fn ordinal(
     match digits.parse::<usize>() {
         Ok(place) if (1..=items).contains(&place) => Ok(Some(place - 1)),
         _ => Err(NameError::NoItem { clause, number: line(digits, 40), items }.into()),
+    }
+}
+
+/// A SELECT without TOP, and how many rows that says.
+fn without_top<'s>(
+    select: &'s ast::Select,
+    limit: Option<&ast::LimitClause>,
+) -> Result<(Cow<'s, ast::Select>, Option<u64>), SqlError> {
+    match &select.top {
+        Some(ast::Top {
+            with_ties: false,
+            percent: false,
+            quantity: Some(ast::TopQuantity::Constant(count)),
+        }) if limit.is_none() => {
+            let select = ast::Select { top: None, ..select.clone() };
+            Ok((Cow::Owned(select), Some(*count)))
+        }
+        _ => Ok((Cow::Borrowed(select), None)),
     }
 }
 
