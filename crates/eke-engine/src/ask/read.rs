@@ -316,5 +316,13 @@ mod tests {
         assert!(is_rejected(naive) && is_rejected(one), "{naive} {one}");
         // One look that was planned is as wide as it must be and no wider.
         assert!(planned > RUNS / 33, "{planned}");
+        // Groups at one price are one path; at different prices their widths add up.
+        let half = |one: f64, other: f64| {
+            let both = [evidence(one, 0.0, gamma), evidence(other, 0.0, gamma)];
+            total_half(&total(both.into_iter()).unwrap(), miss, 1.0) * (2.0 * one).sqrt()
+        };
+        let over = gamma.map(|gamma| 1e-3 / gamma);
+        assert!((half(1e-3, 1e-3) - deviations(miss, over) * 2f64.sqrt()).abs() < 1e-6);
+        assert!((half(1e-3, 2e-3) - deviations(miss / 2.0, over) * 2.0).abs() < 1e-6);
     }
 }
