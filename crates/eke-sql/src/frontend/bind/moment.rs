@@ -454,6 +454,20 @@ impl Binder<'_> {
     }
 }
 
+/// A word that stands for a part of a moment, or a text: MONTH or 'month'.
+fn word(expr: &ast::Expr) -> Option<String> {
+    match bare(expr) {
+        ast::Expr::Identifier(name) if name.quote_style.is_none() => {
+            Some(name.value.to_lowercase())
+        }
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => Some(text.to_lowercase()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -487,19 +501,5 @@ mod tests {
         ] {
             assert_eq!(Interval::read(text), read, "{text}");
         }
-    }
-}
-
-/// A word that stands for a part of a moment, or a text: MONTH or 'month'.
-fn word(expr: &ast::Expr) -> Option<String> {
-    match bare(expr) {
-        ast::Expr::Identifier(name) if name.quote_style.is_none() => {
-            Some(name.value.to_lowercase())
-        }
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::SingleQuotedString(text) => Some(text.to_lowercase()),
-            _ => None,
-        },
-        _ => None,
     }
 }
