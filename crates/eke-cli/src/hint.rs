@@ -70,7 +70,6 @@ fn goal(error: &WrongGoal) -> String {
         | WrongGoal::Line { .. }
         | WrongGoal::Distance { .. }
         | WrongGoal::Confidence { .. }
-        | WrongGoal::ShareOfTotal
         | WrongGoal::Parameter(_)
         | WrongGoal::Law(_)
         | WrongGoal::Ranking(_) => error.to_string(),

@@ -261,14 +261,7 @@ impl Engine {
 
     fn pin_down(&self, understood: Understood, who: &Who) -> Result<Prepared, EngineError> {
         let Understood { query, payers, finest, datasets, public } = understood;
-        // What is looked up is read before anything is charged, and is what paths are found by.
-        let read = |(lookup, source): (&eke_sql::Lookup, &Option<Source>)| match source {
-            Some(source) => PublicRows::read(&lookup.table, source, &PublicRows::wanted(lookup)),
-            None => PublicRows::inline(lookup),
-        };
-        let public = lookups(query.plan.rows.as_ref()).into_iter().zip(&public).map(read);
-        let public = public.map(|rows| rows.map_err(|error| EngineError::NotReady(error.detail())));
-        let public = public.collect::<Result<Vec<_>, _>>()?;
+        // What is looked up was read before anything is charged, and is what paths are found by.
         fan_out::check(&query.plan, query.passes, &public)?;
         let stamp = Stamp::now(who.name());
         let unit = &payers.unit.name;

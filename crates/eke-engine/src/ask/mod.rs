@@ -62,7 +62,7 @@ use crate::ask::state::{Groups, State, dearest};
 use crate::ask::top::Route;
 use crate::ask::walk::{MeasureRule, Walk, at_hand, fixed_price};
 use crate::engine::{Engine, Prepared};
-use crate::error::{EngineError, WrongGoal};
+use crate::error::EngineError;
 use crate::purchase::audience::Audience;
 use crate::purchase::context::Context;
 use crate::purchase::identity::{Identity, Purpose};
@@ -310,9 +310,6 @@ impl<'a> Asking<'a> {
 
     fn answer(&mut self) -> Result<Answer, EngineError> {
         let query = &self.context.prepared.query;
-        if query.has_totals() && self.question.goal.is_one() {
-            return Err(WrongGoal::ShareOfTotal.into());
-        }
         // What it may cost at most is known before anything is spent on it.
         let (left, _) = self.left()?;
         let keys = self.keys_cost()?;

@@ -14,8 +14,8 @@ pub(crate) enum Read {
     /// A column: its step, and what a unit can change it by. There are no fewer than none of what
     /// is counted.
     Sum { column: usize, step: f64, unit: f64, is_count: bool },
-    /// The same column of all groups together. At one group it is read as that group's; once all of
-    /// them have ended, evidence is of their sum and has their number as its count.
+    /// The same column of all groups together. At one group it is read as that group's. Evidence of
+    /// their sum has their number as its count, below zero where all of them stand at one price.
     Total { column: usize, step: f64, unit: f64, is_count: bool },
     /// Two columns, with their steps.
     Average { sum: (usize, f64), count: (usize, f64), of: AverageOf },
@@ -54,6 +54,16 @@ impl Read {
         match self {
             Self::Sum { unit, .. } | Self::Total { unit, .. } => *unit,
             Self::Average { of, .. } => (of.high - of.low) / 1000.0,
+        }
+    }
+
+    /// The same, of one group.
+    pub(crate) fn of_group(self) -> Self {
+        match self {
+            Self::Total { column, step, unit, is_count } => {
+                Self::Sum { column, step, unit, is_count }
+            }
+            other => other,
         }
     }
 
@@ -107,7 +117,7 @@ impl Read {
                 ((sum - half).max(least), (sum + half).max(least))
             }
             Self::Total { step, unit, is_count, .. } => {
-                let half = total_half(evidence, miss, *unit) + 0.5 * step * count.unwrap_or(1.0);
+                let half = total_half(evidence, miss, *unit) + 0.5 * step * groups(evidence);
                 let least = if *is_count { 0.0 } else { f64::NEG_INFINITY };
                 ((sum - half).max(least), (sum + half).max(least))
             }
@@ -122,37 +132,58 @@ impl Read {
 /// What the sum of the same column of several groups is read from; none if one of them was not read.
 pub(crate) fn total(groups: impl Iterator<Item = Option<Evidence>>) -> Option<Evidence> {
     let mut all: Option<Evidence> = None;
+    let (mut count, mut is_one_price) = (0.0, true);
     for one in groups {
-        let one = Evidence { count: Some(1.0), ..one? };
-        all = Some(all.map_or(one, |all| Evidence {
-            worth: all.worth.min(one.worth),
-            sum: all.sum + one.sum,
-            count: all.count.zip(one.count).map(|(all, one)| all + one),
-            gamma: all.gamma.or(one.gamma),
+        let one = one?;
+        count += 1.0;
+        all = Some(all.map_or(one, |all| {
+            is_one_price &= all.worth == one.worth;
+            Evidence {
+                worth: all.worth.min(one.worth),
+                sum: all.sum + one.sum,
+                count: None,
+                gamma: all.gamma.or(one.gamma),
+            }
         }));
     }
-    all
+    let count = Some(if is_one_price { -count } else { count });
+    all.map(|all| Evidence { count, ..all })
+}
+
+/// How many groups a total is of.
+pub(crate) fn groups(total: &Evidence) -> f64 {
+    total.count.unwrap_or(1.0).abs().max(1.0)
+}
+
+/// Whether the noise of a total is that of one Gaussian path: all groups stand at one price, or
+/// each was looked at once, as planned in advance.
+pub(crate) fn is_one_path(total: &Evidence) -> bool {
+    total.gamma.is_none() || total.count.is_none_or(|count| count < 0.0)
 }
 
 /// How far the noise of a total is off at most, but for a probability of a miss.
 ///
 /// - Theorem: total-of-groups (docs/theorems.md)
 /// - Proves: where each of n groups has one look, planned in advance, at this worth or a higher one,
-///   the noise of their sum is Gaussian with at most n times the variance of one. Where groups have
-///   stopped by what was seen, each at its own clock, the sum of their noise at those clocks has no
-///   law that is known: then every one of n confidence sequences holds at once with a miss of a
-///   part in n each, and the sum of their widths bounds the sum of their noise
+///   the noise of their sum is Gaussian with at most n times the variance of one. Where all of them
+///   stand at one worth, whenever that is, their sum is a Gaussian path of its own, and the
+///   confidence sequence of that path holds. Where groups have stopped by what was seen, each at
+///   its own clock, the sum of their noise at those clocks has no law that is known: then every one
+///   of n confidence sequences holds at once with a miss of a part in n each, and the sum of their
+///   widths bounds the sum of their noise
 /// - Assumes: the noise of groups is independent (bundle); `worth` is the least of them; a group that
 ///   was followed by a rule has a gamma, and then so has the total
 /// - Deviates: of several worths the least stands for all, which is wider
-/// - Checked by: `totals_of_groups_that_stopped_by_what_they_saw_hold`
+/// - Checked by: `totals_of_groups_that_stopped_by_what_they_saw_hold`,
+///   `shares_of_groups_that_go_together_hold`
 fn total_half(evidence: &Evidence, miss: f64, unit: f64) -> f64 {
-    let Evidence { worth, count, gamma, .. } = *evidence;
-    let (groups, price) = (count.unwrap_or(1.0).max(1.0), worth.to_f64());
+    let (groups, price) = (groups(evidence), evidence.worth.to_f64());
     let one = unit / (2.0 * price).sqrt();
-    match gamma {
-        None => deviations(miss, None) * groups.sqrt() * one,
-        Some(gamma) => deviations(miss / groups, Some(price / gamma)) * groups * one,
+    let over = evidence.gamma.map(|gamma| price / gamma);
+    if is_one_path(evidence) {
+        deviations(miss, over) * groups.sqrt() * one
+    } else {
+        deviations(miss / groups, over) * groups * one
     }
 }
 
@@ -275,7 +306,7 @@ mod tests {
             stopped += u32::from(all.sum.abs() > total_half(&all, miss, 1.0));
             naive += u32::from(all.sum.abs() > deviations(miss, None) * variance.sqrt());
             let all = total(at_one_look.into_iter()).unwrap();
-            assert_eq!(all.count, Some(GROUPS as f64));
+            assert_eq!(groups(&all), GROUPS as f64);
             planned += u32::from(all.sum.abs() > total_half(&all, miss, 1.0));
             let alone = Evidence { count: Some(1.0), ..all };
             one += u32::from(all.sum.abs() > total_half(&alone, miss, 1.0));
@@ -286,5 +317,13 @@ mod tests {
         assert!(is_rejected(naive) && is_rejected(one), "{naive} {one}");
         // One look that was planned is as wide as it must be and no wider.
         assert!(planned > RUNS / 33, "{planned}");
+        // Groups at one price are one path; at different prices their widths add up.
+        let half = |one: f64, other: f64| {
+            let both = [evidence(one, 0.0, gamma), evidence(other, 0.0, gamma)];
+            total_half(&total(both.into_iter()).unwrap(), miss, 1.0) * (2.0 * one).sqrt()
+        };
+        let over = gamma.map(|gamma| 1e-3 / gamma);
+        assert!((half(1e-3, 1e-3) - deviations(miss, over) * 2f64.sqrt()).abs() < 1e-6);
+        assert!((half(1e-3, 2e-3) - deviations(miss / 2.0, over) * 2.0).abs() < 1e-6);
     }
 }

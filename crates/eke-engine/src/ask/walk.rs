@@ -9,6 +9,10 @@
 //! price of the dearest groups that it touches, so from then on every group may be seen for nothing
 //! as far as that many have gone: there the rest starts. Thousands of groups that would have taken
 //! all looks of the ladder take one or two.
+//!
+//! Where something is a share of a total, all groups go together: each is taken to every price that
+//! one of them wants, and shares are looked at when all have arrived there. A unit pays for the
+//! dearest groups alone, so those that go along cost little or nothing.
 
 mod rule;
 
@@ -48,6 +52,8 @@ pub(crate) enum Seen {
 enum Standing {
     /// It is to be looked at, at this price of the group.
     Wants { price: Amount<Rho>, number: u32, last: Option<Seen> },
+    /// It has come to the price of a look, and waits there for the other groups.
+    Arrived { price: Amount<Rho>, number: u32 },
     /// It is looked at beside another measure, and this was seen last.
     Follows(Option<Evidence>),
     /// It has ended.
@@ -74,6 +80,9 @@ pub(crate) struct Walk {
     waiting: Vec<u32>,
     /// Whether it was decided which groups go ahead.
     is_sent: bool,
+    /// Whether all groups go together, and the price that each was looked at last.
+    together: bool,
+    at: Vec<Amount<Rho>>,
     looks: u32,
     /// Whether more groups will be followed after these.
     is_part: bool,
@@ -115,6 +124,9 @@ impl Walk {
         let wants = (0u32..).zip(&groups).filter(|(_, group)| !group.is_empty());
         let open = wants.map(|(group, _)| group).collect();
         let most = whole(most, columns);
+        let goes_together =
+            |rule: &MeasureRule| matches!(rule, MeasureRule::Derived(rule) if rule.goes_together());
+        let together = rules[0].iter().any(goes_together);
         Self {
             rules,
             seen,
@@ -125,6 +137,8 @@ impl Walk {
             open,
             waiting: Vec::new(),
             is_sent: false,
+            together,
+            at: vec![Amount::ZERO; revealed.len()],
             looks: 0,
             is_part: false,
             is_capped: false,
@@ -162,6 +176,8 @@ impl Walk {
             open: Vec::new(),
             waiting: Vec::new(),
             is_sent: false,
+            together: false,
+            at: Vec::new(),
             looks,
             is_part: false,
             is_capped: false,
@@ -175,8 +191,19 @@ impl Walk {
 
     /// Where every group that is followed now is to be looked at next.
     pub(crate) fn wanted(&self) -> Vec<(u32, Amount<Rho>)> {
-        let nearest = |&group: &u32| Some((group, nearest(&self.groups[group as usize])?));
-        self.open.iter().filter_map(nearest).collect()
+        let own = |&group: &u32| Some((group, nearest(&self.groups[group as usize])?));
+        let wanted = self.open.iter().filter_map(own);
+        if !self.together {
+            return wanted.collect();
+        }
+        let Some(next) = wanted.map(|(_, price)| price).min() else { return Vec::new() };
+        let is_needed = |&group: &u32| {
+            let at = self.at[group as usize];
+            let own = nearest(&self.groups[group as usize]);
+            !self.reaches(at, next) || own.is_some_and(|own| self.reaches(at, own))
+        };
+        let all = self.open.iter().copied().filter(is_needed);
+        all.map(|group| (group, next)).collect()
     }
 
     /// Before anything is bought, lets some of many groups go ahead, of which a unit touches at
@@ -188,7 +215,7 @@ impl Walk {
         let ahead = AHEAD.max((touched.get() as usize).saturating_mul(AHEAD_TIMES));
         let walks = self.rules[0].iter().any(|rule| rule.gamma().is_some());
         let is_sent = std::mem::replace(&mut self.is_sent, true);
-        if is_sent || !walks || needed.len() < ahead.saturating_mul(MANY_TIMES) {
+        if is_sent || !walks || self.together || needed.len() < ahead.saturating_mul(MANY_TIMES) {
             return;
         }
         let every = needed.len() / ahead;
@@ -254,11 +281,102 @@ impl Walk {
             self.look(group, bundle, at);
         }
         let groups = &self.groups;
-        self.open.retain(|&group| nearest(&groups[group as usize]).is_some());
+        if !self.together {
+            self.open.retain(|&group| nearest(&groups[group as usize]).is_some());
+            return;
+        }
+        for place in 0..self.rules[0].len() {
+            self.meet(place);
+        }
+        // All of them end at once.
+        let is_open = |standing: &Standing| {
+            matches!(standing, Standing::Wants { .. } | Standing::Arrived { .. })
+        };
+        if !self.groups.iter().flatten().any(is_open) {
+            self.open.clear();
+        }
+    }
+
+    /// Looks at a share of a total, once all groups have arrived at its price: it goes on in all of
+    /// them as long as one needs it, and otherwise ends in all.
+    ///
+    /// - Theorem: total-of-groups (docs/theorems.md), and derived-interval
+    /// - Proves: the confidence sequences of all shares hold at every look at once, so also where
+    ///   all have stopped
+    /// - Assumes: as for those
+    /// - Checked by: `shares_within_an_error_hold_and_stop_together`
+    fn meet(&mut self, place: usize) {
+        let rule_of = |seen: bool| match self.rules[usize::from(seen)].get(place) {
+            Some(MeasureRule::Derived(rule)) if rule.goes_together() => Some(rule),
+            _ => None,
+        };
+        let Some(rule) = rule_of(false) else { return };
+        let (mut price, mut number, mut arrived) = (Amount::ZERO, 0, false);
+        for standings in self.groups.iter().filter(|group| !group.is_empty()) {
+            match standings[place] {
+                Standing::Arrived { price: own, number: looks } => {
+                    (price, number, arrived) = (own.max(price), looks.max(number), true);
+                }
+                Standing::Done(_) => {}
+                Standing::Wants { .. } | Standing::Follows(_) => return,
+            }
+        }
+        if !arrived {
+            return;
+        }
+        let parts = place + 1..=place + rule.parts();
+        let look = |group: &Vec<Standing>, part: usize| match group.get(part) {
+            Some(Standing::Follows(look)) => *look,
+            _ => None,
+        };
+        let followed = || self.groups.iter().filter(|group| !group.is_empty());
+        let totals: Vec<Option<Option<Evidence>>> = parts
+            .clone()
+            .zip(rule.are_totals())
+            .map(|(part, is_total)| {
+                is_total.then(|| total(followed().map(|group| look(group, part))))
+            })
+            .collect();
+        let asked = Amount::from_grains(price.grains() / u128::from(self.columns));
+        let step = |(group, &seen): (&Vec<Standing>, &bool)| {
+            let looks = parts.clone().zip(&totals).map(|(part, total)| match total {
+                Some(total) => *total,
+                None => look(group, part),
+            });
+            match (looks.collect::<Option<Vec<_>>>(), rule_of(seen)) {
+                (Some(looks), Some(rule)) => rule.after(&looks, asked),
+                _ => Step::Stop(Ending::Grid),
+            }
+        };
+        let steps: Vec<Step> = self.groups.iter().zip(&self.seen).map(step).collect();
+        let further = |step: &Step| match step {
+            Step::Look(next) => Some(*next),
+            Step::Stop(_) => None,
+        };
+        let next = steps.iter().zip(&self.groups).filter(|(_, group)| !group.is_empty());
+        let next = next.filter_map(|(step, _)| further(step)).max();
+        let next = next.map(|next| whole(next, self.columns));
+        let ends = steps.iter().zip(&self.seen);
+        for (standings, (step, &seen)) in self.groups.iter_mut().zip(ends) {
+            if !matches!(standings.get(place), Some(Standing::Arrived { .. })) {
+                continue;
+            }
+            standings[place] = Standing::Wants {
+                price: next.unwrap_or(price),
+                number: number + 1,
+                last: Some(Seen::Parts),
+            };
+            if let (None, Step::Stop(ending)) = (next, step)
+                && let Some(rule) = self.rules[usize::from(seen)].get(place)
+            {
+                end(standings, place, rule, *ending);
+            }
+        }
     }
 
     fn look(&mut self, group: u32, bundle: &Bundle<Rho>, at: Amount<Rho>) {
         let (columns, least) = (self.columns, self.least);
+        self.at[group as usize] = at.max(self.at[group as usize]);
         // Somebody else has gone further meanwhile, for the same account: from here on it is by
         // hand.
         let wanted = nearest(&self.groups[group as usize]);
@@ -284,6 +402,13 @@ impl Walk {
             if let MeasureRule::Derived(rule) = rule
                 && let Some(looks) = rule.at(bundle, group, at)
             {
+                if rule.goes_together() {
+                    standings[place] = Standing::Arrived { price, number };
+                    for (standing, look) in standings[place + 1..].iter_mut().zip(looks) {
+                        *standing = Standing::Follows(Some(look));
+                    }
+                    continue;
+                }
                 match rule.after(&looks, asked) {
                     Step::Stop(ending) => ended(standings, place, rule.found(&looks, ending)),
                     Step::Look(next) => {
@@ -347,7 +472,10 @@ impl Walk {
             let rules = &self.rules[usize::from(self.seen[group as usize])];
             let standings = &mut self.groups[group as usize];
             for (place, rule) in rules.iter().enumerate() {
-                if matches!(standings.get(place), Some(Standing::Wants { .. })) {
+                let wants = |standing: &Standing| {
+                    matches!(standing, Standing::Wants { .. } | Standing::Arrived { .. })
+                };
+                if standings.get(place).is_some_and(wants) {
                     end(standings, place, rule, Ending::Refused);
                 }
             }
@@ -383,7 +511,9 @@ impl Walk {
                     };
                     Some(double(look.value.get()) * step)
                 }
-                (Standing::Wants { .. } | Standing::Follows(_), _) => None,
+                (Standing::Wants { .. } | Standing::Arrived { .. } | Standing::Follows(_), _) => {
+                    None
+                }
             };
             Some((group, value?))
         });
@@ -407,7 +537,7 @@ impl Walk {
         };
         let done = |standing: &Standing| match standing {
             Standing::Done(found) => Some(by_tier(found)),
-            Standing::Wants { .. } | Standing::Follows(_) => None,
+            Standing::Wants { .. } | Standing::Arrived { .. } | Standing::Follows(_) => None,
         };
         let mut found: Vec<Vec<Found>> =
             self.groups.iter().map(|group| group.iter().filter_map(done).collect()).collect();
@@ -455,7 +585,11 @@ impl Walk {
 
 /// Ends a measure of a group where it is, with what was seen last of it.
 fn end(standings: &mut [Standing], place: usize, rule: &MeasureRule, ending: Ending) {
-    let Standing::Wants { last, .. } = standings[place] else { return };
+    let last = match standings[place] {
+        Standing::Wants { last, .. } => last,
+        Standing::Arrived { .. } => Some(Seen::Parts),
+        Standing::Follows(_) | Standing::Done(_) => return,
+    };
     let MeasureRule::Derived(rule) = rule else {
         standings[place] = Standing::Done(rule.ended(last, ending));
         return;
@@ -463,7 +597,7 @@ fn end(standings: &mut [Standing], place: usize, rule: &MeasureRule, ending: End
     let parts = &standings[place + 1..][..rule.parts()];
     let looks = parts.iter().map(|standing| match standing {
         Standing::Follows(look) => *look,
-        Standing::Wants { .. } | Standing::Done(_) => None,
+        Standing::Wants { .. } | Standing::Arrived { .. } | Standing::Done(_) => None,
     });
     let found = match looks.collect::<Option<Vec<_>>>() {
         Some(looks) => rule.found(&looks, ending),
@@ -499,7 +633,7 @@ fn multiply(standings: &mut [Standing], rules: &[MeasureRule]) {
 fn nearest(group: &[Standing]) -> Option<Amount<Rho>> {
     let wants = group.iter().filter_map(|standing| match standing {
         Standing::Wants { price, .. } => Some(*price),
-        Standing::Follows(_) | Standing::Done(_) => None,
+        Standing::Arrived { .. } | Standing::Follows(_) | Standing::Done(_) => None,
     });
     wants.min()
 }

@@ -26,9 +26,8 @@ pub(crate) struct Understood {
     pub(crate) finest: Option<Amount<Rho>>,
     /// The datasets of the plan, the first one first.
     pub(crate) datasets: Vec<(String, Found)>,
-    /// The files of the public tables that the plan looks something up in, the innermost first;
-    /// none for those that the question writes out.
-    pub(crate) public: Vec<Option<Source>>,
+    /// The rows of the public tables that the plan looks something up in, the innermost first.
+    pub(crate) public: Vec<PublicRows>,
 }
 
 /// Understands a question: what would be computed, and which accounts would pay. Reads the schemas
@@ -49,6 +48,8 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
 pub(crate) struct Ground {
     pub(crate) tables: Vec<Table>,
     read: BTreeMap<String, Found>,
+    /// The rows of public tables. They are read once: keys and what is looked up are of one reading.
+    public: BTreeMap<String, PublicRows>,
 }
 
 pub(crate) type Schema = Vec<(String, Option<Type>)>;
@@ -66,13 +67,13 @@ impl Ground {
             policy.analyst(analyst)?;
         }
         let named = eke_sql::relations(sql, policy.datasets.keys().map(String::as_str))?;
-        let mut read = BTreeMap::new();
+        let (mut read, mut public) = (BTreeMap::new(), BTreeMap::new());
         let mut tables = Vec::new();
         for (name, dataset) in &policy.datasets {
             if named.contains(name.as_str()) {
                 let (mut table, found) = schema(policy, dataset)?;
                 if table.protection == eke_sql::Protection::Public {
-                    list_values(&mut table, &found.0)?;
+                    public.insert(name.clone(), list_values(&mut table, &found.0)?);
                 }
                 tables.push(table);
                 read.insert(name.clone(), found);
@@ -82,7 +83,7 @@ impl Ground {
                 tables.push(Table { name: name.clone(), columns: Vec::new(), protection });
             }
         }
-        Ok(Self { tables, read })
+        Ok(Self { tables, read, public })
     }
 
     /// A question about it that is planned, and who would pay.
@@ -133,22 +134,26 @@ impl Ground {
             datasets.push((name.to_owned(), found));
         }
         let public = lookups(query.plan.rows.as_ref()).into_iter().map(|lookup| {
-            if lookup.is_inline() {
-                return Ok(None);
-            }
-            match self.read.get(&lookup.table) {
-                Some((source, ..)) => Ok(Some(source.clone())),
-                None => Ok(Some(self::schema(policy, policy.dataset(&lookup.table)?)?.1.0)),
-            }
+            let wanted = PublicRows::wanted(lookup);
+            let read = self.public.get(&lookup.table).and_then(|rows| rows.only(&wanted));
+            let rows = match read {
+                _ if lookup.is_inline() => PublicRows::inline(lookup),
+                Some(rows) => rows,
+                None => {
+                    let (_, (source, ..)) = schema(policy, policy.dataset(&lookup.table)?)?;
+                    PublicRows::read(&lookup.table, &source, &wanted)
+                }
+            };
+            rows.map_err(|error| EngineError::NotReady(error.detail()))
         });
         let public = public.collect::<Result<_, EngineError>>()?;
         Ok(Understood { query, payers, finest, datasets, public })
     }
 }
 
-/// Lists the values of a public table's columns, which are keys that may be shown. It is about
-/// nobody, so its rows may be read at any time.
-fn list_values(table: &mut Table, source: &Source) -> Result<(), EngineError> {
+/// Lists the values of a public table's columns, which are keys that may be shown, and gives its
+/// rows. It is about nobody, so they may be read at any time.
+fn list_values(table: &mut Table, source: &Source) -> Result<PublicRows, EngineError> {
     let typed = table.columns.iter().filter_map(|c| Some((c.name.clone(), c.kind?)));
     let rows = PublicRows::read(&table.name, source, &typed.collect::<Vec<_>>());
     let rows = rows.map_err(|error| EngineError::NotReady(error.detail()))?;
@@ -158,7 +163,7 @@ fn list_values(table: &mut Table, source: &Source) -> Result<(), EngineError> {
             column.values = values;
         }
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// A dataset as questions see it, where its rows are, the types of their columns, and what says

@@ -22,13 +22,6 @@ pub enum WrongGoal {
         /// What was asked for.
         error: f64,
     },
-    /// An accuracy of what is a share of all groups.
-    #[error(
-        "a share of a total, SUM(…) OVER (), is answered for a price and not within an accuracy: \
-         each group is followed by itself, and a total has no stop of its own; ask with a price, or \
-         for the parts and for the total, which is a second question without GROUP BY"
-    )]
-    ShareOfTotal,
     /// A line that no answer can be held against.
     #[error("the line at {line} is out of range: write one that an answer can come near")]
     Line {

@@ -95,6 +95,25 @@ impl PublicRows {
             };
             cells.push(column.ok_or_else(|| RowsError::failed("a column of another type"))?);
         }
+        Self::with(table, columns.to_vec(), cells, rows)
+    }
+
+    /// Some of its columns, as a lookup takes them; none if one of them was not read as that type.
+    pub(crate) fn only(&self, columns: &[(String, Type)]) -> Option<Result<Self, RowsError>> {
+        let cells = columns.iter().map(|column| {
+            let place = self.columns.iter().position(|own| own == column)?;
+            Some(self.cells[place].clone())
+        });
+        let cells = cells.collect::<Option<Vec<_>>>()?;
+        Some(Self::with(&self.table, columns.to_vec(), cells, self.rows))
+    }
+
+    fn with(
+        table: &str,
+        columns: Vec<(String, Type)>,
+        cells: Vec<Column>,
+        rows: usize,
+    ) -> Result<Self, RowsError> {
         let mut encoded: Vec<Vec<u8>> = (0..rows)
             .map(|row| {
                 let mut bytes = Vec::new();
@@ -104,13 +123,13 @@ impl PublicRows {
             .collect();
         encoded.sort_unstable();
         let mut hasher = blake3::Hasher::new_derive_key("eke 2026 rows of a public table");
-        hasher.update(&serde_json::to_vec(columns).map_err(RowsError::failed)?);
+        hasher.update(&serde_json::to_vec(&columns).map_err(RowsError::failed)?);
         for row in &encoded {
             hasher.update(&(row.len() as u64).to_le_bytes());
             hasher.update(row);
         }
         let digest = *hasher.finalize().as_bytes();
-        Ok(Self { table: table.to_owned(), columns: columns.to_vec(), cells, rows, digest })
+        Ok(Self { table: table.to_owned(), columns, cells, rows, digest })
     }
 
     /// The values of each column, sorted and distinct; none of a column that has more than `most`.

@@ -20,6 +20,7 @@ use crate::frontend::question::ordinal;
 use crate::frontend::rows::{Field, Relation, Scope, Source};
 use crate::plan::bounds;
 use crate::plan::keys;
+use crate::plan::narrow::Conditions;
 use crate::{
     Binary, Column, Expr, PerUnit, Protection, RowSource, SqlError, Table, TotalFunction, Type,
     UnitKey, UnitTotal, Value,
@@ -199,7 +200,11 @@ impl<'a> Source<'a> {
             totals.push(UnitTotal { name, function: least, expr, kind });
         }
         totals.sort_by_cached_key(|total| (total.expr.as_ref().map(sort_key), total.name.clone()));
-        let table = derived(&rows, unit_column, rows.most_rows(*max_rows), &unit_keys, &totals);
+        // What WHERE says about the rows that are brought together.
+        let conditions = Conditions::of(filter.as_ref().filter(|_| !self.parameters.may_be()));
+        let known = conditions.table(&rows.table);
+        let most_rows = rows.most_rows(*max_rows);
+        let table = derived(&known, unit_column, most_rows, &unit_keys, &totals);
         let unique = Some(unit_keys.iter().map(|key| key.name.clone()).collect());
         let is_copy = |key: &&UnitKey| key.expr == Expr::Column(key.name.clone());
         let copies = unit_keys.iter().filter(is_copy).map(|key| key.name.clone());
@@ -344,13 +349,12 @@ impl Over<'_> {
 /// What is known about the rows that come out, as about a dataset's: where values are added up
 /// again, they are clamped to what the rows of one unit can come to that count.
 fn derived(
-    rows: &Relation<'_>,
+    table: &Table,
     unit_column: &str,
     most_rows: u32,
     keys: &[UnitKey],
     totals: &[UnitTotal],
 ) -> Table {
-    let table = &*rows.table;
     let bounds = |expr: &Expr| bounds::bounds(expr, table, unit_column);
     let values = |expr: &Expr, kind| keys::public(expr, kind, table);
     let key = |key: &UnitKey| Column {

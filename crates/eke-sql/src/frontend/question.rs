@@ -20,9 +20,11 @@ use crate::frontend::relations::relations_of;
 use crate::frontend::rows::{Relation, Scope, Source};
 use crate::frontend::settings;
 use crate::plan::aggregate::{Aggregates, OfUnit};
+use crate::plan::averages::Ratios;
 use crate::plan::grid;
 use crate::plan::keys;
 use crate::plan::measures::Measures;
+use crate::plan::narrow::Conditions;
 use crate::{
     Binary, Expr, Key, Measure, Order, Output, Plan, Protection, Query, Shows, SqlError, Sum,
     Table, Type, VERSION, Value,
@@ -128,8 +130,20 @@ fn answer<'a>(
     source: &Source<'a>,
     scope: &Scope<'a>,
 ) -> Result<Query, SqlError> {
-    let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(select)?;
-    let (rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
+    let (select, top) = without_top(select, limit)?;
+    let Clauses { projection, from, selection, group_by, is_distinct, having } = clauses(&select)?;
+    let (mut rows, selection) = source.chosen(source.from(from, scope)?, selection, scope)?;
+    checked_unit(&rows.table)?;
+    let aggregates = RefCell::new(Aggregates::default());
+    let (usage, parameters) = (source.usage, source.parameters);
+    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
+    let mut filter = within.filter(selection.as_deref())?;
+    // What WHERE says about the rows that take part. Steps of a watch differ in it, and are one
+    // question.
+    let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
+    let policy = rows.table.clone();
+    rows.table = Cow::Owned(conditions.table(&policy).into_owned());
+    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
     let Protection::Private {
         unit: _,
         unit_column,
@@ -142,20 +156,6 @@ fn answer<'a>(
     else {
         return Err(Unsupported::PublicTable { table: short(&rows.table.name) }.into());
     };
-    if *max_rows == 0 || *max_rows > grid::MAX_ROWS || *max_groups == 0 {
-        return Err(BoundsError::Unit {
-            table: short(&rows.table.name),
-            max_groups: *max_groups,
-            max_rows: *max_rows,
-            most_rows: grid::MAX_ROWS,
-        }
-        .into());
-    }
-
-    let aggregates = RefCell::new(Aggregates::default());
-    let (usage, parameters) = (source.usage, source.parameters);
-    let within = Within { rows: &rows, aggregates: &aggregates, usage, parameters };
-    let filter = within.filter(selection.as_deref())?;
     let items = within.items(projection)?;
     let aliases: Vec<(ast::Ident, Bound)> = items
         .iter()
@@ -198,7 +198,6 @@ fn answer<'a>(
                          one, or write CASE or FILTER inside the aggregate",
                     ));
                 }
-                measures.shows(&value);
                 value
             }
             None => return Err(Unsupported::ShowsRows { item: short(&item.name) }.into()),
@@ -215,8 +214,24 @@ fn answer<'a>(
         return Err(Unsupported::NoAggregate.into());
     }
 
-    let having = after.having(having)?;
+    let mut having = after.having(having)?;
     let mut order = after.order(order_by)?;
+    let ratios = Ratios { aggregates: &aggregates, table: &rows.table, unit_column };
+    let sorted_by = order.iter_mut().map(|order| &mut order.by);
+    let mut values: Vec<&mut Expr> = shown.iter_mut().chain(sorted_by).chain(&mut having).collect();
+    let gone = ratios.averaged(&mut values);
+    if aggregates.borrow().has_totals()
+        && let Some(condition) =
+            having.take_if(|having| !having.any(&|expr| matches!(expr, Expr::Measure(_))))
+    {
+        // A total is of the groups that HAVING leaves. Where keys decide, it is about rows.
+        let condition = unkeyed(condition, &sorted);
+        let both = filter.into_iter().chain([canonical(condition)]).collect();
+        filter = Some(limits::checked(run(Binary::And, both))?);
+    }
+    let conditions = Conditions::of(filter.as_ref().filter(|_| !parameters.may_be()));
+    let is_value = |expr: &&Expr| !matches!(expr, Expr::Key(_));
+    shown.iter().filter(is_value).for_each(|expr| measures.shows(expr));
     order.iter().map(|order| &order.by).chain(&having).for_each(|expr| measures.uses(expr));
     let having = having.map(|having| measures.over(having));
     for order in &mut order {
@@ -241,12 +256,13 @@ fn answer<'a>(
         }));
     }
     let (offset, limit) = window(limit)?;
+    let limit = limit.or(top);
 
     let keys: Vec<Key> = sorted
         .iter()
         .map(|key| {
             let kind = key.kind.unwrap_or(Type::Text);
-            let public = keys::public(&key.expr, kind, &rows.table);
+            let public = conditions.keys(&key.expr, kind, &rows.table);
             Key { expr: key.expr.clone(), kind, public }
         })
         .collect();
@@ -267,7 +283,8 @@ fn answer<'a>(
     let (in_group, in_all) = in_all(*max_rows_in_all, max_groups, max_rows);
     let parts = &rows.parts;
     let unit = OfUnit { column: unit_column, parts, rows: in_group, values: max_values };
-    let (sums, found) = aggregates.into_inner().bounded(&rows.table, unit)?;
+    let (sums, found) =
+        aggregates.into_inner().bounded((&rows.table, &policy, &conditions), unit, &gone)?;
     // Where no rows are added up, it makes no difference how many there are.
     let (max_rows, max_rows_in_all) = match sums.iter().any(Sum::adds_rows) {
         true => (in_group, in_all),
@@ -318,6 +335,33 @@ fn in_all(most: Option<u32>, max_groups: u32, max_rows: u32) -> (u32, Option<u32
     (max_rows, is_less.then_some(most))
 }
 
+/// An expression over keys, over what they are.
+fn unkeyed(expr: Expr, keys: &[&Bound]) -> Expr {
+    match expr {
+        Expr::Key(index) => {
+            keys.get(index).map_or(Expr::Literal(Value::Null), |key| key.expr.clone())
+        }
+        expr => expr.map_children(|child| unkeyed(child, keys)),
+    }
+}
+
+/// Whose rows are asked about is private, and bounded.
+fn checked_unit(table: &Table) -> Result<(), SqlError> {
+    let Protection::Private { max_groups, max_rows, .. } = &table.protection else {
+        return Err(Unsupported::PublicTable { table: short(&table.name) }.into());
+    };
+    if *max_rows == 0 || *max_rows > grid::MAX_ROWS || *max_groups == 0 {
+        return Err(BoundsError::Unit {
+            table: short(&table.name),
+            max_groups: *max_groups,
+            max_rows: *max_rows,
+            most_rows: grid::MAX_ROWS,
+        }
+        .into());
+    }
+    Ok(())
+}
+
 /// Totals over all groups stand in what is made of them, and are of groups that are public or
 /// selected.
 fn checked_totals(measures: &[Measure], has_having: bool) -> Result<(), SqlError> {
@@ -326,9 +370,9 @@ fn checked_totals(measures: &[Measure], has_having: bool) -> Result<(), SqlError
         let is_total = matches!(measure, Measure::Total(_));
         if is_total && has_having {
             return Err(no(
-                "HAVING beside SUM(…) OVER ()",
-                "the total would be of the groups that their noise chose; choose rows in WHERE, or \
-                 among those of the answer",
+                "HAVING of a value beside SUM(…) OVER ()",
+                "the total would be of the groups that their noise chose; choose rows in WHERE or by \
+                 keys, or choose among those of the answer",
             ));
         }
         if is_total && inside == 0 {
@@ -620,6 +664,24 @@ pub(crate) fn ordinal(
     match digits.parse::<usize>() {
         Ok(place) if (1..=items).contains(&place) => Ok(Some(place - 1)),
         _ => Err(NameError::NoItem { clause, number: line(digits, 40), items }.into()),
+    }
+}
+
+/// A SELECT without TOP, and how many rows that says.
+fn without_top<'s>(
+    select: &'s ast::Select,
+    limit: Option<&ast::LimitClause>,
+) -> Result<(Cow<'s, ast::Select>, Option<u64>), SqlError> {
+    match &select.top {
+        Some(ast::Top {
+            with_ties: false,
+            percent: false,
+            quantity: Some(ast::TopQuantity::Constant(count)),
+        }) if limit.is_none() => {
+            let select = ast::Select { top: None, ..select.clone() };
+            Ok((Cow::Owned(select), Some(*count)))
+        }
+        _ => Ok((Cow::Borrowed(select), None)),
     }
 }
 

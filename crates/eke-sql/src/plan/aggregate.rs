@@ -1,11 +1,14 @@
 //! The aggregates of a question, and the sums of the plan that they come from.
 
+use std::collections::BTreeSet;
+
 use crate::error::BoundsError;
 use crate::expr::canonical;
 use crate::frontend::parts::UnitParts;
 use crate::plan::bounds;
 use crate::plan::grid;
 use crate::plan::keys;
+use crate::plan::narrow::Conditions;
 use crate::{Expr, Measure, SqlError, Sum, Summand, Table, Type, Value};
 
 /// What is asked for, over canonical expressions.
@@ -107,6 +110,16 @@ impl Aggregates {
         self.0.len() - 1
     }
 
+    /// An aggregate, by its index.
+    pub(crate) fn get(&self, index: usize) -> Option<&Aggregate> {
+        self.0.get(index)
+    }
+
+    /// Whether one of them is over all groups together.
+    pub(crate) fn has_totals(&self) -> bool {
+        self.0.iter().any(|one| matches!(one, Aggregate::Total(_)))
+    }
+
     /// Whether an aggregate is one sum, and not a quotient or a total.
     pub(crate) fn is_sum(&self, index: usize) -> bool {
         let other =
@@ -114,11 +127,14 @@ impl Aggregates {
         self.0.get(index).is_some_and(|one| !other(one))
     }
 
-    /// The sums of a plan, in their canonical order, and how the measures come from them.
+    /// The sums of a plan, in their canonical order, and how the measures come from them, where this
+    /// is known of the rows that take part and of all rows. Those of aggregates that are gone are
+    /// in it only if another aggregate needs them.
     pub(crate) fn bounded(
         &self,
-        table: &Table,
+        (table, policy, conditions): (&Table, &Table, &Conditions<'_>),
         unit: OfUnit<'_>,
+        gone: &BTreeSet<usize>,
     ) -> Result<(Vec<Sum>, Vec<Measure>), SqlError> {
         let (unit_column, max_rows) = (unit.column, unit.rows);
         let counted = |expr: &Expr| {
@@ -130,11 +146,18 @@ impl Aggregates {
             grid::count(kind, max_rows)
         };
         let valued = |expr: &Expr, written: &str, centred: bool| {
-            let ends =
-                bounds::bounds(expr, table, unit_column).ok_or_else(|| BoundsError::Unbounded {
-                    function: if centred { "AVG" } else { "SUM" }.to_owned(),
-                    written: written.to_owned(),
-                })?;
+            let known = bounds::bounds(expr, table, unit_column);
+            let known = known.or_else(|| conditions.bounds_of(expr, table));
+            let narrow = known.ok_or_else(|| BoundsError::Unbounded {
+                function: if centred { "AVG" } else { "SUM" }.to_owned(),
+                written: written.to_owned(),
+            })?;
+            // Where a unit changes as much with the policy's own, those stay: the same paths.
+            let reach = |(low, high): (f64, f64)| {
+                if centred { high - low } else { low.abs().max(high.abs()) }
+            };
+            let wide = bounds::bounds(expr, policy, unit_column);
+            let ends = wide.filter(|wide| reach(*wide) <= reach(narrow)).unwrap_or(narrow);
             grid::value(expr.clone(), ends, max_rows, centred, written)
         };
         // Each measure with its sums first, then the sums sorted and without repetition, then
@@ -159,7 +182,8 @@ impl Aggregates {
             });
         }
         let mut sums: Vec<Sum> = Vec::new();
-        for sum in needed.iter().flat_map(|(sum, count)| [Some(sum), count.as_ref()]).flatten() {
+        let kept = (0..).zip(&needed).filter(|(index, _)| !gone.contains(index));
+        for sum in kept.flat_map(|(_, (sum, count))| [Some(sum), count.as_ref()]).flatten() {
             if !sums.contains(sum) {
                 sums.push(sum.clone());
             }

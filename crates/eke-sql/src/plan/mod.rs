@@ -6,11 +6,13 @@
 //! its noise paths for good: a change of what a plan means needs a new [`VERSION`].
 
 pub(crate) mod aggregate;
+pub(crate) mod averages;
 pub(crate) mod bounds;
 pub(crate) mod describe;
 pub(crate) mod grid;
 pub(crate) mod keys;
 pub(crate) mod measures;
+pub(crate) mod narrow;
 pub(crate) mod rows;
 
 use eke_budget::Adjacency;

@@ -2,7 +2,8 @@
 
 use eke_sql::error::BoundsError;
 use eke_sql::{
-    AskedBounds, Plan, Protection, SqlError, Summand, Table, Widest, plan, plan_open, plan_within,
+    AskedBounds, Meet, Plan, Protection, RowSource, SqlError, Summand, Table, Widest, plan,
+    plan_open, plan_within,
 };
 
 use crate::tables::{tables, tables_of_units};
@@ -197,4 +198,25 @@ fn what_is_watched_takes_the_bounds_of_the_policy() {
     let plan = |bounds: &str| plan_open(&bounded(bounds, sql), &tables(), &day);
     assert!(plan("").is_ok() && plan("rows=20").is_ok());
     assert!(matches!(plan("rows=19"), Err(SqlError::Bounds(BoundsError::NotHere))));
+}
+
+/// Where texts are gone through for pairs of rows of one unit, fewer pairs are looked at: what a
+/// unit with many rows takes in time stays small.
+#[test]
+fn pairs_end_earlier_where_texts_are_gone_through() {
+    let tables = tables_of_units();
+    let most = |condition: &str| {
+        let sql = format!(
+            "SELECT COUNT(*) FROM riders a JOIN rides b ON a.id = b.rider_id {condition}"
+        );
+        let query = plan(&sql, &tables).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        match query.plan.rows {
+            Some(RowSource::Meet(meet)) => meet.most_pairs(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(most(""), Meet::MOST_PAIRS);
+    let (once, often) = ("AND b.zone LIKE '%x%'", "AND upper(rpad(b.zone, 9, a.home)) ~ 'x+y'");
+    assert!(most(once) < Meet::MOST_PAIRS / 16);
+    assert!(most(often) < most(once) && most(often) > 0);
 }

@@ -171,3 +171,80 @@ pub(crate) fn tables_of_parts() -> Vec<Table> {
     ]);
     all
 }
+
+/// Tables as those of tutorials and of people with flights, taxis, a census and a hospital.
+pub(crate) fn tables_as_typed() -> Vec<Table> {
+    let private = |unit: &str, unit_column: &str, max_groups, max_rows| Protection::Private {
+        unit: unit.to_owned(),
+        unit_column: unit_column.to_owned(),
+        adjacency: Adjacency::AddRemove,
+        max_groups,
+        max_rows,
+        max_values: None,
+        max_rows_in_all: None,
+    };
+    let table = |name: &str, protection: Protection, columns: Vec<Column>| Table {
+        name: name.to_owned(),
+        columns,
+        protection,
+    };
+    let census = vec![
+        column("person_id", Type::Int),
+        bounded("age", Type::Int, 0.0, 100.0),
+        listed("sex", Type::Text, &[text("female"), text("male")]),
+        listed("education", Type::Text, &[text("Bachelors"), text("Masters"), text("School")]),
+        bounded("income", Type::Float, 0.0, 200_000.0),
+        column("state", Type::Text),
+        column("married", Type::Bool),
+        bounded("hours", Type::Int, 0.0, 80.0),
+        column("occupation", Type::Text),
+    ];
+    let visits = vec![
+        column("patient_id", Type::Int),
+        listed("hospital", Type::Text, &[text("north"), text("south")]),
+        listed("ward", Type::Text, &[text("A"), text("B"), text("C")]),
+        column("admitted", Type::Date),
+        column("discharged", Type::Date),
+        bounded("cost", Type::Float, 0.0, 5_000.0),
+        column("diagnosis", Type::Text),
+        column("emergency", Type::Bool),
+    ];
+    let flights = vec![
+        column("passenger_id", Type::Int),
+        column("flight_date", Type::Date),
+        listed("carrier", Type::Text, &[text("KL"), text("LH"), text("SN")]),
+        column("origin", Type::Text),
+        column("dest", Type::Text),
+        column("dep_delay", Type::Int),
+        bounded("arr_delay", Type::Int, -60.0, 300.0),
+        bounded("distance", Type::Float, 0.0, 10_000.0),
+        bounded("fare", Type::Float, 0.0, 2_000.0),
+        column("cancelled", Type::Bool),
+    ];
+    let rides = vec![
+        column("driver_id", Type::Int),
+        column("pickup", Type::Timestamp),
+        column("dropoff", Type::Timestamp),
+        column("zone_id", Type::Int),
+        bounded("fare", Type::Float, 0.0, 200.0),
+        bounded("tip", Type::Float, 0.0, 50.0),
+        column("passengers", Type::Int),
+        listed("payment", Type::Text, &[text("card"), text("cash")]),
+    ];
+    let zones = vec![
+        column("zone_id", Type::Int),
+        listed("borough", Type::Text, &[text("Bronx"), text("Queens"), text("Unknown")]),
+    ];
+    let carriers = vec![
+        column("carrier", Type::Text),
+        listed("name", Type::Text, &[text("KLM"), text("Lufthansa")]),
+    ];
+    vec![
+        table("census", private("person", "person_id", 1, 1), census),
+        table("visits", private("patient", "patient_id", 3, 10), visits),
+        table("flights", private("passenger", "passenger_id", 4, 10), flights),
+        table("rides", private("driver", "driver_id", 4, 20), rides),
+        table("zones", Protection::Public, zones),
+        table("carriers", Protection::Public, carriers),
+    ]
+}

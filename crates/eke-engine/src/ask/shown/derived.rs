@@ -2,10 +2,14 @@
 //!
 //! A multiple of one value, rounded or not, is followed as that value is, to a goal that is as many
 //! times smaller. A sum of multiples of sums has noise of one Gaussian path, and its own confidence
-//! sequence. Anything else is followed by confidence sequences of its parts: with the confidence
-//! all of them hold at all looks at once, so what follows from them by interval arithmetic does
-//! too, whenever it is decided to stop. Boundaries that are calibrated for one value hold at their
-//! own stop only, and are never combined.
+//! sequence. So has, for a ratio r of two such, the numerator less r times the denominator: the
+//! ratios that its confidence sequence allows are an interval (`ratio.rs`). Anything else is
+//! followed by confidence sequences of its parts: with the confidence all of them hold at all looks
+//! at once, so what follows from them by interval arithmetic does too, whenever it is decided to
+//! stop. Boundaries that are calibrated for one value hold at their own stop only, and are never
+//! combined.
+
+mod ratio;
 
 use eke_budget::{Amount, Rho};
 use eke_noise::stopping::{ConfidenceSequence, Ending, deviations};
@@ -13,8 +17,9 @@ use eke_noise::{Bundle, Confidence, Schedule};
 use eke_sql::{Binary, Expr, Function, Leaf, Type, Unary, Value, evaluate, interval};
 
 use crate::ask::question::{Accuracy, Goal};
-use crate::ask::read::Read;
+use crate::ask::read::{Read, is_one_path};
 use crate::ask::shown::answer::{Evidence, Found, Stopped};
+use crate::ask::shown::derived::ratio::Ratio;
 use crate::ask::walk::MeasureRule;
 use crate::error::WrongGoal;
 
@@ -30,6 +35,14 @@ const CAUTION: f64 = 0.9;
 
 /// A value, and what it is between.
 pub(crate) type Between = (f64, [f64; 2]);
+
+/// What a number follows from.
+#[derive(Clone, Debug)]
+struct Legs {
+    each: Vec<Between>,
+    /// Whether they are the parts of a ratio, with half the width of each for the miss of all.
+    is_ratio: bool,
+}
 
 /// How a number is made of parts.
 ///
@@ -53,6 +66,8 @@ pub(crate) struct Derivation {
     /// What each part is taken times, and what is added, if that is all there is to it and the
     /// parts are sums.
     weights: Option<(Vec<f64>, f64)>,
+    /// The ratio of two such that it is, also of totals.
+    ratio: Option<Ratio>,
 }
 
 impl Derivation {
@@ -62,7 +77,8 @@ impl Derivation {
         let shown = put_in(value, &exact);
         let are_sums = parts.iter().all(|part| matches!(part, Read::Sum { .. }));
         let weights = linear(&exact, first, parts.len()).filter(|_| are_sums);
-        Self { exact, shown, first, parts, weights }
+        let ratio = Ratio::of(&exact, first, &parts).filter(|_| weights.is_none());
+        Self { exact, shown, first, parts, weights, ratio }
     }
 
     /// How many times its one part it is, but for a rounding at the end; none if it is not.
@@ -104,15 +120,16 @@ impl Derivation {
 
     /// What it follows from: its parts, or itself where it has a path of its own. All of them hold
     /// at once, but for a probability of a miss.
-    fn legs(&self, looks: &[Evidence], miss: f64) -> Vec<Between> {
+    fn legs(&self, looks: &[Evidence], miss: f64) -> Legs {
+        let totals = self.parts.iter().zip(looks).filter(|(part, _)| is_total(part));
+        let are_paths = totals.into_iter().all(|(_, look)| is_one_path(look));
+        if let Some(ratio) = self.ratio.as_ref().filter(|_| are_paths) {
+            return Legs { each: ratio.legs(&self.parts, looks, miss), is_ratio: true };
+        }
         let Some((weights, offset)) = &self.weights else {
             let each = miss / self.parts.len().max(1) as f64;
-            return self
-                .parts
-                .iter()
-                .zip(looks)
-                .map(|(read, look)| leg(read, look, each))
-                .collect();
+            let legs = self.parts.iter().zip(looks).map(|(read, look)| leg(read, look, each));
+            return Legs { each: legs.collect(), is_ratio: false };
         };
         let (mut value, mut variance, mut rounding) = (*offset, 0.0, 0.0);
         let mut factor = 0.0f64;
@@ -125,19 +142,34 @@ impl Derivation {
             factor = factor.max(deviations(miss, look.gamma.map(|gamma| price / gamma)));
         }
         let half = factor * variance.sqrt() + rounding;
-        vec![(value, [value - half, value + half])]
+        Legs { each: vec![(value, [value - half, value + half])], is_ratio: false }
     }
 
     /// What follows from legs.
-    fn of_legs(&self, legs: &[Between]) -> Option<Between> {
+    fn of_legs(&self, legs: &Legs) -> Option<Between> {
+        let Legs { each: legs, is_ratio } = legs;
         if self.weights.is_some() {
             return legs.first().copied().filter(|(value, _)| value.is_finite());
         }
         let leg = |index: usize| index.checked_sub(self.first).and_then(|leg| legs.get(leg));
+        // There are no fewer than none of what is counted.
+        let least = |index: usize| match index.checked_sub(self.first).map(|at| self.parts.get(at))
+        {
+            Some(Some(Read::Sum { is_count: true, .. } | Read::Total { is_count: true, .. })) => {
+                0.0
+            }
+            _ => f64::NEG_INFINITY,
+        };
         let value = evaluate(&self.exact, &|leaf| match leaf {
-            Leaf::Measure(index) => leg(index).map_or(Value::Null, |leg| Value::float(leg.0)),
+            Leaf::Measure(index) => {
+                leg(index).map_or(Value::Null, |leg| Value::float(leg.0.max(least(index))))
+            }
             Leaf::Key(_) | Leaf::Column(_) => Value::Null,
         });
+        if let Some(ratio) = self.ratio.as_ref().filter(|_| *is_ratio) {
+            let [low, high] = ratio.interval(&self.parts, legs)?;
+            return Some((number_of(value)?.clamp(low, high), [low, high]));
+        }
         let (low, high) = interval(&self.exact, &|leaf| match leaf {
             Leaf::Measure(index) => leg(index).map(|(_, [low, high])| (*low, *high)),
             Leaf::Key(_) | Leaf::Column(_) => None,
@@ -215,9 +247,6 @@ impl DerivedRule {
         goal: &Goal,
         most: Amount<Rho>,
     ) -> Result<(Self, Vec<MeasureRule>), WrongGoal> {
-        if goal.is_one() && derivation.parts.iter().any(is_total) {
-            return Err(WrongGoal::ShareOfTotal);
-        }
         let tightest = Amount::<Rho>::from_grains(most.grains() / TIGHTEST_ONE_IN).to_f64();
         let confidence = goal.confidence;
         let mut rule = Self {
@@ -250,7 +279,7 @@ impl DerivedRule {
         } else if goal.is_one() {
             // Looks start where those of the parts do.
             let walked = goal.walked()?;
-            let start = |part: &Read| Ok(MeasureRule::new(*part, &walked, most)?.start());
+            let start = |part: &Read| Ok(MeasureRule::new(part.of_group(), &walked, most)?.start());
             let parts = rule.derivation.parts.iter();
             let starts = parts.map(start).collect::<Result<Vec<_>, WrongGoal>>()?;
             rule.start = starts.into_iter().max().unwrap_or(most);
@@ -307,6 +336,11 @@ impl DerivedRule {
         self.are_totals().any(|is_total| is_total)
     }
 
+    /// Whether all groups go together, and stop together: a total has no stop of its own.
+    pub(crate) fn goes_together(&self) -> bool {
+        self.goal.is_one() && self.has_totals()
+    }
+
     /// For each part whether it is a total over all groups.
     pub(crate) fn are_totals(&self) -> impl Iterator<Item = bool> + '_ {
         self.derivation.parts.iter().map(is_total)
@@ -359,16 +393,17 @@ impl DerivedRule {
         }
         let price = looks.iter().map(|look| look.worth).min().unwrap_or(asked).to_f64();
         // How many times as wide intervals are at another price.
-        let each = self.miss() / legs.len().max(1) as f64;
+        let each = if legs.is_ratio { 1.0 } else { legs.each.len().max(1) as f64 };
+        let each = self.miss() / each;
         let factor = |price: f64| deviations(each, self.gamma.map(|gamma| price / gamma));
         let times = |at: f64| factor(at) / factor(price) * (price / at).sqrt();
         // Is it out of reach, wherever in their intervals the parts turn out to be?
         let last = times(self.most.to_f64().max(price));
-        if !corners(&legs).iter().any(|legs| self.met(&shrunk(legs, last)).is_some()) {
+        if !corners(&legs).iter().any(|legs| self.met(&legs.shrunk(last)).is_some()) {
             return Step::Stop(Ending::OutOfReach);
         }
         let mut leap = price;
-        while leap < price * MOST_GROWTH && self.met(&shrunk(&legs, times(leap))).is_none() {
+        while leap < price * MOST_GROWTH && self.met(&legs.shrunk(times(leap))).is_none() {
             leap *= 1.1;
         }
         let leap = Amount::ceil(leap * CAUTION).unwrap_or(self.most);
@@ -376,7 +411,7 @@ impl DerivedRule {
     }
 
     /// Whether what follows from legs is as good as is asked for, and how.
-    fn met(&self, legs: &[Between]) -> Option<Ending> {
+    fn met(&self, legs: &Legs) -> Option<Ending> {
         let (value, ends) = self.derivation.of_legs(legs)?;
         let floor = self.goal.floor.unwrap_or(0.0);
         if !self.goal.is_met_by(value, ends, floor) {
@@ -431,8 +466,11 @@ pub(crate) fn found(derivation: &Derivation, exact: Option<Between>, ending: Sto
 
 /// Where legs may turn out to be: of few of them, each where it is or at one of its ends, in all
 /// combinations; of more, where they are, at their ends, and each by itself at its ends.
-fn corners(legs: &[Between]) -> Vec<Vec<Between>> {
+fn corners(legs: &Legs) -> Vec<Legs> {
     const FEW: usize = 6;
+    let is_ratio = legs.is_ratio;
+    let of = |each: Vec<Between>| Legs { each, is_ratio };
+    let legs = &legs.each;
     let moved =
         |&(value, [low, high]): &Between, to: f64| (to, [low - value + to, high - value + to]);
     if legs.len() <= FEW {
@@ -443,28 +481,30 @@ fn corners(legs: &[Between]) -> Vec<Vec<Between>> {
             let with = |one: &Vec<Between>| places.map(|place| [&one[..], &[place]].concat());
             all = all.iter().flat_map(with).collect();
         }
-        return all;
+        return all.into_iter().map(of).collect();
     }
-    let mut all = vec![legs.to_vec()];
+    let mut all = vec![legs.clone()];
     for end in [0, 1] {
         all.push(legs.iter().map(|leg| moved(leg, leg.1[end])).collect());
         for index in 0..legs.len() {
-            let mut one = legs.to_vec();
+            let mut one = legs.clone();
             one[index] = moved(&legs[index], legs[index].1[end]);
             let mut others: Vec<_> = legs.iter().map(|leg| moved(leg, leg.1[1 - end])).collect();
             others[index] = one[index];
             all.extend([one, others]);
         }
     }
-    all
+    all.into_iter().map(of).collect()
 }
 
-/// Legs whose intervals are so many times as wide.
-fn shrunk(legs: &[Between], times: f64) -> Vec<Between> {
-    let narrower = |&(value, [low, high]): &Between| {
-        (value, [value - (value - low) * times, value + (high - value) * times])
-    };
-    legs.iter().map(narrower).collect()
+impl Legs {
+    /// The same with intervals that are so many times as wide.
+    fn shrunk(&self, times: f64) -> Self {
+        let narrower = |&(value, [low, high]): &Between| {
+            (value, [value - (value - low) * times, value + (high - value) * times])
+        };
+        Self { each: self.each.iter().map(narrower).collect(), is_ratio: self.is_ratio }
+    }
 }
 
 /// What is rounded at the end, as it is before.

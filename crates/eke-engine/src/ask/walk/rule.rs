@@ -87,8 +87,8 @@ impl MeasureRule {
                     L2::new(unit / step).map_err(|_| WrongGoal::Error { error: unit / step })?;
                 Ok(Self::Sum(read, GaussianRule::new(goal, schedule, sensitivity).thrifty()))
             }
-            // It has no stop of its own.
-            Read::Total { .. } => Err(WrongGoal::ShareOfTotal),
+            // It has no stop of its own, and stands only among what a number is made of.
+            Read::Total { .. } => Self::new(read.of_group(), goal, most),
             Read::Average { of, .. } => {
                 let (relative, absolute) = match goal.accuracy {
                     Accuracy::Relative(tolerance) => (Some(tolerance), Some(floor)),

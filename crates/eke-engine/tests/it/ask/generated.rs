@@ -180,7 +180,7 @@ fn canary() -> (String, String) {
 
 /// A question of the grammar, over trips of riders.
 fn generated(dice: &mut Dice) -> String {
-    match dice.roll(12) {
+    match dice.roll(13) {
         0..=3 => {
             let (keys, values) = (keys(dice, "city"), values(dice));
             let filter = filter(dice);
@@ -226,6 +226,13 @@ fn generated(dice: &mut Dice) -> String {
             let values = vec!["COUNT(*) AS n".to_owned(), "COUNT(fare) AS f".to_owned()];
             select(dice, &keys, &values, &both)
         }
+        11 => {
+            let (key, condition) = *dice.pick(&LISTED);
+            let values = values(dice);
+            let filter = filter(dice).replacen(" WHERE ", " AND ", 1);
+            let from = format!("trips WHERE {condition}{filter}");
+            select(dice, &[key.to_owned()], &values, &from)
+        }
         _ => {
             let key = *dice.pick(&["p.club", "t.city"]);
             let join = *dice.pick(&["JOIN", "LEFT JOIN"]);
@@ -270,10 +277,31 @@ fn keys(dice: &mut Dice, listed: &str) -> Vec<String> {
     }
 }
 
+/// Conditions that list keys and bound values.
+const NARROWING: [&str; 7] = [
+    "zone IN (1, 2, 3)",
+    "zone BETWEEN 0 AND 4",
+    "fare BETWEEN 2 AND 30",
+    "metres >= 100 AND metres < 5000",
+    "started >= '2025-01-01' AND started < '2025-05-01'",
+    "EXTRACT(YEAR FROM started) = 2025",
+    "city IN ('Delft', 'Leiden')",
+];
+
+/// Keys with a condition that lists them.
+const LISTED: [(&str, &str); 6] = [
+    ("zone", "zone IN (1, 2, 3)"),
+    ("zone % 2", "zone BETWEEN 0 AND 4"),
+    ("zone", "(zone = 1 OR zone = 99)"),
+    ("date_trunc('month', started)", "started >= '2025-01-01' AND started < '2025-05-01'"),
+    ("to_char(started, 'YYYY-MM')", "EXTRACT(YEAR FROM started) = 2025"),
+    ("EXTRACT(YEAR FROM started)", "EXTRACT(YEAR FROM started) BETWEEN 2024 AND 2026"),
+];
+
 fn values(dice: &mut Dice) -> Vec<String> {
     let mut values = Vec::new();
     for place in 0..=dice.roll(3) {
-        let value = match dice.roll(14) {
+        let value = match dice.roll(20) {
             0 | 1 => "COUNT(*)".to_owned(),
             2 => format!("COUNT({})", number(dice, 1)),
             3 => "COUNT(DISTINCT rider_id)".to_owned(),
@@ -286,6 +314,14 @@ fn values(dice: &mut Dice) -> Vec<String> {
             10 => "ROUND(AVG(fare), 1)".to_owned(),
             11 => "STDDEV(fare)".to_owned(),
             12 => "COUNT(DISTINCT zone)".to_owned(),
+            13 => format!("1.0 * COUNT(*) FILTER (WHERE {}) / COUNT(*)", condition(dice, 1)),
+            14 => format!("100 * COUNTIF({}) / NULLIF(COUNT(tip), 0)", condition(dice, 1)),
+            15 => {
+                format!("SUM(CASE WHEN {} THEN 1 ELSE 0 END) * 1.0 / COUNT(*)", condition(dice, 1))
+            }
+            16 => "100.0 * COUNT(*) / SUM(COUNT(*)) OVER ()".to_owned(),
+            17 => "SAFE_DIVIDE(SUM(tip), COUNT(*))".to_owned(),
+            18 => "APPROX_COUNT_DISTINCT(zone)".to_owned(),
             _ => "CORR(fare, tip)".to_owned(),
         };
         values.push(format!("{value} AS v{place}"));
@@ -327,6 +363,9 @@ fn filter(dice: &mut Dice) -> String {
 
 fn condition(dice: &mut Dice, depth: u32) -> String {
     let deeper = if depth == 0 { 9 } else { 12 };
+    if dice.below(6) == 0 {
+        return (*dice.pick(&NARROWING)).to_owned();
+    }
     match dice.roll(deeper) {
         0 => format!("{} > {}", number(dice, depth), dice.below(40)),
         1 => format!("city = '{}'", dice.pick(&["Delft", "Leiden", "Rome"])),

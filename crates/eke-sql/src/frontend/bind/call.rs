@@ -33,7 +33,7 @@ impl Binder<'_> {
             return self.total(&name, call, over);
         }
         if !within_group.is_empty() {
-            return Err(no("WITHIN GROUP", AGGREGATES));
+            return Err(no("WITHIN GROUP", QUANTILES));
         }
         if *uses_odbc_syntax
             || null_treatment.is_some()
@@ -71,6 +71,12 @@ impl Binder<'_> {
                 self.aggregate(&name, call, list, filter.as_deref())
             }
             "count" | "sum" | "avg" => self.aggregate(&name, call, list, filter.as_deref()),
+            // Noise is added anyhow.
+            "approx_count_distinct" | "approx_distinct" if list.duplicate_treatment.is_none() => {
+                let mut list = list.clone();
+                list.duplicate_treatment = Some(ast::DuplicateTreatment::Distinct);
+                self.aggregate("count", call, &list, filter.as_deref())
+            }
             "countif" | "count_if" | "sumif" | "sum_if" | "avgif" | "avg_if" => {
                 self.aggregate_if(&name, call, list, filter.as_deref())
             }
@@ -81,8 +87,12 @@ impl Binder<'_> {
             _ if filter.is_some() => {
                 Err(Unsupported::form(call, "FILTER follows aggregates alone"))
             }
-            "min" | "max" | "median" | "mode" | "array_agg" | "string_agg" | "percentile_cont"
-            | "percentile_disc" | "approx_distinct" | "bool_and" | "bool_or" | "every" => {
+            "min" | "max" | "median" | "percentile_cont" | "percentile_disc"
+            | "approx_quantiles" | "approx_percentile" | "quantile" | "percentile" => {
+                let function = name.to_uppercase();
+                Err(Unsupported::Function { function, instead: QUANTILES }.into())
+            }
+            "mode" | "array_agg" | "string_agg" | "bool_and" | "bool_or" | "every" => {
                 let function = name.to_uppercase();
                 Err(Unsupported::Function { function, instead: AGGREGATES }.into())
             }
@@ -272,6 +282,8 @@ impl Binder<'_> {
     fn scalar(&self, name: &str, arguments: &[&ast::Expr]) -> Result<Bound, SqlError> {
         let function = match (name, arguments) {
             ("date_part" | "date_trunc", _) => return self.dated(name, arguments),
+            ("date_diff" | "datediff", _) => return self.date_diff(name, arguments),
+            ("safe_divide", [one, by]) => return self.ratio(one, by),
             ("date_add" | "date_sub", _) => return self.date_add(name, arguments),
             ("date_bin", _) => return self.date_bin(arguments),
             ("to_char", _) => return self.to_char(arguments),
@@ -330,6 +342,15 @@ impl Binder<'_> {
             }
             _ => self.typed(function, name, arguments),
         }
+    }
+
+    /// SAFE_DIVIDE: a quotient that is no whole number, NULL where the divisor is zero.
+    fn ratio(&self, one: &ast::Expr, by: &ast::Expr) -> Result<Bound, SqlError> {
+        let float = |one: &ast::Expr| {
+            self.number(one, "SAFE_DIVIDE")?.coerced(Type::Float, &short(one)).map(|one| one.expr)
+        };
+        let (one, by) = (Box::new(float(one)?), Box::new(float(by)?));
+        Ok(Bound::new(Expr::Binary(Binary::Divide, one, by), Type::Float))
     }
 
     /// A function whose arguments have types of their own.
@@ -479,8 +500,7 @@ pub(super) fn plain<'a>(
 /// What to write in place of a function that there is not.
 fn unknown(name: &str) -> SqlError {
     let instead = match name {
-        "datediff" | "date_diff" | "timestampdiff" | "timestamp_diff" | "age"
-        | "months_between" => {
+        "timestampdiff" | "timestamp_diff" | "age" | "months_between" => {
             "write a - b for the days between two dates, EXTRACT(EPOCH FROM a - b) for the seconds \
              between two timestamps"
         }
@@ -513,7 +533,7 @@ fn unknown(name: &str) -> SqlError {
         "nvl2" => "write CASE WHEN x IS NOT NULL THEN … ELSE … END",
         "isnull" => "write x IS NULL, or COALESCE(x, y)",
         "try_cast" | "safe_cast" | "convert" => "write CAST(x AS …)",
-        "safe_divide" | "div0" => "write x / y, which is NULL where y is 0",
+        "div0" => "write x / y, which is NULL where y is 0",
         "div" => "write x / y, which is whole for ints",
         "bucket" | "ntile" | "histogram" => "write WIDTH_BUCKET(x, low, high, n)",
         "time_bucket" => "write DATE_BIN(INTERVAL '15 minutes', x, TIMESTAMP '2000-01-01')",
@@ -522,6 +542,8 @@ fn unknown(name: &str) -> SqlError {
     Unsupported::Function { function: name.to_uppercase(), instead }.into()
 }
 
+const QUANTILES: &str = "quantiles, and the least and the largest of all rows, are not answered yet; \
+                         count by WIDTH_BUCKET(x, low, high, n), which shows how values are spread";
 const AGGREGATES: &str = "eke answers COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR and CORR";
 
 /// What would come out differently from one moment to the next.

@@ -366,6 +366,14 @@ impl Binder<'_> {
         let [field, one] = arguments else {
             return Err(TypeError::TwoArguments { function: name.to_uppercase() }.into());
         };
+        // Elsewhere the part is a word, and comes last: DATE_TRUNC(x, MONTH).
+        if name == "date_trunc"
+            && !matches!(bare(field), ast::Expr::Value(_))
+            && let Some(function) = word(one).and_then(|part| Function::of_part(Part::Start(&part)))
+        {
+            let moment = self.moment(field, "DATE_TRUNC")?;
+            return Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Timestamp));
+        }
         let Some(Value::Text(field)) = self.bind(field)?.constant() else {
             return Err(Unsupported::OpenPart { function: name.to_uppercase() }.into());
         };
@@ -376,6 +384,34 @@ impl Binder<'_> {
             .ok_or_else(|| Unsupported::Truncated { part: short(&field) })?;
         let moment = self.moment(one, "DATE_TRUNC")?;
         Ok(Bound::new(Expr::Call(function, vec![moment]), Type::Timestamp))
+    }
+
+    /// DATE_DIFF(a, b, DAY), DATEDIFF('day', b, a) and DATEDIFF(a, b): the days between two dates.
+    pub(super) fn date_diff(
+        &self,
+        name: &str,
+        arguments: &[&ast::Expr],
+    ) -> Result<Bound, SqlError> {
+        let is_day =
+            |one: &ast::Expr| word(one).is_some_and(|part| part == "day" || part == "days");
+        let between = match arguments {
+            [to, from, part] if is_day(part) => Some((to, from)),
+            [part, from, to] if is_day(part) => Some((to, from)),
+            [to, from] => Some((to, from)),
+            _ => None,
+        };
+        let date = |one: &ast::Expr| {
+            let bound = self.bind(one)?;
+            Ok::<_, SqlError>((bound.kind == Some(Type::Date)).then_some(bound.expr))
+        };
+        if let Some((to, from)) = between
+            && let (Some(to), Some(from)) = (date(to)?, date(from)?)
+        {
+            return Ok(Bound::new(Expr::Call(Function::DaysBetween, vec![to, from]), Type::Int));
+        }
+        let instead = "write a - b for the days between two dates, EXTRACT(EPOCH FROM a - b) for the \
+                       seconds between two timestamps";
+        Err(Unsupported::Function { function: name.to_uppercase(), instead }.into())
     }
 
     /// A part of a moment.
@@ -415,6 +451,20 @@ impl Binder<'_> {
             }
             kind => Err(TypeError::needs(one, kind, operator, "a date or a timestamp")),
         }
+    }
+}
+
+/// A word that stands for a part of a moment, or a text: MONTH or 'month'.
+fn word(expr: &ast::Expr) -> Option<String> {
+    match bare(expr) {
+        ast::Expr::Identifier(name) if name.quote_style.is_none() => {
+            Some(name.value.to_lowercase())
+        }
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => Some(text.to_lowercase()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

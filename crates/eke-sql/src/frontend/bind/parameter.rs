@@ -39,6 +39,11 @@ impl<'a> Parameters<'a> {
         Self { given, used: RefCell::default() }
     }
 
+    /// Whether the question may have some.
+    pub(crate) fn may_be(&self) -> bool {
+        !matches!(self.given, Given::Nothing)
+    }
+
     /// Whether each that is given was used.
     pub(crate) fn check(&self) -> Result<(), SqlError> {
         let (Given::Texts(texts) | Given::Open(texts)) = self.given else { return Ok(()) };

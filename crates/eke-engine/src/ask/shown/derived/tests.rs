@@ -218,7 +218,7 @@ fn parts_share_the_miss() {
     let product = binary(Binary::Multiply, measure(0), measure(1));
     let value = binary(Binary::Divide, product, measure(2));
     let derivation = Derivation::new(&value, 0, reads.to_vec());
-    let found = derivation.legs(&looks, 0.06);
+    let found = derivation.legs(&looks, 0.06).each;
     assert_eq!(found.len(), 3);
     for ((read, look), (_, ends)) in reads.iter().zip(&looks).zip(found) {
         assert_eq!(read.interval(look, 0.02), Some(ends));
@@ -319,4 +319,83 @@ fn a_quotient_by_what_may_be_zero_has_no_interval() {
         let found = case.follow(&rule, &mut entropy);
         assert!(!found.met() && found.low.is_none() && found.high.is_none(), "{found:?}");
     }
+}
+
+fn total() -> Read {
+    Read::Total { column: 0, step: 1.0 / 1024.0, unit: 1.0, is_count: true }
+}
+
+/// How many of the runs miss where the first of many groups is half of all, and a total is said to
+/// be of so many groups.
+fn missed_shares(accuracy: Accuracy, said: f64, entropy: &mut Seeded) -> u32 {
+    const GROUPS: usize = 40;
+    const FIRST: f64 = 2_000.0;
+    let value = binary(Binary::Divide, measure(0), measure(1));
+    let most = Amount::ceil(1.0).unwrap();
+    let derivation = Derivation::new(&value, 0, vec![count(), total()]);
+    let rule = DerivedRule::new(derivation, &goal(accuracy), most).unwrap().0;
+    let mut misses = 0;
+    for _ in 0..RUNS {
+        let mut noise: Vec<Noise> = (0..GROUPS).map(|_| Noise::default()).collect();
+        let mut asked = rule.start();
+        let found = loop {
+            let off: Vec<f64> =
+                noise.iter_mut().map(|one| one.at(asked.to_f64(), entropy)).collect();
+            let gamma = rule.gamma();
+            let own = Evidence { worth: asked, sum: FIRST + off[0], count: None, gamma };
+            let sum = 2.0 * FIRST + off.iter().sum::<f64>();
+            let looks = [own, Evidence { sum, count: Some(said), ..own }];
+            match rule.after(&looks, asked) {
+                Step::Look(next) => asked = next,
+                Step::Stop(ending) => break rule.found(&looks, ending).0,
+            }
+        };
+        let is_in = |ends: (f64, f64)| ends.0 <= 0.5 && 0.5 <= ends.1;
+        misses += u32::from(found.low.zip(found.high).is_some_and(|ends| !is_in(ends)));
+    }
+    misses
+}
+
+/// Statistical (200 runs each; 2e-6; control: the noise of the total taken for that of one group).
+#[test]
+fn shares_of_groups_that_go_together_hold() {
+    let mut entropy = Seeded::new(94);
+    for accuracy in [relative(0.05), relative(0.3), Accuracy::Absolute(0.02)] {
+        let misses = missed_shares(accuracy, -40.0, &mut entropy);
+        assert!(misses <= MOST_MISSES, "{accuracy:?}: {misses}");
+        let control = missed_shares(accuracy, -1.0, &mut entropy);
+        assert!(control > MOST_MISSES, "{accuracy:?}: {control} of the control");
+    }
+}
+
+/// One interval for both is narrower than what follows from two.
+#[test]
+fn a_ratio_is_narrower_than_its_parts() {
+    let value = binary(Binary::Divide, measure(0), measure(1));
+    for (above, below, gamma) in
+        [(50_000.0, 100_000.0, None), (50_000.0, 100_000.0, Some(1e-4)), (-900.0, 1_000.0, None)]
+    {
+        let parts = vec![sum(1.0), count()];
+        let look =
+            |sum: f64| Evidence { worth: Amount::ceil(0.01).unwrap(), sum, count: None, gamma };
+        let looks = [look(above), look(below)];
+        let derivation = Derivation::new(&value, 0, parts.clone());
+        let (ratio, [low, high]) = derivation.exact(&looks, MISS).unwrap();
+        assert!(low < ratio && ratio < high && (ratio - above / below).abs() < 1e-12);
+        let ends: Vec<[f64; 2]> =
+            parts.iter().zip(&looks).map(|(read, look)| leg(read, look, MISS / 2.0).1).collect();
+        let quotients = ends[0].map(|one| ends[1].map(|other| one / other)).concat();
+        let widest = quotients.iter().copied().fold(f64::MIN, f64::max)
+            - quotients.iter().copied().fold(f64::MAX, f64::min);
+        assert!(high - low < 0.85 * widest, "{} {widest}", high - low);
+        // In so many deviations of the numerator less the ratio times the denominator.
+        let factor = deviations(MISS, gamma.map(|gamma| 0.01 / gamma));
+        let deviation = (1.0 + ratio * ratio).sqrt() / (2.0f64 * 0.01).sqrt() / below.abs();
+        assert!(((high - low) / (2.0 * factor * deviation) - 1.0).abs() < 0.01);
+    }
+    // By what may be zero there is none.
+    let look =
+        |sum: f64| Evidence { worth: Amount::ceil(1e-6).unwrap(), sum, count: None, gamma: None };
+    let derivation = Derivation::new(&value, 0, vec![sum(1.0), count()]);
+    assert!(derivation.exact(&[look(5.0), look(10.0)], MISS).is_none());
 }
