@@ -530,8 +530,8 @@ impl Engine {
         let all = dataset.source.rows();
         let usual = RowsOptions::usual();
         let (source, readers) = (dataset.source.clone(), usual.partitions);
-        let unit =
-            (!dataset.unit_column.is_empty()).then(|| (dataset.unit_column.clone(), dataset.ids.clone()));
+        let unit = (!dataset.unit_column.is_empty())
+            .then(|| (dataset.unit_column.clone(), dataset.ids.clone()));
         let input = ProfileInput {
             layout: layout.clone(),
             schema: dataset.schema.clone(),

@@ -135,8 +135,7 @@ impl Dataset {
         else {
             return Err(page.told_elsewhere());
         };
-        let (Some(cut_counts), Some(publishes)) = (cut_counts, publishes)
-        else {
+        let (Some(cut_counts), Some(publishes)) = (cut_counts, publishes) else {
             return Err(page.told_elsewhere());
         };
         let Some(widest) = widest else { return Err(page.told_elsewhere()) };

@@ -206,9 +206,8 @@ fn what_is_watched_takes_the_bounds_of_the_policy() {
 fn pairs_end_earlier_where_texts_are_gone_through() {
     let tables = tables_of_units();
     let most = |condition: &str| {
-        let sql = format!(
-            "SELECT COUNT(*) FROM riders a JOIN rides b ON a.id = b.rider_id {condition}"
-        );
+        let sql =
+            format!("SELECT COUNT(*) FROM riders a JOIN rides b ON a.id = b.rider_id {condition}");
         let query = plan(&sql, &tables).unwrap_or_else(|error| panic!("{sql}: {error}"));
         match query.plan.rows {
             Some(RowSource::Meet(meet)) => meet.most_pairs(),
