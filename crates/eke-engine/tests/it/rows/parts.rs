@@ -56,10 +56,9 @@ fn cell(dice: &mut Dice, name: &str) -> Value {
     if dice.roll(9) == 0 {
         return Value::Null;
     }
-    let text = |text: &str| Value::Text(text.to_owned());
     match name {
         // Which would be the same as others, parted elsewhere.
-        "a" => text(*dice.pick(&["", "1", "11", "1:1", "a"])),
+        "a" => Value::Text((*dice.pick(&["", "1", "11", "1:1", "a"])).to_owned()),
         "b" => Value::Int(*dice.pick(&[1, 11, 111])),
         "t" => {
             // Close to the ends of days, weeks and months by some clock.
@@ -70,7 +69,7 @@ fn cell(dice: &mut Dice, name: &str) -> Value {
         "d" => {
             Value::Date(i32::try_from(STARTS[0]).unwrap() + i32::try_from(dice.roll(3)).unwrap())
         }
-        "city" => text(*dice.pick(&["Delft", "Leiden", "Gouda"])),
+        "city" => Value::Text((*dice.pick(&["Delft", "Leiden", "Gouda"])).to_owned()),
         _ => Value::Float(f64::from(u32::try_from(dice.roll(300)).unwrap()) * 0.5),
     }
 }
