@@ -300,10 +300,10 @@ fn units_of_several_columns_that_go_to_disk_are_the_same() {
         let mut tables =
             Tables::from(["trips", "fines"].map(|name| (name.to_owned(), rows(&mut dice))));
         let policy = tables_of_policy(unit, &mut dice);
+        let mut spills = 0;
         for sql in &questions(unit)[4..7] {
             let plan = eke_sql::plan(sql, &policy).unwrap().plan;
             let expected = plain::bounded_of(&told(&tables, unit), &plan, &HASH_KEY);
-            let mut spills = 0;
             for (memory, parts) in [(2 << 30, 2), (1 << 18, 1), (1 << 18, 3)] {
                 shuffle(&mut tables, &mut dice);
                 let options = RowsOptions { memory, partitions: parts, ..RowsOptions::usual() };
@@ -311,8 +311,8 @@ fn units_of_several_columns_that_go_to_disk_are_the_same() {
                 assert_eq!(groups(&found, &expected), expected, "{unit}: {sql}");
                 spills += found.spills();
             }
-            assert!(spills > 0, "{sql}");
         }
+        assert!(spills > 0, "{unit}");
     }
 }
 
