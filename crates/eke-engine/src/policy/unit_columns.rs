@@ -204,15 +204,14 @@ pub(super) fn check_periods(
     page: &Page,
     datasets: &BTreeMap<String, Dataset>,
 ) -> Result<(), PolicyError> {
-    let mut first: BTreeMap<&str, (&Dataset, Option<(PeriodLength, ZoneOffset)>)> = BTreeMap::new();
+    let mut first: BTreeMap<&str, &Dataset> = BTreeMap::new();
     let mut wrong = Vec::new();
     for dataset in datasets.values() {
         let PolicyProtection::Private { unit, unit_column_line, .. } = &dataset.protection else {
             continue;
         };
-        let period = dataset.period();
-        let (other, agreed) = first.entry(unit).or_insert((dataset, period));
-        if *agreed != period {
+        let other = first.entry(unit).or_insert(dataset);
+        if other.period() != dataset.period() {
             wrong.push(page.wrong(
                 *unit_column_line,
                 format!(

@@ -19,7 +19,7 @@ use crate::frontend::rows::{Field, Relation, Scope, Source};
 use crate::{Chooses, Expr, Gives, Lookup, RowSource, SqlError};
 
 /// An expression, and how it is written.
-type Written = (Bound, String);
+pub(crate) type Written = (Bound, String);
 
 /// A condition that a subquery decides.
 struct Choice<'q> {

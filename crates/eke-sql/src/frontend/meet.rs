@@ -12,6 +12,7 @@ use crate::error::{Unsupported, short};
 use crate::expr::canonical::{canonical, run};
 use crate::expr::display::identifier;
 use crate::frontend::bind::Bound;
+use crate::frontend::chosen::Written;
 use crate::frontend::limits;
 use crate::frontend::parts::{UnitParts, gives as gives_part};
 use crate::frontend::per_unit::{closed, named};
@@ -93,7 +94,7 @@ impl<'r, 'a> Meeting<'r, 'a> {
     }
 
     /// Whether pairs of the left and the right are the units, and nothing else.
-    pub(crate) fn is_by_unit(&self, pairs: &[((Bound, String), (Bound, String))]) -> bool {
+    pub(crate) fn is_by_unit(&self, pairs: &[(Written, Written)]) -> bool {
         let (left_unit, right_unit) = self.units();
         let (mut own, mut other) = (self.left.parts.all().to_vec(), self.right_parts());
         if own.is_empty() {

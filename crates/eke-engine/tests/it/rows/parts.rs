@@ -56,10 +56,9 @@ fn cell(dice: &mut Dice, name: &str) -> Value {
     if dice.roll(9) == 0 {
         return Value::Null;
     }
-    let text = |text: &str| Value::Text(text.to_owned());
     match name {
         // Which would be the same as others, parted elsewhere.
-        "a" => text(*dice.pick(&["", "1", "11", "1:1", "a"])),
+        "a" => Value::Text((*dice.pick(&["", "1", "11", "1:1", "a"])).to_owned()),
         "b" => Value::Int(*dice.pick(&[1, 11, 111])),
         "t" => {
             // Close to the ends of days, weeks and months by some clock.
@@ -70,7 +69,7 @@ fn cell(dice: &mut Dice, name: &str) -> Value {
         "d" => {
             Value::Date(i32::try_from(STARTS[0]).unwrap() + i32::try_from(dice.roll(3)).unwrap())
         }
-        "city" => text(*dice.pick(&["Delft", "Leiden", "Gouda"])),
+        "city" => Value::Text((*dice.pick(&["Delft", "Leiden", "Gouda"])).to_owned()),
         _ => Value::Float(f64::from(u32::try_from(dice.roll(300)).unwrap()) * 0.5),
     }
 }
@@ -302,10 +301,10 @@ fn units_of_several_columns_that_go_to_disk_are_the_same() {
         let mut tables =
             Tables::from(["trips", "fines"].map(|name| (name.to_owned(), rows(&mut dice))));
         let policy = tables_of_policy(unit, &mut dice);
+        let mut spills = 0;
         for sql in &questions(unit)[4..7] {
             let plan = eke_sql::plan(sql, &policy).unwrap().plan;
             let expected = plain::bounded_of(&told(&tables, unit), &plan, &HASH_KEY);
-            let mut spills = 0;
             for (memory, parts) in [(2 << 30, 2), (1 << 18, 1), (1 << 18, 3)] {
                 shuffle(&mut tables, &mut dice);
                 let options = RowsOptions { memory, partitions: parts, ..RowsOptions::usual() };
@@ -313,8 +312,8 @@ fn units_of_several_columns_that_go_to_disk_are_the_same() {
                 assert_eq!(groups(&found, &expected), expected, "{unit}: {sql}");
                 spills += found.spills();
             }
-            assert!(spills > 0, "{sql}");
         }
+        assert!(spills > 0, "{unit}");
     }
 }
 

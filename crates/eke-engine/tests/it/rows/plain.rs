@@ -540,8 +540,21 @@ fn evaluate(expr: &Expr, row: &Row) -> Value {
             let mut values = all.iter().map(|one| evaluate(one, row));
             values.find(|value| *value != Value::Null).unwrap_or(Value::Null)
         }
+        // Days and moments are read plainly elsewhere.
+        Expr::Call(function, _) if function.to_string().starts_with("date_trunc") => {
+            moment(expr, row)
+        }
+        Expr::Shift { .. } | Expr::Cast(_, Type::Timestamp) => moment(expr, row),
         other => panic!("no plain reading of {other:?}"),
     }
+}
+
+/// A function of moments.
+fn moment(expr: &Expr, row: &Row) -> Value {
+    eke_sql::evaluate(expr, &|leaf| match leaf {
+        eke_sql::Leaf::Column(name) => row[name].clone(),
+        _ => Value::Null,
+    })
 }
 
 fn encode(value: &Value) -> Vec<u8> {
