@@ -53,7 +53,7 @@ const HELP: &str = "\
   \\d [NAME]        the tables, or the columns of one
   \\within 5%       how exact answers must be: 5% of the value, or 100 of its unit
   \\or 10           with a relative error: an absolute error that is also good enough
-  \\price rho=0.01  spend exactly this instead, or epsilon=0.1
+  \\price rho=0.01  spend this on the values instead, or epsilon=0.1
   \\at_most rho=…   the highest price of a question, or epsilon=…; none takes it back
   \\confidence 95%  the confidence of intervals
   \\bounds rows=50  how much of one unit counts, or groups=12, fare=0:80; none takes it back

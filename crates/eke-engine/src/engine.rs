@@ -24,7 +24,6 @@ use crate::profile::pass::{ProfileInput, ProfileOptions, UnitCells, unit_cells};
 use crate::purchase::payers::Payers;
 use crate::rows::fan_out;
 use crate::rows::held::HeldRows;
-use crate::rows::lookup::lookups;
 use crate::rows::pass::bounding::HashKey;
 use crate::rows::scan::pieces;
 use crate::rows::spill::Spill;

@@ -38,7 +38,7 @@ pub(super) fn looks_like_measurement(name: &str, kind: Option<Type>) -> Option<&
     const AMOUNTS: &str = "\
         fare fares amount amounts price prices cost costs tip tips total totals sum income salary \
         wage payment balance age ages weight height length distance duration speed temperature \
-        score rating rank count quantity number latitude longitude lat lon lng metres meters km \
+        score rating rank count quantity number lat lon lng metres meters km \
         miles percent share rate value";
     const TIMES: &str = "\
         date dates day days time times timestamp datetime month week year hour minute started \

@@ -21,7 +21,7 @@ pub(crate) mod published;
 pub(crate) mod statement;
 pub(crate) mod unit_rows;
 
-pub use statement::Counted;
+pub use statement::CountedUnits;
 
 use eke_budget::{Adjacency, Amount, Metric, Rho};
 use eke_noise::release::{HistogramPrice, HistogramRelease};
@@ -78,7 +78,7 @@ pub struct Profile {
     /// Whether it was bought before, and costs nothing now.
     pub free: bool,
     /// How many units there are.
-    pub units: Counted,
+    pub units: CountedUnits,
     /// The rows of each unit.
     pub rows: BinnedCounts,
     /// The groups of each unit, by key.
@@ -428,7 +428,7 @@ impl Engine {
             unit: prepared.payers.unit.name.clone(),
             rho: plan.rho.to_f64(),
             free,
-            units: Counted::units(cut(0), cut_noise[0]),
+            units: CountedUnits::units(cut(0), cut_noise[0]),
             proposal: Proposal { max_rows: rows_profile.bound, max_groups, bounds, noise },
             rows: rows_profile,
             keys,

@@ -16,7 +16,7 @@ const STEPS: u32 = 1_000;
 
 /// A released number with its interval at 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Counted {
+pub struct CountedUnits {
     /// As it was drawn.
     pub value: f64,
     /// The least that it may be.
@@ -25,7 +25,7 @@ pub struct Counted {
     pub high: f64,
 }
 
-impl Counted {
+impl CountedUnits {
     /// A count of units, which is not below zero.
     pub(crate) fn units(value: i64, deviation: f64) -> Self {
         let value = value as f64;
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn counts_have_intervals_of_their_noise() {
-        let units = Counted::units(-3, 10.0);
+        let units = CountedUnits::units(-3, 10.0);
         assert_eq!((units.value, units.low, units.high), (-3.0, 0.0, 17.0));
         assert_eq!((at_most(-100, 10.0), at_most(5, 10.0)), (0, 23));
     }

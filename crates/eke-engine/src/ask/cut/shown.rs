@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::ask::keys::public_group_count;
 use crate::rows::pass::cuts::{BINS, CutCell};
 
+/// How often rows that are said to be lost may be too many.
+const MISSES_ROWS_LOST: f64 = 0.001;
 /// A share of units that is few: below it there is no warning.
 const FEW: f64 = 0.03;
 
@@ -245,10 +247,11 @@ impl Seen {
         u64::from(max_rows) << (bin + 1)
     }
 
-    /// How many rows do not count at least, all bins at once.
+    /// How many rows do not count at least, all bins at once. A bin of units with very many rows that
+    /// is noise alone would tell of as many rows, so this is surer than intervals are.
     fn rows_lost(&self, max_rows: u32) -> Option<f64> {
         let bins = self.bins();
-        let miss = (1.0 - self.confidence) / bins.len().max(1) as f64;
+        let miss = (1.0 - self.confidence).min(MISSES_ROWS_LOST) / bins.len().max(1) as f64;
         let lost = (0..).zip(&bins).map(|(bin, &value)| {
             let each = f64::from(max_rows) * (2f64.powi(bin) - 1.0);
             self.count(value, miss).low.floor() * each

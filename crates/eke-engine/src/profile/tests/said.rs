@@ -8,7 +8,7 @@ use crate::profile::ProfilePlan;
 use crate::profile::layout::{Layout, ROW_BINS, VALUE_BINS};
 use crate::profile::pass::UnitCells;
 use crate::profile::proposal::Chosen;
-use crate::profile::statement::{Counted, at_most, share};
+use crate::profile::statement::{CountedUnits, at_most, share};
 use crate::purchase::request_key::ProfileName;
 
 /// What a hundredth of epsilon 1 at delta 1e-6 comes to.
@@ -168,7 +168,7 @@ fn statements_hold_in_nineteen_of_twenty_fresh_profiles() {
             let (low, high) = fresh.outside();
             let truly = fresh.truly_outside(&units);
             missed[2] += usize::from(!(low..=high).contains(&truly));
-            let counted = Counted::units(fresh.cuts[0], fresh.cut_noise[0]);
+            let counted = CountedUnits::units(fresh.cuts[0], fresh.cut_noise[0]);
             let all = size as f64;
             missed[3] += usize::from(!(counted.low..=counted.high).contains(&all));
             // The same read from the histogram that the bound was chosen by.

@@ -93,7 +93,7 @@ fn without_a_widest_the_bounds_of_the_policy_are_the_widest() {
         ("rows_in_all=99", true),
     ] {
         let asked = cost(&engine, "steward", &bounded(bounds, ZONES), price("0.001"));
-        assert_eq!(asked.is_ok(), is_taken, "{bounds}");
+        assert_eq!(asked.is_ok(), is_taken, "{bounds}: {asked:?}");
     }
 }
 

@@ -217,13 +217,17 @@ fn warnings_name_the_bound_to_raise() {
         assert!(held >= 12, "{held} of 20 hold {share}");
         all
     };
+    let mut beyond = 0;
     for cut in runs(&flights, &counting("add-remove", 1, 20, Some(1)), ALL, 0.4) {
         assert_eq!((cut.verdict, cut.raise_max_rows), (Some(CutVerdict::Many), Some(160)));
         assert!(cut.raise_max_groups.is_none() && cut.warns());
         // Each of 800 loses 80 rows: more than the bin tells.
-        assert!(cut.rows_lost.is_some_and(|rows| (20_000.0..64_000.0).contains(&rows)), "{cut:?}");
+        assert!(cut.rows_lost.is_some_and(|rows| rows > 20_000.0), "{cut:?}");
+        beyond += u32::from(cut.rows_lost.is_some_and(|rows| rows > 64_000.0));
         assert!(cut.notes[0].contains("raise max_rows (20) to 160"), "{:?}", cut.notes);
     }
+    // Each is too many one time in a thousand: four of twenty never are (5e-9).
+    assert!(beyond < 4, "{beyond}");
     for cut in runs(&taxis, &counting("add-remove", 4, 20, Some(12)), ZONES, 0.3) {
         assert_eq!((cut.verdict, cut.raise_max_groups), (Some(CutVerdict::Many), Some(8)));
         assert!(cut.raise_max_rows.is_none(), "{cut:?}");

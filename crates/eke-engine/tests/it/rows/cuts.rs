@@ -85,7 +85,7 @@ fn cut_counts_of_rows_that_went_to_disk() {
             // A tenth of the rows is that of nine people who are everywhere, another one that of
             // people who are in one place, and the rest of nine thousand.
             let (who, age) = match number % 10 {
-                0 => (number / 10 % 9, number / 7 % 120),
+                0 => (number / 10 % 9, number / 90 % 120),
                 1 => (20_000 + number % 500, 3),
                 _ => (10 + number % 9_000, number / 7 % 120),
             };
