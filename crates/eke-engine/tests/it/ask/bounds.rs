@@ -84,7 +84,8 @@ fn a_question_chooses_its_bounds_within_the_widest() {
 
 #[test]
 fn without_a_widest_the_bounds_of_the_policy_are_the_widest() {
-    let engine = folder(&policy("add-remove", 2, 5, Some(6)), &[50; 6]).engine();
+    let folder = folder(&policy("add-remove", 2, 5, Some(6)), &[50; 6]);
+    let engine = folder.engine();
     for (bounds, is_taken) in [
         ("rows=5", true),
         ("rows=2", true),
