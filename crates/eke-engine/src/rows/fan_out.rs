@@ -48,7 +48,8 @@ pub(crate) fn check(plan: &Plan, passes: usize, public: &[PublicRows]) -> Result
         // Branches of a union are several rows.
         let texts = all.saturating_mul(sources).saturating_mul(passes);
         if all > MOST_ROWS || texts > MOST_PASSES {
-            let most = if passes == 0 { MOST_ROWS } else { MOST_ROWS.min(MOST_PASSES / passes) };
+            let most =
+                MOST_PASSES.checked_div(passes).map_or(MOST_ROWS, |most| most.min(MOST_ROWS));
             let table = lookup.table.clone();
             return Err(NotAnswered::FanOut { table, rows: all, most, passes }.into());
         }
