@@ -1,11 +1,11 @@
 //! Units of several columns, of people in a period, and rows that are units.
 //!
-//! Defects that were put in by hand, one after the other, and what saw each; P stands for
+//! Defects that these tests are meant to see (`scripts/mutants` has most); P stands for
 //! `units_of_several_columns_agree_with_a_plain_reading`, R for
 //! `removing_or_replacing_a_unit_of_parts_changes_no_more_than_the_plan_says`, U for
 //! `rows_that_are_units_have_no_position`.
 //!
-//! | defect | seen by |
+//! | defect | to be seen by |
 //! |---|---|
 //! | parts stand side by side without their lengths | P, and `parts_are_told_apart_whatever_they_hold` |
 //! | a part that is NULL is an empty one | P, and the same |
