@@ -105,7 +105,7 @@ fn the_most_values_are_picked_as_the_largest_are() {
     folder.write("eke.toml", &policy("add-remove", 1, 1, Some(200)));
     let mut text = String::from("rider,zone,fare\n");
     // Zone 7 has many fares, and the others many riders with the same one.
-    for rider in 0..40_000 {
+    for rider in 0..120_000 {
         let zone = rider % 200;
         let fare = if zone == 7 { rider / 200 } else { 5 };
         writeln!(text, "r{rider},{zone},{fare}").unwrap();
