@@ -46,7 +46,7 @@
 //! - [`geo`] (geo-indistinguishability): a [`PlaceFile`](geo::PlaceFile) of places; a
 //!   [`Person`](geo::Person), whose account pays for releases, nearest places and hulls;
 //!   [`People`](geo::People), who have an account each; GeoJSON ([`Features`](geo::Features)).
-//! - [`profile`]: a [`Profile`](profile::Profile) of a dataset that the steward buys once, and the
+//! - [`profile`]: a [`Profile`] of a dataset that the steward buys once, and the
 //!   bounds that follow from it for the policy.
 //! - [`policy`]: the policy file, and drafts of one.
 //! - [`data`]: files ([`Source`]), what the ledger has pinned of them ([`registry`]), and made-up
