@@ -165,8 +165,8 @@ fn a_ledger_outlives_programs_that_are_killed() {
     one_draw_for_each_charge(folder);
 }
 
-/// An analyst's question that is killed when its answer is stored and has not left: it counts as one
-/// that failed, once, and the next program need not wait for it.
+/// An analyst's question that is killed when its answer is stored and has not left: it counts as
+/// one that failed, once, and the next program need not wait for it.
 #[test]
 fn a_question_that_is_killed_before_its_answer_leaves_counts() {
     let scratch = steward();

@@ -162,8 +162,8 @@ fn compare(neighbours: &Neighbours, question: &Question, case: &str, tally: &mut
     }
 }
 
-/// One person changes each count of people who are cut by at most one, but for noise: six deviations
-/// of each.
+/// One person changes each count of people who are cut by at most one, but for noise: six
+/// deviations of each.
 fn cut_counts_are_close(one: &Value, other: &Value, case: &str) {
     for name in ["units", "of", "by_groups", "unlisted"] {
         let read = |cut: &Value| {

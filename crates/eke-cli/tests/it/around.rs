@@ -62,7 +62,8 @@ fn a_price_in_epsilon_is_spent_and_not_exceeded() {
         );
         let answer = &json(&printed(typed(&ask, folder)))[0];
         let told = answer["epsilon"]["cost"].as_f64().unwrap();
-        // The price is that of the values; counts of units that were cut cost up to 2 % of rho more.
+        // The price is that of the values; counts of units that were cut cost up to 2 % of rho
+        // more.
         let most = epsilon * 1.0201f64.sqrt() * 1.001;
         assert!(told <= most && (told > epsilon * 0.999 || who.contains("bob")), "{answer}");
     }

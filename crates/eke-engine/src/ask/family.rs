@@ -87,8 +87,8 @@ impl Asking<'_> {
     /// limits how far the asker sees a path.
     ///
     /// - Theorem: bounds-of-questions (docs/theorems.md)
-    /// - Proves: whatever bounds the asker chose, all it has seen of a column of a group costs a unit
-    ///   no more than the tier's finest
+    /// - Proves: whatever bounds the asker chose, all it has seen of a column of a group costs a
+    ///   unit no more than the tier's finest
     /// - Assumes: every path of the family raises its level with its charge (`seen_up_to`), and is
     ///   drawn after a look at the sum (`family_holds`)
     /// - Deviates: a path counts with its dearest group, for all of them

@@ -48,7 +48,8 @@ pub(crate) fn understand(policy: &Policy, sql: &str, who: &Who) -> Result<Unders
 pub(crate) struct Ground {
     pub(crate) tables: Vec<Table>,
     read: BTreeMap<String, Found>,
-    /// The rows of public tables. They are read once: keys and what is looked up are of one reading.
+    /// The rows of public tables. They are read once: keys and what is looked up are of one
+    /// reading.
     public: BTreeMap<String, PublicRows>,
 }
 

@@ -304,7 +304,8 @@ mod tests {
         Ids::Parts(Box::new(IdParts::new(&UnitColumns { columns, period }, ids, time)))
     }
 
-    /// The same bytes, parted elsewhere, are other units, and so are numbers that look like lengths.
+    /// The same bytes, parted elsewhere, are other units, and so are numbers that look like
+    /// lengths.
     #[test]
     fn parts_are_told_apart_whatever_they_hold() {
         let ids = of(&["a", "b"], None, None);

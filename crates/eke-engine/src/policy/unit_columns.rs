@@ -241,7 +241,8 @@ impl Dataset {
 }
 
 impl Policy {
-    /// The period that is a unit of its own, for each person of this kind, and where its days begin.
+    /// The period that is a unit of its own, for each person of this kind, and where its days
+    /// begin.
     #[must_use]
     pub fn period_of(&self, unit: &str) -> Option<(PeriodLength, ZoneOffset)> {
         let is_of = |dataset: &&Dataset| matches!(&dataset.protection, PolicyProtection::Private { unit: own, .. } if own == unit);

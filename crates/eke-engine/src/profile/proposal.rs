@@ -195,7 +195,8 @@ mod tests {
         Layout { keys: vec!["zone".into()], columns: vec!["fare".into()] }
     }
 
-    /// Without noise to speak of, bounds are where the data ends, or all but a five hundredth of it.
+    /// Without noise to speak of, bounds are where the data ends, or all but a five hundredth of
+    /// it.
     #[test]
     fn bounds_are_where_the_units_are() {
         let layout = layout();

@@ -136,8 +136,8 @@ impl Contributions {
     }
 
     /// What these rows bring: the unit if there is a column of it, the keys, the steps, the digests
-    /// of values in two halves each, a mark for those whose keys are not listed if these come along;
-    /// and how many of them take part. The others are gone.
+    /// of values in two halves each, a mark for those whose keys are not listed if these come
+    /// along; and how many of them take part. The others are gone.
     pub(crate) fn of(
         &self,
         columns: &[Column],
@@ -231,8 +231,8 @@ pub(crate) fn rows_at_a_time(texts: usize, most: usize) -> usize {
     most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
 }
 
-/// What rows add to a sum, if they bring a column of it. Rows themselves, units and different values
-/// are counted when they are bounded.
+/// What rows add to a sum, if they bring a column of it. Rows themselves, units and different
+/// values are counted when they are bounded.
 fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, LowerError>> {
     let lowered = |expr: &Expr| lower::lower(expr, columns);
     match &sum.summand {

@@ -1,9 +1,10 @@
 //! How many rows one row becomes, and how much is done with them.
 //!
-//! What a row takes in time must not depend on what is in it, and whether it meets anything does. So
-//! the most that a row can become in joins with public tables is known before anything is charged,
-//! and so is how often texts are gone through for all of that: a question beyond either is refused.
-//! Pairs of rows of one unit, where private tables meet, end earlier the more is done with each.
+//! What a row takes in time must not depend on what is in it, and whether it meets anything does.
+//! So the most that a row can become in joins with public tables is known before anything is
+//! charged, and so is how often texts are gone through for all of that: a question beyond either is
+//! refused. Pairs of rows of one unit, where private tables meet, end earlier the more is done with
+//! each.
 //!
 //! Mutants that tests must catch: tables that only choose left out of the product, texts that are
 //! gone through for one row only, pairs that do not end earlier.
@@ -48,8 +49,8 @@ pub(crate) fn check(plan: &Plan, passes: usize, public: &[PublicRows]) -> Result
         // Branches of a union are several rows.
         let texts = all.saturating_mul(sources).saturating_mul(passes);
         if all > MOST_ROWS || texts > MOST_PASSES {
-            let most =
-                MOST_PASSES.checked_div(passes).map_or(MOST_ROWS, |most| most.min(MOST_ROWS));
+            let each = passes.saturating_mul(sources);
+            let most = MOST_PASSES.checked_div(each).map_or(MOST_ROWS, |most| most.min(MOST_ROWS));
             let table = lookup.table.clone();
             return Err(NotAnswered::FanOut { table, rows: all, most, passes }.into());
         }

@@ -368,10 +368,10 @@ impl Bounded {
     /// How many units were cut, count by count, in steps of which a unit is [`CUT_STEPS`].
     ///
     /// - Theorem: cut-counts (docs/theorems.md)
-    /// - Proves: one unit changes each count by at most one, by being there or by being another one;
-    ///   and of the bins of rows one where it is added or removed, two where it is replaced
-    /// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does not
-    ///   depend on rows (the ledger)
+    /// - Proves: one unit changes each count by at most one, by being there or by being another
+    ///   one; and of the bins of rows one where it is added or removed, two where it is replaced
+    /// - Assumes: rows belong to units by the unit column alone (the steward); the hash key does
+    ///   not depend on rows (the ledger)
     /// - Deviates: nothing
     /// - Checked by: `one_unit_moves_each_cut_count_by_one_and_one_bin_of_rows`,
     ///   `cut_counts_are_those_of_a_plain_reading`
@@ -440,8 +440,8 @@ impl Bounded {
         counts
     }
 
-    /// How many units were cut: those in the question, by groups or rows, by groups, with a key that
-    /// is not listed, and by rows bin by bin. Truths, for tests of this crate alone.
+    /// How many units were cut: those in the question, by groups or rows, by groups, with a key
+    /// that is not listed, and by rows bin by bin. Truths, for tests of this crate alone.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn cuts(&self) -> Vec<u64> {
@@ -529,9 +529,9 @@ pub(crate) fn sensitivity(sum: &Sum, max_rows: u32) -> L1 {
 ///
 /// - Theorem: contributions (docs/theorems.md)
 /// - Proves: a unit adds something between the least and the most that it can; one that is added or
-///   removed changes the sum by that, and one that is replaced by at most the difference of the two.
-///   For different values: with the others' values V, one unit's values A make |V ∪ A|, which is |V|
-///   and between none and |A| more
+///   removed changes the sum by that, and one that is replaced by at most the difference of the
+///   two. For different values: with the others' values V, one unit's values A make |V ∪ A|, which
+///   is |V| and between none and |A| more
 /// - Assumes: each unit is bounded as the plan says ([`bounded`])
 /// - Deviates: rounded up; a sum that nobody can change counts as one that a unit changes by a step
 /// - Checked by: `a_unit_swings_a_sum_by_no_more_than_is_said`

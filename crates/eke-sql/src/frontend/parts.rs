@@ -114,7 +114,8 @@ impl UnitParts {
         let most = every.most_values(function).filter(|_| of == own)?;
         match by.saturating_sub(ahead) {
             0 => Some(most),
-            // The other clock begins its first value before the period does, or ends its last after.
+            // The other clock begins its first value before the period does, or ends its last
+            // after.
             other if is_close(other) => most.checked_add(1),
             _ => None,
         }

@@ -127,9 +127,9 @@ impl Aggregates {
         self.0.get(index).is_some_and(|one| !other(one))
     }
 
-    /// The sums of a plan, in their canonical order, and how the measures come from them, where this
-    /// is known of the rows that take part and of all rows. Those of aggregates that are gone are
-    /// in it only if another aggregate needs them.
+    /// The sums of a plan, in their canonical order, and how the measures come from them, where
+    /// this is known of the rows that take part and of all rows. Those of aggregates that are gone
+    /// are in it only if another aggregate needs them.
     pub(crate) fn bounded(
         &self,
         (table, policy, conditions): (&Table, &Table, &Conditions<'_>),

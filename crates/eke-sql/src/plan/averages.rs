@@ -36,7 +36,8 @@ impl Ratios<'_> {
     ///
     /// - Theorem: ratio-as-average (docs/theorems.md)
     /// - Proves: the average is the ratio
-    /// - Assumes: a unit's rows count alike in both, also where there are more than count (bounding)
+    /// - Assumes: a unit's rows count alike in both, also where there are more than count
+    ///   (bounding)
     /// - Deviates: of a unit with more rows than count, each sum is cut off by less than a step
     /// - Checked by: `ratios_that_are_averages_come_to_the_same`
     pub(crate) fn averaged(&self, exprs: &mut [&mut Expr]) -> BTreeSet<usize> {

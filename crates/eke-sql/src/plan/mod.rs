@@ -30,10 +30,10 @@ pub const VERSION: u32 = 2;
 /// of its keys; where a key has public values, rows of other keys are dropped before anything is
 /// bounded. A unit keeps `max_groups` of its groups, those with the smallest keyed hash of (unit,
 /// group). In a group, each unit adds up each sum over its n rows, and where n is more than
-/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero. Where the rows that
-/// count then in all its groups are more than `max_rows_in_all`, every result is multiplied by
-/// `max_rows_in_all` over their number and cut off towards zero again: no row is left out. Different
-/// values are counted over all units together ([`Summand::Distinct`]).
+/// `max_rows` the result is multiplied by `max_rows/n` and cut off towards zero. Where the rows
+/// that count then in all its groups are more than `max_rows_in_all`, every result is multiplied by
+/// `max_rows_in_all` over their number and cut off towards zero again: no row is left out.
+/// Different values are counted over all units together ([`Summand::Distinct`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

@@ -4,8 +4,8 @@
 //! Rows for which WHERE is not true take no part, so `WHERE city IN ('Delft', 'Leiden')` lists the
 //! keys of `GROUP BY city`, and `WHERE fare BETWEEN 0 AND 50` bounds `SUM(fare)`. A condition is
 //! public, and any list and any bounds are safe: rows with other keys are left out and values are
-//! clamped, whatever they are. That no row is left out or clamped which takes part is what the tests
-//! of this file are about.
+//! clamped, whatever they are. That no row is left out or clamped which takes part is what the
+//! tests of this file are about.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

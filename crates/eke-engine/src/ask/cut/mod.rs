@@ -109,11 +109,11 @@ impl CutCells {
     /// another one.
     ///
     /// - Theorem: cut-counts (docs/theorems.md)
-    /// - Proves: each of n counts at one price p costs this many times p: those that overlap add up,
-    ///   and of the bins of rows a unit is in one
-    /// - Assumes: each count is of units, each of which counts once or not at all (rows); all counts
-    ///   are at one price (`CutRound`); where there are bins, units in the question and units that
-    ///   are cut are counted too
+    /// - Proves: each of n counts at one price p costs this many times p: those that overlap add
+    ///   up, and of the bins of rows a unit is in one
+    /// - Assumes: each count is of units, each of which counts once or not at all (rows); all
+    ///   counts are at one price (`CutRound`); where there are bins, units in the question and
+    ///   units that are cut are counted too
     /// - Deviates: nothing
     /// - Checked by: `one_unit_moves_each_cut_count_by_one_and_one_bin_of_rows`,
     ///   `cut_counts_cost_what_they_move_by`

@@ -195,13 +195,13 @@ impl Seen {
         self.factor(miss) / (2.0 * self.worth.to_f64()).sqrt() + 0.5 * self.step
     }
 
-    /// The part of the units that some counts make up together, whose noise has this variance beside
-    /// that of one count (Fieller).
+    /// The part of the units that some counts make up together, whose noise has this variance
+    /// beside that of one count (Fieller).
     ///
     /// - Theorem: cut-counts (docs/theorems.md)
     /// - Proves: the interval holds the quotient of two counts, but for the miss
-    /// - Assumes: the noise of counts is independent, and that of each has the variance of its worth
-    ///   (bundle)
+    /// - Assumes: the noise of counts is independent, and that of each has the variance of its
+    ///   worth (bundle)
     /// - Deviates: cut off at 0 and at 1; all of that where the units cannot be told from none
     /// - Checked by: `shares_of_cut_units_hold_as_often_as_they_say`
     fn share(&self, part: f64, variance: f64, miss: f64) -> CutShare {
@@ -230,8 +230,8 @@ impl Seen {
         self.beyond(0, miss / 2.0).max(others)
     }
 
-    /// The part of the units that are in a bin from this one on, as far as bins are told from noise,
-    /// all of them at once.
+    /// The part of the units that are in a bin from this one on, as far as bins are told from
+    /// noise, all of them at once.
     fn beyond(&self, from: usize, miss: f64) -> f64 {
         let (bins, of) = (self.bins(), self.get(CutCell::Of).unwrap_or(0.0));
         let miss = miss / (1 + bins.len()) as f64;
@@ -239,16 +239,16 @@ impl Seen {
         seen / self.count(of, miss).high.max(1.0)
     }
 
-    /// The least `max_rows`, of those that are bounds of bins, beyond which no more than a few units
-    /// are seen to have rows.
+    /// The least `max_rows`, of those that are bounds of bins, beyond which no more than a few
+    /// units are seen to have rows.
     fn enough_rows(&self, max_rows: u32, miss: f64) -> u64 {
         let is_enough = |bin: &usize| self.beyond(bin + 1, miss) <= FEW;
         let bin = (0..BINS - 1).find(is_enough).unwrap_or(BINS - 1);
         u64::from(max_rows) << (bin + 1)
     }
 
-    /// How many rows do not count at least, all bins at once. A bin of units with very many rows that
-    /// is noise alone would tell of as many rows, so this is surer than intervals are.
+    /// How many rows do not count at least, all bins at once. A bin of units with very many rows
+    /// that is noise alone would tell of as many rows, so this is surer than intervals are.
     fn rows_lost(&self, max_rows: u32) -> Option<f64> {
         let bins = self.bins();
         let miss = (1.0 - self.confidence).min(MISSES_ROWS_LOST) / bins.len().max(1) as f64;

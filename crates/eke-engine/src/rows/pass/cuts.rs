@@ -121,9 +121,9 @@ impl CutTally {
     }
 }
 
-/// The bin of a unit with this many rows in a group, of which `max_rows` count: the number `j`, from
-/// 0, for which it has more than `2^j` times as many and at most `2^(j+1)` times; none where all
-/// count.
+/// The bin of a unit with this many rows in a group, of which `max_rows` count: the number `j`,
+/// from 0, for which it has more than `2^j` times as many and at most `2^(j+1)` times; none where
+/// all count.
 pub(crate) fn bin(rows: u64, max_rows: u32) -> Option<usize> {
     let most = u64::from(max_rows);
     if rows <= most {

@@ -1,9 +1,9 @@
 //! Questions as analysts type them, asked about made-up rows: how many are answered as typed.
 //!
 //! `tests/typed/questions.sql` has them: what people ask of trips, and what the tutorials of other
-//! systems ask, in our own words. `tests/typed/fresh/` has more, which were written without a look at
-//! those. What is not answered is listed here, so that a question which stops to be answered is seen,
-//! and one that begins to be is taken off.
+//! systems ask, in our own words. `tests/typed/fresh/` has more, which were written without a look
+//! at those. What is not answered is listed here, so that a question which stops to be answered is
+//! seen, and one that begins to be is taken off.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -73,8 +73,8 @@ fn answered(typed: &str, folder: &Folder, not_yet: &[(&str, &str)]) -> usize {
 }
 
 /// What every question is planned as, what a unit changes, and what it costs: golden. To write the
-/// files anew: `EKE_GOLDEN=overwrite cargo test -p eke-engine --test it prices_of_questions`, and read
-/// the difference.
+/// files anew: `EKE_GOLDEN=overwrite cargo test -p eke-engine --test it prices_of_questions`, and
+/// read the difference.
 #[test]
 fn plans_and_prices_of_questions_are_what_their_files_say() {
     let mut wrong = String::new();
@@ -109,8 +109,8 @@ fn plans_and_prices_of_questions_are_what_their_files_say() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The plan of a question, how its keys come about, what an error of 5 % is expected to cost, and the
-/// error of each value at the least price that is told.
+/// The plan of a question, how its keys come about, what an error of 5 % is expected to cost, and
+/// the error of each value at the least price that is told.
 fn priced(policy: &Policy, sql: &str) -> String {
     let explained = match eke_engine::explain(policy, sql, &Who::Steward) {
         Ok(explained) => explained,

@@ -18,8 +18,9 @@ type Weights = (Vec<f64>, f64);
 ///   A - rB is within it is in the interval, and the true one is one of them
 /// - Assumes: parts stand at one price and have independent noise; a total is of the group's own
 ///   column and of the others', which are independent of it
-/// - Deviates: ends are computed in doubles, to about 1e-12 of them; half a step of each grid widens
-///   the noise; of one price, columns stand at points that differ by what their grids make of it
+/// - Deviates: ends are computed in doubles, to about 1e-12 of them; half a step of each grid
+///   widens the noise; of one price, columns stand at points that differ by what their grids make
+///   of it
 /// - Checked by: `what_is_made_of_parts_holds_for_every_truth`,
 ///   `shares_of_groups_that_go_together_hold`, `a_ratio_is_narrower_than_its_parts`
 #[derive(Clone, Debug)]
