@@ -321,10 +321,23 @@ fn rows_on_disk_are_our_own_and_are_swept() {
         let mut command =
             eke(folder, &["ask", "SELECT COUNT(*) FROM trips", "--price", &price, "--json"]);
         let mut child = command.env("TMPDIR", &temporary).spawn().unwrap();
-        while runs() == 0 && child.try_wait().unwrap().is_none() {
-            std::thread::yield_now();
+        let pid = child.id().to_string();
+        let signal = |name: &str| {
+            let _ = Command::new("kill").args([name, &pid]).status();
+        };
+        while child.try_wait().unwrap().is_none() {
+            if runs() == 0 {
+                std::thread::yield_now();
+                continue;
+            }
+            // What is made to see whether there is room goes at once: a program that has been
+            // stopped shows whether its folder stays.
+            signal("-STOP");
+            if runs() > 0 {
+                break;
+            }
+            signal("-CONT");
         }
-        // What is made to see whether there is room goes at once.
         let _ = child.kill();
         child.wait().unwrap();
         if runs() > 0 {

@@ -5,7 +5,7 @@
 //! `removing_or_replacing_a_unit_of_parts_changes_no_more_than_the_plan_says`, U for
 //! `rows_that_are_units_have_no_position`.
 //!
-//! | defect | to be seen by |
+//! | defect | seen by |
 //! |---|---|
 //! | parts stand side by side without their lengths | P, and `parts_are_told_apart_whatever_they_hold` |
 //! | a part that is NULL is an empty one | P, and the same |
