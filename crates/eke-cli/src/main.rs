@@ -5,36 +5,24 @@
 //! has the table.
 
 #[macro_use]
-mod mirrored;
+mod input;
 
-mod ask;
-mod budget;
-mod calc;
-mod demo;
-mod explain;
-mod geo;
-mod goal;
-mod hint;
-mod init;
-mod ledger;
-mod local;
-mod profile;
-mod progress;
-mod rehearse;
-mod shell;
+mod commands;
 mod show;
-mod statements;
-mod stop;
-mod tables;
-mod tiers;
-mod usage;
-mod watch;
+mod terminal;
 
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    ask, budget, calc, demo, explain, geo, init, ledger, local, profile, rehearse, shell, tables,
+    tiers, watch,
+};
+use crate::input::usage;
+use crate::terminal::stop;
 
 /// Questions about people's data, answered under a privacy budget that lasts.
 #[derive(Parser)]

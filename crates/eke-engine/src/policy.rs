@@ -37,18 +37,14 @@ mod analyst;
 mod budget;
 mod column;
 mod dataset;
-mod draft;
-mod edit;
 mod error;
 mod name;
-mod periods;
 mod section;
-mod suggest;
 mod unit;
-mod unit_columns;
 mod value;
 mod warning;
 mod widest;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -65,12 +61,12 @@ pub use analyst::{Analyst, Circle, Tier};
 pub use column::ColumnPolicy;
 pub(crate) use dataset::ROW;
 pub use dataset::{Dataset, PolicyProtection};
-pub use draft::{DraftAnswers, Drafted, draft};
-pub use edit::lines as lines_of_bounds;
 pub use error::PolicyError;
-pub use periods::{OverPeriods, SHOWN_PERIODS};
-pub use suggest::{suggest_name, suggest_unit_columns};
 pub use unit::Unit;
+pub use unit::periods::{OverPeriods, SHOWN_PERIODS};
+pub use writing::draft::{DraftAnswers, Drafted, draft};
+pub use writing::edit::lines as lines_of_bounds;
+pub use writing::suggest::{suggest_name, suggest_unit_columns};
 
 use section::{Field, Page, Section};
 
@@ -207,7 +203,7 @@ impl Policy {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let ledger = page.keep(read_ledger(whole, &folder));
         page.keep(check_case(&page, &datasets.read));
-        page.keep(unit_columns::check_periods(&page, &datasets.read));
+        page.keep(unit::columns::check_periods(&page, &datasets.read));
         if datasets.broken.is_empty() {
             page.keep(check_values(&page, &datasets.read));
         }

@@ -69,8 +69,8 @@ pub use expr::text::MAX_TEXT;
 pub use expr::value::{Type, Value};
 pub use expr::{Binary, Expr, Function, Syntax, Unary};
 pub use frontend::asked_bounds::{AskedBounds, Widest};
+pub use frontend::from::relations::relations;
 pub use frontend::question::{plan, plan_open, plan_with, plan_within};
-pub use frontend::relations::relations;
 pub use frontend::settings::{Setting, settings};
 pub use plan::bounds::interval;
 pub use plan::rows::{

@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod bar;
+pub(crate) mod hint;
 pub(crate) mod number;
 mod table;
 

@@ -158,7 +158,8 @@ fn reads_a_clock(path: &str, code: &str) -> Option<&'static str> {
 /// Only `eke-geo`, and what reads, writes and shows places (the `geo` of engine and command line),
 /// name longitude and latitude.
 fn knows_longitude(path: &str, code: &str) -> Option<&'static str> {
-    let known = ["crates/eke-geo/", "crates/eke-engine/src/geo/", "crates/eke-cli/src/geo"];
+    let known =
+        ["crates/eke-geo/", "crates/eke-engine/src/geo/", "crates/eke-cli/src/commands/geo"];
     if within(path, &WORKSHOP) || within(path, &known) {
         return None;
     }
@@ -240,8 +241,8 @@ const RULES: &[(Rule, Sample, Sample)] = &[
     ),
     (
         names_a_truth,
-        ("crates/eke-cli/src/tiers.rs", "use eke_noise::{Exact, TierPlan};"),
-        ("crates/eke-cli/src/tiers.rs", "let exactly = Exactly(1);"),
+        ("crates/eke-cli/src/commands/tiers.rs", "use eke_noise::{Exact, TierPlan};"),
+        ("crates/eke-cli/src/commands/tiers.rs", "let exactly = Exactly(1);"),
     ),
     (
         names_the_lab,

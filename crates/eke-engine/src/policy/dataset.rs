@@ -10,8 +10,9 @@ use eke_sql::{Column, Protection, Table, Type, Widest};
 use super::error::{quoted, shown};
 use super::name::{self, suggestion};
 use super::section::{Field, Page, Section};
+use super::unit::columns as unit_columns;
 use super::widest;
-use super::{ColumnPolicy, Named, PolicyError, Unit, unit_columns};
+use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::cut::CutPart;
 use crate::ask::slot::USUAL_SLOT;
 

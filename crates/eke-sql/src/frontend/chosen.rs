@@ -12,9 +12,9 @@ use crate::error::{Unsupported, short};
 use crate::expr::canonical::canonical;
 use crate::frontend::bind::{Bound, equal};
 use crate::frontend::clauses::{Clauses, GroupBy, clauses, no, none, parts};
-use crate::frontend::join::LookedUp;
+use crate::frontend::from::join::LookedUp;
+use crate::frontend::from::meet::{Meeting, conjunction};
 use crate::frontend::limits;
-use crate::frontend::meet::{Meeting, conjunction};
 use crate::frontend::rows::{Field, Relation, Scope, Source};
 use crate::{Chooses, Expr, Gives, Lookup, RowSource, SqlError};
 

@@ -18,9 +18,9 @@ use crate::frontend::bind::{Binder, Bound, LimitUsage, Parameters};
 use crate::frontend::clauses::{
     Clauses, GroupBy, clauses, no, no_set, none, parts, plain_wildcard,
 };
+use crate::frontend::from::parts::UnitParts;
 use crate::frontend::limits;
 use crate::frontend::names;
-use crate::frontend::parts::UnitParts;
 use crate::{Expr, Protection, RowSource, SqlError, Table, Value};
 
 /// Rows of a dataset, under names.

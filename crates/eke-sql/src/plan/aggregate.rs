@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::BoundsError;
 use crate::expr::canonical;
-use crate::frontend::parts::UnitParts;
+use crate::frontend::from::parts::UnitParts;
 use crate::plan::bounds;
 use crate::plan::grid;
 use crate::plan::keys;
