@@ -146,8 +146,9 @@ fn cities_policy() -> Result<String, Box<dyn Error>> {
 fn events_policy(events: &Events) -> Result<String, Box<dyn Error>> {
     let sizes = &events.sizes;
     let source = serde_json::to_string(&events.file)?;
-    // Where nobody has a second row, there is nothing to bound.
-    let (unit, bounds) = if sizes.is_row_by_row() {
+    // Where nobody has a second row, there is nothing to bound; units that are named by texts are
+    // there to be named.
+    let (unit, bounds) = if sizes.is_row_by_row() && !sizes.text_units {
         ("row", String::new())
     } else {
         let bounds =
@@ -172,9 +173,14 @@ fn events_policy(events: &Events) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
+/// An answer in CSV, whose first line says what it covers.
+fn answered(text: &str) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes())
+}
+
 /// The sum of all groups' sums.
 fn total(text: &str) -> Result<f64, Box<dyn Error>> {
-    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let mut rows = answered(text);
     let column = rows.headers()?.iter().position(|name| name == "s").ok_or("no sums")?;
     let mut total = 0.0;
     for row in rows.records() {
@@ -185,7 +191,7 @@ fn total(text: &str) -> Result<f64, Box<dyn Error>> {
 
 /// How far the counts are from the truth, root mean square.
 fn off(text: &str, data: &Data) -> Result<f64, Box<dyn Error>> {
-    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let mut rows = answered(text);
     let (mut sum, mut many) = (0.0, 0);
     for row in rows.records() {
         let row = row?;
@@ -207,4 +213,17 @@ fn version(program: &Path) -> Result<String, Box<dyn Error>> {
     let output = Command::new(program).arg("--version").output()?;
     let text = String::from_utf8(output.stdout)?;
     Ok(text.split_whitespace().last().unwrap_or("unknown").to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_found_below_what_an_answer_covers() {
+        let text = "# each person counts in at most 10 groups\ng,n,s\n1,5,2.5\n2,7,-1\n";
+        assert!((total(text).unwrap() - 1.5).abs() < 1e-12);
+        assert_eq!(total("g,n\n1,5\n").unwrap_err().to_string(), "no sums");
+    }
 }

@@ -46,6 +46,8 @@ pub enum EventSet {
     OneGroup,
     /// A unit has thousands of groups, and counts in a thousand.
     ThousandGroups,
+    /// Every row is of another unit, which is named by a text.
+    DistinctUnits,
     /// Every row is a unit of its own.
     OneRow,
     /// A million groups of thirty rows.
@@ -54,7 +56,7 @@ pub enum EventSet {
 
 impl EventSet {
     /// All of them; the first two are measured unless others are named.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Usual,
         Self::ManyGroups,
         Self::FewGroups,
@@ -63,6 +65,7 @@ impl EventSet {
         Self::TextUnits,
         Self::OneGroup,
         Self::ThousandGroups,
+        Self::DistinctUnits,
         Self::OneRow,
         Self::MillionGroups,
     ];
@@ -84,6 +87,7 @@ impl EventSet {
             Self::TextUnits => "bounding-text-units",
             Self::OneGroup => "bounding-one-group",
             Self::ThousandGroups => "bounding-1000-groups",
+            Self::DistinctUnits => "bounding-distinct-units",
             Self::OneRow => "bounding-one-row",
             Self::MillionGroups => "bounding-million-groups",
         }
@@ -162,6 +166,7 @@ impl EventSizes {
             EventSet::ThousandGroups => {
                 Self { units: 2_000, groups: 100_000, kept: 1_000, ..usual }
             }
+            EventSet::DistinctUnits => Self { units: usual.rows, text_units: true, ..usual },
             EventSet::OneRow => Self { units: usual.rows, kept: 1, ..usual },
             EventSet::MillionGroups => {
                 Self { rows: 30_000_000, units: 3_000_000, groups: 1_000_000, ..usual }

@@ -27,6 +27,9 @@ pub(crate) struct Bench {
     /// rows, which takes long.
     #[arg(long, value_name = "NAME", value_parser = work)]
     work: Vec<Work>,
+    /// All rows that are bounded, also special ones, and nothing else.
+    #[arg(long, conflicts_with = "work")]
+    bounding: bool,
     /// Little of everything, once: whether it works, and not how fast it is.
     #[arg(long)]
     quick: bool,
@@ -120,6 +123,7 @@ impl Bench {
             EventOptions { rows, units, groups, kept, key_bytes, text_units, ..sizes.events };
         let turns = if self.quick { 1 } else { self.turns };
         let is_wanted = |work: &Work| match self.work.as_slice() {
+            [] if self.bounding => work.is_bounding(),
             [] => work.is_usual(),
             named => named.contains(work),
         };
@@ -169,7 +173,12 @@ impl Bench {
         let folder = self.peers.clone().unwrap_or_else(|| built.join("peers"));
         let limits = WorkLimits {
             turns,
-            seconds: if self.quick { 1.0 } else { 5.0 },
+            seconds: match (self.quick, self.bounding) {
+                (true, _) => 1.0,
+                // Ten sets of rows, done by several in several ways.
+                (false, true) => 2.0,
+                (false, false) => 5.0,
+            },
             most: Duration::from_secs(if self.quick { 300 } else { 900 }),
         };
         let wanted: Vec<_> = PEERS
