@@ -3,6 +3,7 @@
 mod expressions;
 mod failing;
 mod files;
+mod listed;
 mod meaning;
 mod neighbours;
 mod per_unit;

@@ -9,6 +9,7 @@ use eke_engine::testing::{Bounded, RowsOptions, Source, bounded, bounded_in_memo
 use eke_sql::{Column, MAX_TEXT, Plan, Protection, Table, Type, Value, plan};
 
 use crate::rows::files::{Folder, text, write_parquet};
+use crate::rows::listed::listed;
 use crate::trips;
 
 const HASH_KEY: [u8; 32] = [7; 32];
@@ -60,9 +61,14 @@ fn batch(rows: &[Row]) -> RecordBatch {
 fn run(rows: &[Row], plan: &Plan, batch_rows: usize) -> Bounded {
     let schema: Vec<_> =
         table().columns.into_iter().map(|column| (column.name, column.kind)).collect();
-    let pieces = rows.chunks(batch_rows).map(|rows| vec![batch(rows)]).collect();
     let options = RowsOptions { batch_rows, ..RowsOptions::usual() };
-    bounded_in_memory(pieces, &schema, plan, &HASH_KEY, options).unwrap()
+    let run = |read: &dyn Fn(RecordBatch) -> RecordBatch| {
+        let pieces = rows.chunks(batch_rows).map(|rows| vec![read(batch(rows))]).collect();
+        bounded_in_memory(pieces, &schema, plan, &HASH_KEY, options).unwrap()
+    };
+    let (plain, listed) = (run(&|batch| batch), run(&|batch| listed(&batch)));
+    assert_eq!(listed.unit_counts(), plain.unit_counts(), "with lists");
+    plain
 }
 
 fn row(who: &str, city: &str, note: &str) -> Row {
