@@ -10,8 +10,8 @@ use crate::data::ids::Ids;
 use crate::rows;
 use crate::rows::column::Column;
 use crate::rows::column::lower::lower;
-use crate::rows::contribution::Contributions;
-use crate::rows::pass::bounding::{BatchRows, HashKey};
+use crate::rows::contribution::{Contributions, ListsMade};
+use crate::rows::pass::bounding::HashKey;
 use crate::rows::pass::kept::Kept;
 use crate::rows::pass::names::TableHash;
 use crate::rows::pass::order;
@@ -130,13 +130,13 @@ pub fn driven(
     let mut total = new();
     for piece in pieces {
         let mut part = new();
+        let mut reading = scan::Reading::new(contributions.wanted());
+        let mut made = ListsMade::default();
         for batch in piece {
-            let (columns, count) =
-                scan::canonical(batch, contributions.wanted(), None).expect("columns that fit");
-            let (brought, count) = contributions.of(&columns, count).expect("contributions");
-            let rows = BatchRows::new(&limits, &brought, count).expect("columns of the plan");
+            let (columns, count) = reading.canonical(batch, None).expect("columns that fit");
+            let rows = contributions.of(&columns, count, &mut made).expect("contributions");
             let (mut name, mut one) = (Vec::new(), new());
-            for row in 0..count {
+            for row in 0..rows.len() {
                 name.clear();
                 rows.push_group(row, &mut name);
                 let group = name.len();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use eke_sql::Type;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type as Physical};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::schema::types::{SchemaDescriptor, Type as Node};
@@ -127,12 +127,63 @@ fn read(raw: &File) -> Result<Read> {
     Ok((ArrowReaderMetadata::try_new(Arc::new(plain), options)?, columns))
 }
 
+impl Footer {
+    /// What each row group is read by: texts that all its pages list stay listed.
+    pub(crate) fn row_groups(&self) -> Result<Vec<ArrowReaderMetadata>> {
+        let file = self.metadata.metadata();
+        // Those of most row groups are the same.
+        let mut last: Option<(Vec<bool>, ArrowReaderMetadata)> = None;
+        let groups = file.row_groups().iter().map(|group| {
+            let listed: Vec<bool> = self.listed(group);
+            if let Some((before, metadata)) = &last
+                && *before == listed
+            {
+                return Ok(metadata.clone());
+            }
+            let fields = self.metadata.schema().fields().iter().zip(&listed);
+            let fields = fields.map(|(field, is_listed)| match is_listed {
+                false => Arc::clone(field),
+                true => {
+                    let kind =
+                        DataType::Dictionary(DataType::Int32.into(), DataType::Binary.into());
+                    Arc::new(field.as_ref().clone().with_data_type(kind))
+                }
+            });
+            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+            let options = ArrowReaderOptions::new().with_schema(schema);
+            let metadata = ArrowReaderMetadata::try_new(Arc::clone(file), options)?;
+            last = Some((listed, metadata.clone()));
+            Ok(metadata)
+        });
+        groups.collect()
+    }
+
+    /// Which columns are texts that a row group lists.
+    fn listed(&self, group: &RowGroupMetaData) -> Vec<bool> {
+        let schema = group.schema_descr();
+        let mut listed = vec![false; self.columns.len()];
+        for (place, column) in group.columns().iter().enumerate() {
+            let root = schema.get_column_root_idx(place);
+            let is_text = matches!(self.columns.get(root), Some((_, Cells::Text)));
+            let is_listed = column.dictionary_page_offset().is_some()
+                && column.page_encoding_stats_mask().is_some_and(|pages| {
+                    pages.is_only(Encoding::PLAIN_DICTIONARY)
+                        || pages.is_only(Encoding::RLE_DICTIONARY)
+                });
+            if let Some(listed) = listed.get_mut(root) {
+                *listed = is_text && is_listed;
+            }
+        }
+        listed
+    }
+}
+
 fn cells(root: &Node, arrow: &DataType) -> Cells {
     if !root.is_primitive() {
         return Cells::Arrow(arrow.clone());
     }
-    // Which values a page lists in a dictionary says nothing, and too many of them would fail the
-    // reader.
+    // Whether rows were in a dictionary when they were written says nothing, and too many values of
+    // it would fail the reader. Whether pages have one is seen later.
     let arrow = if let DataType::Dictionary(_, values) = arrow { values.as_ref() } else { arrow };
     let info = root.get_basic_info();
     let scaled = |scale: i32| {

@@ -262,7 +262,7 @@ impl PlaceFile {
 impl Columns {
     fn read(&self, piece: Piece, rows: &mut Vec<PlaceRow>, seen: &dyn Fn(u64)) -> Option<()> {
         let wanted = Wanted { columns: self.names.clone(), unit: self.id.clone() };
-        for batch in scan::open(piece, &wanted, BATCH).ok()? {
+        for batch in scan::open_plain(piece, &wanted, BATCH).ok()? {
             let (columns, count) = batch.ok()?;
             let ids = columns.last().filter(|_| self.id.is_some());
             let degrees = |at: usize| match columns[at].clone().cast(Type::Float) {

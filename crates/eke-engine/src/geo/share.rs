@@ -256,7 +256,7 @@ impl ShareOf {
             let wanted = Wanted { columns: vec![self.column.clone()], unit: None };
             let read = quietly(|| -> Option<(i64, u64)> {
                 let (mut below, mut rows) = (0i64, 0u64);
-                for batch in scan::open(piece, &wanted, BATCH).ok()? {
+                for batch in scan::open_plain(piece, &wanted, BATCH).ok()? {
                     let (columns, count) = batch.ok()?;
                     let Column::Float(values) = columns[0].clone().cast(Type::Float) else {
                         return None;

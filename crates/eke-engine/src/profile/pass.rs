@@ -239,7 +239,7 @@ impl ProfilePass {
         let (mut table, mut counts) = (Shards::new(make), self.no_counts());
         let share = (self.memory / 2 / self.workers).max(LEAST);
         while let Some(piece) = next(&pieces) {
-            let mut batches = sound(|| scan::open(piece, &self.wanted, self.batch_rows))?;
+            let mut batches = sound(|| scan::open_plain(piece, &self.wanted, self.batch_rows))?;
             while let Some(batch) = sound(|| batches.next().transpose())? {
                 sound(|| {
                     self.take_in(batch, &mut table, &mut counts);

@@ -6,55 +6,81 @@
 //! that rows bring in end after [`MAX_TEXT`] bytes, but for the unit's, which is read exactly.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, BooleanArray, Int64Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter;
 use eke_sql::{Expr, Key, MAX_TEXT, Plan, Sum, Summand, Type, Value};
 
 use crate::data::ids::Ids;
+use crate::rows::column::Column;
 use crate::rows::column::expr::{ColumnExpr, Members};
 use crate::rows::column::grid_rounding::GridRounding;
+use crate::rows::column::listed::{AnyColumn, ListNames, Made, Naming};
 use crate::rows::column::lower::{self, LowerError};
-use crate::rows::column::{Column, arrays};
-use crate::rows::pass::bounding::HashKey;
+use crate::rows::column::parts::{Parts, PartsMade};
+use crate::rows::pass::bounding::{BatchRows, HashKey};
 use crate::rows::pass::values;
 use crate::rows::scan::Wanted;
 
 /// How many bytes of text a batch may have, with all that is computed from it.
 const BATCH: usize = 64 << 20;
+/// How many values of a list are computed on at a time at most.
+const LIST_ROWS: usize = 8_192;
 
 /// What is computed for each row.
 pub(crate) struct Contributions {
     /// What it is computed from: the columns of expressions, and then the unit.
     wanted: Wanted,
     /// Which rows take part, if they are somebody's and their keys do.
-    filter: Option<ColumnExpr>,
+    filter: Option<Parts>,
     /// The type of the unit; none if each row is one.
     unit: Option<Type>,
     keys: Vec<KeyOf>,
     steps: Vec<Steps>,
     /// What different values are counted of.
-    values: Vec<ColumnExpr>,
+    values: Vec<Parts>,
     /// What their digests are made with.
     digest_key: HashKey,
     /// Whether rows whose keys are not listed come along, marked.
     unlisted: bool,
+    /// How many texts are held for each row while all of it is computed, at most.
+    texts: usize,
+}
+
+/// What one worker has computed last on lists of values: those of the next batch are the same.
+#[derive(Default)]
+pub(crate) struct ListsMade {
+    filter: PartsMade,
+    ids: Made<Column>,
+    unit: Made<ListNames>,
+    keys: Vec<KeyMade>,
+    steps: Vec<PartsMade>,
+    values: Vec<PartsMade>,
+}
+
+#[derive(Default)]
+struct KeyMade {
+    value: PartsMade,
+    /// Which take part.
+    listed: Made<BooleanBuffer>,
+    names: Made<ListNames>,
 }
 
 /// A key of a row.
 struct KeyOf {
-    value: ColumnExpr,
+    value: Parts,
     /// Those that take part, if only some do, and whether NULL does.
     listed: Option<(Members, bool)>,
 }
 
 /// What a row adds to a sum that depends on its values.
 enum Steps {
-    Present(ColumnExpr, i64),
-    Value(ColumnExpr, GridRounding),
+    Present(Parts, i64),
+    Value(Parts, GridRounding),
 }
 
 impl Contributions {
@@ -79,7 +105,9 @@ impl Contributions {
             return Err(LowerError::NoColumn(plan.unit_column.clone()));
         }
         let unit = ids.as_ref().map(Ids::kind);
-        let keys = plan.keys.iter().map(|key| KeyOf::new(key, &columns));
+        let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
+        let filter = filter.transpose()?;
+        let keys = plan.keys.iter().map(|key| lower::typed(&key.expr, key.kind, &columns));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let steps = plan.sums.iter().filter_map(|sum| steps_of(sum, &columns));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
@@ -88,11 +116,19 @@ impl Contributions {
             _ => None,
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        let filter = plan.filter.as_ref().map(|filter| lower::condition(filter, &columns));
-        let filter = filter.transpose()?;
-        let wanted = Wanted { columns, unit: ids.map(|ids| (plan.unit_column.clone(), ids)) };
+        let computed = filter.iter().chain(&keys).chain(steps.iter().map(|(expr, _)| expr));
+        let texts = columns.iter().filter(|(_, kind)| *kind == Type::Text).count()
+            + computed.chain(&values).map(ColumnExpr::texts).sum::<usize>();
+        let parts = |expr| Parts::new(expr, &columns, rows_at_a_time(texts, LIST_ROWS));
+        let filter = filter.map(parts);
+        let keys = plan.keys.iter().zip(keys).map(|(key, expr)| KeyOf::new(key, parts(expr)));
+        let keys = keys.collect();
+        let steps = steps.into_iter().map(|(expr, step)| step(parts(expr))).collect();
+        let values = values.into_iter().map(parts).collect();
         let digest_key = values::digest_key(hash_key);
-        Ok(Self { wanted, filter, unit, keys, steps, values, digest_key, unlisted: false })
+        let wanted = Wanted { columns, unit: ids.map(|ids| (plan.unit_column.clone(), ids)) };
+        let unlisted = false;
+        Ok(Self { wanted, filter, unit, keys, steps, values, digest_key, unlisted, texts })
     }
 
     /// The same, where rows whose keys are not listed come along, marked, if there are units that
@@ -125,99 +161,111 @@ impl Contributions {
     /// How many rows are computed on at a time, at most `most`: as many as have room for their
     /// texts, however long those are. It follows from the plan alone.
     pub(crate) fn rows_at_a_time(&self, most: usize) -> usize {
-        let columns = self.wanted.columns.iter().filter(|(_, kind)| *kind == Type::Text).count();
-        let keys = self.keys.iter().map(|key| key.value.texts());
-        let steps = self.steps.iter().map(|steps| match steps {
-            Steps::Present(total, _) | Steps::Value(total, _) => total.texts(),
-        });
-        let values = self.values.iter().map(ColumnExpr::texts);
-        let filter = self.filter.as_ref().map_or(0, ColumnExpr::texts);
-        rows_at_a_time(columns + filter + keys.chain(steps).chain(values).sum::<usize>(), most)
+        rows_at_a_time(self.texts, most)
     }
 
-    /// What these rows bring: the unit if there is a column of it, the keys, the steps, the digests
-    /// of values in two halves each, a mark for those whose keys are not listed if these come
-    /// along; and how many of them take part. The others are gone.
+    /// What these rows bring: a mark for those whose keys are not listed comes last among the steps,
+    /// if these come along. Rows that take no part are gone.
     pub(crate) fn of(
         &self,
-        columns: &[Column],
+        columns: &[AnyColumn],
         rows: usize,
-    ) -> Result<(Vec<ArrayRef>, usize), ArrowError> {
-        let (mut arrays, mut columns) = (Vec::<ArrayRef>::new(), columns);
+        made: &mut ListsMade,
+    ) -> Result<BatchRows, ArrowError> {
+        made.keys.resize_with(self.keys.len(), KeyMade::default);
+        made.steps.resize_with(self.steps.len(), PartsMade::default);
+        made.values.resize_with(self.values.len(), PartsMade::default);
+        let (mut unit, mut columns) = (None, columns);
         let mut takes_part = BooleanBuffer::new_set(rows);
         if self.unit.is_some() {
-            let Some((unit, others)) = columns.split_last() else {
+            let Some((ids, others)) = columns.split_last() else {
                 return Err(ArrowError::ComputeError("a row without a unit column".to_owned()));
             };
             // What is nobody's has no part in anything.
-            takes_part = arrays::is_not_null(unit.array());
-            arrays.push(unit.identity().into_array());
+            takes_part = ids.is_not_null();
+            unit = Some(ids.identity(&mut made.ids));
             columns = others;
         }
-        let columns: Vec<Column> = columns.iter().map(Column::cut).collect();
+        let columns: Vec<AnyColumn> = columns.iter().map(AnyColumn::cut).collect();
         if let Some(filter) = &self.filter {
-            takes_part = &takes_part & &filter.holds(&columns, rows);
+            takes_part = &takes_part & &filter.holds(&columns, rows, &mut made.filter);
         }
         let mut all_listed = BooleanBuffer::new_set(rows);
-        for key in &self.keys {
-            let value = key.value.compute(&columns, rows);
-            if let Some(listed) = key.is_listed(&value, rows) {
+        let mut keys = Vec::with_capacity(self.keys.len());
+        for (key, made) in self.keys.iter().zip(&mut made.keys) {
+            let value = key.value.compute(&columns, rows, &mut made.value);
+            if let Some(listed) = key.is_listed(&value, &mut made.listed) {
                 all_listed = &all_listed & &listed;
             }
-            arrays.push(value.into_array());
+            keys.push(value);
         }
-        for steps in &self.steps {
-            arrays.push(Arc::new(steps.compute(&columns, rows)));
-        }
-        for values in &self.values {
-            let values = values.compute(&columns, rows);
-            let halves = values::digests(&self.digest_key, &values, rows);
-            arrays.extend(halves.map(|half| Arc::new(half) as ArrayRef));
+        let all = self.steps.iter().zip(&mut made.steps);
+        let mut steps: Vec<Int64Array> =
+            all.map(|(steps, made)| steps.compute(&columns, rows, made)).collect();
+        for (values, made) in self.values.iter().zip(&mut made.values) {
+            let values = values.compute(&columns, rows, made).plain();
+            steps.extend(values::digests(&self.digest_key, &values, rows));
         }
         if self.unlisted {
             let mark = |row| i64::from(!all_listed.value(row));
-            arrays.push(Arc::new(Int64Array::from_iter_values((0..rows).map(mark))));
+            steps.push(Int64Array::from_iter_values((0..rows).map(mark)));
         } else {
             takes_part = &takes_part & &all_listed;
         }
         let kept = takes_part.count_set_bits();
         if kept < rows {
             let takes_part = BooleanArray::new(takes_part, None);
-            for array in &mut arrays {
-                *array = filter(&**array, &takes_part)?;
+            for column in unit.iter_mut().chain(&mut keys) {
+                *column = column.filtered(&takes_part)?;
+            }
+            for steps in &mut steps {
+                *steps = filter(steps, &takes_part)?.as_primitive::<Int64Type>().clone();
             }
         }
-        Ok((arrays, kept))
+        let unit = unit.map(|unit| Naming::new(unit, &mut made.unit));
+        let keys = keys.into_iter().zip(&mut made.keys);
+        let keys = keys.map(|(key, made)| Naming::new(key, &mut made.names)).collect();
+        Ok(BatchRows::new(kept, unit, keys, steps))
     }
 }
 
 impl KeyOf {
-    fn new(key: &Key, columns: &[(String, Type)]) -> Result<Self, LowerError> {
+    fn new(key: &Key, value: Parts) -> Self {
         let listed = key.public.as_ref().map(|values| {
             let (nulls, values): (Vec<_>, Vec<_>) =
                 values.iter().cloned().partition(|value| *value == Value::Null);
             (Members::new(key.kind, &values), !nulls.is_empty())
         });
-        Ok(Self { value: lower::typed(&key.expr, key.kind, columns)?, listed })
+        Self { value, listed }
     }
 
     /// For each row whether its key is one of those that take part; none if all do.
-    fn is_listed(&self, value: &Column, rows: usize) -> Option<BooleanBuffer> {
+    fn is_listed(
+        &self,
+        value: &AnyColumn,
+        made: &mut Made<BooleanBuffer>,
+    ) -> Option<BooleanBuffer> {
         let (members, null) = self.listed.as_ref()?;
-        let among = members.among(value);
-        let listed = |row| if among.is_null(row) { *null } else { among.value(row) };
-        Some(BooleanBuffer::collect_bool(rows, listed))
+        let among = |values: &Column| {
+            let among = members.among(values);
+            let listed = |row| if among.is_null(row) { *null } else { among.value(row) };
+            BooleanBuffer::collect_bool(among.len(), listed)
+        };
+        Some(match value {
+            AnyColumn::Plain(values) => among(values),
+            AnyColumn::Listed(values) => values.holds(&made.of(values.list(), among)),
+        })
     }
 }
 
 impl Steps {
-    fn compute(&self, columns: &[Column], rows: usize) -> Int64Array {
+    fn compute(&self, columns: &[AnyColumn], rows: usize, made: &mut PartsMade) -> Int64Array {
         match self {
             Self::Present(total, one) => {
-                let column = total.compute(columns, rows);
-                (0..rows).map(|row| (!column.is_null(row)).then_some(*one)).collect()
+                let present = total.compute(columns, rows, made).is_not_null();
+                (0..rows).map(|row| present.value(row).then_some(*one)).collect()
             }
-            Self::Value(total, step) => match total.compute(columns, rows) {
+            Self::Value(total, step) => match total.compute(columns, rows, made).plain() {
                 Column::Int(array) => array.unary(|value| step.of_int(value)),
                 Column::Float(array) => array.unary(|value| step.of_float(value)),
                 _ => Int64Array::new_null(rows),
@@ -231,14 +279,22 @@ pub(crate) fn rows_at_a_time(texts: usize, most: usize) -> usize {
     most.min(BATCH / MAX_TEXT / texts.max(1)).max(1)
 }
 
-/// What rows add to a sum, if they bring a column of it. Rows themselves, units and different
-/// values are counted when they are bounded.
-fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, LowerError>> {
+/// What makes steps of an expression.
+type MakeSteps = Box<dyn FnOnce(Parts) -> Steps>;
+
+/// What rows add to a sum, if they bring a column of it. Rows themselves, units and different values
+/// are counted when they are bounded.
+fn steps_of(
+    sum: &Sum,
+    columns: &[(String, Type)],
+) -> Option<Result<(ColumnExpr, MakeSteps), LowerError>> {
     let lowered = |expr: &Expr| lower::lower(expr, columns);
     match &sum.summand {
         Summand::Rows | Summand::Units | Summand::Distinct { .. } => None,
         Summand::Present(expr) => {
-            Some(lowered(expr).map(|(total, _)| Steps::Present(total, sum.one())))
+            let one = sum.one();
+            let present = move |total| Steps::Present(total, one);
+            Some(lowered(expr).map(|(total, _)| (total, Box::new(present) as MakeSteps)))
         }
         Summand::Value { expr, low, high, centre } => {
             Some(lowered(expr).and_then(|(total, kind)| {
@@ -251,7 +307,7 @@ fn steps_of(sum: &Sum, columns: &[(String, Type)]) -> Option<Result<Steps, Lower
                     high: *high,
                     centre: *centre,
                 };
-                Ok(Steps::Value(total, step))
+                Ok((total, Box::new(move |total| Steps::Value(total, step)) as MakeSteps))
             }))
         }
     }
@@ -315,13 +371,15 @@ mod tests {
         let long = "upper(note) LIKE '%a%b%c' OR lower(note) LIKE '%x%y%z'";
         let sql = format!("SELECT COUNT(*) FROM t WHERE stops = 1 GROUP BY {long}");
         let contributions = contributions(&sql);
-        let constant = |value: Value| crate::rows::column::Column::constant(&value, ROWS).unwrap();
+        let constant = |value: Value| {
+            AnyColumn::Plain(crate::rows::column::Column::constant(&value, ROWS).unwrap())
+        };
         let matched = |stops: i64, text: &str| {
             let columns: Vec<_> =
                 [Value::Text(text.into()), Value::Int(stops), Value::Int(7)].map(constant).into();
             let before = crate::rows::column::expr::MATCHED.get();
-            let (_, kept) = contributions.of(&columns, ROWS).unwrap();
-            assert_eq!(kept, if stops == 1 { ROWS } else { 0 });
+            let rows = contributions.of(&columns, ROWS, &mut ListsMade::default()).unwrap();
+            assert_eq!(rows.len(), if stops == 1 { ROWS } else { 0 });
             crate::rows::column::expr::MATCHED.get() - before
         };
         for (stops, text) in [(1, "abc"), (1, "xyz"), (0, "abc"), (0, "")] {

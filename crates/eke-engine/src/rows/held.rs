@@ -8,7 +8,7 @@ use std::mem::size_of;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::rows::column::Column;
+use crate::rows::column::listed::AnyColumn;
 use crate::rows::scan::{Batches, Piece, Wanted};
 
 /// Which rows they are: a dataset, and the number of its snapshot.
@@ -28,7 +28,7 @@ struct State {
 struct Held {
     of: Snapshot,
     wanted: Wanted,
-    batches: Vec<(Vec<Column>, usize)>,
+    batches: Vec<(Vec<AnyColumn>, usize)>,
 }
 
 /// Some of the rows that are held.
@@ -49,7 +49,7 @@ pub(crate) struct Holding {
 
 #[derive(Default)]
 struct Taken {
-    batches: Vec<(Vec<Column>, usize)>,
+    batches: Vec<(Vec<AnyColumn>, usize)>,
     bytes: usize,
 }
 
@@ -99,12 +99,15 @@ impl HeldRows {
 
 impl Holding {
     /// Takes in rows that were read.
-    pub(crate) fn add(&self, (columns, rows): &(Vec<Column>, usize)) {
+    pub(crate) fn add(&self, (columns, rows): &(Vec<AnyColumn>, usize)) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.bytes = columns.iter().fold(taken.bytes, |bytes, column| {
-            bytes.saturating_add(column.array().get_array_memory_size())
-        });
-        taken.bytes = taken.bytes.saturating_add(size_of::<Column>());
+        let Taken { batches, bytes } = &mut *taken;
+        for (place, column) in columns.iter().enumerate() {
+            // Another reader's list may come between two of one: then it counts again.
+            let before = batches.last().and_then(|(before, _)| before.get(place));
+            *bytes = bytes.saturating_add(column.held(before));
+        }
+        *bytes = bytes.saturating_add(size_of::<AnyColumn>());
         if taken.bytes > self.most {
             taken.batches = Vec::new();
         } else {
@@ -119,7 +122,8 @@ impl HeldPiece {
         let Self { held, batches, places } = self;
         Box::new(batches.flat_map(move |batch| {
             let (columns, rows) = &held.batches[batch];
-            let columns: Vec<Column> = places.iter().map(|&place| columns[place].clone()).collect();
+            let columns: Vec<AnyColumn> =
+                places.iter().map(|&place| columns[place].clone()).collect();
             let rows = *rows;
             (0..rows).step_by(batch_rows.max(1)).map(move |from| {
                 let count = batch_rows.max(1).min(rows - from);

@@ -77,7 +77,7 @@ impl PublicRows {
         let wanted = Wanted { columns: columns.to_vec(), unit: None };
         let (mut batches, mut rows) = (Vec::new(), 0);
         for piece in pieces {
-            for batch in scan::open(piece, &wanted, 8_192)? {
+            for batch in scan::open_plain(piece, &wanted, 8_192)? {
                 let (cells, count) = batch?;
                 rows += count;
                 batches.push(cells);

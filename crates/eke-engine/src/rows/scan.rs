@@ -2,7 +2,8 @@
 //!
 //! The files are read by ourselves, in pieces that partitions share out: row groups of Parquet, and
 //! shares of CSV files, whose readers take blocks of rows in turn. Only the columns that a plan
-//! needs are read, and all their rows: nothing is skipped by what statistics say about it. A row of
+//! needs are read, and all their rows: nothing is skipped by what statistics say about it. Texts
+//! that a row group lists stay listed ([`AnyColumn`]). A row of
 //! a CSV file may have too few cells (NULL), or too many (left out); an empty cell is NULL, and so
 //! is one that is not UTF-8 or not of its column's type. The unit that a row belongs to is read
 //! exactly ([`Ids`]), beside what expressions see of the same column.
@@ -11,7 +12,8 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use eke_sql::{MAX_TEXT, Type, scalar};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
@@ -22,6 +24,7 @@ use crate::data::ids::{IdCell, Ids};
 use crate::data::lines::SharedCsv;
 use crate::data::source::{self, DataFile, Format, Source, SourceError};
 use crate::rows::RowsError;
+use crate::rows::column::listed::{AnyColumn, LastList};
 use crate::rows::column::parse::ColumnBuilder;
 use crate::rows::column::{self, Column};
 use crate::rows::held::HeldPiece;
@@ -110,11 +113,12 @@ pub(crate) fn pieces(source: &Source, readers: usize) -> Result<Vec<Piece>, Sour
             let mut pieces = Vec::new();
             for file in source.files() {
                 let shared = Arc::new(file.clone());
-                let Footer { raw, metadata, columns } = Footer::open(file)?;
-                let touched = touched(file, &raw)?;
-                for index in 0..metadata.metadata().num_row_groups() {
-                    let (file, metadata) = (Arc::clone(&shared), metadata.clone());
-                    let cells = Arc::clone(&columns);
+                let footer = Footer::open(file)?;
+                let touched = touched(file, &footer.raw)?;
+                let groups = footer.row_groups();
+                let groups = groups.map_err(|_| SourceError::NotParquet(file.name.clone()))?;
+                for (index, metadata) in groups.into_iter().enumerate() {
+                    let (file, cells) = (Arc::clone(&shared), Arc::clone(&footer.columns));
                     pieces.push(Piece::RowGroup { file, metadata, cells, touched, index });
                 }
             }
@@ -123,7 +127,19 @@ pub(crate) fn pieces(source: &Source, readers: usize) -> Result<Vec<Piece>, Sour
     }
 }
 
-pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<Column>, usize)>> + Send>;
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<(Vec<AnyColumn>, usize)>> + Send>;
+
+/// The rows of a piece, `batch_rows` at a time, of the wanted columns, row by row.
+pub(crate) fn open_plain(
+    piece: Piece,
+    wanted: &Wanted,
+    batch_rows: usize,
+) -> Result<impl Iterator<Item = Result<(Vec<Column>, usize)>> + Send> {
+    let plain = |(columns, rows): (Vec<AnyColumn>, usize)| {
+        (columns.iter().map(AnyColumn::plain).collect(), rows)
+    };
+    Ok(open(piece, wanted, batch_rows)?.map(move |batch| batch.map(plain)))
+}
 
 /// The rows of a piece, `batch_rows` at a time, of the wanted columns.
 pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<Batches> {
@@ -148,52 +164,101 @@ pub(crate) fn open(piece: Piece, wanted: &Wanted, batch_rows: usize) -> Result<B
                 .with_batch_size(batch_rows)
                 .build()
                 .map_err(RowsError::failed)?;
-            let wanted = wanted.clone();
+            let mut reading = Reading::new(wanted);
             Ok(Box::new(reader.map(move |batch| {
-                let batch = batch.map_err(RowsError::failed)?;
-                canonical(&batch, &wanted, Some(&cells[..]))
+                reading.canonical(&batch.map_err(RowsError::failed)?, Some(&cells[..]))
             })))
         }
-        Piece::Csv(file) => Ok(Box::new(CsvBatches::new(file, wanted, batch_rows)?)),
+        Piece::Csv(file) => {
+            let batches = CsvBatches::new(file, wanted, batch_rows)?;
+            let any = |columns: Vec<Column>| columns.into_iter().map(AnyColumn::Plain).collect();
+            Ok(Box::new(
+                batches.map(move |batch| batch.map(|(columns, rows)| (any(columns), rows))),
+            ))
+        }
         Piece::Held(piece) => Ok(piece.open(batch_rows)),
         Piece::Batches(batches) => {
-            let wanted = wanted.clone();
-            Ok(Box::new(batches.into_iter().map(move |batch| canonical(&batch, &wanted, None))))
+            let mut reading = Reading::new(wanted);
+            Ok(Box::new(batches.into_iter().map(move |batch| reading.canonical(&batch, None))))
         }
     }
 }
 
-/// What is wanted of a batch, whose cells are stored like this or, if they are in memory, as they
-/// say.
-pub(crate) fn canonical(
-    batch: &RecordBatch,
-    wanted: &Wanted,
-    cells: Option<&[(String, Cells)]>,
-) -> Result<(Vec<Column>, usize)> {
-    let found = |name: &str| {
-        let array = batch.column_by_name(name).ok_or_else(changed)?;
-        let stored = match cells {
-            Some(cells) => {
-                cells.iter().find(|(column, _)| column == name).map(|(_, kind)| kind.clone())
+/// What a worker reads of batches with the same columns.
+pub(crate) struct Reading {
+    wanted: Wanted,
+    /// The last lists of the columns, and then of the unit.
+    lists: Vec<LastList>,
+}
+
+impl Reading {
+    pub(crate) fn new(wanted: &Wanted) -> Self {
+        let lists = (0..=wanted.columns.len()).map(|_| LastList::default()).collect();
+        Self { wanted: wanted.clone(), lists }
+    }
+
+    /// What is wanted of a batch, whose cells are stored like this or, if they are in memory, as
+    /// they say.
+    pub(crate) fn canonical(
+        &mut self,
+        batch: &RecordBatch,
+        cells: Option<&[(String, Cells)]>,
+    ) -> Result<(Vec<AnyColumn>, usize)> {
+        let found = |name: &str| {
+            let array = batch.column_by_name(name).ok_or_else(changed)?;
+            let stored = match cells {
+                Some(cells) => {
+                    cells.iter().find(|(column, _)| column == name).map(|(_, kind)| kind.clone())
+                }
+                None => Some(Cells::Arrow(array.data_type().clone())),
+            };
+            Ok::<_, RowsError>((array, stored.ok_or_else(changed)?))
+        };
+        let mut read = Vec::with_capacity(self.wanted.columns.len() + 1);
+        let mut lists = self.lists.iter_mut();
+        for ((name, kind), list) in self.wanted.columns.iter().zip(&mut lists) {
+            let (array, cells) = found(name)?;
+            let column =
+                any(array, list, |array| Some(Column::of_cells(array, &cells, *kind)?.cut()));
+            read.push(column.ok_or_else(changed)?);
+        }
+        match (&self.wanted.unit, lists.next()) {
+            (Some((_, ids @ Ids::Parts(_))), _) => {
+                let mut parts = Vec::new();
+                for (name, cell) in self.wanted.of_unit() {
+                    let (array, cells) = found(name)?;
+                    let plain = column::arrays::plain(array).unwrap_or_else(|| Arc::clone(array));
+                    let part = match cell {
+                        IdCell::Exact(ids) => ids.read(&plain, &cells),
+                        IdCell::Time(kind) => Column::of_cells(&plain, &cells, kind),
+                    };
+                    parts.push(part.ok_or_else(changed)?);
+                }
+                let unit = ids.joined(parts, batch.num_rows()).ok_or_else(changed)?;
+                read.push(AnyColumn::Plain(unit));
             }
-            None => Some(Cells::Arrow(array.data_type().clone())),
-        };
-        Ok::<_, RowsError>((array, stored.ok_or_else(changed)?))
-    };
-    let mut read = Vec::with_capacity(wanted.columns.len() + 1);
-    for (name, kind) in &wanted.columns {
-        let (array, cells) = found(name)?;
-        read.push(Column::of_cells(array, &cells, *kind).ok_or_else(changed)?);
+            (Some((name, ids)), Some(list)) => {
+                let (array, cells) = found(name)?;
+                let unit = any(array, list, |array| ids.read(array, &cells));
+                read.push(unit.ok_or_else(changed)?);
+            }
+            (Some(_), None) | (None, _) => {}
+        }
+        Ok((read, batch.num_rows()))
     }
-    for (name, cell) in wanted.of_unit() {
-        let (array, cells) = found(name)?;
-        let column = match cell {
-            IdCell::Exact(ids) => ids.read(array, &cells),
-            IdCell::Time(kind) => Column::of_cells(array, &cells, kind),
-        };
-        read.push(column.ok_or_else(changed)?);
+}
+
+/// An array as a column; none if it is something else. One with a list keeps it.
+fn any(
+    array: &ArrayRef,
+    list: &mut LastList,
+    read: impl Fn(&ArrayRef) -> Option<Column>,
+) -> Option<AnyColumn> {
+    if !matches!(array.data_type(), DataType::Dictionary(..)) {
+        return read(array).map(AnyColumn::Plain);
     }
-    wanted.joined(read, batch.num_rows())
+    let listed = list.read(array, &read).map(AnyColumn::Listed);
+    listed.or_else(|| read(&column::arrays::plain(array)?).map(AnyColumn::Plain))
 }
 
 fn changed() -> RowsError {
@@ -314,7 +379,10 @@ fn no_column(file: &DataFile, name: &str) -> RowsError {
 mod tests {
     use std::fmt::Write as _;
 
+    use arrow_array::StringArray;
     use eke_sql::Value;
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
 
     use super::*;
 
@@ -330,7 +398,7 @@ mod tests {
         let source = Source::find(folder.path(), "rows.csv").unwrap();
         let mut rows = Vec::new();
         for piece in pieces(&source, readers).unwrap() {
-            for batch in open(piece, wanted, batch_rows).unwrap() {
+            for batch in open_plain(piece, wanted, batch_rows).unwrap() {
                 let (columns, count) = batch.unwrap();
                 assert!((1..=batch_rows).contains(&count));
                 let row = |row| columns.iter().map(|column| column.value(row)).collect();
@@ -371,5 +439,40 @@ mod tests {
         assert_eq!(rows[0][..2], [Value::Null, Value::Text(long[..MAX_TEXT].to_owned())]);
         assert_eq!(rows[0][..2], rows[1][..2]);
         assert_ne!(rows[0][2], rows[1][2]);
+    }
+
+    /// The batches of a row group whose pages list their texts share one list.
+    #[test]
+    fn texts_that_pages_list_are_read_as_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = |names: &[&str]| -> ArrayRef {
+            Arc::new((0..40).map(|row| Some(names[row % names.len()])).collect::<StringArray>())
+        };
+        let columns = [("a", texts(&["x", "y", "z"])), ("who", texts(&["ann", "bob"]))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        for is_listed in [true, false] {
+            let path = folder.path().join("rows.parquet");
+            let properties = WriterProperties::builder().set_dictionary_enabled(is_listed).build();
+            let file = File::create(&path).unwrap();
+            let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            let source = Source::find(folder.path(), "rows.parquet").unwrap();
+            let wanted = wanted(&[("a", Type::Text)], "who", Ids::Value(Type::Text));
+            let mut found = pieces(&source, 1).unwrap();
+            let batches: Vec<_> = open(found.remove(0), &wanted, 16).unwrap().collect();
+            let lists = batches.into_iter().flat_map(|batch| batch.unwrap().0);
+            let mut lists = lists.map(|column| match column {
+                AnyColumn::Listed(listed) => Some(Arc::clone(listed.list())),
+                AnyColumn::Plain(_) => None,
+            });
+            let (first, unit) = (lists.next().unwrap(), lists.next().unwrap());
+            assert_eq!((first.is_some(), unit.is_some()), (is_listed, is_listed));
+            let again = lists.next().unwrap();
+            if let (Some(first), Some(again)) = (first, again) {
+                assert!(Arc::ptr_eq(&first, &again));
+                assert_eq!(first.array().len(), 3 + 1, "and NULL");
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! rows hold.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -15,6 +16,7 @@ use eke_sql::scalar::{self, Datum, MomentFormat, Pattern, Regex};
 use eke_sql::{Binary, Function, Type, Unary, Value};
 
 use crate::rows::column::{Column, arrays, text};
+use crate::rows::pass::names::TableHash;
 
 #[cfg(test)]
 thread_local! {
@@ -53,10 +55,33 @@ pub(crate) struct Members {
 }
 
 enum MembersOf {
-    Numbers(HashSet<i64>),
+    /// A few runs of numbers without a gap, in order.
+    Runs(Vec<RangeInclusive<i64>>),
+    Numbers(HashSet<i64, TableHash>),
     /// By their bits: there is one zero, and no NaN.
-    Floats(HashSet<u64>),
-    Texts(HashSet<String>),
+    Floats(HashSet<u64, TableHash>),
+    Texts(HashSet<String, TableHash>),
+}
+
+/// How many runs of numbers are searched one by one at most.
+const FEW_RUNS: usize = 4;
+
+/// Numbers as runs without a gap, if these are few.
+fn runs(mut numbers: Vec<i64>) -> Option<Vec<RangeInclusive<i64>>> {
+    numbers.sort_unstable();
+    let mut runs: Vec<RangeInclusive<i64>> = Vec::new();
+    for number in numbers {
+        if let Some(run) = runs.last_mut()
+            && number <= run.end().saturating_add(1)
+        {
+            *run = *run.start()..=number;
+        } else if runs.len() == FEW_RUNS {
+            return None;
+        } else {
+            runs.push(number..=number);
+        }
+    }
+    Some(runs)
 }
 
 impl Members {
@@ -81,14 +106,21 @@ impl Members {
         let set = match kind {
             Type::Float => MembersOf::Floats(values.filter_map(float).collect()),
             Type::Text => MembersOf::Texts(values.filter_map(text).collect()),
-            _ => MembersOf::Numbers(values.filter_map(number).collect()),
+            _ => {
+                let numbers: Vec<i64> = values.filter_map(number).collect();
+                let set = || MembersOf::Numbers(numbers.iter().copied().collect());
+                runs(numbers.clone()).map_or_else(set, MembersOf::Runs)
+            }
         };
         Self { set, null }
     }
 
     pub(crate) fn among(&self, column: &Column) -> BooleanArray {
-        let numbers =
-            |value: i64| matches!(&self.set, MembersOf::Numbers(set) if set.contains(&value));
+        let numbers = |value: i64| match &self.set {
+            MembersOf::Runs(runs) => runs.iter().any(|run| run.contains(&value)),
+            MembersOf::Numbers(set) => set.contains(&value),
+            MembersOf::Floats(_) | MembersOf::Texts(_) => false,
+        };
         let answer = |found: bool| if found || !self.null { Some(found) } else { None };
         match column {
             Column::Bool(a) => a.iter().map(|v| answer(numbers(v?.into()))).collect(),
@@ -188,6 +220,34 @@ impl ColumnExpr {
                 choose(std::slice::from_ref(&a), rows, |row| {
                     (!(equal.is_valid(row) && equal.value(row))).then_some(0)
                 })
+            }
+        }
+    }
+
+    /// Shows what it is made of, in an order that is always the same.
+    pub(crate) fn each_operand(&mut self, show: &mut dyn FnMut(&mut Self)) {
+        match self {
+            Self::Null(_) | Self::Literal(_) | Self::Column(_) => {}
+            Self::Unary(_, a)
+            | Self::Cast(a, _)
+            | Self::In(a, _)
+            | Self::Like(a, _)
+            | Self::Regex(a, _)
+            | Self::Shift(a, ..)
+            | Self::ToChar(a, _) => show(a),
+            Self::Binary(_, a, b) | Self::NullIf(a, b) => {
+                show(a);
+                show(b);
+            }
+            Self::Case(branches, otherwise) => {
+                for (when, then) in branches {
+                    show(when);
+                    show(then);
+                }
+                show(otherwise);
+            }
+            Self::Call(_, _, all) | Self::Coalesce(all) | Self::Extreme(_, all) => {
+                all.iter_mut().for_each(show);
             }
         }
     }
@@ -391,4 +451,36 @@ fn choose(columns: &[Column], rows: usize, which: impl Fn(usize) -> Option<usize
         .ok()
         .and_then(|array| Column::read(&array, kind))
         .unwrap_or_else(|| Column::nulls(kind, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+
+    #[test]
+    fn numbers_are_among_others_in_runs_and_apart() {
+        let lists: [&[i64]; 6] = [
+            &[],
+            &[5],
+            &[3, 1, 2, 2, 9, i64::MAX, i64::MAX - 1],
+            &[i64::MIN, i64::MIN + 1, 0],
+            &[0, 2, 4, 6],
+            &[0, 2, 4, 6, 8, 10],
+        ];
+        let asked: Vec<i64> = (-3..14)
+            .chain([i64::MIN, i64::MIN + 1, i64::MIN + 2])
+            .chain(i64::MAX - 3..=i64::MAX)
+            .collect();
+        for list in lists {
+            let values: Vec<Value> = list.iter().map(|number| Value::Int(*number)).collect();
+            let members = Members::new(Type::Int, &values);
+            let is_run = matches!(members.set, MembersOf::Runs(_));
+            assert_eq!(is_run, list.len() < 6 || list[0] == 3, "{list:?}");
+            let found = members.among(&Column::Int(Int64Array::from(asked.clone())));
+            for (place, number) in asked.iter().enumerate() {
+                assert_eq!(found.value(place), list.contains(number), "{number} in {list:?}");
+            }
+        }
+    }
 }

@@ -7,8 +7,10 @@ pub(crate) mod arrays;
 pub(crate) mod encoding;
 pub(crate) mod expr;
 pub(crate) mod grid_rounding;
+pub(crate) mod listed;
 pub(crate) mod lower;
 pub(crate) mod parse;
+pub(crate) mod parts;
 
 use std::sync::Arc;
 
@@ -124,7 +126,13 @@ impl Column {
         match cells {
             Cells::Arrow(_) => Self::read(array, kind),
             Cells::Int96 => Self::read(array, kind).filter(|_| kind == Type::Timestamp),
-            Cells::Text => Some(Self::Text(texts(array.as_binary_view_opt()?)).cast(kind)),
+            Cells::Text => {
+                let texts = match array.as_binary_opt::<i32>() {
+                    Some(list) => texts(&list.into()),
+                    None => texts(array.as_binary_view_opt()?),
+                };
+                Some(Self::Text(texts).cast(kind))
+            }
             Cells::Decimal(scale) if kind == Type::Float => {
                 let one = 10f64.powi((*scale).into());
                 let float = |cell: &[u8]| scalar::float(close(wide(cell)?) / one);

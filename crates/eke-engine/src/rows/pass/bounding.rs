@@ -10,13 +10,10 @@
 
 use std::fmt;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{Array, Int64Array};
 use eke_sql::Type;
 
-use crate::rows::column::Column;
-use crate::rows::column::encoding;
+use crate::rows::column::listed::Naming;
 use crate::rows::pass::values::{Bringing, HALVES};
 
 /// The key of the hash that groups are kept by. Shows itself to nobody.
@@ -101,33 +98,24 @@ fn part(sum: i128, most: u32, rows: u64) -> i128 {
     sum / rows * most + sum % rows * most / rows
 }
 
-/// The rows of a batch, as what they are grouped by and what they add.
-pub(crate) struct BatchRows<'a> {
+/// The rows of a batch that take part, as what they are grouped by and what they add.
+pub(crate) struct BatchRows {
     rows: usize,
-    unit: Option<Column>,
-    keys: Vec<Column>,
-    steps: Vec<&'a Int64Array>,
+    unit: Option<Naming>,
+    keys: Vec<Naming>,
+    steps: Vec<Int64Array>,
 }
 
-impl<'a> BatchRows<'a> {
+impl BatchRows {
     /// The unit if there is a column of it, the keys and then the steps of rows, which there are
-    /// this many of; none if they are something else.
-    pub(crate) fn new(limits: &Limits, values: &'a [ArrayRef], rows: usize) -> Option<Self> {
-        let (unit, rest) = values.split_at_checked(usize::from(limits.unit.is_some()))?;
-        let unit = unit.first().zip(limits.unit).map(|(unit, kind)| Column::read(unit, kind));
-        let (keys, steps) = rest.split_at_checked(limits.keys.len())?;
-        let keys = keys.iter().zip(&limits.keys).map(|(array, kind)| Column::read(array, *kind));
-        let steps = steps.iter().map(|array| array.as_primitive_opt::<Int64Type>());
-        let rows = Self {
-            rows,
-            unit: match unit {
-                None => None,
-                Some(unit) => Some(unit?),
-            },
-            keys: keys.collect::<Option<_>>()?,
-            steps: steps.collect::<Option<_>>()?,
-        };
-        (rows.steps.len() == limits.brought()).then_some(rows)
+    /// this many of.
+    pub(crate) fn new(
+        rows: usize,
+        unit: Option<Naming>,
+        keys: Vec<Naming>,
+        steps: Vec<Int64Array>,
+    ) -> Self {
+        Self { rows, unit, keys, steps }
     }
 
     /// How many rows there are.
@@ -137,17 +125,17 @@ impl<'a> BatchRows<'a> {
 
     /// Appends the name of the unit that a row belongs to; nothing if each row is one.
     pub(crate) fn push_unit(&self, row: usize, bytes: &mut Vec<u8>) {
-        self.unit.iter().for_each(|unit| encoding::push(unit, row, bytes));
+        self.unit.iter().for_each(|unit| unit.push(row, bytes));
     }
 
     /// Appends the name of the group that a row is in.
     pub(crate) fn push_group(&self, row: usize, bytes: &mut Vec<u8>) {
-        self.keys.iter().for_each(|key| encoding::push(key, row, bytes));
+        self.keys.iter().for_each(|key| key.push(row, bytes));
     }
 
     /// What a row adds, and then the digests of the values that it has.
     pub(crate) fn steps(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
-        let step = move |steps: &&Int64Array| if steps.is_null(row) { 0 } else { steps.value(row) };
+        let step = move |steps: &Int64Array| if steps.is_null(row) { 0 } else { steps.value(row) };
         self.steps.iter().map(step)
     }
 }

@@ -51,7 +51,7 @@ struct Block {
     marks: CutMarks,
 }
 
-/// How large a block of entries is: each is twice the one before, up to the largest.
+/// How large a block of entries is: a power of two, up to the largest.
 type Size = u8;
 
 /// Entries in columns, a block for each unit.
@@ -92,6 +92,14 @@ impl Limits {
         } else {
             (block, most.min(block / 4 * 3))
         }
+    }
+
+    /// The size of the block that a unit gets when this one is full, and it may have more. All units
+    /// of a table may grow at once, and leave blocks that nobody takes: of large ones, few sizes.
+    fn larger(&self, size: Size) -> Size {
+        let (block, _) = self.block(size);
+        let (next, is_enough) = (size + 1, self.block(size + 1).1 >= self.most());
+        if block < FEW || is_enough { next } else { next + 1 }
     }
 }
 
@@ -208,7 +216,7 @@ impl Kept {
                 let mut entries = std::mem::take(&mut self.scratch);
                 entries.clear();
                 entries.extend(self.of_unit(&self.blocks[unit]));
-                self.relocate(unit, size + 1, &entries);
+                self.relocate(unit, self.limits.larger(size), &entries);
                 self.scratch = entries;
             } else if room <= FEW {
                 return self.replace(unit, hash, group);

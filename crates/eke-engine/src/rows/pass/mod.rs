@@ -31,7 +31,8 @@ use tokio::task::{JoinHandle, yield_now};
 
 use crate::rows::RowsError;
 use crate::rows::column::Column;
-use crate::rows::contribution::Contributions;
+use crate::rows::column::listed::AnyColumn;
+use crate::rows::contribution::{Contributions, ListsMade};
 use crate::rows::groups::Groups;
 use crate::rows::held::Holding;
 use crate::rows::pass::added::AddedUp;
@@ -42,7 +43,7 @@ use crate::rows::pass::names::TableHash;
 use crate::rows::pass::shards::{Parts, Shard, Shards, shard};
 use crate::rows::pass::totals::Totals;
 use crate::rows::pass::values::{HALVES, Values, brought};
-use crate::rows::pass::waiting::Waiting;
+use crate::rows::pass::waiting::{Waiting, WaitingRow};
 use crate::rows::per_unit::meet::TakeRows;
 use crate::rows::per_unit::table::UnitTable;
 use crate::rows::per_unit::{AddToUnit, Flow, Origin, Stage, Stages};
@@ -56,6 +57,9 @@ const LEAST: usize = 1 << 20;
 /// How many groups are handed on together.
 const BATCH_GROUPS: usize = 1 << 16;
 
+/// How large a table is at most that a processor has at hand, in bytes.
+const AT_HAND: usize = 1 << 20;
+
 /// How many bytes of rows of one worker wait at most.
 const MOST_WAITING: usize = 64 << 20;
 
@@ -64,9 +68,15 @@ struct Incoming<T> {
     table: Shards<T>,
     /// Those that wait, by shard.
     waiting: Vec<Waiting>,
-    /// What a row is looked up by: its unit, or its group where each row is a unit.
-    name: Vec<u8>,
+    /// What the rows of a batch are looked up by, one after the other: their units, or their groups
+    /// where each row is a unit.
+    names: Vec<u8>,
+    /// Where each name ends.
+    ends: Vec<usize>,
+    hashes: Vec<u64>,
+    steps: Vec<i64>,
     orders: Vec<u64>,
+    made: ListsMade,
 }
 
 /// A pass over the rows of a plan. Shared by its workers.
@@ -236,6 +246,7 @@ impl Pass {
         pieces: Arc<Mutex<VecDeque<PieceOf>>>,
     ) -> Result<AddedUp, RowsError> {
         let (mut added, steps) = (AddedUp::new(&self), self.limits.steps);
+        let mut made = ListsMade::default();
         let (mut group, mut row_steps) = (Vec::new(), Vec::new());
         while let Some((input, piece)) = next(&pieces) {
             let wanted = &self.before.inputs[input];
@@ -245,7 +256,7 @@ impl Pass {
                 sound(|| {
                     self.seen(input, &batch)?;
                     for flow in of_input(&self.before.flows, input) {
-                        self.brought(&flow.steps, batch.clone(), &mut |rows| {
+                        self.brought(&flow.steps, batch.clone(), &mut made, &mut |rows| {
                             for row in 0..rows.len() {
                                 group.clear();
                                 rows.push_group(row, &mut group);
@@ -275,13 +286,15 @@ impl Pass {
     fn take_in<T: TakesRows>(
         &self,
         input: usize,
-        batch: &(Vec<Column>, usize),
+        batch: &(Vec<AnyColumn>, usize),
         incoming: &mut Incoming<T>,
     ) -> Result<(), RowsError> {
+        let mut made = std::mem::take(&mut incoming.made);
         for flow in of_input(&self.before.flows, input) {
-            let take_in = &mut |rows: &BatchRows<'_>| incoming.add(self, rows).ok_or_else(too_many);
-            self.brought(&flow.steps, batch.clone(), take_in)?;
+            let take_in = &mut |rows: &BatchRows| incoming.add(self, rows).ok_or_else(too_many);
+            self.brought(&flow.steps, batch.clone(), &mut made, take_in)?;
         }
+        incoming.made = made;
         Ok(())
     }
 
@@ -289,21 +302,25 @@ impl Pass {
     fn brought(
         &self,
         steps: &[Arc<RowStep>],
-        batch: (Vec<Column>, usize),
-        take_in: &mut dyn FnMut(&BatchRows<'_>) -> Result<(), RowsError>,
+        (columns, rows): (Vec<AnyColumn>, usize),
+        made: &mut ListsMade,
+        take_in: &mut dyn FnMut(&BatchRows) -> Result<(), RowsError>,
     ) -> Result<(), RowsError> {
-        through(steps, batch, self.batch_rows, &mut |columns, rows| {
+        let mut bring = |columns: Vec<AnyColumn>, rows| {
             let columns = self.wanted_of(columns).ok_or_else(not_ours)?;
-            let (brought, rows) =
-                self.contributions.of(&columns, rows).map_err(RowsError::failed)?;
-            let rows = BatchRows::new(&self.limits, &brought, rows).ok_or_else(not_ours)?;
-            take_in(&rows)
+            take_in(&self.contributions.of(&columns, rows, made).map_err(RowsError::failed)?)
+        };
+        if steps.is_empty() {
+            return bring(columns, rows);
+        }
+        through(steps, (plain(&columns), rows), self.batch_rows, &mut |columns, rows| {
+            bring(columns.into_iter().map(AnyColumn::Plain).collect(), rows)
         })
     }
 
     /// What contributions are computed from, of rows that are joined: their columns, and then the
     /// unit.
-    fn wanted_of(&self, columns: Vec<Column>) -> Option<Vec<Column>> {
+    fn wanted_of(&self, columns: Vec<AnyColumn>) -> Option<Vec<AnyColumn>> {
         let (own, wanted) = (&self.before.columns, &self.contributions.wanted().columns);
         if own == wanted {
             return Some(columns);
@@ -314,12 +331,16 @@ impl Pass {
     }
 
     /// Counts rows of a dataset that were read.
-    fn seen(&self, input: usize, (columns, rows): &(Vec<Column>, usize)) -> Result<(), RowsError> {
+    fn seen(
+        &self,
+        input: usize,
+        (columns, rows): &(Vec<AnyColumn>, usize),
+    ) -> Result<(), RowsError> {
         self.check()?;
         self.counters.read.fetch_add(*rows as u64, Ordering::Relaxed);
         // Before any filter: one number for a dataset, whatever is asked of it.
         let unit = self.limits.unit.and(columns.last());
-        let without = unit.map_or(0, |unit| unit.array().null_count());
+        let without = unit.map_or(0, AnyColumn::null_count);
         if let Some(nobodys) = self.counters.nobodys.get(input) {
             nobodys.fetch_add(without as u64, Ordering::Relaxed);
         }
@@ -342,9 +363,10 @@ impl Pass {
                 self.holding.iter().for_each(|holding| holding.add(&batch));
                 sound(|| {
                     self.seen(input, &batch)?;
+                    let plain = (plain(&batch.0), batch.1);
                     for (stage, table) in stages.iter().zip(&mut tables) {
                         for flow in of_input(&stage.flows, input) {
-                            self.gathered(stage, flow, batch.clone(), &mut |entry, values| {
+                            self.gathered(stage, flow, plain.clone(), &mut |entry, values| {
                                 table.in_memory[shard(entry.hash)].add(entry, values)
                             })?;
                         }
@@ -425,9 +447,11 @@ impl Pass {
             tables[place] = Some(table);
         }
         let (mut waiting, mut orders, mut unit) = (Waiting::default(), Vec::new(), Vec::new());
+        let mut made = ListsMade::default();
         for flow in &self.before.flows {
-            self.flowing(flow, &mut tables, &mut |batch| {
-                self.brought(&flow.steps, batch, &mut |rows| {
+            self.flowing(flow, &mut tables, &mut |(columns, rows)| {
+                let columns = columns.into_iter().map(AnyColumn::Plain).collect();
+                self.brought(&flow.steps, (columns, rows), &mut made, &mut |rows| {
                     waiting.clear();
                     for row in 0..rows.len() {
                         unit.clear();
@@ -569,6 +593,11 @@ impl Gathered {
     }
 }
 
+/// Columns row by row.
+fn plain(columns: &[AnyColumn]) -> Vec<Column> {
+    columns.iter().map(AnyColumn::plain).collect()
+}
+
 /// The flows of rows that are read of a dataset.
 fn of_input(flows: &[Flow], input: usize) -> impl Iterator<Item = &Flow> {
     flows.iter().filter(move |flow| flow.from == Origin::Input(input))
@@ -582,22 +611,49 @@ fn of_inputs(flows: &[Flow]) -> bool {
 impl<T: TakesRows> Incoming<T> {
     fn new(table: Shards<T>) -> Self {
         let waiting = table.in_memory.iter().map(|_| Waiting::default()).collect();
-        Self { table, waiting, name: Vec::new(), orders: Vec::new() }
+        let (names, ends) = (Vec::new(), Vec::new());
+        let (hashes, steps, orders) = (Vec::new(), Vec::new(), Vec::new());
+        Self { table, waiting, names, ends, hashes, steps, orders, made: ListsMade::default() }
     }
 
     /// Lets rows wait for others of their shard; none if there are more names than can be numbered.
-    fn add(&mut self, pass: &Pass, rows: &BatchRows<'_>) -> Option<()> {
+    ///
+    /// Rows are named, then hashed, then put in their places, each for the whole batch: a name that
+    /// is read right after it was written waits for all that was written before it, and the places
+    /// of rows are far apart.
+    fn add(&mut self, pass: &Pass, rows: &BatchRows) -> Option<()> {
         let most = (pass.share() / 4).min(MOST_WAITING) / self.waiting.len();
         let by_unit = pass.limits.unit.is_some();
+        self.names.clear();
+        self.ends.clear();
         for row in 0..rows.len() {
-            self.name.clear();
             if by_unit {
-                rows.push_unit(row, &mut self.name);
+                rows.push_unit(row, &mut self.names);
             } else {
-                rows.push_group(row, &mut self.name);
+                rows.push_group(row, &mut self.names);
             }
-            let hash = pass.hash.hash_one(&self.name[..]);
-            let (shard, unit) = (shard(hash), if by_unit { &self.name[..] } else { &[] });
+            self.ends.push(self.names.len());
+        }
+        self.hashes.clear();
+        let mut start = 0;
+        for &end in &self.ends {
+            let name = &self.names[std::mem::replace(&mut start, end)..end];
+            self.hashes.push(pass.hash.hash_one(name));
+        }
+        // Totals of few groups are at hand: their rows need not wait.
+        let is_at_hand = !by_unit && self.table.held() <= AT_HAND;
+        start = 0;
+        for row in 0..rows.len() {
+            let (hash, end) = (self.hashes[row], self.ends[row]);
+            let name = &self.names[std::mem::replace(&mut start, end)..end];
+            let (shard, unit) = (shard(hash), if by_unit { name } else { &[] });
+            if is_at_hand {
+                self.steps.clear();
+                self.steps.extend(rows.steps(row));
+                let row = WaitingRow { hash, name, group: name, unit, steps: &self.steps };
+                self.table.in_memory[shard].take_in_row(pass, row, 0)?;
+                continue;
+            }
             let waiting = &mut self.waiting[shard];
             waiting.push(hash, |bytes| rows.push_group(row, bytes), unit, rows.steps(row));
             if waiting.held() >= most {
@@ -623,6 +679,9 @@ trait TakesRows: Shard + Sized + Send + 'static {
 
     /// Takes in rows of its shard; none if there are more names than can be numbered.
     fn take_in(&mut self, pass: &Pass, rows: &Waiting, orders: &mut Vec<u64>) -> Option<()>;
+
+    /// Takes in a row of its shard, whose group is kept by `order` if units are bounded.
+    fn take_in_row(&mut self, pass: &Pass, row: WaitingRow<'_>, order: u64) -> Option<()>;
 }
 
 impl TakesRows for Kept {
@@ -633,20 +692,23 @@ impl TakesRows for Kept {
     fn take_in(&mut self, pass: &Pass, rows: &Waiting, orders: &mut Vec<u64>) -> Option<()> {
         let rows = || rows.rows(pass.limits.brought());
         order::first_halves(&pass.limits.hash_key, rows().map(|row| row.name), orders);
-        for (row, &order) in rows().zip(&*orders) {
-            let unit = self.unit(row.hash, row.unit)?;
-            let (steps, rest) = row.steps.split_at(pass.limits.steps);
-            let (digests, unlisted) = rest.split_at(HALVES * pass.limits.bringing.most.len());
-            if unlisted.first() == Some(&1) {
-                // It is in no group, and its unit in the question.
-                self.mark(unit, CutMarks::UNLISTED);
-                continue;
-            }
-            let steps = steps.iter().map(|&step| i128::from(step));
-            let entry = self.add(unit, order, row.group, 1, steps)?;
-            if let (Some(entry), false) = (entry, digests.is_empty()) {
-                self.add_values(entry, row.name, digests);
-            }
+        rows().zip(&*orders).try_for_each(|(row, &order)| self.take_in_row(pass, row, order))
+    }
+
+    #[inline]
+    fn take_in_row(&mut self, pass: &Pass, row: WaitingRow<'_>, order: u64) -> Option<()> {
+        let unit = self.unit(row.hash, row.unit)?;
+        let (steps, rest) = row.steps.split_at(pass.limits.steps);
+        let (digests, unlisted) = rest.split_at(HALVES * pass.limits.bringing.most.len());
+        if unlisted.first() == Some(&1) {
+            // It is in no group, and its unit in the question.
+            self.mark(unit, CutMarks::UNLISTED);
+            return Some(());
+        }
+        let steps = steps.iter().map(|&step| i128::from(step));
+        let entry = self.add(unit, order, row.group, 1, steps)?;
+        if let (Some(entry), false) = (entry, digests.is_empty()) {
+            self.add_values(entry, row.name, digests);
         }
         Some(())
     }
@@ -658,12 +720,15 @@ impl TakesRows for Totals {
     }
 
     fn take_in(&mut self, pass: &Pass, rows: &Waiting, _: &mut Vec<u64>) -> Option<()> {
-        for row in rows.rows(pass.limits.brought()) {
-            // One unit, and one row.
-            let one = [1, 1].into_iter().chain(row.steps.iter().map(|&step| i128::from(step)));
-            self.add(row.hash, row.group, one)?;
-        }
-        Some(())
+        let mut rows = rows.rows(pass.limits.brought());
+        rows.try_for_each(|row| self.take_in_row(pass, row, 0))
+    }
+
+    #[inline]
+    fn take_in_row(&mut self, _: &Pass, row: WaitingRow<'_>, _: u64) -> Option<()> {
+        // One unit, and one row.
+        let one = [1, 1].into_iter().chain(row.steps.iter().map(|&step| i128::from(step)));
+        self.add(row.hash, row.group, one)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The order that the groups of a unit are kept in: keyed BLAKE3 of names, several at a time.
 //!
-//! A name of up to 64 bytes is one block, and one block is one compression. Four of them side by
-//! side take hardly longer than one alone. What comes out is what the crate `blake3` gives, which
-//! longer names are left to.
+//! A name of up to 64 bytes is one block, and one block is one compression; names of up to 1,024
+//! bytes are blocks one after the other. Four of them side by side take hardly longer than one
+//! alone. What comes out is what the crate `blake3` gives, which longer names are left to.
 
 use wide::u32x4;
 
@@ -15,9 +15,14 @@ type Lanes = [u32; LANES];
 
 /// How many bytes a block has.
 const BLOCK: usize = 64;
+/// How many bytes are hashed in one row of blocks.
+const CHUNK: usize = 1024;
 const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
-/// A keyed hash of one block, which is the first, the last and the root.
-const FLAGS: u32 = 1 | 2 | 8 | 16;
+/// What a block is: the first, the last, the last of all, one of a keyed hash.
+const CHUNK_START: u32 = 1;
+const CHUNK_END: u32 = 2;
+const ROOT: u32 = 8;
+const KEYED: u32 = 16;
 /// Which words of a block the rounds take, in pairs.
 const SCHEDULE: [[usize; 16]; 7] = [
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
@@ -51,65 +56,98 @@ pub(crate) fn first_halves<'a>(
 ) {
     orders.clear();
     orders.resize(names.len(), 0);
-    let words = key_words(key);
-    let (mut blocks, mut lengths, mut places) = ([[0; LANES]; 16], [0; LANES], [0; LANES]);
-    let mut filled = 0;
+    let key_words: [u32x4; 8] = words(key.0).map(u32x4::splat);
+    // Names side by side have as many blocks.
+    let mut waiting: [Side<'a>; CHUNK / BLOCK] = std::array::from_fn(|_| Side::default());
     for (place, name) in names.enumerate() {
-        if name.len() > BLOCK {
-            orders[place] = first_half(order(key, name));
-            continue;
-        }
-        let mut block = [0; BLOCK];
-        block[..name.len()].copy_from_slice(name);
-        for (word, bytes) in blocks.iter_mut().zip(block.as_chunks().0) {
-            word[filled] = u32::from_le_bytes(*bytes);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "at most a block")]
-        let length = name.len() as u32;
-        (lengths[filled], places[filled]) = (length, place);
-        filled += 1;
-        if filled == LANES {
-            let halves = compressed(&words, &blocks, lengths);
-            places.iter().zip(halves).for_each(|(&place, half)| orders[place] = half);
-            filled = 0;
+        let blocks = name.len().div_ceil(BLOCK).max(1);
+        match waiting.get_mut(blocks - 1) {
+            None => orders[place] = first_half(order(key, name)),
+            Some(side) => {
+                (side.names[side.filled], side.places[side.filled]) = (name, place);
+                side.filled += 1;
+                if side.filled == LANES {
+                    side.hash(&key_words, blocks, orders);
+                }
+            }
         }
     }
-    if filled > 0 {
-        let halves = compressed(&words, &blocks, lengths);
-        places[..filled].iter().zip(halves).for_each(|(&place, half)| orders[place] = half);
+    for (last, side) in waiting.iter_mut().enumerate().filter(|(_, side)| side.filled > 0) {
+        side.hash(&key_words, last + 1, orders);
     }
 }
 
-fn key_words(HashKey(key): &HashKey) -> [u32; 8] {
-    let mut words = [0; 8];
-    for (word, bytes) in words.iter_mut().zip(key.as_chunks().0) {
+/// Names that are hashed side by side, and where their orders go.
+#[derive(Default)]
+struct Side<'a> {
+    names: [&'a [u8]; LANES],
+    places: [usize; LANES],
+    filled: usize,
+}
+
+impl Side<'_> {
+    /// Hashes names of this many blocks, after which there are none.
+    #[inline]
+    fn hash(&mut self, key: &[u32x4; 8], blocks: usize, orders: &mut [u64]) {
+        let mut chain = *key;
+        for block in 0..blocks {
+            let is_last = block + 1 == blocks;
+            let ends = if is_last { CHUNK_END | ROOT } else { 0 };
+            let flags = KEYED | ends | if block == 0 { CHUNK_START } else { 0 };
+            let (mut bytes, mut lengths) = ([[0; BLOCK]; LANES], [0; LANES]);
+            for (lane, name) in self.names.iter().enumerate() {
+                let name = &name[(block * BLOCK).min(name.len())..];
+                let name = &name[..name.len().min(BLOCK)];
+                bytes[lane][..name.len()].copy_from_slice(name);
+                #[expect(clippy::cast_possible_truncation, reason = "at most a block")]
+                let length = name.len() as u32;
+                lengths[lane] = length;
+            }
+            // From one lane after the other: words that were just written apart are slow to read
+            // together.
+            let lanes: [[u32; 16]; LANES] = bytes.map(words);
+            let words: [u32x4; 16] = std::array::from_fn(|word| {
+                u32x4::new([lanes[0][word], lanes[1][word], lanes[2][word], lanes[3][word]])
+            });
+            chain = compressed(&chain, &words, lengths, flags);
+        }
+        let (first, second) = (chain[0].to_array(), chain[1].to_array());
+        for (lane, &place) in self.places[..self.filled].iter().enumerate() {
+            let (first, second) = (first[lane].swap_bytes(), second[lane].swap_bytes());
+            orders[place] = (u64::from(first) << 32 | u64::from(second)).min(EMPTY - 1);
+        }
+        self.filled = 0;
+    }
+}
+
+/// The words of bytes, of which there are four times as many.
+#[inline]
+fn words<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES]) -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
         *word = u32::from_le_bytes(*bytes);
     }
     words
 }
 
-/// The first halves of the orders of blocks, whose words lie side by side.
-fn compressed(key: &[u32; 8], blocks: &[Lanes; 16], lengths: Lanes) -> [u64; LANES] {
-    let blocks = blocks.map(u32x4::new);
+/// One compression of blocks, whose words lie side by side: what the next one goes on from.
+#[inline(always)]
+fn compressed(chain: &[u32x4; 8], blocks: &[u32x4; 16], lengths: Lanes, flags: u32) -> [u32x4; 8] {
     let mut state: [u32x4; 16] = std::array::from_fn(|word| match word {
-        0..8 => u32x4::splat(key[word]),
+        0..8 => chain[word],
         8..12 => u32x4::splat(IV[word - 8]),
         14 => u32x4::new(lengths),
-        15 => u32x4::splat(FLAGS),
+        15 => u32x4::splat(flags),
         _ => u32x4::ZERO,
     });
-    round::<0>(&mut state, &blocks);
-    round::<1>(&mut state, &blocks);
-    round::<2>(&mut state, &blocks);
-    round::<3>(&mut state, &blocks);
-    round::<4>(&mut state, &blocks);
-    round::<5>(&mut state, &blocks);
-    round::<6>(&mut state, &blocks);
-    let (first, second) = ((state[0] ^ state[8]).to_array(), (state[1] ^ state[9]).to_array());
-    std::array::from_fn(|lane| {
-        let (first, second) = (first[lane].swap_bytes(), second[lane].swap_bytes());
-        (u64::from(first) << 32 | u64::from(second)).min(EMPTY - 1)
-    })
+    round::<0>(&mut state, blocks);
+    round::<1>(&mut state, blocks);
+    round::<2>(&mut state, blocks);
+    round::<3>(&mut state, blocks);
+    round::<4>(&mut state, blocks);
+    round::<5>(&mut state, blocks);
+    round::<6>(&mut state, blocks);
+    std::array::from_fn(|word| state[word] ^ state[word + 8])
 }
 
 /// Mixes the columns of the state, and then its diagonals.
@@ -155,10 +193,11 @@ mod tests {
     #[test]
     fn names_side_by_side_have_the_orders_that_they_have_alone() {
         let key = HashKey(std::array::from_fn(|at| u8::try_from(at * 7 % 256).unwrap()));
-        let bytes: Vec<u8> = (0..200u8).map(|at| at.wrapping_mul(83)).collect();
-        // Of every length around a block, in an order in which long ones come in between.
-        let names: Vec<&[u8]> =
-            (0..2_000).map(|at| &bytes[at % 90..at % 90 + at * 31 % 101]).collect();
+        let bytes: Vec<u8> = (0..1_500u32).map(|at| at.wrapping_mul(83).to_le_bytes()[0]).collect();
+        // Of every length around one block and two, and some around all that fit side by side.
+        let short = (0..2_000).map(|at| &bytes[at % 90..at % 90 + at * 31 % 167]);
+        let long = (0..400).map(|at| &bytes[at % 7..at % 7 + 900 + at * 13 % 180]);
+        let names: Vec<&[u8]> = short.chain(long).collect();
         for count in [0, 1, 3, 4, 5, names.len()] {
             let mut orders = vec![1; 7];
             first_halves(&key, names[..count].iter().copied(), &mut orders);

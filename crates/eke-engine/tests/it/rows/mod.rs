@@ -4,6 +4,7 @@ mod cuts;
 mod expressions;
 mod failing;
 mod files;
+mod listed;
 mod meaning;
 mod neighbours;
 mod parts;

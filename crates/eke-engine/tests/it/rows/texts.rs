@@ -9,6 +9,7 @@ use eke_engine::testing::{Bounded, RowsOptions, Source, bounded, bounded_in_memo
 use eke_sql::{Column, MAX_TEXT, Plan, Protection, Table, Type, Value, plan};
 
 use crate::rows::files::{Folder, text, write_parquet};
+use crate::rows::listed::listed;
 use crate::trips;
 
 const HASH_KEY: [u8; 32] = [7; 32];
@@ -61,9 +62,14 @@ fn batch(rows: &[Row]) -> RecordBatch {
 fn run(rows: &[Row], plan: &Plan, batch_rows: usize) -> Bounded {
     let schema: Vec<_> =
         table().columns.into_iter().map(|column| (column.name, column.kind)).collect();
-    let pieces = rows.chunks(batch_rows).map(|rows| vec![batch(rows)]).collect();
     let options = RowsOptions { batch_rows, ..RowsOptions::usual() };
-    bounded_in_memory(pieces, &schema, plan, &HASH_KEY, options).unwrap()
+    let run = |read: &dyn Fn(RecordBatch) -> RecordBatch| {
+        let pieces = rows.chunks(batch_rows).map(|rows| vec![read(batch(rows))]).collect();
+        bounded_in_memory(pieces, &schema, plan, &HASH_KEY, options).unwrap()
+    };
+    let (plain, listed) = (run(&|batch| batch), run(&|batch| listed(&batch)));
+    assert_eq!(listed.unit_counts(), plain.unit_counts(), "with lists");
+    plain
 }
 
 fn row(who: &str, city: &str, note: &str) -> Row {
@@ -90,6 +96,27 @@ fn units_are_told_apart_by_all_of_their_names() {
             let found = bounded.values(&[vec![]]);
             assert_eq!(found, [vec![8 * one[0]], vec![4 * one[1]]], "{}", start.len());
         }
+    }
+}
+
+/// The digest of a long name is taken once, however the name comes: taken again for some of its
+/// rows, it makes two units of one.
+#[test]
+fn a_unit_with_a_long_name_is_one_whether_its_rows_are_listed_or_not() {
+    let long = "a".repeat(MAX_TEXT + 500);
+    let rows = [row(&long, "Delft", ""), row("b", "Delft", "")];
+    let pieces = vec![vec![batch(&rows)], vec![listed(&batch(&rows))], vec![batch(&rows)]];
+    let schema: Vec<_> =
+        table().columns.into_iter().map(|column| (column.name, column.kind)).collect();
+    for sql in [
+        "SELECT COUNT(DISTINCT who) FROM trips",
+        "SELECT COUNT(*) FROM (SELECT who, COUNT(*) AS n FROM trips GROUP BY who) AS people",
+    ] {
+        let plan = asked(sql);
+        let options = RowsOptions::usual();
+        let found = bounded_in_memory(pieces.clone(), &schema, &plan, &HASH_KEY, options).unwrap();
+        let one = plan.sums[0].one();
+        assert_eq!(found.values(&[vec![]]), [vec![2 * one]], "{sql}");
     }
 }
 
