@@ -15,7 +15,7 @@ use crate::Failure;
 use crate::commands::ask::Asker;
 use crate::input::goal::PriceArg;
 use crate::show::number::{grouped, short};
-use crate::show::print_json;
+use crate::show::{note, print_json};
 use crate::terminal::progress::Progress;
 
 /// Which dataset to look at.
@@ -142,6 +142,11 @@ fn print(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     }
     for column in &profile.columns {
         values(column, profile, out)?;
+    }
+    if !profile.left_out.is_empty() {
+        let names = profile.left_out.join(", ");
+        writeln!(out)?;
+        note("", &format!("not looked at: {names} (name columns with --columns)"), out)?;
     }
     writeln!(out, "\nproposed for the policy (--write puts it in):\n")?;
     for line in lines_of_bounds(dataset, &profile.proposal).lines() {

@@ -1,11 +1,13 @@
-//! `eke rehearse`: a question on made-up rows. Nothing is read of the data or of the ledger, and
-//! nothing is charged.
+//! `eke rehearse`: a question on made-up rows. Nothing is read of the data, of the ledger what was
+//! published of it in a profile, and nothing is charged.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use eke_engine::policy::Policy;
+use eke_engine::profile::DatasetShape;
 use eke_engine::rehearse::{MOST_UNITS, rehearse};
 use eke_engine::{Answer, EngineError, Who};
 
@@ -23,9 +25,10 @@ use crate::terminal::stop::Stop;
 #[command(after_help = "\
 Examples:
   eke rehearse \"SELECT district, AVG(fare) FROM trips GROUP BY district\" --within 5%
-The rows are made up from the schema and from what the policy says is public: bounds, listed values,
-and how many people there are. Numbers of the answer mean nothing; its form, its price and how wide
-its intervals are resemble those of an answer to a table of that size.")]
+The rows are made up from the schema, from what the policy says is public (bounds, listed values, and
+how many people there are), and from a profile that was bought: how many units there are, and how
+many rows, groups and which values they have. Numbers of the answer mean nothing; its form, its price
+and how wide its intervals are resemble those of an answer to a table of that size.")]
 pub(crate) struct Rehearse {
     #[command(flatten)]
     sql: SqlArgs,
@@ -41,7 +44,7 @@ pub(crate) struct Rehearse {
     json: bool,
 }
 
-const SAYS: &str = "a rehearsal on made-up rows: no data and no ledger is read, nothing is charged";
+const SAYS: &str = "a rehearsal on made-up rows: no data is read, nothing is charged";
 
 impl Rehearse {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<(), Failure> {
@@ -51,8 +54,13 @@ impl Rehearse {
         if !self.json {
             writeln!(out, "{SAYS}")?;
         }
+        // Without a ledger there are no profiles, and what is wrong with it is told when one asks.
+        let shapes = self.asker.look().ok().and_then(|engine| engine.published_shapes(&who).ok());
+        let shapes = shapes.unwrap_or_default();
         for sql in &questions {
-            let answer = rehearsed(&policy, sql, &who, &self.goal, self.units)?;
+            let asked =
+                Rehearsed { policy: &policy, who: &who, units: self.units, shapes: &shapes };
+            let answer = asked.answer(sql, &self.goal)?;
             if self.json {
                 let mut json = serde_json::json!({ "rehearsal": true });
                 let told = serde_json::to_value(&answer).map_err(std::io::Error::from)?;
@@ -76,13 +84,14 @@ impl Rehearse {
 /// A rehearsal as the shell shows it.
 pub(crate) fn show(
     policy: &Policy,
+    shapes: &BTreeMap<String, DatasetShape>,
     sql: &str,
     who: &Who,
     goal: &GoalArgs,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     writeln!(out, "{SAYS}\n")?;
-    let answer = rehearsed(policy, sql, who, goal, None)?;
+    let answer = Rehearsed { policy, who, units: None, shapes }.answer(sql, goal)?;
     print(&answer, Style { is_tenth: goal.is_tenth(), is_verbose: false }, out)
 }
 
@@ -93,25 +102,30 @@ fn print(answer: &Answer, style: Style, out: &mut impl Write) -> Result<(), Fail
     Ok(writeln!(out, "\n  would cost {price}, {part} of the whole budget")?)
 }
 
-fn rehearsed(
-    policy: &Policy,
-    sql: &str,
-    who: &Who,
-    goal: &GoalArgs,
+/// What rehearsals of one asker have in common.
+struct Rehearsed<'a> {
+    policy: &'a Policy,
+    who: &'a Who,
     units: Option<u32>,
-) -> Result<Answer, Failure> {
-    let (goal, _) = &goal.said(policy, sql, who)?;
-    let Some(question) = goal.question(policy, sql, who)? else {
-        return Err(Failure::Usage(
-            "how good must the answer be? say it with --within 5%, --within 100 or --price rho=0.001"
-                .into(),
-        ));
-    };
-    let folder = Scratch::new()?;
-    let engine = rehearse(policy, sql, who, units, folder.path())?;
-    // Nothing is spent, so nothing is confirmed; and Ctrl-C may end it at once.
-    let progress = Progress::following(true, Stop::default());
-    asked(&engine, &question, &progress, goal)
+    shapes: &'a BTreeMap<String, DatasetShape>,
+}
+
+impl Rehearsed<'_> {
+    fn answer(&self, sql: &str, goal: &GoalArgs) -> Result<Answer, Failure> {
+        let Self { policy, who, units, shapes } = *self;
+        let (goal, _) = &goal.said(policy, sql, who)?;
+        let Some(question) = goal.question(policy, sql, who)? else {
+            return Err(Failure::Usage(
+                "how good must the answer be? say it with --within 5%, --within 100 or --price rho=0.001"
+                    .into(),
+            ));
+        };
+        let folder = Scratch::new()?;
+        let engine = rehearse(policy, sql, who, units, shapes, folder.path())?;
+        // Nothing is spent, so nothing is confirmed; and Ctrl-C may end it at once.
+        let progress = Progress::following(true, Stop::default());
+        asked(&engine, &question, &progress, goal)
+    }
 }
 
 /// A folder that is gone after the rehearsal.

@@ -311,7 +311,9 @@ impl Session<'_> {
             }
             "\\rehearse" => {
                 let sql = given.ok_or_else(|| wrong("write a question after \\rehearse".into()))?;
-                rehearse::show(&self.policy, sql, &self.who, &self.goal, out)?;
+                let shapes = self.looking(|engine| Ok(engine.published_shapes(&self.who)?));
+                let shapes = shapes.unwrap_or_default();
+                rehearse::show(&self.policy, &shapes, sql, &self.who, &self.goal, out)?;
             }
             other => return Err(wrong(format!("there is no command {other}: \\? lists them"))),
         }

@@ -234,7 +234,7 @@ fn a_rehearsal_says_so_and_leaves_nothing_behind() {
     ] {
         let said = printed(typed(&command, folder));
         assert!(
-            said.starts_with("a rehearsal on made-up rows: no data and no ledger is read"),
+            said.starts_with("a rehearsal on made-up rows: no data is read, nothing is charged"),
             "{said}"
         );
         assert!(said.contains("Gouda") && said.contains("would cost rho "), "{said}");

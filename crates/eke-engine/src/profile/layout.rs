@@ -37,6 +37,9 @@ const ZERO: u8 = 1;
 
 /// How many keys are looked at if nobody says which.
 const MOST_KEYS: usize = 3;
+/// How many columns of numbers are looked at if nobody says which: each shares the price with all
+/// others.
+pub(crate) const MOST_COLUMNS: usize = 3;
 
 /// What a profile has histograms of, besides the rows of each unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,7 +172,8 @@ pub(crate) fn likely_keys(
     named.chain(others).map(|(name, _)| name.clone()).take(MOST_KEYS).collect()
 }
 
-/// The columns of numbers that people add up: those that look like no key and no name.
+/// The columns of numbers that people add up: those that look like no key and no name, of which
+/// those that the policy has bounds of come first.
 pub(crate) fn likely_columns(
     schema: &[(String, Option<Type>)],
     unit_column: &str,
@@ -180,7 +184,11 @@ pub(crate) fn likely_columns(
         let is_name = kind.is_some_and(|kind| looks_like_a_key(name, kind) || is_id(name));
         name != unit_column && is_number && (bounded(name) || !is_name)
     };
-    schema.iter().filter(is_number).map(|(name, _)| name.clone()).collect()
+    let named = |is_bounded: bool| {
+        let numbers = schema.iter().filter(is_number).map(|(name, _)| name);
+        numbers.filter(move |name| bounded(name) == is_bounded).cloned()
+    };
+    named(true).chain(named(false)).collect()
 }
 
 /// What names of keys end with.

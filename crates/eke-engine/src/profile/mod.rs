@@ -18,9 +18,11 @@ pub(crate) mod layout;
 pub(crate) mod pass;
 pub(crate) mod proposal;
 pub(crate) mod published;
+pub(crate) mod shape;
 pub(crate) mod statement;
 pub(crate) mod unit_rows;
 
+pub use shape::DatasetShape;
 pub use statement::CountedUnits;
 
 use eke_budget::{Adjacency, Amount, Metric, Rho};
@@ -85,6 +87,8 @@ pub struct Profile {
     pub keys: Vec<KeyProfile>,
     /// The values, by column.
     pub columns: Vec<ColumnProfile>,
+    /// Columns of numbers that were not looked at.
+    pub left_out: Vec<String>,
     /// The bounds for the policy.
     pub proposal: Proposal,
 }
@@ -433,6 +437,7 @@ impl Engine {
             rows: rows_profile,
             keys,
             columns,
+            left_out: left_out(&plan.layout, dataset, prepared),
         }
     }
 }
@@ -451,6 +456,15 @@ pub(crate) fn profile_name(
     let dataset = prepared.datasets.first().map(|dataset| &dataset.name);
     let is = Identity::new(Purpose::Profile).json(&(dataset, layout, rho, adjacency));
     Ok(ProfileName::new(&is.rows(prepared).named()?))
+}
+
+/// The columns of numbers that people would add up and that a profile has not looked at.
+fn left_out(layout: &Layout, dataset: &Dataset, prepared: &Prepared) -> Vec<String> {
+    let Some(read) = prepared.datasets.first() else { return Vec::new() };
+    let bounded = |name: &str| dataset.columns.get(name).is_some_and(|said| said.bounds.is_some());
+    let all = layout::likely_columns(read.schema(), read.unit_column(), &bounded);
+    let is_left = |name: &String| !layout.columns.contains(name) && !layout.keys.contains(name);
+    all.into_iter().filter(is_left).collect()
 }
 
 /// What a profile has histograms of, if all columns that are named are there.
@@ -485,7 +499,8 @@ fn layout_of(
         Some(columns) => columns.clone(),
         None => {
             let columns = layout::likely_columns(schema, unit_column, &bounded);
-            columns.into_iter().filter(|column| !keys.contains(column)).collect()
+            let others = columns.into_iter().filter(|column| !keys.contains(column));
+            others.take(layout::MOST_COLUMNS).collect()
         }
     };
     for column in &columns {

@@ -190,13 +190,24 @@ impl Engine {
         let Some((values, cuts)) = values.zip(cuts) else {
             return Err(EngineError::damaged("a profile that is listed and not stored"));
         };
+        self.sees_profile(analyst, &plan, &cuts)?;
+        Ok(self.shown_profile(&plan, (dataset, prepared), &values, &cuts, true))
+    }
+
+    /// Whether the tier of an analyst lets it see the points of a profile.
+    pub(crate) fn sees_profile(
+        &self,
+        analyst: &str,
+        plan: &ProfilePlan,
+        cuts: &StoredCuts,
+    ) -> Result<(), EngineError> {
         let (first, second) = (plan.values(), plan.cuts(&cuts.chosen));
         let all = first.histograms.iter().chain(&second.histograms);
-        let most = all.map(|one| one.price(adjacency)).max().unwrap_or(Amount::ZERO);
+        let most = all.map(|one| one.price(plan.adjacency)).max().unwrap_or(Amount::ZERO);
         let finest = self.policy().finest(Some(analyst))?;
         if finest.is_some_and(|finest| most > finest) {
             return Err(NotAllowed::ProfileBeyondTier { each: most }.into());
         }
-        Ok(self.shown_profile(&plan, (dataset, prepared), &values, &cuts, true))
+        Ok(())
     }
 }

@@ -272,6 +272,15 @@ fn analysts_see_a_profile_that_is_published_and_buy_none() {
     let bought = buy(&engine);
     let ana = seen(&engine, "ana").unwrap();
     assert_eq!(Profile { free: false, ..ana }, bought);
+    // Rehearsals use it.
+    drop(engine);
+    let shapes = |who: Who| city.engine().published_shapes(&who).unwrap();
+    let shape = shapes(Who::Steward);
+    assert_eq!(shape.keys().collect::<Vec<_>>(), ["trips"]);
+    let drawn = bought.rows.bins.iter().map(|&bin| u64::try_from(bin).unwrap_or(0));
+    assert_eq!(shape["trips"].rows, drawn.collect::<Vec<_>>());
+    assert_eq!(shapes(Who::Analyst("ana".into())), shape);
+    let engine = city.engine();
     assert!(comes_to(spent(&engine, "rider/analyst/ana"), PRICE));
     // Other columns were not bought.
     let other = ProfileRequest { columns: Some(Vec::new()), ..request() };
@@ -282,6 +291,15 @@ fn analysts_see_a_profile_that_is_published_and_buy_none() {
     city.change("finest = { rho = 1e-4 }", "finest = { rho = 1e-6 }");
     let error = seen(&city.engine(), "bob").unwrap_err();
     assert!(matches!(error, EngineError::Beyond(NotAllowed::ProfileBeyondTier { .. })), "{error}");
+    assert!(shapes(Who::Analyst("bob".into())).is_empty());
+    // Somebody who came later has not paid, and one who may not see it gets nothing of it.
+    city.add("[analyst.eve]\ntier = \"internal\"\n");
+    assert!(shapes(Who::Analyst("eve".into())).is_empty());
+    ask(&city.engine(), "eve").unwrap();
+    assert_eq!(shapes(Who::Analyst("eve".into())), shape);
+    city.change("publish_profile = true", "publish_profile = false");
+    assert!(shapes(Who::Analyst("ana".into())).is_empty());
+    assert_eq!(shapes(Who::Steward), shape);
 }
 
 #[test]

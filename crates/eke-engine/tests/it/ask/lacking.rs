@@ -1,5 +1,7 @@
 //! What answers lack, and what would do; what may be asked about; rehearsals.
 
+use std::collections::BTreeMap;
+
 use eke_engine::ask::{InEpsilon, WhyFewer, explain_for, price_delta};
 use eke_engine::policy::Policy;
 use eke_engine::{Accuracy, Answer, Engine, Goal, Stopped, Who, rehearse, tables};
@@ -188,7 +190,9 @@ fn a_rehearsal_reads_no_row_and_no_ledger() {
         let policy = Policy::read(&folder.path().join("eke.toml")).unwrap();
         let listed = tables(&policy, &Who::Analyst("bob".into())).unwrap();
         let scratch = tempfile::tempdir().unwrap();
-        let engine = rehearse(&policy, sql, &Who::Steward, Some(500), scratch.path()).unwrap();
+        let engine =
+            rehearse(&policy, sql, &Who::Steward, Some(500), &BTreeMap::new(), scratch.path())
+                .unwrap();
         let answer = ask(&engine, "steward", sql, price("0.05"));
         let rows: Vec<_> = answer.rows.iter().map(|row| row.keys.clone()).collect();
         let made = std::fs::read_to_string(scratch.path().join("trips.csv")).unwrap();
@@ -223,7 +227,8 @@ fn rehearsals_have_rows_of_every_type() {
         ("SELECT EXTRACT(MONTH FROM d) AS m, SUM(i) FROM t GROUP BY m", 12),
     ] {
         let scratch = tempfile::tempdir().unwrap();
-        let engine = rehearse(&policy, sql, &Who::Steward, None, scratch.path()).unwrap();
+        let engine =
+            rehearse(&policy, sql, &Who::Steward, None, &BTreeMap::new(), scratch.path()).unwrap();
         let answer = ask(&engine, "steward", sql, price("0.02"));
         assert!(answer.rows.len() >= rows, "{sql}: {answer:?}");
         if sql.contains("DISTINCT p") {
