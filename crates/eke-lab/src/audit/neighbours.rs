@@ -10,6 +10,9 @@ use std::num::NonZeroU32;
 use eke_budget::purchase::{AddedBy, GroupPrices, GroupWeights, RowBounds};
 use eke_budget::{Account, Adjacency, Amount, L1, L2, Metric, PathId, Rho};
 use eke_noise::path::{Column, Columns};
+use eke_noise::release::{
+    HistogramPrice, HistogramRelease, Histograms, OneCellEach, release_histograms,
+};
 use eke_noise::select::Comparison;
 use eke_noise::{Bundle, DiscreteLaplace, Entropy, Exact, GaussianPath, Ratio, compare};
 use eke_testkit::Seeded;
@@ -34,6 +37,8 @@ pub(super) fn audits() -> Vec<Audit> {
             .about("a unit whose rows are bounded in all costs what the account was charged"),
         Audit::sampled("bundle-tiers", bundle_tiers, RUNS)
             .about("coarser points of a bundle, without the finest, cost the finest of those seen"),
+        Audit::sampled("histograms", histograms, 12_000)
+            .about("several histograms, a unit in one cell of each, cost what was charged"),
         Audit::sampled("comparison", comparison, RUNS)
             .about("a comparison with a threshold costs its rho"),
     ]
@@ -242,6 +247,35 @@ fn bundle_in_all(runs: u32) -> Findings {
     let least = 0.95 * claim * 17.0 / 20.0;
     let what = "four groups of a unit, rows and units";
     Ok(vec![Finding::new(what, "rho", found).within(least..=claim)])
+}
+
+/// A unit in one cell of each of two histograms, which comes or which moves from cell to cell.
+fn histograms(runs: u32) -> Findings {
+    let mut findings = Vec::new();
+    for (what, adjacency) in [
+        ("a unit that comes, two histograms", Adjacency::AddRemove),
+        ("a unit that is replaced, two histograms", Adjacency::Replace),
+    ] {
+        let (mut entropy, mut claim) = (Seeded::new(109), 0.0);
+        let price =
+            |cells, rho: &str| Ok::<_, Box<dyn Error>>(HistogramPrice { cells, rho: rho.parse()? });
+        let release =
+            HistogramRelease { histograms: vec![price(3, "0.6")?, price(2, "0.4")?], adjacency };
+        let found = told_apart(runs, |truth| {
+            let there = i64::from(truth == STEPS);
+            let before = if adjacency == Adjacency::Replace { 1 - there } else { 0 };
+            let cells = vec![4 + there, 9 + before, 2, 5 + before, 7 + there];
+            let exact = Exact::new(Histograms(cells), OneCellEach(vec![3, 2]));
+            let mut account = account();
+            let receipt = paid(&mut account, release.clone())?;
+            claim = spent(&account);
+            let cells = release_histograms(&exact, receipt, &mut entropy)?;
+            Ok(cells.get().iter().map(|&cell| double(cell)).collect())
+        })?;
+        // Noise is made anew for each release, so there are few runs, and the bound is wider.
+        findings.push(Finding::new(what, "rho", found).within(0.8 * claim..=claim));
+    }
+    Ok(findings)
 }
 
 /// Two readers, at 2 and at 1.9, of a bundle's group that was taken to 0.4 and then to 8. The claim

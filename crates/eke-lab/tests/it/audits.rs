@@ -98,7 +98,7 @@ fn gaussian_paths_cost_their_finest_point_and_no_less() {
 
 #[test]
 fn a_bundle_costs_what_the_account_was_charged_and_no_less() {
-    run(&["bundle", "bundle-in-all", "bundle-tiers"]);
+    run(&["bundle", "bundle-in-all", "bundle-tiers", "histograms"]);
 }
 
 #[test]

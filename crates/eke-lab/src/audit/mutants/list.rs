@@ -132,6 +132,22 @@ pub(super) const MUTANTS: &[Mutant] = &[
         replace: "            (AddedBy::Units, false) => [(whole, one), (1, part)],\n",
     },
     Mutant {
+        name: "replaced-once",
+        about: "a unit that is replaced is charged for one cell of a histogram",
+        audit: "histograms",
+        file: "crates/eke-noise/src/release/histograms.rs",
+        find: "                if self.cells > 1 {\n",
+        replace: "                if self.cells > 99 {\n",
+    },
+    Mutant {
+        name: "dearest-histogram",
+        about: "several histograms are charged as their dearest",
+        audit: "histograms",
+        file: "crates/eke-noise/src/release/histograms.rs",
+        find: "        let rho = prices.fold(Amount::ZERO, |all, one| all.plus(one).unwrap_or(Amount::MAX));\n",
+        replace: "        let rho = prices.max().unwrap_or(Amount::ZERO);\n",
+    },
+    Mutant {
         name: "whole-share",
         about: "every column of a bundle gets the group's whole price",
         audit: "bundle",
