@@ -21,6 +21,7 @@ use crate::engine::{Access, Engine};
 use crate::error::EngineError;
 use crate::policy::{ColumnPolicy, Dataset, Policy, PolicyProtection};
 use crate::profile::DatasetShape;
+use crate::profile::shape::ValueRange;
 
 /// How many units are made up unless the policy says how many there are.
 pub const USUAL_UNITS: u32 = 10_000;
@@ -154,7 +155,7 @@ struct Made<'s> {
     /// How many different values units have, where a profile says so.
     groups: Option<Bins<'s>>,
     /// The ranges that values are in, where a profile says so.
-    ranges: Option<&'s [(Option<(f64, f64)>, u64)]>,
+    ranges: Option<&'s [ValueRange]>,
 }
 
 impl<'s> Made<'s> {

@@ -22,10 +22,13 @@ pub struct DatasetShape {
     pub(crate) rows: Vec<u64>,
     /// Units by how many values of a key they have.
     pub(crate) keys: BTreeMap<String, Vec<u64>>,
-    /// Rows of a column by the range of their values, the end nearer to zero first; none for those
-    /// that are NULL.
-    pub(crate) values: BTreeMap<String, Vec<(Option<(f64, f64)>, u64)>>,
+    /// The values of a column.
+    pub(crate) values: BTreeMap<String, Vec<ValueRange>>,
 }
+
+/// Values in a range, whose end that is nearer to zero comes first, and how many units have one;
+/// no range for NULL.
+pub(crate) type ValueRange = (Option<(f64, f64)>, u64);
 
 impl Engine {
     /// The shapes of datasets with a published profile that this asker may see and has paid for.
