@@ -393,13 +393,10 @@ impl Engine {
                 name == column && *kind == Some(eke_sql::Type::Int)
             };
             let read = prepared.datasets.first();
-            let most = if read.is_some_and(|read| read.schema().iter().any(is_whole)) {
-                MOST_WHOLE
-            } else {
-                f64::INFINITY
-            };
-            let (min, max) = bounds.numbers();
-            let (min, max) = (min.max(-most), max.min(most));
+            let (mut min, mut max) = bounds.numbers();
+            if read.is_some_and(|read| read.schema().iter().any(is_whole)) {
+                (min, max) = whole_bounds(min, max);
+            }
             columns.push(ColumnProfile {
                 column: column.clone(),
                 bins,
@@ -440,6 +437,11 @@ impl Engine {
             left_out: left_out(&plan.layout, dataset, prepared),
         }
     }
+}
+
+/// The same bounds for whole numbers, which a policy writes as such.
+pub(crate) fn whole_bounds(min: f64, max: f64) -> (f64, f64) {
+    (min.floor().max(-MOST_WHOLE), max.ceil().min(MOST_WHOLE))
 }
 
 fn between((low, high): (f64, f64)) -> ShareBetween {

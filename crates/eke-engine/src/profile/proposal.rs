@@ -15,6 +15,8 @@ use crate::profile::layout::{
 /// How many deviations above zero the sum of a window is before it holds somebody: of some four
 /// hundred windows one is so by chance in less than one in ten profiles.
 const SURE: f64 = 3.7;
+/// The same of values, whose windows are ten times as many: on two sides, by units and by rows.
+const SURE_OF_VALUES: f64 = 4.4;
 /// How many bins a window has at most.
 const WIDEST: usize = 12;
 /// What part of all units a window holds at least that a bound follows.
@@ -113,10 +115,10 @@ fn bounds(cells: &[f64], row_bin: usize, deviation: f64, units: f64) -> ValueBou
             (bins.collect::<Vec<f64>>(), noise * deviation)
         };
         let (by_units, noise) = summed(&|_| 1.0);
-        let by_units = Bins { bins: &by_units, deviation: noise };
+        let by_units = Bins { bins: &by_units, deviation: noise, sure: SURE_OF_VALUES };
         // Relative to the bound, so that the parts of all rows are of the size of units.
         let (by_rows, noise) = summed(&|row| (row as f64 - row_bin as f64).exp2());
-        let by_rows = Bins { bins: &by_rows, deviation: noise };
+        let by_rows = Bins { bins: &by_rows, deviation: noise, sure: SURE_OF_VALUES };
         let rows: f64 = units.min(by_rows.largest().max(0.0));
         let last = by_units.last(units).max(by_rows.last(rows));
         last.map(|last| by_units.widened(last, units))
@@ -128,11 +130,13 @@ fn bounds(cells: &[f64], row_bin: usize, deviation: f64, units: f64) -> ValueBou
 struct Bins<'a> {
     bins: &'a [f64],
     deviation: f64,
+    /// How many deviations above zero a window is that holds somebody.
+    sure: f64,
 }
 
 impl<'a> Bins<'a> {
     fn same(bins: &'a [f64], deviation: f64) -> Self {
-        Self { bins, deviation }
+        Self { bins, deviation, sure: SURE }
     }
 
     /// All windows: where they start, how many bins they have, and their sums.
@@ -165,7 +169,7 @@ impl<'a> Bins<'a> {
     /// The last bin of the last window that holds somebody.
     fn last(&self, units: f64) -> Option<usize> {
         let holds = |window: &(usize, usize, f64)| {
-            self.score(*window) >= SURE && window.2 >= LEAST_PART * units
+            self.score(*window) >= self.sure && window.2 >= LEAST_PART * units
         };
         let start = self.windows().filter(holds).map(|(start, ..)| start).max()?;
         let there = self.windows().filter(holds).filter(|window| window.0 == start);

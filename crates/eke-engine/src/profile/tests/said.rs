@@ -4,11 +4,11 @@ use eke_budget::{Account, Adjacency, Amount, BudgetSpec, Metric, NoHistory, Rece
 use eke_noise::release::{HistogramPrice, HistogramRelease, release_histograms};
 use eke_testkit::Seeded;
 
-use crate::profile::ProfilePlan;
 use crate::profile::layout::{Layout, ROW_BINS, VALUE_BINS};
 use crate::profile::pass::UnitCells;
-use crate::profile::proposal::Chosen;
+use crate::profile::proposal::{Chosen, ValueBounds};
 use crate::profile::statement::{CountedUnits, at_most, share};
+use crate::profile::{ProfilePlan, whole_bounds};
 use crate::purchase::request_key::ProfileName;
 
 /// What a hundredth of epsilon 1 at delta 1e-6 comes to.
@@ -232,4 +232,15 @@ fn both_parts_cost_what_was_asked_for_together() {
         assert!(all <= plan.rho && grains < 1_000, "{adjacency:?}: {all}");
         assert_eq!(plan.values().histograms[2].cells, ROW_BINS * VALUE_BINS);
     }
+}
+
+/// Noise may show values between whole numbers. A policy with such bounds could not be read.
+#[test]
+fn bounds_of_whole_numbers_are_whole() {
+    let numbers = |below, above| ValueBounds { below, above }.numbers();
+    let whole = |(min, max)| whole_bounds(min, max);
+    assert_eq!(whole(numbers(Some(20), Some(40))), (-1.0, 512.0));
+    assert_eq!(whole(numbers(None, Some(3))), (0.0, 1.0));
+    let most = 9_007_199_254_740_992.0;
+    assert_eq!(whole(numbers(Some(95), Some(95))), (-most, most));
 }
