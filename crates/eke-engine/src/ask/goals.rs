@@ -132,6 +132,7 @@ mod tests {
             order: Vec::new(),
             offset: 0,
             limit: None,
+            least: None,
         }
     }
 

@@ -13,7 +13,7 @@ use super::section::{Field, Page, Section};
 use super::{ColumnPolicy, Named, PolicyError, Unit};
 use crate::ask::slot::USUAL_SLOT;
 
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "source",
     "multiline",
     "unit",
@@ -22,12 +22,13 @@ const KNOWN: [&str; 10] = [
     "max_rows",
     "max_values",
     "answer_time",
+    "min_units",
     "public",
     "columns",
 ];
 /// What a public dataset does not have.
-const PRIVATE: [&str; 6] =
-    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time"];
+const PRIVATE: [&str; 7] =
+    ["unit", "unit_column", "max_groups", "max_rows", "max_values", "answer_time", "min_units"];
 /// The unit of datasets whose rows are units of their own.
 pub(crate) const ROW: &str = "row";
 /// The longest first slot, in seconds.
@@ -46,6 +47,9 @@ pub struct Dataset {
     pub protection: PolicyProtection,
     /// How long after its question an answer to an analyst leaves at the earliest.
     pub answer_time: Duration,
+    /// The fewest units that a row of an answer is shown for, by a noisy count of them; any number
+    /// if there is none.
+    pub min_units: Option<u32>,
     /// What is said about its columns. There may be others.
     pub columns: BTreeMap<String, ColumnPolicy>,
     /// Where the policy says it.
@@ -95,11 +99,13 @@ impl Dataset {
         let multiline = page.keep(multiline.transpose());
         let protection = page.keep(PolicyProtection::read(section, &title, units));
         let answer_time = page.keep(read_answer_time(section));
+        let min_units = section.get("min_units").map(|field| field.count("10")).transpose();
+        let min_units = page.keep(min_units);
         let (Some(()), Some(columns), Some(source)) = (named, columns, source) else {
             return Err(page.told_elsewhere());
         };
-        let (Some(multiline), Some(protection), Some(answer_time)) =
-            (multiline, protection, answer_time)
+        let (Some(multiline), Some(protection), Some(answer_time), Some(min_units)) =
+            (multiline, protection, answer_time, min_units)
         else {
             return Err(page.told_elsewhere());
         };
@@ -112,6 +118,7 @@ impl Dataset {
             multiline,
             protection,
             answer_time,
+            min_units,
             columns,
             line,
             source_line,
@@ -148,6 +155,7 @@ impl Dataset {
             multiline: None,
             protection,
             answer_time: USUAL_SLOT,
+            min_units: None,
             columns: columns.into_iter().filter_map(read).collect(),
             line: section.line(),
             source_line,

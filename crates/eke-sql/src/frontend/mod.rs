@@ -14,5 +14,6 @@ pub(crate) mod per_unit;
 pub(crate) mod question;
 pub(crate) mod relations;
 pub(crate) mod rows;
+pub(crate) mod sets;
 pub(crate) mod settings;
 pub(crate) mod union;

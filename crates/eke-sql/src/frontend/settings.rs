@@ -13,12 +13,13 @@ use crate::frontend::limits;
 use crate::{Protection, SqlError, Table};
 
 /// What may be said of a goal.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "within",
     "or",
     "at_most",
     "price",
     "confidence",
+    "additive",
     "epsilon",
     "delta",
     "max_groups_contributed",
@@ -28,8 +29,8 @@ const NAMES: [&str; 9] = [
 /// Something that is said of a question's goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name, in lower case: one of `within`, `or`, `at_most`, `price`, `confidence`, `epsilon`,
-    /// `delta`, `max_groups_contributed` and `privacy_unit_column`.
+    /// Its name, in lower case: one of `within`, `or`, `at_most`, `price`, `confidence`, `additive`,
+    /// `epsilon`, `delta`, `max_groups_contributed` and `privacy_unit_column`.
     pub name: String,
     /// What it is set to: the number, or the text without its quotes.
     pub value: String,

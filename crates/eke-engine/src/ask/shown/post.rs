@@ -3,15 +3,19 @@
 //! Where noisy values decide which rows are shown, those that are shown are flattered by their
 //! noise. Their intervals are then made for chosen rows, from what was released and for nothing.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use eke_noise::stopping::ConfidenceSequence;
 use eke_sql::{Expr, Leaf, Measure, Output, Query, Shows, Value, evaluate};
 
 use crate::ask::goals::Goals;
 use crate::ask::question::Goal;
 use crate::ask::read::Read;
-use crate::ask::shown::answer::{Cell, Chosen, Column, Evidence, Found, Kind, Row, Stopped, json};
+use crate::ask::shown::answer::{
+    Cell, Chosen, Column, Evidence, Found, Kind, Noise, Row, Stopped, Suppressed, json,
+};
 use crate::ask::shown::derived::Derivation;
 
 /// What is shown of an answer.
@@ -22,6 +26,8 @@ pub(crate) struct Shown {
     pub(crate) groups: Vec<u32>,
     /// How rows were chosen, if their noise decided.
     pub(crate) chosen: Option<Chosen>,
+    /// The rows that are about too few units to be shown.
+    pub(crate) suppressed: Option<Suppressed>,
 }
 
 /// The columns and rows of an answer, from what was found for each group.
@@ -35,7 +41,7 @@ pub(crate) fn table(
     let columns = query.outputs.iter().map(|output| Column {
         name: output.name.clone(),
         kind: match output.shows {
-            Shows::Key(_) => Kind::Key,
+            Shows::Key(_) | Shows::All => Kind::Key,
             Shows::Measure(_) => Kind::Value,
             Shows::Low(_) => Kind::Low,
             Shows::High(_) => Kind::High,
@@ -53,6 +59,14 @@ pub(crate) fn table(
                 .is_none_or(|having| matches!(value(having, keys, values), Value::Bool(true)))
         })
         .collect();
+    let had = shown.len();
+    if let Some(least) = query.least {
+        // By the count that was released, never by the true one.
+        let is_enough = |found: &Found| found.value.is_some_and(|v| v >= f64::from(least.count));
+        shown.retain(|(_, (_, values))| values.get(least.measure).is_some_and(is_enough));
+    }
+    let suppressed =
+        query.least.map(|least| Suppressed { rows: had - shown.len(), min_units: least.count });
     shown.sort_by(|(_, one), (_, other)| {
         let by = query.order.iter().map(|order| {
             let (one, other) = (value(&order.by, one.0, one.1), value(&order.by, other.0, other.1));
@@ -72,7 +86,9 @@ pub(crate) fn table(
     let of = measured().count();
     let by = chosen_by(query, of);
     let miss = (1.0 - goal.confidence.get()) * ratio(shown.len(), of);
+    let noise = |index: usize, found: &Found| Noise::of(&query.measures[index], &query.plan, found);
     let cell = |name: &Arc<str>, index: usize, values: &[Found]| {
+        let noise = noise(index, &values[index]);
         let found = if by[index] {
             for_a_chosen_row(query, &goals.of(index), (values, index), miss)
         } else {
@@ -86,17 +102,20 @@ pub(crate) fn table(
             confidence: goal.confidence.get(),
             met: goal.is_one().then(|| found.met()),
             ending: found.ending,
+            noise,
         }
     };
     let names: Vec<Arc<str>> = query.outputs.iter().map(|output| (*output.name).into()).collect();
-    let is_key = |output: &&Output| matches!(output.shows, Shows::Key(_));
+    let is_key = |output: &&Output| matches!(output.shows, Shows::Key(_) | Shows::All);
     let keys = query.outputs.iter().filter(is_key).count();
     let cells = query.outputs.len() - keys;
     let row = |(_, (group, values)): &(u32, (&Vec<Value>, &Vec<Found>))| {
-        let mut row = Row { keys: Vec::with_capacity(keys), values: Vec::with_capacity(cells) };
+        let (keys, values_of) = (Vec::with_capacity(keys), Vec::with_capacity(cells));
+        let mut row = Row { keys, values: values_of, over: Vec::new() };
         for (output, name) in query.outputs.iter().zip(&names) {
             match output.shows {
                 Shows::Key(index) => row.keys.push(json(&group[index])),
+                Shows::All => row.keys.push(serde_json::Value::Null),
                 Shows::Measure(index)
                 | Shows::Low(index)
                 | Shows::High(index)
@@ -114,18 +133,21 @@ pub(crate) fn table(
         level: 1.0 - miss,
     });
     let groups = shown.iter().map(|&(group, _)| group).collect();
-    Shown { columns: columns.collect(), rows, groups, chosen }
+    Shown { columns: columns.collect(), rows, groups, chosen, suppressed }
 }
 
 /// Of the measures of a question, those whose noise decides which of the `measured` groups are
-/// shown: what HAVING looks at, what ORDER BY sorts by where LIMIT or OFFSET cut, and what is made
-/// of the same columns.
+/// shown: what HAVING looks at, what ORDER BY sorts by where LIMIT or OFFSET cut, the count of units
+/// that a policy sets a minimum for, and what is made of the same columns.
 pub(crate) fn chosen_by(query: &Query, measured: usize) -> Vec<bool> {
     let limit =
         query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let cuts = query.offset > 0 || limit < measured;
     let sorting = query.order.iter().filter(|_| cuts).map(|order| &order.by);
     let mut decides = vec![false; query.measures.len()];
+    if let Some(decides) = query.least.and_then(|least| decides.get_mut(least.measure)) {
+        *decides = true;
+    }
     let mut left: Vec<&Expr> = query.having.iter().chain(sorting).collect();
     while let Some(expr) = left.pop() {
         if let Expr::Measure(index) = expr
@@ -145,7 +167,7 @@ pub(crate) fn chosen_by(query: &Query, measured: usize) -> Vec<bool> {
 /// The columns that a measure is made of.
 fn columns(query: &Query, place: usize) -> Vec<usize> {
     match query.measures[place] {
-        Measure::Sum(sum) | Measure::Total(sum) => vec![sum],
+        Measure::Sum(sum) | Measure::Total(sum) | Measure::Beside(sum) => vec![sum],
         Measure::Average { sum, count } => vec![sum, count],
         Measure::Derived { parts, .. } => {
             (place + 1..=place + parts).flat_map(|part| columns(query, part)).collect()
@@ -179,7 +201,18 @@ fn for_a_chosen_row(
     if let Measure::Derived { value, parts } = &query.measures[place] {
         let within = place + 1..=place + parts;
         let reads: Vec<Read> = query.measures[within.clone()].iter().filter_map(read).collect();
-        let looks: Vec<Evidence> = values[within].iter().filter_map(|part| part.evidence).collect();
+        let mut looks: Vec<Evidence> =
+            values[within.clone()].iter().filter_map(|part| part.evidence).collect();
+        let has_total = query.measures[within].iter().any(|part| matches!(part, Measure::Total(_)));
+        if has_total && query.least.is_some() {
+            // All rows share the noise of the total, and how many are shown depends on it: only a
+            // confidence sequence holds whatever depends on what.
+            for look in looks.iter_mut().filter(|look| look.gamma.is_none()) {
+                let worth = look.worth.to_f64();
+                let tightest = ConfidenceSequence::tightest_at(worth, goal.confidence);
+                look.gamma = Some(tightest.gamma());
+            }
+        }
         if reads.len() != *parts || looks.len() != *parts {
             return shown(None, false);
         }
@@ -195,6 +228,43 @@ fn for_a_chosen_row(
     let is_met =
         ends.zip(found.value).is_some_and(|(ends, value)| goal.is_met_by(value, ends, floor));
     shown(ends.filter(|_| found.value.is_some()), is_met)
+}
+
+/// What was found, without averages of which nothing is known: where all that an average can be is
+/// in its interval, its value is no estimate but the middle of its bounds. It is unknown, and comes
+/// last.
+pub(crate) fn known<'f>(query: &Query, found: &'f [Vec<Found>]) -> Cow<'f, [Vec<Found>]> {
+    let is_unknown = |place: usize, values: &[Found]| {
+        let (Some(measure), Some(found)) = (query.measures.get(place), values.get(place)) else {
+            return false;
+        };
+        match (Read::of(measure, &query.plan), found.low.zip(found.high)) {
+            (Some(Read::Average { of, .. }), Some((low, high))) => {
+                !found.met() && low <= of.low && high >= of.high
+            }
+            _ => false,
+        }
+    };
+    let made_of = |place: usize| match query.measures[place] {
+        Measure::Derived { parts, .. } => place..=place + parts,
+        _ => place..=place,
+    };
+    let nothing = |place: usize, values: &[Found]| {
+        values.get(place).is_some_and(|found| found.value.is_some())
+            && made_of(place).any(|part| is_unknown(part, values))
+    };
+    let places = || 0..query.measures.len();
+    let has_averages = query.measures.iter().any(|one| matches!(one, Measure::Average { .. }));
+    if !has_averages || !found.iter().any(|values| places().any(|place| nothing(place, values))) {
+        return found.into();
+    }
+    let mut all = found.to_vec();
+    for (values, before) in all.iter_mut().zip(found) {
+        for place in places().filter(|&place| nothing(place, before)) {
+            values[place].value = None;
+        }
+    }
+    all.into()
 }
 
 fn worse(found: &Found) -> Stopped {
