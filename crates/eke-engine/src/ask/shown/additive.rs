@@ -148,6 +148,9 @@ impl Adjusted {
     }
 }
 
+/// The rows of one set of keys, by what of their keys is not summed over.
+type Places = HashMap<Vec<String>, usize>;
+
 /// Which cells each row of a table is the sum of.
 struct TableOfSums {
     /// The rows that are cells.
@@ -166,7 +169,7 @@ impl TableOfSums {
             let kept = row.keys.iter().zip(mask).filter(|(_, is_over)| !**is_over);
             kept.map(|(key, _)| key.to_string()).collect::<Vec<String>>()
         };
-        let mut by_set: Vec<(Vec<bool>, HashMap<Vec<String>, usize>)> = Vec::new();
+        let mut by_set: Vec<(Vec<bool>, Places)> = Vec::new();
         for (place, row) in rows.iter().enumerate() {
             let mask = mask(row);
             let key = part(row, &mask);
@@ -180,7 +183,7 @@ impl TableOfSums {
         let all = vec![false; keys.len()];
         let cells = rows.iter().enumerate().filter(|(_, row)| mask(row) == all);
         let cells: Vec<usize> = cells.map(|(place, _)| place).collect();
-        let of = |(set, places): &(Vec<bool>, HashMap<Vec<String>, usize>)| {
+        let of = |(set, places): &(Vec<bool>, Places)| {
             let place = |&cell: &usize| places.get(&part(&rows[cell], set)).copied();
             cells.iter().map(place).collect::<Option<Vec<usize>>>()
         };
@@ -214,7 +217,7 @@ impl TableOfSums {
         let free = self.solved(&weights, &target, &open);
         let from_zero = noises.iter().all(|noise| noise.from_zero);
         let cells = if nonnegative && from_zero {
-            self.from_zero(&weights, &target, &free)
+            self.not_below_zero(&weights, &target, &free)
         } else {
             free.clone()
         };
@@ -300,7 +303,7 @@ impl TableOfSums {
 
     /// The cells that are nearest and not below zero (block principal pivoting): those that would
     /// be are held at zero, and let go where that pulls them up, until neither is so.
-    fn from_zero(&self, weights: &[f64], target: &[f64], free: &[f64]) -> Vec<f64> {
+    fn not_below_zero(&self, weights: &[f64], target: &[f64], free: &[f64]) -> Vec<f64> {
         let mut open: Vec<bool> = free.iter().map(|cell| *cell > 0.0).collect();
         let (mut fewest, mut patience) = (usize::MAX, 3i32);
         let mut cells = free.to_vec();

@@ -61,8 +61,8 @@ fn truth(row: &Row) -> f64 {
 fn totals_are_questions_about_the_same_rows() {
     let folder = folder(1);
     let engine = folder.engine();
-    let answer = ask(&engine, CUBE, price("0.4"));
-    assert!((answer.cost.rho - 0.4).abs() < 1e-9 && (spent(&engine) - 0.4).abs() < 1e-9);
+    let answer = ask(&engine, CUBE, price("0.1"));
+    assert!((answer.cost.rho - 0.1).abs() < 1e-6 && (spent(&engine) - 0.1).abs() < 1e-6);
     assert_eq!(answer.rows.len(), 4 * 3);
     let keys: Vec<String> = answer.rows.iter().map(|row| format!("{:?}", row.over)).collect();
     let all_zones = keys.iter().filter(|over| over.contains("zone")).count();
@@ -73,14 +73,14 @@ fn totals_are_questions_about_the_same_rows() {
     assert!(last.over.len() == 2 && answer.rows[2].over.len() == 1, "{:?}", answer.rows);
     for row in &answer.rows {
         let cell = &row.values[0];
-        assert!((cell.value.unwrap() - truth(row)).abs() < 25.0, "{row:?}");
+        assert!((cell.value.unwrap() - truth(row)).abs() < 40.0, "{row:?}");
     }
     // Again, and for one of them alone: nothing is paid twice.
-    let again = ask(&engine, CUBE, price("0.4"));
+    let again = ask(&engine, CUBE, price("0.1"));
     assert!(again.free && again.rows == answer.rows);
     let total = "SELECT COUNT(*) AS n, SUM(fare) AS s FROM trips \
                  WHERE zone IN (0, 1, 2) AND (fare > 20) IN (false, true)";
-    let total = ask(&engine, total, price("0.1"));
+    let total = ask(&engine, total, price("0.025"));
     assert!(total.free);
     assert_eq!(total.rows[0].values[0].value, last.values[0].value);
     // A set without totals has the rows and the price of a question without sets.

@@ -53,7 +53,7 @@ fn tables_add_up() {
         let table = TableOfSums::new(&keys(), &rows).unwrap();
         assert_eq!((table.cells.len(), table.sets.len()), (of_a * of_b, 4));
         let noises: Vec<Noise> =
-            rows.iter().map(|_| noise(10f64.powi(dice.below(5) as i32 - 2))).collect();
+            rows.iter().map(|_| noise(10f64.powf(dice.below(5) as f64 - 2.0))).collect();
         // Most cells are empty, so that many are drawn below zero.
         let drawn: Vec<f64> =
             noises.iter().map(|noise| 0.3 + deviate(&mut dice) * noise.variance.sqrt()).collect();
