@@ -127,7 +127,10 @@ fn read_period(section: Section<'_>, whose: &str) -> Result<Option<UnitPeriod>, 
 }
 
 /// Who is in the data is never public, and people's names are not added up.
-pub(in crate::policy) fn check_said(dataset: &Dataset, unit: &UnitColumns) -> Result<(), PolicyError> {
+pub(in crate::policy) fn check_said(
+    dataset: &Dataset,
+    unit: &UnitColumns,
+) -> Result<(), PolicyError> {
     let said = |name: &String| {
         let column = dataset.columns.get(name);
         column.filter(|column| {

@@ -34,7 +34,10 @@ pub fn suggest_unit_columns(columns: &[(String, Option<Type>)]) -> Vec<&str> {
 }
 
 /// What a column looks like that hardly names people, going by its name and type.
-pub(in crate::policy) fn looks_like_measurement(name: &str, kind: Option<Type>) -> Option<&'static str> {
+pub(in crate::policy) fn looks_like_measurement(
+    name: &str,
+    kind: Option<Type>,
+) -> Option<&'static str> {
     const AMOUNTS: &str = "\
         fare fares amount amounts price prices cost costs tip tips total totals sum income salary \
         wage payment balance age ages weight height length distance duration speed temperature \
