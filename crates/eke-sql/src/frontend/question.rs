@@ -759,7 +759,7 @@ pub(crate) fn ordinal(
 }
 
 /// A SELECT without TOP, and how many rows that says.
-fn without_top<'s>(
+pub(crate) fn without_top<'s>(
     select: &'s ast::Select,
     limit: Option<&ast::LimitClause>,
 ) -> Result<(Cow<'s, ast::Select>, Option<u64>), SqlError> {

@@ -13,6 +13,7 @@ use crate::frontend::bind::Bound;
 use crate::frontend::clauses::{GroupBy, clauses, no, parts};
 use crate::frontend::limits;
 use crate::frontend::parse;
+use crate::frontend::question::without_top;
 use crate::{Binary, Expr, Type, Unary, Value};
 
 /// The most sets of one question.
@@ -26,12 +27,13 @@ const MOST: usize = 32;
 pub fn levels(sql: &str) -> Result<usize, SqlError> {
     parse::on_own_stack(|| {
         let (query, _) = parse::parse(sql)?;
-        let mut body = parts(&query)?.1;
+        let (_, mut body, _, mut limit) = parts(&query)?;
         while let ast::SetExpr::Query(inner) = body {
-            body = parts(inner)?.1;
+            (_, body, _, limit) = parts(inner)?;
         }
         let ast::SetExpr::Select(select) = body else { return Ok(1) };
-        let GroupBy::Keys(keys) = clauses(select)?.group_by else { return Ok(1) };
+        let (select, _) = without_top(select, limit)?;
+        let GroupBy::Keys(keys) = clauses(&select)?.group_by else { return Ok(1) };
         Ok(Sets::of(keys)?.map_or(1, |sets| sets.sets.len()))
     })
 }

@@ -184,7 +184,8 @@ fn bounds_hold_for_each_set_of_keys_and_each_is_paid_for() {
     // By zone nobody is cut, and in all everybody is.
     let covers = answer.covers.as_ref().unwrap();
     assert_eq!((covers.max_groups, covers.max_rows), (Some(3), Some(2)));
-    assert_eq!(covers.cut.as_ref().unwrap().verdict, Some(CutVerdict::Few), "{covers:?}");
+    let verdict = covers.cut.as_ref().unwrap().verdict;
+    assert!(verdict.is_some_and(|verdict| verdict != CutVerdict::Many), "{covers:?}");
     let [total] = &*answer.totals.as_ref().unwrap().covers else { panic!("{answer:?}") };
     assert_eq!((&*total.over, total.covers.max_groups), (&["zone".to_owned()][..], None));
     assert!(total.covers.is_less_than(covers) && !covers.is_less_than(&total.covers));
@@ -217,7 +218,8 @@ fn all_that_is_shown_of_a_value_adds_up() {
     for (row, before) in answer.rows.iter().zip(&drawn.rows) {
         let [n, low, average] = &*row.values else { panic!("{row:?}") };
         assert_eq!((n.low, n.high), (low.low, low.high));
-        assert!(n.low != before.values[0].low && *average == before.values[2], "{row:?}");
+        assert!(low.value == n.value && n.value != before.values[0].value, "{row:?}");
+        assert!(n.high != before.values[0].high && *average == before.values[2], "{row:?}");
     }
     // By zone the values of zones are what the policy lists, and in the total too: the same clamps.
     let sum = "SELECT zone, SUM(zone) AS s FROM trips WHERE fare > 0 AND zone BETWEEN 0 AND 2 \
