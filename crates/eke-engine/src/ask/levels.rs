@@ -25,6 +25,13 @@ use crate::policy::Policy;
 
 impl Engine {
     /// Answers a question with this many sets of keys.
+    ///
+    /// - Theorem: totals (docs/theorems.md)
+    /// - Proves: all sets together cost a unit no more than is charged, however many groups of them
+    ///   it is in
+    /// - Assumes: each set is bounded and charged as a question of its own (`ask_level`)
+    /// - Deviates: nothing
+    /// - Checked by: `bounds_hold_for_each_set_of_keys_and_each_is_paid_for`
     pub(crate) fn ask_levels(
         &self,
         question: &Question,

@@ -93,3 +93,69 @@ impl Plan {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Protection, Table, Type, Value};
+
+    /// What counts units, and what is added, for a table whose units have these bounds.
+    fn asked(sql: &str, unit: &str, (rows, in_all): (u32, Option<u32>)) -> Query {
+        let column = |name: &str, kind, bounds, values| Column {
+            name: name.to_owned(),
+            kind: Some(kind),
+            bounds,
+            values,
+        };
+        let zones = Some((0..4).map(Value::Int).collect());
+        let columns = vec![
+            column("rider", Type::Text, None, None),
+            column("zone", Type::Int, None, zones),
+            column("fare", Type::Float, Some((0.0, 50.0)), None),
+        ];
+        let protection = Protection::Private {
+            unit: "rider".to_owned(),
+            unit_column: unit.to_owned(),
+            adjacency: eke_budget::Adjacency::AddRemove,
+            max_groups: if unit.is_empty() { 1 } else { 4 },
+            max_rows: rows,
+            max_values: None,
+            max_rows_in_all: in_all,
+        };
+        let table = Table { name: "trips".to_owned(), columns, protection };
+        let sql = format!("SELECT zone, {sql} FROM trips GROUP BY zone");
+        crate::plan(&sql, &[table]).unwrap().with_least_units(10)
+    }
+
+    #[test]
+    fn rows_are_units_where_each_counts_for_one() {
+        let units = |query: &Query| {
+            let least = query.least.unwrap();
+            let (Measure::Sum(sum) | Measure::Beside(sum)) = query.measures[least.measure] else {
+                panic!("{query:?}")
+            };
+            query.plan.sums[sum].summand.clone()
+        };
+        for (sql, unit, bounds, counts, added) in [
+            ("COUNT(*)", "rider", (1, None), Summand::Rows, None),
+            ("COUNT(*)", "rider", (2, None), Summand::Units, Some(1)),
+            // One row of each rider in all, so a quarter of one in each of four zones.
+            ("COUNT(*)", "rider", (1, Some(1)), Summand::Units, Some(1)),
+            ("COUNT(DISTINCT rider)", "rider", (1, Some(1)), Summand::Units, None),
+            ("SUM(fare)", "rider", (1, None), Summand::Units, Some(0)),
+            ("COUNT(DISTINCT zone)", "rider", (1, None), Summand::Units, Some(0)),
+            // An average is made of the count that decides.
+            (
+                "AVG(CASE WHEN fare > 3 THEN 1.0 ELSE 0.0 END)",
+                "rider",
+                (1, None),
+                Summand::Rows,
+                None,
+            ),
+            ("SUM(fare)", "", (1, None), Summand::Rows, Some(0)),
+        ] {
+            let query = asked(sql, unit, bounds);
+            assert_eq!((units(&query), query.added_units()), (counts, added), "{sql} {bounds:?}");
+        }
+    }
+}
