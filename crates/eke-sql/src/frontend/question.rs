@@ -198,7 +198,7 @@ fn answer<'a>(
             let all = within.keys(sets.keys.iter().copied(), &items, &aliases)?;
             within.sorted_by_keys(order_by, &items, &all)?;
             let (table, level) = (&rows.table, level.ok_or_else(sets::no_sets)?);
-            sets.level(level, all, |expr, kind| conditions.keys(expr, kind, table))?
+            sets.level(level, &all, |expr, kind| conditions.keys(expr, kind, table))?
         }
         // Rows that are all different are groups with nothing counted.
         (GroupBy::Keys([]), None) if is_distinct && !has_aggregates => {

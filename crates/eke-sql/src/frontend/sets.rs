@@ -103,12 +103,12 @@ impl<'q> Sets<'q> {
     pub(crate) fn level(
         &self,
         level: usize,
-        all: Vec<Bound>,
+        all: &[Bound],
         public: impl Fn(&Expr, Type) -> Option<Vec<Value>>,
     ) -> Result<(Vec<Bound>, Totals), SqlError> {
         let set = self.sets.get(level).ok_or_else(no_sets)?;
         let mut totals = Totals::default();
-        for key in &all {
+        for key in all {
             let listed = is_listed(key, &public)?;
             // The rows of one level are those of all.
             if !set.iter().any(|&place| all[place].expr == key.expr) {
